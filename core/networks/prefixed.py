@@ -34,6 +34,11 @@ class ImagePrefix(nn.Module):
     model's word embeddings; the prefix is learned in units of their mean and spread.
     """
 
+    middle: Tensor
+    spread: Tensor
+    word_middle: Tensor
+    word_spread: Tensor
+
     def __init__(
         self, seen: Seen, words: Float[Tensor, "vocabulary width"], dice: torch.Generator
     ) -> None:
@@ -95,7 +100,8 @@ def see(encoder: VisionEncoder, images: Sequence[Image]) -> Seen:
             )
             return torch.cat([first, patches], dim=1).float()
         (places,) = encoder.model.forward_intermediates(pixels, output_fmt="NCHW", **look)
-    return places.float().flatten(2).transpose(1, 2)
+    seen: Tensor = places.float().flatten(2).transpose(1, 2)
+    return seen
 
 
 def tokenize(encoder: LanguageEncoder, texts: Sequence[str], *, length: int) -> tuple[Tokens, int]:

@@ -34,7 +34,7 @@ def test_it_offers_to_train_maps_and_swaps_probes_at_once(opened, store):
     assert charts(app) == ["swapped", "told"]
     assert app.button(key="queue").label == "Train the maps"
     assert app.code[0].value.startswith("platoscope prefix bits")
-    assert any("With another model's probe" in text.value for text in app.markdown)
+    assert any("another model's probe keeps" in text.value for text in app.markdown)
 
 
 def test_maps_that_were_trained_are_drawn_with_what_is_written(opened, store, monkeypatch):

@@ -123,7 +123,8 @@ def beside(
         vertical_spacing=0.12,
     )
     about = models.set_index("model")
-    titles, groups = about["title"].to_dict(), known["y"].map(about["group"])
+    titles = dict(zip(models["model"], models["title"], strict=True))
+    groups = known["y"].map(about["group"])
     for place, name in enumerate(shown):
         at = cell(place, columns)
         for group, part in known.groupby(groups, sort=False):

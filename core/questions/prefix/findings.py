@@ -39,7 +39,7 @@ def bits_findings(question: PrefixBits, table: pd.DataFrame) -> list[str]:
 def _verdict(known: pd.DataFrame) -> str:
     sure = known[known["q"] <= SURE]
     helped, hurt = int((sure["saved"] > 0).sum()), int((sure["saved"] < 0).sum())
-    best = known.loc[known["saved"].idxmax()].to_dict()
+    best = known.sort_values("saved", kind="stable").iloc[-1].to_dict()
     saves = (
         f"Through one linear map the image saves bits of the caption in {helped} of"
         f" {counted(len(known), 'pair', 'pairs')}"

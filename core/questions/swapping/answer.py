@@ -158,11 +158,10 @@ def _rows(
     host = _mean([trials.right["orthogonal", other, other] for _, other in pairs])
     null = np.mean([trials.null[way, *pair] for pair in pairs], axis=0)
     named = {"way": way, "kind": kinds[pairs[0]], "probe": probe, "on": on}
-    for name, at in [(OVERALL, slice(None)), *((each, at) for at, each in enumerate(factors))]:
-        drawn = null[:, at].mean(axis=1) if name == OVERALL else null[:, at]
-        right, home, best = (
-            part.mean(axis=0) if name == OVERALL else part[at] for part in (score, own, host)
-        )
+    for place, name in enumerate((OVERALL, *factors)):
+        told = slice(None) if name == OVERALL else slice(place - 1, place)
+        right, home, best = (part[told].mean(axis=0) for part in (score, own, host))
+        drawn = null[:, told].mean(axis=1)
         yield {**named, "factor": name, **_figures(right, home, best, drawn, tested=alone)}
 
 

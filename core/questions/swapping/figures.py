@@ -10,7 +10,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from core.figures.drawing import Drawing
-from core.figures.marks import SILENT, cards, flat_color_bar, in_percent, interval, name_mark
+from core.figures.marks import SILENT, cards, color_bar, in_percent, interval, name_mark
 from core.figures.numbers import p_text, share_text
 from core.figures.panels import cell, panels
 from core.figures.theme import INK, Mode, hover_card, plain, wrap
@@ -33,7 +33,7 @@ def matrices(
     order = list(dict.fromkeys(pairs["probe"]))
     ways = list(dict.fromkeys(pairs["way"]))
     columns = 1 if narrow else len(ways)
-    side = ROW * len(order) + 150
+    side = ROW * len(order) + 130
     figure = panels(
         [f"<b>{HEADS[way]}</b>" for way in ways],
         columns,
@@ -45,26 +45,26 @@ def matrices(
         vertical_spacing=0.28,
     )
     names = [wrap(plain(titles[space]), 22) for space in order]
+    told = pairs.assign(card=[_card(row, titles) for row in pairs.to_dict("records")])
     for place, way in enumerate(ways):
-        of_way = pairs[pairs["way"] == way]
-        card = [_card(row, titles) for row in of_way.to_dict("records")]
         z, texts = (
-            of_way.assign(card=card)
+            told[told["way"] == way]
             .pivot(index="probe", columns="on", values=each)
             .reindex(index=order, columns=order)
             .to_numpy()
             for each in ("kept", "card")
         )
-        look = _look(mode, place == 0)
-        figure.add_heatmap(x=names, y=names, z=z, hovertext=texts, **look, **cell(place, columns))
+        shares = [["" if np.isnan(one) else share_text(one) for one in row] for row in z]
+        look = {**_look(mode), "showscale": place == 0, "text": shares, "hovertext": texts}
+        figure.add_heatmap(x=names, y=names, z=z, **look, **cell(place, columns))
     figure.update_xaxes(tickangle=-90 if narrow else -40, dtick=1, showgrid=False)
     figure.update_xaxes(title_text="used on", row=len(ways) if narrow else 1)
     figure.update_yaxes(autorange="reversed", dtick=1, showgrid=False)
     return figure.update_yaxes(title_text="whose probe", col=1).update_layout(margin_t=40).figure()
 
 
-def _look(mode: Mode, scaled: bool) -> dict[str, object]:
-    bar = flat_color_bar("kept of what its own probes tell beyond chance", y=-0.35, x=0.5)
+def _look(mode: Mode) -> dict[str, object]:
+    bar = color_bar("kept", **in_percent())
     return {
         "zmin": 0.0,
         "zmax": 1.0,
@@ -72,10 +72,9 @@ def _look(mode: Mode, scaled: bool) -> dict[str, object]:
         "xgap": 1,
         "ygap": 1,
         "hovertemplate": "%{hovertext}<extra></extra>",
-        "texttemplate": "%{z:.0%}",
+        "texttemplate": "%{text}",
         "textfont": {"size": 11},
-        "showscale": scaled,
-        "colorbar": {**bar, "tickformat": ".0%"},
+        "colorbar": bar,
     }
 
 

@@ -25,7 +25,20 @@ def swap_findings(_: Swap, table: pd.DataFrame) -> list[str]:
     """Say what is kept by each way within and across modalities, and of which factors."""
     means = table[(table["probe"] == MEAN) & (table["factor"] == OVERALL)]
     said = [_kept(str(way), rows) for way, rows in means.groupby("way", sort=False)]
-    return [*said, _sure(table), _factors(table)]
+    return [_answer(means), _sure(table), *said, _factors(table)]
+
+
+def _answer(means: pd.DataFrame) -> str:
+    """Say what is kept by the way that keeps more, per kind of pair."""
+    known = means[means["kept"].notna()]
+    if known.empty:
+        return "No space's own probes tell a factor better than chance, so none can be swapped."
+    best = known.loc[known.groupby("kind", sort=False)["kept"].idxmax()].to_dict("records")
+    parts = [f"{share_text(row['kept'])} {row['kind']}" for row in best]
+    return (
+        "Without any training, another model's probe keeps of what a space's own probe tells"
+        f" beyond chance {listed(parts)}."
+    )
 
 
 def _kept(way: str, rows: pd.DataFrame) -> str:
@@ -59,6 +72,8 @@ def _factors(table: pd.DataFrame) -> str:
     for kind, rows in means.groupby("kind", sort=False):
         best = rows.loc[rows.groupby("factor", sort=False)["kept"].idxmax()].sort_values("kept")
         ends = best.iloc[[-1, 0]].to_dict("records")
-        most, least = (f"{row['factor']} ({share_text(row['kept'])})" for row in ends)
+        most, least = (
+            f"{row['factor'].replace('_', ' ')} ({share_text(row['kept'])})" for row in ends
+        )
         parts.append(f"{kind} most of {most} and least of {least}")
     return f"Of what a space's own probe tells beyond chance, the better way keeps {listed(parts)}."

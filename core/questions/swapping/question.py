@@ -20,7 +20,7 @@ class Swap(StudyQuestion):
     spaces: tuple[str, ...] = option(
         (),
         name="models",
-        label="Models",
+        label="Probes of",
         metavar="M[:LAYER]",
         help="models whose probes are swapped, each with every other, in their penultimate block"
         " where no layer is named (usual vision models, and language models of their size)",

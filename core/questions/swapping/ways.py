@@ -63,12 +63,14 @@ def cosines_of(guest: Held, host: Held, order: Rows, rows: Rows) -> Read:  # noq
 
     order: of the anchors, 0, 1 … but for a null.
     """
-    return guest.cosines[rows][:, order]
+    read: Read = guest.cosines[rows][:, order]
+    return read
 
 
 def features(held: Held) -> Read:
     """Return a space's own features, standardized."""
-    return ((held.framed - held.middle) / held.spread).astype(np.float32)
+    read: Read = ((held.framed - held.middle) / held.spread).astype(np.float32)
+    return read
 
 
 def turned(guest: Held, host: Held, order: Rows, rows: Rows) -> Read:

@@ -30,8 +30,8 @@ Below, the same savings stand against the pair's **alignment** and against both 
 SAMPLES = """What the language model writes by itself behind each image, the likeliest word each
 time, by the map of the first training. The stimuli are the first of those that are measured; none
 was picked by hand."""
-OFFER = """These maps have not been trained yet. A job trains {count}, in about a minute for a small
-model on two cores, and the page draws them once they are done."""
+OFFER = """These maps have not been trained yet. A job trains {count}, in a minute or two for a pair
+of small models on two cores, and the page draws them once they are done."""
 OPTIONS = controls.options_by_name(PrefixBits)
 MOST = {"events": 100_000, "passes": 100, "seeds": 20, "seed": 2**31 - 1}
 SHOWN = 12  # stimuli with what is written behind them
@@ -66,10 +66,10 @@ def show(at: Place, question: PrefixBits) -> None:
         titles = queries.models(at).set_index("model")["title"].to_dict()
         said = findings_of(question, table.replace({"x": titles, "y": titles}))
         prose.answer(said[: prose.LEAD])
-        look = {"mode": frame.mode(), "narrow": frame.narrow()}
-        figure = figures.bits(table, titles, **look)
+        mode, narrow = frame.mode(), frame.narrow()
+        figure = figures.bits(table, titles, mode, narrow=narrow)
         exportbar.draw_models(at, question, figure, key="bits", table=table)
-        figure = figures.beside(table, queries.models(at), **look)
+        figure = figures.beside(table, queries.models(at), mode, narrow=narrow)
         exportbar.draw_models(at, question, figure, key="saved", table=table)
         prose.explain(READING, said[prose.LEAD :])
         _show_samples(at, question, table)
@@ -97,7 +97,7 @@ def _show_samples(at: Place, question: PrefixBits, table: pd.DataFrame) -> None:
         f"{y} > {x}": f"{titles[y]} → {titles[x]}"
         for x, y in zip(known["x"], known["y"], strict=True)
     }
-    first = known.loc[known["saved"].idxmax()]
+    first = known.sort_values("saved", kind="stable").iloc[-1]
     chosen = st.selectbox(
         "What it writes behind images",
         list(pairs),

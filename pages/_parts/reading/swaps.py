@@ -38,12 +38,12 @@ def show(at: Place, question: Swap) -> None:
         table = queries.ask(at, question)
         said = findings_of(question, table)
         prose.answer(said[: prose.LEAD])
-        look = {"mode": frame.mode(), "narrow": frame.narrow()}
+        mode, narrow = frame.mode(), frame.narrow()
         spaces = list(dict.fromkeys(table["probe"]))[:-1]
         about = describe_spaces(spaces, queries.models(at))
         titles = dict(zip(about["space"], about["title"], strict=True))
-        figure = figures.matrices(table, titles, **look)
+        figure = figures.matrices(table, titles, mode, narrow=narrow)
         exportbar.draw(at, question, figure, key="swapped", table=table)
-        figure = figures.factors(table, **look)
+        figure = figures.factors(table, mode, narrow=narrow)
         exportbar.draw(at, question, figure, key="told", table=table)
         prose.explain(READING, said[prose.LEAD :])
