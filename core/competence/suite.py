@@ -253,7 +253,7 @@ def _probe_melodies(
 
 def _features(
     encoder: Encoder,
-    rows: Sequence[Any],
+    rows: Sequence[Any] | np.ndarray,
     *,
     as_items: Callable[[Any], list[Any]],
     what: str,

@@ -101,13 +101,14 @@ def _scores(
     """Return the scores of all models of two sides, and those of shuffled stimuli, of the first
     training of each recipe alone: chance depends on how many layers there are, not on weights.
     """
-    every = [tuple(side["model"]) for side in (one, other)]
-    first = [tuple(side.drop_duplicates("recipe")["model"]) for side in (one, other)]
-    table = align_models(study, *every, question.comparison)
+    x, y = (tuple(side["model"]) for side in (one, other))
+    first_x, first_y = (tuple(side.drop_duplicates("recipe")["model"]) for side in (one, other))
+    comparison = question.comparison
     calibration = Calibration(null=question.permutations, seed=question.seed)
-    alone = Alignment(question.scope, *first, axis="", comparison=question.comparison)
+    alone = Alignment(question.scope, first_x, first_y, axis="", comparison=comparison)
     shuffled = ask(replace(alone, calibration=calibration), study, report)
-    return _matrix(table, "score", *every), _matrix(shuffled, "null_mean", *every)
+    scored = align_models(study, x, y, comparison)
+    return _matrix(scored, "score", x, y), _matrix(shuffled, "null_mean", x, y)
 
 
 def _matrix(

@@ -29,10 +29,10 @@ def meetings(table: pd.DataFrame, *, label: str, mode: Mode, narrow: bool = Fals
     pairs = list(dict.fromkeys(zip(table["one"], table["other"], strict=True)))
     figure = blank(mode, height=110 + ROW * len(pairs), title="Alignment of modalities")
     sizes = [ALL, *(size for size in dict.fromkeys(table["size"]) if size != ALL)]
-    for size in sizes:
+    for rank, size in enumerate(sizes):
         rows = table[table["size"] == size]
         places = [_place(pairs, sizes, row) for row in rows.to_dict("records")]
-        figure.add_scatter(**_means(rows, places, size, mode))
+        figure.add_scatter(**_means(rows, places, _mark(size, rank, mode), mode))
         figure.add_scatter(**_chance(rows, places, mode), showlegend=size == ALL)
     whole = table[(table["size"] == ALL) & table["untrained"].notna()]
     places = [_place(pairs, sizes, row) for row in whole.to_dict("records")]
@@ -52,17 +52,24 @@ def _place(pairs: list[tuple[str, str]], sizes: list[str], row: Mapping[Hashable
     return pairs.index((row["one"], row["other"])) + SPREAD * step
 
 
-def _means(rows: pd.DataFrame, places: list[float], size: str, mode: Mode) -> dict[str, object]:
-    ink = INK[mode].text if size == ALL else clear(INK[mode].text, 0.6)
+def _mark(size: str, rank: int, mode: Mode) -> dict[str, object]:
+    """Return the mark of a size: larger models have larger circles."""
+    if size == ALL:
+        return {"color": INK[mode].text, "size": 10, "symbol": "diamond"}
+    return {"color": clear(INK[mode].text, 0.6), "size": 4 + 2 * rank, "symbol": "circle"}
+
+
+def _means(
+    rows: pd.DataFrame, places: list[float], mark: Mapping[str, object], mode: Mode
+) -> dict[str, object]:
+    size = str(rows["size"].iloc[0])
     bars = {"color": clear(INK[mode].text, 0.5), "thickness": 1.5, "width": 4}
     return {
         "x": rows["mean"],
         "y": places,
-        "mode": "markers" if size == ALL else "markers+text",
-        "text": rows["size"],
-        "textposition": "middle left",
+        "mode": "markers",
         **cards(_card(row) for row in rows.to_dict("records")),
-        "marker": {"color": ink, "size": 10, "symbol": "diamond" if size == ALL else "circle"},
+        "marker": mark,
         "error_x": interval(rows["mean"], rows["low"], rows["high"], **bars),
         "name": "all models, 95 % interval" if size == ALL else f"size {plain(size)}",
         "legendgroup": size,

@@ -73,7 +73,8 @@ def _row(
     meeting: Meeting, one: pd.DataFrame, other: pd.DataFrame, size: Hashable
 ) -> dict[str, Any]:
     scores = meeting.scores.loc[one["model"], other["model"]]
-    chance = meeting.shuffled.loc[one["model"], other["model"]].stack().mean()
+    shuffled = meeting.shuffled.loc[one["model"], other["model"]].to_numpy(float)
+    chance = float(pd.Series(shuffled.ravel()).mean())  # of those that were measured
     sample = scores.groupby(_units(one).to_numpy()).mean().T.groupby(_units(other).to_numpy())
     crossed = crossed_mean(
         sample.mean().T.to_numpy(float), level=chance, fixed="columns" if meeting.fixed else ""
