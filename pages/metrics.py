@@ -170,10 +170,10 @@ def show_specs() -> None:
     st.header("What each metric can and cannot see", anchor=False)
     st.dataframe(printed_table().drop(columns="metric"), hide_index=True)
     prose.explain(PRINTED)
-    for metric in METRICS.values():
-        spec = metric.spec
-        with st.expander(spec.title):
-            st.markdown(f"**Sees** ({spec.scope}). {spec.sees} **Misses.** {spec.misses}")
+    with st.expander("Every metric: what it sees and misses, its formula and its source"):
+        for metric in METRICS.values():
+            spec = metric.spec
+            st.markdown(f"**{spec.title}** ({spec.scope}). {spec.sees} **Misses.** {spec.misses}")
             st.latex(spec.formula)
             st.markdown(frame.plain(spec.reference))
 
