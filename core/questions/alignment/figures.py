@@ -85,8 +85,7 @@ def trend(
     figure.update_yaxes(matches="y", range=reach)
     fitted = any(len(fits[facet].band) for facet in facets)
     _add_legend(figure, seen, mode, fitted=fitted)
-    _name_ceiling(figure, seen["ceiling"].dropna(), mode, top=reach[1])
-    _name_noise(figure, seen[NOISE].dropna(), mode, top=reach[1])
+    _name_ceilings(figure, seen, mode, top=reach[1])
     return figure.figure()
 
 
@@ -295,19 +294,19 @@ def _add_legend(figure: Drawing, points: pd.DataFrame, mode: Mode, *, fitted: bo
         name_chance(figure, mode)
 
 
-def _name_ceiling(figure: Drawing, levels: pd.Series, mode: Mode, *, top: float) -> None:
-    """Add the ceiling to the legend, with its value where all pairs have the same. top: of the
-    axis.
+def _name_ceilings(figure: Drawing, seen: pd.DataFrame, mode: Mode, *, top: float) -> None:
+    """Add both ceilings to the legend: the replicates' with its value where all pairs have the
+    same; panels' headings have that of noise. top: of the axis.
     """
+    levels, noise = seen["ceiling"].dropna(), seen[NOISE].dropna()
     if len(levels):
         value = f" {levels.iloc[0]:.3g}" if levels.nunique() == 1 else ""
-        where = ", far above the plot" if levels.min() > top else ""
-        look = ceiling_line(mode, name=f"ceiling{value}{where}")
+        look = ceiling_line(mode, name=f"ceiling{value}{_above(levels, top)}")
+        figure.add_scatter(x=[None], y=[None], **look)
+    if len(noise):
+        look = noise_line(mode, name=f"noise ceiling{_above(noise, top)}")
         figure.add_scatter(x=[None], y=[None], **look)
 
 
-def _name_noise(figure: Drawing, levels: pd.Series, mode: Mode, *, top: float) -> None:
-    """Add the noise ceiling to the legend; panels' headings have its value. top: of the axis."""
-    if len(levels):
-        where = ", far above the plot" if levels.min() > top else ""
-        figure.add_scatter(x=[None], y=[None], **noise_line(mode, name=f"noise ceiling{where}"))
+def _above(levels: pd.Series, top: float) -> str:
+    return ", far above the plot" if levels.min() > top else ""
