@@ -17,7 +17,7 @@ app: $(READY)
 	$(BIN)/platoscope app --demo --port $(PORT)
 
 test: $(READY) $(EXTRAS) lint
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 4 --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 4 --dist loadfile --no-loadscope-reorder
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -49,6 +49,7 @@ def show(at: Place) -> None:
         frame.need_readers(at, "caption", "image")
     answer = st.empty()
     question = lessons.pick(at)
+    at = replace(at, scope=question.scope)
     pairs = question.pairs
     lesson = queries.lesson(at, question.spaces, pairs=pairs, seed=question.seed)
     training = trainings.show(at, question, lesson)

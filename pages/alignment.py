@@ -216,7 +216,7 @@ def _link_copies(points: pd.DataFrame) -> None:
     """Link to the paired test of models and their fine-tuned copies, where there are any."""
     groups = pd.concat([points["facet"], points["group_x"]])
     if groups.str.contains("fine-tuned").any():
-        along = [address.chosen(key) for key in ("dataset", "metric", "k", "layers")]
+        along = [address.chosen(key) for key in ("dataset", "metric", "k", "layers", "as")]
         query = {key: texts for each in along for key, texts in each.items()}
         st.caption(COPIES)
         st.page_link(

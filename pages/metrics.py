@@ -168,7 +168,9 @@ def _plot(at: Place, question: StudyQuestion, draw: Callable[..., go.Figure], ke
 def show_specs() -> None:
     """Offer what each metric can and cannot see, its formula and its source."""
     st.header("What each metric can and cannot see", anchor=False)
-    st.dataframe(printed_table().drop(columns="metric"), hide_index=True)
+    printed = printed_table().drop(columns="metric").rename(columns={"title": "metric"})
+    narrow = {"metric": st.column_config.TextColumn(width=150)}  # a phone shows marks, too
+    st.dataframe(printed, hide_index=True, column_config=narrow)
     prose.explain(PRINTED)
     with st.expander("Every metric: what it sees and misses, its formula and its source"):
         for metric in METRICS.values():

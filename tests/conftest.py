@@ -29,12 +29,25 @@ settings.register_profile(
 settings.load_profile("busy")
 
 
+LONGEST = ("crew/test_on_ray", "test_demo", "browser/test_browser", "pages/test_first", "browser")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that take longest, so that none of them is left alone at the end."""
+
+    def rank(item: pytest.Item) -> int:
+        name = item.nodeid.removeprefix("tests/")
+        return next((at for at, one in enumerate(LONGEST) if name.startswith(one)), len(LONGEST))
+
+    items.sort(key=rank)
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _shapes_checked_once(request: pytest.FixtureRequest) -> Iterator[None]:
     """Leave the shapes of what pages and commands call to the tests of that: checking them once
     more takes a third of the time.
     """
-    above = Path(__file__).parent / "pages", Path(__file__).parent / "cli"
+    above = [Path(__file__).parent / name for name in ("pages", "cli", "test_demo.py")]
     config.update("jaxtyping_disable", any(request.path.is_relative_to(one) for one in above))
     yield
     config.update("jaxtyping_disable", False)

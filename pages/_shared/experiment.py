@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # torch takes seconds, which pages that may never run anythin
     from core.theory.looks import Look, Run
 
 MOMENT = 0.4  # seconds of work between two redraws; one look may take longer
+MOST_BUTTONS = 12  # presets side by side
 MOST_HELD = 8  # runs of one visitor
 _KEY = "experiments"
 # the browser keeps a former button, marked stale, until the run that draws the next one has ended
@@ -130,17 +131,20 @@ def go_on(
 
 
 def pick_preset(one: Option, titles: Mapping[str, str], *, sets: Sequence[str] = ()) -> str:
-    """Choose a preset. sets: the controls that it sets."""
-    return st.pills(
-        one.label,
-        list(titles),
-        format_func=lambda each: titles[each],
-        required=True,
-        label_visibility="collapsed",
-        on_change=release,
-        args=(sets,),
+    """Choose a preset: from a list where buttons would take more than two lines. sets: the controls
+    that it sets.
+    """
+    look: dict[str, Any] = {
+        "format_func": lambda each: titles[each],
+        "label_visibility": "collapsed",
+        "on_change": release,
+        "args": (sets,),
         **bind(one.name, one.default, titles, kind=one.label.lower()),
-    )
+    }
+    if len(titles) > MOST_BUTTONS:
+        chosen: str = st.selectbox(one.label, list(titles), **look)
+        return chosen
+    return st.pills(one.label, list(titles), required=True, **look)
 
 
 def _progress(held: Experiment) -> str:

@@ -39,8 +39,8 @@ CLAMPS: dict[Clamp, str] = {
     "layers": "each layer's own, if widths differ",
 }
 CANDIDATES: dict[Candidates, str] = {
-    "released": "the code: among layers",
-    "paper": "the paper: also all side by side",
+    "released": "released code",
+    "paper": "paper: also all side by side",
 }
 
 

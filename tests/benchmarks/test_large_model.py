@@ -1,5 +1,7 @@
 """The benchmark of a large model runs, with a tiny one."""
 
+import pytest
+
 from tests.benchmarks.large_model import main
 
 TINY = {
@@ -11,6 +13,7 @@ TINY = {
 }
 
 
+@pytest.mark.slow
 def test_it_prints_memory_and_seconds(capsys):
     main(TINY)
     model, cost = capsys.readouterr().out.splitlines()[-2:]

@@ -97,10 +97,13 @@ def test_a_fault_of_the_program_is_no_sentence(crew: Crew) -> None:
         list(crew.run([Unit("wrong", works.divide)]))
 
 
-def test_a_unit_whose_worker_is_lost_every_time_is_a_sentence(crew: Crew) -> None:
+def test_a_unit_whose_worker_is_lost_every_time_is_a_sentence(
+    crew: Crew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.crew.following.RETRIES", 1)
     units = [Unit("the last", works.vanish), Unit("one", partial(works.double, 1))]
     (_, lost), (_, doubled) = crew.run(units)
-    assert str(lost).startswith("the last: its worker was lost 4 times (")
+    assert str(lost).startswith("the last: its worker was lost 2 times (")
     assert str(lost).endswith("what is finished is kept, the same command continues")
     assert doubled == 2
 

@@ -401,6 +401,13 @@ def test_another_metric_and_layer_are_followed(page):
     assert "chance is" not in words(app)
 
 
+def test_the_published_way_without_clamping_is_a_choice_of_the_page(page):
+    app = page(q="1")
+    assert not app.exception
+    assert not any("Not in this view" in warning.value for warning in app.warning)
+    assert "--q 1" in app.code[0].value
+
+
 def test_the_command_of_each_plot_prints_what_the_page_drew(page, store, monkeypatch, capsys):
     record = printed.record(monkeypatch)
     app = page(measure="true", seeds="2", cost="true")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pytest
 
 from tests.pages.seen import charts
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
@@ -94,6 +95,17 @@ def test_without_replicates_a_page_says_why_there_is_no_ceiling(opened, demo):
     assert app.title[0].value == "Do better vision models agree more with language models?"
     text = " ".join(one.value for one in app.markdown)
     assert "There is no ceiling: no recipe of these models was trained with several seeds" in text
+
+
+@pytest.mark.parametrize("view", ["map", "profiles"])
+def test_all_layers_side_by_side_are_a_layer_of_the_map_and_stand_for_no_other_model(
+    opened, demo, view
+):
+    chosen = {"layer_view": view, "pair_x": "gpt-2-m", "pair_y": "vit-clip-m"}
+    app = opened(demo, "alignment", **chosen, **{"as": "paper"})
+    assert not app.exception
+    assert "layer-map" in charts(app)
+    assert all("side by side" not in one for one in app.selectbox(key="layer_x").options)
 
 
 def test_layers_have_profiles_over_depth_and_two_of_them_stand_for_all_models(opened, demo):

@@ -16,7 +16,7 @@ from core.study.selections import encode
 
 HALF = encode(range(0, 60, 2), 60)
 NAMED = ["gpt-2-m", "vit-clip-m", "vit-mae-m"]
-VIEWS: list[tuple[str, dict[str, Any]]] = [  # pages, each with an address that chooses much
+VIEWS: list[Any] = [  # pages, each with an address that chooses much
     (
         "alignment",
         {
@@ -59,7 +59,11 @@ VIEWS: list[tuple[str, dict[str, Any]]] = [  # pages, each with an address that 
         "adapters",
         {"encoders": NAMED[:2], "layer": ["gpt-2-m=1"], "reference": "reality", "width": "8"},
     ),
-    ("color", {"source": ["pixels:cave", "gpt-2-m"], "radius": "2.0", "dims": "2"}),
+    pytest.param(
+        "color",
+        {"source": ["pixels:cave", "gpt-2-m"], "radius": "2.0", "dims": "2"},
+        marks=pytest.mark.slow,
+    ),
     ("stimuli", {"stimulus": "5", "k": "7", "a": "gpt-2-m", "layer_a": "1", "b": "vit-mae-m"}),
 ]
 

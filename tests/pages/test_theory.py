@@ -55,8 +55,14 @@ def test_contrastive_learners_end_at_the_pmi_kernel(on_nothing):
     ("page", "query"),
     [
         ("theory/contrastive", {"events": "6", "loss": "nce", "jumps": "0.9"}),
-        ("theory/contrastive", {"preset": "capacity", "events": "6", "apart": "true"}),
-        ("theory/deep_linear", {"a": "4", "b": "4", "seed": "1"}),
+        pytest.param(
+            "theory/contrastive",
+            {"preset": "capacity", "events": "6", "apart": "true"},
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "theory/deep_linear", {"a": "4", "b": "4", "seed": "1"}, marks=pytest.mark.slow
+        ),
         ("theory/deep_linear", {"preset": "labels", "a": "3", "b": "3", "added": "0.1"}),
     ],
 )

@@ -22,6 +22,7 @@ DEPENDENT = (
     "Sizes of one family are not independent, so the interval is too narrow; Convergence tests"
     " within families and objectives."
 )
+CONCATENATED = "A layer one beyond a model’s last is all its layers side by side."
 
 
 def trend_findings(
@@ -102,11 +103,14 @@ def pair_findings(
 
 
 def fit_findings(question: Alignment, table: pd.DataFrame) -> list[str]:
-    """Say how alignment goes along the axis in each panel, as the fits of the page do."""
+    """Say how alignment goes along the axis in each panel, as the fits of the page do, and which
+    layer stands for all of a model.
+    """
+    notes = [CONCATENATED] if question.comparison.concatenated else []
     if "panel" not in table:
-        return []
+        return notes
     panels = table.drop_duplicates("panel").to_dict("records")
-    return [_fit(row, question.axis) for row in panels]
+    return [*(_fit(row, question.axis) for row in panels), *notes]
 
 
 def _fit(row: Mapping[Hashable, Any], axis: str) -> str:

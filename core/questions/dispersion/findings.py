@@ -56,7 +56,10 @@ def effect(table: pd.DataFrame, *, higher_is_better: bool = True) -> list[str]:
         _those(f"Without an interval, nothing can be said for {of}", ratios.drop(bounded.index)),
     ]
     if len(bounded) > 1:
-        sentences.append(f"The intervals are widened because {len(bounded)} models are tested.")
+        sentences.append(
+            f"Because {len(bounded)} models are tested, this is judged by wider intervals than the"
+            " 95 % ones drawn."
+        )
     return [*filter(None, sentences), _extreme(ratios, higher_is_better=higher_is_better)]
 
 

@@ -27,6 +27,7 @@ from core.metrics import METRICS
 from core.modalities import LANGUAGE
 
 HEIGHT = 250  # of a row of panels, in pixels
+MEAN = {"width": 3, "dash": "dash"}  # one family has nearly the color of ink
 
 
 def described(table: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
@@ -62,7 +63,7 @@ def by_metric(points: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.F
     _name_axes(figure, len(metrics), columns)
     for group in dict.fromkeys(seen["group_y"]):
         name_line(figure, plain(group), {"color": hue(group, mode), "width": 2}, group=group)
-    name_line(figure, "mean", {"color": INK[mode].text, "width": 3}, group="mean")
+    name_line(figure, "mean", MEAN | {"color": INK[mode].text}, group="mean")
     return figure.figure()
 
 
@@ -117,7 +118,7 @@ def _mean(rows: pd.DataFrame, mode: Mode) -> dict[str, object]:
         "x": means["competence"],
         "y": means["score"],
         "mode": "lines",
-        "line": {"color": INK[mode].text, "width": 3},
+        "line": MEAN | {"color": INK[mode].text},
         "legendgroup": "mean",
         "showlegend": False,
         **cards(f"mean {score:.3f}" for score in means["score"]),

@@ -134,10 +134,10 @@ def broken(points: pd.DataFrame, *, unit: str, mode: Mode) -> go.Figure:
         )
     figure = blank(mode, height=380, title="Alignment as the theorem is broken")
     colors = {
-        "": ("least over layer pairs", INK[mode].ember),
-        "_mean": ("mean over layer pairs", INK[mode].text),
+        "": ("least over layer pairs", INK[mode].ember, 14),
+        "_mean": ("mean over layer pairs", INK[mode].text, 8),  # often on the least
     }
-    for suffix, (name, color) in colors.items():
+    for suffix, (name, color, size) in colors.items():
         theory = points.dropna(subset=[f"predicted{suffix}"])
         figure.add_scatter(
             x=theory["strength"],
@@ -152,11 +152,12 @@ def broken(points: pd.DataFrame, *, unit: str, mode: Mode) -> go.Figure:
             y=points[f"measured{suffix}"],
             name=f"{name}, measured",
             mode="markers",
-            marker={"color": color, "size": 10},
+            marker={"color": color, "size": size},
+            cliponaxis=False,
         )
-    figure.update_xaxes(title_text=f"strength: {plain(unit)}")
+    figure.update_xaxes(title_text=wrap(f"strength: {plain(unit)}", 40))
     return figure.update_yaxes(
-        range=[0, _EDGE], title_text="linear CKA between the networks"
+        range=[-0.03, _EDGE], title_text="linear CKA between the networks"
     ).figure()
 
 

@@ -47,9 +47,9 @@ def matrix_findings(_: Matrices, table: pd.DataFrame) -> list[str]:
     if inner.empty:
         return sentences
     return [
-        "The inner matrices stretch the modes that they get"
-        f" {_span(inner['stretch'])} times, where the theory predicts rotations, 1; their norms on"
-        f" these modes are {_span(inner['working_norm'])}.",
+        "The inner matrices stretch the modes that they get by a factor of"
+        f" {_span(inner['stretch'])}; the theory predicts 1, a rotation. Their norms on these modes"
+        f" are {_span(inner['working_norm'])}.",
         *sentences,
     ]
 
@@ -97,15 +97,14 @@ def _hierarchy(table: pd.DataFrame) -> list[str]:
 
 
 def _dependence(preset: str, rows: pd.DataFrame) -> str:
-    """Say how the same layers of two networks are aligned, by what differs; the control first."""
-    each = ", ".join(
-        f"{differs}{' alone' if differs == CONTROL else ''} {near_one(value)}"
-        for differs, value in zip(rows["differs"], rows["same_layer"], strict=True)
-    )
-    within = rows[["within_a", "within_b"]].min().min()
+    """Say by which difference the same layers of two networks agree least."""
+    others = rows[rows["differs"] != CONTROL].dropna(subset="same_layer")
+    if others.empty:
+        return f"{preset}: nothing was measured but the control."
+    least = others.loc[others["same_layer"].idxmin()]
     return (
-        f"{preset}: least alignment of the same layers of two networks, by what differs: {each}; of"
-        f" any two layers of one network: {near_one(within)}."
+        f"{preset}: the same layers of two networks agree least, {near_one(least['same_layer'])},"
+        f" where they differ in {least['differs']}."
     )
 
 

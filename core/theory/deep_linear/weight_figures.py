@@ -54,7 +54,8 @@ def matrices(points: pd.DataFrame, *, steps: str, mode: Mode) -> go.Figure:
         for row, panel in enumerate(PANELS, start=1):
             for curve in _curves(panel, rows):
                 at = {"row": row, "col": column}
-                _draw(figure, rows, curve, at=at, first=curve.matrix not in shown, mode=mode)
+                color = _shade(curve.matrix, of=int(points["matrix"].max()), mode=mode)
+                _draw(figure, rows, curve, at=at, first=curve.matrix not in shown, color=color)
                 shown.add(curve.matrix)
     long = points["at"].max() > 1000
     figure.update_xaxes(type="log" if long else "linear", dtick=1 if long else None)
@@ -66,7 +67,8 @@ def _shade(matrix: int, *, of: int, mode: Mode) -> str:
     """Return a matrix's color: gray where it is frozen, and the darker the later it comes."""
     if not matrix:
         return INK[mode].soft
-    (shade,) = sample_colorscale(list(INK[mode].scale), [0.3 + 0.7 * matrix / of])
+    place = 0.25 + 0.75 * (matrix - 1) / max(1, of - 1)
+    (shade,) = sample_colorscale(list(INK[mode].scale), [place])
     return str(shade)
 
 
@@ -92,9 +94,8 @@ def _draw(
     *,
     at: dict[str, int],
     first: bool,
-    mode: Mode,
+    color: str,
 ) -> None:
-    color = _shade(curve.matrix, of=int(rows["matrix"].max()), mode=mode)
     name = f"W_{curve.matrix}" if curve.matrix else "M^I Z, frozen"
     one = rows[rows["matrix"] == curve.matrix]
     look: dict[str, Any] = {"mode": "lines", "legendgroup": name, "name": name, **at}

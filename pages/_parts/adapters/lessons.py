@@ -5,6 +5,7 @@ trained, and the metric.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import streamlit as st
 
@@ -15,7 +16,7 @@ from core.questions.adapters.usual import usual_models
 from core.questions.competence.question import TasksSolved
 from core.study.spaces import describe_spaces
 from pages._shared import address, bar, controls, frame, queries
-from pages._shared.parts import pick_measure
+from pages._shared.parts import pick_measure, pick_scope
 from pages._shared.queries import Place
 
 LIMITS = {
@@ -39,6 +40,7 @@ def pick(at: Place) -> Adaptation:
         rest = bar.more()
         with rest:
             models = controls.pick_usual(queries.models(at)).set_index("model", drop=False)
+            scope = pick_scope(at)
         if len(models) < 3:
             how = frame.command(
                 "embed", "--dataset", at.dataset, "--model", "timm:vit_small_patch16_224"
@@ -66,7 +68,7 @@ def pick(at: Place) -> Adaptation:
         truth = controls.pick_model("Reference", others, "reference", default=first)
         with rest:
             spaces = [pick_space(name, titles[name], layers[name]) for name in (*chosen, truth)]
-            return _pick_training(at, tuple(spaces[:-1]), spaces[-1])
+            return _pick_training(replace(at, scope=scope), tuple(spaces[:-1]), spaces[-1])
 
 
 def pick_space(model: str, title: str, layers: Sequence[str]) -> str:

@@ -22,6 +22,7 @@ from pages._shared.chosen import selection
 from pages._shared.queries import Place
 
 KEYS = ("pair_x", "pair_y")
+SIDE_BY_SIDE = "all layers side by side"
 VIEWS = {"map": "All pairs", "profiles": "Profiles over depth"}
 
 
@@ -54,7 +55,9 @@ def show(at: Place, question: Alignment, chosen: tuple[str, str], chance: float)
     pair = replace(question, x=(x,), y=(y,), calibration=Calibration())
     pair = replace(pair, unfinished=False, comparison=replace(comparison, layers=ALL))
     about = models.set_index("model")
-    layers = [Layers(about.loc[name, "title"], about.loc[name, "layers"]) for name in chosen]
+    single = [Layers(about.loc[name, "title"], about.loc[name, "layers"]) for name in chosen]
+    more = (SIDE_BY_SIDE,) if comparison.concatenated else ()
+    layers = [Layers(one.title, (*one.names, *more)) for one in single]
     scores = layer_matrix(queries.ask(at, pair))
     # of some metrics each pair of layers has a chance level of its own
     chance = float("nan") if METRICS[comparison.metric].pair_chance is not None else chance
@@ -66,7 +69,8 @@ def show(at: Place, question: Alignment, chosen: tuple[str, str], chance: float)
     named = scores.set_axis(list(layers[0].names)).set_axis(list(layers[1].names), axis=1)
     csv = named.rename_axis("layer").reset_index()
     exportbar.draw(at, pair, figure, key="layer-map", table=csv)
-    _offer_pair(*layers, start=_best(scores, high=comparison.spec.higher_is_more_aligned))
+    of_single = scores.iloc[: len(single[0].names), : len(single[1].names)]
+    _offer_pair(*single, start=_best(of_single, high=comparison.spec.higher_is_more_aligned))
 
 
 def _best(scores: pd.DataFrame, *, high: bool) -> tuple[int, int]:

@@ -18,9 +18,10 @@ from pages._shared import controls, exportbar, frame, prose, queries
 from pages._shared.address import bind
 from pages._shared.queries import Place
 
-READING = """Left, pixels where CIELAB has them, each in its own color. Right, the colors of a
+READING = """First, {pixels} where CIELAB has them, each in its own color. Then the colors of a
 grid in RGB, laid out only by how often they lie close together in pictures, and rotated onto
 CIELAB. The published figure 8 begins with these two."""
+SINGLE, COUNTED = "pixels", "the cells of a grid in RGB that CIFAR-10’s counted pixels fall in,"
 
 
 def show(at: Place, hues: Hues, seen: Mapping[str, Any]) -> None:
@@ -31,7 +32,8 @@ def show(at: Place, hues: Hues, seen: Mapping[str, Any]) -> None:
     panels = [table[table["source"] == source] for source in (CLOUD, LAYOUT)]
     figure = figures.layouts(panels, **seen, narrow=frame.narrow())
     exportbar.draw(at, question, figure, key="cloud", table=table)
-    prose.explain(READING, findings_of(question, table))
+    pixels = COUNTED if question.images == SHIPPED else SINGLE
+    prose.explain(READING.format(pixels=pixels), findings_of(question, table))
 
 
 def pick(at: Place, hues: Hues) -> ColorPixels:

@@ -73,7 +73,8 @@ def choose(at: Place) -> Choice:
     """Draw the controls, and return what they choose."""
     _adopt_ranking()
     with bar.controls_bar():
-        with bar.more():
+        rest = bar.more()
+        with rest:
             at = replace(at, scope=parts.pick_scope(at))
             spaces = spread.pick_spaces(at)
             centering = controls.pick_labeled(
@@ -93,7 +94,8 @@ def choose(at: Place) -> Choice:
                 "At least two language models are needed to rank the stimuli: embed another one, or"
                 " rank by these models."
             )
-        by = spread.pick_summary(at, ranked, own=ranker != "others")
+        with rest:
+            by = spread.pick_summary(at, ranked, own=ranker != "others")
         ranking = Ranking(ranked, centering, by)
         size = spread.pick_set_size(queries.size(at))
         # the parts of a set have neighbors, too

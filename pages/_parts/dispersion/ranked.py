@@ -14,8 +14,8 @@ from pages._shared import exportbar, frame, prose, queries, spread
 from pages._shared.queries import Place
 
 SAMPLE = 1  # seed of the stimuli that are drawn, not of the random set
-READING = """Each dot is a stimulus, ranked by the mean of its residuals (left) and by the
-first component of all residuals (right). The {size:,} at either end are the low and
+READING = """Each dot is a stimulus, ranked first by the mean of its residuals, then by the
+first component of all residuals. The {size:,} at either end are the low and
 the high set of that ranking; the ticks below are a random set of as many."""
 SPACE = """Each axis is a model: how far it lies from the consensus at a stimulus. The
 dashed line is the first component, along which residuals vary most; a stimulus's score

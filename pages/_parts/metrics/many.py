@@ -26,8 +26,8 @@ MATRIX = """As above, for every metric with each k, rank or bandwidth, on each n
 figure 12 of the paper for the models here. Blocks along the diagonal are one metric. The paper
 finds most of them highly correlated over 78 vision models."""
 BY_METRIC = """Each panel is one metric, as in figures 13 and 14 of the paper: a thin line is one
-vision model, wider where it is larger, the thick one their mean. Compare shapes, not heights: each
-metric has its own scale."""
+vision model, wider where it is larger, the dashed one their mean, by the layers chosen here; above
+it was the last ones. Compare shapes, not heights: each metric has its own scale."""
 KS, RANKS = (2, 5, 10, 20, 50, 100), (2, 5, 10, 20, 50)
 BANDWIDTHS = (0.1, 0.25, 0.5, 1.0, 2.0)
 

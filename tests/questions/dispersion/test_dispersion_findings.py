@@ -48,7 +48,7 @@ def test_ratios_above_below_and_about_one_are_told_apart():
         " 0.70)." in said
     )
     assert "cannot be distinguished for 1 of 3 models: CLIP C (ratio 1.10)." in said
-    assert "The intervals are widened because 3 models are tested." in said
+    assert "Because 3 models are tested, this is judged by wider intervals" in said
     assert said.endswith("The largest ratio is 1.62; the published work found up to 2 with CKNNA.")
 
 
@@ -82,7 +82,7 @@ def test_an_interval_that_leaves_out_1_alone_does_not_among_several():
     """
     one = (1.5, 1.5 * np.exp(-0.38), 1.5 * np.exp(0.38))  # log 1.5 = 0.405
     assert "better aligned than the high one for ViT A (ratio 1.50)." in tell_effect(ratios(one))
-    assert "widened" not in tell_effect(ratios(one))
+    assert "wider intervals" not in tell_effect(ratios(one))
     assert "cannot be distinguished for 2 of 2 models: ViT A (ratio 1.50)" in tell_effect(
         ratios(one, one)
     )
