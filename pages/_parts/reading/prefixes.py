@@ -10,6 +10,7 @@ import streamlit as st
 from core.options import build
 from core.questions.asking import findings_of
 from core.questions.prefix import figures
+from core.questions.prefix.naming import usual_language, usual_vision
 from core.questions.prefix.question import PrefixBits, PrefixCaptions
 from core.questions.words import to_words
 from core.study.models import codes_text, reads
@@ -39,9 +40,12 @@ SHOWN = 12  # stimuli with what is written behind them
 
 def pick(at: Place) -> PrefixBits:
     """Choose the models, and how maps are trained."""
-    models = queries.models(at)
-    x = controls.pick_models(OPTIONS["x"], models[codes_text(models)], usual=3)
-    y = controls.pick_models(OPTIONS["y"], models[reads(models, "image")], usual=4)
+    models, study = queries.models(at), queries.study(at)
+    coding, seeing = models[codes_text(models)], models[reads(models, "image")]
+    vision = usual_vision(study)
+    language = usual_language(study, vision)
+    x = controls.pick_models(OPTIONS["x"], coding, usual=len(language))
+    y = controls.pick_models(OPTIONS["y"], seeing, usual=len(vision))
     with bar.more():
         numbers = {name: controls.pick_number(OPTIONS[name], most) for name, most in MOST.items()}
         levels = ["", *queries.card(at).levels]

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -16,11 +17,12 @@ from tiny_models import make_language
 
 from core.embedding.runner import embed
 from core.encoders.catalog import open_encoder
-from core.errors import InputError, UnknownNameError
+from core.errors import InputError, OfflineError, UnknownNameError
 from core.networks.prefixed import ImagePrefix, noise, tokenize, word_vectors
-from core.questions.asking import ask, findings_of
-from core.questions.prefix import figures
+from core.questions.asking import ask, findings_of, recall
+from core.questions.prefix import figures, pairs
 from core.questions.prefix.lessons import choose_level, measured, taught
+from core.questions.prefix.naming import complete_bits
 from core.questions.prefix.question import Lessons, PrefixBits, PrefixCaptions
 from core.questions.prefix.training import code_all, train
 from core.questions.prefix.truth import count_named, first_caption
@@ -133,8 +135,6 @@ def test_pairs_of_the_cave_are_measured_and_kept(cave, monkeypatch):
 
 
 def test_models_and_level_are_named_where_none_are(cave):
-    from core.questions.prefix.answer import complete_bits
-
     whole = complete_bits(PrefixBits(), cave)
     assert whole.x == ("bloom-xs", "gpt2-xs")
     assert whole.y == ("vit-mae-xs", "vit-clip-xs")
@@ -155,20 +155,29 @@ def test_what_teaches_is_never_what_measures(cave, tmp_path):
     indices, exam = measured(cave, lessons)
     assert (len(indices), exam.rows) == (24, 24)
     folder = Study(Store(build(tmp_path, PaintedDataset(40, name="own"), **SMALL)), "own")
-    monkey = {**vars(folder.dataset), "source": {"kind": "folder"}}
-    folder.dataset = type(folder.dataset)(**monkey)
+    folder.dataset = replace(folder.dataset, source={"kind": "folder"})  # no world makes more
     indices, exam = measured(folder, lessons)
     learned = taught(folder, lessons, training=0)
     assert (exam.rows, learned.rows) == (10, 30)
     assert set(learned.captions(0)).isdisjoint(exam.captions(0))
 
 
-def test_a_pair_that_cannot_be_opened_says_why_and_leaves_the_others(tmp_path):
+def test_what_cannot_be_opened_is_refused_before_anything_is_trained(tmp_path, monkeypatch):
+    monkeypatch.setattr("core.questions.prefix.pairs.train", None)
     study = Study(Store(build(tmp_path, PaintedDataset(30), **SMALL)), "cave")
     question = PrefixBits(x=("gpt-2-m",), y=("vit-mae-m",), lessons=TINY)
-    table = ask(question, study)
+    with pytest.raises(OfflineError, match="is not in the cache folder"):
+        ask(question, study)
+    assert recall(question, study) is None
+
+
+def test_a_pair_that_cannot_be_measured_says_why(cave, monkeypatch):
+    opened = pairs._language
+    monkeypatch.setattr(pairs, "_language", lambda *args: replace(opened(*args), limit=40))
+    question = PrefixBits(x=("gpt2-xs",), y=("vit-mae-xs",), lessons=TINY)
+    table = ask(question, cave)
     assert np.isnan(table["saved"].iloc[0])
-    assert "is not in the cache folder" in table["reason"].iloc[0]
+    assert "reads 40 tokens at most, and an image of 37" in table["reason"].iloc[0]
     assert "No pair could be measured" in findings_of(question, table)[0]
     assert "No pair could be measured" in figures.bits(table, {}, "light").layout.meta["title"]
 
