@@ -85,7 +85,7 @@ def compare(question: PrefixBits, study: Study, report: Progress | None) -> pd.D
 def _measure(question: PrefixBits, x: str, y: str, study: Study, report: Progress | None) -> Row:
     scope, lessons = question.scope, question.lessons
     pair = ask(PrefixPair(scope, x, y, question.shuffled, lessons), study, report)
-    plain = ask(_without(question, x, y, pair, study), study, report)
+    plain = ask(_without(question, x, pair), study, report)
     bits: dict[str, Table] = {
         name: _wide(table, name)
         for table, name in ((pair, "own"), (pair, "other"), (plain, "without"))
@@ -112,14 +112,9 @@ def _measure(question: PrefixBits, x: str, y: str, study: Study, report: Progres
     }
 
 
-def _without(
-    question: PrefixBits | PrefixCaptions, x: str, y: str, pair: pd.DataFrame, study: Study
-) -> WithoutImage:
-    """Return the question about a prefix without an image that a pair is set against: as long, from
-    tokens as wide.
-    """
-    length, width = int(pair["tokens"].iloc[0]), study.entry(y).dims[-1]
-    return WithoutImage(question.scope, x, length, width, question.lessons)
+def _without(question: PrefixBits | PrefixCaptions, x: str, pair: pd.DataFrame) -> WithoutImage:
+    """Return the question about a prefix without an image, as long as that of a pair."""
+    return WithoutImage(question.scope, x, int(pair["tokens"].iloc[0]), question.lessons)
 
 
 def _wide(table: pd.DataFrame, name: str) -> Table:
@@ -181,8 +176,8 @@ def measure_plain(question: WithoutImage, study: Study, report: Progress | None)
     return measure_without(question, study, report)
 
 
-declare(PrefixPair, Answer(measure_one, version=1, complete=complete_pair))
-declare(WithoutImage, Answer(measure_plain, version=1))
+declare(PrefixPair, Answer(measure_one, version=2, complete=complete_pair))
+declare(WithoutImage, Answer(measure_plain, version=2))
 
 
 def show_captions(question: PrefixCaptions, study: Study, report: Progress | None) -> pd.DataFrame:
@@ -196,7 +191,7 @@ def show_captions(question: PrefixCaptions, study: Study, report: Progress | Non
     lessons = question.lessons
     asked = PrefixPair(question.scope, question.x, question.y, question.shuffled, lessons)
     pair = ask(asked, study, report)
-    plain = ask(_without(question, question.x, question.y, pair, study), study, report)
+    plain = ask(_without(question, question.x, pair), study, report)
     first = pair[pair["training"] == 0]
     table = pd.DataFrame(
         {

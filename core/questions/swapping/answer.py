@@ -16,7 +16,7 @@ from core.questions.registry import Answer, declare
 from core.questions.swapping.findings import MEAN, OVERALL, swap_findings
 from core.questions.swapping.labels import factor_classes
 from core.questions.swapping.question import LEAST, Swap
-from core.questions.swapping.trials import Trials, run_trials
+from core.questions.swapping.trials import Trials, foresee, run_trials
 from core.questions.swapping.ways import WAYS
 from core.statistics.crossed import crossed_mean
 from core.statistics.discoveries import adjust
@@ -84,6 +84,22 @@ def usual_spaces(study: Study) -> list[str]:
     return [*seeing, *(str(find_space(study, name)) for name in names)]
 
 
+def seconds_for(question: Swap, study: Study) -> float:
+    """Return about how many seconds an answer takes here."""
+    complete = complete_swap(question, study)
+    assert complete.anchors is not None
+    return foresee(
+        [
+            study.entry(place.model).dims[place.layer]
+            for place in find_spaces(study, complete.spaces)
+        ],
+        list(factor_classes(study, complete.factors).values()),
+        anchors=complete.anchors,
+        folds=complete.folds,
+        permutations=complete.permutations,
+    )
+
+
 def swap(question: Swap, study: Study, report: Progress | None) -> pd.DataFrame:
     """Return a row per way, ordered pair of spaces and factor, with COLUMNS; OVERALL stands for the
     mean over factors, MEAN for the mean over all pairs of a kind.
@@ -128,7 +144,7 @@ declare(
     Swap,
     Answer(
         swap,
-        version=1,
+        version=2,
         complete=complete_swap,
         findings=swap_findings,
         hidden=("kind", "own", "kept_low", "kept_high", "p"),

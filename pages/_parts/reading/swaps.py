@@ -7,11 +7,12 @@ import streamlit as st
 from core.options import build
 from core.questions.asking import findings_of
 from core.questions.swapping import figures
-from core.questions.swapping.answer import usual_spaces
+from core.questions.swapping.answer import seconds_for, usual_spaces
 from core.questions.swapping.findings import MEAN
 from core.questions.swapping.question import Swap
 from core.study.models import is_reality
 from core.study.spaces import describe_spaces
+from pages._parts.experiments import patience
 from pages._shared import address, controls, exportbar, frame, prose, queries
 from pages._shared.queries import Place
 
@@ -38,7 +39,9 @@ def show(at: Place, question: Swap) -> None:
     """Draw all pairs of models, and what is told of each factor."""
     st.header("Can a probe be used on another model?", anchor=False)
     with frame.part():
-        table = queries.ask(at, question)
+        table = patience.ask(at, question, lambda: seconds_for(question, queries.study(at)))
+        if table is None:
+            return
         said = findings_of(question, table)
         prose.answer(said[: prose.LEAD])
         mode, narrow = frame.mode(), frame.narrow()

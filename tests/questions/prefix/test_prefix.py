@@ -18,7 +18,7 @@ from tiny_models import make_language
 from core.embedding.runner import embed
 from core.encoders.catalog import open_encoder
 from core.errors import InputError, OfflineError, UnknownNameError
-from core.networks.prefixed import ImagePrefix, noise, tokenize, word_vectors
+from core.networks.prefixed import ImagePrefix, nothing, tokenize, word_vectors
 from core.questions.asking import ask, findings_of, recall
 from core.questions.prefix import figures, pairs
 from core.questions.prefix.lessons import choose_level, measured, taught
@@ -61,11 +61,11 @@ def told(tmp_path_factory):
     captions = [f"{'abcd'[kind]}{'wxyz'[kind]}" for kind in kinds]
     words, taught_ = word_vectors(encoder), seen[:256]
     shuffled = taught_[torch.randperm(256, generator=dice)]
-    nothing = noise(3, 10, seed=0).expand(320, -1, -1)
+    blank = nothing(3).expand(320, -1, -1)
     made = {
         "image": (ImagePrefix(taught_, words, dice), taught_),
         "shuffled": (ImagePrefix(shuffled, words, dice), shuffled),
-        "none": (ImagePrefix(nothing[:1], words, dice), nothing[:256]),
+        "none": (ImagePrefix(blank[:1], words, dice), blank[:256]),
     }
     tokens, front = tokenize(encoder, captions[256:], length=3)
     bits = {}
@@ -79,7 +79,7 @@ def told(tmp_path_factory):
             dice=torch.Generator().manual_seed(1),
             report=lambda *_: None,
         )
-        measured_ = nothing[256:] if name == "none" else seen[256:]
+        measured_ = blank[256:] if name == "none" else seen[256:]
         bits[name] = code_all(encoder, prefix, measured_, tokens, front).numpy()
     bits["other"] = code_all(
         encoder, made["image"][0], seen[256:].roll(1, 0), tokens, front

@@ -16,7 +16,7 @@ from core.questions.asking import ask, findings_of
 from core.questions.swapping.figures import factors, matrices
 from core.questions.swapping.labels import factor_classes
 from core.questions.swapping.question import Swap
-from core.questions.swapping.trials import fit_probes, run_trials
+from core.questions.swapping.trials import fit_probes, foresee, run_trials
 from core.questions.swapping.ways import WAYS, cosines, hold, turned
 from core.store import Store
 from core.study.study import Study
@@ -99,6 +99,13 @@ def test_the_strength_is_chosen_by_validation(world):
     )
     answers = probes.answer(cosines(held)[200:])
     assert (answers == np.stack(labels)[:, 200:]).mean() > 0.85
+
+
+def test_what_it_takes_grows_with_spaces_and_permutations(world):
+    labels, *_ = world
+    how = {"anchors": 50, "folds": 2}
+    few, many = (foresee([9] * count, labels, permutations=99, **how) for count in (2, 20))
+    assert 0 < few < many
 
 
 @pytest.fixture(scope="module")
