@@ -34,7 +34,7 @@ def translation_findings(_: Translation, table: pd.DataFrame) -> list[str]:
 def _best(rows: pd.DataFrame) -> str:
     """Say of a method what it finds, at its best size."""
     sure = rows[rows["q"] <= SURE]
-    best = rows.loc[rows["top1"].idxmax()]
+    best = _most_found(rows)
     name = METHOD_TITLES[str(best["method"])]
     if sure.empty:
         return (
@@ -43,12 +43,16 @@ def _best(rows: pd.DataFrame) -> str:
             f" {_chance(best)} ({p_text(rows['q'].min(), 'q')})."
         )
     sizes = listed(f"{size:,}" for size in sure["n"])
-    best = sure.loc[sure["top1"].idxmax()]
+    best = _most_found(sure)
     return (
         f"{name[:1].upper()}{name[1:]} finds partners beyond chance at {sizes} stimuli: at most"
         f" {share_text(best['top1'], 1)}, of {best['n']:.0f}, where chance is {_chance(best)}"
         f" ({p_text(best['q'], 'q')})."
     )
+
+
+def _most_found(rows: pd.DataFrame) -> pd.Series:
+    return rows.iloc[int(rows["top1"].to_numpy(float).argmax())]
 
 
 def _chance(row: Row | pd.Series) -> str:
@@ -79,7 +83,7 @@ def pairs_findings(question: TranslationPairs, table: pd.DataFrame) -> list[str]
     """Say how many pairs of models are translated beyond chance, and whether alignment helps."""
     said = []
     for method, rows in table.groupby("method", sort=False):
-        best = rows.loc[rows["top1"].idxmax()]
+        best = _most_found(rows)
         sure, half = int((rows["q"] <= SURE).sum()), int((rows["top1"] >= HALF).sum())
         said.append(
             f"By {METHOD_TITLES[str(method)]} {counted(sure, 'pair', 'pairs')} of {len(rows):,}"
