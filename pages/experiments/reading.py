@@ -12,6 +12,7 @@ def show(at: Place) -> None:
     """Draw what language models read of images, and what probes tell of other models' spaces."""
     if queries.models(at).empty:
         frame.need_readers(at, "caption", "image")
+    frame.need_stimuli(at)
     with bar.controls_bar():
         prefix = prefixes.pick(at)
         swap = swaps.pick(at, seed=prefix.lessons.seed)

@@ -104,10 +104,11 @@ def _draw(
     pairs: TranslationPairs,
     found: pd.DataFrame | None,
 ) -> None:
-    said = findings_of(sweep, curve)
-    more = [] if found is None else findings_of(pairs, found)
-    prose.answer([*said[:1], *more[:1]])
     titles = {} if found is None else _titles(at)
+    said, more = findings_of(sweep, curve), list[str]()
+    if found is not None:
+        more += findings_of(pairs, found.replace({"space_x": titles, "space_y": titles}))
+    prose.answer([*said[:1], *more[:1]])
     figure = figures.over_alignment(curve, found, titles, frame.mode(), narrow=frame.narrow())
     if found is None:
         exportbar.draw(at, sweep, figure, key="translation-sweep", table=curve)

@@ -83,8 +83,8 @@ def _factors(table: pd.DataFrame, best: pd.DataFrame) -> list[str]:
             continue
         ends = rows.loc[[rows["kept_low"].idxmax(), rows["kept_high"].idxmin()]]
         most, least = (
-            f"{row['factor'].replace('_', ' ')} ({kept_text(row)})"
+            f"{row['factor'].replace('_', ' ')}, {kept_text(row)},"
             for row in ends.to_dict("records")
         )
-        parts.append(f"{kind} most of {most} and least of {least}")
+        parts.append(f"{kind} most of {most} and least of {least.rstrip(',')}")
     return [f"By factor, the better way keeps {'; '.join(parts)}."] if parts else []
