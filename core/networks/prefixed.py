@@ -1,9 +1,10 @@
 """A frozen causal language model that reads vectors before a text, such as an image's.
 
-    prefix = A v + b for each token v of a frozen vision model, in the place of word embeddings
+    prefix = A (v − v̄) + c in the place of word embeddings
 
-Nothing but A and b is trained. Source: Merullo, Castricato, Eickhoff, Pavlick 2023 (a linear map
-from images to a language model's input); Koh, Salakhutdinov, Fried 2023.
+v is a token of a frozen vision model, v̄ its mean over images, c what no image changes, both by
+place. Nothing but A and c is trained. Source: Merullo, Castricato, Eickhoff, Pavlick 2023 (a linear
+map from images to a language model's input); Koh, Salakhutdinov, Fried 2023.
 """
 
 from __future__ import annotations
@@ -27,15 +28,23 @@ Prefix = Float[Tensor, "batch length width"]
 Seen = Float[Tensor, "batch length _"]  # what a vision model makes of images, token by token
 
 
-class ImagePrefix(nn.Module):
-    """One affine map from a vision model's tokens to word embeddings, the same at every place.
+PLACES = 64  # features of a place
 
-    seen: tokens that are to be read; each feature is standardized by them. words: the language
-    model's word embeddings; the prefix is learned in units of their mean and spread.
+
+class ImagePrefix(nn.Module):
+    """One linear map from a vision model's tokens to word embeddings, the same at every place, and
+    beside it what a prefix does without an image.
+
+    seen: tokens that are to be read; each feature is set against its mean at the place, and scaled.
+    words: the language model's word embeddings; the prefix is learned in units of their mean and
+    spread. The map begins at 0: whatever images say, it begins and can end as the best prefix
+    without one. That is learned as a map too, from features of the places that are drawn at random:
+    free vectors would be learned more slowly than A, and images credited with what is late in them.
     """
 
     middle: Tensor
     spread: Tensor
+    places: Tensor
     word_middle: Tensor
     word_spread: Tensor
 
@@ -43,31 +52,32 @@ class ImagePrefix(nn.Module):
         self, seen: Seen, words: Float[Tensor, "vocabulary width"], dice: torch.Generator
     ) -> None:
         super().__init__()
-        rows = seen.flatten(0, 1)
-        spread = rows.std(0, correction=0)
-        self.register_buffer("middle", rows.mean(0))
-        self.register_buffer("spread", spread.masked_fill(spread <= 1e-6 * rows.abs().amax(0), 1.0))
+        _, length, features = seen.shape
+        middle = seen.mean(0)
+        spread = (seen - middle).flatten(0, 1).std(0, correction=0)
+        flat = spread <= 1e-6 * seen.flatten(0, 1).abs().amax(0)
+        self.register_buffer("middle", middle)
+        self.register_buffer("spread", spread.masked_fill(flat, 1.0))
+        self.register_buffer("places", torch.randn(length, PLACES, generator=dice).to(words))
         self.register_buffer("word_middle", words.mean(0))
         self.register_buffer("word_spread", words.std(0))
-        first = torch.randn(seen.shape[2], words.shape[1], generator=dice) / seen.shape[2] ** 0.5
-        self.weight = nn.Parameter(first.to(words))
-        self.bias = nn.Parameter(torch.zeros_like(self.weight[0]))
+        first = torch.randn(PLACES, words.shape[1], generator=dice) / PLACES**0.5
+        self.same = nn.Parameter(first.to(words))
+        self.bias = nn.Parameter(torch.zeros_like(self.same[0]))
+        self.weight = nn.Parameter(words.new_zeros(features, words.shape[1]))
 
     def forward(self, seen: Seen) -> Prefix:
-        standardized = (seen - self.middle) / self.spread
-        made = standardized @ self.weight + self.bias
+        shown = (seen - self.middle) / self.spread @ self.weight
+        made = shown + self.places @ self.same + self.bias
         prefix: Tensor = self.word_middle + self.word_spread * made
         return prefix
 
 
-def noise(length: int, width: int, *, seed: int) -> Float[Tensor, "1 length width"]:
-    """Return an image that shows nothing: normal noise as the tokens of a vision model.
-
-    Learned with it before every text, a map of the same kind finds the best prefix without an
-    image: just as long, and just as well trained.
+def nothing(length: int) -> Float[Tensor, "1 length 1"]:
+    """Return the tokens of an image that shows nothing: the map of such images learns nothing, and
+    the prefix without an image is left.
     """
-    dice = torch.Generator().manual_seed(seed)
-    return torch.randn(1, length, width, generator=dice)
+    return torch.zeros(1, length, 1)
 
 
 def word_vectors(encoder: LanguageEncoder) -> Float[Tensor, "vocabulary width"]:

@@ -97,6 +97,30 @@ def mean_interval(values: Float64[np.ndarray, "n"], *, level: float = LEVEL) -> 
     return float(low), float(high)
 
 
+def ratio_interval(
+    over: Float64[np.ndarray, "n"], under: Float64[np.ndarray, "n"], *, level: float = LEVEL
+) -> tuple[float, float, float]:
+    """Return mean(over) / mean(under) of paired values, and its interval (low, high): the ratios θ
+    that a t-test of mean(over − θ under) = 0 does not refuse.
+
+    NaN where mean(under) is not told from 0, so that any ratio may be, and below LEAST_MODELS
+    pairs. Source: Fieller 1954.
+    """
+    from scipy import stats  # as above
+
+    n = len(over)
+    if n < LEAST_MODELS:
+        return (math.nan,) * 3
+    x, y = float(over.mean()), float(under.mean())
+    reach = stats.t.ppf(tails_of(level, n)[1], n - 1) ** 2 / n
+    (xx, xy), (_, yy) = reach * np.cov(over, under)
+    square, middle = y**2 - yy, x * y - xy
+    if square <= 0:
+        return (math.nan,) * 3
+    root = math.sqrt(max(0.0, middle**2 - square * (x**2 - xx)))
+    return x / y, float(middle - root) / float(square), float(middle + root) / float(square)
+
+
 def tails_of(level: float, count: int) -> tuple[float, float]:
     if not 0 < level < 1:
         raise MetricError(f"a confidence level must lie between 0 and 1; got {level}")

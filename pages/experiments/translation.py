@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import streamlit as st
 
 from core.questions.asking import findings_of
@@ -82,20 +83,38 @@ def show_alignment(at: Place, size: int, matching: Matching) -> None:
         curve = patience.ask(at, sweep, lambda: sweep.steps * seconds_for(size, matching))
         if curve is None:
             return
+        drawn = st.container()
         pairs = TranslationPairs(at.scope, size=size, matching=matching)
-        count = len(usual_models(queries.study(at)))
-        each = seconds_for(size, matching)
-        found = patience.ask(at, pairs, lambda: count * (count - 1) / 2 * each)
-        said = findings_of(sweep, curve)
-        more = [] if found is None else findings_of(pairs, found)
-        prose.answer([*said[:1], *more[:1]])
-        titles = {} if found is None else _titles(at)
-        figure = figures.over_alignment(curve, found, titles, frame.mode(), narrow=frame.narrow())
-        if found is None:
-            exportbar.draw(at, sweep, figure, key="translation-sweep", table=curve)
-        else:
-            exportbar.draw(at, pairs, figure, key="translation-pairs", table=found)
-        prose.explain(CURVE + "\n\n" + PAIRS, [*said[1:], *more[1:]])
+        found = patience.ask(
+            at, pairs, lambda: _seconds(at, pairs), what="Matching pairs of models"
+        )
+        with drawn:
+            _draw(at, sweep, curve, pairs, found)
+
+
+def _seconds(at: Place, pairs: TranslationPairs) -> float:
+    count = len(usual_models(queries.study(at)))
+    return count * (count - 1) / 2 * seconds_for(pairs.size, pairs.matching)
+
+
+def _draw(
+    at: Place,
+    sweep: TranslationSweep,
+    curve: pd.DataFrame,
+    pairs: TranslationPairs,
+    found: pd.DataFrame | None,
+) -> None:
+    titles = {} if found is None else _titles(at)
+    said, more = findings_of(sweep, curve), list[str]()
+    if found is not None:
+        more += findings_of(pairs, found.replace({"space_x": titles, "space_y": titles}))
+    prose.answer([*said[:1], *more[:1]])
+    figure = figures.over_alignment(curve, found, titles, frame.mode(), narrow=frame.narrow())
+    if found is None:
+        exportbar.draw(at, sweep, figure, key="translation-sweep", table=curve)
+    else:
+        exportbar.draw(at, pairs, figure, key="translation-pairs", table=found)
+    prose.explain(CURVE + "\n\n" + PAIRS, [*said[1:], *more[1:]])
 
 
 def _titles(at: Place) -> dict[str, str]:

@@ -19,6 +19,7 @@ from core.networks.prefixed import (
     ImagePrefix,
     code_after,
     need_causal,
+    nothing,
     see,
     tokenize,
     word_vectors,
@@ -110,19 +111,37 @@ def test_tokens_are_those_that_the_store_pools(tmp_path, images):
     )
 
 
-def test_a_prefix_begins_as_words_are_and_gradients_reach_the_map_alone(language):
-    encoder, dice = language["gpt2"], torch.Generator().manual_seed(0)
-    words, seen = word_vectors(encoder), 100 + 7 * torch.randn(64, 5, 12, generator=dice)
+def test_a_prefix_begins_as_words_are_whatever_the_image_and_the_map_alone_learns(language):
+    encoder = language["gpt2"]
+    words = word_vectors(encoder)
+    seen = 100 + 7 * torch.randn(64, 5, 12, generator=torch.Generator().manual_seed(0))
     seen[..., 3] = 2.0  # a feature that never varies
-    for prefix in (ImagePrefix(seen, words, dice), ImagePrefix(seen[:1], words, dice)):
-        out = prefix(seen)
-        assert out.shape == (64, 5, 16)
-        assert out.isfinite().all()
-        assert 0.5 < float(out.detach().std() / words.std()) < 2
-        tokens, front = tokenize(encoder, ["a cat"] * 64, length=5)
-        code_after(encoder, out, tokens, front).sum().backward()
-        assert all(each.grad is not None for each in prefix.parameters())
-        assert all(each.grad is None for each in encoder.model.parameters())
+    made = {
+        name: ImagePrefix(shown, words, torch.Generator().manual_seed(1))
+        for name, shown in (("image", seen), ("none", nothing(5)))
+    }
+    out = made["image"](seen)
+    assert out.shape == (64, 5, 16)
+    assert 0.5 < float(out.detach().std() / words.std()) < 2
+    np.testing.assert_allclose(out.detach(), made["none"](nothing(5).expand(64, -1, -1)).detach())
+    tokens, front = tokenize(encoder, ["a cat", "two dogs"] * 32, length=5)
+    code_after(encoder, out, tokens, front).sum().backward()
+    assert all(each.grad.abs().sum() > 0 for each in made["image"].parameters())
+    assert all(each.grad is None for each in encoder.model.parameters())
+
+
+def test_what_all_images_have_in_common_is_no_part_of_the_map(language):
+    """The map is linear in how an image differs from the others, place by place."""
+    dice = torch.Generator().manual_seed(2)
+    seen = torch.randn(200, 3, 7, generator=dice) * torch.arange(1, 8) + torch.randn(3, 7)
+    prefix = ImagePrefix(seen, word_vectors(language["gpt2"]), dice)
+    with torch.no_grad():
+        prefix.weight.normal_(generator=dice)
+        common = prefix(seen.mean(0, keepdim=True))
+        np.testing.assert_allclose(prefix(seen).mean(0, keepdim=True), common, atol=1e-4)
+        np.testing.assert_allclose(
+            prefix(2 * seen[:1] - seen[1:2]), 2 * prefix(seen[:1]) - prefix(seen[1:2]), atol=1e-4
+        )
 
 
 def test_what_cannot_be_read_is_refused(language):

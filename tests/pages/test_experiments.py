@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 
+from core.questions.translation import matching
 from pages._parts.experiments import patience
 from tests.pages.seen import charts, said, tiles
 
@@ -26,3 +27,15 @@ def test_units_of_two_models_are_mined_on_a_click_and_shown_with_what_excites_th
     for tile in (*first, *second):
         assert tile["marked"] == (tile["index"] in both)
         assert float(tile["note"]["head"].replace("−", "-")) > 0
+
+
+def test_translation_without_pot_says_so_and_matches_by_the_other_method(
+    opened, small, monkeypatch
+):
+    monkeypatch.setattr(patience, "PATIENCE", 0.0)
+    monkeypatch.setattr(matching, "has_transport", lambda: False)
+    app = opened(small(40), "experiments/translation", starts="1", draws="1")
+    assert not app.exception
+    assert any("needs POT, which is not installed" in one.value for one in app.caption)
+    assert app.selectbox(key="method").value == "qap"
+    assert said(app).count("takes about") == 2

@@ -59,6 +59,7 @@ def test_every_page_draws_the_demo(opened, demo, page):
         "competence",
         "captions",
         "convergence",
+        "experiments/reading",
         "experiments/neurons",
         "experiments/translation",
     )  # nothing was measured, retold or computed here, and they say how

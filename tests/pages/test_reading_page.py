@@ -14,11 +14,13 @@ from core.questions.prefix.question import PrefixBits, PrefixPair, WithoutImage
 from core.questions.registry import ANSWERS, answer_of
 from core.store import Store
 from core.study.study import Study
+from pages._parts.experiments import patience
 from tests.pages.seen import charts, said, tiles
 from tests.pages.world import SMALL, PaintedDataset, build
 
 PAGE = "experiments/reading"
 PAIR = {"x": ["gpt-2-m"], "y": ["vit-mae-m", "vit-clip-m"]}
+SWAPPED = {"models": ["gpt-2-m", "vit-clip-m"]}
 
 
 @pytest.fixture
@@ -26,13 +28,15 @@ def store(tmp_path, small):
     return shutil.copytree(small(40), tmp_path / "store")
 
 
-def test_it_offers_to_train_maps_and_swaps_probes_at_once(opened, store):
-    app = opened(store, PAGE)
+def test_it_offers_to_train_maps_and_swaps_probes_at_once(opened, store, monkeypatch):
+    monkeypatch.setattr(patience, "PATIENCE", float("inf"))
+    app = opened(store, PAGE, **SWAPPED)
     assert not app.exception
     assert not said(app)
     assert "Can one model read another?" in app.title[0].value
     assert charts(app) == ["swapped", "told"]
     assert app.button(key="queue").label == "Train the maps"
+    assert any("The maps of 2 pairs of models" in text.value for text in app.markdown)
     assert app.code[0].value.startswith("platoscope prefix bits")
     assert any("another model's probe keeps" in text.value for text in app.markdown)
 
@@ -40,11 +44,13 @@ def test_it_offers_to_train_maps_and_swaps_probes_at_once(opened, store):
 def test_maps_that_were_trained_are_drawn_with_what_is_written(opened, store, monkeypatch):
     for kind, make in ((PrefixPair, fake_pair), (WithoutImage, fake_without)):
         monkeypatch.setitem(ANSWERS, kind, replace(answer_of(kind), make=make))
+    monkeypatch.setattr("core.questions.prefix.answer.reopen", lambda *_: None)
     ask(PrefixBits(x=tuple(PAIR["x"]), y=tuple(PAIR["y"])), Study(Store(store), "cave"))
-    app = opened(store, PAGE, **PAIR)
+    monkeypatch.setattr(patience, "PATIENCE", 0.0)
+    app = opened(store, PAGE, **PAIR, **SWAPPED)
     assert not app.exception
-    assert not said(app)
-    assert charts(app) == ["bits", "saved", "swapped", "told"]
+    assert said(app).startswith("This takes about")
+    assert charts(app) == ["bits", "saved"]
     words = " ".join(text.value for text in app.markdown).replace("\\", "")
     assert "the image saves bits of the caption in 2 of 2 pairs" in words
     assert [tile["note"]["text"] for tile in tiles(app, "written")] == ["a disk"] * 12

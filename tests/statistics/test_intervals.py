@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from core.errors import MetricError
 from core.metrics import METRICS
@@ -16,6 +17,7 @@ from core.statistics.intervals import (
     draw_halves,
     fewest_draws,
     half_interval,
+    ratio_interval,
     student_interval,
 )
 
@@ -151,3 +153,27 @@ def test_quantiles_need_a_draw_beyond_each_end():
     check_draws(40)
     with pytest.raises(MetricError, match="a 95 % interval from quantiles needs at least 40 draws"):
         check_draws(39)
+
+
+def test_the_interval_of_a_ratio_ends_where_its_t_test_does():
+    rng = np.random.default_rng(3)
+    over = rng.normal(0.5, 1, 200)
+    under = 0.5 * over + rng.normal(1, 1, 200)
+    value, *ends = ratio_interval(over, under)
+    assert value == pytest.approx(over.mean() / under.mean())
+    for end in ends:
+        assert stats.ttest_1samp(over - end * under, 0).pvalue == pytest.approx(0.05)
+    assert np.isnan(ratio_interval(over, rng.normal(0, 1, 200))).all()
+    assert np.isnan(ratio_interval(over[:4], under[:4])).all()
+    assert ratio_interval(over, over) == pytest.approx((1, 1, 1))
+
+
+def test_the_interval_of_a_ratio_covers_it():
+    rng = np.random.default_rng(4)
+    held = []
+    for _ in range(400):
+        under = (rng.random(150) < 0.6).astype(float) - 0.2
+        over = np.where(rng.random(150) < 0.5, under, -0.2)
+        _, low, high = ratio_interval(over, under)
+        held.append(low <= 0.1 / 0.4 <= high)
+    assert 0.92 <= np.mean(held) <= 0.98

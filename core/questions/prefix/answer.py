@@ -4,7 +4,6 @@ map, and what the language model writes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -12,22 +11,21 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float64
 
-from core.competence.opened import entries_to_measure
-from core.competence.records import can_measure
-from core.errors import InputError, PlatoscopeError
-from core.modalities import Item
+from core.competence.opened import reopen
+from core.errors import PlatoscopeError
 from core.progress import Progress
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.questions.competence.question import TasksSolved
 from core.questions.prefix.findings import bits_findings, caption_findings
-from core.questions.prefix.lessons import choose_level, texts_of
+from core.questions.prefix.lessons import texts_of
+from core.questions.prefix.naming import complete_bits
 from core.questions.prefix.question import PrefixBits, PrefixCaptions, PrefixPair, WithoutImage
 from core.questions.prefix.truth import count_named, first_caption
 from core.questions.registry import Answer, declare
+from core.settings import choose_device
 from core.statistics.crossed import crossed_mean
 from core.statistics.discoveries import adjust
-from core.study.spaces import default_spaces, language_beside
 from core.study.study import Study
 
 COLUMNS = (
@@ -59,53 +57,6 @@ Row = dict[str, Any]
 Table = Float64[np.ndarray, "trainings n"]
 
 
-def complete_bits(question: PrefixBits, study: Study) -> PrefixBits:
-    """Name models and caption level where none are named.
-
-    Raises UnknownNameError for the level and models, InputError for models that cannot be opened
-    again, for language models that do not predict text, and where the store has no models to name.
-    """
-    level = choose_level(study, question.lessons.level)
-    y = _named(study, question.y, "image") or _usual_vision(study)
-    x = _named(study, question.x, "caption") or _usual_language(study, y)
-    if not x or not y:
-        raise InputError(
-            "an image prefix needs a causal language model and a vision model that can be opened"
-            f" again, over {study.dataset.name!r}; embed one of each (platoscope embed)"
-        )
-    _need_causal(study, x)
-    return replace(question, x=x, y=y, lessons=replace(question.lessons, level=level))
-
-
-def _named(study: Study, names: Sequence[str], item: Item) -> tuple[str, ...]:
-    if names:
-        entries_to_measure(study.store, study.dataset.name, names, item)
-    return tuple(dict.fromkeys(names))
-
-
-def _need_causal(study: Study, names: Sequence[str]) -> None:
-    for name in names:
-        if study.store.text_costs(study.dataset.name, name) is None:
-            raise InputError(
-                f"{name} does not predict text from left to right, so it can code no caption after"
-                " an image; name a causal language model"
-            )
-
-
-def _usual_vision(study: Study) -> tuple[str, ...]:
-    names = [space.rpartition(":")[0] for space in default_spaces(study)]
-    return tuple(name for name in names if can_measure(study.entry(name)))
-
-
-def _usual_language(study: Study, y: Sequence[str]) -> tuple[str, ...]:
-    return tuple(
-        name
-        for name in language_beside(study, y)
-        if can_measure(study.entry(name))
-        and study.store.text_costs(study.dataset.name, name) is not None
-    )
-
-
 def compare(question: PrefixBits, study: Study, report: Progress | None) -> pd.DataFrame:
     """Return a row per pair with COLUMNS, in bits per byte of the caption, means over captions.
 
@@ -113,8 +64,12 @@ def compare(question: PrefixBits, study: Study, report: Progress | None) -> pd.D
     behind a prefix as long that was learned without images. saved: without − own, positive where
     the image helps; misled: other − without. Intervals, p: see `crossed_mean`; q: p adjusted over
     the pairs. per_caption: saved, in bits of a whole caption. NaN with a reason for a pair that
-    cannot be measured.
+    cannot be measured, such as captions with no room behind so many tokens. A model that cannot be
+    opened is refused before any map is trained: what is not at hand now may be later, and answers
+    are kept.
     """
+    for name in (*question.x, *question.y):
+        reopen(study.entry(name), choose_device(study.device))
     rows = []
     for x in question.x:
         for y in question.y:
@@ -130,7 +85,7 @@ def compare(question: PrefixBits, study: Study, report: Progress | None) -> pd.D
 def _measure(question: PrefixBits, x: str, y: str, study: Study, report: Progress | None) -> Row:
     scope, lessons = question.scope, question.lessons
     pair = ask(PrefixPair(scope, x, y, question.shuffled, lessons), study, report)
-    plain = ask(_without(question, x, y, pair, study), study, report)
+    plain = ask(_without(question, x, pair), study, report)
     bits: dict[str, Table] = {
         name: _wide(table, name)
         for table, name in ((pair, "own"), (pair, "other"), (plain, "without"))
@@ -157,14 +112,9 @@ def _measure(question: PrefixBits, x: str, y: str, study: Study, report: Progres
     }
 
 
-def _without(
-    question: PrefixBits | PrefixCaptions, x: str, y: str, pair: pd.DataFrame, study: Study
-) -> WithoutImage:
-    """Return the question about a prefix without an image that a pair is set against: as long, from
-    tokens as wide.
-    """
-    length, width = int(pair["tokens"].iloc[0]), study.entry(y).dims[-1]
-    return WithoutImage(question.scope, x, length, width, question.lessons)
+def _without(question: PrefixBits | PrefixCaptions, x: str, pair: pd.DataFrame) -> WithoutImage:
+    """Return the question about a prefix without an image, as long as that of a pair."""
+    return WithoutImage(question.scope, x, int(pair["tokens"].iloc[0]), question.lessons)
 
 
 def _wide(table: pd.DataFrame, name: str) -> Table:
@@ -226,8 +176,8 @@ def measure_plain(question: WithoutImage, study: Study, report: Progress | None)
     return measure_without(question, study, report)
 
 
-declare(PrefixPair, Answer(measure_one, version=1, complete=complete_pair))
-declare(WithoutImage, Answer(measure_plain, version=1))
+declare(PrefixPair, Answer(measure_one, version=2, complete=complete_pair))
+declare(WithoutImage, Answer(measure_plain, version=2))
 
 
 def show_captions(question: PrefixCaptions, study: Study, report: Progress | None) -> pd.DataFrame:
@@ -241,7 +191,7 @@ def show_captions(question: PrefixCaptions, study: Study, report: Progress | Non
     lessons = question.lessons
     asked = PrefixPair(question.scope, question.x, question.y, question.shuffled, lessons)
     pair = ask(asked, study, report)
-    plain = ask(_without(question, question.x, question.y, pair, study), study, report)
+    plain = ask(_without(question, question.x, pair), study, report)
     first = pair[pair["training"] == 0]
     table = pd.DataFrame(
         {

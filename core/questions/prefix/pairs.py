@@ -23,7 +23,7 @@ from core.networks.prefixed import (
     Seen,
     Tokens,
     need_causal,
-    noise,
+    nothing,
     see,
     tokenize,
     word_vectors,
@@ -94,23 +94,22 @@ def measure_pair(question: PrefixPair, study: Study, report: Progress | None) ->
 
 def measure_without(question: WithoutImage, study: Study, report: Progress | None) -> pd.DataFrame:
     """Return a row per training and stimulus: training, index, without (bits of the caption behind
-    a prefix that was learned with one picture of noise in the place of every image), bytes, and
-    what the first training writes.
+    a prefix that was learned without images), bytes, and what the first training writes.
     """
     lessons, length = question.lessons, question.tokens
     school = School(_language(question.x, study), lessons, report)
     indices, told = measured(study, lessons)
     exam = _exam(school.language, indices, told, length=length)
-    nothing = noise(length, question.width, seed=lessons.seed).to(school.language.device)
-    seen = nothing.expand(len(indices), -1, -1)
-    make = partial(ImagePrefix, nothing, word_vectors(school.language))
+    blank = nothing(length).to(school.language.device)
+    seen = blank.expand(len(indices), -1, -1)
+    make = partial(ImagePrefix, blank, word_vectors(school.language))
     tables = []
     for training in range(lessons.seeds):
         lesson = taught(study, lessons, training=training)
-        shown = nothing.expand(lesson.rows, -1, -1)
+        shown = blank.expand(lesson.rows, -1, -1)
         prefix = _trained(school, training, lesson, shown, make)
         costs = code_all(school.language, prefix, seen, exam.tokens, exam.front)
-        written = _write(school.language, prefix, nothing, exam)[0] if training == 0 else ""
+        written = _write(school.language, prefix, blank, exam)[0] if training == 0 else ""
         tables.append(exam.table(training, without=costs).assign(written=written))
     return pd.concat(tables, ignore_index=True)
 

@@ -16,7 +16,7 @@ class Lessons:
     """How a prefix is trained, and on what."""
 
     events: int = option(
-        2048,
+        1024,
         least=LEAST,
         most=100_000,
         label="Pictures",
@@ -27,7 +27,7 @@ class Lessons:
         4, least=1, most=100, label="Passes", help="passes over the pictures, with other captions"
     )
     seeds: int = option(
-        3, least=1, most=20, label="Trainings", help="trainings of each map; intervals cover others"
+        2, least=1, most=20, label="Trainings", help="trainings of each map; intervals cover others"
     )
     level: str = option(
         "", label="Caption level", help="caption level that is coded (the dataset's first)"
@@ -106,7 +106,6 @@ class WithoutImage(StudyQuestion):
 
     x: str = option("", name="x", label="Language model", metavar="M", help="the language model")
     tokens: int = option(1, least=1, label="Tokens", help="length of the prefix")
-    width: int = option(1, least=1, label="Width", help="dimensions of the vision model's tokens")
     lessons: Lessons = part(Lessons)
 
     def models(self) -> tuple[str, ...]:

@@ -16,10 +16,11 @@ from core.questions.registry import Answer, declare
 from core.questions.swapping.findings import MEAN, OVERALL, swap_findings
 from core.questions.swapping.labels import factor_classes
 from core.questions.swapping.question import LEAST, Swap
-from core.questions.swapping.trials import Trials, run_trials
+from core.questions.swapping.trials import Trials, foresee, run_trials
 from core.questions.swapping.ways import WAYS
 from core.statistics.crossed import crossed_mean
 from core.statistics.discoveries import adjust
+from core.statistics.intervals import ratio_interval
 from core.study.spaces import default_spaces, find_space, find_spaces, language_beside
 from core.study.study import Study
 
@@ -36,8 +37,10 @@ COLUMNS = (
     "high",
     "chance",
     "own",
-    "host",
+    "native",
     "kept",
+    "kept_low",
+    "kept_high",
     "p",
     "q",
 )
@@ -53,7 +56,7 @@ def complete_swap(question: Swap, study: Study) -> Swap:
     Raises UnknownNameError and MetricError for spaces, UnknownNameError and InputError for factors,
     InputError for a single space and for too few or too many anchors.
     """
-    named = question.spaces or _usual_spaces(study)
+    named = question.spaces or usual_spaces(study)
     spaces = tuple(map(str, find_spaces(study, named)))
     if len(spaces) < 2:
         raise InputError(
@@ -72,10 +75,29 @@ def complete_swap(question: Swap, study: Study) -> Swap:
     return replace(question, spaces=spaces, factors=factors, anchors=anchors)
 
 
-def _usual_spaces(study: Study) -> list[str]:
+def usual_spaces(study: Study) -> list[str]:
+    """Return the spaces whose probes are swapped where none are named: of usual vision models, and
+    of language models of their size.
+    """
     seeing = default_spaces(study)
     names = language_beside(study, [space.rpartition(":")[0] for space in seeing])
     return [*seeing, *(str(find_space(study, name)) for name in names)]
+
+
+def seconds_for(question: Swap, study: Study) -> float:
+    """Return about how many seconds an answer takes here."""
+    complete = complete_swap(question, study)
+    assert complete.anchors is not None
+    return foresee(
+        [
+            study.entry(place.model).dims[place.layer]
+            for place in find_spaces(study, complete.spaces)
+        ],
+        list(factor_classes(study, complete.factors).values()),
+        anchors=complete.anchors,
+        folds=complete.folds,
+        permutations=complete.permutations,
+    )
 
 
 def swap(question: Swap, study: Study, report: Progress | None) -> pd.DataFrame:
@@ -84,10 +106,10 @@ def swap(question: Swap, study: Study, report: Progress | None) -> pd.DataFrame:
 
     probe: the space that the probe learned in; on: that which it is used on. score: share of
     stimuli on which it is right there, with its 95 % interval over stimuli, models and probes
-    given; chance: the same with anchors paired at random. own: the probe in its own space; host: a
-    probe of the other space's own features, in that space. kept: (score − chance) / (host −
-    chance), NaN where the interval of host holds chance. p: how often anchors paired at random do
-    as well; q: adjusted over all pairs and ways, that of factors over them too.
+    given; chance: the same with anchors paired at random. own: the probe in its own space; native:
+    a probe of the other space's own features, in that space. kept: (score − chance) / (native −
+    chance), with its interval; NaN where the interval of native holds chance. p: how often anchors
+    paired at random do as well; q: adjusted over all pairs and ways, that of factors over them too.
     """
     classes = factor_classes(study, question.factors)
     spaces = [
@@ -118,7 +140,16 @@ def swap(question: Swap, study: Study, report: Progress | None) -> pd.DataFrame:
     return table.assign(q=q)[list(COLUMNS)]
 
 
-declare(Swap, Answer(swap, version=1, complete=complete_swap, findings=swap_findings))
+declare(
+    Swap,
+    Answer(
+        swap,
+        version=2,
+        complete=complete_swap,
+        findings=swap_findings,
+        hidden=("kind", "own", "kept_low", "kept_high", "p"),
+    ),
+)
 
 
 def _kinds(spaces: Sequence[str], study: Study) -> dict[Pair, str]:
@@ -155,12 +186,12 @@ def _rows(
     probe, on = (spaces[place] if alone else MEAN for place in pairs[0])
     score = _mean([trials.right[way, *pair] for pair in pairs])
     own = _mean([trials.right[way, one, one] for one, _ in pairs])
-    host = _mean([trials.right["orthogonal", other, other] for _, other in pairs])
+    native = _mean([trials.right["orthogonal", other, other] for _, other in pairs])
     null = np.mean([trials.null[way, *pair] for pair in pairs], axis=0)
     named = {"way": way, "kind": kinds[pairs[0]], "probe": probe, "on": on}
     for place, name in enumerate((OVERALL, *factors)):
         told = slice(None) if name == OVERALL else slice(place - 1, place)
-        right, home, best = (part[told].mean(axis=0) for part in (score, own, host))
+        right, home, best = (part[told].mean(axis=0) for part in (score, own, native))
         drawn = null[:, told].mean(axis=1)
         yield {**named, "factor": name, **_figures(right, home, best, drawn, tested=alone)}
 
@@ -173,15 +204,16 @@ def _mean(several: Sequence[Bool[np.ndarray, "f n"]]) -> Float64[np.ndarray, "f 
 def _figures(
     right: Shares,
     own: Shares,
-    host: Shares,
+    native: Shares,
     null: Float64[np.ndarray, " permutations"],
     *,
     tested: bool,
 ) -> Row:
-    score, chance, best = float(right.mean()), float(null.mean()), float(host.mean())
+    score, chance = float(right.mean()), float(null.mean())
     _, low, high, *_ = crossed_mean(right[None], fixed="rows")
-    least = crossed_mean(host[None], fixed="rows").low  # NaN where all are right, or none
-    beats = best > chance and not least <= chance
+    kept = (np.nan,) * 3
+    if native.mean() > chance:
+        kept = ratio_interval(right - chance, native - chance)
     reached = int((null >= score).sum())
     return {
         "score": score,
@@ -189,7 +221,7 @@ def _figures(
         "high": high,
         "chance": chance,
         "own": float(own.mean()),
-        "host": best,
-        "kept": (score - chance) / (best - chance) if beats else np.nan,
+        "native": float(native.mean()),
+        **dict(zip(("kept", "kept_low", "kept_high"), kept, strict=True)),
         "p": (1 + reached) / (1 + len(null)) if tested else np.nan,
     }

@@ -14,7 +14,7 @@ from core.figures.marks import SILENT, cards, color_bar, in_percent, interval, n
 from core.figures.numbers import p_text, share_text
 from core.figures.panels import cell, panels
 from core.figures.theme import INK, Mode, hover_card, plain, wrap
-from core.questions.swapping.findings import MEAN, OVERALL
+from core.questions.swapping.findings import MEAN, OVERALL, kept_text
 
 HEADS = {"orthogonal": "by one orthogonal map", "relative": "by cosines with anchors"}
 SYMBOLS = {"orthogonal": "circle", "relative": "diamond"}
@@ -99,7 +99,7 @@ def factors(table: pd.DataFrame, mode: Mode, *, narrow: bool = False) -> go.Figu
     for place, (_, rows) in enumerate(kinds):
         for way, part in rows.groupby("way", sort=False):
             _add_way(figure, str(way), part, mode, cell(place, columns))
-    name_mark(figure, "own probes", _ring(mode), group="host")
+    name_mark(figure, "own probes", _ring(mode), group="native")
     for way, symbol in SYMBOLS.items():
         name_mark(figure, HEADS[way], {"color": _color(way, mode), "symbol": symbol}, group=way)
     name_mark(figure, "chance", _tick(mode), group="chance")
@@ -126,7 +126,7 @@ def _add_way(
 ) -> None:
     names = [_factor(name) for name in part["factor"]]
     if way == "orthogonal":
-        for column, marker in (("host", _ring(mode)), ("chance", _tick(mode))):
+        for column, marker in (("native", _ring(mode)), ("chance", _tick(mode))):
             look = {"mode": "markers", "marker": marker, "legendgroup": column, **SILENT}
             figure.add_scatter(x=part[column], y=names, **look, **at)
     figure.add_scatter(
@@ -147,12 +147,13 @@ def _factor(name: str) -> str:
 
 
 def _numbers(row: Mapping[Hashable, Any]) -> list[str]:
-    kept = "" if np.isnan(row["kept"]) else f", {share_text(row['kept'])} kept"
+    kept = [f"<b>{kept_text(row)}</b> kept"] if np.isfinite(row["kept"]) else []
     return [
+        *kept,
         f"right {share_text(row['score'], 1)}"
-        f" ({share_text(row['low'], 1)} to {share_text(row['high'], 1)}){kept}",
+        f" ({share_text(row['low'], 1)} to {share_text(row['high'], 1)})",
         f"chance {share_text(row['chance'], 1)}, at home {share_text(row['own'], 1)},"
-        f" own probes there {share_text(row['host'], 1)}",
+        f" own probes there {share_text(row['native'], 1)}",
     ]
 
 

@@ -24,28 +24,36 @@ Row = Mapping[Hashable, Any]
 def swap_findings(_: Swap, table: pd.DataFrame) -> list[str]:
     """Say what is kept by each way within and across modalities, and of which factors."""
     means = table[(table["probe"] == MEAN) & (table["factor"] == OVERALL)]
-    said = [_kept(str(way), rows) for way, rows in means.groupby("way", sort=False)]
-    return [_answer(means), _sure(table), *said, _factors(table)]
-
-
-def _answer(means: pd.DataFrame) -> str:
-    """Say what is kept by the way that keeps more, per kind of pair."""
     known = means[means["kept"].notna()]
-    if known.empty:
+    best = known.loc[known.groupby("kind", sort=False)["kept"].idxmax()]
+    said = [_right(str(way), rows) for way, rows in means.groupby("way", sort=False)]
+    return [_answer(best), _sure(table), *said, *_factors(table, best)]
+
+
+def _answer(best: pd.DataFrame) -> str:
+    """Say what is kept by the way that keeps more, per kind of pair."""
+    if best.empty:
         return "No space's own probes tell a factor better than chance, so none can be swapped."
-    best = known.loc[known.groupby("kind", sort=False)["kept"].idxmax()].to_dict("records")
-    parts = [f"{share_text(row['kept'])} {row['kind']}" for row in best]
+    parts = [f"{kept_text(row)} {row['kind']}" for row in best.to_dict("records")]
     return (
-        "Without any training, another model's probe keeps of what a space's own probe tells"
-        f" beyond chance {listed(parts)}."
+        "With nothing trained in between, another model's probe keeps this share of what a space's"
+        f" own probe tells beyond chance (95 % interval over stimuli): {listed(parts)}."
     )
 
 
-def _kept(way: str, rows: pd.DataFrame) -> str:
+def kept_text(row: Row) -> str:
+    """Return what is kept, with its interval."""
+    kept, low, high = (
+        share_text(row[name]).replace("-", "−") for name in ("kept", "kept_low", "kept_high")
+    )
+    return f"{kept} ({low} to {high})"
+
+
+def _right(way: str, rows: pd.DataFrame) -> str:
     parts = [
         f"{row['kind']} {share_text(row['score'])} of the answers are right"
         f" ({share_text(row['low'], 1)} to {share_text(row['high'], 1)}; chance"
-        f" {share_text(row['chance'])}, a probe of its own {share_text(row['host'])})"
+        f" {share_text(row['chance'])}, a probe of its own {share_text(row['native'])})"
         for row in rows.to_dict("records")
     ]
     return f"With another model's probe, {WAYS[way]}, {listed(parts)}."
@@ -58,22 +66,25 @@ def _sure(table: pd.DataFrame) -> str:
         for way, rows in pairs.groupby("way", sort=False)
     ]
     return (
-        f"More than with anchors paired at random (q ≤ {SURE}, adjusted over all pairs and ways) is"
-        f" right in {listed(counts)} swaps."
+        f"In {listed(counts)} swaps more answers are right than with anchors paired at random (q ≤"
+        f" {SURE}, adjusted over all pairs and ways)."
     )
 
 
-def _factors(table: pd.DataFrame) -> str:
-    """Say which factor keeps most and which least, by the way that keeps more, per kind of pair."""
-    means = table[(table["probe"] == MEAN) & (table["factor"] != OVERALL) & table["kept"].notna()]
-    if means.empty:
-        return "No factor can be told better than by chance, even by a space's own probes."
+def _factors(table: pd.DataFrame, best: pd.DataFrame) -> list[str]:
+    """Say of which factor the better way surely keeps most and least, per kind of pair; nothing
+    where fewer than two can be told.
+    """
+    factors = table[(table["probe"] == MEAN) & (table["factor"] != OVERALL) & table["kept"].notna()]
     parts = []
-    for kind, rows in means.groupby("kind", sort=False):
-        best = rows.loc[rows.groupby("factor", sort=False)["kept"].idxmax()].sort_values("kept")
-        ends = best.iloc[[-1, 0]].to_dict("records")
+    for kind, way in zip(best["kind"], best["way"], strict=True):
+        rows = factors[(factors["kind"] == kind) & (factors["way"] == way)]
+        if len(rows) < 2:
+            continue
+        ends = rows.loc[[rows["kept_low"].idxmax(), rows["kept_high"].idxmin()]]
         most, least = (
-            f"{row['factor'].replace('_', ' ')} ({share_text(row['kept'])})" for row in ends
+            f"{row['factor'].replace('_', ' ')}, {kept_text(row)},"
+            for row in ends.to_dict("records")
         )
-        parts.append(f"{kind} most of {most} and least of {least}")
-    return f"Of what a space's own probe tells beyond chance, the better way keeps {listed(parts)}."
+        parts.append(f"{kind} most of {most} and least of {least.rstrip(',')}")
+    return [f"By factor, the better way keeps {'; '.join(parts)}."] if parts else []

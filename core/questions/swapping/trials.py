@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -84,6 +85,29 @@ def run_trials(
             if report:
                 report(fold * len(spaces) + host + 1, folds * len(spaces), "probes swapped")
     return Trials(right, null)
+
+
+def foresee(
+    widths: Sequence[int], labels: Sequence[Labels], *, anchors: int, folds: int, permutations: int
+) -> float:
+    """Return about how many seconds `run_trials` takes over spaces so wide, at the pace that this
+    machine has now; rather more, since all count as wide as the widest.
+    """
+    n, dice = len(labels[0]), np.random.default_rng(0)
+    joined, parts = next(_folds(dice.permutation(n), folds, anchors))
+    host, guest = (hold(dice.normal(size=(n, max(widths))), np.arange(n), joined) for _ in range(2))
+    fit_probes(host.cosines[:, :1], labels[:1], parts)  # wakes the threads
+    began = time.perf_counter()
+    probes = {name: fit_probes(way.home(host), labels, parts) for name, way in WAYS.items()}
+    fitted = time.perf_counter() - began
+    tried = []
+    for _ in range(3):
+        began = time.perf_counter()
+        for way in WAYS:
+            _right(probes[way], way, guest, host, np.arange(anchors), parts.test, np.stack(labels))
+        tried.append(time.perf_counter() - began)
+    swaps = (len(widths) - 1) * (1 + permutations)
+    return folds * len(widths) * (fitted + swaps * min(tried))
 
 
 def _right(

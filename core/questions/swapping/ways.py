@@ -27,12 +27,11 @@ class Held(NamedTuple):
     """One space as probes meet it.
 
     framed: centered on the mean of the known stimuli and scaled to a mean squared length of 1.
-    middle, spread: of each of its features over them. cosines: of each stimulus with the anchors,
-    each standardized over the known stimuli. anchors: by which spaces are joined.
+    spread: the standard deviation of each of its features over them. cosines: of each stimulus with
+    the anchors, each standardized over the known stimuli. anchors: by which spaces are joined.
     """
 
     framed: Float64[np.ndarray, "n d"]
-    middle: Float64[np.ndarray, " d"]
     spread: Float64[np.ndarray, " d"]
     cosines: Float32[np.ndarray, "n anchors"]
     anchors: Rows
@@ -50,7 +49,7 @@ def hold(space: Space, known: Rows, anchors: Rows) -> Held:
     cosines = unit @ unit[anchors].T
     middle, spread = cosines[known].mean(axis=0), _spread(cosines[known])
     standardized = ((cosines - middle) / spread).astype(np.float32)
-    return Held(framed, framed[known].mean(axis=0), _spread(framed[known]), standardized, anchors)
+    return Held(framed, _spread(framed[known]), standardized, anchors)
 
 
 def cosines(held: Held) -> Read:
@@ -69,7 +68,7 @@ def cosines_of(guest: Held, host: Held, order: Rows, rows: Rows) -> Read:  # noq
 
 def features(held: Held) -> Read:
     """Return a space's own features, standardized."""
-    read: Read = ((held.framed - held.middle) / held.spread).astype(np.float32)
+    read: Read = (held.framed / held.spread).astype(np.float32)
     return read
 
 
@@ -82,8 +81,7 @@ def turned(guest: Held, host: Held, order: Rows, rows: Rows) -> Read:
     """
     own, others = guest.framed[guest.anchors[order]], host.framed[host.anchors]
     left, _, right = np.linalg.svd(own.T @ others, full_matrices=False)
-    map_ = (left @ right) / host.spread
-    read: Read = (guest.framed[rows] @ map_ - host.middle / host.spread).astype(np.float32)
+    read: Read = (guest.framed[rows] @ (left @ right / host.spread)).astype(np.float32)
     return read
 
 

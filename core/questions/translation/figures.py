@@ -161,11 +161,10 @@ def _add_pairs(
     *,
     named: bool,
 ) -> None:
-    ink = INK[mode]
-    for kind in KINDS:
+    ink, found = INK[mode], set(rows["kind"])
+    others = sorted(found - {*KINDS})  # of imported modalities
+    for kind in (*(kind for kind in KINDS if kind in found), *others):
         some = rows[rows["kind"] == kind]
-        if some.empty:
-            continue
         names = [
             f"<b>{plain(titles.get(x, x))}</b> and <b>{plain(titles.get(y, y))}</b>"
             for x, y in zip(some["space_x"], some["space_y"], strict=True)
@@ -175,7 +174,7 @@ def _add_pairs(
             y=some["top1"],
             mode="markers",
             marker={
-                "symbol": MARKS[kind],
+                "symbol": MARKS.get(kind, "pentagon"),
                 "color": ink.ember if kind == ONE_RECIPE else clear(ink.soft, 0.7),
                 "size": 11 if kind == ONE_RECIPE else 8,
             },

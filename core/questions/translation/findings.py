@@ -11,7 +11,7 @@ import pandas as pd
 from core.figures.numbers import counted, p_text, share_text
 from core.questions.sentences import listed
 from core.questions.translation.dyads import correlate_pairs
-from core.questions.translation.kinds import ONE_RECIPE
+from core.questions.translation.kinds import ACROSS, DESCENT, ONE_RECIPE, WITH_REALITY
 from core.questions.translation.question import (
     METHOD_TITLES,
     Translation,
@@ -22,6 +22,7 @@ from core.statistics.correlations import Correlation
 
 SURE = 0.05
 HALF = 0.5  # of the partners, from which on a translation is said to work
+_WORDS = {ONE_RECIPE: "of one recipe", DESCENT: "of one descent"}
 Row = Mapping[Hashable, Any]
 
 
@@ -34,7 +35,7 @@ def translation_findings(_: Translation, table: pd.DataFrame) -> list[str]:
 def _best(rows: pd.DataFrame) -> str:
     """Say of a method what it finds, at its best size."""
     sure = rows[rows["q"] <= SURE]
-    best = rows.loc[rows["top1"].idxmax()]
+    best = _most_found(rows)
     name = METHOD_TITLES[str(best["method"])]
     if sure.empty:
         return (
@@ -43,12 +44,16 @@ def _best(rows: pd.DataFrame) -> str:
             f" {_chance(best)} ({p_text(rows['q'].min(), 'q')})."
         )
     sizes = listed(f"{size:,}" for size in sure["n"])
-    best = sure.loc[sure["top1"].idxmax()]
+    best = _most_found(sure)
     return (
         f"{name[:1].upper()}{name[1:]} finds partners beyond chance at {sizes} stimuli: at most"
         f" {share_text(best['top1'], 1)}, of {best['n']:.0f}, where chance is {_chance(best)}"
         f" ({p_text(best['q'], 'q')})."
     )
+
+
+def _most_found(rows: pd.DataFrame) -> pd.Series:
+    return rows.iloc[int(rows["top1"].to_numpy(float).argmax())]
 
 
 def _chance(row: Row | pd.Series) -> str:
@@ -76,13 +81,15 @@ def _search(table: pd.DataFrame) -> str:
 
 
 def pairs_findings(question: TranslationPairs, table: pd.DataFrame) -> list[str]:
-    """Say how many pairs of models are translated beyond chance, and whether alignment helps."""
-    said = []
+    """Say which pairs of models are translated, how many beyond chance, and whether alignment
+    helps.
+    """
+    said = [_by_kind(table)]
     for method, rows in table.groupby("method", sort=False):
-        best = rows.loc[rows["top1"].idxmax()]
+        best = _most_found(rows)
         sure, half = int((rows["q"] <= SURE).sum()), int((rows["top1"] >= HALF).sum())
         said.append(
-            f"By {METHOD_TITLES[str(method)]} {counted(sure, 'pair', 'pairs')} of {len(rows):,}"
+            f"By {METHOD_TITLES[str(method)]} {sure:,} of {counted(len(rows), 'pair', 'pairs')}"
             f" {'is' if sure == 1 else 'are'} translated beyond chance (q ≤ 0.05), {half} to half"
             f" or more of {best['n']:.0f} stimuli; at best {share_text(best['top1'])}"
             f" ({best['space_x']} and {best['space_y']}, alignment {best['alignment']:.2f}),"
@@ -90,6 +97,25 @@ def pairs_findings(question: TranslationPairs, table: pd.DataFrame) -> list[str]
         )
     said += [_together(table, method, question) for method in table["method"].unique()]
     return [*said, _search(table)]
+
+
+def _by_kind(table: pd.DataFrame) -> str:
+    """Say for each kind of pair in how many half of the partners are found by some method."""
+    best = table.groupby(["kind", "space_x", "space_y"])[["top1", "alignment"]].max()
+    parts = []
+    for kind in dict.fromkeys(table["kind"]):
+        rows = best.loc[str(kind)]
+        low, high = rows["alignment"].min(), rows["alignment"].max()
+        half = int((rows["top1"] >= HALF).sum())
+        parts.append(f"{half} of {len(rows):,} {_in_words(str(kind))} ({low:.2f} to {high:.2f})")
+    return (
+        "Half of the partners or more are found, by one method at least, in these pairs of models"
+        f" (of an alignment of): {listed(parts)}."
+    )
+
+
+def _in_words(kind: str) -> str:
+    return kind if kind in (ACROSS, WITH_REALITY) else _WORDS.get(kind, f"within {kind}")
 
 
 def _together(table: pd.DataFrame, method: str, question: TranslationPairs) -> str:
@@ -146,7 +172,10 @@ def _begins(name: str, rows: pd.DataFrame) -> str:
     first = f"beyond chance from an alignment of {sure['alignment'].iloc[0]:.2f} on"
     if not np.isfinite(start):
         return f"By {name} made spaces are translated {first}, and nowhere to half."
-    return f"By {name} half of the partners are found at an alignment of {start:.2f}, {first}."
+    return (
+        f"By {name} half of the partners of made spaces are found at an alignment of {start:.2f},"
+        f" {first}."
+    )
 
 
 def crossing(alignment: np.ndarray, top1: np.ndarray) -> float:

@@ -11,7 +11,8 @@ from core.study.study import Study
 from core.study.trainings import describe_trainings, kinship
 
 ONE_RECIPE, DESCENT, ACROSS = "one recipe", "descent", "across modalities"
-KINDS = (ONE_RECIPE, DESCENT, "vision", "language", ACROSS, f"with {REALITY}")
+WITH_REALITY = f"with {REALITY}"
+KINDS = (ONE_RECIPE, DESCENT, "vision", "language", ACROSS, WITH_REALITY)
 
 
 def kinds_of(study: Study, places: Sequence[Layer]) -> Iterator[tuple[tuple[Layer, Layer], str]]:
@@ -31,7 +32,7 @@ def kinds_of(study: Study, places: Sequence[Layer]) -> Iterator[tuple[tuple[Laye
         elif known and kin[row[x.model], row[y.model]]:
             kind = DESCENT
         elif REALITY in (x.model, y.model):
-            kind = f"with {REALITY}"
+            kind = WITH_REALITY
         else:
             kind = modalities.pop() if len(modalities) == 1 else ACROSS
         yield (x, y), kind

@@ -38,7 +38,8 @@ def make_latent(size: int, dims: int, rng: np.random.Generator, latent: Latent) 
         return rng.normal(size=(size, dims))
     variances = 1 / np.arange(1, dims + 1)
     scales = np.sqrt(variances * dims / variances.sum())
-    return (rng.exponential(size=(size, dims)) - 1) * scales
+    skewed: Made = (rng.exponential(size=(size, dims)) - 1) * scales
+    return skewed
 
 
 @cache

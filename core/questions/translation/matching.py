@@ -79,7 +79,7 @@ def match_by_assignment(a: Kernel, b: Kernel, starts: int, rng: np.random.Genera
     first = np.eye(len(a))[match_profiles(a, b)]
     best, most = np.arange(len(a)), -np.inf
     for start in (first, "barycenter", *["randomized"] * starts):
-        options = {"maximize": True, "P0": start, "rng": rng}
+        options: Any = {"maximize": True, "P0": start, "rng": rng}
         solved = quadratic_assignment(a, b, method="faq", options=options)
         if solved.fun > most:
             best, most = np.asarray(solved.col_ind, dtype=np.int64), solved.fun

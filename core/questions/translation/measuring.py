@@ -13,6 +13,7 @@ from core.metrics.knn import mutual_knn
 from core.questions.translation.chance import chance_interval, chance_of
 from core.questions.translation.matching import (
     METHODS,
+    Kernel,
     agreement,
     import_transport,
     kernel_of,
@@ -110,7 +111,9 @@ def measure_pairs(pairs: Sequence[Pair], matching: Matching) -> list[Row]:
     return rows
 
 
-def _measured(kernels: Sequence[tuple], matched: Sequence[Int64[np.ndarray, " n"]]) -> Row:
+def _measured(
+    kernels: Sequence[tuple[Kernel, Kernel]], matched: Sequence[Int64[np.ndarray, " n"]]
+) -> Row:
     n = len(matched[0])
     truth = np.arange(n)
     hits = np.array([np.count_nonzero(each == truth) for each in matched])

@@ -17,18 +17,20 @@ from pages._shared.queries import Place
 PATIENCE = 10.0  # seconds that a visitor waits unasked
 
 
-def ask(at: Place, question: StudyQuestion, seconds: Callable[[], float]) -> pd.DataFrame | None:
+def ask(
+    at: Place, question: StudyQuestion, seconds: Callable[[], float], *, what: str = "This"
+) -> pd.DataFrame | None:
     """Return the answer where it is kept, takes a moment or is wanted all the same; else draw about
     how long it takes and the buttons that make it, and return None.
 
-    seconds: about how long, asked where it is not kept.
+    seconds: about how long, asked where it is not kept. what: takes so long, in words.
     """
     kept = queries.recall(at, question)
     wanted = f"wanted-{queries.recipe_of(at, question).digest}"
     if kept is not None or st.session_state.get(wanted) or (takes := seconds()) <= PATIENCE:
         return queries.ask(at, question)
     st.info(
-        f"This takes about {time_text(takes)} here, once: the answer is kept.",
+        f"{what} takes about {time_text(takes)} here, once: the answer is kept.",
         icon=":material/hourglass_empty:",
     )
     with st.container(horizontal=True):

@@ -7,9 +7,11 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from core.figures.numbers import counted
 from core.options import build
 from core.questions.asking import findings_of
 from core.questions.prefix import figures
+from core.questions.prefix.naming import complete_bits, usual_language, usual_vision
 from core.questions.prefix.question import PrefixBits, PrefixCaptions
 from core.questions.words import to_words
 from core.study.models import codes_text, reads
@@ -23,15 +25,15 @@ READING = """A **prefix** is what a frozen vision model makes of an image, token
 by one linear map to where a frozen language model has its words. Only the map learns, from the
 likelihood of captions of other images than those measured. Dots are the caption's bits per byte
 behind its own image, crosses behind another stimulus's image by the same map, strokes behind a
-prefix as long, learned with noise for images: what a prefix does as such is not the image's.
+prefix as long, learned without images: what a prefix does as such is not the image's.
 The bar is the 95 % **interval** of what the image saves, over other stimuli and other trainings.
 Below, the same savings stand against the pair's **alignment** and against both models'
 **competence**."""
 SAMPLES = """What the language model writes by itself behind each image, the likeliest word each
 time, by the map of the first training. The stimuli are the first of those that are measured; none
 was picked by hand."""
-OFFER = """These maps have not been trained yet. A job trains {count}, in a minute or two for a pair
-of small models on two cores, and the page draws them once they are done."""
+OFFER = """The maps of {pairs} have not been trained yet. A job trains {times}, in a minute or two
+for two small models on two cores. The page draws them once all are done."""
 OPTIONS = controls.options_by_name(PrefixBits)
 MOST = {"events": 100_000, "passes": 100, "seeds": 20, "seed": 2**31 - 1}
 SHOWN = 12  # stimuli with what is written behind them
@@ -39,9 +41,12 @@ SHOWN = 12  # stimuli with what is written behind them
 
 def pick(at: Place) -> PrefixBits:
     """Choose the models, and how maps are trained."""
-    models = queries.models(at)
-    x = controls.pick_models(OPTIONS["x"], models[codes_text(models)], usual=3)
-    y = controls.pick_models(OPTIONS["y"], models[reads(models, "image")], usual=4)
+    models, study = queries.models(at), queries.study(at)
+    coding, seeing = models[codes_text(models)], models[reads(models, "image")]
+    vision = usual_vision(study)
+    language = usual_language(study, vision)
+    x = controls.pick_models(OPTIONS["x"], coding, usual=len(language))
+    y = controls.pick_models(OPTIONS["y"], seeing, usual=len(vision))
     with bar.more():
         numbers = {name: controls.pick_number(OPTIONS[name], most) for name, most in MOST.items()}
         levels = ["", *queries.card(at).levels]
@@ -61,7 +66,7 @@ def show(at: Place, question: PrefixBits) -> None:
     with frame.part():
         table = queries.recall(at, question)
         if table is None:
-            _offer(question)
+            _offer(complete_bits(question, queries.study(at)))
             return
         titles = queries.models(at).set_index("model")["title"].to_dict()
         said = findings_of(question, table.replace({"x": titles, "y": titles}))
@@ -76,12 +81,12 @@ def show(at: Place, question: PrefixBits) -> None:
 
 
 def _offer(question: PrefixBits) -> None:
-    """Offer the job that trains the maps, and follow it."""
-    trainings = question.lessons.seeds
-    count = "each map once" if trainings == 1 else f"each map {trainings} times"
-    st.markdown(OFFER.format(count=count))
+    """Offer the job that trains the maps."""
+    pairs = counted(len(question.x) * len(question.y), "pair of models", "pairs of models")
+    seeds = question.lessons.seeds
+    times = "each once" if seeds == 1 else f"each {seeds} times"
+    st.markdown(OFFER.format(pairs=pairs, times=times))
     queued.offer("Train the maps", to_words(question), disabled=False, after=lambda: None)
-    queued.follow()
     st.code(frame.question_command(question), language="bash", wrap_lines=True)
     prose.explain(READING)
 

@@ -7,9 +7,12 @@ import streamlit as st
 from core.options import build
 from core.questions.asking import findings_of
 from core.questions.swapping import figures
+from core.questions.swapping.answer import seconds_for, usual_spaces
+from core.questions.swapping.findings import MEAN
 from core.questions.swapping.question import Swap
 from core.study.models import is_reality
 from core.study.spaces import describe_spaces
+from pages._parts.experiments import patience
 from pages._shared import address, controls, exportbar, frame, prose, queries
 from pages._shared.queries import Place
 
@@ -26,7 +29,8 @@ OPTIONS = controls.options_by_name(Swap)
 def pick(at: Place, *, seed: int) -> Swap:
     """Choose the models whose probes are swapped."""
     models = queries.models(at)
-    chosen = controls.pick_models(OPTIONS["models"], models[~is_reality(models)], usual=8)
+    usual = len(usual_spaces(queries.study(at)))
+    chosen = controls.pick_models(OPTIONS["models"], models[~is_reality(models)], usual=usual)
     return build(Swap, {"dataset": at.dataset, "models": chosen, "seed": seed})
 
 
@@ -35,12 +39,14 @@ def show(at: Place, question: Swap) -> None:
     """Draw all pairs of models, and what is told of each factor."""
     st.header("Can a probe be used on another model?", anchor=False)
     with frame.part():
-        table = queries.ask(at, question)
+        table = patience.ask(at, question, lambda: seconds_for(question, queries.study(at)))
+        if table is None:
+            return
         said = findings_of(question, table)
         prose.answer(said[: prose.LEAD])
         mode, narrow = frame.mode(), frame.narrow()
-        spaces = list(dict.fromkeys(table["probe"]))[:-1]
-        about = describe_spaces(spaces, queries.models(at))
+        spaces = table.loc[table["probe"] != MEAN, "probe"].unique()
+        about = describe_spaces(spaces.tolist(), queries.models(at))
         titles = dict(zip(about["space"], about["title"], strict=True))
         figure = figures.matrices(table, titles, mode, narrow=narrow)
         exportbar.draw(at, question, figure, key="swapped", table=table)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -16,11 +17,12 @@ from tiny_models import make_language
 
 from core.embedding.runner import embed
 from core.encoders.catalog import open_encoder
-from core.errors import InputError, UnknownNameError
-from core.networks.prefixed import ImagePrefix, noise, tokenize, word_vectors
-from core.questions.asking import ask, findings_of
-from core.questions.prefix import figures
+from core.errors import InputError, OfflineError, UnknownNameError
+from core.networks.prefixed import ImagePrefix, nothing, tokenize, word_vectors
+from core.questions.asking import ask, findings_of, recall
+from core.questions.prefix import figures, pairs
 from core.questions.prefix.lessons import choose_level, measured, taught
+from core.questions.prefix.naming import complete_bits
 from core.questions.prefix.question import Lessons, PrefixBits, PrefixCaptions
 from core.questions.prefix.training import code_all, train
 from core.questions.prefix.truth import count_named, first_caption
@@ -59,11 +61,11 @@ def told(tmp_path_factory):
     captions = [f"{'abcd'[kind]}{'wxyz'[kind]}" for kind in kinds]
     words, taught_ = word_vectors(encoder), seen[:256]
     shuffled = taught_[torch.randperm(256, generator=dice)]
-    nothing = noise(3, 10, seed=0).expand(320, -1, -1)
+    blank = nothing(3).expand(320, -1, -1)
     made = {
         "image": (ImagePrefix(taught_, words, dice), taught_),
         "shuffled": (ImagePrefix(shuffled, words, dice), shuffled),
-        "none": (ImagePrefix(nothing[:1], words, dice), nothing[:256]),
+        "none": (ImagePrefix(blank[:1], words, dice), blank[:256]),
     }
     tokens, front = tokenize(encoder, captions[256:], length=3)
     bits = {}
@@ -77,7 +79,7 @@ def told(tmp_path_factory):
             dice=torch.Generator().manual_seed(1),
             report=lambda *_: None,
         )
-        measured_ = nothing[256:] if name == "none" else seen[256:]
+        measured_ = blank[256:] if name == "none" else seen[256:]
         bits[name] = code_all(encoder, prefix, measured_, tokens, front).numpy()
     bits["other"] = code_all(
         encoder, made["image"][0], seen[256:].roll(1, 0), tokens, front
@@ -133,8 +135,6 @@ def test_pairs_of_the_cave_are_measured_and_kept(cave, monkeypatch):
 
 
 def test_models_and_level_are_named_where_none_are(cave):
-    from core.questions.prefix.answer import complete_bits
-
     whole = complete_bits(PrefixBits(), cave)
     assert whole.x == ("bloom-xs", "gpt2-xs")
     assert whole.y == ("vit-mae-xs", "vit-clip-xs")
@@ -155,27 +155,36 @@ def test_what_teaches_is_never_what_measures(cave, tmp_path):
     indices, exam = measured(cave, lessons)
     assert (len(indices), exam.rows) == (24, 24)
     folder = Study(Store(build(tmp_path, PaintedDataset(40, name="own"), **SMALL)), "own")
-    monkey = {**vars(folder.dataset), "source": {"kind": "folder"}}
-    folder.dataset = type(folder.dataset)(**monkey)
+    folder.dataset = replace(folder.dataset, source={"kind": "folder"})  # no world makes more
     indices, exam = measured(folder, lessons)
     learned = taught(folder, lessons, training=0)
     assert (exam.rows, learned.rows) == (10, 30)
     assert set(learned.captions(0)).isdisjoint(exam.captions(0))
 
 
-def test_a_pair_that_cannot_be_opened_says_why_and_leaves_the_others(tmp_path):
+def test_what_cannot_be_opened_is_refused_before_anything_is_trained(tmp_path, monkeypatch):
+    monkeypatch.setattr("core.questions.prefix.pairs.train", None)
     study = Study(Store(build(tmp_path, PaintedDataset(30), **SMALL)), "cave")
     question = PrefixBits(x=("gpt-2-m",), y=("vit-mae-m",), lessons=TINY)
-    table = ask(question, study)
+    with pytest.raises(OfflineError, match="is not in the cache folder"):
+        ask(question, study)
+    assert recall(question, study) is None
+
+
+def test_a_pair_that_cannot_be_measured_says_why(cave, monkeypatch):
+    opened = pairs._language
+    monkeypatch.setattr(pairs, "_language", lambda *args: replace(opened(*args), limit=40))
+    question = PrefixBits(x=("gpt2-xs",), y=("vit-mae-xs",), lessons=TINY)
+    table = ask(question, cave)
     assert np.isnan(table["saved"].iloc[0])
-    assert "is not in the cache folder" in table["reason"].iloc[0]
+    assert "reads 40 tokens at most, and an image of 37" in table["reason"].iloc[0]
     assert "No pair could be measured" in findings_of(question, table)[0]
     assert "No pair could be measured" in figures.bits(table, {}, "light").layout.meta["title"]
 
 
 def test_a_real_language_model_reads_images_through_the_same_code(tmp_path, stories, flickr):
     captions = pd.read_csv(flickr / "captions.csv").query("caption_index == 0")
-    chosen = captions.iloc[random.Random(0).sample(range(len(captions)), 48)]
+    chosen = captions.iloc[random.Random(0).sample(range(len(captions)), 24)]
     folder = tmp_path / "photos"
     (folder / "images").mkdir(parents=True)
     for name in chosen["image"]:
@@ -190,7 +199,7 @@ def test_a_real_language_model_reads_images_through_the_same_code(tmp_path, stor
     x, y = (study.readers(item)[0] for item in ("caption", "image"))
     row = ask(PrefixBits(x=(x,), y=(y,), lessons=TINY), study).iloc[0]
     assert row["reason"] == ""
-    assert row["captions"] == 12
+    assert row["captions"] == 6
     assert np.isfinite([row["own"], row["other"], row["without"]]).all()
 
 

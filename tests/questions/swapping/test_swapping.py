@@ -16,7 +16,7 @@ from core.questions.asking import ask, findings_of
 from core.questions.swapping.figures import factors, matrices
 from core.questions.swapping.labels import factor_classes
 from core.questions.swapping.question import Swap
-from core.questions.swapping.trials import fit_probes, run_trials
+from core.questions.swapping.trials import fit_probes, foresee, run_trials
 from core.questions.swapping.ways import WAYS, cosines, hold, turned
 from core.store import Store
 from core.study.study import Study
@@ -83,7 +83,7 @@ def test_ways_are_what_their_sources_say(world):
     order = np.random.default_rng(0).permutation(30)
     padded = np.pad(guest.framed, ((0, 0), (0, 5)))  # the oracle wants one width
     best, _ = orthogonal_procrustes(padded[anchors[order]], host.framed[anchors])
-    oracle = (padded @ best - host.middle) / host.spread
+    oracle = padded @ best / host.framed[known].std(0)
     own, others = guest.framed[anchors[order]], host.framed[anchors]
     assert np.trace((padded @ best)[anchors[order]].T @ others) == pytest.approx(
         np.linalg.svd(own.T @ others, compute_uv=False).sum()
@@ -101,6 +101,13 @@ def test_the_strength_is_chosen_by_validation(world):
     assert (answers == np.stack(labels)[:, 200:]).mean() > 0.85
 
 
+def test_what_it_takes_grows_with_spaces_and_permutations(world):
+    labels, *_ = world
+    how = {"anchors": 50, "folds": 2}
+    few, many = (foresee([9] * count, labels, permutations=99, **how) for count in (2, 20))
+    assert 0 < few < many
+
+
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory):
     root = build(tmp_path_factory.mktemp("swapped"), PaintedDataset(60), **SMALL)
@@ -109,7 +116,7 @@ def asked(tmp_path_factory):
     return study, question, ask(question, study)
 
 
-def test_every_pair_stands_beside_chance_its_home_and_its_hosts_own(asked):
+def test_every_pair_stands_beside_chance_its_home_and_native_probes(asked):
     _, question, table = asked
     names = ["all factors", "scene", "thing_color", "count"]
     assert list(dict.fromkeys(table["factor"])) == names
@@ -126,9 +133,15 @@ def test_every_pair_stands_beside_chance_its_home_and_its_hosts_own(asked):
         across = mean.set_index("kind").loc["across modalities"]
         assert across["score"] == pytest.approx(rows["score"].mean())
         assert across["chance"] == pytest.approx(rows["chance"].mean())
+    known = table[table["kept"].notna()]
+    assert (known["native"] > known["chance"]).all()
+    shares = (known["score"] - known["chance"]) / (known["native"] - known["chance"])
+    np.testing.assert_allclose(known["kept"], shares)
+    assert known["kept"].between(known["kept_low"], known["kept_high"]).all()
     said = findings_of(question, table)
     assert "across modalities" in said[0]
     assert "of 6 (orthogonal)" in said[1]
+    assert said[-1].startswith("By factor, the better way keeps")
 
 
 def test_matrix_and_factors_are_drawn(asked):

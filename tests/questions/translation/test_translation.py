@@ -97,8 +97,10 @@ def test_pairs_of_models_say_what_they_have_in_common(study, pairs) -> None:
     order = alignment_and_rank(pairs, seed=0)
     assert "recipes" in order.reason
     said = findings_of(TranslationPairs(SCOPE), pairs)
-    assert f"of {len(pairs)} " in said[0]
-    assert "cannot be tested" in said[1]
+    assert "of 3 of one recipe" in said[0]
+    assert "across modalities (0." in said[0]
+    assert f"of {len(pairs)} " in said[1]
+    assert "cannot be tested" in said[2]
 
 
 def test_made_spaces_are_translated_until_noise_hides_them(made) -> None:
@@ -106,7 +108,7 @@ def test_made_spaces_are_translated_until_noise_hides_them(made) -> None:
     assert made["alignment"].is_monotonic_decreasing
     assert made["noise"].tolist() == [0, 0.5, 1, 1.5]
     said = findings_of(TranslationSweep(SCOPE, size=16, dims=4, matching=MATCHING), made)
-    assert "half of the partners are found at an alignment of" in said[0]
+    assert "half of the partners of made spaces are found at an alignment of" in said[0]
 
 
 def test_the_curve_and_the_pairs_are_drawn_on_one_axis(made, pairs) -> None:
