@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, wraps
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, TypeVar
 
 import streamlit as st
 
@@ -23,6 +23,7 @@ from pages._shared.texts import Range, Reader, Texts, fits, join, split, to_text
 
 _KEY = "address"
 P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @dataclass
@@ -172,12 +173,23 @@ def bind(
 
 def peek(key: str, start: str) -> str:
     """Return what a control of one text will show, before it is drawn."""
+    unread = _view().unread.get(key)
+    return unread[-1] if unread else _kept(key, start)
+
+
+def peek_all(key: str) -> list[str]:
+    """Return what a control of several texts will show, before it is drawn; nothing where nobody
+    has chosen.
+    """
+    return _view().unread.get(key) or _kept(key, [])
+
+
+def _kept(key: str, start: T) -> T:
+    """Return what a control showed last, its start on a page that is new."""
     view = _view()
-    if key in view.unread:
-        return view.unread[key][-1]
     if key not in view.starts and view.fresh:
         return start
-    value: str = st.session_state.get(key, view.seen.get(key, start))
+    value: T = st.session_state.get(key, view.seen.get(key, start))
     return value
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.figures.numbers import p_text
+from core.figures.numbers import p_text, share_text
 from core.modalities import find_modality
 from core.questions.modalities.meeting import ALL
 from core.questions.modalities.question import Modalities
@@ -22,38 +22,40 @@ Row = Mapping[Hashable, Any]
 
 
 def findings(question: Modalities, table: pd.DataFrame) -> list[str]:
-    """Say which modalities agree beyond chance, which align with reality, what untrained models
-    reach, and how size bears on it.
+    """Say which modalities agree beyond chance and beyond untrained models, which align with
+    reality so, and how size bears on it.
     """
     if table.empty:
         return [NONE]
     whole, toward = table[table["size"] == ALL], question.comparison.toward
     real = whole["other"].map(lambda name: find_modality(name).is_reality)
     pairs, worlds = whole[~real].to_dict("records"), whole[real].to_dict("records")
-    said = [_lead(pairs, toward)] if pairs else [FEW.format(_plural(whole["one"].iloc[0]))]
+    said = [_verdicts(pairs, toward)] if pairs else [FEW.format(_plural(whole["one"].iloc[0]))]
     if worlds:
-        levels = [f"{row['mean']:.3f} for {_plural(row['one'])} ({_test(row)})" for row in worlds]
-        said.append(f"Alignment with reality is {listed(levels)}.")
-    return [*said, *_untrained(whole), *_by_size(table)]
+        said.append(_verdicts(worlds, toward))
+    return [*said, *_by_size(table)]
 
 
-def _lead(pairs: list[dict[Hashable, Any]], toward: int) -> str:
-    sure = [row for row in pairs if row["q"] < SURE and toward * (row["mean"] - row["chance"]) > 0]
-    others = [row for row in pairs if row not in sure]
-    parts = []
-    if sure:
-        parts.append(f"{listed(map(_pair, sure))} agree beyond chance")
-    if others:
-        parts.append(f"that {listed(map(_pair, others))} do is not shown")
-    text = "; ".join(parts)
+def _verdicts(rows: list[dict[Hashable, Any]], toward: int) -> str:
+    """Return the rows by what is shown of them, each with its numbers."""
+    verdicts: dict[str, list[str]] = {}
+    for row in rows:
+        verdicts.setdefault(_verdict(row, toward), []).append(f"{_pair(row)} ({_numbers(row)})")
+    text = "; ".join(f"{listed(pairs)} {verdict}" for verdict, pairs in verdicts.items())
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def _untrained(whole: pd.DataFrame) -> list[str]:
-    """Say what passes through networks that learned nothing."""
-    rows = whole[whole["untrained"].notna()].to_dict("records")
-    levels = [f"{row['untrained']:.3f} ({_meeting(row)})" for row in rows]
-    return [f"Untrained models reach {listed(levels)}."] if levels else []
+def _verdict(row: Row, toward: int) -> str:
+    """Return what is shown: agreement beyond chance, and beyond what passes through networks that
+    learned nothing.
+    """
+    if not (row["q"] < SURE and toward * (row["mean"] - row["chance"]) > 0):
+        return "are not shown to agree beyond chance"
+    if np.isnan(row["untrained"]):
+        return "agree beyond chance"
+    if row["q_untrained"] < SURE and toward * (row["mean"] - row["untrained"]) > 0:
+        return "agree beyond chance and more than untrained models do"
+    return "agree beyond chance, but are not shown to agree more than untrained models do"
 
 
 def _by_size(table: pd.DataFrame) -> list[str]:
@@ -68,16 +70,21 @@ def _by_size(table: pd.DataFrame) -> list[str]:
 
 
 def _pair(row: Row) -> str:
-    return f"{_name(row['one'])} and {_name(row['other'])} models ({_numbers(row)})"
+    if find_modality(row["other"]).is_reality:
+        return f"{_plural(row['one'])} and reality"
+    return f"{_name(row['one'])} and {_name(row['other'])} models"
 
 
 def _numbers(row: Row) -> str:
-    share = "" if np.isnan(row["share"]) else f", {row['share']:.0%} of the way to the ceiling"
-    return f"{row['mean']:.3f}{share}, {_test(row)}".replace("%", " %")
-
-
-def _test(row: Row) -> str:
-    return f"chance {row['chance']:.3f}, {row['reason'] or p_text(row['q'], 'q')}"
+    way = (
+        "" if np.isnan(row["share"]) else f", {share_text(row['share'])} of the way to the ceiling"
+    )
+    test = row["reason"] if np.isnan(row["q"]) else p_text(row["q"], "q")
+    said = f"{row['mean']:.3f}{way}; chance {row['chance']:.3f}, {test}"
+    if np.isnan(row["untrained"]):
+        return said
+    more = "" if np.isnan(row["q_untrained"]) else f", {p_text(row['q_untrained'], 'q')}"
+    return f"{said}; untrained {row['untrained']:.3f}{more}"
 
 
 def _meeting(row: Row) -> str:
