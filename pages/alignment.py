@@ -107,7 +107,7 @@ def _targets(side: Axis) -> str:
     """Return what those are called that are compared with: the usual ones, unless others are
     chosen.
     """
-    chosen = address.peek_all("y")
+    chosen = address.peek("y", list[str]())
     if not chosen or not queries.store().datasets():
         return side.targets
     models = queries.models(queries.place(st.session_state["dataset"]))

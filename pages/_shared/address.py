@@ -23,7 +23,7 @@ from pages._shared.texts import Range, Reader, Texts, fits, join, split, to_text
 
 _KEY = "address"
 P = ParamSpec("P")
-T = TypeVar("T")
+T = TypeVar("T", str, list[str])
 
 
 @dataclass
@@ -171,22 +171,13 @@ def bind(
     return {"key": key}
 
 
-def peek(key: str, start: str) -> str:
-    """Return what a control of one text will show, before it is drawn."""
-    unread = _view().unread.get(key)
-    return unread[-1] if unread else _kept(key, start)
-
-
-def peek_all(key: str) -> list[str]:
-    """Return what a control of several texts will show, before it is drawn; nothing where nobody
-    has chosen.
-    """
-    return _view().unread.get(key) or _kept(key, [])
-
-
-def _kept(key: str, start: T) -> T:
-    """Return what a control showed last, its start on a page that is new."""
+def peek(key: str, start: T) -> T:
+    """Return what a control will show, before it is drawn. start: a text, or a list of several."""
     view = _view()
+    if key in view.unread:
+        if isinstance(start, list):
+            return view.unread[key]
+        return view.unread[key][-1]
     if key not in view.starts and view.fresh:
         return start
     value: T = st.session_state.get(key, view.seen.get(key, start))

@@ -74,19 +74,17 @@ def trend(
     if seen.empty:
         return reason(_why_empty(points, axis), mode)
     seen = _marked(seen).assign(card=[card(row, axis) for row in seen.to_dict("records")])
-    facets = list(dict.fromkeys(seen["facet"]))
-    columns = _columns(len(facets), narrow)
-    panels = {facet: seen[seen["facet"] == facet] for facet in facets}
-    heads = [_heading(facet, fits[facet], bound, panel) for facet, panel in panels.items()]
+    by_facet = {str(facet): panel for facet, panel in seen.groupby("facet", sort=False)}
+    columns = _columns(len(by_facet), narrow)
+    heads = [_heading(facet, fits[facet], bound, panel) for facet, panel in by_facet.items()]
     figure = _panels(heads, columns, mode, f"Alignment and {axis.short}")
-    for place, (facet, panel) in enumerate(panels.items()):
-        at = cell(place, columns)
-        _add_panel(figure, panel, fits[facet], at, mode, axis)
+    for place, (facet, panel) in enumerate(by_facet.items()):
+        _add_panel(figure, panel, fits[facet], cell(place, columns), mode, axis)
     figure.update_xaxes(**axis.look(seen["x"]))
-    _name_axes(figure, len(facets), columns, label, axis)
+    _name_axes(figure, len(by_facet), columns, label, axis)
     reach = _reach(seen)
     figure.update_yaxes(matches="y", range=reach)
-    fitted = any(len(fits[facet].band) for facet in facets)
+    fitted = any(len(fits[facet].band) for facet in by_facet)
     _add_legend(figure, seen, mode, fitted=fitted)
     _name_ceilings(figure, seen, mode, top=reach[1])
     return figure.figure()

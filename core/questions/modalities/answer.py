@@ -11,7 +11,7 @@ import pandas as pd
 from core.modalities import known_first
 from core.progress import Progress
 from core.questions.alignment.question import Alignment
-from core.questions.asking import ask
+from core.questions.asking import ask, recipe_of
 from core.questions.convergence.question import Replicates
 from core.questions.modalities.findings import findings
 from core.questions.modalities.meeting import COLUMNS, Meeting, rows_of
@@ -58,9 +58,26 @@ def meet(question: Modalities, study: Study, report: Progress | None) -> pd.Data
     return table
 
 
+def read_others(question: Modalities, study: Study) -> dict[str, str]:
+    """Return what the table depends on beside its models: what they are held against."""
+    others = _fresh(study)["model"]
+    replicates = Replicates(question.scope, (), question.comparison)
+    return {
+        "replicates": recipe_of(replicates, study).digest,
+        **{name: study.entry(name).digest for name in sorted(others)},
+    }
+
+
 declare(
     Modalities,
-    Answer(meet, version=2, complete=complete, needs=(Alignment, Replicates), findings=findings),
+    Answer(
+        meet,
+        version=2,
+        complete=complete,
+        needs=(Alignment, Replicates),
+        findings=findings,
+        reads=read_others,
+    ),
 )
 
 
@@ -83,15 +100,14 @@ def _untrained(
     question: Modalities, study: Study, one: pd.DataFrame, other: pd.DataFrame
 ) -> pd.DataFrame:
     """Return score and sizes of every two untrained models of both sides; reality is what it is."""
-    models = study.models()
-    fresh = models[(models["group"] == UNTRAINED) | is_reality(models)]
+    fresh = _fresh(study)
     x, y = (
         tuple(fresh.loc[fresh["modality"] == side["modality"].iloc[0], "model"])
         for side in (one, other)
     )
     if not (x and y):
         return pd.DataFrame(columns=["score", "size_one", "size_other"])
-    sizes = models.set_index("model")["size"]
+    sizes = fresh.set_index("model")["size"]
     scores = align_models(study, x, y, question.comparison)
     return pd.DataFrame(
         {
@@ -100,6 +116,12 @@ def _untrained(
             "size_other": scores["model_y"].map(sizes),
         }
     )
+
+
+def _fresh(study: Study) -> pd.DataFrame:
+    """Return the untrained models, and reality, which nobody trains."""
+    models = study.models()
+    return models[(models["group"] == UNTRAINED) | is_reality(models)]
 
 
 def _scores(

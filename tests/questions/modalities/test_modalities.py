@@ -12,6 +12,7 @@ import pytest
 from core.cli import main
 from core.errors import UnknownNameError
 from core.questions.asking import ask, findings_of
+from core.questions.modalities.answer import read_others
 from core.questions.modalities.figures import meetings
 from core.questions.modalities.findings import findings
 from core.questions.modalities.meeting import COLUMNS, Meeting, rows_of
@@ -125,6 +126,7 @@ def test_every_two_modalities_and_each_with_reality(store):
     assert "usic models and reality (0." in said[1]
     figure = meetings(table, label="mutual k-NN", mode="light")
     assert "music with reality" in figure.layout.yaxis.ticktext
+    assert {"replicates", "reality", "mae-untrained-s"} == {*read_others(question, study)}
     with pytest.raises(UnknownNameError, match="no finished model named 'mea'"):
         ask(Modalities(Scope(), ("mea",)), study)
 
