@@ -28,8 +28,11 @@ from core.spaces.preprocess import normalize_rows
 from core.statistics.reliability import spearman_brown
 from core.store import Store
 from core.study.comparison.noise import noise_of
+from core.study.models import usual
 from core.study.parts import Comparison, Measure, Scope
+from core.study.spaces import default_spaces
 from core.study.study import Study
+from core.study.trainings import describe_trainings
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
 SIZE = 60
@@ -56,8 +59,9 @@ def root(tmp_path_factory) -> Path:
     import_features(root, card, content, name="group", modality="brain")
     areas = from_repeats([group[:4], 9 * group[2:]], "trials")
     import_features(root, card, areas, name="areas", modality="brain")
-    words = ["--dataset", "cave", "--name", "rdm", "--modality", "people", "--dissimilarities"]
-    assert main(["import", str(root / "rdm.npy"), *words, "--store", str(root)]) == 0
+    for name, modality in (("rdm", "people"), ("seen", "vision")):
+        words = ["--dataset", "cave", "--name", name, "--modality", modality, "--dissimilarities"]
+        assert main(["import", str(root / "rdm.npy"), *words, "--store", str(root)]) == 0
     return root
 
 
@@ -175,6 +179,13 @@ def test_brains_and_people_enter_no_question_unasked(study):
     for roster, there in ((Roster(), set()), (Roster(measured=True), measured)):
         pairs = ask(ModelPairs(Scope(), roster, KNN), study)
         assert {*pairs["model_x"], *pairs["model_y"]} & measured == there
+
+
+def test_models_without_vectors_enter_no_question_unasked(study):
+    """Else they would end every question that reads vectors, in one sentence about one model."""
+    assert not any(space.startswith("seen") for space in default_spaces(study))
+    assert not {"seen"} & {*usual(study.models())["model"], *describe_trainings(study)["model"]}
+    assert aligned(study, "gpt-2-s", "seen")["score"].notna().all()
 
 
 def test_a_store_gives_back_each_measurement_and_how_it_came(study):
