@@ -55,8 +55,8 @@ def describe(cards: Sequence[ModelCard]) -> pd.DataFrame:
     statistic. tasks: how many it was supervised on. size: what its config calls it. recipe: the
     same for all seeds. varies: in what it differs from the usual training of its objective; `seed`
     where the table has an earlier seed of its recipe, `readout` where it has the class token of
-    what is read out here in its patches, `dissimilarities` where they alone are known, with which
-    most questions can do nothing.
+    what is read out here in its patches, `dissimilarities` where they alone are known of a model,
+    with which most questions can do nothing.
     """
     rows = [_row(card) for card in cards]
     models = pd.DataFrame(rows, columns=[*MODEL_COLUMNS, "seed", "of_patches"]).astype(_TYPES)
@@ -65,7 +65,7 @@ def describe(cards: Sequence[ModelCard]) -> pd.DataFrame:
     varies = models["varies"].mask(_is_replicate(models) & (models["varies"] == ""), "seed")
     varies = varies.mask(_is_reread(models) & (varies == ""), READOUT)
     alone = pd.Series([card.geometry == ALONE for card in cards], models.index, dtype=bool)
-    varies = varies.mask(alone & (varies == ""), ALONE)
+    varies = varies.mask(alone & (varies == "") & ~is_measured(models), ALONE)
     return models.assign(
         title=titles, group=models["group"].mask(fewer, FEWER), varies=varies
     ).drop(columns=["seed", "of_patches"])

@@ -32,30 +32,33 @@ def findings(question: Modalities, table: pd.DataFrame) -> list[str]:
     pairs, worlds = whole[~real].to_dict("records"), whole[real].to_dict("records")
     said = [_verdicts(pairs, toward)] if pairs else [FEW.format(_plural(whole["one"].iloc[0]))]
     if worlds:
-        said.append(_verdicts(worlds, toward))
-    return [*said, *_by_size(table)]
+        said.append(_verdicts(worlds, toward, " with reality"))
+    return [*said, *map(_numbers, whole.to_dict("records")), *_by_size(table)]
 
 
-def _verdicts(rows: list[dict[Hashable, Any]], toward: int) -> str:
-    """Return the rows by what is shown of them, each with its numbers."""
+def _verdicts(rows: list[dict[Hashable, Any]], toward: int, what: str = "") -> str:
+    """Return who is shown to be aligned, and who is not. what: what all are compared with, if it
+    is one thing.
+    """
     verdicts: dict[str, list[str]] = {}
     for row in rows:
-        verdicts.setdefault(_verdict(row, toward), []).append(f"{_pair(row)} ({_numbers(row)})")
-    text = "; ".join(f"{listed(pairs)} {verdict}" for verdict, pairs in verdicts.items())
+        who = _plural(row["one"]) if what else f"{_name(row['one'])} and {_plural(row['other'])}"
+        verdicts.setdefault(_verdict(row, toward), []).append(who)
+    text = "; ".join(f"{listed(who)} are {how.format(what)}" for how, who in verdicts.items())
     return f"{text[:1].upper()}{text[1:]}."
 
 
 def _verdict(row: Row, toward: int) -> str:
-    """Return what is shown: agreement beyond chance, and beyond what passes through networks that
+    """Return what is shown: alignment beyond chance, and beyond what passes through networks that
     learned nothing.
     """
     if not (row["q"] < SURE and toward * (row["mean"] - row["chance"]) > 0):
-        return "are not shown to agree beyond chance"
+        return "not shown to be aligned{} beyond chance"
     if np.isnan(row["untrained"]):
-        return "agree beyond chance"
+        return "aligned{} beyond chance"
     if row["q_untrained"] < SURE and toward * (row["mean"] - row["untrained"]) > 0:
-        return "agree beyond chance and more than untrained models do"
-    return "agree beyond chance, but are not shown to agree more than untrained models do"
+        return "aligned{} beyond chance and more than untrained models"
+    return "aligned{} beyond chance, but not shown to be more so than untrained models"
 
 
 def _by_size(table: pd.DataFrame) -> list[str]:
@@ -69,22 +72,16 @@ def _by_size(table: pd.DataFrame) -> list[str]:
     return [f"By size: {'; '.join(said)}."] if said else []
 
 
-def _pair(row: Row) -> str:
-    if find_modality(row["other"]).is_reality:
-        return f"{_plural(row['one'])} and reality"
-    return f"{_name(row['one'])} and {_name(row['other'])} models"
-
-
 def _numbers(row: Row) -> str:
-    way = (
-        "" if np.isnan(row["share"]) else f", {share_text(row['share'])} of the way to the ceiling"
-    )
+    far = "" if np.isnan(row["share"]) else share_text(row["share"])
+    way = f", {far} of the way to the ceiling" if far else ""
     test = row["reason"] if np.isnan(row["q"]) else p_text(row["q"], "q")
-    said = f"{row['mean']:.3f}{way}; chance {row['chance']:.3f}, {test}"
-    if np.isnan(row["untrained"]):
-        return said
-    more = "" if np.isnan(row["q_untrained"]) else f", {p_text(row['q_untrained'], 'q')}"
-    return f"{said}; untrained {row['untrained']:.3f}{more}"
+    parts = [f"{_meeting(row)} {row['mean']:.3f}{way}", f"chance {row['chance']:.3f}, {test}"]
+    if not np.isnan(row["untrained"]):
+        more = "" if np.isnan(row["q_untrained"]) else f", {p_text(row['q_untrained'], 'q')}"
+        parts.append(f"untrained {row['untrained']:.3f}{more}")
+    text = "; ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _meeting(row: Row) -> str:

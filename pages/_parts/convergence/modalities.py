@@ -40,6 +40,6 @@ def show_modalities(at: Place, comparison: Comparison) -> None:
             table, label=comparison.label, mode=frame.mode(), narrow=frame.narrow()
         )
         said = findings_of(question, table)
-        prose.answer(said[:1])
+        prose.answer(said[:2])
         exportbar.draw(at, question, figure, key="modalities", table=table)
-        prose.explain(READING, said[1:])
+        prose.explain(READING, said[2:])

@@ -120,13 +120,14 @@ def test_every_two_modalities_and_each_with_reality(store):
         found = table[table[test].notna()]
         assert (found[test.replace("p", "q")] >= found[test]).all()
     said = findings_of(question, table)
-    assert "and music models (" in said[0]
-    assert "Vision models and reality (0." in said[1]
-    assert "; untrained 0." in said[1]
-    assert "usic models and reality (0." in said[1]
+    assert "language and music models" in said[0]
+    assert "usic models are aligned with reality beyond chance" in said[1]
+    assert "ision models are aligned with reality beyond chance" in said[1]
+    (numbers,) = [one for one in said[2:] if one.startswith("Vision with reality 0.")]
+    assert "; untrained 0." in numbers
     figure = meetings(table, label="mutual k-NN", mode="light")
     assert "music with reality" in figure.layout.yaxis.ticktext
-    assert {"replicates", "reality", "mae-untrained-s"} == {*read_others(question, study)}
+    assert {"replicates", "reality", "vit-untrained-s"} == {*read_others(question, study)}
     with pytest.raises(UnknownNameError, match="no finished model named 'mea'"):
         ask(Modalities(Scope(), ("mea",)), study)
 
@@ -148,9 +149,9 @@ def test_what_cannot_be_said_is_said():
     )
     said = findings(question, table.assign(q=np.nan, q_untrained=np.nan))
     assert said == [
-        "Music and language models (0.100, 0 % of the way to the ceiling; chance 0.100, all scores"
-        " are the same, so their spread is unknown; untrained 0.120) are not shown to agree beyond"
-        " chance."
+        "Music and language models are not shown to be aligned beyond chance.",
+        "Music with language 0.100, 0 % of the way to the ceiling; chance 0.100, all scores are the"
+        " same, so their spread is unknown; untrained 0.120.",
     ]
     assert meetings(table.iloc[:0], label="x", mode="dark").layout.annotations
 
