@@ -46,6 +46,7 @@ from core.questions.metrics.question import (
     NeighborhoodSweep,
     SampleSize,
 )
+from core.questions.modalities.question import Modalities
 from core.questions.models.question import ModelMap, ModelPairs, ModelProfiles
 from core.questions.overview.question import Overview
 from core.questions.question import StudyQuestion
@@ -71,6 +72,7 @@ AS_THEY_ARE: tuple[type[StudyQuestion], ...] = (  # with all their defaults
     Replicates,
     FineTuned,
     Summary,
+    Modalities,
     ModelMap,
     ModelPairs,
     ModelProfiles,

@@ -7,15 +7,22 @@ from dataclasses import replace
 import pandas as pd
 import streamlit as st
 
+from core.encoders.encoder import REALITY
 from core.metrics import METRICS
 from core.modalities import find_modality
 from core.options import options_of
 from core.questions.alignment import figures
 from core.questions.alignment.axes import AXES, Axis, find_axis
-from core.questions.alignment.findings import noise_findings, pair_findings, trend_findings
+from core.questions.alignment.findings import (
+    name_kinds,
+    noise_findings,
+    pair_findings,
+    trend_findings,
+)
 from core.questions.alignment.points import calibrated_points, fits, shared_points, trend_points
 from core.questions.alignment.question import COMPETENCE, Alignment
 from core.questions.alignment.shares import replicates_of
+from core.study.comparison.noise import bound_of
 from core.study.models import is_measured, is_reality, reads, trained, without_variants
 from core.study.parts import Calibration
 from pages._parts.alignment import layers, looks
@@ -72,7 +79,8 @@ several times is compared with itself, half of its repeats with the other half."
 CORRECTED = """This metric is a correlation over pairs of stimuli, so that is corrected for the
 number of repeats (Spearman–Brown), and its root is drawn."""
 AS_HALVES = """This metric has no correction for the number of repeats: the agreement of the two
-halves is drawn as it is, and a good model may come above it."""
+halves is drawn as it is, which is the least that the ceiling can be: half of the repeats are
+noisier than all of them, and a good model may come above it."""
 COPIES = "*Convergence* compares models with their own fine-tuned copies, by language model:"
 COST = "Does fine-tuning cost alignment?"
 FIXED = "a fixed pair of layers is no pair of two seeds’ layers"
@@ -92,7 +100,19 @@ def ask_in_words() -> str:
     if axis != COMPETENCE:
         return f"Does alignment rise with {RISING.get(axis, axis)}?"
     side = find_axis(axis, "vision" if address.peek("axis_models", "") == "vision" else "language")
-    return f"Do better {side.models} agree more with {side.targets}?"
+    return f"Do better {side.models} agree more with {_targets(side)}?"
+
+
+def _targets(side: Axis) -> str:
+    """Return what those are called that are compared with: the usual ones, unless others are
+    chosen.
+    """
+    chosen = address.peek("y", list[str]())
+    if not chosen or not queries.store().datasets():
+        return side.targets
+    models = queries.models(queries.place(st.session_state["dataset"]))
+    models = models[models["model"].isin(chosen)]
+    return name_kinds(models[~is_reality(models)]) or (REALITY if len(models) else side.targets)
 
 
 def show(at: Place) -> None:
@@ -106,12 +126,12 @@ def show(at: Place) -> None:
     models, table = queries.models(at), queries.ask(at, question)
     points = trend_points(table, models)
     with answer:
-        metric, high = question.comparison.metric, question.comparison.spec.higher_is_more_aligned
+        high = question.comparison.spec.higher_is_more_aligned
         prose.answer(
             [
                 *trend_findings(points, models, aligned_high=high, axis=look.axis),
                 *pair_findings(points, aligned_high=high, axis=look.axis),
-                *noise_findings(points, corrected=METRICS[metric].attenuates),
+                *noise_findings(points, bound=bound_of(question.comparison)),
             ]
         )
     show_trend(at, question, points, look)
@@ -144,6 +164,7 @@ def show_trend(at: Place, question: Alignment, points: pd.DataFrame, look: Look)
         mode=frame.mode(),
         narrow=frame.narrow(),
         axis=look.axis,
+        bound=bound_of(question.comparison),
     )
     csv = drawn.assign(metric=question.comparison.metric)
     exportbar.draw_models(at, question, figure, key="trend", table=csv)
@@ -255,8 +276,7 @@ def _noise_note(points: pd.DataFrame, question: Alignment, _: Look) -> str:
     """Say what the noise ceiling is, where anything was measured several times."""
     if "noise_ceiling" not in points:
         return ""
-    corrected = METRICS[question.comparison.metric].attenuates
-    return f"{NOISE} {CORRECTED if corrected else AS_HALVES}"
+    return f"{NOISE} {AS_HALVES if bound_of(question.comparison) else CORRECTED}"
 
 
 def _list_missing(at: Place, points: pd.DataFrame, look: Look) -> None:

@@ -16,7 +16,16 @@ from plotly.basedatatypes import BaseTraceType
 
 from core.figures.drawing import Drawing
 from core.figures.numbers import count_text
-from core.figures.theme import INK, Mode, ceiling_line, chance_line, hue, plain, symbol
+from core.figures.theme import (
+    INK,
+    Mode,
+    ceiling_line,
+    chance_line,
+    hue,
+    noise_line,
+    plain,
+    symbol,
+)
 from core.modalities import Modality
 
 SILENT: Mapping[str, object] = {"hoverinfo": "skip", "showlegend": False}  # neither card nor legend
@@ -66,6 +75,25 @@ def add_ceiling(
     """
     if not math.isnan(level):
         look = {**ceiling_line(mode, name=name), "hoverinfo": "skip", "showlegend": bool(name)}
+        figure.add_scatter(x=list(ends), y=[level] * len(ends), **look, **at)
+
+
+def add_noise(
+    figure: Drawing,
+    ends: Sequence[object],
+    levels: Iterable[float],
+    mode: Mode,
+    at: Mapping[str, int],
+    *,
+    named: bool = False,
+) -> None:
+    """Draw a panel's noise ceilings from one end to the other, one of each value.
+
+    at: the panel's row and column. named: whether the legend tells them.
+    """
+    for rank, level in enumerate(dict.fromkeys(levels)):
+        shown = {"hoverinfo": "skip", "showlegend": named and rank == 0}
+        look = noise_line(mode, name="noise ceiling") | shown
         figure.add_scatter(x=list(ends), y=[level] * len(ends), **look, **at)
 
 

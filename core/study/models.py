@@ -42,6 +42,7 @@ _TYPES = {
 FEWER = "fewer tasks"
 UNTRAINED = "untrained"
 READOUT = "readout"  # another one of a training that the table has
+ALONE = "dissimilarities"  # of a model whose vectors are not known
 
 
 def describe(cards: Sequence[ModelCard]) -> pd.DataFrame:
@@ -54,7 +55,8 @@ def describe(cards: Sequence[ModelCard]) -> pd.DataFrame:
     statistic. tasks: how many it was supervised on. size: what its config calls it. recipe: the
     same for all seeds. varies: in what it differs from the usual training of its objective; `seed`
     where the table has an earlier seed of its recipe, `readout` where it has the class token of
-    what is read out here in its patches.
+    what is read out here in its patches, `dissimilarities` where they alone are known of a model,
+    with which most questions can do nothing.
     """
     rows = [_row(card) for card in cards]
     models = pd.DataFrame(rows, columns=[*MODEL_COLUMNS, "seed", "of_patches"]).astype(_TYPES)
@@ -62,6 +64,8 @@ def describe(cards: Sequence[ModelCard]) -> pd.DataFrame:
     titles = tell_apart(models["title"].tolist(), models["model"].tolist())
     varies = models["varies"].mask(_is_replicate(models) & (models["varies"] == ""), "seed")
     varies = varies.mask(_is_reread(models) & (varies == ""), READOUT)
+    alone = pd.Series([card.geometry == ALONE for card in cards], models.index, dtype=bool)
+    varies = varies.mask(alone & (varies == "") & ~is_measured(models), ALONE)
     return models.assign(
         title=titles, group=models["group"].mask(fewer, FEWER), varies=varies
     ).drop(columns=["seed", "of_patches"])

@@ -15,7 +15,7 @@ from jaxtyping import Bool
 
 from core.encoders.encoder import ModelCard
 from core.errors import UnknownNameError
-from core.study.models import READOUT, is_reality, trained
+from core.study.models import ALONE, READOUT, is_reality, trained
 from core.study.study import Study
 
 COLUMNS = (
@@ -43,7 +43,7 @@ def describe_trainings(study: Study) -> pd.DataFrame:
     tasks, data, decay: NaN where unknown. taught: the names of the tasks where these vary.
     """
     models = trained(study.models())
-    models = models[~is_reality(models) & (models["varies"] != READOUT)]
+    models = models[~is_reality(models) & ~models["varies"].isin([READOUT, ALONE])]
     cards = {name: study.entry(name).card for name in models["model"]}
     made = pd.DataFrame([_made(card) for card in cards.values()], index=list(cards))
     made = made.reindex(columns=["line", "start", "varies", "data", "decay", "taught"])

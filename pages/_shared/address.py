@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, wraps
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, TypeVar
 
 import streamlit as st
 
@@ -23,6 +23,7 @@ from pages._shared.texts import Range, Reader, Texts, fits, join, split, to_text
 
 _KEY = "address"
 P = ParamSpec("P")
+T = TypeVar("T", str, list[str])
 
 
 @dataclass
@@ -170,14 +171,16 @@ def bind(
     return {"key": key}
 
 
-def peek(key: str, start: str) -> str:
-    """Return what a control of one text will show, before it is drawn."""
+def peek(key: str, start: T) -> T:
+    """Return what a control will show, before it is drawn. start: a text, or a list of several."""
     view = _view()
     if key in view.unread:
+        if isinstance(start, list):
+            return view.unread[key]
         return view.unread[key][-1]
     if key not in view.starts and view.fresh:
         return start
-    value: str = st.session_state.get(key, view.seen.get(key, start))
+    value: T = st.session_state.get(key, view.seen.get(key, start))
     return value
 
 

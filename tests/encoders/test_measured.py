@@ -54,6 +54,7 @@ def test_repeats_are_an_array_or_a_table_of_rows(tmp_path):
     [
         ({"x": REPEATS[0]}, "shape .4, 2.; expected .repeats, stimuli, units. with at least 2"),
         ({"x": REPEATS[:1]}, "with at least 2 repeats"),
+        ({"x": REPEATS, "y": REPEATS[:2]}, "layers of 2 to 3 repeats; expected as many of each"),
         ({"measurements": REPEATS[0], "stimulus": np.array([0, 0, 1, 3])}, "every stimulus from 0"),
         ({"measurements": REPEATS[0], "stimulus": np.arange(3)}, "the place of each row's"),
     ],
@@ -93,6 +94,7 @@ def test_dissimilarities_are_matrices_pairs_or_ratings(tmp_path):
     [
         (MATRIX[:3, :3], "of 4 stimuli: 4 × 4, or 6 pairs"),
         (np.arange(5.0), "of 4 stimuli"),
+        (np.array(3.0), "of 4 stimuli"),
         (1 - MATRIX, "of similarities take 1 − s first"),
         (MATRIX * np.array([1, 1, 1, 2])[:, None], "not symmetric"),
         (-MATRIX, "negative entries"),
@@ -146,6 +148,14 @@ def test_a_file_is_read_in_one_way():
         read_content(both, IDS)
     with pytest.raises(InputError, match="give it with --triplets alone"):
         read_content(ImportRequest("x.npy", "d", "n", "brain", seed=1), IDS)
+
+
+def test_a_file_without_arrays_is_refused_however_it_is_read(tmp_path):
+    path = str(tmp_path / "empty.npz")
+    np.savez(path)
+    for way in ({"repeats": "trials"}, {"dissimilarities": True}):
+        with pytest.raises(FeatureError, match="holds no arrays; expected one per layer"):
+            read_content(ImportRequest(path, "d", "n", "brain", **way), IDS)
 
 
 def test_trials_are_averaged_and_subjects_stand_side_by_side(tmp_path):

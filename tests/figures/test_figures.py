@@ -11,7 +11,7 @@ from core.figures.theme import INK, hue, round_ticks
 from core.metrics import METRICS
 from core.questions.alignment.axes import AXES
 from core.questions.alignment.figures import trend
-from core.questions.alignment.layer_figures import Layers, layer_grid
+from core.questions.alignment.layer_figures import LayerNoise, Layers, layer_grid, layer_profiles
 from core.questions.alignment.points import calibrated_points, shared_points
 from core.questions.overview.figures import growth, headline, ranking
 from core.questions.stimuli.figures import agreement
@@ -253,6 +253,20 @@ def test_layer_grid_marks_the_least_where_lower_is_aligned_and_tells_no_unknown_
     assert (figure.layout.shapes[0].x0, figure.layout.shapes[0].y0) == (0.5, -0.5)
     assert "chance" not in words(figure)
     assert "chance" not in figure.data[0].hovertemplate
+
+
+def test_layers_tell_how_far_noise_lets_them_come():
+    scores, noise = np.array([[0.2], [0.4]]), LayerNoise(np.array([[np.nan], [0.6]]), "at least ")
+    layers = Layers("a", ["in", "b0"]), Layers("V1", ["voxels"])
+    look = {"spec": KNN, "chance": 0.05, "mode": "light", "noise": noise}
+    grid = layer_grid(scores, *layers, **look)
+    assert "0.400</b>, chance 0.050, noise ceiling at least 0.600" in words(grid)
+    assert np.asarray(grid.data[0].customdata).tolist() == [
+        [""],
+        [", noise ceiling at least 0.600"],
+    ]
+    (line,) = [one for one in layer_profiles(scores, *layers, **look).data if one.y[0] == 0.6]
+    assert (line.name, line.showlegend, line.line.dash) == ("noise ceiling", True, "longdash")
 
 
 def first_card(figure):

@@ -37,7 +37,7 @@ def test_alignment_draws_the_noise_ceiling_of_brains(opened, store):
     assert not said(app)
     trend = json.loads(app.get("plotly_chart")[0].proto.spec)
     heads = [note["text"] for note in trend["layout"]["annotations"]]
-    (head,) = [head for head in heads if "noise ceiling 0." in head]
+    (head,) = [head for head in heads if "noise ceiling at least 0." in head]
     assert head.startswith("<b>Brains</b>")
     assert " to 0." in head
     lines = [trace for trace in trend["data"] if trace.get("legendgroup") == "noise ceiling"]
@@ -46,10 +46,11 @@ def test_alignment_draws_the_noise_ceiling_of_brains(opened, store):
     assert any("noise ceiling 0." in card for card in cards)
     (table,) = [one.value for one in app.dataframe if "noise ceiling" in one.value]
     assert table["noise ceiling"].notna().all()
-    assert "Noise ceiling, of two halves of the repeats, uncorrected: Simulated cortex 1" in texts(
-        app
-    )
+    assert "The noise ceiling is at least 0." in texts(app)
+    assert app.title[0].value == "Do better language models agree more with brains?"
     assert "agree more with brains" in texts(app)
+    layers = app.get("plotly_chart")[1].proto.spec
+    assert "noise ceiling at least 0." in layers
 
 
 def test_alignment_without_brains_says_nothing_of_noise(opened, store):

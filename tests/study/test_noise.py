@@ -18,6 +18,7 @@ from core.embedding.provenance import command_of
 from core.encoders.measured.content import Content, from_repeats
 from core.encoders.measured.cortex import SUBJECTS, VOXELS, simulate
 from core.errors import InputError, MetricError
+from core.metrics import METRICS
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.questions.models.question import ModelPairs, Roster
@@ -27,8 +28,11 @@ from core.spaces.preprocess import normalize_rows
 from core.statistics.reliability import spearman_brown
 from core.store import Store
 from core.study.comparison.noise import noise_of
+from core.study.models import usual
 from core.study.parts import Comparison, Measure, Scope
+from core.study.spaces import default_spaces
 from core.study.study import Study
+from core.study.trainings import describe_trainings
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
 SIZE = 60
@@ -53,8 +57,11 @@ def root(tmp_path_factory) -> Path:
     import_features(root, card, Content([clean[0]]), name="clean", modality="vision")
     content = from_repeats([group], "subjects")
     import_features(root, card, content, name="group", modality="brain")
-    words = ["--dataset", "cave", "--name", "rdm", "--modality", "people", "--dissimilarities"]
-    assert main(["import", str(root / "rdm.npy"), *words, "--store", str(root)]) == 0
+    areas = from_repeats([group[:4], 9 * group[2:]], "trials")
+    import_features(root, card, areas, name="areas", modality="brain")
+    for name, modality in (("rdm", "people"), ("seen", "vision")):
+        words = ["--dataset", "cave", "--name", name, "--modality", modality, "--dissimilarities"]
+        assert main(["import", str(root / "rdm.npy"), *words, "--store", str(root)]) == 0
     return root
 
 
@@ -106,6 +113,26 @@ def test_the_noise_ceiling_of_rsa_is_what_the_subject_without_noise_reaches(stud
     assert table["noise_ceiling"].item() == pytest.approx(table["score"].item(), abs=0.02)
 
 
+def test_halves_that_no_formula_corrects_are_the_least_that_a_ceiling_can_be(study):
+    table = aligned(study, "clean", "cortex-1", by=KNN)
+    assert 0 < table["noise_ceiling"].item() < table["score"].item()
+
+
+def test_halves_are_clamped_as_the_layers_of_a_model_are(study):
+    """All layers of a half together, so that the louder area is clamped and the other is not."""
+    areas, found = study.repeats("areas"), []
+    for one, other in (([0, 1], [2, 3]), ([0, 2], [1, 3]), ([0, 3], [1, 2])):
+        halves = []
+        for half in (one, other):
+            means = [area[half].mean(axis=0) for area in areas]
+            sizes = np.sort(np.abs(np.concatenate([mean.ravel() for mean in means])))
+            bound = sizes[int(0.95 * len(sizes))]
+            halves.append([normalize_rows(np.clip(mean, -bound, bound)) for mean in means])
+        found.append([METRICS["rsa"](x, y) for x, y in zip(*halves, strict=True)])
+    noises = [noise.halves for noise in noise_of(study, "areas", RSA)]
+    np.testing.assert_allclose(noises, np.mean(found, axis=0), atol=1e-6)
+
+
 def test_ceilings_follow_from_two_halves_by_the_metric(study):
     (noise,) = noise_of(study, "cortex-2", RSA)
     root_of_all = np.sqrt(spearman_brown(noise.halves, 2.0))
@@ -133,6 +160,9 @@ def test_reliability_is_the_planted_one_and_falls_from_subject_to_subject(study)
     assert table.loc[planted.index, "ceiling"].is_monotonic_decreasing
     assert table.loc["group", ["over", "repeats", "units"]].tolist() == ["subjects", 6, 20]
     assert "units of two subjects do not correspond" in table.loc["group", "reason"]
+    said = findings(Reliability(measure=Measure(metric="rsa")), table.reset_index())
+    assert any(one.startswith("cortex-1, voxels: median reliability of units 0.") for one in said)
+    assert any(one.startswith("group, layer 0: noise ceiling of RSA 0.") for one in said)
     with pytest.raises(InputError, match="reality was measured once"):
         ask(Reliability(names=("reality",)), study)
 
@@ -144,11 +174,18 @@ def test_a_dataset_without_repeats_says_what_it_lacks():
 
 def test_brains_and_people_enter_no_question_unasked(study):
     table = ask(Alignment(comparison=KNN, axis=""), study)
-    measured = {*SUBJECTS, "group", "rdm"}
+    measured = {*SUBJECTS, "group", "areas", "rdm"}
     assert not measured & {*table["model_x"], *table["model_y"]}
     for roster, there in ((Roster(), set()), (Roster(measured=True), measured)):
         pairs = ask(ModelPairs(Scope(), roster, KNN), study)
         assert {*pairs["model_x"], *pairs["model_y"]} & measured == there
+
+
+def test_models_without_vectors_enter_no_question_unasked(study):
+    """Else they would end every question that reads vectors, in one sentence about one model."""
+    assert not any(space.startswith("seen") for space in default_spaces(study))
+    assert not {"seen"} & {*usual(study.models())["model"], *describe_trainings(study)["model"]}
+    assert aligned(study, "gpt-2-s", "seen")["score"].notna().all()
 
 
 def test_a_store_gives_back_each_measurement_and_how_it_came(study):

@@ -19,7 +19,7 @@ from core.encoders.measured.judgments import read_triplets
 from core.encoders.measured.ordinal import fit_judgments
 from core.encoders.measured.repeats import Repeats, read_repeats
 from core.encoders.requests import ImportRequest
-from core.errors import InputError
+from core.errors import FeatureError, InputError
 from core.progress import Progress
 
 
@@ -47,6 +47,13 @@ def read_content(
     Raises FeatureError for the file, InputError for options that exclude each other.
     """
     _check_options(request)
+    content = _read(request, stimuli, report)
+    if not content.layers:
+        raise FeatureError(f"{request.file} holds no arrays; expected one per layer")
+    return content
+
+
+def _read(request: ImportRequest, stimuli: Sequence[str], report: Progress | None) -> Content:
     path = Path(request.file)
     if request.triplets:
         return _from_triplets(path, stimuli, request.seed, report)

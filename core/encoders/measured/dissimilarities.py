@@ -33,11 +33,11 @@ def read_dissimilarities(path: Path, stimuli: Sequence[str]) -> list[Matrix]:
 
 
 def _unfold(array: np.ndarray) -> list[np.ndarray]:
-    if array.ndim == 2 and array.shape[0] == array.shape[1]:
-        return [array]
     if array.ndim == 1:
         return [_square(array)]
-    return [_square(each) if each.ndim == 1 else each for each in array]
+    if array.ndim == 3 or (array.ndim == 2 and array.shape[0] != array.shape[1]):
+        return [_square(each) if each.ndim == 1 else each for each in array]
+    return [array]
 
 
 def _square(pairs: np.ndarray) -> np.ndarray:

@@ -19,7 +19,8 @@ def read_repeats(path: Path) -> list[Repeats]:
     """Read one array (repeats, stimuli, units) per layer; or `measurements` (rows, units) beside
     `stimulus` (rows,), the place of each row's stimulus from 0, with equally many rows of each.
 
-    Raises FeatureError for a file that is not safe, for other shapes, and for a single repeat.
+    Raises FeatureError for a file that is not safe, for other shapes, for a single repeat, and for
+    layers with different numbers of repeats.
     """
     arrays = read_arrays(path)
     as_table = set(arrays) == {MEASURED, OF}
@@ -30,6 +31,11 @@ def read_repeats(path: Path) -> list[Repeats]:
                 f"{path} holds an array of shape {layer.shape}; expected (repeats, stimuli, units)"
                 " with at least 2 repeats, for each of several layers"
             )
+    if len(counts := {len(layer) for layer in layers}) > 1:
+        raise FeatureError(
+            f"{path} has layers of {min(counts)} to {max(counts)} repeats; expected as many of"
+            " each: import layers that were measured at other times as models of their own"
+        )
     with np.errstate(over="ignore"):  # infinity, which no embedding takes
         return [np.ascontiguousarray(layer.astype(np.float32)) for layer in layers]
 

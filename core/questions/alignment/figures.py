@@ -13,6 +13,7 @@ from core.figures.marks import (
     SILENT,
     add_ceiling,
     add_chance,
+    add_noise,
     cards,
     name_chance,
     name_line,
@@ -55,6 +56,7 @@ def trend(
     mode: Mode,
     narrow: bool = False,
     axis: Axis = AXES[COMPETENCE],
+    bound: str = "",
 ) -> go.Figure:
     """Draw alignment against the competence of the models on the axis, or what else stands there,
     one panel per group of the others.
@@ -64,6 +66,7 @@ def trend(
     with an interval low and high, with replicates ceiling and share, with repeats noise_ceiling,
     and those of `put_beside` (crosses). fits: one per facet; diamonds are its points. label: of the
     score. Each line is one model of the panel's group, wider where larger. `narrow`: for a phone.
+    bound: of noise_ceiling, see `core.study.comparison.noise.bound_of`.
     """
     points = points.assign(x=axis.unplace(axis.place(points["axis"])))
     points = points.reindex(columns=list(dict.fromkeys([*points, "ceiling", NOISE, PUBLISHED])))
@@ -71,19 +74,17 @@ def trend(
     if seen.empty:
         return reason(_why_empty(points, axis), mode)
     seen = _marked(seen).assign(card=[card(row, axis) for row in seen.to_dict("records")])
-    facets = list(dict.fromkeys(seen["facet"]))
-    columns = _columns(len(facets), narrow)
-    heads = [_heading(facet, fits[facet], seen[seen["facet"] == facet]) for facet in facets]
+    by_facet = {str(facet): panel for facet, panel in seen.groupby("facet", sort=False)}
+    columns = _columns(len(by_facet), narrow)
+    heads = [_heading(facet, fits[facet], bound, panel) for facet, panel in by_facet.items()]
     figure = _panels(heads, columns, mode, f"Alignment and {axis.short}")
-    for place, facet in enumerate(facets):
-        at = cell(place, columns)
-        panel = seen[seen["facet"] == facet]
-        _add_panel(figure, panel, fits[facet], at, mode, axis)
+    for place, (facet, panel) in enumerate(by_facet.items()):
+        _add_panel(figure, panel, fits[facet], cell(place, columns), mode, axis)
     figure.update_xaxes(**axis.look(seen["x"]))
-    _name_axes(figure, len(facets), columns, label, axis)
+    _name_axes(figure, len(by_facet), columns, label, axis)
     reach = _reach(seen)
     figure.update_yaxes(matches="y", range=reach)
-    fitted = any(len(fits[facet].band) for facet in facets)
+    fitted = any(len(fits[facet].band) for facet in by_facet)
     _add_legend(figure, seen, mode, fitted=fitted)
     _name_ceilings(figure, seen, mode, top=reach[1])
     return figure.figure()
@@ -143,12 +144,12 @@ def _why_empty(points: pd.DataFrame, axis: Axis) -> str:
     )
 
 
-def _heading(facet: str, fit: Fit, points: pd.DataFrame) -> str:
+def _heading(facet: str, fit: Fit, bound: str, points: pd.DataFrame) -> str:
     numbers = f"Spearman {fit.spearman:.2f} · R² {fit.r2:.2f} · n = {fit.n}".replace("-", "−")
     note = wrap(fit.reason) if fit.reason else numbers
-    noise = points[NOISE].dropna()
-    ends = dict.fromkeys(f"{end:.2f}" for end in (noise.min(), noise.max()))
-    known = f"<br>noise ceiling {' to '.join(ends)}" if len(noise) else ""
+    ceilings = points[NOISE].dropna()
+    ends = dict.fromkeys(f"{end:.2f}" for end in (ceilings.min(), ceilings.max()))
+    known = f"<br>noise ceiling {bound}{' to '.join(ends)}" if len(ceilings) else ""
     return f"<b>{heading(facet)}</b><br><span style='font-size:12px'>{note}{known}</span>"
 
 
@@ -192,9 +193,7 @@ def _add_levels(
         add_chance(figure, outer, float(chance[0]), mode, at)
     if (ceiling := points["ceiling"].unique()).size == 1:
         add_ceiling(figure, outer, float(ceiling[0]), mode, at)
-    for level in points[NOISE].dropna().unique():
-        look = noise_line(mode, name="") | {"hoverinfo": "skip", "showlegend": False}
-        figure.add_scatter(x=outer, y=[float(level)] * 2, **look, **at)
+    add_noise(figure, outer, points[NOISE].dropna(), mode, at)
 
 
 def _means(points: pd.DataFrame, mode: Mode, axis: Axis) -> dict[str, object]:

@@ -10,13 +10,14 @@ import pandas as pd
 
 from core.encoders.encoder import REALITY
 from core.figures.numbers import counted, p_text
-from core.modalities import Modality, find_modality
+from core.modalities import find_modality, known_first
 from core.questions.alignment.axes import AXES, SOLVED, Axis
 from core.questions.alignment.points import NOISE, recipe_means
 from core.questions.alignment.question import COMPETENCE, Alignment
+from core.questions.sentences import listed
 from core.statistics.correlations import Correlation, spearman_interval
 from core.statistics.intervals import LEVEL
-from core.study.models import is_measured, trained
+from core.study.models import is_measured, is_reality, trained
 
 DEPENDENT = (
     "Sizes of one family are not independent, so the interval is too narrow; Convergence tests"
@@ -39,42 +40,54 @@ def trend_findings(
     counts once, with its mean over the trained recipes that it is compared with. aligned_high: of
     the metric.
     """
-    finished, kind = trained(models)["model"], _measured(points, models)
-    others = points["model_y"].isin(finished) if kind is None else True
-    rows = points[points["model_x"].isin(finished) & others]
+    finished, others = trained(models)["model"], compared_with(points, models)
+    rows = points[points["model_x"].isin(finished) & points["model_y"].isin(others["model"])]
     scored = rows[rows["facet"] != REALITY].dropna(subset="score")
     means = recipe_means(scored.assign(facet="", x=scored["axis"]), models)
     mean = means.dropna(subset="x")
     sign = 1 if aligned_high else -1
     rho = spearman_interval(mean["x"].to_numpy(), sign * mean["score"].to_numpy())
-    placed = scored.dropna(subset="axis")
-    count, targets = placed["model_y"].nunique(), kind.plural if kind else axis.targets
-    compared = counted(count, kind.title if kind else targets.removesuffix("s"), targets)
+    placed = others[others["model"].isin(scored.dropna(subset="axis")["model_y"])]
+    targets = name_kinds(others) or axis.targets
+    compared = _count_kinds(placed) or f"0 {targets}"
     verdict = _verdict(rho, compared, axis, len(means) - len(mean), targets)
     return [verdict, *([] if rho.reason else [DEPENDENT])]
 
 
-def _measured(points: pd.DataFrame, models: pd.DataFrame) -> Modality | None:
-    """Return the modality of those compared with where all are brains, or people, beside reality;
-    else None.
+def compared_with(points: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
+    """Return the models that a mean alignment is taken over: trained ones, or where none are
+    compared brains and people; never reality.
     """
-    names = points.loc[points["facet"] != REALITY, "model_y"]
-    others = models[models["model"].isin(names)]
-    kinds = others.loc[is_measured(others), "modality"].unique()
-    return find_modality(kinds[0]) if len(kinds) == 1 and is_measured(others).all() else None
+    there = models[models["model"].isin(points["model_y"]) & ~is_reality(models)]
+    finished = trained(there)
+    return finished if len(finished) else there[is_measured(there)]
 
 
-def noise_findings(points: pd.DataFrame, *, corrected: bool) -> list[str]:
+def name_kinds(models: pd.DataFrame) -> str:
+    """Return what models are called, by their modalities: “vision models and brains”; "" of
+    none.
+    """
+    kinds = known_first(models["modality"])
+    return listed(find_modality(kind).plural for kind in kinds) if kinds else ""
+
+
+def _count_kinds(models: pd.DataFrame) -> str:
+    counts = models["modality"].value_counts()
+    kinds = [(counts[kind], find_modality(kind)) for kind in known_first(models["modality"])]
+    told = [counted(count, kind.title, kind.plural) for count, kind in kinds]
+    return listed(told) if told else ""
+
+
+def noise_findings(points: pd.DataFrame, *, bound: str) -> list[str]:
     """Say how far noise of measurement lets the models come, where any was measured several times.
 
-    points: title_y, noise_ceiling. corrected: for the number of repeats, as the metric lets it be.
+    points: title_y, noise_ceiling. bound: see `core.study.comparison.noise.bound_of`.
     """
     if NOISE not in points or points[NOISE].isna().all():
         return []
     highest = points.groupby("title_y", sort=False)[NOISE].max().dropna()
-    ceilings = ", ".join(f"{title} {value:.2f}" for title, value in highest.items())
-    how = "of a model without noise" if corrected else "of two halves of the repeats, uncorrected"
-    return [f"Noise ceiling, {how}: {ceilings}."]
+    ceilings = listed(f"{value:.2f} for {title}" for title, value in highest.items())
+    return [f"The noise ceiling is {bound}{ceilings}."]
 
 
 def pair_findings(

@@ -7,14 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 from jaxtyping import Float64
 
 from core.figures.drawing import Drawing
-from core.figures.marks import add_chance, cards, color_bar
+from core.figures.marks import add_chance, add_noise, cards, color_bar
 from core.figures.theme import INK, Mode, blank, plain, reason
 from core.metrics.spec import MetricSpec
+from core.questions.alignment.points import NOISE
+from core.study.comparison.aligning import layer_matrix
+from core.study.comparison.noise import bound_of
 from core.study.layers import LayerChoice, pick
+from core.study.parts import Measure
 
 Scores = Float64[np.ndarray, "layers_x layers_y"]
 
@@ -27,8 +32,43 @@ class Layers:
     names: Sequence[str]
 
 
+@dataclass(frozen=True)
+class LayerNoise:
+    """How far noise lets each pair of layers come. ceilings: NaN where unknown. bound: see
+    `core.study.comparison.noise.bound_of`.
+    """
+
+    ceilings: Scores
+    bound: str
+
+    def levels(self) -> list[float]:
+        """Return the ceilings that are known."""
+        return list(self.ceilings[np.isfinite(self.ceilings)])
+
+    def texts(self) -> np.ndarray:
+        """Return what is said of each pair of layers, to follow its score; "" where unknown."""
+        said = [f", noise ceiling {self.bound}{value:.3f}" for value in self.ceilings.flat]
+        return np.where(np.isnan(self.ceilings), "", np.reshape(said, self.ceilings.shape))
+
+
+def layer_noise(table: pd.DataFrame, measure: Measure) -> LayerNoise | None:
+    """Return the noise ceilings in an alignment of all layers of two models; None where neither was
+    measured several times.
+    """
+    if NOISE not in table:
+        return None
+    return LayerNoise(layer_matrix(table, NOISE).to_numpy(float), bound_of(measure))
+
+
 def layer_grid(
-    scores: Scores, x: Layers, y: Layers, *, spec: MetricSpec, chance: float, mode: Mode
+    scores: Scores,
+    x: Layers,
+    y: Layers,
+    *,
+    spec: MetricSpec,
+    chance: float,
+    mode: Mode,
+    noise: LayerNoise | None = None,
 ) -> go.Figure:
     """Draw the alignment of every layer of one model with every layer of another; the best pair is
     framed.
@@ -38,18 +78,21 @@ def layer_grid(
     if np.isnan(scores).all():
         return reason("No pair of layers has an alignment here.", mode)
     beside = "" if math.isnan(chance) else f", chance {chance:.3f}"
+    known = noise.texts() if noise else np.full(scores.shape, "")
     height = max(340, 34 * len(x.names) + 150)
     figure = blank(mode, height=height, title=f"Layers of {x.title} and {y.title}")
     figure.add_heatmap(
         z=scores,
         **_colors(scores, mode, more_is_aligned=spec.higher_is_more_aligned),
         hovertext=[[f"{plain(row)} × {plain(column)}" for column in y.names] for row in x.names],
-        hovertemplate="%{hovertext}<br>alignment %{z:.3f}" + f"{beside}<extra></extra>",
+        customdata=known,
+        hovertemplate="%{hovertext}<br>alignment %{z:.3f}"
+        + f"{beside}%{{customdata}}<extra></extra>",
     )
     row, column = pick(scores, LayerChoice(), spec=spec)
     _frame(figure, row, column, mode)
     names = f"{plain(x.names[row])} × {plain(y.names[column])}"
-    _head(figure, f"★ best: {names}, <b>{scores[row, column]:.3f}</b>{beside}")
+    _head(figure, f"★ best: {names}, <b>{scores[row, column]:.3f}</b>{beside}{known[row, column]}")
     figure.update_xaxes(title_text=f"layer of {plain(y.title)}", **_steps(scores.shape[1]))
     return figure.update_yaxes(
         title_text=f"layer of {plain(x.title)}", **_steps(scores.shape[0])
@@ -57,7 +100,14 @@ def layer_grid(
 
 
 def layer_profiles(
-    scores: Scores, x: Layers, y: Layers, *, spec: MetricSpec, chance: float, mode: Mode
+    scores: Scores,
+    x: Layers,
+    y: Layers,
+    *,
+    spec: MetricSpec,
+    chance: float,
+    mode: Mode,
+    noise: LayerNoise | None = None,
 ) -> go.Figure:
     """Draw for each layer of either model, over its relative depth, how aligned it is with the
     layer of the other model that fits it best.
@@ -85,6 +135,8 @@ def layer_profiles(
             ),
         )
     add_chance(figure, [0, 1], chance, mode, {}, named=True)
+    if noise:
+        add_noise(figure, [0, 1], noise.levels(), mode, {}, named=True)
     figure.update_xaxes(title_text="relative depth: 0 the first layer, 1 the last")
     return figure.update_yaxes(title_text="alignment with the other’s best layer").figure()
 

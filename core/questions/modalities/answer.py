@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 
 import pandas as pd
 
-from core.modalities import MODALITIES
+from core.modalities import known_first
 from core.progress import Progress
 from core.questions.alignment.question import Alignment
-from core.questions.asking import ask
+from core.questions.asking import ask, recipe_of
 from core.questions.convergence.question import Replicates
 from core.questions.modalities.findings import findings
 from core.questions.modalities.meeting import COLUMNS, Meeting, rows_of
@@ -46,27 +45,46 @@ def meet(question: Modalities, study: Study, report: Progress | None) -> pd.Data
     A row per pair and size (see `core.questions.modalities.meeting.rows_of`), with COLUMNS: mean
     alignment with its 95 % interval over recipes and trainings of both sides; chance, the mean of
     shuffled stimuli over one training of each recipe; untrained, the mean of untrained models of
-    both, beside the mean over all; ceiling, what two seeds of a recipe reach,
-    of two modalities the geometric mean; share = (mean − chance) / (ceiling − chance); p against
-    chance, and q, adjusted over all rows; reason: why any of these is NaN.
+    both; ceiling, what two seeds of a recipe reach, of two modalities the geometric mean; share =
+    (mean − chance) / (ceiling − chance); p against chance and p_untrained against the level of
+    untrained models; q and q_untrained, both adjusted for all rows; reason: why the interval is
+    NaN, or the ceiling.
     """
     meetings = list(_meetings(question, study, report))
     rows = [row for meeting in meetings for row in rows_of(meeting)]
     table = pd.DataFrame(rows).reindex(columns=list(COLUMNS))
-    return table.assign(q=adjust(table["p"].to_numpy(float)))
+    found = table[["p", "p_untrained"]].to_numpy(float)
+    table[["q", "q_untrained"]] = adjust(found.ravel()).reshape(found.shape)
+    return table
+
+
+def read_others(question: Modalities, study: Study) -> dict[str, str]:
+    """Return what the table depends on beside its models: what they are held against."""
+    others = _fresh(study)["model"]
+    replicates = Replicates(question.scope, (), question.comparison)
+    return {
+        "replicates": recipe_of(replicates, study).digest,
+        **{name: study.entry(name).digest for name in sorted(others)},
+    }
 
 
 declare(
     Modalities,
-    Answer(meet, version=1, complete=complete, needs=(Alignment, Replicates), findings=findings),
+    Answer(
+        meet,
+        version=2,
+        complete=complete,
+        needs=(Alignment, Replicates),
+        findings=findings,
+        reads=read_others,
+    ),
 )
 
 
 def _meetings(question: Modalities, study: Study, report: Progress | None) -> Iterator[Meeting]:
     trainings, models = describe_trainings(study), study.models()
     named = trainings[trainings["model"].isin(question.names)]
-    sides = [named[named["modality"] == name] for name in MODALITIES]
-    sides = [side for side in sides if len(side)]
+    sides = [named[named["modality"] == name] for name in known_first(named["modality"])]
     world = models[models["model"].isin(known_worlds(study))]
     seeds = ask(Replicates(question.scope, (), question.comparison), study, report)
     pairs = [*combinations(sides, 2), *((side, world) for side in sides if len(world))]
@@ -78,17 +96,32 @@ def _meetings(question: Modalities, study: Study, report: Progress | None) -> It
         yield Meeting(one, other, scores, shuffled, fresh, ceiling, fixed=other is world)
 
 
-def _untrained(question: Modalities, study: Study, one: pd.DataFrame, other: pd.DataFrame) -> float:
-    """Return the mean score of the untrained models of both sides; reality is what it is."""
-    models = study.models()
-    fresh = models[(models["group"] == UNTRAINED) | is_reality(models)]
+def _untrained(
+    question: Modalities, study: Study, one: pd.DataFrame, other: pd.DataFrame
+) -> pd.DataFrame:
+    """Return score and sizes of every two untrained models of both sides; reality is what it is."""
+    fresh = _fresh(study)
     x, y = (
         tuple(fresh.loc[fresh["modality"] == side["modality"].iloc[0], "model"])
         for side in (one, other)
     )
     if not (x and y):
-        return math.nan
-    return float(align_models(study, x, y, question.comparison)["score"].mean())
+        return pd.DataFrame(columns=["score", "size_one", "size_other"])
+    sizes = fresh.set_index("model")["size"]
+    scores = align_models(study, x, y, question.comparison)
+    return pd.DataFrame(
+        {
+            "score": scores["score"],
+            "size_one": scores["model_x"].map(sizes),
+            "size_other": scores["model_y"].map(sizes),
+        }
+    )
+
+
+def _fresh(study: Study) -> pd.DataFrame:
+    """Return the untrained models, and reality, which nobody trains."""
+    models = study.models()
+    return models[(models["group"] == UNTRAINED) | is_reality(models)]
 
 
 def _scores(

@@ -34,10 +34,10 @@ def meetings(table: pd.DataFrame, *, label: str, mode: Mode, narrow: bool = Fals
         places = [_place(pairs, sizes, row) for row in rows.to_dict("records")]
         figure.add_scatter(**_means(rows, places, _mark(size, rank, mode), mode))
         figure.add_scatter(**_chance(rows, places, mode), showlegend=size == ALL)
-    whole = table[(table["size"] == ALL) & table["untrained"].notna()]
-    places = [_place(pairs, sizes, row) for row in whole.to_dict("records")]
-    if places:
-        figure.add_scatter(**_untrained(whole, places, mode))
+    fresh = table[table["untrained"].notna()]
+    if len(fresh):
+        places = [_place(pairs, sizes, row) for row in fresh.to_dict("records")]
+        figure.add_scatter(**_untrained(fresh, places, mode))
     between = "<br>with " if narrow else " with "
     names = [f"{_name(one)}{between}{_name(other)}" for one, other in pairs]
     figure.update_yaxes(
@@ -103,14 +103,18 @@ def _untrained(rows: pd.DataFrame, places: list[float], mode: Mode) -> dict[str,
 
 def _card(row: Mapping[Hashable, Any]) -> str:
     who = f"{_name(row['one'])} with {_name(row['other'])}, {plain(row['size'])}"
-    spread = row["reason"] or f"95 % interval {row['low']:.3f} to {row['high']:.3f}"
+    known = not pd.isna(row["low"])
+    spread = f"95 % interval {row['low']:.3f} to {row['high']:.3f}" if known else row["reason"]
     ceiling = "" if pd.isna(row["ceiling"]) else f", ceiling {row['ceiling']:.3f}"
     test = "" if pd.isna(row["q"]) else f", {p_text(row['q'], 'q')}"
+    more = "" if pd.isna(row["q_untrained"]) else f", {p_text(row['q_untrained'], 'q')}"
+    fresh = "" if pd.isna(row["untrained"]) else f"untrained {row['untrained']:.3f}{more}"
     count = f"{counted(row['models_one'], 'model', 'models')} with {row['models_other']}"
     return hover_card(
         f"<b>{who}</b>",
         f"{row['mean']:.3f}, {plain(spread)}",
-        f"chance {row['chance']:.3f}{ceiling}{test}",
+        f"chance {row['chance']:.3f}{test}{ceiling}",
+        *filter(None, [fresh]),
         ids=count,
     )
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from core.figures.numbers import p_text
+from core.figures.numbers import p_text, share_text
 from core.modalities import find_modality
 from core.questions.modalities.meeting import ALL
 from core.questions.modalities.question import Modalities
@@ -22,38 +22,43 @@ Row = Mapping[Hashable, Any]
 
 
 def findings(question: Modalities, table: pd.DataFrame) -> list[str]:
-    """Say which modalities agree beyond chance, which align with reality, what untrained models
-    reach, and how size bears on it.
+    """Say which modalities agree beyond chance and beyond untrained models, which align with
+    reality so, and how size bears on it.
     """
     if table.empty:
         return [NONE]
     whole, toward = table[table["size"] == ALL], question.comparison.toward
     real = whole["other"].map(lambda name: find_modality(name).is_reality)
     pairs, worlds = whole[~real].to_dict("records"), whole[real].to_dict("records")
-    said = [_lead(pairs, toward)] if pairs else [FEW.format(_plural(whole["one"].iloc[0]))]
+    said = [_verdicts(pairs, toward)] if pairs else [FEW.format(_plural(whole["one"].iloc[0]))]
     if worlds:
-        levels = [f"{row['mean']:.3f} for {_plural(row['one'])} ({_test(row)})" for row in worlds]
-        said.append(f"Alignment with reality is {listed(levels)}.")
-    return [*said, *_untrained(whole), *_by_size(table)]
+        said.append(_verdicts(worlds, toward, " with reality"))
+    return [*said, *map(_numbers, whole.to_dict("records")), *_by_size(table)]
 
 
-def _lead(pairs: list[dict[Hashable, Any]], toward: int) -> str:
-    sure = [row for row in pairs if row["q"] < SURE and toward * (row["mean"] - row["chance"]) > 0]
-    others = [row for row in pairs if row not in sure]
-    parts = []
-    if sure:
-        parts.append(f"{listed(map(_pair, sure))} agree beyond chance")
-    if others:
-        parts.append(f"that {listed(map(_pair, others))} do is not shown")
-    text = "; ".join(parts)
+def _verdicts(rows: list[dict[Hashable, Any]], toward: int, what: str = "") -> str:
+    """Return who is shown to be aligned, and who is not. what: what all are compared with, if it
+    is one thing.
+    """
+    verdicts: dict[str, list[str]] = {}
+    for row in rows:
+        who = _plural(row["one"]) if what else f"{_name(row['one'])} and {_plural(row['other'])}"
+        verdicts.setdefault(_verdict(row, toward), []).append(who)
+    text = "; ".join(f"{listed(who)} are {how.format(what)}" for how, who in verdicts.items())
     return f"{text[:1].upper()}{text[1:]}."
 
 
-def _untrained(whole: pd.DataFrame) -> list[str]:
-    """Say what passes through networks that learned nothing."""
-    rows = whole[whole["untrained"].notna()].to_dict("records")
-    levels = [f"{row['untrained']:.3f} ({_meeting(row)})" for row in rows]
-    return [f"Untrained models reach {listed(levels)}."] if levels else []
+def _verdict(row: Row, toward: int) -> str:
+    """Return what is shown: alignment beyond chance, and beyond what passes through networks that
+    learned nothing.
+    """
+    if not (row["q"] < SURE and toward * (row["mean"] - row["chance"]) > 0):
+        return "not shown to be aligned{} beyond chance"
+    if np.isnan(row["untrained"]):
+        return "aligned{} beyond chance"
+    if row["q_untrained"] < SURE and toward * (row["mean"] - row["untrained"]) > 0:
+        return "aligned{} beyond chance and more than untrained models"
+    return "aligned{} beyond chance, but not shown to be more so than untrained models"
 
 
 def _by_size(table: pd.DataFrame) -> list[str]:
@@ -67,17 +72,16 @@ def _by_size(table: pd.DataFrame) -> list[str]:
     return [f"By size: {'; '.join(said)}."] if said else []
 
 
-def _pair(row: Row) -> str:
-    return f"{_name(row['one'])} and {_name(row['other'])} models ({_numbers(row)})"
-
-
 def _numbers(row: Row) -> str:
-    share = "" if np.isnan(row["share"]) else f", {row['share']:.0%} of the way to the ceiling"
-    return f"{row['mean']:.3f}{share}, {_test(row)}".replace("%", " %")
-
-
-def _test(row: Row) -> str:
-    return f"chance {row['chance']:.3f}, {row['reason'] or p_text(row['q'], 'q')}"
+    far = "" if np.isnan(row["share"]) else share_text(row["share"])
+    way = f", {far} of the way to the ceiling" if far else ""
+    test = row["reason"] if np.isnan(row["q"]) else p_text(row["q"], "q")
+    parts = [f"{_meeting(row)} {row['mean']:.3f}{way}", f"chance {row['chance']:.3f}, {test}"]
+    if not np.isnan(row["untrained"]):
+        more = "" if np.isnan(row["q_untrained"]) else f", {p_text(row['q_untrained'], 'q')}"
+        parts.append(f"untrained {row['untrained']:.3f}{more}")
+    text = "; ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _meeting(row: Row) -> str:

@@ -4,9 +4,10 @@ that both have.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -29,8 +30,12 @@ COLUMNS = (
     "share",
     "p",
     "q",
+    "p_untrained",
+    "q_untrained",
     "reason",
 )
+ONE_REALITY = "no ceiling: reality is no training"
+ONE_SEED = "no ceiling: no recipe of one side was trained with several seeds"
 FEWEST = 3  # recipes of a side that are its sample; of fewer, trainings are
 
 
@@ -40,8 +45,8 @@ class Meeting:
 
     one, other: rows of `core.study.trainings.describe_trainings`; of reality, its model alone.
     scores: a row per model of one, a column per model of the other. shuffled: likewise, the mean
-    score of shuffled stimuli, NaN where it was not measured. untrained: the mean score of untrained
-    models of both sides, NaN where there are none. ceiling: see
+    score of shuffled stimuli, NaN where it was not measured. untrained: score, size_one and
+    size_other of every two untrained models of both sides. ceiling: see
     `core.study.comparison.ceilings.ceiling_between`. fixed: whether the other side is reality.
     """
 
@@ -49,14 +54,14 @@ class Meeting:
     other: pd.DataFrame
     scores: pd.DataFrame
     shuffled: pd.DataFrame
-    untrained: float
+    untrained: pd.DataFrame
     ceiling: float
     fixed: bool = False
 
 
 def rows_of(meeting: Meeting) -> Iterator[dict[str, Any]]:
-    """Yield what COLUMNS say but q: over all models, then for models of one size with models of the
-    same.
+    """Yield what COLUMNS say but q and q_untrained: over all models, then for models of one size
+    with models of the same.
     """
     yield _row(meeting, meeting.one, meeting.other, ALL)
     named = meeting.one[meeting.one["size"] != ""]
@@ -76,10 +81,11 @@ def _row(
     shuffled = meeting.shuffled.loc[one["model"], other["model"]].to_numpy(float)
     chance = float(pd.Series(shuffled.ravel()).mean())  # of those that were measured
     sample = scores.groupby(_units(one).to_numpy()).mean().T.groupby(_units(other).to_numpy())
-    crossed = crossed_mean(
-        sample.mean().T.to_numpy(float), level=chance, fixed="columns" if meeting.fixed else ""
-    )
-    way = meeting.ceiling - chance
+    means = sample.mean().T.to_numpy(float)
+    fixed: Literal["", "columns"] = "columns" if meeting.fixed else ""
+    crossed = crossed_mean(means, level=chance, fixed=fixed)
+    untrained, way = _untrained(meeting, size), meeting.ceiling - chance
+    known = math.isfinite(untrained)
     return {
         "one": one["modality"].iloc[0],
         "other": other["modality"].iloc[0],
@@ -90,12 +96,28 @@ def _row(
         "low": crossed.low,
         "high": crossed.high,
         "chance": chance,
-        "untrained": meeting.untrained if size == ALL else np.nan,
+        "untrained": untrained,
         "ceiling": meeting.ceiling,
         "share": (crossed.value - chance) / way if way else np.nan,
         "p": crossed.p,
-        "reason": crossed.reason,
+        "p_untrained": crossed_mean(means, level=untrained, fixed=fixed).p if known else np.nan,
+        "reason": "; ".join(filter(None, (crossed.reason, _why_no_ceiling(meeting)))),
     }
+
+
+def _untrained(meeting: Meeting, size: Hashable) -> float:
+    """Return the mean score of untrained models, of one size where one is named."""
+    rows = meeting.untrained
+    if size != ALL:
+        rows = rows[rows["size_one"] == size]
+        rows = rows if meeting.fixed else rows[rows["size_other"] == size]
+    return float(rows["score"].mean())
+
+
+def _why_no_ceiling(meeting: Meeting) -> str:
+    if math.isfinite(meeting.ceiling):
+        return ""
+    return ONE_REALITY if meeting.fixed else ONE_SEED
 
 
 def _units(rows: pd.DataFrame) -> pd.Series:

@@ -13,7 +13,7 @@ from core.progress import Progress
 from core.questions.registry import Answer, declare, never
 from core.questions.reliability.question import Reliability
 from core.study.comparison.engines import choose_engine
-from core.study.comparison.noise import held_noise, unit_reliabilities
+from core.study.comparison.noise import bound_of, held_noise, unit_reliabilities
 from core.study.study import Study
 
 COLUMNS = (
@@ -82,12 +82,13 @@ def findings(question: Reliability, table: pd.DataFrame) -> list[str]:
     """Say how reliable each model is, and how far another can come."""
     if table.empty:
         return [NONE]
-    short = question.measure.spec.short
-    return [
-        f"{row['model']}, {row['layer']}: median reliability of units {row['reliability']:.2f},"
-        f" noise ceiling of {short} {row['ceiling']:.2f}."
-        for row in table.dropna(subset=["reliability", "ceiling"]).to_dict("records")
-    ]
+    ceiling = f"noise ceiling of {question.measure.spec.short} {bound_of(question.measure)}"
+    told = {"reliability": "median reliability of units ", "ceiling": ceiling}
+    said = []
+    for row in table.to_dict("records"):
+        known = [f"{what}{row[name]:.2f}" for name, what in told.items() if pd.notna(row[name])]
+        said.append(f"{row['model']}, {row['layer']}: {', '.join(known) or row['reason']}.")
+    return said
 
 
 declare(

@@ -54,6 +54,8 @@ def _row(
     return *names, x, y, score, reason
 
 
-def layer_matrix(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the scores of one pair of models by layer of x (rows) and of y (columns)."""
-    return table.pivot(index="layer_x", columns="layer_y", values="score")
+def layer_matrix(table: pd.DataFrame, values: str = "score") -> pd.DataFrame:
+    """Return the scores, or another column, of one pair of models by layer of x (rows) and of y
+    (columns).
+    """
+    return table.pivot(index="layer_x", columns="layer_y", values=values)

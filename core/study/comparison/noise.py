@@ -15,6 +15,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from jaxtyping import Float64
 
 from core.encoders.measured.content import joined
 from core.errors import FeatureError, MetricError
@@ -35,19 +36,17 @@ SUBJECTS = "units of two subjects do not correspond"
 def noise_of(study: Study, model: str, measure: Measure) -> list[Noise]:
     """Return the noise of each layer of a model that was measured several times.
 
-    The halves are prepared as the model's own layers are. Raises MetricError for a metric that does
-    not compare so many stimuli.
+    The halves are prepared as the model's own layers are: clamped together, then each alone. Raises
+    MetricError for a metric that does not compare so many stimuli.
     """
-    over = study.entry(model).card.over
-    engine = engine_over(study.size, measure, layers=2, device=study.device)
-    noises = []
-    for repeats in study.repeats(model):
-        scores = [
-            _score(engine, study, [joined(repeats[half], over) for half in split])
-            for split in draw_splits(len(repeats))
-        ]
-        noises.append(_noise(float(np.mean(scores)), len(repeats), measure))
-    return noises
+    over, layers = study.entry(model).card.over, study.repeats(model)
+    engine = engine_over(study.size, measure, layers=2 * len(layers), device=study.device)
+    count = len(layers[0])
+    scores = [
+        _scores(engine, study, [[joined(each[half], over) for each in layers] for half in split])
+        for split in draw_splits(count)
+    ]
+    return [_noise(float(score), count, measure) for score in np.mean(scores, axis=0)]
 
 
 def held_noise(study: Study, model: str, measure: Measure) -> list[Noise]:
@@ -60,15 +59,16 @@ def held_noise(study: Study, model: str, measure: Measure) -> list[Noise]:
     return held[key]
 
 
-def _score(engine: AnyEngine, study: Study, halves: Sequence[np.ndarray]) -> float:
-    """Return the score of two halves, NaN where one of them is degenerate."""
+def _scores(
+    engine: AnyEngine, study: Study, halves: Sequence[Sequence[np.ndarray]]
+) -> Float64[np.ndarray, "layers"]:
+    """Return the score of each layer's two halves, NaN where one of them is degenerate."""
     clamping = vars(study.clamping)
     try:
-        x, y = (engine.prepare(clamp_outliers([half], **clamping)) for half in halves)
+        x, y = (engine.prepare(clamp_outliers(half, **clamping)) for half in halves)
     except (FeatureError, MetricError):
-        return math.nan
-    score: float = engine.scores(x, y).values.item()
-    return score
+        return np.full(len(halves[0]), np.nan)
+    return np.diagonal(engine.scores(x, y).values)
 
 
 def _noise(halves: float, repeats: int, measure: Measure) -> Noise:
@@ -92,6 +92,15 @@ def pair_ceiling(noises: Sequence[Noise], measure: Measure) -> float:
     if find_metric(measure.metric).attenuates:
         return math.prod(ceilings)
     return float(np.min(ceilings) if measure.toward > 0 else np.max(ceilings))
+
+
+def bound_of(measure: Measure) -> str:
+    """Return what stands before the value of a noise ceiling: "at least " where the halves' score
+    stands as it is, so that a model may lie beyond it ("at most " of a distance), else "".
+    """
+    if find_metric(measure.metric).attenuates:
+        return ""
+    return "at least " if measure.toward > 0 else "at most "
 
 
 def unit_reliabilities(study: Study, model: str) -> list[tuple[float, str]]:

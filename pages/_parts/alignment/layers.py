@@ -11,7 +11,12 @@ import streamlit as st
 from core.encoders.encoder import REALITY
 from core.metrics import METRICS, MetricSpec
 from core.modalities import find_modality
-from core.questions.alignment.layer_figures import Layers, layer_grid, layer_profiles
+from core.questions.alignment.layer_figures import (
+    Layers,
+    layer_grid,
+    layer_noise,
+    layer_profiles,
+)
 from core.questions.alignment.question import Alignment
 from core.study.comparison.aligning import layer_matrix
 from core.study.layers import ALL
@@ -58,13 +63,19 @@ def show(at: Place, question: Alignment, chosen: tuple[str, str], chance: float)
     single = [Layers(about.loc[name, "title"], about.loc[name, "layers"]) for name in chosen]
     more = (SIDE_BY_SIDE,) if comparison.concatenated else ()
     layers = [Layers(one.title, (*one.names, *more)) for one in single]
-    scores = layer_matrix(queries.ask(at, pair))
+    table = queries.ask(at, pair)
+    scores = layer_matrix(table)
     # of some metrics each pair of layers has a chance level of its own
     chance = float("nan") if METRICS[comparison.metric].pair_chance is not None else chance
     view = controls.pick_segment("View", VIEWS, "layer_view", start="map", hidden=True)
     draw = layer_grid if view == "map" else layer_profiles
     figure = draw(
-        scores.to_numpy(), *layers, spec=comparison.spec, chance=chance, mode=frame.mode()
+        scores.to_numpy(),
+        *layers,
+        spec=comparison.spec,
+        chance=chance,
+        mode=frame.mode(),
+        noise=layer_noise(table, comparison),
     )
     named = scores.set_axis(list(layers[0].names)).set_axis(list(layers[1].names), axis=1)
     csv = named.rename_axis("layer").reset_index()

@@ -12,7 +12,7 @@ import streamlit as st
 
 from core.competence.records import MEASURED
 from core.figures.numbers import count_text
-from core.questions.alignment.layer_figures import Layers, layer_grid
+from core.questions.alignment.layer_figures import Layers, layer_grid, layer_noise
 from core.questions.alignment.question import Alignment
 from core.questions.competence.question import CompetenceScores
 from core.questions.models.question import ModelPairs, Roster
@@ -114,7 +114,8 @@ def show_layers(at: Place, models: pd.DataFrame, grid: Alignment) -> None:
     """Draw the layer × layer map of two models."""
     about = models.set_index("model").to_dict("index")
     x, y = about[grid.x[0]], about[grid.y[0]]
-    scores, comparison = layer_matrix(queries.ask(at, grid)), grid.comparison
+    table, comparison = queries.ask(at, grid), grid.comparison
+    scores = layer_matrix(table)
     figure = layer_grid(
         scores.to_numpy(),
         Layers(x["title"], x["layers"]),
@@ -122,6 +123,7 @@ def show_layers(at: Place, models: pd.DataFrame, grid: Alignment) -> None:
         spec=comparison.spec,
         chance=comparison.chance(queries.size(at)),
         mode=frame.mode(),
+        noise=layer_noise(table, comparison),
     )
     named = scores.set_axis(list(x["layers"])).set_axis(list(y["layers"]), axis=1)
     csv = named.rename_axis("layer").reset_index()

@@ -12,6 +12,7 @@ import pytest
 from core.cli import main
 from core.errors import UnknownNameError
 from core.questions.asking import ask, findings_of
+from core.questions.modalities.answer import read_others
 from core.questions.modalities.figures import meetings
 from core.questions.modalities.findings import findings
 from core.questions.modalities.meeting import COLUMNS, Meeting, rows_of
@@ -22,6 +23,7 @@ from core.study.study import Study
 from tests.pages.world import PaintedDataset, build
 
 SIZES = {"XS": 1.0, "S": 2.0}
+FRESH = pd.DataFrame({"score": [0.1, 0.14], "size_one": ["S", "XS"], "size_other": ["S", "S"]})
 
 
 def side(modality: str, *names: str) -> pd.DataFrame:
@@ -44,7 +46,7 @@ def meeting(one: pd.DataFrame, other: pd.DataFrame, scores: np.ndarray, **more) 
     shuffled = matrix * np.nan
     shuffled.iloc[0, 0] = 0.1
     shuffled.iloc[-1, -1] = 0.1
-    return Meeting(one, other, matrix, shuffled, 0.12, 0.5, **more)
+    return Meeting(one, other, matrix, shuffled, FRESH, 0.5, **more)
 
 
 def test_means_are_over_recipes_where_there_are_three_else_over_trainings():
@@ -56,7 +58,10 @@ def test_means_are_over_recipes_where_there_are_three_else_over_trainings():
     assert whole["share"] == pytest.approx((0.5 - 0.1) / (0.5 - 0.1))
     assert (whole["models_one"], whole["models_other"], whole["chance"]) == (2, 4, 0.1)
     assert whole["low"] < 0.5 < whole["high"]
-    assert small | {"untrained": 0.12} == whole | {"size": "S"}
+    assert whole["untrained"] == pytest.approx(0.12)
+    assert whole["p"] < whole["p_untrained"] < 1
+    own = {"untrained": 0.1, "p_untrained": whole["p"]}  # of that size, and here it is chance
+    assert small == whole | {"size": "S"} | own
 
 
 def test_sizes_are_compared_with_their_like_in_order():
@@ -110,14 +115,19 @@ def test_every_two_modalities_and_each_with_reality(store):
     assert whole.loc[("music", "world"), "q"] < 0.05
     assert whole["untrained"].notna().tolist() == [False, False, False, True, False, False]
     assert whole.loc[("vision", "world"), "untrained"] < whole.loc[("vision", "world"), "mean"]
-    assert (table["q"].fillna(1) >= table["p"].fillna(0)).all()
+    assert whole.loc[("vision", "world"), "reason"] == "no ceiling: reality is no training"
+    for test in ("p", "p_untrained"):
+        found = table[table[test].notna()]
+        assert (found[test.replace("p", "q")] >= found[test]).all()
     said = findings_of(question, table)
-    assert "and music models (" in said[0]
-    assert said[1].startswith("Alignment with reality is 0.")
-    assert "for music models (chance" in said[1]
-    assert "(vision with reality)" in said[2]
+    assert "language and music models" in said[0]
+    assert "usic models are aligned with reality beyond chance" in said[1]
+    assert "ision models are aligned with reality beyond chance" in said[1]
+    (numbers,) = [one for one in said[2:] if one.startswith("Vision with reality 0.")]
+    assert "; untrained 0." in numbers
     figure = meetings(table, label="mutual k-NN", mode="light")
     assert "music with reality" in figure.layout.yaxis.ticktext
+    assert {"replicates", "reality", "vit-untrained-s"} == {*read_others(question, study)}
     with pytest.raises(UnknownNameError, match="no finished model named 'mea'"):
         ask(Modalities(Scope(), ("mea",)), study)
 
@@ -137,11 +147,11 @@ def test_what_cannot_be_said_is_said():
     table = pd.DataFrame(
         rows_of(meeting(side("music", "n", "m"), side("language", "w", "v"), NONE))
     )
-    said = findings(question, table.assign(q=np.nan))
+    said = findings(question, table.assign(q=np.nan, q_untrained=np.nan))
     assert said == [
-        "That music and language models (0.100, 0 % of the way to the ceiling, chance 0.100, all"
-        " scores are the same, so their spread is unknown) do is not shown.",
-        "Untrained models reach 0.120 (music with language).",
+        "Music and language models are not shown to be aligned beyond chance.",
+        "Music with language 0.100, 0 % of the way to the ceiling; chance 0.100, all scores are the"
+        " same, so their spread is unknown; untrained 0.120.",
     ]
     assert meetings(table.iloc[:0], label="x", mode="dark").layout.annotations
 
