@@ -10,7 +10,8 @@ from core.questions.neurons.pairs import AS_IS, ROTATED, SHUFFLED
 from core.questions.neurons.question import NeuronPairs, NeuronShare, NeuronTrend
 from core.questions.neurons.trends import BEYOND, RECUR
 from core.questions.sentences import listed
-from core.statistics.intervals import LEVEL, mean_interval
+from core.statistics.crossed import pair_interval
+from core.statistics.intervals import LEVEL
 
 SURE = 1 - LEVEL
 BASIS = (
@@ -20,36 +21,37 @@ BASIS = (
 
 
 def share_findings(_: NeuronShare, table: pd.DataFrame) -> list[str]:
-    """Say what share of units recurs, and whether that is more than in a random basis."""
+    """Say what share of units recurs, and whether their counterparts are more alike than directions
+    of a random basis are.
+    """
     apart = table[~table["kin"].astype(bool)]
     if apart.empty:
         return ["Only models of one recipe or descent are here, so nothing is compared."]
-    beyond = apart["share"] - apart["rotated"]
-    low, high = mean_interval(_by_model(apart, beyond))
-    more = "" if not np.isfinite(low) else f", 95 % interval {_range(low, high)}"
+    shares, alike = (apart[name].mean() for name in ("share", "alike"))
     return [
-        f"Of the units that could, {share_text(apart['share'].mean())} recur in another model on"
-        f" average, {share_text(apart['share'].min())} to {share_text(apart['share'].max())} over"
-        f" {counted(len(apart), 'pair of models', 'pairs of models')}.",
-        f"In a random basis of the other model {share_text(apart['rotated'].mean())} do: single"
-        f" units {_verdict(low, high)} ({_points(beyond.mean())}{more}, over the means of models).",
+        f"Of the units that could, {share_text(shares)} recur in another model on average,"
+        f" {share_text(apart['share'].min())} to {share_text(apart['share'].max())} over"
+        f" {counted(len(apart), 'pair of models', 'pairs of models')}; in a random basis"
+        f" {share_text(apart['rotated'].mean())} do.",
+        f"A unit and its best counterpart in another model correlate by {alike:.3f} on average, a"
+        f" unit and its best in a random basis of that model by"
+        f" {apart['alike_rotated'].mean():.3f}: {_verdict(apart)}.",
         BASIS,
     ]
 
 
-def _by_model(table: pd.DataFrame, values: pd.Series) -> np.ndarray:
-    """Return the mean of the values of each model's pairs."""
-    sides = [pd.Series(values.to_numpy(), table[side]) for side in ("model_x", "model_y")]
-    means: np.ndarray = pd.concat(sides).groupby(level=0).mean().to_numpy(float)
-    return means
-
-
-def _verdict(low: float, high: float) -> str:
+def _verdict(apart: pd.DataFrame) -> str:
+    beyond = (apart["alike"] - apart["alike_rotated"]).to_numpy(float)
+    numbers, models = pd.factorize(apart[["model_x", "model_y"]].to_numpy().ravel())
+    low, high = pair_interval(beyond, *numbers.reshape(-1, 2).T, models=len(models))
     if low > 0:
-        return "recur more than directions at random"
-    if high < 0:
-        return "recur less than directions at random"
-    return "are not shown to recur more than directions at random"
+        said = "single units are more alike than directions at random"
+    elif high < 0:
+        said = "single units are less alike than directions at random"
+    else:
+        said = "single units are not shown to be more alike than directions at random"
+    span = f"; 95 % interval {_signed(low)} to {_signed(high)}, over models"
+    return f"{said} ({_signed(beyond.mean())}{span if np.isfinite(low) else ''})"
 
 
 def trend_findings(_: NeuronTrend, table: pd.DataFrame) -> list[str]:
@@ -137,3 +139,8 @@ def _points(share: float) -> str:
 def _range(low: float, high: float) -> str:
     """Return an interval of differences of shares, in percentage points."""
     return f"{100 * low:+.1f} to {100 * high:+.1f}".replace("-", "−")
+
+
+def _signed(value: float) -> str:
+    """Return a difference of correlations."""
+    return f"{value:+.3f}".replace("-", "−")
