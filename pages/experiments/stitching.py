@@ -6,9 +6,10 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.questions.asking import findings_of
+from core.questions.stitching.bench import need_world
 from core.questions.stitching.figures import kinds_of_map
 from core.questions.stitching.question import Stitch
-from pages._parts.stitching import many, maps, pick
+from pages._parts.stitching import many, maps, pick, presets
 from pages._shared import bar, exportbar, frame, prose, queries
 from pages._shared.address import fragment
 from pages._shared.queries import Place
@@ -30,6 +31,8 @@ def show(at: Place) -> None:
     if queries.models(at).empty:
         frame.need_readers(at, "caption", "image")
     answer = st.empty()
+    need_world(queries.study(at))
+    presets.offer(at)
     with bar.controls_bar():
         question = pick.question(at)
     with frame.part():

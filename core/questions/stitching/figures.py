@@ -196,9 +196,9 @@ def foretelling(table: pd.DataFrame, *, label: str, mode: Mode) -> go.Figure:
         **cards(_pair_card(row) for row in known.to_dict("records")),
     )
     fit = correlate(table)
-    said = f"Spearman {fit.value:+.2f} · n = {fit.n}".replace("-", "−")
+    said = f"Spearman {fit.rho:+.2f} · {len(known)} pairs of layers".replace("-", "−")
     note = {"xref": "paper", "yref": "paper", "x": 0, "y": 1, "yanchor": "bottom"}
-    if np.isfinite(fit.value):
+    if np.isfinite(fit.rho):
         figure.add_annotation(text=said, showarrow=False, xanchor="left", **note)
     figure.update_yaxes(title_text=wrap(LOST, 30), **in_percent())
     return figure.update_xaxes(title_text=plain(label)).figure()

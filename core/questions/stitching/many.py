@@ -13,7 +13,6 @@ from jaxtyping import Float64
 from core.progress import Progress
 from core.questions.stitching.bench import LEAST, TRAINED
 from core.questions.stitching.keeping import make_stitches
-from core.questions.stitching.losses import same_depth
 from core.questions.stitching.question import Fitting
 from core.questions.stitching.roster import OTHER_SEED, Duo
 from core.statistics.dealing import DealtTrend, recipe_trend
@@ -28,8 +27,8 @@ DUO_COLUMNS = ("kind", "x", "y", "pairs", LOST, PENALTY, "least_squares", "own",
 def measure_duos(
     study: Study, duos: Sequence[Duo], fitting: Fitting, report: Progress | None
 ) -> pd.DataFrame:
-    """Return a row per pair of models: what is lost on average over its pairs of layers, by h as it
-    is fitted, and by least squares alone.
+    """Return a row per pair of models: what is lost on average over the depths of its kind, by h as
+    it is fitted, and by least squares alone.
     """
     rows = []
     for duo in duos:
@@ -45,11 +44,8 @@ def measure_duos(
 
 
 def _places(study: Study, duo: Duo) -> list[tuple[int, int]]:
-    x, y = (len(study.entry(name).card.layers) for name in (duo.x, duo.y))
-    if duo.depth is None:
-        return same_depth(x, y)
-    depth_x, depth_y = duo.depth
-    return [(round(depth_x * (x - 1)), round(depth_y * (y - 1)))]
+    last_x, last_y = (len(study.entry(name).card.layers) - 1 for name in (duo.x, duo.y))
+    return list(dict.fromkeys((round(x * last_x), round(y * last_y)) for x, y in duo.depths))
 
 
 def compare_kinds(rows: pd.DataFrame) -> pd.DataFrame:

@@ -23,18 +23,20 @@ OTHER_SEED = "same recipe, other seed"
 SMALL, LARGE = "small → large", "large → small"
 EARLY, LATE = "early → late layer", "late → early layer"
 UNTRAINED = "untrained → supervised"
+Depths = tuple[tuple[float, float], ...]
+# first and last layers: the depths that all sizes have. Means over all layers would compare two
+# layers of a small model with six of a large one, and early layers lose less than late ones.
+ENDS: Depths = ((0.0, 0.0), (1.0, 1.0))
 
 
 @dataclass(frozen=True)
 class Duo:
-    """x feeds y. depth: at which relative depths, of x and of y; None for the same at every layer
-    of y.
-    """
+    """x feeds y. depths: the relative depths, of x and of y, at which they are stitched."""
 
     kind: str
     x: str
     y: str
-    depth: tuple[float, float] | None = None
+    depths: Depths = ENDS
 
 
 def list_models(study: Study) -> pd.DataFrame:
@@ -118,8 +120,8 @@ def _other_seeds(told: pd.DataFrame) -> Iterator[Duo]:
         return
     for y, x in zip(names, [*names[1:], names[0]], strict=True):
         yield Duo(OTHER_SEED, x, y)
-        yield Duo(EARLY, x, y, (0.0, 1.0))
-        yield Duo(LATE, x, y, (1.0, 0.0))
+        yield Duo(EARLY, x, y, ((0.0, 1.0),))
+        yield Duo(LATE, x, y, ((1.0, 0.0),))
 
 
 def _other_sizes(every: pd.DataFrame, told: pd.DataFrame) -> Iterator[Duo]:
