@@ -113,8 +113,9 @@ def correlate(table: pd.DataFrame) -> Foretelling:
         table.pivot(index="layer_x", columns="layer_y", values=name).to_numpy(float)
         for name in ("alignment", "lost")
     )
-    depths = [np.linspace(0, 1, side) for side in lost.shape]
-    apart, _ = grid_correlation(np.abs(np.subtract.outer(*depths)), lost, draws=1, seed=0)
+    x, y = np.indices(lost.shape)  # in whole numbers, since rounding would part what is equal
+    depths = np.abs(x * (lost.shape[1] - 1) - y * (lost.shape[0] - 1)).astype(float)
+    apart, _ = grid_correlation(depths, lost, draws=1, seed=0)
     rho, p = grid_correlation(alignment, lost, draws=4_999, seed=0)
     return Foretelling(rho, *grid_interval(alignment, lost), p, apart)
 

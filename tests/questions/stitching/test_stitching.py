@@ -74,6 +74,7 @@ def family(rise: float, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
                 "model": f"{objective}-{size}#{seed}",
                 "objective": objective,
                 "group": objective,
+                "modality": "vision",
                 "recipe": f"{objective}-{size}",
                 "copy": False,
                 "size": size,
@@ -174,7 +175,7 @@ def test_alignment_that_foretells_is_said_to() -> None:
     table = whole_map(4, 4)
     fit = correlate(table)
     assert fit.rho == pytest.approx(-1)
-    assert fit.low == fit.high == pytest.approx(-1)
+    assert (fit.low, fit.high) == pytest.approx((-1, -1))
     assert fit.p == pytest.approx(1 / 576)  # of all rearrangements of layers
     depth = np.abs(table["layer_x"] - table["layer_y"])
     assert fit.apart == pytest.approx(spearmanr(depth, table["lost"]).statistic)
@@ -191,7 +192,10 @@ def test_what_is_gained_is_not_called_a_loss() -> None:
     row = {"h": "trained", "layer_x": 1, "layer_y": 2, "score": 0.8, "own": 0.7, "chance": 0.5}
     row |= {"lost": -0.5, "lost_low": -0.6, "lost_high": 0.1, "penalty": -0.1, "head": "its own"}
     table = pd.DataFrame(
-        [row, *({**row, "h": h} for h in ("least squares", "random", "itself, identity"))]
+        [
+            row,
+            *({**row, "h": h} for h in ("least squares", "random", "identity", "itself, identity")),
+        ]
     )
     said = stitch_findings(Stitch(x="f", y="g"), table)[0]
     assert "g gains 50 % of what it has above chance (95 % interval −10 % to 60 %" in said
