@@ -78,13 +78,14 @@ def complete_stitch(question: Stitch, study: Study) -> Stitch:
 
 def stitch(question: Stitch, study: Study, report: Progress | None) -> pd.DataFrame:
     """Return a row per kind of h: fitted by gradient, by least squares on activations alone,
-    random, identity, and g stitched to itself; columns of
+    random, identity, and g stitched to itself; the models x and y, and columns of
     `core.questions.stitching.keeping.COLUMNS`.
     """
     assert question.layer_x is not None
     assert question.layer_y is not None
     places = [(question.layer_x, question.layer_y)]
-    return make_stitches(study, question.x, question.y, question.fitting, places, report)
+    table = make_stitches(study, question.x, question.y, question.fitting, places, report)
+    return table.assign(x=question.x, y=question.y)[["x", "y", *table.columns]]
 
 
 declare(
@@ -117,8 +118,10 @@ def map_layers(question: StitchMap, study: Study, report: Progress | None) -> pd
         [card.layers[layer] for layer in rows[side]]
         for card, side in zip(cards, PLACE, strict=True)
     ]
-    rows.insert(2, "name_x", titles[0])
-    rows.insert(3, "name_y", titles[1])
+    for place, (name, values) in enumerate(
+        {"x": question.x, "y": question.y, "name_x": titles[0], "name_y": titles[1]}.items()
+    ):
+        rows.insert(place, name, values)
     return rows.assign(on_path=path[rows["layer_y"]] == rows["layer_x"])
 
 

@@ -18,13 +18,13 @@ SURE = 0.05
 Row = Mapping[Hashable, Any]
 
 
-def stitch_findings(question: Stitch, table: pd.DataFrame) -> list[str]:
+def stitch_findings(_: Stitch, table: pd.DataFrame) -> list[str]:
     """Say what is lost by the fitted map, and what by the others."""
-    rows = table.set_index("h")
+    rows, (x, y) = table.set_index("h"), table[["x", "y"]].iloc[0]
     fitted, itself = rows.loc["trained"], rows.loc["itself, identity"]
     if not np.isfinite(fitted["lost"]):
         return [
-            f"{question.y} itself does no better than chance here ({fitted['own']:.3f}), so nothing"
+            f"{y} itself does no better than chance here ({fitted['own']:.3f}), so nothing"
             " can be lost."
         ]
     others = [
@@ -34,8 +34,8 @@ def stitch_findings(question: Stitch, table: pd.DataFrame) -> list[str]:
     ]
     exact = abs(itself["penalty"]) < 1e-9
     return [
-        f"Going on from layer {fitted['layer_x']} of {question.x} in place of its own layer"
-        f" {fitted['layer_y']}, {question.y} {_loses(fitted)}: its score is {fitted['score']:.3f}"
+        f"Going on from layer {fitted['layer_x']} of {x} in place of its own layer"
+        f" {fitted['layer_y']}, {y} {_loses(fitted)}: its score is {fitted['score']:.3f}"
         f" in place of {fitted['own']:.3f}, and chance is {fitted['chance']:.3f}.",
         f"Maps that were not fitted to its task lose {listed(others)}.",
         "Stitched to itself by the identity it loses "
@@ -54,15 +54,16 @@ def _loses(row: Any) -> str:
     )
 
 
-def map_findings(question: StitchMap, table: pd.DataFrame) -> list[str]:
+def map_findings(_: StitchMap, table: pd.DataFrame) -> list[str]:
     """Say which layers can stand for which, and how well alignment foretells it."""
+    x, y = table[["x", "y"]].iloc[0]
     if table["lost"].isna().all():
-        return [f"{question.y} itself does no better than chance here, so nothing can be lost."]
+        return [f"{y} itself does no better than chance here, so nothing can be lost."]
     best = table.loc[table["lost"].idxmin()]
     path = table[table["on_path"]]
     worst = table.loc[table["lost"].idxmax()]
     return [
-        f"Where {best['name_x']} of {question.x} stands for {best['name_y']} of {question.y}, it"
+        f"Where {best['name_x']} of {x} stands for {best['name_y']} of {y}, it"
         f" {_loses(best)}, the least of all layers; where {worst['name_x']} stands for"
         f" {worst['name_y']}, it loses {_share(worst['lost'])}, the most.",
         foretold(table),

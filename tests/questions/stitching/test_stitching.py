@@ -166,7 +166,7 @@ def whole_map(rows: int, columns: int) -> pd.DataFrame:
     """Return a map whose layers lose less the better they are aligned."""
     places = pd.DataFrame(list(np.ndindex(rows, columns)), columns=["layer_x", "layer_y"])
     aligned = np.random.default_rng(0).random(len(places))
-    named = {"name_x": "a", "name_y": "b", "on_path": True}
+    named = {"x": "f", "y": "g", "name_x": "a", "name_y": "b", "on_path": True}
     lost = {"lost": 1 - aligned**2, "lost_low": 0.0, "lost_high": 1.0}
     return places.assign(alignment=aligned, **lost, **named)
 
@@ -179,17 +179,26 @@ def test_alignment_that_foretells_is_said_to() -> None:
     assert fit.p == pytest.approx(1 / 576)  # of all rearrangements of layers
     depth = np.abs(table["layer_x"] - table["layer_y"])
     assert fit.apart == pytest.approx(spearmanr(depth, table["lost"]).statistic)
-    said = map_findings(StitchMap(x="f", y="g"), table)
+    said = map_findings(StitchMap(), table)
     assert "Better aligned layers lose less (Spearman −1.00" in said[1]
     assert "How far apart two layers lie in depth gives" in said[1]
     unrelated = table.assign(lost=np.random.default_rng(1).random(len(table)))
-    assert "It is not shown" in map_findings(StitchMap(x="f", y="g"), unrelated)[1]
-    few = map_findings(StitchMap(x="f", y="g"), whole_map(2, 4))
+    assert "It is not shown" in map_findings(StitchMap(), unrelated)[1]
+    few = map_findings(StitchMap(), whole_map(2, 4))
     assert "8 pairs of layers are too few" in few[1]
 
 
 def test_what_is_gained_is_not_called_a_loss() -> None:
-    row = {"h": "trained", "layer_x": 1, "layer_y": 2, "score": 0.8, "own": 0.7, "chance": 0.5}
+    row = {
+        "x": "f",
+        "y": "g",
+        "h": "trained",
+        "layer_x": 1,
+        "layer_y": 2,
+        "score": 0.8,
+        "own": 0.7,
+        "chance": 0.5,
+    }
     row |= {"lost": -0.5, "lost_low": -0.6, "lost_high": 0.1, "penalty": -0.1, "head": "its own"}
     table = pd.DataFrame(
         [
@@ -197,7 +206,7 @@ def test_what_is_gained_is_not_called_a_loss() -> None:
             *({**row, "h": h} for h in ("least squares", "random", "identity", "itself, identity")),
         ]
     )
-    said = stitch_findings(Stitch(x="f", y="g"), table)[0]
+    said = stitch_findings(Stitch(), table)[0]
     assert "g gains 50 % of what it has above chance (95 % interval −10 % to 60 %" in said
     assert said.startswith("Going on from layer 1 of f in place of its own layer 2")
 
@@ -228,7 +237,7 @@ def test_all_layers_are_kept_pair_by_pair_and_gone_on_from(study: Study, monkeyp
         "itself, identity",
     ]
     assert table.set_index("h").loc["itself, identity", "penalty"] == 0
-    said = stitch_findings(Stitch(x=NAMES[1], y=NAMES[0]), table)
+    said = stitch_findings(one, table)
     assert f"layer 0 of {NAMES[1]} in place of its own layer 0, {NAMES[0]} " in said[0]
     assert said[2].endswith("loses nothing, as it must.")
     told: list[int] = []
