@@ -20,9 +20,10 @@ fitted on new events of the Cave, to the upper network's own task: for vision mo
 that their head answers, for language models the next word. The **stitching penalty** is what the
 score falls by on the stimuli of this dataset; **lost** is that penalty as a share of what the upper
 network has above chance, and chance is the score of who sees nothing and knows how frequent each
-answer is. Beside the fitted map stand three that were not fitted to the task: least squares between
-the activations, the identity, and a random map. Bars are 95 % **interval**s over stimuli; a
-triangle lies beyond the edge."""
+answer is. Where the lower network knows more of the task, something may be gained. Beside the
+fitted map stand three that were not fitted to the task: least squares between the activations, the
+identity, and a random map. Bars are 95 % **interval**s over stimuli; a triangle lies beyond the
+edge."""
 
 
 def show(at: Place) -> None:
@@ -46,7 +47,7 @@ def show_one(at: Place, question: Stitch, answer: DeltaGenerator) -> None:
     """Draw what each map loses at one pair of layers; made on a click where it is not kept."""
     st.header("One pair of layers", anchor=False)
     if not pick.is_kept(at, question):
-        st.caption("Nothing is kept of these layers. The largest models of the Cave take 20 s.")
+        st.caption("Nothing is kept of these layers. This takes some 10 to 30 s.")
         if not st.button("Stitch them", icon=":material/join:", type="primary", key="stitch"):
             return
     table = queries.ask(at, question)
