@@ -171,7 +171,7 @@ def compare(question: StitchKinds, study: Study, report: Progress | None) -> pd.
 
 declare(
     StitchKinds,
-    Answer(compare, version=1, complete=complete_many, findings=kind_findings),
+    Answer(compare, version=2, complete=complete_many, findings=kind_findings),
 )
 
 
@@ -198,6 +198,6 @@ def follow(question: StitchTrend, study: Study, report: Progress | None) -> pd.D
 declare(
     StitchTrend,
     Answer(
-        follow, version=1, complete=complete_many, needs=(TasksSolved,), findings=trend_findings
+        follow, version=2, complete=complete_many, needs=(TasksSolved,), findings=trend_findings
     ),
 )

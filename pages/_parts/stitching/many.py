@@ -26,7 +26,9 @@ TREND = """Each dot is one network that goes on from another of the same size an
 objective, averaged over its first and last layers: filled with the color of the lower network,
 ringed with that of the upper. The black line joins the means of the sizes. The trend takes seeds
 and both ways of two objectives together and gives each two objectives a mean of their own; **p** is
-how often a change at least as large appears when competence is dealt anew among their sizes."""
+how often a change at least as large appears when competence is dealt anew among their sizes. Below
+0 something is gained: a network that was never supervised has a head fitted to what it happens to
+know, and a supervised lower network knows more."""
 
 
 def show_kinds(at: Place) -> None:
@@ -53,10 +55,10 @@ def show_trend(at: Place) -> None:
         if table is None:
             return
         said = findings_of(asked, table)
-        prose.answer(said[:1])
+        prose.answer(said[: prose.LEAD])
         figure = many_figures.trend(table, _titles(at), frame.mode())
         exportbar.draw(at, asked, figure, key="trend", table=table)
-        prose.explain(TREND, said[1:])
+        prose.explain(TREND, said[prose.LEAD :])
 
 
 def _recall(
