@@ -50,7 +50,7 @@ def test_what_is_kept_is_drawn_with_its_commands(opened, store, capsys):
     assert charts(app) == ["one", "layers", "foretold"]
     assert (app.selectbox(key="x").value, app.selectbox(key="y").value) == NAMES[::-1]
     texts = " ".join(text.value for text in app.markdown).replace("\\", "")
-    assert f"layer 0 of {NAMES[1]} in place of its own layer 0, {NAMES[0]} " in texts
+    assert f"block 1 of {NAMES[1]} in place of its own block 1, {NAMES[0]} " in texts
     assert "4 pairs of layers are too few" in texts
     captions = " ".join(caption.value for caption in app.caption).replace("\\", "")
     assert captions.count("no two of these models go together") == 1  # of one seed, for kinds

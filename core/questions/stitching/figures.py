@@ -59,12 +59,12 @@ def kinds_of_map(table: pd.DataFrame, mode: Mode) -> go.Figure:
     )
     _add_edges(figure, mode)
     figure.update_yaxes(range=[len(shown) - 0.5, -0.8], showgrid=False)
-    return figure.update_xaxes(title_text=LOST, **shares_axis(WORST)).figure()
+    return figure.update_xaxes(title_text=wrap(LOST, 30), **shares_axis(WORST)).figure()
 
 
 def shares_axis(most: float) -> dict[str, object]:
     """Return an axis of shares that may lie beyond 100 %, to `most`."""
-    ticks = [place / 4 for place in range(int(4 * most) + 1)]
+    ticks = [place / 2 for place in range(int(2 * most) + 1)]
     return {"tickvals": ticks, "ticktext": [share_text(tick) for tick in ticks]}
 
 

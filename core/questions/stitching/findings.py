@@ -35,8 +35,8 @@ def stitch_findings(_: Stitch, table: pd.DataFrame) -> list[str]:
     ]
     exact = abs(itself["penalty"]) < 1e-9
     return [
-        f"Going on from layer {fitted['layer_x']} of {x} in place of its own layer"
-        f" {fitted['layer_y']}, {y} {_loses(fitted)}: its score is {fitted['score']:.3f}"
+        f"Going on from {fitted['name_x']} of {x} in place of its own"
+        f" {fitted['name_y']}, {y} {_loses(fitted)}: its score is {fitted['score']:.3f}"
         f" in place of {fitted['own']:.3f}, and chance is {fitted['chance']:.3f}.",
         f"Maps that were not fitted to its task lose {listed(others)}.",
         "Stitched to itself by the identity it loses "

@@ -11,14 +11,14 @@ from pages._shared import queries
 from pages._shared.queries import Place
 
 SIZE = StitchKinds().size
-SHOWN = (
-    roster.OTHER_SEED,
-    "self-supervised → supervised",
-    "CLIP → supervised",
-    roster.SMALL,
-    roster.EARLY,
-    roster.LATE,
-)
+SHOWN = {  # kinds of pairs, and what their buttons say
+    roster.OTHER_SEED: "another seed",
+    "self-supervised → supervised": "self-supervised → supervised",
+    "CLIP → supervised": "CLIP → supervised",
+    roster.SMALL: roster.SMALL,
+    roster.EARLY: "early → late",
+    roster.LATE: "late → early",
+}
 
 
 def offer(at: Place) -> None:
@@ -26,9 +26,9 @@ def offer(at: Place) -> None:
     duos = roster.across_kinds(roster.list_models(queries.study(at)), SIZE)
     first = {duo.kind: duo for duo in reversed(duos)}  # of several seeds the first
     with st.container(horizontal=True, gap="small"):
-        for kind in SHOWN:
+        for kind, label in SHOWN.items():
             if kind in first:
-                st.button(kind, key=f"preset-{kind}", on_click=_choose, args=(at, first[kind]))
+                st.button(label, key=f"preset-{kind}", on_click=_choose, args=(at, first[kind]))
 
 
 def _choose(at: Place, duo: Duo) -> None:

@@ -198,6 +198,8 @@ def test_what_is_gained_is_not_called_a_loss() -> None:
     row = {
         "x": "f",
         "y": "g",
+        "name_x": "block 2",
+        "name_y": "block 3",
         "h": "trained",
         "layer_x": 1,
         "layer_y": 2,
@@ -214,7 +216,7 @@ def test_what_is_gained_is_not_called_a_loss() -> None:
     )
     said = stitch_findings(Stitch(), table)[0]
     assert "g gains 50 % of what it has above chance (95 % interval −10 % to 60 %" in said
-    assert said.startswith("Going on from layer 1 of f in place of its own layer 2")
+    assert said.startswith("Going on from block 2 of f in place of its own block 3")
 
 
 @pytest.fixture(scope="module")
@@ -244,7 +246,7 @@ def test_all_layers_are_kept_pair_by_pair_and_gone_on_from(study: Study, monkeyp
     ]
     assert table.set_index("h").loc["itself, identity", "penalty"] == 0
     said = stitch_findings(one, table)
-    assert f"layer 0 of {NAMES[1]} in place of its own layer 0, {NAMES[0]} " in said[0]
+    assert f"block 1 of {NAMES[1]} in place of its own block 1, {NAMES[0]} " in said[0]
     assert said[2].endswith("loses nothing, as it must.")
     told: list[int] = []
     asked = StitchMap(x=NAMES[1], y=NAMES[0], fitting=QUICK)
