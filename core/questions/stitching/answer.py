@@ -90,7 +90,7 @@ def stitch(question: Stitch, study: Study, report: Progress | None) -> pd.DataFr
 
 def _with_names(rows: pd.DataFrame, question: T, study: Study) -> pd.DataFrame:
     """Put the models x and y in front, and what their layers are called, name_x and name_y."""
-    named = {}
+    named: dict[str, str | list[str]] = {}
     for side, place in zip("xy", PLACE, strict=True):
         card = study.entry(getattr(question, side)).card
         named |= {side: card.name, f"name_{side}": [card.layers[layer] for layer in rows[place]]}

@@ -60,9 +60,8 @@ def map_findings(_: StitchMap, table: pd.DataFrame) -> list[str]:
     x, y = table[["x", "y"]].iloc[0]
     if table["lost"].isna().all():
         return [f"{y} itself does no better than chance here, so nothing can be lost."]
-    best = table.loc[table["lost"].idxmin()]
-    path = table[table["on_path"]]
-    worst = table.loc[table["lost"].idxmax()]
+    ordered, path = table.dropna(subset="lost").sort_values("lost"), table[table["on_path"]]
+    best, worst = ordered.iloc[0], ordered.iloc[-1]
     return [
         f"Where {best['name_x']} of {x} stands for {best['name_y']} of {y}, it"
         f" {_loses(best)}, the least of all layers; where {worst['name_x']} stands for"
