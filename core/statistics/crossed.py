@@ -141,7 +141,8 @@ def _ranks(values: Float64[np.ndarray, "draws n"]) -> Float64[np.ndarray, "draws
 
     ranks: np.ndarray = rankdata(values, axis=1)
     ranks = ranks - ranks.mean(axis=1, keepdims=True)
-    return ranks / ranks.std(axis=1, keepdims=True)
+    ranks /= ranks.std(axis=1, keepdims=True)
+    return ranks
 
 
 def grid_correlation(

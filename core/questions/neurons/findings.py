@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -14,6 +17,7 @@ from core.statistics.crossed import pair_interval
 from core.statistics.intervals import LEVEL
 
 SURE = 1 - LEVEL
+Row = Mapping[Hashable, Any]
 BASIS = (
     "A random basis keeps all kernels and makes no unit special: what recurs in it as often is a"
     " matter of directions that models share, not of single units."
@@ -81,7 +85,7 @@ def _least(rows: pd.DataFrame) -> str:
     return f"least {p_text(known.min(), 'q')}" if len(known) else "no line has recipes that differ"
 
 
-def _trend(row: dict) -> str:
+def _trend(row: Row) -> str:
     who = f"{row['modality']} models share units with {row['partners']} models"
     if not np.isfinite(row["p"]):
         return f"Whether better {who} more often cannot be tested: {row['reason']}."
@@ -91,7 +95,7 @@ def _trend(row: dict) -> str:
     return f"Better {who} {sense} often ({_numbers(row)})."
 
 
-def _numbers(row: dict) -> str:
+def _numbers(row: Row) -> str:
     span = _range(row["rise_low"] / 10, row["rise_high"] / 10)
     interval = f", 95 % interval {span}" if np.isfinite(row["rise_low"]) else ""
     return (
@@ -126,8 +130,9 @@ def pair_findings(_: NeuronPairs, table: pd.DataFrame) -> list[str]:
 
 
 def _layers_said(pairs: pd.DataFrame) -> str:
-    most = pairs.groupby(["layer_x", "layer_y"]).size().sort_values(ascending=False).head(3)
-    places = [f"{x} and {y} ({number})" for (x, y), number in most.items()]
+    counts = pairs.groupby(["layer_x", "layer_y"]).size().reset_index(name="pairs")
+    most = counts.sort_values("pairs", ascending=False, kind="stable").head(3).to_numpy()
+    places = [f"{x} and {y} ({number})" for x, y, number in most]
     return f"Most of them lie in layers {listed(places)}, counted from 0."
 
 

@@ -156,9 +156,13 @@ def _add_path(figure: Drawing, table: pd.DataFrame, mode: Mode, at: Mapping[str,
     figure.add_scatter(
         x=path["layer_y"],
         y=path["layer_x"],
-        mode="lines+markers",
-        line={"color": INK[mode].text, "width": 2},
-        marker={"symbol": "circle-open", "size": 40, "line": {"width": 2}},
+        mode="markers",  # a line would hide the numbers
+        marker={
+            "symbol": "circle-open",
+            "size": 40,
+            "color": INK[mode].text,
+            "line": {"width": 2},
+        },
         name="way of least penalty",
         hoverinfo="skip",
         **at,

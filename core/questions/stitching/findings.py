@@ -22,6 +22,7 @@ Row = Mapping[Hashable, Any]
 def stitch_findings(_: Stitch, table: pd.DataFrame) -> list[str]:
     """Say what is lost by the fitted map, and what by the others."""
     rows, (x, y) = table.set_index("h"), table[["x", "y"]].iloc[0]
+    lost = rows["lost"].to_dict()
     fitted, itself = rows.loc["trained"], rows.loc["itself, identity"]
     if not np.isfinite(fitted["lost"]):
         return [
@@ -29,9 +30,9 @@ def stitch_findings(_: Stitch, table: pd.DataFrame) -> list[str]:
             " can be lost."
         ]
     others = [
-        f"{_share(rows.loc[name, 'lost'])} ({name})"
+        f"{_share(lost[name])} ({name})"
         for name in ("least squares", "identity", "random")
-        if np.isfinite(rows.loc[name, "lost"])
+        if np.isfinite(lost[name])
     ]
     exact = abs(itself["penalty"]) < 1e-9
     return [
@@ -139,12 +140,13 @@ def kind_findings(_: StitchKinds, table: pd.DataFrame) -> list[str]:
     if len(control):
         row = control.to_dict("records")[0]
         first = (
-            f"A network that goes on from {OTHER_SEED} loses {_share(row['mean'])} of what it"
-            f" has above chance{_mean_interval(row)}; "
+            "A network that goes on from another seed of its recipe loses"
+            f" {_share(row['mean'])} of what it has above chance{_mean_interval(row)}; "
         )
     differing = others[others["q"] <= SURE]
     judged = (
-        f"{listed(differing['kind'])} differ from that (q ≤ {SURE:g}, p adjusted for all kinds)."
+        f"Other than that, at q ≤ {SURE:g} with p adjusted for all kinds:"
+        f" {listed(differing['kind'])}. Below 0 something is gained."
         if len(differing)
         else "No kind is shown to differ from another seed: few seeds make wide intervals."
     )

@@ -35,7 +35,7 @@ def measure_duos(
         places = _places(study, duo)
         table = make_stitches(study, duo.x, duo.y, fitting, places)
         means = table.groupby("h")[["lost", "penalty", "own", "score", "chance"]].mean()
-        of_h = means.loc[TRAINED].to_dict()
+        of_h = means.loc[[TRAINED]].to_dict("records")[0]
         named = {"kind": duo.kind, "x": duo.x, "y": duo.y, "pairs": len(places)}
         rows.append({**named, **of_h, "least_squares": means.loc[LEAST, "lost"]})
         if report:

@@ -97,7 +97,7 @@ def test_unrelated_models_share_no_unit_more_often_than_one_time_in_twenty() -> 
         for _ in range(2):
             layers = {0: rng.normal(size=(40, 15)).astype(np.float32)}
             models.append(Model(layers, units_of(layers)))
-        result = mine(*models, mining)
+        result = mine(models[0], models[1], mining)
         found += result.recurring(result.partners) > 0
     assert found < 9
 

@@ -164,8 +164,9 @@ def test_kinds_are_judged_beside_another_seed() -> None:
     assert row["low"] < row["mean"] < row["high"]
     assert np.isnan(table.loc[roster.OTHER_SEED, "p"]).all()
     said = kind_findings(StitchKinds(), table.reset_index())
-    assert said[0].startswith("A network that goes on from same recipe, other seed loses 11 %")
-    assert "untrained → supervised differ from that" in said[1]
+    assert said[0].startswith("A network that goes on from another seed of its recipe loses 11 %")
+    assert said[1].startswith("Other than that")
+    assert "untrained → supervised" in said[1]
 
 
 def whole_map(rows: int, columns: int) -> pd.DataFrame:
