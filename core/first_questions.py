@@ -51,6 +51,7 @@ from core.questions.models.question import ModelMap, ModelPairs, ModelProfiles
 from core.questions.overview.question import Overview
 from core.questions.question import StudyQuestion
 from core.questions.stimuli.question import StimulusMap
+from core.questions.stitching.question import Stitch
 from core.store import Store
 from core.study.parts import Scope
 from core.study.study import Study
@@ -94,6 +95,7 @@ AS_THEY_ARE: tuple[type[StudyQuestion], ...] = (  # with all their defaults
     MetricAgreement,
     CalibratedMetrics,
     Transfer,
+    Stitch,
 )
 
 

@@ -44,7 +44,8 @@ class Head:
     def __call__(self, features: Float[Tensor, "b d"]) -> tuple[Tensor, ...]:
         """Return the scores of the classes of each task."""
         scores = features @ self.weight + self.bias
-        return scores.split([CLASSES[task] for task in self.tasks], dim=1)
+        parts: tuple[Tensor, ...] = scores.split([CLASSES[task] for task in self.tasks], dim=1)
+        return parts
 
 
 def tasks_of(card: ModelCard) -> tuple[str, ...]:

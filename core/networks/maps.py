@@ -48,7 +48,8 @@ class Moments:
         means = [side.mean(0) for side in sides]
         left, right = (side - mean for side, mean in zip(sides, means, strict=True))
         scales = [side.square().mean(0).sqrt() for side in (left, right)]
-        return cls(*means, *scales, left.T @ left / len(x), left.T @ right / len(x))
+        within, between = left.T @ left / len(x), left.T @ right / len(x)
+        return cls(means[0], means[1], scales[0], scales[1], within, between)
 
 
 def identity(width: int) -> Affine:

@@ -14,7 +14,7 @@ from core.networks.kept_heads import head_of
 from core.networks.language import LanguageNetwork, cut_language
 from core.networks.network import Network
 from core.networks.tasks import Labels, NextToken, Task
-from core.networks.vision import cut_vision
+from core.networks.vision import VisionNetwork, cut_vision
 from core.store import ModelEntry, Store
 
 
@@ -46,5 +46,6 @@ def task_of(store: Store, dataset: str, entry: ModelEntry, network: Network) -> 
     if isinstance(network, LanguageNetwork):
         vocabulary = network.encoder.model.get_input_embeddings().weight.shape[0]
         return NextToken(network.head, int(vocabulary)), "the language model's own"
+    assert isinstance(network, VisionNetwork)  # there is no third kind
     head: Head = head_of(store, dataset, entry, network)
     return Labels(head), head.origin

@@ -1,5 +1,5 @@
-"""Scores over two samples that are crossed, every one of the one with every one of the other: their
-mean, and their correlation with other scores.
+"""Scores over two samples that are crossed, every one of the one with every one of the other, or
+over all pairs of one sample: their mean, and their correlation with other scores.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from math import factorial
 from typing import Literal, NamedTuple
 
 import numpy as np
-from jaxtyping import Float64
+from jaxtyping import Float64, Int64
 
-from core.statistics.intervals import LEVEL
+from core.statistics.fits import LEAST_MODELS
+from core.statistics.intervals import LEVEL, student_interval
 
+LEAST_SIDE = 3  # rows or columns of a grid; draws of two are mostly of one alone
 EVERY = 5_000  # rearrangements of a grid at most that are all gone through
 ALONE = "either side takes at least two trainings"
 ALIKE = "all scores are the same, so their spread is unknown"
@@ -65,6 +67,84 @@ def crossed_mean(
     return CrossedMean(value, value - half, value + half, p)
 
 
+def pair_interval(
+    scores: Float64[np.ndarray, " pairs"],
+    x: Int64[np.ndarray, " pairs"],
+    y: Int64[np.ndarray, " pairs"],
+    *,
+    models: int,
+) -> tuple[float, float]:
+    """Return the 95 % interval (low, high) of a mean over pairs of models: ± t · `pair_error`, with
+    models − 1 degrees of freedom. NaN below LEAST_MODELS models and where that error is.
+    """
+    error = pair_error(scores, x, y, models=models)
+    if models < LEAST_MODELS or not math.isfinite(error):
+        return math.nan, math.nan
+    low, high = student_interval(float(scores.mean()), error, freedom=models - 1)
+    return float(low), float(high)
+
+
+def pair_error(
+    scores: Float64[np.ndarray, " pairs"],
+    x: Int64[np.ndarray, " pairs"],
+    y: Int64[np.ndarray, " pairs"],
+    *,
+    models: int,
+) -> float:
+    """Return the standard error of a mean over pairs of models, by the jackknife over models: √((m
+    − 1)/m · Σᵢ (θ₍ᵢ₎ − θ̄)²), where θ₍ᵢ₎ is the mean without the pairs of model i.
+
+    Pairs share models, so counting pairs is not enough; on average this is no smaller than the
+    truth. x, y: the two models of each pair, as numbers below `models`; each is in some pair. NaN
+    where one model is in all pairs. Source: Efron, Stein 1981.
+    """
+    sums, counts = (
+        np.bincount(x, values, minlength=models) + np.bincount(y, values, minlength=models)
+        for values in (scores, np.ones(len(scores)))
+    )
+    left = len(scores) - counts
+    if (left == 0).any():
+        return math.nan
+    without = (scores.sum() - sums) / left
+    return float(np.sqrt((models - 1) / models * ((without - without.mean()) ** 2).sum()))
+
+
+def grid_interval(
+    x: Float64[np.ndarray, "rows columns"],
+    y: Float64[np.ndarray, "rows columns"],
+    *,
+    draws: int = 2000,
+    seed: int = 0,
+) -> tuple[float, float]:
+    """Return the 95 % interval (low, high) of Spearman's ρ over all pairs of a grid, whose rows and
+    columns are both samples: percentiles over draws of either with replacement.
+
+    A draw in which all x or all y are equal has no ρ and is left out. NaN where one side has fewer
+    than LEAST_SIDE, or x or y is constant or has a NaN. Source: Owen 2007 (the pigeonhole
+    bootstrap, whose variance is no smaller than the truth).
+    """
+    if min(x.shape) < LEAST_SIDE or not np.isfinite([x, y]).all() or not np.ptp(x) * np.ptp(y):
+        return math.nan, math.nan
+    dice = np.random.default_rng(seed)
+    rows, columns = (dice.integers(side, size=(draws, side)) for side in x.shape)
+    cells = rows[:, :, None], columns[:, None, :]
+    drawn = [grid[cells].reshape(draws, -1) for grid in (x, y)]
+    mixed = np.all([np.ptp(one, axis=1) > 0 for one in drawn], axis=0)
+    ranks = [_ranks(one[mixed]) for one in drawn]
+    low, high = np.quantile((ranks[0] * ranks[1]).mean(1), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)
+
+
+def _ranks(values: Float64[np.ndarray, "draws n"]) -> Float64[np.ndarray, "draws n"]:
+    """Return standardized ranks, row by row."""
+    from scipy.stats import rankdata
+
+    ranks: np.ndarray = rankdata(values, axis=1)
+    ranks = ranks - ranks.mean(axis=1, keepdims=True)
+    ranks /= ranks.std(axis=1, keepdims=True)
+    return ranks
+
+
 def grid_correlation(
     x: Float64[np.ndarray, "rows columns"],
     y: Float64[np.ndarray, "rows columns"],
@@ -80,12 +160,10 @@ def grid_correlation(
     rearrangement could give p < 0.05. Source: Mantel 1967; Hubert, Schultz 1976 (quadratic
     assignment).
     """
-    from scipy.stats import rankdata
-
     rows, columns = x.shape
     if not np.isfinite([x, y]).all() or np.ptp(x) == 0 or np.ptp(y) == 0:
         return np.nan, np.nan
-    left, right = (_standardized(rankdata(each).reshape(x.shape)) for each in (x, y))
+    left, right = (_ranks(each.reshape(1, -1)).reshape(x.shape) for each in (x, y))
     value = float((left * right).mean())
     count = factorial(rows) * factorial(columns)
     if count < 20:
@@ -98,8 +176,3 @@ def grid_correlation(
         ways = [(dice.permutation(rows), dice.permutation(columns)) for _ in range(draws)]
         dealt = [value, *((left * right[np.ix_(*deal)]).mean() for deal in ways)]
     return value, float(np.mean(np.abs(dealt) >= abs(value) - 1e-12))
-
-
-def _standardized(ranks: Float64[np.ndarray, "r c"]) -> Float64[np.ndarray, "r c"]:
-    standardized: np.ndarray = (ranks - ranks.mean()) / ranks.std()
-    return standardized

@@ -6,9 +6,10 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.questions.asking import findings_of
+from core.questions.stitching.bench import need_world
 from core.questions.stitching.figures import kinds_of_map
 from core.questions.stitching.question import Stitch
-from pages._parts.stitching import many, maps, pick
+from pages._parts.stitching import many, maps, pick, presets
 from pages._shared import bar, exportbar, frame, prose, queries
 from pages._shared.address import fragment
 from pages._shared.queries import Place
@@ -19,9 +20,10 @@ fitted on new events of the Cave, to the upper network's own task: for vision mo
 that their head answers, for language models the next word. The **stitching penalty** is what the
 score falls by on the stimuli of this dataset; **lost** is that penalty as a share of what the upper
 network has above chance, and chance is the score of who sees nothing and knows how frequent each
-answer is. Beside the fitted map stand three that were not fitted to the task: least squares between
-the activations, the identity, and a random map. Bars are 95 % **interval**s over stimuli; a
-triangle lies beyond the edge."""
+answer is. Where the lower network knows more of the task, something may be gained. Beside the
+fitted map stand three that were not fitted to the task: least squares between the activations, the
+identity, and a random map. Bars are 95 % **interval**s over stimuli; a triangle lies beyond the
+edge."""
 
 
 def show(at: Place) -> None:
@@ -30,6 +32,8 @@ def show(at: Place) -> None:
     if queries.models(at).empty:
         frame.need_readers(at, "caption", "image")
     answer = st.empty()
+    need_world(queries.study(at))
+    presets.offer(at)
     with bar.controls_bar():
         question = pick.question(at)
     with frame.part():
@@ -43,7 +47,7 @@ def show_one(at: Place, question: Stitch, answer: DeltaGenerator) -> None:
     """Draw what each map loses at one pair of layers; made on a click where it is not kept."""
     st.header("One pair of layers", anchor=False)
     if not pick.is_kept(at, question):
-        st.caption("Nothing is kept of these layers. The largest models of the Cave take 20 s.")
+        st.caption("Nothing is kept of these layers. This takes some 10 to 30 s.")
         if not st.button("Stitch them", icon=":material/join:", type="primary", key="stitch"):
             return
     table = queries.ask(at, question)

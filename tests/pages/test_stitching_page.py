@@ -21,6 +21,7 @@ from core.settings import CAVE_WEIGHTS
 from core.stimuli.cave.dataset import CaveDataset
 from core.store import Store
 from core.study.study import Study
+from pages._parts.stitching import presets
 from tests.pages.seen import charts, said
 
 NAMES = ("vit-multitask-xs", "vit-clip-xs")
@@ -49,7 +50,7 @@ def test_what_is_kept_is_drawn_with_its_commands(opened, store, capsys):
     assert charts(app) == ["one", "layers", "foretold"]
     assert (app.selectbox(key="x").value, app.selectbox(key="y").value) == NAMES[::-1]
     texts = " ".join(text.value for text in app.markdown).replace("\\", "")
-    assert f"layer 0 of {NAMES[1]}, {NAMES[0]} loses" in texts
+    assert f"block 1 of {NAMES[1]} in place of its own block 1, {NAMES[0]} " in texts
     assert "4 pairs of layers are too few" in texts
     captions = " ".join(caption.value for caption in app.caption).replace("\\", "")
     assert captions.count("no two of these models go together") == 1  # of one seed, for kinds
@@ -74,3 +75,12 @@ def test_what_is_not_kept_is_offered(opened, store, monkeypatch):
     app.button(key="queue-map").click().run()
     assert words[0][:2] == ["stitching", "map"]
     assert "--seed" in words[0]
+
+
+def test_a_click_chooses_both_models(opened, store, monkeypatch):
+    monkeypatch.setattr(presets, "SIZE", "xs")
+    app = opened(store, PAGE, **CHOSEN, x=NAMES[0], layer_x="1")
+    app.button(key="preset-CLIP → supervised").click().run()
+    assert not app.exception
+    assert [app.selectbox(key=side).value for side in "xy"] == list(NAMES[::-1])
+    assert [app.selectbox(key=f"layer_{side}").value for side in "xy"] == [0, 0]

@@ -11,7 +11,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from core.statistics.crossed import ALIKE, ALONE, crossed_mean, grid_correlation
+from core.statistics.crossed import (
+    ALIKE,
+    ALONE,
+    crossed_mean,
+    grid_correlation,
+    grid_interval,
+    pair_error,
+    pair_interval,
+)
 
 
 def test_two_by_two_by_hand():
@@ -97,3 +105,41 @@ def test_many_rearrangements_are_drawn_and_few_test_nothing():
     assert grid_correlation(x, x, draws=99, seed=0) == (pytest.approx(1.0), 0.01)
     assert np.isnan(grid_correlation(x[:2, :2], x[:2, :2], draws=9, seed=0)[1])
     assert np.isnan(grid_correlation(np.ones((3, 4)), x[:3, :4], draws=9, seed=0)).all()
+
+
+def test_the_interval_of_a_grid_draws_rows_and_columns_anew():
+    dice = np.random.default_rng(3)
+    x, y = dice.normal(size=(2, 4, 5))
+    low, high = grid_interval(x, y, draws=300, seed=7)
+    rng = np.random.default_rng(7)
+    rows, columns = rng.integers(4, size=(300, 4)), rng.integers(5, size=(300, 5))
+    slow = [
+        stats.spearmanr(x[np.ix_(*deal)].ravel(), y[np.ix_(*deal)].ravel()).statistic
+        for deal in zip(rows, columns, strict=True)
+    ]
+    assert (low, high) == pytest.approx(np.quantile(slow, [0.025, 0.975]))
+    assert np.isnan(grid_interval(x[:2], y[:2])).all()
+    assert np.isnan(grid_interval(np.ones((4, 5)), y)).all()
+
+
+def test_unrelated_grids_of_related_rows_are_seldom_said_to_go_together():
+    """Cells share rows and columns: over cells alone 4 of 10 intervals would leave 0 out."""
+    dice, missed = np.random.default_rng(4), 0
+    for _ in range(100):
+        x, y = (dice.normal(size=(6, 1)) + dice.normal(size=(1, 6)) for _ in range(2))
+        low, high = grid_interval(x, y, draws=200)
+        missed += not low <= 0 <= high
+    assert missed <= 20
+
+
+def test_the_interval_of_a_mean_over_pairs_is_that_of_its_models():
+    """A pair that is the sum of its models' effects has a mean of twice theirs, and its error."""
+    effects = np.random.default_rng(5).normal(size=9)
+    x, y = np.triu_indices(9, 1)
+    scores = effects[x] + effects[y]
+    error = 2 * effects.std(ddof=1) / 3
+    assert pair_error(scores, x, y, models=9) == pytest.approx(error)
+    reach = stats.t.ppf(0.975, 8) * error
+    low, high = pair_interval(scores, x, y, models=9)
+    assert (low, high) == pytest.approx((scores.mean() - reach, scores.mean() + reach))
+    assert np.isnan(pair_interval(scores[:1], x[:1], y[:1], models=2)).all()

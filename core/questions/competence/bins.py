@@ -12,6 +12,7 @@ import pandas as pd
 from jaxtyping import Bool, Float64, Int64
 
 from core.errors import InputError
+from core.statistics.crossed import pair_error
 from core.statistics.nulls import draw_orders
 
 ALL, SAME, DIFFERENT = (
@@ -83,12 +84,12 @@ def summarize_bins(points: pd.DataFrame, bins: pd.DataFrame) -> pd.DataFrame:
     """Return the mean alignment within each bin: over all its pairs, those of one group, and those
     of two.
 
-    Pairs share models, so counting pairs is not enough: se is the jackknife over models, √((m −
-    1)/m · Σᵢ (θ₍ᵢ₎ − θ̄)²), where θ₍ᵢ₎ is the mean without the pairs of model i; on average it is
-    no smaller than the truth. se_pairs, sd/√pairs, takes pairs for independent and is too small.
+    Pairs share models, so counting pairs is not enough: se is the jackknife over models of
+    `core.statistics.crossed.pair_error`. se_pairs, sd/√pairs, takes pairs for independent and is
+    too small.
     points: from `bin_pairs`. bins: from `assign_bins`. Returns pairs_of (all, same or different),
     bin, low, high, models (in the bin), pairs, mean, se, se_pairs, reason; NaN where it says why.
-    Source: Huh et al. 2024, figure 2; Efron, Stein 1981 (the jackknife of such means).
+    Source: Huh et al. 2024, figure 2.
     """
     placed = bins.groupby("bin").agg(
         low=("low", "first"), high=("high", "first"), models=("bin", "size")
@@ -213,7 +214,7 @@ def _mean(points: pd.DataFrame) -> tuple[Any, ...]:
     if not len(scores):
         return 0, np.nan, np.nan, np.nan, "no two models of this bin make such a pair"
     x, y = numbers.reshape(-1, 2).T
-    error = jackknife(scores, x, y, models=len(models))
+    error = pair_error(scores, x, y, models=len(models))
     naive = scores.std(ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else np.nan
     reason = (
         ""
@@ -221,24 +222,6 @@ def _mean(points: pd.DataFrame) -> tuple[Any, ...]:
         else "one model is in all of these pairs, so the spread of their mean is unknown"
     )
     return len(scores), scores.mean(), error, naive, reason
-
-
-def jackknife(scores: Scores, x: Members, y: Members, *, models: int) -> float:
-    """Return the standard error of a mean over pairs of models, by leaving out one model at a time;
-    see `summarize_bins`.
-
-    x, y: the two models of each pair, as numbers below `models`; each is in some pair. NaN where
-    one model is in all pairs.
-    """
-    sums, counts = (
-        np.bincount(x, values, minlength=models) + np.bincount(y, values, minlength=models)
-        for values in (scores, np.ones(len(scores)))
-    )
-    left = len(scores) - counts
-    if (left == 0).any():
-        return np.nan
-    without = (scores.sum() - sums) / left
-    return float(np.sqrt((models - 1) / models * ((without - without.mean()) ** 2).sum()))
 
 
 def _slopes(

@@ -51,8 +51,8 @@ SHARES = (
     "rotated_low",
     "rotated_high",
     "threshold",
-    "r",
-    "r_rotated",
+    "alike",
+    "alike_rotated",
     "kin",
 )
 
@@ -82,10 +82,10 @@ def share_units(question: NeuronShare, study: Study, report: Progress | None) ->
     """Return a row for every two models: how many units recur, and what share that is of the most
     that could, the units of the smaller of both.
 
-    rotated, rotated_low, rotated_high: mean, least and most of that share in random bases of the
-    second model. threshold: what the best pair reaches by chance. r, r_rotated: the median
-    correlation of the pairs that recur, NaN where none does. kin: whether both are of one recipe or
-    descend from one another.
+    rotated, rotated_low, rotated_high: mean, least and most of that share in random bases of one
+    of both models. threshold: what the best pair reaches by chance. alike, alike_rotated: the mean
+    correlation of a unit, of either model, with its best counterpart, and with its best in random
+    bases of the other model. kin: whether both are of one recipe or descend from one another.
     """
     names, mining = question.names, question.mining
     read = reader(study, names, mining.layers)
@@ -111,9 +111,9 @@ def share_units(question: NeuronShare, study: Study, report: Progress | None) ->
 
 def _share_row(found: Recurrence, units: list[int]) -> dict[str, Any]:
     most = min(units)
-    rotated = np.array([found.recurring(each) for each in found.rotated]) / most
+    bases = (*found.rotated, *found.rotated_x)
+    rotated = np.array([found.recurring(each) for each in bases]) / most
     pairs = found.recurring(found.partners)
-    turned = np.concatenate([each.r[: found.recurring(each)] for each in found.rotated])
     return {
         "units_x": units[0],
         "units_y": units[1],
@@ -123,20 +123,16 @@ def _share_row(found: Recurrence, units: list[int]) -> dict[str, Any]:
         "rotated_low": float(rotated.min()),
         "rotated_high": float(rotated.max()),
         "threshold": found.threshold,
-        "r": _median(found.partners.r[:pairs]),
-        "r_rotated": _median(turned),
+        "alike": found.alike,
+        "alike_rotated": found.alike_rotated,
     }
-
-
-def _median(values: np.ndarray) -> float:
-    return float(np.median(values)) if len(values) else np.nan
 
 
 declare(
     NeuronShare,
     Answer(
         share_units,
-        version=1,
+        version=2,
         complete=complete_models,
         findings=share_findings,
         hidden=("rotated_low", "rotated_high", "threshold", "kin"),

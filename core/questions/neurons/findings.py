@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -10,9 +13,11 @@ from core.questions.neurons.pairs import AS_IS, ROTATED, SHUFFLED
 from core.questions.neurons.question import NeuronPairs, NeuronShare, NeuronTrend
 from core.questions.neurons.trends import BEYOND, RECUR
 from core.questions.sentences import listed
-from core.statistics.intervals import LEVEL, mean_interval
+from core.statistics.crossed import pair_interval
+from core.statistics.intervals import LEVEL
 
 SURE = 1 - LEVEL
+Row = Mapping[Hashable, Any]
 BASIS = (
     "A random basis keeps all kernels and makes no unit special: what recurs in it as often is a"
     " matter of directions that models share, not of single units."
@@ -20,36 +25,37 @@ BASIS = (
 
 
 def share_findings(_: NeuronShare, table: pd.DataFrame) -> list[str]:
-    """Say what share of units recurs, and whether that is more than in a random basis."""
+    """Say what share of units recurs, and whether their counterparts are more alike than directions
+    of a random basis are.
+    """
     apart = table[~table["kin"].astype(bool)]
     if apart.empty:
         return ["Only models of one recipe or descent are here, so nothing is compared."]
-    beyond = apart["share"] - apart["rotated"]
-    low, high = mean_interval(_by_model(apart, beyond))
-    more = "" if not np.isfinite(low) else f", 95 % interval {_range(low, high)}"
+    shares, alike = (apart[name].mean() for name in ("share", "alike"))
     return [
-        f"Of the units that could, {share_text(apart['share'].mean())} recur in another model on"
-        f" average, {share_text(apart['share'].min())} to {share_text(apart['share'].max())} over"
-        f" {counted(len(apart), 'pair of models', 'pairs of models')}.",
-        f"In a random basis of the other model {share_text(apart['rotated'].mean())} do: single"
-        f" units {_verdict(low, high)} ({_points(beyond.mean())}{more}, over the means of models).",
+        f"Of the units that could, {share_text(shares)} recur in another model on average,"
+        f" {share_text(apart['share'].min())} to {share_text(apart['share'].max())} over"
+        f" {counted(len(apart), 'pair of models', 'pairs of models')}; in a random basis"
+        f" {share_text(apart['rotated'].mean())} do.",
+        f"A unit and its best counterpart in another model correlate by {alike:.3f} on average, a"
+        f" unit and its best in a random basis of that model by"
+        f" {apart['alike_rotated'].mean():.3f}: {_verdict(apart)}.",
         BASIS,
     ]
 
 
-def _by_model(table: pd.DataFrame, values: pd.Series) -> np.ndarray:
-    """Return the mean of the values of each model's pairs."""
-    sides = [pd.Series(values.to_numpy(), table[side]) for side in ("model_x", "model_y")]
-    means: np.ndarray = pd.concat(sides).groupby(level=0).mean().to_numpy(float)
-    return means
-
-
-def _verdict(low: float, high: float) -> str:
+def _verdict(apart: pd.DataFrame) -> str:
+    beyond = (apart["alike"] - apart["alike_rotated"]).to_numpy(float)
+    numbers, models = pd.factorize(apart[["model_x", "model_y"]].to_numpy().ravel())
+    low, high = pair_interval(beyond, *numbers.reshape(-1, 2).T, models=len(models))
     if low > 0:
-        return "recur more than directions at random"
-    if high < 0:
-        return "recur less than directions at random"
-    return "are not shown to recur more than directions at random"
+        said = "single units are more alike than directions at random"
+    elif high < 0:
+        said = "single units are less alike than directions at random"
+    else:
+        said = "single units are not shown to be more alike than directions at random"
+    span = f"; 95 % interval {_signed(low)} to {_signed(high)}, over models"
+    return f"{said} ({_signed(beyond.mean())}{span if np.isfinite(low) else ''})"
 
 
 def trend_findings(_: NeuronTrend, table: pd.DataFrame) -> list[str]:
@@ -79,7 +85,7 @@ def _least(rows: pd.DataFrame) -> str:
     return f"least {p_text(known.min(), 'q')}" if len(known) else "no line has recipes that differ"
 
 
-def _trend(row: dict) -> str:
+def _trend(row: Row) -> str:
     who = f"{row['modality']} models share units with {row['partners']} models"
     if not np.isfinite(row["p"]):
         return f"Whether better {who} more often cannot be tested: {row['reason']}."
@@ -89,7 +95,7 @@ def _trend(row: dict) -> str:
     return f"Better {who} {sense} often ({_numbers(row)})."
 
 
-def _numbers(row: dict) -> str:
+def _numbers(row: Row) -> str:
     span = _range(row["rise_low"] / 10, row["rise_high"] / 10)
     interval = f", 95 % interval {span}" if np.isfinite(row["rise_low"]) else ""
     return (
@@ -124,8 +130,9 @@ def pair_findings(_: NeuronPairs, table: pd.DataFrame) -> list[str]:
 
 
 def _layers_said(pairs: pd.DataFrame) -> str:
-    most = pairs.groupby(["layer_x", "layer_y"]).size().sort_values(ascending=False).head(3)
-    places = [f"{x} and {y} ({number})" for (x, y), number in most.items()]
+    counts = pairs.groupby(["layer_x", "layer_y"]).size().reset_index(name="pairs")
+    most = counts.sort_values("pairs", ascending=False, kind="stable").head(3).to_numpy()
+    places = [f"{x} and {y} ({number})" for x, y, number in most]
     return f"Most of them lie in layers {listed(places)}, counted from 0."
 
 
@@ -137,3 +144,8 @@ def _points(share: float) -> str:
 def _range(low: float, high: float) -> str:
     """Return an interval of differences of shares, in percentage points."""
     return f"{100 * low:+.1f} to {100 * high:+.1f}".replace("-", "−")
+
+
+def _signed(value: float) -> str:
+    """Return a difference of correlations."""
+    return f"{value:+.3f}".replace("-", "−")

@@ -42,17 +42,32 @@ class Model:
 class Recurrence:
     """What two models have in common, unit by unit.
 
-    null: the best pair's correlation under each permutation. rotated: the partners in each random
-    basis of y.
+    null: the best pair's correlation under each permutation. rotated: the partners in random bases
+    of y, and x as it is; rotated_x: in random bases of x, and y as it is.
     """
 
     partners: Partners
     null: Float64[np.ndarray, " P"]
     rotated: tuple[Partners, ...]
+    rotated_x: tuple[Partners, ...]
 
     def recurring(self, partners: Partners) -> int:
         """Return how many of these pairs are beyond chance, p ≤ 0.05 for the best of all."""
         return int(np.count_nonzero(p_of(partners.r, self.null) <= ALPHA))
+
+    @property
+    def alike(self) -> float:
+        """Return the mean correlation of a unit with its best counterpart, over both models."""
+        return (self.partners.best_x + self.partners.best_y) / 2
+
+    @property
+    def alike_rotated(self) -> float:
+        """Return the same where the counterparts are looked for in random bases: the units whose
+        counterparts they are stay as they are.
+        """
+        of_x = np.mean([each.best_x for each in self.rotated])
+        of_y = np.mean([each.best_y for each in self.rotated_x])
+        return float(of_x + of_y) / 2
 
     @property
     def threshold(self) -> float:
@@ -111,12 +126,12 @@ def reader(study: Study, names: Sequence[str], layers: str) -> Callable[[str], M
 def mine(x: Model, y: Model, mining: Mining) -> Recurrence:
     """Return which units of two models recur, and what chance gives."""
     orders = draw_orders(len(x.units.values), count=mining.null, seed=mining.seed)
-    rotated = tuple(
-        find_partners(x.units, units_of(rotate(y.layers, seed=mining.seed + turn)))
-        for turn in range(mining.rotations)
-    )
+    seeds = range(mining.seed, mining.seed + mining.rotations)
     return Recurrence(
-        find_partners(x.units, y.units), null_maxima(x.units, y.units, orders), rotated
+        find_partners(x.units, y.units),
+        null_maxima(x.units, y.units, orders),
+        tuple(find_partners(x.units, units_of(rotate(y.layers, seed=seed))) for seed in seeds),
+        tuple(find_partners(units_of(rotate(x.layers, seed=seed)), y.units) for seed in seeds),
     )
 
 
@@ -138,7 +153,7 @@ def foresee(models: Sequence[Sequence[int]], stimuli: int, mining: Mining) -> fl
     began = time.perf_counter()
     find_partners(units, units)
     pace = (time.perf_counter() - began) / PROBE**2
-    return pace * pairs * (1 + mining.null + mining.rotations)
+    return pace * pairs * (1 + mining.null + 2 * mining.rotations)
 
 
 def _count_units(widths: Sequence[int], layers: str) -> int:

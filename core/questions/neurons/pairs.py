@@ -86,7 +86,7 @@ def tabulate_stimuli(
             f"these models have {len(pairs)} pairs of units that are each other's best; got pair"
             f" {question.pair}: choose a lower number"
         )
-    row = pairs.loc[question.pair]
+    row = pairs.loc[[question.pair]].iloc[0]
     sides = ((question.a, "x"), (question.b, "y"))
     tables = []
     for model, side in sides:

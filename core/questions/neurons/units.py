@@ -41,12 +41,16 @@ class Units:
 class Partners:
     """Pairs of units that are each other's best, the most correlated first.
 
-    x, y: places among the units of either model. r: Pearson's, in [−1, 1].
+    x, y: places among the units of either model. r: Pearson's, in [−1, 1]. best_x, best_y: the mean
+    over all units of either model of their highest correlation with any unit of the other, whether
+    each is the other's best or not.
     """
 
     x: Int64[np.ndarray, " p"]
     y: Int64[np.ndarray, " p"]
     r: Float32[np.ndarray, " p"]
+    best_x: float
+    best_y: float
 
 
 def units_of(layers: Mapping[int, Float[np.ndarray, "n _"]]) -> Units:
@@ -78,7 +82,8 @@ def find_partners(x: Units, y: Units) -> Partners:
         best_y.note(columns, rows.start, r.T)
     mutual = np.flatnonzero(best_y.at[best_x.at] == np.arange(x.count))
     order = mutual[np.argsort(-best_x.r[mutual], kind="stable")]
-    return Partners(order, best_x.at[order], best_x.r[order])
+    means = (float(best.r.mean(dtype=np.float64)) for best in (best_x, best_y))
+    return Partners(order, best_x.at[order], best_x.r[order], *means)
 
 
 def null_maxima(x: Units, y: Units, orders: Int64[np.ndarray, "P n"]) -> Float64[np.ndarray, " P"]:

@@ -78,13 +78,23 @@ def complete_stitch(question: Stitch, study: Study) -> Stitch:
 
 def stitch(question: Stitch, study: Study, report: Progress | None) -> pd.DataFrame:
     """Return a row per kind of h: fitted by gradient, by least squares on activations alone,
-    random, identity, and g stitched to itself; columns of
-    `core.questions.stitching.keeping.COLUMNS`.
+    random, identity, and g stitched to itself; the models x and y, what their layers are called,
+    and columns of `core.questions.stitching.keeping.COLUMNS`.
     """
     assert question.layer_x is not None
     assert question.layer_y is not None
     places = [(question.layer_x, question.layer_y)]
-    return make_stitches(study, question.x, question.y, question.fitting, places, report)
+    table = make_stitches(study, question.x, question.y, question.fitting, places, report)
+    return _with_names(table, question, study)
+
+
+def _with_names(rows: pd.DataFrame, question: T, study: Study) -> pd.DataFrame:
+    """Put the models x and y in front, and what their layers are called, name_x and name_y."""
+    named: dict[str, str | list[str]] = {}
+    for side, place in zip("xy", PLACE, strict=True):
+        card = study.entry(getattr(question, side)).card
+        named |= {side: card.name, f"name_{side}": [card.layers[layer] for layer in rows[place]]}
+    return rows.assign(**named)[["x", "y", *PLACE, "name_x", "name_y", *rows.columns.drop(PLACE)]]
 
 
 declare(
@@ -113,12 +123,7 @@ def map_layers(question: StitchMap, study: Study, report: Progress | None) -> pd
     rows = named.reset_index()
     rows["alignment"] = aligned[rows["layer_x"], rows["layer_y"]]
     path = least_path(rows.pivot(index="layer_x", columns="layer_y", values="penalty").to_numpy())
-    titles = [
-        [card.layers[layer] for layer in rows[side]]
-        for card, side in zip(cards, PLACE, strict=True)
-    ]
-    rows.insert(2, "name_x", titles[0])
-    rows.insert(3, "name_y", titles[1])
+    rows = _with_names(rows, question, study)
     return rows.assign(on_path=path[rows["layer_y"]] == rows["layer_x"])
 
 
@@ -168,14 +173,14 @@ def compare(question: StitchKinds, study: Study, report: Progress | None) -> pd.
 
 declare(
     StitchKinds,
-    Answer(compare, version=1, complete=complete_many, findings=kind_findings),
+    Answer(compare, version=2, complete=complete_many, findings=kind_findings),
 )
 
 
 def follow(question: StitchTrend, study: Study, report: Progress | None) -> pd.DataFrame:
     """Return a row per measure and ordered pair of models with the trend over competence, see
     `trend_over_competence`; their objectives, size and seed, and competence, the mean share of
-    tasks that both models solve.
+    tasks that both models solve, of the measured seeds where this one was not measured.
     """
     models = list_models(study)
     rows = measure_duos(study, _duos(question, study), question.fitting, report)
@@ -189,12 +194,14 @@ def follow(question: StitchTrend, study: Study, report: Progress | None) -> pd.D
         seed=about["seed"].reindex(rows["y"]).to_numpy(),
         competence=both,
     )
+    kinds = rows.groupby(["objective_x", "objective_y", "size"])["competence"]
+    rows["competence"] = rows["competence"].fillna(kinds.transform("mean"))
     return trend_over_competence(rows, draws=question.permutations, seed=question.fitting.seed)
 
 
 declare(
     StitchTrend,
     Answer(
-        follow, version=1, complete=complete_many, needs=(TasksSolved,), findings=trend_findings
+        follow, version=3, complete=complete_many, needs=(TasksSolved,), findings=trend_findings
     ),
 )

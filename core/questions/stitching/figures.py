@@ -59,12 +59,12 @@ def kinds_of_map(table: pd.DataFrame, mode: Mode) -> go.Figure:
     )
     _add_edges(figure, mode)
     figure.update_yaxes(range=[len(shown) - 0.5, -0.8], showgrid=False)
-    return figure.update_xaxes(title_text=LOST, **shares_axis(WORST)).figure()
+    return figure.update_xaxes(title_text=wrap(LOST, 30), **shares_axis(WORST)).figure()
 
 
 def shares_axis(most: float) -> dict[str, object]:
     """Return an axis of shares that may lie beyond 100 %, to `most`."""
-    ticks = [place / 4 for place in range(int(4 * most) + 1)]
+    ticks = [place / 2 for place in range(int(2 * most) + 1)]
     return {"tickvals": ticks, "ticktext": [share_text(tick) for tick in ticks]}
 
 
@@ -156,9 +156,13 @@ def _add_path(figure: Drawing, table: pd.DataFrame, mode: Mode, at: Mapping[str,
     figure.add_scatter(
         x=path["layer_y"],
         y=path["layer_x"],
-        mode="lines+markers",
-        line={"color": INK[mode].text, "width": 2},
-        marker={"symbol": "circle-open", "size": 40, "line": {"width": 2}},
+        mode="markers",  # a line would hide the numbers
+        marker={
+            "symbol": "circle-open",
+            "size": 40,
+            "color": INK[mode].text,
+            "line": {"width": 2},
+        },
         name="way of least penalty",
         hoverinfo="skip",
         **at,
@@ -196,9 +200,9 @@ def foretelling(table: pd.DataFrame, *, label: str, mode: Mode) -> go.Figure:
         **cards(_pair_card(row) for row in known.to_dict("records")),
     )
     fit = correlate(table)
-    said = f"Spearman {fit.value:+.2f} · n = {fit.n}".replace("-", "−")
+    said = f"Spearman {fit.rho:+.2f} · {len(known)} pairs of layers".replace("-", "−")
     note = {"xref": "paper", "yref": "paper", "x": 0, "y": 1, "yanchor": "bottom"}
-    if np.isfinite(fit.value):
+    if np.isfinite(fit.rho):
         figure.add_annotation(text=said, showarrow=False, xanchor="left", **note)
     figure.update_yaxes(title_text=wrap(LOST, 30), **in_percent())
     return figure.update_xaxes(title_text=plain(label)).figure()

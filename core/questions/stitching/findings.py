@@ -3,101 +3,129 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from core.figures.numbers import p_text, share_text
 from core.questions.sentences import listed
+from core.questions.stitching.many import TOLD
 from core.questions.stitching.question import Stitch, StitchKinds, StitchMap, StitchTrend
 from core.questions.stitching.roster import OTHER_SEED
-from core.statistics.correlations import Correlation, spearman_interval
+from core.statistics.crossed import LEAST_SIDE, grid_correlation, grid_interval
 
 SURE = 0.05
-FEW_LAYERS = 6  # pairs, below which nothing is said of a correlation
 Row = Mapping[Hashable, Any]
 
 
-def stitch_findings(question: Stitch, table: pd.DataFrame) -> list[str]:
+def stitch_findings(_: Stitch, table: pd.DataFrame) -> list[str]:
     """Say what is lost by the fitted map, and what by the others."""
-    rows = table.set_index("h")
+    rows, (x, y) = table.set_index("h"), table[["x", "y"]].iloc[0]
+    lost = rows["lost"].to_dict()
     fitted, itself = rows.loc["trained"], rows.loc["itself, identity"]
     if not np.isfinite(fitted["lost"]):
         return [
-            f"{question.y} itself does no better than chance here ({fitted['own']:.3f}), so nothing"
+            f"{y} itself does no better than chance here ({fitted['own']:.3f}), so nothing"
             " can be lost."
         ]
     others = [
-        f"{share_text(rows.loc[name, 'lost'])} ({name})"
+        f"{_share(lost[name])} ({name})"
         for name in ("least squares", "identity", "random")
-        if np.isfinite(rows.loc[name, "lost"])
+        if np.isfinite(lost[name])
     ]
     exact = abs(itself["penalty"]) < 1e-9
     return [
-        f"Going on from layer {fitted['layer_x']} of {question.x}, {question.y} loses"
-        f" {share_text(fitted['lost'])} of what it has above chance"
-        f" ({_interval(fitted, 'lost')} over stimuli): its score is {fitted['score']:.3f} in place"
-        f" of {fitted['own']:.3f}, and chance is {fitted['chance']:.3f}.",
-        f"Maps that were not fitted to its task lose {listed(others)}."
-        if others
-        else "No other map could be tried.",
+        f"Going on from {fitted['name_x']} of {x} in place of its own"
+        f" {fitted['name_y']}, {y} {_loses(fitted)}: its score is {fitted['score']:.3f}"
+        f" in place of {fitted['own']:.3f}, and chance is {fitted['chance']:.3f}.",
+        f"Maps that were not fitted to its task lose {listed(others)}.",
         "Stitched to itself by the identity it loses "
         + ("nothing, as it must." if exact else f"{itself['penalty']:.4f}, which should be 0."),
         f"Its head is {fitted['head']}.",
     ]
 
 
-def map_findings(question: StitchMap, table: pd.DataFrame) -> list[str]:
+def _loses(row: Any) -> str:
+    """Say what is lost above chance, or gained, with its interval."""
+    verb, sign = ("loses", 1) if row["lost"] >= 0 else ("gains", -1)
+    ends = sorted(sign * row[f"lost_{end}"] for end in ("low", "high"))
+    return (
+        f"{verb} {share_text(abs(row['lost']))} of what it has above chance (95 % interval"
+        f" {_share(ends[0])} to {_share(ends[1])} over stimuli)"
+    )
+
+
+def map_findings(_: StitchMap, table: pd.DataFrame) -> list[str]:
     """Say which layers can stand for which, and how well alignment foretells it."""
+    x, y = table[["x", "y"]].iloc[0]
     if table["lost"].isna().all():
-        return [f"{question.y} itself does no better than chance here, so nothing can be lost."]
-    best = table.loc[table["lost"].idxmin()]
-    path = table[table["on_path"]]
-    worst = table.loc[table["lost"].idxmax()]
+        return [f"{y} itself does no better than chance here, so nothing can be lost."]
+    ordered, path = table.dropna(subset="lost").sort_values("lost"), table[table["on_path"]]
+    best, worst = ordered.iloc[0], ordered.iloc[-1]
     return [
-        f"The cheapest stitch of {question.x} into {question.y} goes from {best['name_x']} to"
-        f" {best['name_y']} and loses {share_text(best['lost'])} of what {question.y} has above"
-        f" chance ({_interval(best, 'lost')} over stimuli); the dearest, from {worst['name_x']} to"
-        f" {worst['name_y']}, loses {share_text(worst['lost'])}.",
+        f"Where {best['name_x']} of {x} stands for {best['name_y']} of {y}, it"
+        f" {_loses(best)}, the least of all layers; where {worst['name_x']} stands for"
+        f" {worst['name_y']}, it loses {_share(worst['lost'])}, the most.",
         foretold(table),
-        f"Along the way of least penalty the mean loss is {share_text(path['lost'].mean())}, over"
-        f" all pairs of layers {share_text(table['lost'].mean())}.",
+        f"Along the way of least penalty the mean loss is {_share(path['lost'].mean())}, over"
+        f" all pairs of layers {_share(table['lost'].mean())}.",
     ]
 
 
 def foretold(table: pd.DataFrame) -> str:
-    """Say how well alignment foretells what is lost, over pairs of layers."""
-    known = table[["alignment", "lost"]].dropna()
-    if len(known) < FEW_LAYERS:
+    """Say how well alignment foretells what is lost, over pairs of layers, beside how well their
+    depths do.
+    """
+    if min(table["layer_x"].nunique(), table["layer_y"].nunique()) < LEAST_SIDE:
         return (
-            f"{len(known)} pairs of layers are too few to say whether alignment foretells what is"
+            f"{len(table)} pairs of layers are too few to say whether alignment foretells what is"
             " lost."
         )
     fit = correlate(table)
-    if not np.isfinite(fit.value):
+    if not np.isfinite(fit.rho):
         return (
-            "Alignment or loss is the same for all pairs of layers, so neither foretells another."
+            "Alignment or loss is unknown, or the same for all pairs of layers, so neither"
+            " foretells the other."
         )
-    low, high = fit.low, fit.high
-    said = f"Spearman {_signed(fit.value)}" + (
-        f", 95 % interval {_signed(low)} to {_signed(high)}" if np.isfinite(low) else ""
-    )
+    span = f", 95 % interval {_signed(fit.low)} to {_signed(fit.high)}"
+    said = f"Spearman {_signed(fit.rho)}{span if np.isfinite(fit.low) else ''}, {p_text(fit.p)}"
+    apart = f" How far apart two layers lie in depth gives {_signed(fit.apart)}."
     return (
-        f"{_strength(fit)} ({said}, over {fit.n} pairs of layers, drawn anew with replacement;"
-        " pairs share layers, so the interval is rather too narrow)."
+        f"{_strength(fit)} ({said}, over {len(table)} pairs of layers; layers of both networks are"
+        f" drawn anew, and dealt anew for p).{apart if np.isfinite(fit.apart) else ''}"
     )
 
 
-def correlate(table: pd.DataFrame) -> Correlation:
-    """Return Spearman's ρ of alignment and loss over pairs of layers."""
-    return spearman_interval(table["alignment"].to_numpy(float), table["lost"].to_numpy(float))
+class Foretelling(NamedTuple):
+    """Spearman's ρ of alignment and loss over pairs of layers, its interval and p; apart: that of
+    the distance in relative depth and loss.
+    """
+
+    rho: float
+    low: float
+    high: float
+    p: float
+    apart: float
 
 
-def _strength(fit: Correlation) -> str:
-    if not np.isfinite(fit.low) or fit.low <= 0 <= fit.high:
+def correlate(table: pd.DataFrame) -> Foretelling:
+    """Return how well alignment foretells loss over the pairs of layers of a whole map."""
+    alignment, lost = (
+        table.pivot(index="layer_x", columns="layer_y", values=name).to_numpy(float)
+        for name in ("alignment", "lost")
+    )
+    x, y = np.indices(lost.shape)  # in whole numbers, since rounding would part what is equal
+    depths = np.abs(x * (lost.shape[1] - 1) - y * (lost.shape[0] - 1)).astype(float)
+    apart, _ = grid_correlation(depths, lost, draws=1, seed=0)
+    rho, p = grid_correlation(alignment, lost, draws=4_999, seed=0)
+    return Foretelling(rho, *grid_interval(alignment, lost), p, apart)
+
+
+def _strength(fit: Foretelling) -> str:
+    if not (fit.p <= SURE and (fit.low > 0 or fit.high < 0)):
         return "It is not shown that alignment foretells what is lost"
-    if fit.value < 0:
+    if fit.rho < 0:
         return "Better aligned layers lose less"
     return "Better aligned layers lose more, against expectation"
 
@@ -107,17 +135,18 @@ def kind_findings(_: StitchKinds, table: pd.DataFrame) -> list[str]:
     kinds = table.drop_duplicates("kind")
     control = kinds[kinds["kind"] == OTHER_SEED]
     others = kinds[kinds["kind"] != OTHER_SEED].sort_values("mean")
-    said = [f"{row['kind']} {share_text(row['mean'])}" for row in others.to_dict("records")]
+    said = [f"{row['kind']} {_share(row['mean'])}" for row in others.to_dict("records")]
     first = "Of what the upper network has above chance is lost, on average: "
     if len(control):
         row = control.to_dict("records")[0]
         first = (
-            f"A network that goes on from {OTHER_SEED} loses {share_text(row['mean'])} of what it"
-            f" has above chance{_mean_interval(row)}; "
+            "A network that goes on from another seed of its recipe loses"
+            f" {_share(row['mean'])} of what it has above chance{_mean_interval(row)}; "
         )
     differing = others[others["q"] <= SURE]
     judged = (
-        f"{listed(differing['kind'])} differ from that (q ≤ {SURE:g}, p adjusted for all kinds)."
+        f"Other than that, at q ≤ {SURE:g} with p adjusted for all kinds:"
+        f" {listed(differing['kind'])}. Below 0 something is gained."
         if len(differing)
         else "No kind is shown to differ from another seed: few seeds make wide intervals."
     )
@@ -133,15 +162,28 @@ def trend_findings(question: StitchTrend, table: pd.DataFrame) -> list[str]:
     )
     means = means.sort_values("competence", na_position="first")
     levels = [
-        f"{share_text(row['lost'])} at size {size}{_solved(row['competence'])}"
+        f"{_share(row['lost'])} at size {size}{_solved(row['competence'])}"
         for size, row in zip(means.index, means.to_dict("records"), strict=True)
     ]
     return [
         _trend(measures["lost"], "the share lost above chance")
         + f" The mean loss is {listed(levels)}, over {int(means['pairs'].sum())} ordered pairs of"
         " models.",
+        *_told(measures),
         _trend(measures["penalty"], "the penalty in score"),
-        f"Objectives: {listed(question.objectives)}. q is p adjusted for both measures.",
+        f"Objectives: {listed(question.objectives)}. q is p adjusted for all measures here. Pairs"
+        " of objectives share models, so p is rather too small, and the interval too narrow.",
+    ]
+
+
+def _told(measures: Mapping[str, Row]) -> list[str]:
+    """Say what is lost where a supervised network goes on."""
+    if TOLD not in measures:
+        return []
+    return [
+        _trend(measures[TOLD], "what a supervised network loses") + " Others, whose heads are"
+        " fitted to frozen features, gain from a lower network that knows more of the task, so this"
+        " is the fairer test."
     ]
 
 
@@ -166,7 +208,7 @@ def _solved(competence: float) -> str:
 def _mean_interval(row: Row) -> str:
     if not np.isfinite(row["low"]):
         return ""
-    return f" (95 % interval {share_text(row['low'])} to {share_text(row['high'])} over seeds)"
+    return f" (95 % interval {_share(row['low'])} to {_share(row['high'])} over seeds)"
 
 
 def _rise_interval(row: Row) -> str:
@@ -175,9 +217,8 @@ def _rise_interval(row: Row) -> str:
     return f" (95 % interval {_signed(row['rise_low'], 3)} to {_signed(row['rise_high'], 3)})"
 
 
-def _interval(row: Any, name: str) -> str:
-    low, high = row[f"{name}_low"], row[f"{name}_high"]
-    return f"95 % interval {share_text(low)} to {share_text(high)}".replace("-", "−")
+def _share(share: float) -> str:
+    return share_text(share).replace("-", "−")
 
 
 def _signed(value: float, digits: int = 2) -> str:

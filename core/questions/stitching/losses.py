@@ -62,11 +62,3 @@ def least_path(penalties: Float64[np.ndarray, "x y"]) -> Int64[np.ndarray, " y"]
     for first in reversed(came):
         path.append(int(first[path[-1]]))
     return np.array(path[::-1], dtype=np.int64)
-
-
-def same_depth(layers_x: int, layers_y: int) -> list[tuple[int, int]]:
-    """Return for each layer of y the layer of x at the same relative depth, the last with the last
-    and, where y has several, the first with the first.
-    """
-    depths = np.linspace(0, 1, layers_y) if layers_y > 1 else np.ones(1)
-    return [(round(float(depth) * (layers_x - 1)), layer) for layer, depth in enumerate(depths)]

@@ -13,14 +13,13 @@ from jaxtyping import Float64
 from core.progress import Progress
 from core.questions.stitching.bench import LEAST, TRAINED
 from core.questions.stitching.keeping import make_stitches
-from core.questions.stitching.losses import same_depth
 from core.questions.stitching.question import Fitting
-from core.questions.stitching.roster import OTHER_SEED, Duo
+from core.questions.stitching.roster import OTHER_SEED, SUPERVISED, Duo
 from core.statistics.dealing import DealtTrend, recipe_trend
 from core.statistics.discoveries import adjust
 from core.study.study import Study
 
-LOST, PENALTY = "lost", "penalty"
+LOST, PENALTY, TOLD = "lost", "penalty", "lost, a supervised network goes on"
 STEP = 0.1  # of competence, that a trend is told for: one task in ten
 DUO_COLUMNS = ("kind", "x", "y", "pairs", LOST, PENALTY, "least_squares", "own", "score", "chance")
 
@@ -28,15 +27,15 @@ DUO_COLUMNS = ("kind", "x", "y", "pairs", LOST, PENALTY, "least_squares", "own",
 def measure_duos(
     study: Study, duos: Sequence[Duo], fitting: Fitting, report: Progress | None
 ) -> pd.DataFrame:
-    """Return a row per pair of models: what is lost on average over its pairs of layers, by h as it
-    is fitted, and by least squares alone.
+    """Return a row per pair of models: what is lost on average over the depths of its kind, by h as
+    it is fitted, and by least squares alone.
     """
     rows = []
     for duo in duos:
         places = _places(study, duo)
         table = make_stitches(study, duo.x, duo.y, fitting, places)
         means = table.groupby("h")[["lost", "penalty", "own", "score", "chance"]].mean()
-        of_h = means.loc[TRAINED].to_dict()
+        of_h = means.loc[[TRAINED]].to_dict("records")[0]
         named = {"kind": duo.kind, "x": duo.x, "y": duo.y, "pairs": len(places)}
         rows.append({**named, **of_h, "least_squares": means.loc[LEAST, "lost"]})
         if report:
@@ -45,11 +44,8 @@ def measure_duos(
 
 
 def _places(study: Study, duo: Duo) -> list[tuple[int, int]]:
-    x, y = (len(study.entry(name).card.layers) for name in (duo.x, duo.y))
-    if duo.depth is None:
-        return same_depth(x, y)
-    depth_x, depth_y = duo.depth
-    return [(round(depth_x * (x - 1)), round(depth_y * (y - 1)))]
+    last_x, last_y = (len(study.entry(name).card.layers) - 1 for name in (duo.x, duo.y))
+    return list(dict.fromkeys((round(x * last_x), round(y * last_y)) for x, y in duo.depths))
 
 
 def compare_kinds(rows: pd.DataFrame) -> pd.DataFrame:
@@ -96,18 +92,23 @@ def _welch(values: Float64[np.ndarray, " n"], control: Float64[np.ndarray, " m"]
 def trend_over_competence(rows: pd.DataFrame, *, draws: int, seed: int) -> pd.DataFrame:
     """Return the rows of each measure, as `value`, with its trend over competence.
 
-    rows: of `measure_duos` with objective_x, objective_y, size and competence. A recipe here is two
-    objectives at one size, the mean over its seeds and both ways; a line is two objectives in all
-    sizes. rise: per STEP of competence, each line with a mean of its own; p, rise_low, rise_high:
-    as of `core.statistics.dealing.recipe_trend`, competence being dealt anew among the sizes of a
-    line; q: p adjusted for both measures. Lines share models, so they are not quite independent.
+    rows: of `measure_duos` with objective_x, objective_y, size and competence. Measures are what is
+    lost, the penalty, and what is lost where a supervised network goes on: it was trained for its
+    task, while others, whose heads are fitted to frozen features, gain from a lower network that
+    knows more of theirs. A recipe here is two objectives at one size, the mean over its seeds and
+    both ways; a line is two objectives in all sizes. rise: per STEP of competence, each line with a
+    mean of its own; p, rise_low, rise_high: as of `core.statistics.dealing.recipe_trend`,
+    competence being dealt anew among the sizes of a line; q: p adjusted for all measures. Lines
+    share models, so they are not quite independent.
     """
-    trends = [_trend(rows, measure, draws=draws, seed=seed) for measure in (LOST, PENALTY)]
+    told = rows[rows["objective_y"] == SUPERVISED]
+    measures = {LOST: (rows, LOST), PENALTY: (rows, PENALTY), TOLD: (told, LOST)}
+    trends = [_trend(*one, draws=draws, seed=seed) for one in measures.values()]
     q = adjust(np.array([trend.p for trend in trends], dtype=float))
     tables = [
-        rows.drop(columns=[LOST, PENALTY]).assign(
+        of_rows.drop(columns=[LOST, PENALTY]).assign(
             measure=measure,
-            value=rows[measure],
+            value=of_rows[column],
             rise=STEP * trend.rise,
             rise_low=STEP * trend.low,
             rise_high=STEP * trend.high,
@@ -116,9 +117,11 @@ def trend_over_competence(rows: pd.DataFrame, *, draws: int, seed: int) -> pd.Da
             recipes=trend.recipes,
             trend_reason=trend.reason,
         )
-        for measure, trend, one in zip((LOST, PENALTY), trends, q, strict=True)
+        for (measure, (of_rows, column)), trend, one in zip(
+            measures.items(), trends, q, strict=True
+        )
     ]
-    return pd.concat(tables, ignore_index=True)
+    return pd.concat([table for table in tables if len(table)], ignore_index=True)
 
 
 def _trend(rows: pd.DataFrame, measure: str, *, draws: int, seed: int) -> DealtTrend:

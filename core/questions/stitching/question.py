@@ -10,7 +10,7 @@ from core.questions.question import StudyQuestion
 from core.study.parts import Measure
 
 Start = Literal["least-squares", "random"]
-USUAL = "a self-supervised, contrastive or captioned model into a supervised one"
+USUAL = "of middle size, a self-supervised model or CLIP into a supervised one"
 
 
 @dataclass(frozen=True)

@@ -23,18 +23,20 @@ OTHER_SEED = "same recipe, other seed"
 SMALL, LARGE = "small → large", "large → small"
 EARLY, LATE = "early → late layer", "late → early layer"
 UNTRAINED = "untrained → supervised"
+Depths = tuple[tuple[float, float], ...]
+# first and last layers: the depths that all sizes have. Means over all layers would compare two
+# layers of a small model with six of a large one, and early layers lose less than late ones.
+ENDS: Depths = ((0.0, 0.0), (1.0, 1.0))
 
 
 @dataclass(frozen=True)
 class Duo:
-    """x feeds y. depth: at which relative depths, of x and of y; None for the same at every layer
-    of y.
-    """
+    """x feeds y. depths: the relative depths, of x and of y, at which they are stitched."""
 
     kind: str
     x: str
     y: str
-    depth: tuple[float, float] | None = None
+    depths: Depths = ENDS
 
 
 def list_models(study: Study) -> pd.DataFrame:
@@ -62,24 +64,26 @@ def stitchable(study: Study) -> list[str]:
 
 
 def default_pair(study: Study) -> tuple[str, str]:
-    """Return the models that are meant where none are named: the largest supervised one goes on
-    from the largest of another objective, or any two that can be opened.
+    """Return the models that are meant where none are named: a supervised one of middle size goes
+    on from one of another objective that is as large as can be found; else any two.
 
     Raises InputError where there are not two.
     """
-    models = usual(list_models(study)).sort_values("parameters", ascending=False, kind="stable")
+    models = usual(list_models(study)).sort_values("parameters", kind="stable")
     if len(models) < 2:
         raise InputError(
             "a stitch needs two trained vision models whose weights are at hand;"
             f" {study.dataset.name!r} has {len(models)}: embed another, or name --x and --y"
         )
     told = models["objective"] == SUPERVISED
-    y = models.loc[told if told.any() else models.index, "model"].iloc[0]
-    objective = models.set_index("model").loc[y, "objective"]
-    others = models[models["objective"] != objective]
-    others = others if len(others) else models[models["model"] != y]
+    candidates = models[told if told.any() else slice(None)]
+    y = candidates.iloc[(len(candidates) - 1) // 2]
+    others = models[models["objective"] != y["objective"]]
+    others = others if len(others) else models[models["model"] != y["model"]]
     preferred = others[others["objective"].isin(list(LABELS))]
-    return str((preferred if len(preferred) else others)["model"].iloc[0]), str(y)
+    others = preferred if len(preferred) else others
+    nearest = (others["parameters"] - y["parameters"]).abs().argmin()
+    return str(others["model"].iloc[nearest]), str(y["model"])
 
 
 def across_objectives(models: pd.DataFrame, objectives: Sequence[str]) -> list[Duo]:
@@ -118,8 +122,8 @@ def _other_seeds(told: pd.DataFrame) -> Iterator[Duo]:
         return
     for y, x in zip(names, [*names[1:], names[0]], strict=True):
         yield Duo(OTHER_SEED, x, y)
-        yield Duo(EARLY, x, y, (0.0, 1.0))
-        yield Duo(LATE, x, y, (1.0, 0.0))
+        yield Duo(EARLY, x, y, ((0.0, 1.0),))
+        yield Duo(LATE, x, y, ((1.0, 0.0),))
 
 
 def _other_sizes(every: pd.DataFrame, told: pd.DataFrame) -> Iterator[Duo]:

@@ -118,7 +118,7 @@ def _show_pairs(
 ) -> None:
     said = findings_of(question, table)
     prose.answer(said[: prose.LEAD])
-    layers = [models.loc[name, "layers"] for name in (question.a, question.b)]
+    layers = models["layers"].reindex([question.a, question.b]).tolist()
     found = table[table["basis"] == AS_IS].set_index("pair")
     plot = st.container()
     if len(found):
@@ -131,7 +131,7 @@ def _show_pairs(
                 **bind("pair", 1, within=(1, len(found))),
             )
         )
-        _show_stimuli(at, question, number, found.loc[number], models)
+        _show_stimuli(at, question, number, found.iloc[number - 1], models)
     with plot:
         chosen = number if len(found) else 0
         figure = figures.correlations(table, layers, frame.mode(), chosen=chosen)

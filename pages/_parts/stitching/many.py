@@ -15,16 +15,20 @@ from pages._parts.stitching import queue
 from pages._shared import exportbar, frame, prose, queries
 from pages._shared.queries import Place
 
-KINDS = """Each small dot is one network that goes on from another, averaged over its layers, each
-fed by the layer at the same relative depth; where a layer is named, one layer alone. Diamonds are
-means over seeds with their 95 % **interval**. **Lost** is the share of what the upper network has
-above chance: at the left line nothing, at the right line all. q says whether a kind differs from
-another seed of one recipe, adjusted for all kinds."""
+KINDS = """Each small dot is one network that goes on from another, averaged over two places: from
+the other's first layer behind its own first one, and from the last behind the last. These are the
+depths that networks of all sizes have. An early layer that feeds a late one, and a late one that
+feeds an early one, are one place each. Diamonds are means over seeds with their 95 % **interval**.
+**Lost** is the share of what the upper network has above chance: at the left line nothing, at the
+right line all. q says whether a kind differs from another seed of one recipe, adjusted for all
+kinds."""
 TREND = """Each dot is one network that goes on from another of the same size and seed and another
-objective, averaged over its layers: filled with the color of the lower network, ringed with that of
-the upper. The black line joins the means of the sizes. The trend takes seeds and both ways of two
-objectives together and gives each two objectives a mean of their own; **p** is how often a change
-at least as large appears when competence is dealt anew among their sizes."""
+objective, averaged over its first and last layers: filled with the color of the lower network,
+ringed with that of the upper. The black line joins the means of the sizes. The trend takes seeds
+and both ways of two objectives together and gives each two objectives a mean of their own; **p** is
+how often a change at least as large appears when competence is dealt anew among their sizes. Below
+0 something is gained: a network that was never supervised has a head fitted to what it happens to
+know, and a supervised lower network knows more."""
 
 
 def show_kinds(at: Place) -> None:
@@ -51,10 +55,10 @@ def show_trend(at: Place) -> None:
         if table is None:
             return
         said = findings_of(asked, table)
-        prose.answer(said[:1])
+        prose.answer(said[: prose.LEAD])
         figure = many_figures.trend(table, _titles(at), frame.mode())
         exportbar.draw(at, asked, figure, key="trend", table=table)
-        prose.explain(TREND, said[1:])
+        prose.explain(TREND, said[prose.LEAD :])
 
 
 def _recall(

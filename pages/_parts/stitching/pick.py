@@ -9,7 +9,6 @@ import streamlit as st
 
 from core.errors import InputError
 from core.questions.stitching import keeping, roster
-from core.questions.stitching.bench import need_world
 from core.questions.stitching.question import Fitting, Start, Stitch
 from core.study.models import reads
 from pages._shared import bar, controls, queries
@@ -23,7 +22,6 @@ STARTS: dict[Start, str] = {"least-squares": "least squares", "random": "random"
 def question(at: Place) -> Stitch:
     """Draw the controls of two models, their layers and the fit."""
     study = queries.study(at)
-    need_world(study)
     models = queries.models(at)
     models = models[models["model"].isin(roster.stitchable(study))]
     if len(models) < 2:

@@ -18,9 +18,9 @@ from core.questions.competence.bins import (
     bin_pairs,
     bin_trends,
     deal_skill,
-    jackknife,
     summarize_bins,
 )
+from core.statistics.crossed import pair_error
 
 SKILL = pd.Series({"a": 0.1, "b": 0.2, "c": 0.9, "d": 1.0, "e": 0.95, "f": np.nan})
 GROUP = pd.Series({"a": "mae", "b": "clip", "c": "mae", "d": "mae", "e": "clip", "f": "clip"})
@@ -126,11 +126,11 @@ def test_pairs_without_a_score_count_nowhere():
 def test_the_jackknife_leaves_models_out_one_at_a_time(models, seed):
     x, y = np.triu_indices(models, k=1)
     scores = np.random.default_rng(seed).normal(size=len(x))
-    assert jackknife(scores, x, y, models=models) == pytest.approx(
+    assert pair_error(scores, x, y, models=models) == pytest.approx(
         slow_jackknife(scores, x, y, models)
     )
-    assert jackknife(scores * 3 + 1, x, y, models=models) == pytest.approx(
-        3 * jackknife(scores, x, y, models=models)
+    assert pair_error(scores * 3 + 1, x, y, models=models) == pytest.approx(
+        3 * pair_error(scores, x, y, models=models)
     )
 
 
@@ -142,7 +142,7 @@ def test_the_jackknife_tells_how_the_mean_varies_over_models_and_the_error_of_pa
         own = rng.normal(size=12)
         drawn.append(own[x] + own[y] + 0.1 * rng.normal(size=len(x)))
     truth = np.std([scores.mean() for scores in drawn])
-    errors = [jackknife(scores, x, y, models=12) for scores in drawn]
+    errors = [pair_error(scores, x, y, models=12) for scores in drawn]
     naive = [scores.std(ddof=1) / np.sqrt(len(scores)) for scores in drawn]
     assert truth * 0.9 < np.mean(errors) < truth * 1.25
     assert np.mean(naive) < truth / 2

@@ -139,10 +139,13 @@ def test_a_flat_share_is_no_trend() -> None:
 
 
 def test_a_random_basis_that_does_as_well_is_said(shares) -> None:
-    alike = shares.assign(share=shares["rotated"])
-    said = findings_of(NeuronShare(SCOPE), alike)
-    assert "are not shown to recur more than directions at random (+0.0 points" in said[1]
-    more = shares.assign(share=0.9, rotated=0.1)
-    assert "recur more than directions at random" in findings_of(NeuronShare(SCOPE), more)[1]
+    same = shares.assign(alike=shares["alike_rotated"])
+    said = findings_of(NeuronShare(SCOPE), same)
+    assert "not shown to be more alike than directions at random (+0.000" in said[1]
+    more = shares.assign(alike=0.9, alike_rotated=0.1)
+    assert (
+        "single units are more alike than directions at random (+0.800; 95 % interval"
+        in findings_of(NeuronShare(SCOPE), more)[1]
+    )
     kin = findings_of(NeuronShare(SCOPE), shares.assign(kin=True))
     assert kin == ["Only models of one recipe or descent are here, so nothing is compared."]

@@ -42,6 +42,10 @@ def test_partners_are_each_others_best_however_they_are_cut_into_blocks(monkeypa
     found = find_partners(units_of({0: SPACE}), units_of({0: OTHER}))
     assert as_pairs(found) == pytest.approx(slow_partners(SPACE, OTHER), abs=1e-5)
     assert (np.diff(found.r) <= 0).all()
+    r = np.corrcoef(SPACE.T, OTHER.T)[:12, 12:]
+    assert (found.best_x, found.best_y) == pytest.approx(
+        (r.max(axis=1).mean(), r.max(axis=0).mean()), abs=1e-5
+    )
 
 
 def test_units_keep_their_places_and_those_that_never_vary_are_left_out() -> None:
@@ -93,15 +97,34 @@ def test_unrelated_models_share_no_unit_more_often_than_one_time_in_twenty() -> 
         for _ in range(2):
             layers = {0: rng.normal(size=(40, 15)).astype(np.float32)}
             models.append(Model(layers, units_of(layers)))
-        result = mine(*models, mining)
+        result = mine(models[0], models[1], mining)
         found += result.recurring(result.partners) > 0
     assert found < 9
+
+
+def test_units_that_mean_something_are_told_from_directions_and_only_they() -> None:
+    """Two models of the same 15 latents, unit by unit or mixed: their kernels agree in any case."""
+    rng = np.random.default_rng(0)
+    latents = rng.normal(size=(200, 15))
+    mixed = rotate({0: latents}, seed=9)
+    planted, blended = (
+        mine(_noisy(latents, rng), _noisy(other, rng), Mining(null=19, rotations=3))
+        for other in (latents[:, ::-1], mixed[0])
+    )
+    assert planted.alike > planted.alike_rotated + 0.2
+    assert abs(blended.alike - blended.alike_rotated) < 0.06
+    assert planted.recurring(planted.partners) == 15
+
+
+def _noisy(space: np.ndarray, rng: np.random.Generator) -> Model:
+    layers = {0: (space + rng.normal(size=space.shape) / 2).astype(np.float32)}
+    return Model(layers, units_of(layers))
 
 
 def test_the_threshold_is_where_p_passes_one_in_twenty() -> None:
     null = np.linspace(0.01, 0.39, 39)
     no, none = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
-    result = Recurrence(Partners(no, no, none), null, ())
+    result = Recurrence(Partners(no, no, none, 0.0, 0.0), null, (), ())
     below, above = result.threshold, np.nextafter(result.threshold, 1)
     assert (p_of(np.array([below, above]), null) <= 0.05).tolist() == [False, True]
 

@@ -27,7 +27,7 @@ from core.questions.stitching.findings import (
     stitch_findings,
     trend_findings,
 )
-from core.questions.stitching.losses import least_path, same_depth, summarize
+from core.questions.stitching.losses import least_path, summarize
 from core.questions.stitching.question import Fitting, Stitch, StitchKinds, StitchMap, StitchTrend
 from core.settings import CAVE_WEIGHTS
 from core.stimuli.cave.dataset import CaveDataset
@@ -61,8 +61,6 @@ def test_the_way_of_least_penalty_is_the_best_of_all_ways() -> None:
     assert least_path(np.zeros((3, 3))).tolist() == [0, 0, 0]
     with pytest.raises(InputError, match="stitch the others first"):
         least_path(np.array([[0.0, np.nan]]))
-    assert same_depth(6, 4) == [(0, 0), (2, 1), (3, 2), (5, 3)]
-    assert same_depth(4, 1) == [(3, 0)]
 
 
 def family(rise: float, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -76,6 +74,7 @@ def family(rise: float, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
                 "model": f"{objective}-{size}#{seed}",
                 "objective": objective,
                 "group": objective,
+                "modality": "vision",
                 "recipe": f"{objective}-{size}",
                 "copy": False,
                 "size": size,
@@ -123,6 +122,12 @@ def test_a_trend_over_size_is_found_and_none_is_made_up() -> None:
     said = trend_findings(StitchTrend(), table)
     assert "falls: they are stitched more cheaply" in said[0]
     assert "at size XS (tasks solved 30 %)" in said[0]
+    told = table[table["measure"] == many.TOLD].iloc[0]
+    assert told["rise"] == pytest.approx(-0.1, abs=0.01)
+    assert told["p"] == pytest.approx(2 / 36, abs=0.03)  # of all ways to deal two lines
+    assert "what a supervised network loses" in said[1]
+    counts = table["measure"].value_counts()
+    assert counts[many.TOLD] == counts[many.LOST] / 3
     idle = [
         many.trend_over_competence(family(0.0, seed)[1], draws=99, seed=0) for seed in range(10)
     ]
@@ -159,19 +164,60 @@ def test_kinds_are_judged_beside_another_seed() -> None:
     assert row["low"] < row["mean"] < row["high"]
     assert np.isnan(table.loc[roster.OTHER_SEED, "p"]).all()
     said = kind_findings(StitchKinds(), table.reset_index())
-    assert said[0].startswith("A network that goes on from same recipe, other seed loses 11 %")
-    assert "untrained → supervised differ from that" in said[1]
+    assert said[0].startswith("A network that goes on from another seed of its recipe loses 11 %")
+    assert said[1].startswith("Other than that")
+    assert "untrained → supervised" in said[1]
+
+
+def whole_map(rows: int, columns: int) -> pd.DataFrame:
+    """Return a map whose layers lose less the better they are aligned."""
+    places = pd.DataFrame(list(np.ndindex(rows, columns)), columns=["layer_x", "layer_y"])
+    aligned = np.random.default_rng(0).random(len(places))
+    named = {"x": "f", "y": "g", "name_x": "a", "name_y": "b", "on_path": True}
+    lost = {"lost": 1 - aligned**2, "lost_low": 0.0, "lost_high": 1.0}
+    return places.assign(alignment=aligned, **lost, **named)
 
 
 def test_alignment_that_foretells_is_said_to() -> None:
-    aligned = np.linspace(0, 1, 12)
-    table = pd.DataFrame({"alignment": aligned, "lost": 1 - aligned**2})
-    assert correlate(table).value == spearmanr(*table.to_numpy().T).statistic == -1
-    named = table.assign(name_x="a", name_y="b", on_path=True, lost_low=0.0, lost_high=1.0)
-    said = map_findings(StitchMap(), named)
+    table = whole_map(4, 4)
+    fit = correlate(table)
+    assert fit.rho == pytest.approx(-1)
+    assert (fit.low, fit.high) == pytest.approx((-1, -1))
+    assert fit.p == pytest.approx(1 / 576)  # of all rearrangements of layers
+    depth = np.abs(table["layer_x"] - table["layer_y"])
+    assert fit.apart == pytest.approx(spearmanr(depth, table["lost"]).statistic)
+    said = map_findings(StitchMap(), table)
     assert "Better aligned layers lose less (Spearman −1.00" in said[1]
-    few = map_findings(StitchMap(), named[:4])
-    assert "4 pairs of layers are too few" in few[1]
+    assert "How far apart two layers lie in depth gives" in said[1]
+    unrelated = table.assign(lost=np.random.default_rng(1).random(len(table)))
+    assert "It is not shown" in map_findings(StitchMap(), unrelated)[1]
+    few = map_findings(StitchMap(), whole_map(2, 4))
+    assert "8 pairs of layers are too few" in few[1]
+
+
+def test_what_is_gained_is_not_called_a_loss() -> None:
+    row = {
+        "x": "f",
+        "y": "g",
+        "name_x": "block 2",
+        "name_y": "block 3",
+        "h": "trained",
+        "layer_x": 1,
+        "layer_y": 2,
+        "score": 0.8,
+        "own": 0.7,
+        "chance": 0.5,
+    }
+    row |= {"lost": -0.5, "lost_low": -0.6, "lost_high": 0.1, "penalty": -0.1, "head": "its own"}
+    table = pd.DataFrame(
+        [
+            row,
+            *({**row, "h": h} for h in ("least squares", "random", "identity", "itself, identity")),
+        ]
+    )
+    said = stitch_findings(Stitch(), table)[0]
+    assert "g gains 50 % of what it has above chance (95 % interval −10 % to 60 %" in said
+    assert said.startswith("Going on from block 2 of f in place of its own block 3")
 
 
 @pytest.fixture(scope="module")
@@ -200,8 +246,8 @@ def test_all_layers_are_kept_pair_by_pair_and_gone_on_from(study: Study, monkeyp
         "itself, identity",
     ]
     assert table.set_index("h").loc["itself, identity", "penalty"] == 0
-    said = stitch_findings(Stitch(x=NAMES[1], y=NAMES[0]), table)
-    assert f"layer 0 of {NAMES[1]}, {NAMES[0]} loses" in said[0]
+    said = stitch_findings(one, table)
+    assert f"block 1 of {NAMES[1]} in place of its own block 1, {NAMES[0]} " in said[0]
     assert said[2].endswith("loses nothing, as it must.")
     told: list[int] = []
     asked = StitchMap(x=NAMES[1], y=NAMES[0], fitting=QUICK)
