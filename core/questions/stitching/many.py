@@ -34,10 +34,11 @@ def measure_duos(
     for duo in duos:
         places = _places(study, duo)
         table = make_stitches(study, duo.x, duo.y, fitting, places)
-        means = table.groupby("h")[["lost", "penalty", "own", "score", "chance"]].mean()
-        of_h = means.loc[[TRAINED]].to_dict("records")[0]
+        names = [LOST, PENALTY, "own", "score", "chance"]
+        means = table.groupby("h")[names].mean()
+        of_h = {name: means.loc[TRAINED, name] for name in names}
         named = {"kind": duo.kind, "x": duo.x, "y": duo.y, "pairs": len(places)}
-        rows.append({**named, **of_h, "least_squares": means.loc[LEAST, "lost"]})
+        rows.append({**named, **of_h, "least_squares": means.loc[LEAST, LOST]})
         if report:
             report(len(rows), len(duos), "pairs of models stitched")
     return pd.DataFrame(rows, columns=list(DUO_COLUMNS))
