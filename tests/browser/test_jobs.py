@@ -67,7 +67,7 @@ def test_jobs_move_fail_and_are_retried_before_everybodys_eyes(browser, tmp_path
         elsewhere.get_by_role("link", name="Jobs: 2 waiting").wait_for()
         at_work.close()  # it has died: the server starts another
         badge(page, 2, "done").wait_for()
-        page.locator(".st-key-job-1").get_by_text("there is no file").wait_for()
+        page.locator(".st-key-job-1").get_by_text("there is no file").first.wait_for()
         elsewhere.get_by_role("button", name="4 models now: show them").wait_for()
         assert "view=table" in elsewhere.url
         np.save(late, np.load(there))

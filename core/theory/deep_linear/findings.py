@@ -101,7 +101,7 @@ def _dependence(preset: str, rows: pd.DataFrame) -> str:
     others = rows[rows["differs"] != CONTROL].dropna(subset="same_layer")
     if others.empty:
         return f"{preset}: nothing was measured but the control."
-    least = others.loc[others["same_layer"].idxmin()]
+    least = others.sort_values("same_layer").iloc[0]
     return (
         f"{preset}: the same layers of two networks agree least, {near_one(least['same_layer'])},"
         f" where they differ in {least['differs']}."
