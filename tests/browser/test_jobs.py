@@ -73,6 +73,8 @@ def test_jobs_move_fail_and_are_retried_before_everybodys_eyes(browser, tmp_path
         np.save(late, np.load(there))
         page.get_by_role("button", name="Retry").click()
         badge(page, 1, "done").wait_for()
+        page.wait_for_timeout(3000)  # nothing waits any more, so that the whole page is drawn anew
+        page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
         page.locator(".st-key-job-1").get_by_role("button", name="Log").click()
         page.get_by_text(f"late: 1 layers of {SIZE} stimuli").wait_for()
         page.wait_for_url("**/jobs?log=1")

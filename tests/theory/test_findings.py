@@ -78,9 +78,9 @@ def test_limits_and_what_layers_depend_on_are_told() -> None:
     )
     assert (
         verdict("hierarchy", cells)
-        == "sgd: least alignment of the same layers of two networks, by what differs: samples alone"
-        " 0.980, view 0.975, labels 0.800; of any two layers of one network: 0.500. Every run of"
-        " SGD sees samples of its own, so read its values beside that of samples alone."
+        == "sgd: the same layers of two networks agree least, 0.800, where they differ in labels."
+        " Every run of SGD sees samples of its own, so read its values beside that of samples"
+        " alone."
     )
 
 
