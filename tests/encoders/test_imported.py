@@ -149,7 +149,7 @@ def test_several_deep_arrays(tmp_path):
     )
 
 
-@pytest.mark.parametrize("name", ["x.csv", "x", "x.pkl"])
+@pytest.mark.parametrize("name", ["x.csv", "x", "x.txt"])
 def test_other_kinds_of_file(tmp_path, name):
     assert_refused(
         tmp_path / name,
