@@ -13,7 +13,7 @@ from core.options import Option, build, options_of
 from core.questions.asking import findings_of
 from core.theory.deep_linear import figures, sweep_figures, weight_figures
 from core.theory.deep_linear.breaking.breakers import BREAKERS, usual_strengths
-from core.theory.deep_linear.presets import DESCENTS, PRESETS, start
+from core.theory.deep_linear.presets import DESCENTS, PRESETS, preset_titles, start
 from core.theory.deep_linear.question import DeepLinear, Matrices
 from core.theory.looks import Look, tabulate, tabulate_rows
 from pages._shared import address, bar, controls, experiment, exportbar, frame, prose
@@ -73,9 +73,7 @@ OPTIONS = {one.name: one for one in options_of(DeepLinear)}
 def show() -> None:
     """Draw the presets, the controls, the run with its answer, and the claim."""
     answer = st.empty()
-    titles = {name: one.title for name, one in PRESETS.items()}
-    titles |= {name: one.title for name, one in BREAKERS.items()}
-    name = experiment.pick_preset(OPTIONS["preset"], titles)
+    name = experiment.pick_preset(OPTIONS["preset"], preset_titles())
     with bar.controls_bar():
         question = pick(name)
     show_run = partial(show_looks, question, answer)

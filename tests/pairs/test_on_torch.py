@@ -187,21 +187,13 @@ def test_a_gpu_gives_the_same(metric):
     )
 
 
-def check_neighbors(device: str) -> None:
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def test_neighbors_on_a_device_are_those_of_numpy(device):
     space = models(7, n=300)[0][1]
     space[100:150] = space[:50]  # ties
-    found: list[int] = []
-    near = on_torch.nearest_on(torch.device(device), space, k=20, report=found.append)
-    assert found == [300]
+    rows_done: list[int] = []
+    near = on_torch.nearest_on(torch.device(device), space, k=20, report=rows_done.append)
+    assert rows_done == [300]
     np.testing.assert_array_equal(near, neighbors.nearest(space, k=20))
     with pytest.raises(MetricError, match="a space must be finite"):
         on_torch.nearest_on(torch.device(device), space + np.float32("nan"), k=20)
-
-
-def test_neighbors_found_on_a_device_are_those_of_numpy():
-    check_neighbors("cpu")
-
-
-@pytest.mark.gpu
-def test_neighbors_found_on_a_gpu_are_those_of_numpy():
-    check_neighbors("cuda")

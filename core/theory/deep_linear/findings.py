@@ -6,6 +6,7 @@ import pandas as pd
 
 from core.figures.numbers import small_text
 from core.theory.deep_linear.breaking.breakers import BREAKERS
+from core.theory.deep_linear.presets import preset_titles
 from core.theory.deep_linear.question import DeepLinear, Matrices
 from core.theory.deep_linear.sweeps.hierarchy import CONTROL
 from core.theory.rounding import near_one
@@ -97,14 +98,19 @@ def _hierarchy(table: pd.DataFrame) -> list[str]:
 
 
 def _dependence(preset: str, rows: pd.DataFrame) -> str:
-    """Say by which difference the same layers of two networks agree least."""
-    others = rows[rows["differs"] != CONTROL].dropna(subset="same_layer")
+    """Say by which difference the same layers of two networks agree least, beside the control."""
+    is_control, title = rows["differs"] == CONTROL, preset_titles()[preset]
+    others = rows[~is_control].dropna(subset="same_layer")
     if others.empty:
-        return f"{preset}: nothing was measured but the control."
+        return f"{title}: nothing was measured but the control."
     least = others.sort_values("same_layer").iloc[0]
+    alone = "".join(
+        f"; with other {CONTROL} alone {near_one(value)}"
+        for value in rows[is_control]["same_layer"]
+    )
     return (
-        f"{preset}: the same layers of two networks agree least, {near_one(least['same_layer'])},"
-        f" where they differ in {least['differs']}."
+        f"{title}: the same layers of two networks agree least, {near_one(least['same_layer'])},"
+        f" where they differ in {least['differs']}{alone}."
     )
 
 

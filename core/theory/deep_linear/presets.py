@@ -180,3 +180,9 @@ def _draw_nets(networks: Networks) -> tuple[Net, Net]:
         condition=networks.condition,
         seed=networks.seed,
     )
+
+
+def preset_titles() -> dict[str, str]:
+    """Return what people read of every preset, by name."""
+    own = {name: one.title for name, one in PRESETS.items()}
+    return own | {name: one.title for name, one in BREAKERS.items()}

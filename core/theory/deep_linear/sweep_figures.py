@@ -14,6 +14,7 @@ from plotly.colors import sample_colorscale
 
 from core.figures.drawing import draw_panels
 from core.figures.theme import INK, Mode, template
+from core.theory.deep_linear.presets import preset_titles
 
 STATEMENTS = {  # of the hierarchy, as its columns have them
     "within": "any two layers of one network",
@@ -86,7 +87,7 @@ def hierarchy(points: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.F
         figure.add_heatmap(
             z=cells.reindex(index=rows, columns=columns).to_numpy(),
             x=columns,
-            y=rows,
+            y=[preset_titles()[row] for row in rows],
             **_HEAT,
             colorscale=list(INK[mode].scale),
             showscale=place == 0,
