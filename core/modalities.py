@@ -98,6 +98,14 @@ def _named(name: str) -> Modality:
     return Modality(name, f"{name} model", f"{name} models", symbol)
 
 
+def find_reading(name: str) -> Modality:
+    """Return a modality whose encoders read stimuli; raises UnknownNameError for any other."""
+    reading = {one.name: one for one in MODALITIES.values() if one.reads}
+    if name not in reading:
+        raise UnknownNameError("modality", name, list(reading))
+    return reading[name]
+
+
 def check_modality(name: str) -> None:
     """Refuse what cannot be the modality of imported features.
 

@@ -113,7 +113,7 @@ def check_measurable(
 def probe_tasks(
     features: Mapping[str, Float32[np.ndarray, "_ d"]],
     *,
-    asked: Sequence[tasks.Task] = tasks.TASKS,
+    asked: Sequence[tasks.Task],
     device: torch.device | str = "cpu",
     report: Progress | None = None,
 ) -> list[dict[str, Any]]:
@@ -240,7 +240,7 @@ def _probe_pictures(
         )
         for style, rows in pictures.items()
     }
-    return probe_tasks(features, device=device, report=report)
+    return probe_tasks(features, asked=tasks.TASKS, device=device, report=report)
 
 
 def _probe_melodies(

@@ -20,8 +20,6 @@ VERSIONS = {
     "captions": 1,  # core/embedding/summaries.py, encoders/language/chat.py: fewer words
     "competence": 1,  # core/competence/suite.py, probes.py, completions.py: the Cave's suite
     "probe": 1,  # core/competence/transfer.py, labeled.py, probes.py: probes of labeled images
-    "head": 1,  # core/networks/heads.py, vision.py: heads fitted to frozen features
-    "stitches": 1,  # core/networks, core/questions/stitching: what is lost at a pair of layers
     "bits per byte": 1,  # core/competence/coding.py, bits_per_byte.py, suite.py: texts coded
 }
 

@@ -85,7 +85,7 @@ WITHOUT_DEVICE = [
 def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a store that every question has an answer in."""
     folder = tmp_path_factory.mktemp("wide")
-    return build(folder, PaintedDataset(60), vision=VISION[1:5], language=LANGUAGE[1:2])
+    return build(folder, PaintedDataset(64), vision=VISION[1:5], language=LANGUAGE[1:2])
 
 
 @pytest.mark.parametrize("kind", WITHOUT_DEVICE, ids=lambda kind: kind.command)

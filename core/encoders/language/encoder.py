@@ -36,7 +36,7 @@ from core.encoders.language.readout import (
 from core.encoders.precision import Arithmetic
 from core.encoders.requests import PROMPTS, Pooling, Precision, Prompt
 from core.errors import EncoderError
-from core.modalities import LANGUAGE, find_modality
+from core.modalities import LANGUAGE, find_reading
 
 POOLED: Mapping[Pooling, str] = {
     "mean": "mean of tokens",
@@ -266,7 +266,7 @@ def _describe(source: Source, readout: Readout, *, weights: str) -> ModelCard:
     return ModelCard(
         name=name,
         title=notes.get("title") or name,
-        modality=find_modality(notes.get("modality") or LANGUAGE.name).name,
+        modality=find_reading(notes.get("modality") or LANGUAGE.name).name,
         spec=f"hf:{source.place}",
         family=notes.get("family") or naming.language_family(model.config.model_type, source.place),
         objective=notes.get("objective")

@@ -33,7 +33,8 @@ def tables(scores: np.ndarray) -> tuple[pd.DataFrame, pd.DataFrame]:
         for x, score, skill in zip(language, scores, SKILL, strict=False)
         for y, facet in targets.items()
     )
-    models = pd.DataFrame({"model": [*language, *targets], "group": "a"})
+    kinds = ["language"] * len(language) + ["vision"] * 3 + ["world"]
+    models = pd.DataFrame({"model": [*language, *targets], "modality": kinds, "group": "a"})
     return points, models.assign(
         copy=models["model"] == "vit-b-step9", objective="some", recipe=models["model"]
     )
