@@ -474,7 +474,8 @@ def test_card_of_the_wrong_kind(tmp_path, vit, notes):
     (folder / "card.json").write_text(notes)
     assert_refused(
         f"timm:{NAME}@{folder}",
-        "card.json must hold text for title, family, objective, modality and an object for training",
+        "card.json must hold text for title, family, objective, modality"
+        " and an object for training",
     )
 
 
