@@ -18,9 +18,12 @@ from torch import Tensor, nn
 from core.encoders.encoder import ModelCard
 from core.encoders.language.encoder import LanguageEncoder, pad
 from core.errors import EncoderError
+from core.modalities import MUSIC
 from core.networks.network import Batch, State
 from core.stimuli.cave.events import Event
 from core.stimuli.cave.grammar import describe
+from core.stimuli.cave.music.melody import sing
+from core.stimuli.cave.music.notes import write
 
 _PROBED = 4  # tokens that show whether a model can be cut
 _CLOSE = 1e-4  # of the largest feature: how much a model that is cut may differ from the whole
@@ -28,7 +31,8 @@ _CLOSE = 1e-4  # of the largest feature: how much a model that is cut may differ
 
 @dataclass(frozen=True, eq=False)
 class LanguageNetwork:
-    """A causal model; layer 0 is the embedding, the last one comes before the final norm.
+    """A causal model of captions or melodies; layer 0 is the embedding, the last one comes before
+    the final norm.
 
     level: of the captions that it reads. tupled: whether its blocks return a tuple.
     """
@@ -56,12 +60,17 @@ class LanguageNetwork:
         return self.encoder.readout.blocks
 
     def read(self, events: Sequence[Event]) -> Batch:
-        """Return the captions of events as tokens."""
-        texts = [describe(event, self.level) for event in events]
+        """Return the captions of events, or their melodies, as tokens."""
+        texts = [self._text(event) for event in events]
         ids, mask = pad(self.encoder.tokenizer(texts)["input_ids"])
         sizes = torch.tensor([len(text.encode()) for text in texts])
         named = {"tokens": ids, "present": mask.bool(), "bytes": sizes}
         return {name: part.to(self.device) for name, part in named.items()}
+
+    def _text(self, event: Event) -> str:
+        if self.card.modality == MUSIC.name:
+            return write(sing(event))
+        return describe(event, self.level)
 
     def places(self, layer: int) -> None:  # noqa: ARG002 - tokens stand in a row at every layer
         return None

@@ -45,7 +45,7 @@ def task_of(store: Store, dataset: str, entry: ModelEntry, network: Network) -> 
     """Return what a model is for, and where its head comes from, in words."""
     if isinstance(network, LanguageNetwork):
         vocabulary = network.encoder.model.get_input_embeddings().weight.shape[0]
-        return NextToken(network.head, int(vocabulary)), "the language model's own"
+        return NextToken(network.head, int(vocabulary)), f"the {entry.card.modality} model's own"
     assert isinstance(network, VisionNetwork)  # there is no third kind
     head: Head = head_of(store, dataset, entry, network)
     return Labels(head), head.origin

@@ -14,6 +14,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from core.encoders.encoder import ModelCard
 from core.errors import InputError
 from core.networks.maps import Affine, Moments, identity, least_squares, random_map
 from core.networks.network import TOGETHER, Batch, Network, State, rows_of, size_of, states_at
@@ -108,19 +109,24 @@ def make_seam(f: Side, layer_f: int, g: Side, layer_g: int, task: Task) -> Seam:
 
 def check_pair(f: Side, g: Side) -> None:
     """Raise InputError where no state of f has a place in g."""
-    names = [side.network.card.name for side in (f, g)]
-    if ("tokens" in f.fitted) != ("tokens" in g.fitted):
-        raise InputError(
-            f"{names[0]} and {names[1]} are of two modalities; a stitch stays within one: choose"
-            " two vision models, or two language models"
-        )
+    cards = [side.network.card for side in (f, g)]
+    check_modalities(*cards)
     if "tokens" in f.fitted and not all(
         torch.equal(getattr(f, kind)["tokens"], getattr(g, kind)["tokens"])
         for kind in ("fitted", "scored")
     ):
         raise InputError(
-            f"{names[0]} and {names[1]} cut the captions into different tokens, so their states"
+            f"{cards[0].name} and {cards[1].name} cut the texts into different tokens, so their states"
             " stand at different places; choose two models of one tokenizer"
+        )
+
+
+def check_modalities(f: ModelCard, g: ModelCard) -> None:
+    """Raise InputError for models that read different things."""
+    if f.modality != g.modality:
+        raise InputError(
+            f"{f.name} and {g.name} are of two modalities; a stitch stays within one: choose two"
+            " models of one"
         )
 
 

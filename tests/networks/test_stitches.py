@@ -34,6 +34,8 @@ from core.networks.vision import VisionNetwork, cut_vision
 from core.settings import CAVE_WEIGHTS
 from core.stimuli.cave.events import events, held_out_signatures
 from core.stimuli.cave.grammar import describe
+from core.stimuli.cave.music.melody import sing
+from core.stimuli.cave.music.notes import write
 from core.training.export import TrainedHead, write_head
 
 CPU = torch.device("cpu")
@@ -168,8 +170,20 @@ def test_words_are_scored_in_bits_per_byte_and_only_by_one_tokenizer(tmp_path: P
     assert (task.guess(batch, batch) <= 1).all()
     mine, others = Side(reader, batch, batch), {**batch, "tokens": batch["tokens"] + 1}
     check_pair(mine, mine)
-    with pytest.raises(InputError, match="cut the captions into different tokens"):
+    with pytest.raises(InputError, match="cut the texts into different tokens"):
         check_pair(Side(reader, others, others), mine)
+
+
+def test_notes_are_scored_as_words_are() -> None:
+    encoder = open_encoder(f"hf:{CAVE_WEIGHTS / 'note-gpt2-xs'}", device=CPU)
+    hearer = cut_language(encoder, level="5")
+    heard = list(events("tests", 4))
+    batch, last = hearer.read(heard), len(hearer.card.layers) - 1
+    task = NextToken(hearer.head, 300)
+    with torch.no_grad():
+        features = hearer.upper(hearer.lower(batch, last), last, batch)
+    encoding = encoder.encode([write(sing(event)) for event in heard])
+    assert np.allclose(task.score(features, batch), 1 - encoding.bits / encoding.bytes, atol=1e-4)
 
 
 def test_a_stitch_stays_within_a_modality(side: Side, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from core.errors import InputError, MetricError
+from core.networks.stitches import check_modalities
 from core.progress import Progress
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
@@ -33,6 +34,7 @@ from core.questions.stitching.roster import (
     list_models,
 )
 from core.study.comparison.aligning import layer_matrix
+from core.study.comparison.engines import choose_engine
 from core.study.layers import ALL
 from core.study.parts import Comparison
 from core.study.study import Study
@@ -46,7 +48,7 @@ OF_PAIR += ["lost", "lost_low", "lost_high", "head"]
 
 def name_two(question: T, study: Study) -> T:
     """Name both models where none are; raises InputError where one is, and over a dataset that is
-    not the Cave, UnknownNameError for names that mean nothing.
+    not the Cave, and for models of two modalities, UnknownNameError for names that mean nothing.
     """
     need_world(study)
     if not (question.x or question.y):
@@ -54,8 +56,7 @@ def name_two(question: T, study: Study) -> T:
         question = replace(question, x=x, y=y)
     if not (question.x and question.y):
         raise InputError("name --x and --y together, or neither for the usual two")
-    for name in (question.x, question.y):
-        study.entry(name)
+    check_modalities(*(study.entry(name).card for name in (question.x, question.y)))
     return question
 
 
@@ -103,6 +104,14 @@ declare(
 )
 
 
+def complete_map(question: StitchMap, study: Study) -> StitchMap:
+    """Name models; raises as `name_two`, and for a metric that cannot be before any layer is
+    stitched.
+    """
+    choose_engine(study, question.measure)
+    return name_two(question, study)
+
+
 def map_layers(question: StitchMap, study: Study, report: Progress | None) -> pd.DataFrame:
     """Return a row per pair of layers: what is lost by h as it is fitted and, in columns of their
     names, by least squares, identity and random h; alignment of the two layers over the studied
@@ -132,7 +141,7 @@ declare(
     Answer(
         map_layers,
         version=1,
-        complete=name_two,
+        complete=complete_map,
         needs=(Alignment,),
         findings=map_findings,
         kept=never,

@@ -37,13 +37,18 @@ def stitch_findings(_: Stitch, table: pd.DataFrame) -> list[str]:
     exact = abs(itself["penalty"]) < 1e-9
     return [
         f"Going on from {fitted['name_x']} of {x} in place of its own"
-        f" {fitted['name_y']}, {y} {_loses(fitted)}: its score is {fitted['score']:.3f}"
-        f" in place of {fitted['own']:.3f}, and chance is {fitted['chance']:.3f}.",
+        f" {fitted['name_y']}, {y} {_loses(fitted)}: its score is"
+        f" {_score(fitted['score'])} in place of {_score(fitted['own'])}, and chance is"
+        f" {_score(fitted['chance'])}.",
         f"Maps that were not fitted to its task lose {listed(others)}.",
         "Stitched to itself by the identity it loses "
         + ("nothing, as it must." if exact else f"{itself['penalty']:.4f}, which should be 0."),
         f"Its head is {fitted['head']}.",
     ]
+
+
+def _score(value: float) -> str:
+    return f"{value:.3f}".replace("-", "−")
 
 
 def _loses(row: Any) -> str:

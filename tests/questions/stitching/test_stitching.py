@@ -32,6 +32,7 @@ from core.questions.stitching.question import Fitting, Stitch, StitchKinds, Stit
 from core.settings import CAVE_WEIGHTS
 from core.stimuli.cave.dataset import CaveDataset
 from core.store import Store
+from core.study.parts import Measure
 from core.study.study import Study
 
 NAMES = ("vit-multitask-xs", "vit-clip-xs")
@@ -272,6 +273,7 @@ def test_what_cannot_be_asked_is_refused_in_a_sentence(study: Study) -> None:
         (Stitch(x=NAMES[0]), "name --x and --y together"),
         (Stitch(x=NAMES[0], y="nothing"), "no model named 'nothing'"),
         (Stitch(x=NAMES[0], y="gpt2-xs", fitting=QUICK), "a stitch stays within one"),
+        (StitchMap(measure=Measure("nothing")), "no metric named 'nothing'"),
         (StitchTrend(objectives=("CLIP",)), "no two of these models go together"),
     ):
         with pytest.raises(InputError, match=sentence):
