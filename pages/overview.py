@@ -24,6 +24,7 @@ from core.questions.convergence.question import Levels, Replicates, Summary
 from core.questions.overview import figures
 from core.questions.overview.points import growth_points, headline_points, ranking_points
 from core.questions.overview.question import Overview
+from core.questions.sentences import listed
 from core.stimuli.dataset import DatasetCard
 from core.study.comparison.ceilings import ceiling_between
 from core.study.models import is_measured, is_reality, reads, trained, usual, without_variants
@@ -146,14 +147,14 @@ def _describe(card: DatasetCard, models: pd.DataFrame) -> str:
         if is_reality(models).any()
         else ""
     )
-    beside = models["model"].isin(_others(models)) | is_measured(models)
-    counts = models.loc[beside, "modality"].value_counts()
-    others = "".join(f", beside {_count(str(name), count)}" for name, count in counts.items())
     finished = trained(models)
     seeing, reading = reads(finished, "image").sum(), reads(finished, "caption").sum()
-    left = (reads(models, "image") | reads(models, "caption")).sum() - seeing - reading
-    if left:
-        others = f", beside {counted(left, 'untrained model', 'untrained models')}{others}"
+    left = len(models) - len(finished) - int(is_measured(models).sum())
+    beside = [counted(left, "untrained model", "untrained models")] if left else []
+    further = models[models["model"].isin(finished["model"]) | is_measured(models)]
+    counts = further.loc[further["model"].isin(_others(further)) | is_measured(further), "modality"]
+    beside += [_count(str(name), count) for name, count in counts.value_counts().items()]
+    others = f", beside {listed(beside)}" if beside else ""
     by = [f"seen by {counted(seeing, 'vision model', 'vision models')}"] if seeing else []
     by += [f"read by {counted(reading, 'language model', 'language models')}"] if reading else []
     return (

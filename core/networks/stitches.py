@@ -116,8 +116,8 @@ def check_pair(f: Side, g: Side) -> None:
         for kind in ("fitted", "scored")
     ):
         raise InputError(
-            f"{cards[0].name} and {cards[1].name} cut the texts into different tokens, so their states"
-            " stand at different places; choose two models of one tokenizer"
+            f"{cards[0].name} and {cards[1].name} cut the texts into different tokens, so their"
+            " states stand at different places; choose two models of one tokenizer"
         )
 
 

@@ -64,7 +64,7 @@ def test_alignment_without_brains_says_nothing_of_noise(opened, store):
 def test_the_overview_counts_brains_and_ranks_models_alone(opened, store):
     app = opened(store, "overview")
     assert not app.exception
-    assert "beside 3 brains, beside 1 group of people" in texts(app)
+    assert "beside 3 brains and 1 group of people" in texts(app)
     assert not any("ortex" in one.proto.spec for one in app.get("plotly_chart"))
 
 

@@ -194,9 +194,9 @@ def complete_pair(question: P, study: Study) -> P:
 
 declare(
     NeuronPairs,
-    Answer(tabulate_pairs, version=1, complete=complete_pair, findings=pair_findings),
+    Answer(tabulate_pairs, version=2, complete=complete_pair, findings=pair_findings),
 )
 declare(
     NeuronStimuli,
-    Answer(tabulate_stimuli, version=1, complete=complete_pair, needs=(NeuronPairs,), kept=never),
+    Answer(tabulate_stimuli, version=2, complete=complete_pair, needs=(NeuronPairs,), kept=never),
 )

@@ -106,10 +106,13 @@ def _numbers(row: Row) -> str:
 
 def pair_findings(_: NeuronPairs, table: pd.DataFrame) -> list[str]:
     """Say how many units of two models recur, how alike they are, and what a random basis gives."""
+    if table.empty:
+        return ["No two units of these models are each other's best."]
+    x, y = table[["model_x", "model_y"]].iloc[0]
     counts = table[table["recurs"]].groupby("basis")["r"].agg(["count", "median", "max"])
     pairs = int(counts["count"].get(AS_IS, 0))
     if not pairs:
-        return ["No unit of one model recurs in the other beyond chance."]
+        return [f"No unit of {x} recurs in {y} beyond chance."]
     seen, turned = counts.loc[AS_IS], counts["count"].get(ROTATED, 0)
     alike = f"; their median correlation is {seen['median']:.2f}, the highest {seen['max']:.2f}"
     best = table[table["basis"] == SHUFFLED]["r"].max()
@@ -121,9 +124,9 @@ def pair_findings(_: NeuronPairs, table: pd.DataFrame) -> list[str]:
             f" at most {rotated['max']:.2f}"
         )
     return [
-        f"{counted(pairs, 'unit recurs', 'units recur')}{alike}. With shuffled stimuli the best"
-        f" pair reaches {best:.2f}.",
-        f"With the second model in a random basis {control}.",
+        f"{counted(pairs, f'unit of {x} recurs', f'units of {x} recur')} in {y}{alike}. With"
+        f" shuffled stimuli the best pair reaches {best:.2f}.",
+        f"With {y} in a random basis {control}.",
         _layers_said(table[(table["basis"] == AS_IS) & table["recurs"]]),
         BASIS,
     ]
@@ -132,8 +135,8 @@ def pair_findings(_: NeuronPairs, table: pd.DataFrame) -> list[str]:
 def _layers_said(pairs: pd.DataFrame) -> str:
     counts = pairs.groupby(["layer_x", "layer_y"]).size().reset_index(name="pairs")
     most = counts.sort_values("pairs", ascending=False, kind="stable").head(3).to_numpy()
-    places = [f"{x} and {y} ({number})" for x, y, number in most]
-    return f"Most of them lie in layers {listed(places)}, counted from 0."
+    places = [f"{x} and {y} ({number} pairs)" for x, y, number in most]
+    return f"Most lie in layers {listed(places)}, the first model's named first, counted from 0."
 
 
 def _points(share: float) -> str:

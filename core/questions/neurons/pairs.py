@@ -15,12 +15,14 @@ from core.questions.neurons.mining import Model, chosen_layers, mine, read_model
 from core.questions.neurons.question import NeuronPairs, NeuronStimuli
 from core.questions.neurons.units import Partners, Units, p_of, rotate, units_of
 from core.statistics.nulls import ALPHA
+from core.study.clamping import Clamping
 from core.study.stimuli import studied_stimuli
 from core.study.study import Study
 
 AS_IS, ROTATED, SHUFFLED = "as they are", "rotated", "shuffled"
-PLACES = ("layer_x", "unit_x", "layer_y", "unit_y")
+PLACES = ("model_x", "layer_x", "unit_x", "model_y", "layer_y", "unit_y")
 COLUMNS = ("basis", "pair", *PLACES, "r", "p", "recurs", "threshold")
+WHOLE = Clamping(q=1.0)  # nothing is clamped
 EXCITED = ("model", "layer", "unit", "place", "index", "stimulus", "excitation", "shared")
 
 
@@ -45,6 +47,7 @@ def tabulate_pairs(question: NeuronPairs, study: Study, _: Progress | None) -> p
     ]
     table = pd.concat(tables, ignore_index=True)
     recurs = table["p"] <= ALPHA
+    table = table.assign(model_x=question.a, model_y=question.b)
     return table.assign(recurs=recurs, threshold=found.threshold)[list(COLUMNS)]
 
 
@@ -75,8 +78,9 @@ def tabulate_stimuli(
 ) -> pd.DataFrame:
     """Return the stimuli that excite each of two units most, the strongest first.
 
-    excitation: by how many standard deviations over the stimuli a unit is above its mean. shared:
-    whether the stimulus is in both lists. Raises MetricError for a pair that is not there.
+    excitation: by how many standard deviations over the stimuli a unit is above its mean, nothing
+    clamped, since all that is clamped would excite alike. shared: whether the stimulus is in both
+    lists. Raises MetricError for a pair that is not there.
     """
     of_pairs = {one.name: getattr(question, one.name) for one in fields(NeuronPairs)}
     pairs = ask(NeuronPairs(**of_pairs), study, report)
@@ -88,10 +92,11 @@ def tabulate_stimuli(
         )
     row = pairs.loc[[question.pair]].iloc[0]
     sides = ((question.a, "x"), (question.b, "y"))
+    whole = Study(study.store, study.dataset.name, WHOLE, where=study.where, stimuli=study.stimuli)
     tables = []
     for model, side in sides:
         layer, unit = int(row[f"layer_{side}"]), int(row[f"unit_{side}"])
-        values = study.spaces(model)[layer][:, unit]
+        values = whole.spaces(model)[layer][:, unit]
         of_unit = _strongest(values, study, question.count)
         tables.append(of_unit.assign(model=model, layer=layer, unit=unit))
     both = set(tables[0]["index"]) & set(tables[1]["index"])

@@ -49,7 +49,7 @@ class NeuronShare(StudyQuestion):
         name="models",
         label="Models",
         metavar="M",
-        help="vision and language models (all that finished a usual training)",
+        help="models of any modality (all that finished a usual training)",
     )
     mining: Mining = part(Mining)
 
@@ -69,7 +69,7 @@ class NeuronTrend(StudyQuestion):
         name="models",
         label="Models",
         metavar="M",
-        help="vision and language models (all that finished a usual training)",
+        help="models of any modality (all that finished a usual training)",
     )
     mining: Mining = part(Mining)
     dealings: int = option(999, least=1, help="times that competence is dealt anew within lines")

@@ -73,7 +73,7 @@ def usual_sizes(question: Translation, stimuli: int) -> tuple[int, ...]:
 
 
 def translate(question: Translation, study: Study, report: Progress | None) -> pd.DataFrame:
-    """Return a row per number of stimuli and method with COLUMNS, see
+    """Return a row per number of stimuli and method: space_x, space_y and COLUMNS, see
     `core.questions.translation.measuring.measure_pairs`; q: p adjusted for all rows.
     """
     matching = question.matching
@@ -86,7 +86,10 @@ def translate(question: Translation, study: Study, report: Progress | None) -> p
         rows += measure_pairs([(x[one], y[one]) for one in sets], matching)
     if report:
         report(len(question.sizes), len(question.sizes), "numbers of stimuli")
-    return _adjusted(pd.DataFrame(rows, columns=list(COLUMNS)))
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    table.insert(0, "space_x", question.a)
+    table.insert(1, "space_y", question.b)
+    return _adjusted(table)
 
 
 def _adjusted(table: pd.DataFrame) -> pd.DataFrame:
@@ -101,7 +104,7 @@ declare(
     Translation,
     Answer(
         translate,
-        version=1,
+        version=2,
         complete=complete_translation,
         findings=translation_findings,
         hidden=HIDDEN,

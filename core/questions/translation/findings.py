@@ -37,18 +37,19 @@ def _best(rows: pd.DataFrame) -> str:
     sure = rows[rows["q"] <= SURE]
     best = _most_found(rows)
     name = METHOD_TITLES[str(best["method"])]
+    x, y = best[["space_x", "space_y"]]
     if sure.empty:
         return (
-            f"{name[:1].upper()}{name[1:]} finds no more partners than chance: at most"
-            f" {share_text(best['top1'], 1)}, of {best['n']:.0f} stimuli, where chance is"
+            f"{name[:1].upper()}{name[1:]} finds no more partners of {x} in {y} than chance:"
+            f" at most {share_text(best['top1'], 1)}, of {best['n']:.0f} stimuli, where chance is"
             f" {_chance(best)} ({p_text(rows['q'].min(), 'q')})."
         )
     sizes = listed(f"{size:,}" for size in sure["n"])
     best = _most_found(sure)
     return (
-        f"{name[:1].upper()}{name[1:]} finds partners beyond chance at {sizes} stimuli: at most"
-        f" {share_text(best['top1'], 1)}, of {best['n']:.0f}, where chance is {_chance(best)}"
-        f" ({p_text(best['q'], 'q')})."
+        f"{name[:1].upper()}{name[1:]} finds partners of {x} in {y} beyond chance at {sizes}"
+        f" stimuli: at most {share_text(best['top1'], 1)}, of {best['n']:.0f}, where chance is"
+        f" {_chance(best)} ({p_text(best['q'], 'q')})."
     )
 
 

@@ -35,7 +35,7 @@ kernel and every alignment, and makes no unit special: where it lies as high, mo
 directions, not units. Below are the stimuli that excite the two units of one pair most; those in
 both lists are framed. Source: Dravid et al. 2023."""
 SHOWN = 8  # stimuli of each unit
-WIDTH = 108
+WIDTH = 100  # all of them in a row where the page is wide
 
 
 def pick_layers() -> str:

@@ -83,7 +83,9 @@ def test_more_stimuli_make_a_row_each(study) -> None:
     assert table["n"].tolist() == [5, 8]
     assert table["draws"].tolist() == [2, 2]
     assert (table["q"] >= table["p"]).all()
-    assert len(findings_of(question, table)) == 3
+    said = findings_of(question, table)
+    assert len(said) == 3
+    assert "of vit-clip-m:2 in gpt-2-m:2" in said[0]
     figures.over_size(table, "light", narrow=True)
 
 
