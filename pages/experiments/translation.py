@@ -27,9 +27,9 @@ LEAST = 2  # models
 MATCHED = {"both": "both", **METHOD_TITLES}
 MISSING = """Gromov–Wasserstein needs POT, which is not installed here: pip install
 'platoscope[translation]'. Quadratic assignment does without."""
-CURVE = """The line are made spaces: two copies of one latent, each with noise of its own, from none
-(right) to much (left). Translation is said to begin to work where half of the partners are found;
-bars are intervals over draws."""
+CURVE = """The line is of made spaces: two copies of one latent, each with noise of its own, from
+none (right) to much (left). Translation is said to begin to work where half of the partners are
+found; bars are intervals over draws."""
 PAIRS = """Each mark is a pair of models. Both are given the same stimuli in unknown orders, as
 kernels alone, and matched so that the kernels agree most; a partner is **found** where a stimulus
 is matched with itself. Dotted is **chance**, 1/n: a random matching finds one partner on average,

@@ -19,6 +19,7 @@ from core.questions.swapping.findings import MEAN, OVERALL, kept_text
 HEADS = {"orthogonal": "by one orthogonal map", "relative": "by cosines with anchors"}
 SYMBOLS = {"orthogonal": "circle", "relative": "diamond"}
 ROW = 30  # pixels of a model, or of a factor
+ROOM = 4  # spaces whose cells hold a number on a phone
 
 
 def matrices(
@@ -44,7 +45,9 @@ def matrices(
         horizontal_spacing=0.03,
         vertical_spacing=0.28,
     )
-    names = [wrap(plain(titles[space]), 22) for space in order]
+    names = [plain(titles[space]) for space in order]  # two lines of slanted names would overlap
+    lines = [wrap(name, 22) for name in names]
+    roomy = not narrow or len(order) <= ROOM
     told = pairs.assign(card=[_card(row, titles) for row in pairs.to_dict("records")])
     for place, way in enumerate(ways):
         z, texts = (
@@ -54,9 +57,11 @@ def matrices(
             .to_numpy()
             for each in ("kept", "card")
         )
-        shares = [["" if np.isnan(one) else share_text(one) for one in row] for row in z]
+        shares = [
+            [share_text(one) if roomy and np.isfinite(one) else "" for one in row] for row in z
+        ]
         look = {**_look(mode), "showscale": place == 0, "text": shares, "hovertext": texts}
-        figure.add_heatmap(x=names, y=names, z=z, **look, **cell(place, columns))
+        figure.add_heatmap(x=names, y=lines, z=z, **look, **cell(place, columns))
     figure.update_xaxes(tickangle=-90 if narrow else -40, dtick=1, showgrid=False)
     figure.update_xaxes(title_text="used on", row=len(ways) if narrow else 1)
     figure.update_yaxes(autorange="reversed", dtick=1, showgrid=False)

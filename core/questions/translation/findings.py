@@ -161,7 +161,7 @@ def sweep_findings(question: TranslationSweep, table: pd.DataFrame) -> list[str]
         " or fewer dimensions, it begins elsewhere."
     )
     failed = table[table["top1"] < HALF]
-    return said if failed.empty else [*said, f"Where it fails: {_search(failed)}"]
+    return said if failed.empty else [*said, f"Where fewer than half are found: {_search(failed)}"]
 
 
 def _begins(name: str, rows: pd.DataFrame) -> str:

@@ -35,8 +35,8 @@ hardly any, and distorts distances within them: for distances, choose MDS above.
 DISTANCES = """The distance of two marks is as close as a plane allows to {distance} of the two
 models. Only distances count, and the bar below gives their scale: the map may be
 rotated or mirrored."""
-SIGNS = """Each mark is a model: squares see, circles read, triangles hear, the star
-is the world itself; larger marks have more parameters, and lines join checkpoints of one
+SIGNS = """Each mark is a model: squares see, circles read, triangles hear, diamonds
+are brains, hexagons people, the star is the world itself; larger marks have more parameters, and lines join checkpoints of one
 training. {layout} **Click a mark** to choose the model and see it beside its
 nearest ones; a ring marks what is chosen."""
 COLORING = {
