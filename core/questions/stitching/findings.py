@@ -23,7 +23,8 @@ def stitch_findings(_: Stitch, table: pd.DataFrame) -> list[str]:
     """Say what is lost by the fitted map, and what by the others."""
     rows, (x, y) = table.set_index("h"), table[["x", "y"]].iloc[0]
     lost = rows["lost"].to_dict()
-    fitted, itself = rows.loc["trained"], rows.loc["itself, identity"]
+    fitted: Any = rows.loc["trained"]
+    itself: Any = rows.loc["itself, identity"]
     if not np.isfinite(fitted["lost"]):
         return [
             f"{y} itself does no better than chance here ({fitted['own']:.3f}), so nothing"

@@ -31,46 +31,46 @@ def matrices(
     table: rows of `Swap`. titles: of spaces.
     """
     pairs = table[(table["probe"] != MEAN) & (table["factor"] == OVERALL)]
-    order = list(dict.fromkeys(pairs["probe"]))
-    ways = list(dict.fromkeys(pairs["way"]))
+    order, ways = list(dict.fromkeys(pairs["probe"])), list(dict.fromkeys(pairs["way"]))
     columns = 1 if narrow else len(ways)
-    side = ROW * len(order) + 130
+    height = ROW * len(order) + 190
     figure = panels(
         [f"<b>{HEADS[way]}</b>" for way in ways],
         columns,
         mode,
-        height=(side + 60) * (len(ways) if narrow else 1) + 60,
+        height=height * (len(ways) if narrow else 1) + 60,
         title="Swapped probes",
         shared_yaxes=not narrow,
         horizontal_spacing=0.03,
         vertical_spacing=0.28,
     )
-    names = [plain(titles[space]) for space in order]  # two lines of slanted names would overlap
-    lines = [wrap(name, 22) for name in names]
+    names = [plain(titles[space]) for space in order]  # slanted, two lines of a name overlap
+    at = {"x": names, "y": [wrap(name, 22) for name in names]}
     roomy = not narrow or len(order) <= ROOM
     told = pairs.assign(card=[_card(row, titles) for row in pairs.to_dict("records")])
     for place, way in enumerate(ways):
-        z, texts = (
+        kept, texts = (
             told[told["way"] == way]
             .pivot(index="probe", columns="on", values=each)
             .reindex(index=order, columns=order)
             .to_numpy()
             for each in ("kept", "card")
         )
-        shares = [
-            [share_text(one) if roomy and np.isfinite(one) else "" for one in row] for row in z
-        ]
-        look = {**_look(mode), "showscale": place == 0, "text": shares, "hovertext": texts}
-        figure.add_heatmap(x=names, y=lines, z=z, **look, **cell(place, columns))
+        look = _look(kept, mode, numbers=roomy) | {"showscale": place == 0, "hovertext": texts}
+        figure.add_heatmap(**at, **look, **cell(place, columns))
     figure.update_xaxes(tickangle=-90 if narrow else -40, dtick=1, showgrid=False)
     figure.update_xaxes(title_text="used on", row=len(ways) if narrow else 1)
     figure.update_yaxes(autorange="reversed", dtick=1, showgrid=False)
     return figure.update_yaxes(title_text="whose probe", col=1).update_layout(margin_t=40).figure()
 
 
-def _look(mode: Mode) -> dict[str, object]:
+def _look(kept: np.ndarray, mode: Mode, *, numbers: bool) -> dict[str, object]:
     bar = color_bar("kept", **in_percent())
     return {
+        "z": kept,
+        "text": [
+            [share_text(one) if numbers and np.isfinite(one) else "" for one in row] for row in kept
+        ],
         "zmin": 0.0,
         "zmax": 1.0,
         "colorscale": list(INK[mode].scale),

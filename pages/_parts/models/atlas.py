@@ -36,9 +36,9 @@ DISTANCES = """The distance of two marks is as close as a plane allows to {dista
 models. Only distances count, and the bar below gives their scale: the map may be
 rotated or mirrored."""
 SIGNS = """Each mark is a model: squares see, circles read, triangles hear, diamonds
-are brains, hexagons people, the star is the world itself; larger marks have more parameters, and lines join checkpoints of one
-training. {layout} **Click a mark** to choose the model and see it beside its
-nearest ones; a ring marks what is chosen."""
+are brains, hexagons people, the star is the world itself; larger marks have more
+parameters, and lines join checkpoints of one training. {layout} **Click a mark** to
+choose the model and see it beside its nearest ones; a ring marks what is chosen."""
 COLORING = {
     "rank": (
         "Color: rank in competence among the models of one modality (language: 1 − bits per byte of"
