@@ -34,7 +34,11 @@ PAGES = {
     "/theory-deep-linear": "come to see the same",
 }
 
-DRAWN = ".js-plotly-plot .main-svg, [data-testid=stImage] img, .st-key-library-models canvas"
+OFFERED = "[class*=st-key-here-]"  # what takes long is drawn once it is asked for
+DRAWN = (
+    ".js-plotly-plot .main-svg, [data-testid=stImage] img, .st-key-library-models canvas,"
+    f" {OFFERED}"
+)
 HEADINGS = "() => [...document.querySelectorAll('h1, h2, h3, h4, h5, h6')].map(h => +h.tagName[1])"
 BAR = """() => {
   const bar = document.querySelector(".st-key-bar");
@@ -57,7 +61,8 @@ WORDS = """() => {
   return text.split(/\\s+/).filter(word => /[\\p{L}\\p{N}]/u.test(word)).length;
 }"""
 FITS = """() => {
-  const drawn = ".js-plotly-plot, [data-testid=stImage] img, .st-key-library-models";
+  const drawn = `.js-plotly-plot, [data-testid=stImage] img, .st-key-library-models,
+    [class*=st-key-here-]`;
   const shown = [...document.querySelectorAll(drawn)];
   const fits = element => element.clientWidth > 0 && element.clientWidth <= 390;
   const page = document.querySelector("[data-testid=stMain]");

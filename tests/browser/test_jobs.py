@@ -76,7 +76,7 @@ def test_jobs_move_fail_and_are_retried_before_everybodys_eyes(browser, tmp_path
         page.wait_for_timeout(3000)  # nothing waits any more, so that the whole page is drawn anew
         page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
         page.locator(".st-key-job-1").get_by_role("button", name="Log").click()
-        page.get_by_text(f"late: 1 layers of {SIZE} stimuli").wait_for()
+        page.get_by_text(f"late: 1 layer of {SIZE} stimuli").wait_for()
         page.wait_for_url("**/jobs?log=1")
         add_features(page, f"{address}/library?add=models&models_from=features", more)
         check_headings(page)
