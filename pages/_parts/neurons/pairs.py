@@ -116,7 +116,8 @@ def _seconds(at: Place, a: str, b: str, mining: Mining) -> float:
 def _show_pairs(
     at: Place, question: NeuronPairs, table: pd.DataFrame, models: pd.DataFrame
 ) -> None:
-    said = findings_of(question, table)
+    titles = models["title"].to_dict()
+    said = findings_of(question, table.replace({"model_x": titles, "model_y": titles}))
     prose.answer(said[: prose.LEAD])
     layers = models["layers"].reindex([question.a, question.b]).tolist()
     found = table[table["basis"] == AS_IS].set_index("pair")
