@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import timm
 import torch
 from PIL import Image, ImageOps
-from timm.data import create_transform, resolve_data_config
 from torch import Tensor
 
 from core.encoders import naming
@@ -92,7 +92,7 @@ def open_vision(spec: str, *, device: torch.device, precision: Precision = "auto
         )
     arithmetic = choose_arithmetic(precision, device)
     model = loaded.model.eval().requires_grad_(False).to(device, arithmetic.weights)
-    data = resolve_data_config({}, model=model)
+    data = timm.data.resolve_data_config({}, model=model)
     picture = torch.zeros(1, *data["input_size"], device=device, dtype=arithmetic.weights)
     return VisionEncoder(
         card=_describe(spec, loaded, layers=_name_layers(model, picture)),
@@ -101,7 +101,7 @@ def open_vision(spec: str, *, device: torch.device, precision: Precision = "auto
         arithmetic=arithmetic,
         model=model,
         prepare=Preparation(
-            create_transform(**data, is_training=False),
+            timm.data.create_transform(**data, is_training=False),
             cropped=data.get("crop_mode", "center") == "center",
         ),
         of_patches=of_patches,

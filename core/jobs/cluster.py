@@ -89,11 +89,11 @@ def _connect(address: str) -> JobSubmissionClient:
             f"{CLUSTER} names a cluster, for which Ray is missing; pip install"
             " 'platoscope[cluster]', or unset the variable, then retry"
         ) from error
-    from ray.exceptions import RayError
+    from ray import exceptions
 
     try:
         return JobSubmissionClient(address)
-    except (ConnectionError, RuntimeError, ValueError, RayError) as error:
+    except (ConnectionError, RuntimeError, ValueError, exceptions.RayError) as error:
         raise ClusterError(
             f"no Ray cluster answers at {address!r}; give {CLUSTER} the address of its dashboard,"
             " http://HEAD:8265, set RAY_AUTH_MODE=token where it asks for Ray's token, or unset"

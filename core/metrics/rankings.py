@@ -28,9 +28,9 @@ def dissimilarities(
     rank by noise. Raises MetricError for another correlation and where all stimuli are equally far
     apart.
     """
-    from scipy.spatial.distance import pdist
+    from scipy.spatial import distance
 
-    return unit_row(pdist(space.astype(np.float64)), correlation=correlation)
+    return unit_row(distance.pdist(space.astype(np.float64)), correlation=correlation)
 
 
 def of_matrix(

@@ -156,7 +156,7 @@ def _mds(distances: Matrix, _: int) -> Points:
 
 def _umap(distances: Matrix, seed: int) -> Points:
     # seconds, and more to compile
-    from umap.umap_ import find_ab_params, fuzzy_simplicial_set, simplicial_set_embedding
+    from umap import umap_
 
     settings = SETTINGS["umap"]
     with DRAWING:
@@ -164,7 +164,7 @@ def _umap(distances: Matrix, seed: int) -> Points:
         count = min(settings["n_neighbors"], len(distances) - 1)
         near = np.argsort(distances, axis=1, kind="stable")[:, :count]
         lengths = np.take_along_axis(distances, near, axis=1)
-        graph, _, _ = fuzzy_simplicial_set(
+        graph, _, _ = umap_.fuzzy_simplicial_set(
             distances,
             count,
             random,
@@ -172,8 +172,8 @@ def _umap(distances: Matrix, seed: int) -> Points:
             knn_indices=near.astype(np.int32),
             knn_dists=lengths.astype(np.float32),
         )
-        a, b = find_ab_params(spread=settings["spread"], min_dist=settings["min_dist"])
-        points, _ = simplicial_set_embedding(
+        a, b = umap_.find_ab_params(spread=settings["spread"], min_dist=settings["min_dist"])
+        points, _ = umap_.simplicial_set_embedding(
             distances,
             graph,
             n_components=2,

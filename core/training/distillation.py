@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
+import timm
 import torch
 from jaxtyping import Float
-from timm.layers import resample_abs_pos_embed
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -135,7 +135,9 @@ def read_class(model: Any, views: Float[Tensor, "b 3 h w"]) -> Float[Tensor, "b 
     interpolated from the model's own.
     """
     grid = model.patch_embed.proj(views)
-    places = resample_abs_pos_embed(model.pos_embed, list(grid.shape[2:]), num_prefix_tokens=1)
+    places = timm.layers.resample_abs_pos_embed(
+        model.pos_embed, list(grid.shape[2:]), num_prefix_tokens=1
+    )
     first = model.cls_token.expand(len(views), -1, -1)
     tokens = torch.cat([first, grid.flatten(2).transpose(1, 2)], dim=1) + places
     token: Tensor = model.norm(model.blocks(tokens))[:, 0]

@@ -19,11 +19,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import timm
 import torch
 from jaxtyping import Float
 from safetensors import safe_open
 from safetensors.torch import save_file
-from timm.models import save_for_hf
 from torch import Tensor, nn
 from transformers import PreTrainedTokenizerBase
 from transformers.utils import logging
@@ -81,7 +81,7 @@ def export(
     shutil.rmtree(new, ignore_errors=True)
     if tokenizer is None:
         note = {"pretrained_cfg": {"tag": "cave", "license": "mit"}}
-        save_for_hf(
+        timm.models.save_for_hf(
             model, str(new), model_config=note, safe_serialization=True, data_config=_PREPROCESSING
         )
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -28,17 +29,23 @@ def browser():
 
 
 @pytest.fixture(scope="session")
-def address(tmp_path_factory) -> Iterator[str]:
+def log(tmp_path_factory) -> Path:
+    """Return the file into which the dashboard writes its tracebacks."""
+    return tmp_path_factory.mktemp("log") / "server.log"
+
+
+@pytest.fixture(scope="session")
+def address(tmp_path_factory, log) -> Iterator[str]:
     dataset = PaintedDataset(80)
     store = retell(
         build(tmp_path_factory.mktemp("store"), dataset), dataset, ("gpt-2-m", "llama-m")
     )
-    with serve(store, log=store / "server.log") as address:
+    with serve(store, log=log) as address:
         yield address
 
 
 @pytest.fixture
-def visit(browser, address):
+def visit(browser, address, log):
     """Return a function that opens a link cold; at the end no page may have shown or logged an
     error.
     """
@@ -74,7 +81,7 @@ def visit(browser, address):
     yield open_link
     for context in contexts:
         for page in context.pages:
-            assert page.locator("[data-testid=stException]").count() == 0
+            assert page.get_by_test_id("stException").count() == 0, log.read_text()[-4000:]
             assert page.get_by_text("Page not found").count() == 0
         context.close()
     assert errors == []

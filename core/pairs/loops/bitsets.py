@@ -7,12 +7,12 @@ from __future__ import annotations
 from typing import no_type_check
 
 import numpy as np
-from numba.extending import intrinsic
+from numba import extending
 
 from core.pairs.loops.compiled import compiled
 
 
-@intrinsic
+@extending.intrinsic
 @no_type_check
 def _ones(_context, word):
     """Count the set bits of a word in one instruction."""

@@ -20,11 +20,11 @@ def order_alike(kernel: Float[np.ndarray, "n n"]) -> Int64[np.ndarray, "n"]:
     """
     if len(kernel) < FEWEST:
         raise MetricError(f"an order needs at least {FEWEST} stimuli; got {len(kernel)}")
-    from scipy.cluster.hierarchy import leaves_list, linkage  # a third of a second
-    from scipy.spatial.distance import squareform
+    from scipy.cluster import hierarchy  # a third of a second
+    from scipy.spatial import distance
 
     apart = np.clip(1 - (kernel + kernel.T) / 2, 0, None)
     np.fill_diagonal(apart, 0)
-    return leaves_list(
-        linkage(squareform(apart, checks=False), method="average", optimal_ordering=True)
-    ).astype(np.int64)
+    condensed = distance.squareform(apart, checks=False)
+    tree = hierarchy.linkage(condensed, method="average", optimal_ordering=True)
+    return hierarchy.leaves_list(tree).astype(np.int64)

@@ -35,14 +35,14 @@ def cluster(apart: Distances) -> Clustering:
     models were given. Raises InputError for fewer than two models. Source: Sokal, Michener 1958;
     Bar-Joseph, Gifford, Jaakkola 2001 (order).
     """
-    from scipy.cluster.hierarchy import cophenet, dendrogram, linkage  # a third of a second
-    from scipy.spatial.distance import squareform
+    from scipy.cluster import hierarchy  # a third of a second
+    from scipy.spatial import distance
 
     if len(apart.names) < 2:
         raise InputError(f"a tree joins at least 2 models, and there are {len(apart.names)}")
-    condensed = squareform(apart.matrix, checks=False)
-    merged = linkage(condensed, method="average", optimal_ordering=True)
-    drawn = dendrogram(merged, no_plot=True, labels=apart.names)
+    condensed = distance.squareform(apart.matrix, checks=False)
+    merged = hierarchy.linkage(condensed, method="average", optimal_ordering=True)
+    drawn = hierarchy.dendrogram(merged, no_plot=True, labels=apart.names)
     x, y = (
         np.array(drawn["icoord"]),
         np.array(drawn["dcoord"]),
@@ -50,7 +50,7 @@ def cluster(apart: Distances) -> Clustering:
     branches = pd.DataFrame(
         {"branch": np.repeat(np.arange(len(x)), 4), "x": (x.ravel() - 5) / 10, "y": y.ravel()}
     )
-    heights = cophenet(merged)
+    heights = hierarchy.cophenet(merged)
     varied = np.ptp(condensed) > 0 and np.ptp(heights) > 0
     return Clustering(
         drawn["ivl"], branches, float(np.corrcoef(condensed, heights)[0, 1]) if varied else np.nan

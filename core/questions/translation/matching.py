@@ -135,13 +135,13 @@ def import_transport() -> Any:
     for backend in BACKENDS:  # it would import each for seconds, and needs none
         os.environ.setdefault(f"POT_BACKEND_DISABLE_{backend}", "1")
     try:
-        import ot.gromov
+        from ot import gromov
     except ImportError as error:
         raise InputError(
             "Gromov–Wasserstein needs POT, which is not installed; pip install"
             " 'platoscope[translation]', or ask with --method qap"
         ) from error
-    return ot.gromov
+    return gromov
 
 
 Solver = Callable[[Kernel, Kernel, int, np.random.Generator], Permutation]

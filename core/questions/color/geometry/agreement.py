@@ -198,9 +198,9 @@ def _spearman(x: Float64[np.ndarray, " pairs"], y: Float64[np.ndarray, " pairs"]
 
 
 def _distances(points: Float64[np.ndarray, "n d"]) -> Square:
-    from scipy.spatial.distance import pdist, squareform
+    from scipy.spatial import distance
 
-    return squareform(pdist(points))
+    return distance.squareform(distance.pdist(points))
 
 
 def _interval(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from jaxtyping import Float, Float64, Integer
-from scipy.spatial.distance import pdist, squareform
+from scipy.spatial import distance
 
 from core.errors import FeatureError, MetricError
 from core.questions.color.geometry.cooccurrence import dissimilarity, often, pmi
@@ -92,5 +92,5 @@ def from_vectors(vectors: Float[np.ndarray, "n d"], words: pd.DataFrame) -> Diss
             "vectors of color words must be finite; got NaN or infinity: choose another layer"
         )
     lab = words[LAB].to_numpy(np.float64)
-    distances = squareform(pdist(vectors.astype(np.float64)))
+    distances = distance.squareform(distance.pdist(vectors.astype(np.float64)))
     return Dissimilarities(tuple(words["word"]), lab, np.full(len(lab), np.nan), distances)

@@ -123,11 +123,12 @@ def stress(dissimilarities: Float[np.ndarray, "n n"], points: Float[np.ndarray, 
     """Return Kruskal's stress-1 of a layout, √(Σ (dᵢⱼ − δᵢⱼ)² / Σ dᵢⱼ²) over i < j: 0 or more,
     lower is better.
     """
-    from scipy.spatial.distance import pdist, squareform
+    from scipy.spatial import distance
 
-    apart = pdist(points)
+    apart = distance.pdist(points)
     return float(
-        np.linalg.norm(apart - squareform(dissimilarities, checks=False)) / np.linalg.norm(apart)
+        np.linalg.norm(apart - distance.squareform(dissimilarities, checks=False))
+        / np.linalg.norm(apart)
     )
 
 

@@ -62,6 +62,6 @@ def differences(lab: Float[np.ndarray, "n 3"]) -> Float64[np.ndarray, "n n"]:
     """Return the color difference ΔE*ab of every two colors: their Euclidean distance in CIELAB
     (CIE 1976).
     """
-    from scipy.spatial.distance import pdist, squareform
+    from scipy.spatial import distance
 
-    return squareform(pdist(lab.astype(np.float64)))
+    return distance.squareform(distance.pdist(lab.astype(np.float64)))

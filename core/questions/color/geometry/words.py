@@ -43,7 +43,7 @@ def nearest_word(
     """Return the word whose centroid each CIELAB color is nearest to; of equally near ones, the
     first.
     """
-    from scipy.spatial.distance import cdist
+    from scipy.spatial import distance
 
-    nearest: np.ndarray = cdist(lab, centroids).argmin(axis=1).astype(np.int64)
+    nearest: np.ndarray = distance.cdist(lab, centroids).argmin(axis=1).astype(np.int64)
     return nearest
