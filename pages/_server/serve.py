@@ -6,15 +6,19 @@ discovery and answers the first deep link of a fresh server with "Page not found
 part looks for the server below the address of the page first, which costs every deep link two
 requests that fail: here the page names its server. And where a part of a page redraws itself right
 after the whole page, Streamlit forgets to send what holds the parts within it: here all is sent.
+And a file that was made for a click is forgotten as soon as two pages of anybody's have been
+drawn, which may be before the browser has fetched it: here it stays for a minute.
 """
 
+import time
 from pathlib import Path
 
 from starlette.responses import HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
-from streamlit.runtime import app_session
+from streamlit.runtime import app_session, media_file_manager
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
+from streamlit.runtime.media_file_manager import MediaFileKind, MediaFileMetadata
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.web.cli import main
 from streamlit.web.server.starlette import starlette_static_routes as routes
@@ -58,8 +62,24 @@ class WholeQueue(ForwardMsgQueue):  # type: ignore[misc]
         super().clear(retain_lifecycle_msgs, none)
 
 
+class FetchableFile(MediaFileMetadata):  # type: ignore[misc]
+    """What Streamlit notes of a file: one that no page shows any more may still be fetched."""
+
+    SECONDS = 60
+
+    def __init__(self, kind: MediaFileKind = MediaFileKind.MEDIA) -> None:
+        super().__init__(kind)
+        self._made = time.monotonic()
+
+    def mark_for_delete(self) -> None:
+        """Let the file go the next time that Streamlit looks, unless it is new."""
+        if time.monotonic() - self._made > self.SECONDS:
+            super().mark_for_delete()
+
+
 if __name__ == "__main__":
     app_session.ForwardMsgQueue = WholeQueue
+    media_file_manager.MediaFileMetadata = FetchableFile
     PagesManager.uses_pages_directory = False
     routes.create_streamlit_static_handler = name_server
     watch_jobs()

@@ -6,12 +6,15 @@ from collections.abc import Callable
 
 import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime import media_file_manager
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
+from streamlit.runtime.media_file_manager import MediaFileManager, MediaFileMetadata
+from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 
 from core.jobs import queue, starting
 from core.jobs.table import queue_file
 from pages._server.jobs import watch_jobs
-from pages._server.serve import WholeQueue
+from pages._server.serve import FetchableFile, WholeQueue
 
 
 def block(*path: int, part: str) -> ForwardMsg:
@@ -106,3 +109,33 @@ def wait_for(condition: Callable[[], object]) -> None:
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+def made_for_a_click() -> tuple[MediaFileManager, str]:
+    files = MediaFileManager(MemoryMediaFileStorage("/media"))
+    button = files.add_deferred(lambda: b"x,y", "text/csv", "0.1", "table.csv")
+    return files, files.execute_deferred(button).rpartition("/")[-1].removesuffix(".csv")
+
+
+@pytest.mark.parametrize(
+    ("noted", "stays"),
+    [
+        (FetchableFile, True),
+        (MediaFileMetadata, False),  # once this one stays, FetchableFile may go
+    ],
+)
+def test_a_file_made_for_a_click_outlives_what_others_draw(monkeypatch, noted, stays):
+    monkeypatch.setattr(media_file_manager, "MediaFileMetadata", noted)
+    files, name = made_for_a_click()
+    for _ in range(9):
+        files.remove_orphaned_files()
+    assert (files.read_file(name) is not None) is stays
+
+
+def test_a_file_made_for_a_click_goes_after_its_time(monkeypatch):
+    monkeypatch.setattr(media_file_manager, "MediaFileMetadata", FetchableFile)
+    monkeypatch.setattr(FetchableFile, "SECONDS", -1)
+    files, name = made_for_a_click()
+    files.remove_orphaned_files()  # marks it
+    files.remove_orphaned_files()
+    assert files.read_file(name) is None
