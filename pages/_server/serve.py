@@ -8,6 +8,8 @@ requests that fail: here the page names its server. And where a part of a page r
 after the whole page, Streamlit forgets to send what holds the parts within it: here all is sent.
 """
 
+import os
+import sys
 from pathlib import Path
 
 from starlette.responses import HTMLResponse, Response
@@ -19,8 +21,10 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.web.cli import main
 from streamlit.web.server.starlette import starlette_static_routes as routes
 
+from core.settings import is_read_only
 from pages._server.jobs import watch_jobs
 
+HOSTS = ("localhost", "127.0.0.1", "::1")
 NAMED = '<script>window.__streamlit = { BACKEND_BASE_URL: new URL("./", location).href };</script>'
 _make = routes.create_streamlit_static_handler
 
@@ -58,9 +62,32 @@ class WholeQueue(ForwardMsgQueue):  # type: ignore[misc]
         super().clear(retain_lifecycle_msgs, none)
 
 
+def guards() -> list[str]:
+    """Return the options of Streamlit that nothing in the environment may loosen.
+
+    Only this machine reaches the server, and only under a name of its own: a page elsewhere whose
+    name was pointed here would count as this one.
+    """
+    options = {
+        "server.address": "localhost",
+        "server.enableXsrfProtection": "true",
+        "server.enableCORS": "true",
+        "server.enableStaticServing": "false",
+        "server.enableAgentApi": "false",
+        "global.developmentMode": "false",
+    }
+    if is_read_only():
+        options["server.maxUploadSize"] = "0"
+    words = [word for name, value in options.items() for word in (f"--{name}", value)]
+    return [*words, *(word for host in HOSTS for word in ("--server.allowedHosts", host))]
+
+
 if __name__ == "__main__":
     app_session.ForwardMsgQueue = WholeQueue
     PagesManager.uses_pages_directory = False
     routes.create_streamlit_static_handler = name_server
-    watch_jobs()
-    main(prog_name="streamlit")
+    if is_read_only():
+        os.environ["HF_HUB_OFFLINE"] = "1"  # before anything asks the hub: no visitor fetches
+    else:
+        watch_jobs()
+    main([*sys.argv[1:], *guards()], prog_name="streamlit")
