@@ -31,7 +31,7 @@ def add(commands: Any) -> None:
     app.add_argument(
         "--read-only",
         action="store_true",
-        help="only show the store: no jobs, no uploads, nothing is written (PLATOSCOPE_READ_ONLY=1)",
+        help="only show the store: no jobs, no uploads, nothing written (PLATOSCOPE_READ_ONLY=1)",
     )
     app.add_argument(
         "--behind",
