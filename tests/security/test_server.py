@@ -104,7 +104,7 @@ def test_a_page_of_another_site_cannot_drive_the_dashboard(port):
 
 
 def test_a_name_that_was_pointed_here_does_not_count_as_this_machine(port):
-    """A site may give its own name this machine's address: its pages then are of the same origin."""
+    """A site may give its name this machine's address: its pages then are of the same origin."""
     evil = f"evil.example:{port}"
     assert shake(port, Host=evil, Origin=f"http://{evil}") == 403
     assert shake(port, Host=f"127.0.0.1:{port}", Origin=f"http://127.0.0.1:{port}") == 101
