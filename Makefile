@@ -3,15 +3,26 @@
 #   PYTHON=python3.12        the interpreter that makes the environment (3.11 or newer)
 #   TORCH_INDEX=ADDRESS      take torch and torchvision from this package index, a CPU build for small machines say
 #   PORT=8501                where the dashboard listens (localhost only)
+#   UPGRADE=--upgrade        make lock: take the newest versions, or of one package: UPGRADE='-P duckdb'
 
 PYTHON ?= python3
 TORCH_INDEX ?=
+UPGRADE ?=
 PORT ?= 8501
 BIN := .venv/bin
 READY := .venv/.ready
 EXTRAS := .venv/.extras
+PIP := $(BIN)/python -m pip
+LOCKED := install -q --no-deps --only-binary :all: --require-hashes
+UV := build/uv/bin/uv
+COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --only-binary :all: --generate-hashes \
+	--no-annotate --custom-compile-command 'make lock'
+OF_TORCH := torch torchvision cuda-bindings cuda-pathfinder cuda-toolkit triton nvidia-cublas nvidia-cuda-cccl nvidia-cuda-cupti \
+	nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cudnn-cu13 nvidia-cufft nvidia-cufile nvidia-cusolver \
+	nvidia-cusparse nvidia-cusparselt-cu13 nvidia-nccl-cu13 nvidia-nvjitlink nvidia-nvshmem-cu13 nvidia-nvtx
+NOT_TORCH := $(foreach name,$(OF_TORCH),--no-emit-package $(name))
 
-.PHONY: app test lint docs bench screenshots clean
+.PHONY: app test test-oldest lint docs bench screenshots lock audit clean
 
 app: $(READY)
 	$(BIN)/platoscope app --demo --port $(PORT)
@@ -24,17 +35,22 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml locks/torch.txt locks/app.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Python 3.11 or newer is needed; name one: make PYTHON=python3.12"; exit 2; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv || \
 		{ rm -rf .venv; echo "no virtual environment could be made; on Debian: apt-get install python3-venv"; exit 2; }
-	$(if $(TORCH_INDEX),$(BIN)/python -m pip install --no-deps -c constraints.txt --index-url $(TORCH_INDEX) torch torchvision)
-	$(BIN)/python -m pip install -q -c constraints.txt -e '.[dev]'
+ifdef TORCH_INDEX
+	$(PIP) install --no-deps --index-url $(TORCH_INDEX) $$(sed -nE 's/^(torch(vision)?==[^ ]+).*/\1/p' locks/torch.txt)
+else
+	$(PIP) $(LOCKED) -r locks/torch.txt
+endif
+	$(PIP) $(LOCKED) -r locks/app.txt
+	$(PIP) install -q --no-deps --no-build-isolation -e .
 	@touch $(READY)
 
-$(EXTRAS): $(READY)
-	$(BIN)/python -m pip install -q -c constraints.txt -e '.[cluster,translation]'
+$(EXTRAS): $(READY) locks/extras.txt
+	$(PIP) $(LOCKED) -r locks/extras.txt
 	@touch $(EXTRAS)
 
 docs: $(READY)
@@ -45,6 +61,17 @@ bench: $(READY)
 
 screenshots: $(READY)
 	$(BIN)/python -m tests.browser.screenshots store build/screenshots
+
+lock: $(UV)
+	cat locks/torch.txt locks/app.txt locks/extras.txt > build/all.txt
+	$(COMPILE) $(UPGRADE) --all-extras pyproject.toml -o build/all.txt
+	printf 'torch\ntorchvision\n' | $(COMPILE) -c build/all.txt - -o locks/torch.txt
+	$(COMPILE) -c build/all.txt $(NOT_TORCH) --extra dev pyproject.toml -o locks/app.txt
+	$(COMPILE) -c build/all.txt $(NOT_TORCH) --extra cluster --extra translation pyproject.toml -o locks/extras.txt
+
+$(UV):
+	$(PYTHON) -m venv build/uv
+	build/uv/bin/python -m pip install -q uv
 
 clean:
 	rm -rf .venv build *.egg-info .pytest_cache .mypy_cache .ruff_cache

@@ -13,6 +13,7 @@ nearest
 │   ├── StoreVersionError   written by another schema or over another dataset revision
 │   ├── StoreDamagedError   a truncated or foreign file
 │   └── StoreWriteError     read-only or full
+│       └── ReadOnlyError   the store is only shown: `platoscope app --read-only`
 ├── TrainingError           a training run that cannot go on
 ├── OfflineError            the hub is needed and cannot be reached
 ├── ClusterError            the cluster is needed and cannot be used
@@ -93,6 +94,10 @@ class StoreDamagedError(StoreError):
 
 class StoreWriteError(StoreError):
     """The store is read-only or the disk is full."""
+
+
+class ReadOnlyError(StoreWriteError):
+    """The store is only shown: PLATOSCOPE_READ_ONLY, or `platoscope app --read-only`."""
 
 
 class TrainingError(PlatoscopeError):

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.errors import DeviceError, InputError
+from core.errors import DeviceError, InputError, ReadOnlyError
 
 if TYPE_CHECKING:
     import torch
@@ -19,6 +19,7 @@ CAVE_WEIGHTS = ROOT / "data" / "cave"
 CLUSTER = "PLATOSCOPE_CLUSTER"
 HUB_SECONDS = "PLATOSCOPE_HUB_SECONDS"
 WORKERS = "PLATOSCOPE_WORKERS"
+READ_ONLY = "PLATOSCOPE_READ_ONLY"
 DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
@@ -54,6 +55,36 @@ def picture_workers() -> int | None:
     if text and not text.isdecimal():
         raise InputError(f"{WORKERS} must be a whole number of processes, 0 for none, got {text!r}")
     return int(text) if text else None
+
+
+def is_read_only() -> bool:
+    """Return whether the store is only shown, PLATOSCOPE_READ_ONLY being 1; raises InputError for
+    what is neither 0 nor 1, so that no slip of the pen opens it.
+    """
+    text = os.environ.get(READ_ONLY) or "0"
+    if text not in ("0", "1"):
+        raise InputError(f"{READ_ONLY} must be 1, or 0 for a store that may change, got {text!r}")
+    return text == "1"
+
+
+def check_writable(what: object) -> None:
+    """Raise ReadOnlyError where the store is only shown. what: would be written."""
+    if is_read_only():
+        raise ReadOnlyError(
+            f"{what} is not written: this store is only shown; start the dashboard without"
+            f" --read-only, or unset {READ_ONLY}"
+        )
+
+
+def check_readable(what: str) -> None:
+    """Raise InputError where the store is only shown: visitors see what it holds, and nothing else
+    of its server. what: they named, a file or a model of the hub.
+    """
+    if is_read_only():
+        raise InputError(
+            f"{what} is not read: this dashboard only shows a store (--read-only); choose what the"
+            " store holds"
+        )
 
 
 def choose_device(name: str = "auto") -> torch.device:

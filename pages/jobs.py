@@ -8,7 +8,7 @@ import streamlit as st
 
 from core.jobs import queue
 from core.jobs.job import Job
-from core.settings import store_path
+from core.settings import is_read_only, store_path
 from pages._parts.jobs import adding, cards
 from pages._shared import address, controls, frame
 
@@ -27,7 +27,10 @@ EMPTY = """No jobs yet. Long work is queued from the Library, above, or in a ter
 
 def show() -> None:
     """Draw the form that queues a command, and the queue, which redraws itself."""
-    adding.show()
+    if is_read_only():
+        frame.tell_shown("no job is queued, canceled or retried here")
+    else:
+        adding.show()
     state = controls.pick_segment("State", STATES, "state", start="all", hidden=True)
     is_busy = bool(queue.unfinished(store_path()))
     address.fragment(follow, run_every=BUSY if is_busy else IDLE)(state, is_busy)
@@ -56,7 +59,7 @@ def draw_jobs(jobs: list[Job], *, any_job: bool) -> None:
     finished ones, the latest first.
     """
     if not jobs:
-        st.info("No such job." if any_job else EMPTY, icon=":material/lightbulb:")
+        st.info("No such job." if any_job or is_read_only() else EMPTY, icon=":material/lightbulb:")
     turns = sorted(jobs, key=lambda job: (job.state != "running", job.queued_at, job.id))
     finished = [job for job in jobs if job.is_finished]
     for job in (job for job in turns if not job.is_finished):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 from typing import Any
 
 from core.cli.shared import add_command
-from core.settings import ROOT
+from core.errors import InputError, StoreError
+from core.settings import READ_ONLY, ROOT, check_writable, is_read_only
 
 
 def add(commands: Any) -> None:
@@ -25,6 +27,16 @@ def add(commands: Any) -> None:
     app.add_argument("--port", type=int, default=8501, help="where it listens (8501)")
     app.add_argument(
         "--demo", action="store_true", help="build what the demo store lacks meanwhile"
+    )
+    app.add_argument(
+        "--read-only",
+        action="store_true",
+        help="only show the store: no jobs, no uploads, nothing written (PLATOSCOPE_READ_ONLY=1)",
+    )
+    app.add_argument(
+        "--behind",
+        metavar="NAME",
+        help="host, and path if any, under which a proxy shows it: example.org/platoscope",
     )
 
 
@@ -47,7 +59,12 @@ def run_app(arguments: argparse.Namespace) -> None:
     priority.
     """
     os.environ["PLATOSCOPE_STORE"] = str(arguments.store.resolve())
+    if arguments.read_only:
+        os.environ[READ_ONLY] = "1"
+    if is_read_only() and not arguments.store.is_dir():
+        raise StoreError(f"there is no store in {arguments.store} to show; name one with --store")
     if arguments.demo:
+        check_writable(arguments.store)
         start_beside([sys.executable, "-m", "core", "demo"])
     command = [
         sys.executable,
@@ -57,12 +74,27 @@ def run_app(arguments: argparse.Namespace) -> None:
         "app.py",
         "--server.port",
         str(arguments.port),
+        *_place_behind(arguments.behind or ""),
     ]
     print(
         f"Platoscope over {arguments.store} on http://localhost:{arguments.port}", file=sys.stderr
     )
     os.chdir(ROOT)  # where app.py, pages/ and .streamlit/config.toml are
     os.execv(sys.executable, command)
+
+
+def _place_behind(name: str) -> list[str]:
+    """Return Streamlit's options for a dashboard that a proxy shows as HOST/PATH; none without a
+    name. Raises InputError for what is no host and path.
+    """
+    if not name:
+        return []
+    if not re.fullmatch(r"[\w.-]+(/[\w./-]*)?", name):
+        raise InputError(
+            f"--behind is a host and path such as example.org/platoscope, not {name!r}"
+        )
+    host, _, path = name.partition("/")
+    return ["--server.allowedHosts", host, "--server.baseUrlPath", path]
 
 
 BESIDE = """import os, subprocess, sys

@@ -13,7 +13,7 @@ from threading import Lock, Thread
 from core.errors import StoreWriteError
 from core.jobs.job import jobs_folder
 from core.jobs.table import IS_UNFINISHED, rows
-from core.settings import CHECKOUT
+from core.settings import CHECKOUT, check_writable
 from core.store import is_locked
 
 STARTING = 10.0  # seconds that a worker may take until it holds its lock
@@ -70,6 +70,7 @@ def _is_starting(store: Path) -> bool:
 
 def _start(store: Path) -> subprocess.Popen[bytes]:
     log = jobs_folder(store) / "worker.log"
+    check_writable(log)
     try:
         with log.open("ab") as file:
             return subprocess.Popen(

@@ -22,6 +22,7 @@ from core.errors import (
 )
 from core.jobs.job import UNFINISHED, Job, jobs_folder, log_file, note_file
 from core.progress import read_note
+from core.settings import check_writable, is_read_only
 
 SCHEMA = 1
 PATIENCE = 5.0  # seconds that one writer waits for another
@@ -68,6 +69,7 @@ def writing(store: Path) -> Iterator[sqlite3.Connection]:
 
     Raises StoreBusyError, StoreDamagedError, StoreVersionError, StoreWriteError.
     """
+    check_writable(queue_file(store))
     with _opened(store) as table:
         table.execute("BEGIN IMMEDIATE")
         yield table
@@ -78,6 +80,7 @@ def create(store: Path) -> None:
     """Make the queue of a store where it has none; raises StoreWriteError."""
     if _is_there(store):
         return
+    check_writable(queue_file(store))
     folder = jobs_folder(store)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -125,8 +128,11 @@ def _is_there(store: Path) -> bool:
 @contextmanager
 def _opened(store: Path) -> Iterator[sqlite3.Connection]:
     path = queue_file(store)
+    place = f"{path.as_uri()}?mode={'ro' if is_read_only() else 'rwc'}"
     try:
-        with closing(sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)) as table:
+        with closing(
+            sqlite3.connect(place, uri=True, timeout=PATIENCE, isolation_level=None)
+        ) as table:
             table.row_factory = sqlite3.Row
             version = table.execute("PRAGMA user_version").fetchone()[0]
             if version not in (0, SCHEMA):

@@ -19,6 +19,7 @@ import duckdb
 from filelock import FileLock, Timeout, lock_descriptor
 
 from core.errors import StoreBusyError, StoreError, StoreWriteError
+from core.settings import check_writable
 from core.store.duck import CONFIG
 
 Fill = Callable[[duckdb.DuckDBPyConnection], None]
@@ -95,7 +96,10 @@ def publish_json(target: Path, value: object) -> Path:
 
 @contextmanager
 def writing(target: Path) -> Iterator[None]:
-    """Turn what the disk refuses into a StoreWriteError that says what to do."""
+    """Turn what the disk refuses into a StoreWriteError that says what to do; raises ReadOnlyError
+    before anything is done where the store is only shown.
+    """
+    check_writable(target)
     try:
         yield
     except (OSError, *_DUCKDB_REFUSED) as error:

@@ -10,6 +10,8 @@ And a file that was made for a click is forgotten as soon as two pages of anybod
 drawn, which may be before the browser has fetched it: here it stays for a minute.
 """
 
+import os
+import sys
 import time
 from pathlib import Path
 
@@ -23,8 +25,10 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.web.cli import main
 from streamlit.web.server.starlette import starlette_static_routes as routes
 
+from core.settings import is_read_only
 from pages._server.jobs import watch_jobs
 
+HOSTS = ("localhost", "127.0.0.1", "::1")
 NAMED = '<script>window.__streamlit = { BACKEND_BASE_URL: new URL("./", location).href };</script>'
 _make = routes.create_streamlit_static_handler
 
@@ -77,10 +81,33 @@ class FetchableFile(MediaFileMetadata):  # type: ignore[misc]
             super().mark_for_delete()
 
 
+def guards() -> list[str]:
+    """Return the options of Streamlit that nothing in the environment may loosen.
+
+    Only this machine reaches the server, and only under a name of its own: a page elsewhere whose
+    name was pointed here would count as this one.
+    """
+    options = {
+        "server.address": "localhost",
+        "server.enableXsrfProtection": "true",
+        "server.enableCORS": "true",
+        "server.enableStaticServing": "false",
+        "server.enableAgentApi": "false",
+        "global.developmentMode": "false",
+    }
+    if is_read_only():
+        options["server.maxUploadSize"] = "0"
+    words = [word for name, value in options.items() for word in (f"--{name}", value)]
+    return [*words, *(word for host in HOSTS for word in ("--server.allowedHosts", host))]
+
+
 if __name__ == "__main__":
     app_session.ForwardMsgQueue = WholeQueue
     media_file_manager.MediaFileMetadata = FetchableFile
     PagesManager.uses_pages_directory = False
     routes.create_streamlit_static_handler = name_server
-    watch_jobs()
-    main(prog_name="streamlit")
+    if is_read_only():
+        os.environ["HF_HUB_OFFLINE"] = "1"  # before anything asks the hub: no visitor fetches
+    else:
+        watch_jobs()
+    main([*sys.argv[1:], *guards()], prog_name="streamlit")

@@ -17,7 +17,7 @@ from core.figures.theme import INK, Mode
 from core.modalities import Item, reader_of
 from core.questions.question import Question
 from core.questions.words import to_words
-from core.settings import store_path
+from core.settings import is_read_only, store_path
 from core.study.models import reads
 from pages._shared import address, facts, queries
 from pages._shared.queries import Place
@@ -90,6 +90,11 @@ class NeededError(Exception):
 def plain(text: object) -> str:
     """Escape data for Markdown, so that a caption is shown and never obeyed."""
     return re.sub(r"([\\`*_{}\[\]()#+\-.!|<>$~:&])", r"\\\1", str(text)).replace("\n", " ")
+
+
+def tell_shown(sentence: str) -> None:
+    """Say what nobody can do here, since the store is only shown."""
+    st.caption(f":material/visibility: This store is only shown: {sentence}.")
 
 
 def command(*words: str) -> str:
@@ -203,7 +208,7 @@ def _link_form(command: str) -> None:
     kind = shlex.split(command)[1]
     name, label = FORMS.get(kind, ("", ""))
     is_built = kind == "demo" and queries.store().datasets()  # and lacks what is being made
-    if name and not is_built and address.page() != LIBRARY:
+    if name and not is_built and address.page() != LIBRARY and not is_read_only():
         along = address.chosen("dataset") | {"add": [name]}
         st.page_link(
             "pages/library.py", label=label, icon=":material/arrow_forward:", query_params=along

@@ -29,8 +29,12 @@ FLAGS = (
 
 
 @contextmanager
-def serve(store: Path, *, log: Path, end: signal.Signals = signal.SIGTERM) -> Iterator[str]:
-    """Start the dashboard over a store, yield its address and end it by a signal."""
+def serve(
+    store: Path, *, log: Path, end: signal.Signals = signal.SIGTERM, **variables: str
+) -> Iterator[str]:
+    """Start the dashboard over a store, yield its address and end it by a signal. variables: of its
+    environment.
+    """
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
@@ -43,7 +47,7 @@ def serve(store: Path, *, log: Path, end: signal.Signals = signal.SIGTERM) -> It
         "--server.port",
         str(port),
     ]
-    environment = os.environ | {"PLATOSCOPE_STORE": str(store.absolute())}
+    environment = os.environ | {"PLATOSCOPE_STORE": str(store.absolute()), **variables}
     with (
         log.open("w") as out,
         subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out, stderr=out) as server,

@@ -182,7 +182,10 @@ def test_a_typed_command_is_queued_as_the_command_line_does_it(opened, store, mo
         ("--store /elsewhere embed --dataset cave --model timm:one", "expected a command first"),
         ("embed -h", "is no command that can be queued"),
         ("adapt --dataset cave --save /elsewhere", "--save writes outside the store"),
-        ("train vit-mae-xs --weig=/elsewhere", "--weig writes outside the store"),
+        ("adapt --dataset cave --sav=/elsewhere", "--sav writes outside the store"),
+        ("train vit-mae-xs", "train writes outside the store"),
+        ("study run figure-2 --to /elsewhere", "study writes outside the store"),
+        ("align --on ray://evil.example:10001", "ray://… is another machine"),
     ],
 )
 def test_what_is_no_job_is_said_in_a_sentence_and_stays_typed(opened, store, text, sentence):

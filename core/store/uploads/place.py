@@ -63,8 +63,9 @@ def find_upload(root: Path, place: str) -> Path | None:
     path = (uploads / place).resolve()
     if path == uploads or not path.is_relative_to(uploads) or not path.exists():
         return None
-    with suppress(OSError):  # of a store that is read-only, nothing is removed either
-        os.utime(uploads / path.relative_to(uploads).parts[0])
+    folder = uploads / path.relative_to(uploads).parts[0]
+    with suppress(StoreWriteError), writing(folder):  # else nothing is removed either
+        os.utime(folder)
     return path
 
 

@@ -13,7 +13,7 @@ from core.encoders.language.encoder import LanguageEncoder, open_language
 from core.encoders.language.folder import is_causal
 from core.errors import UnknownNameError
 from core.modalities import MUSIC
-from core.settings import CAVE_WEIGHTS
+from core.settings import CAVE_WEIGHTS, check_readable
 from core.theory.attention.balance import (
     Sides,
     alike,
@@ -141,6 +141,7 @@ def _tokens(encoder: LanguageEncoder, captions: int) -> Texts:
 
 def _spec_of(name: str) -> str:
     if name.startswith("hf:"):
+        check_readable(name)
         return name
     folder = CAVE_WEIGHTS / name
     shipped = sorted(

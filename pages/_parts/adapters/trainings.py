@@ -23,6 +23,7 @@ from core.questions.adapters.maps.model import DEFAULTS, Adapters, fitting_of, s
 from core.questions.adapters.provenance import Provenance, adapters_recipe, check_adapters
 from core.questions.adapters.question import Adaptation, Course
 from core.recipe import Recipe
+from core.settings import is_read_only
 from core.study.models import usual
 from pages._parts.adapters import lessons
 from pages._shared import experiment, exportbar, frame, queries
@@ -169,8 +170,9 @@ def recipe_of(at: Place, question: Adaptation, lesson: Lesson, stopped: int | No
 
 
 def show_files(at: Place, question: Adaptation, lesson: Lesson, training: Training | None) -> None:
-    """Offer the adapters as a file, and take such a file."""
-    st.subheader("Download these adapters, or load others", anchor=False)
+    """Offer the adapters as a file, and take such a file unless the store is only shown."""
+    others = "" if is_read_only() else ", or load others"
+    st.subheader(f"Download these adapters{others}", anchor=False)
     if training and (adapters := training.adapters):
         recipe = recipe_of(at, question, lesson, training.stopped)
         st.download_button(
@@ -182,6 +184,12 @@ def show_files(at: Place, question: Adaptation, lesson: Lesson, training: Traini
             on_click="ignore",
             icon=":material/download:",
         )
+    if not is_read_only():
+        _offer_loading(at, question)
+
+
+def _offer_loading(at: Place, question: Adaptation) -> None:
+    """Draw the form that takes a file of adapters, and say what became of the last one."""
     with st.form("load-adapters", clear_on_submit=True, border=False):
         st.file_uploader(
             "Adapters that were downloaded here",

@@ -10,6 +10,7 @@ from core.competence.imported import OPTIONAL, REQUIRED, import_scores
 from core.competence.records import ORIGINS
 from core.errors import PlatoscopeError
 from core.questions.competence.question import CompetenceScores
+from core.settings import is_read_only
 from pages._shared import controls, exportbar, frame, prose, queries
 from pages._shared.address import bind, fragment
 from pages._shared.queries import Place
@@ -85,7 +86,11 @@ def _formats() -> dict[str, object]:
 
 
 def show_import(at: Place) -> None:
-    """Take the user's own scores from a CSV table, and say what became of them."""
+    """Take the user's own scores from a CSV table, and say what became of them; nothing where the
+    store is only shown.
+    """
+    if is_read_only():
+        return
     with st.expander(
         "Your own scores",
         icon=":material/upload_file:",

@@ -10,6 +10,7 @@ import streamlit as st
 from core.figures.numbers import time_text
 from core.questions.question import StudyQuestion
 from core.questions.words import to_words
+from core.settings import is_read_only
 from pages._parts.library import queued
 from pages._shared import address, frame, queries
 from pages._shared.queries import Place
@@ -33,6 +34,16 @@ def ask(
         f"{what} takes about {time_text(takes)} here, once: the answer is kept.",
         icon=":material/hourglass_empty:",
     )
+    if is_read_only():
+        frame.tell_shown("the command makes the answer where the store is kept")
+    else:
+        _offer(wanted, question)
+    st.code(frame.question_command(question), language="bash", wrap_lines=True)
+    return None
+
+
+def _offer(wanted: str, question: StudyQuestion) -> None:
+    """Draw the buttons that make the answer. wanted: whether it is, in the session."""
     with st.container(horizontal=True):
         st.button(
             "Compute it here",
@@ -49,8 +60,6 @@ def ask(
             on_click=_queue,
             args=(to_words(question),),
         )
-    st.code(frame.question_command(question), language="bash", wrap_lines=True)
-    return None
 
 
 def _queue(words: Sequence[str]) -> None:

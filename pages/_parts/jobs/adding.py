@@ -17,7 +17,9 @@ from pages._shared import address, frame
 
 _NEWS = "jobs-news"
 PATIENCE = 30.0  # seconds that the command's own parser may take to read it
-OUTSIDE = ("--save", "--weights", "--runs")  # options that name files to write
+WRITERS = ("study", "train")  # commands that write to folders of their own
+OUTSIDE = ("--save",)  # options that name files to write
+ELSEWHERE = "ray://"  # what another machine is called, which could send anything back
 HELP = """Any command that takes long, as it stands under “Command” below each plot: its answer is
 kept, and every page shows it at once."""
 
@@ -72,6 +74,10 @@ def _refuse_outside(words: Sequence[str]) -> None:
     """Raise InputError for words that reach beyond the store: no visitor writes to other files."""
     if words and words[0].startswith("-"):
         raise InputError(f"expected a command first, such as embed; got {words[0]}")
+    if words and words[0] in WRITERS:
+        raise InputError(f"{words[0]} writes outside the store; type this command in a terminal")
+    if any(ELSEWHERE in word for word in words):
+        raise InputError(f"{ELSEWHERE}… is another machine; type this command in a terminal")
     names = [word.partition("=")[0] for word in words if word.startswith("--") and word != "--"]
     for name in names:
         if any(option.startswith(name) for option in OUTSIDE):  # abbreviated, too

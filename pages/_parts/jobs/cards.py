@@ -16,7 +16,7 @@ from core.jobs import queue
 from core.jobs.job import Job, blockers
 from core.progress import ProgressNote
 from core.questions.sentences import listed
-from core.settings import store_path
+from core.settings import is_read_only, store_path
 from pages._shared import address, frame
 
 LOG = "log"  # what the address calls the job whose log is open
@@ -50,13 +50,14 @@ def draw(job: Job, jobs: Sequence[Job]) -> None:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             _draw_badge(job)
             st.caption(frame.plain(_facts(job, jobs)), width="stretch")
-            _draw_buttons(job)
+            if not is_read_only():
+                _draw_buttons(job)
         st.code(frame.command(*job.words), language="bash", wrap_lines=True)
         if job.progress:
             st.progress(_share(job.progress), frame.plain(progress_text(job.progress)))
         if job.failure:
             st.error(frame.plain(job.failure), icon=":material/error:")
-        if address.mark(LOG) == str(job.id):
+        if address.mark(LOG) == str(job.id) and not is_read_only():
             _draw_log(job)
 
 

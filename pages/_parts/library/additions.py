@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.demo import under_way
-from core.settings import store_path
+from core.settings import is_read_only, store_path
 from pages._parts.library import add_dataset, queued
 from pages._parts.library.new_models import form as add_models
 from pages._parts.library.queued import OPEN
@@ -20,6 +20,9 @@ FORMS = {
 @address.fragment
 def show() -> None:
     """Draw the buttons that open a form, the form that is open, and the job queued last."""
+    if is_read_only():
+        frame.tell_shown("nothing is added, renamed or deleted here")
+        return
     opened = address.mark(OPEN)
     with st.container(horizontal=True, gap="small"):
         for name, (title, icon, _) in FORMS.items():

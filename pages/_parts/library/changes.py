@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.errors import PlatoscopeError
 from core.figures.numbers import counted, size_text
-from core.settings import store_path
+from core.settings import is_read_only, store_path
 from core.store import (
     Deletion,
     carry_out,
@@ -56,7 +56,9 @@ def say_what_came() -> None:
 
 
 def offer(what: Held) -> None:
-    """Draw the buttons that rename and delete something."""
+    """Draw the buttons that rename and delete something; none where the store is only shown."""
+    if is_read_only():
+        return
     _offer_title(what)
     if st.button("Delete", icon=":material/delete:", type="tertiary", key=f"delete-{what.kind}"):
         st.dialog(f"Delete {frame.plain(what.title)}?")(_confirm)(what, _plan(what))
@@ -64,6 +66,8 @@ def offer(what: Held) -> None:
 
 def offer_results(dataset: str, made: Mapping[str, str], size: int) -> None:
     """Draw the button that deletes results. made: when each was made, by name."""
+    if is_read_only():
+        return
     label = f"Delete {counted(len(made), 'stale result', 'stale results')}, {size_text(size)}"
     if st.button(label, icon=":material/delete:", key="delete-results"):
         st.dialog("Delete stale results?")(_confirm_results)(dataset, made)

@@ -9,7 +9,7 @@ import streamlit as st
 from core.errors import PlatoscopeError
 from core.jobs import queue
 from core.jobs.job import Job
-from core.settings import store_path
+from core.settings import is_read_only, store_path
 from pages._parts.jobs import cards
 from pages._shared import address, frame
 
@@ -18,7 +18,12 @@ _JOB, _TROUBLE = "queued-job", "queued-trouble"
 
 
 def offer(label: str, words: Sequence[str], *, disabled: bool, after: Callable[[], None]) -> None:
-    """Draw the button that queues a command; after: what is called once it is queued."""
+    """Draw the button that queues a command; after: what is called once it is queued. Where the
+    store is only shown, say that there is none.
+    """
+    if is_read_only():
+        frame.tell_shown("the command makes the answer where the store is kept")
+        return
     st.button(
         label,
         icon=":material/playlist_add:",

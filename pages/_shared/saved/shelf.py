@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core.errors import PlatoscopeError
-from core.settings import store_path
+from core.settings import is_read_only, store_path
 from core.store.notes.views import LONGEST, SavedView, read_views, remove_view, save_view, tidy
 from pages._shared import address, frame
 from pages._shared.saved import links
@@ -55,6 +55,9 @@ def show() -> None:
 
 def _draw_form() -> None:
     if address.page() == links.SIDE_BY_SIDE:
+        return
+    if is_read_only():
+        frame.tell_shown("views are opened here, and neither saved nor removed")
         return
     with st.form("save-view", border=False):
         st.text_input(
@@ -110,15 +113,16 @@ def _draw_view(view: SavedView) -> None:
         ):
             pair = {"left": links.this_view(), "right": view.link}
             st.switch_page("pages/side_by_side.py", query_params=pair)
-    st.button(
-        "",
-        icon=":material/close:",
-        type="tertiary",
-        key=f"remove-{view.name}",
-        help=f"Remove {name}",
-        on_click=_remove,
-        args=(view,),
-    )
+    if not is_read_only():
+        st.button(
+            "",
+            icon=":material/close:",
+            type="tertiary",
+            key=f"remove-{view.name}",
+            help=f"Remove {name}",
+            on_click=_remove,
+            args=(view,),
+        )
 
 
 def _save() -> None:

@@ -12,7 +12,7 @@ from core.questions.color.geometry.dissimilarities import Dissimilarities, from_
 from core.questions.color.geometry.language import LAST, PRESETS, represent
 from core.questions.color.geometry.words import color_words
 from core.questions.color.question import BEST, WORST, Reading
-from core.settings import choose_device
+from core.settings import check_readable, choose_device
 from core.study.study import Study
 
 
@@ -58,6 +58,7 @@ class LanguageModel:
     def _of_hub(self, study: Study) -> tuple[Encoder, str]:
         from core.encoders.catalog import open_encoder  # torch takes seconds
 
+        check_readable(self.model)
         preset = PRESETS.get(self.model)
         encoder = open_encoder(
             preset.spec if preset else self.model,

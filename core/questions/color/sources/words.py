@@ -20,6 +20,7 @@ from core.questions.color.geometry.perception import differences
 from core.questions.color.geometry.words import LAB, color_words
 from core.questions.color.question import Counting
 from core.questions.color.sources.pixels import check_finite
+from core.settings import check_readable
 from core.stimuli.dataset import check_captions
 from core.study.study import Study
 
@@ -82,12 +83,14 @@ class Vectors:
         return Path(self.file).stem
 
     def stamp(self, study: Study) -> str:  # noqa: ARG002 — as of all sources
+        check_readable(self.file)
         file = Path(self.file)
         return hashlib.sha256(file.read_bytes()).hexdigest()[:16] if file.is_file() else ""
 
     def gather(self, study: Study, survey: str) -> Dissimilarities:  # noqa: ARG002 — as of all sources
         from core.encoders.imported import read_features  # torch, for some of the formats
 
+        check_readable(self.file)
         words = color_words(survey, self.words or None)
         vectors, expected = read_features(Path(self.file))[-1], len(self.words) or len(words)
         if len(vectors) != expected or len(words) != expected:

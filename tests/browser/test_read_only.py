@@ -1,0 +1,77 @@
+"""A store that is only shown, in a real Chromium: every page is visited, what is offered is
+clicked, and no file of the store has changed.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from footprint import footprint
+
+from core.jobs import queue
+from core.settings import READ_ONLY
+from core.store import SavedView, save_view
+from tests.browser.server import serve
+from tests.browser.test_browser import PAGES
+from tests.pages.world import SMALL, PaintedDataset, build
+
+pytestmark = pytest.mark.browser
+FURTHER = ("/stitching", "/jobs?log=1", "/library?add=models", "/theory-attention", "/side-by-side")
+
+
+@pytest.fixture
+def shown(tmp_path, monkeypatch):
+    """Return a store with a view and a job that waits, beside nobody to run it."""
+    monkeypatch.setattr(queue, "ensure_worker", lambda _: None)
+    store = build(tmp_path / "store", PaintedDataset(40), **SMALL)
+    save_view(store, SavedView("Kept", "/alignment?k=5"))
+    queue.submit(store, ["import", "/nowhere.npy", "--name", "x", "--dataset", "cave"])
+    return store
+
+
+def open_page(browser, link: str):
+    page = browser.new_page()
+    page.set_default_timeout(90_000)
+    page.goto(link)
+    page.wait_for_selector("h1")
+    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+    return page
+
+
+def check_calm(page) -> None:
+    """Check that a page shows no error and offers nothing that would write."""
+    assert page.get_by_test_id("stException").count() == 0
+    assert page.locator("input[type=file]").count() == 0
+    offered = re.compile(r"^(Add|Queue|Build|Delete|Rename|Cancel|Retry|Save this|Import|Load)")
+    names = [button.inner_text().split("\n")[-1] for button in page.get_by_role("button").all()]
+    assert [name for name in names if offered.match(name)] == []
+
+
+def test_what_people_change_elsewhere_is_shown_and_not_offered(browser, shown, tmp_path):
+    before = footprint(shown)
+    with serve(shown, log=tmp_path / "server.log", **{READ_ONLY: "1"}) as address:
+        for link in ("/library", "/jobs?log=1", "/library?model=gpt-2-s"):
+            page = open_page(browser, f"{address}{link}")
+            page.get_by_text("This store is only shown").first.wait_for()
+            check_calm(page)
+            page.close()
+        page = open_page(browser, f"{address}/alignment")
+        page.get_by_role("button", name="Views").click()
+        page.get_by_text("neither saved nor removed").wait_for()
+        page.get_by_role("link", name="Kept").wait_for()
+        check_calm(page)
+        page.close()
+    assert footprint(shown) == before
+    assert [job.state for job in queue.jobs(shown)] == ["queued"]  # and no worker took it
+
+
+@pytest.mark.slow
+def test_every_page_leaves_the_store_as_it_was(browser, shown, tmp_path):
+    before = footprint(shown)
+    with serve(shown, log=tmp_path / "server.log", **{READ_ONLY: "1"}) as address:
+        for link in (*PAGES, *FURTHER):
+            page = open_page(browser, f"{address}{link}")
+            check_calm(page)
+            page.close()
+    assert footprint(shown) == before

@@ -1,0 +1,180 @@
+"""A store that is only shown: everything that writes refuses, whoever calls it, and what computes
+answers goes on.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from footprint import footprint
+
+from core.cli import main
+from core.competence.imported import import_scores
+from core.errors import InputError, ReadOnlyError
+from core.jobs import queue
+from core.jobs.starting import ensure_worker
+from core.questions.alignment.question import Alignment
+from core.questions.asking import ask
+from core.questions.color.cloud.question import ColorPixels
+from core.questions.color.question import ColorLayout
+from core.settings import READ_ONLY, check_readable, check_writable, is_read_only
+from core.store import (
+    SavedView,
+    Store,
+    add_dataset,
+    carry_out,
+    delete_results,
+    locked,
+    plan_dataset_deletion,
+    plan_model_deletion,
+    remove_view,
+    rename_dataset,
+    rename_model,
+    save_view,
+)
+from core.store.publishing import publish_json
+from core.store.uploads import find_upload, keep_dataset, keep_file, uploads_folder
+from core.study.parts import Scope
+from core.study.study import Study
+from core.theory.attention.question import Attention
+from tests.pages.world import PaintedDataset
+
+VIEW = SavedView("kept", "/alignment?k=5")
+SCORES = b"model,task,value,unit\ngpt-2-s,reading,0.5,accuracy\n"
+
+
+@pytest.fixture
+def shown(store, tmp_path, monkeypatch) -> Path:
+    """Return a store with a view, a job, a result and an upload, which is only shown from now
+    on.
+    """
+    copy = shutil.copytree(store, tmp_path / "shown", symlinks=True)
+    monkeypatch.setattr(queue, "ensure_worker", lambda _: None)
+    save_view(copy, VIEW)
+    queue.submit(copy, ["embed", "--model", "timm:one"], owner="ada")
+    queue.cancel(copy, 1)
+    queue.submit(copy, ["embed", "--model", "timm:two"], owner="ada")
+    keep_file(copy, "kept.npy", b"12345")
+    import_scores(copy, "cave", SCORES, name="scores.csv")
+    monkeypatch.setenv(READ_ONLY, "1")
+    return copy
+
+
+WRITES = {  # by what is done, over a store
+    "add a dataset": lambda at: add_dataset(at, PaintedDataset(5, name="more")),
+    "delete a dataset": lambda at: carry_out(at, plan_dataset_deletion(at, "cave")),
+    "delete a model": lambda at: carry_out(at, plan_model_deletion(at, "cave", "gpt-2-s")),
+    "delete a result": lambda at: delete_results(at, "cave", _made(at)),
+    "import scores": lambda at: import_scores(at, "cave", SCORES, name="scores.csv"),
+    "rename a dataset": lambda at: rename_dataset(at, "cave", "Other"),
+    "rename a model": lambda at: rename_model(at, "cave", "gpt-2-s", "Other"),
+    "save a view": lambda at: save_view(at, SavedView("new", "/models")),
+    "replace a view": lambda at: save_view(at, VIEW, over=VIEW),
+    "remove a view": lambda at: remove_view(at, VIEW),
+    "keep a file": lambda at: keep_file(at, "new.npy", b"1"),
+    "keep a dataset": lambda at: keep_dataset(at, [("a.csv", b"image,caption\n")]),
+    "queue a job": lambda at: queue.submit(at, ["demo"]),
+    "cancel a job": lambda at: queue.cancel(at, 2),
+    "retry a job": lambda at: queue.retry(at, 1),
+    "start a worker": ensure_worker,
+    "lock a file": lambda at: locked(at / "any").__enter__(),
+    "publish a file": lambda at: publish_json(at / "any.json", {}),
+}
+
+
+def _made(store: Path) -> dict[str, str]:
+    return {path.stem: "" for path in (store / "results" / "cave").glob("*.duckdb")}
+
+
+@pytest.mark.parametrize("what", WRITES)
+def test_whatever_writes_refuses_and_leaves_nothing(shown, what):
+    before = footprint(shown)
+    with pytest.raises(ReadOnlyError, match=r"is not written: this store is only shown; start the"):
+        WRITES[what](shown)
+    assert footprint(shown) == before
+
+
+def test_what_was_uploaded_is_still_there_and_does_not_become_younger(shown):
+    place = next(uploads_folder(shown).glob("*/kept.npy")).relative_to(uploads_folder(shown))
+    before = footprint(shown)
+    assert find_upload(shown, place.as_posix()) is not None
+    assert footprint(shown) == before
+
+
+def test_an_answer_is_made_in_memory_and_is_that_of_a_store_that_keeps_it(shown, monkeypatch):
+    before = footprint(shown)
+    table = ask(Alignment(Scope("cave")), Study(Store(shown), "cave"))
+    assert footprint(shown) == before
+    monkeypatch.setenv(READ_ONLY, "0")
+    assert ask(Alignment(Scope("cave")), Study(Store(shown), "cave")).equals(table)
+    assert footprint(shown) != before
+
+
+def test_the_queue_is_read(shown):
+    before = footprint(shown)
+    assert [job.state for job in queue.jobs(shown)] == ["queued", "canceled"]
+    assert footprint(shown) == before
+
+
+@pytest.mark.parametrize(
+    "words", [["demo"], ["jobs", "add", "demo"], ["jobs", "work", "--idle", "0"]]
+)
+def test_commands_say_it_in_a_sentence(shown, capsys, words):
+    before = footprint(shown)
+    assert main([*words, "--store", str(shown)] if words == ["demo"] else _over(shown, words)) == 2
+    assert "this store is only shown" in capsys.readouterr().err
+    assert footprint(shown) == before
+
+
+def _over(store: Path, words: list[str]) -> list[str]:
+    return [*words[:2], "--store", str(store), *words[2:]]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        ColorPixels(Scope("cave"), "/etc"),
+        ColorLayout(Scope("cave"), ("pixels:/etc",)),
+        ColorLayout(Scope("cave"), ("vectors:/etc/passwd",)),
+        ColorLayout(Scope("cave"), ("hf:/root/model",)),
+        ColorLayout(Scope("cave"), ("simcse",)),
+    ],
+)
+def test_no_question_reads_another_file_or_fetches_a_model(shown, question):
+    with pytest.raises(InputError, match=r"is not read: this dashboard only shows a store"):
+        ask(question, Study(Store(shown), "cave"))
+
+
+def test_the_theory_reads_no_other_model(shown):  # noqa: ARG001 — which is only shown
+    with pytest.raises(InputError, match=r"hf:/etc is not read: this dashboard only shows"):
+        ask(Attention(("hf:/etc",)))
+
+
+@pytest.mark.parametrize(("text", "value"), [("", False), ("0", False), ("1", True)])
+def test_the_variable_is_read(monkeypatch, text, value):
+    monkeypatch.setenv(READ_ONLY, text)
+    assert is_read_only() is value
+
+
+@pytest.mark.parametrize("text", ["yes", "true", "2", " "])
+def test_a_slip_of_the_pen_does_not_open_the_store(monkeypatch, text):
+    monkeypatch.setenv(READ_ONLY, text)
+    for check in (check_readable, check_writable, lambda name: save_view(Path(name), VIEW)):
+        with pytest.raises(InputError, match=r"PLATOSCOPE_READ_ONLY must be 1, or 0"):
+            check("x")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to root")
+def test_a_folder_that_cannot_be_written_is_shown(shown):
+    for path in [shown, *shown.rglob("*")]:
+        path.chmod(path.stat().st_mode & ~0o222)
+    try:
+        table = ask(Alignment(Scope("cave")), Study(Store(shown), "cave"))
+        assert len(queue.jobs(shown)) == 2
+    finally:
+        for path in [shown, *shown.rglob("*")]:
+            path.chmod(path.stat().st_mode | 0o200)
+    assert len(table)

@@ -1,0 +1,136 @@
+"""What SECURITY.md says of the sources: nothing that is read runs code, and no value is SQL."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+
+from core.settings import ROOT
+
+SOURCES = sorted(
+    path.relative_to(ROOT).as_posix()
+    for top in ("core", "pages", "docs", "app.py", "setup.py")
+    for path in ([ROOT / top] if top.endswith(".py") else (ROOT / top).rglob("*.py"))
+)
+RUNS_CODE = {  # what runs a text or a file as code, and pickles, which do
+    *("eval", "exec", "compile", "__import__", "os.system", "os.popen", "subprocess.getoutput"),
+    *(
+        "pickle.load",
+        "pickle.loads",
+        "pickle.Unpickler",
+        "cPickle.loads",
+        "dill.load",
+        "dill.loads",
+    ),
+    *("cloudpickle.load", "cloudpickle.loads", "joblib.load", "shelve.open", "marshal.loads"),
+    *("pd.read_pickle", "pandas.read_pickle", "yaml.load", "yaml.unsafe_load", "yaml.full_load"),
+    *("torch.hub.load", "torch.jit.load", "runpy.run_path", "importlib.import_module"),
+}
+SQL = re.compile(r"\b(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|ATTACH|PRAGMA|COPY)\b")
+IDENTIFIERS = {  # by module: what stands within its SQL, all of it names of this project's own
+    "core/jobs/states.py": {"IS_UNFINISHED"},
+    "core/jobs/table.py": {"IS_UNFINISHED", "SCHEMA", "where"},
+    "core/store/reader.py": {"layer_table(layer)", "repeats_table(layer)"},
+    "core/store/tables.py": {"ORDER", "name"},
+    "core/store/writer.py": {"layer_table(index)", "dims", "name"},
+}
+NAMING = {  # by function whose argument becomes such a name: its place, and what may be given
+    "rows": (1, {"IS_UNFINISHED"}),
+    "read_frame": (1, set()),
+    "_create": (1, {"name", "repeats_table(index)"}),
+    "_insert": (1, {"layer_table(index)"}),
+    "_write_frame": (1, set()),
+}
+
+
+def nodes_of(source: str) -> Iterator[ast.AST]:
+    return ast.walk(ast.parse((ROOT / source).read_text()))
+
+
+def name_of(node: ast.expr) -> str:
+    """Return what is called, as it is written: torch.load; "" for what has no name."""
+    if isinstance(node, ast.Attribute):
+        return f"{name_of(node.value)}.{node.attr}"
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+@cache
+def calls_of(source: str) -> list[tuple[str, ast.Call]]:
+    """Return the calls of a module with what is called."""
+    return [(name_of(node.func), node) for node in nodes_of(source) if isinstance(node, ast.Call)]
+
+
+def option(call: ast.Call, name: str) -> object:
+    """Return the value of an option that is written out; the node of any other, None without."""
+    node = next((one.value for one in call.keywords if one.arg == name), None)
+    return node.value if isinstance(node, ast.Constant) else node
+
+
+def every_call() -> Iterator[tuple[str, ast.Call, str]]:
+    """Yield every call of the project: what is called, how, and where."""
+    for source in SOURCES:
+        for name, call in calls_of(source):
+            yield name, call, f"{source}:{call.lineno}"
+
+
+def test_nothing_runs_a_text_as_code():
+    assert [place for name, _, place in every_call() if name in RUNS_CODE] == []
+    assert [place for _, call, place in every_call() if option(call, "shell")] == []
+
+
+def test_files_of_others_are_read_as_data():
+    seen = set()
+    for name, call, place in every_call():
+        if name == "torch.load":
+            assert option(call, "weights_only") is True, place
+        if name == "np.load":
+            assert option(call, "allow_pickle") in (None, False), place  # NumPy's default is False
+        if option(call, "trust_remote_code") is not None:
+            assert option(call, "trust_remote_code") is False, place
+        seen |= {name} & {"torch.load", "np.load"}
+    assert seen == {"torch.load", "np.load"}  # by these names
+
+
+def statements(source: str) -> Iterator[tuple[str, set[str]]]:
+    """Yield every SQL that is put together, with what is put into it, as it is written."""
+    if not SQL.search((ROOT / source).read_text()):
+        return
+    for node in nodes_of(source):
+        parts: list[ast.expr] = []
+        if isinstance(node, ast.JoinedStr):
+            parts = [one.value for one in node.values if isinstance(one, ast.FormattedValue)]
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mod):
+            parts = [node.left, node.right]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".format"):
+            parts = [*node.args, *(one.value for one in node.keywords), node.func]
+        texts = [one.value for one in ast.walk(node) if parts and isinstance(one, ast.Constant)]
+        if any(isinstance(one, str) and SQL.search(one) for one in texts):
+            yield ast.unparse(node), {ast.unparse(one) for one in parts}
+
+
+def test_no_value_becomes_sql():
+    put = {source: [parts for _, parts in statements(source)] for source in SOURCES}
+    assert {source: set().union(*parts) for source, parts in put.items() if parts} == IDENTIFIERS
+
+
+def test_sql_that_is_put_together_is_seen(tmp_path, monkeypatch):
+    """The test before can fail: by each way to put a text together."""
+    monkeypatch.setattr("tests.security.test_sources.ROOT", tmp_path)
+    for made in ('f"SELECT {x}"', '"SELECT " + x', '"SELECT %s" % x', '"SELECT {}".format(x)'):
+        (tmp_path / "one.py").write_text(f"call({made})")
+        assert [("x" in parts) for _, parts in statements("one.py")] == [True]
+
+
+@pytest.mark.parametrize("source", sorted(IDENTIFIERS))
+def test_what_names_a_table_is_written_out(source):
+    """A name that reaches SQL by way of a function is a constant where that function is called."""
+    for name, call in calls_of(source):
+        at, named = NAMING.get(name, (0, set()))
+        given = call.args[at] if name in NAMING else ast.Constant("")
+        assert isinstance(given, ast.Constant) or ast.unparse(given) in named, (
+            f"{source}:{call.lineno}"
+        )
