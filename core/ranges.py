@@ -27,7 +27,8 @@ class Range:
     whole: bool = True
 
     def __contains__(self, value: float) -> bool:
-        return self.least <= value <= self.most  # NaN is in no range
+        """Return whether a number lies in it; NaN lies nowhere."""
+        return self.least <= value <= self.most
 
     def __str__(self) -> str:
         return f"{self.least:,.10g} to {self.most:,.10g}"

@@ -71,13 +71,13 @@ class MetricMatrix(StudyQuestion):
         (10, 50), name="k", least=1, most=MOST_STIMULI, label="Neighbors k", help=NEIGHBORS
     )
     ranks: tuple[int, ...] = option(
-        (10,), name="rank", least=1, most=100_000, label="Ranks", help="directions that SVCCA keeps"
+        (10,), name="rank", least=2, most=100_000, label="Ranks", help="directions that SVCCA keeps"
     )
     bandwidths: tuple[float, ...] = option(
         (0.5, 1.0),
         name="bandwidth",
-        least=0,
-        most=1_000,
+        least=1e-4,
+        most=1e6,
         label="Bandwidths",
         help="of Gaussian CKA, in median distances",
     )
