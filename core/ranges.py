@@ -22,8 +22,8 @@ class Range:
     It is the type of an option: called with a word, it returns the number.
     """
 
-    least: float
-    most: float
+    least: int | float
+    most: int | float
     whole: bool = True
 
     def __contains__(self, value: float) -> bool:

@@ -19,7 +19,7 @@ from core.settings import ROOT
 
 FLOORS = (  # lowest first; a room imports those of lower floors alone
     ("core.errors", "core.cores"),
-    ("core.ranges",),
+    ("core.costs", "core.ranges"),
     (
         "core.options",
         "core.settings",

@@ -97,7 +97,7 @@ def add_number(
     """Add an option that takes a number; its help says default and range. text: as of `explain`;
     more: as of `add_argument`.
     """
-    shown = "" if default is None else f"{default:,.10g}"
+    shown = "" if default is None else f"{default:.10g}"
     more |= {} if default is None else {"default": default}
     command.add_argument(name, type=numbers, help=explain(text, shown, numbers), **more)
 

@@ -45,6 +45,8 @@ def leading_basis(space: Float[np.ndarray, "n d"], *, rank: int) -> Basis:
     """Return the leading `rank` singular directions of the standardized features (all, where there
     are fewer).
     """
+    if rank < 2:
+        raise MetricError(f"rank must be 2 or more; got {rank}")
     return span(standardize(center(space)), rank=rank)
 
 

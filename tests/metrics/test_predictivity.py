@@ -131,10 +131,7 @@ def test_folds_go_by_position_so_that_order_matters_a_little():
 
 @pytest.mark.parametrize("folds", [-1, 0, 2])
 def test_fewer_than_three_folds_are_refused(folds):
-    with pytest.raises(
-        MetricError,
-        match=f"folds of linear_predictivity is a whole number, 3 to 1,000; got {folds}$",
-    ):
+    with pytest.raises(MetricError, match=f"at least 3 folds expected.*; got {folds}$"):
         linear_predictivity(*spaces(0), folds=folds)
 
 
