@@ -8,6 +8,8 @@ from functools import cache
 from types import UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from core.ranges import Range
+
 Value = str | int | float  # of a metric's parameter
 Kind = Literal["text", "whole", "number", "switch", "pair", "factor"]
 
@@ -24,8 +26,8 @@ class Option:
     name: of the command's option, the address's key and the control. path: of fields, from the
     question to the value. kind: `pair` is NAME=VALUE with numbers as numbers, `factor` with all
     values as text. many: any number of values. help: a phrase. label: of a control. choices: all
-    valid values, where they are few. least, most: of numbers. positional: without dashes, required.
-    required: whether the command insists on it.
+    valid values, where they are few. range: of numbers, None of anything else. positional: without
+    dashes, required. required: whether the command insists on it.
     """
 
     name: str
@@ -37,8 +39,7 @@ class Option:
     many: bool
     choices: tuple[str, ...]
     metavar: str
-    least: int | float | None
-    most: int | float | None
+    range: Range | None
     positional: bool
     required: bool
 
@@ -58,7 +59,10 @@ def option(
     least: int | float | None = None,
     most: int | float | None = None,
 ) -> Any:
-    """Declare a field of a question; see `Option`. The type of the field says the rest."""
+    """Declare a field of a question; see `Option`. The type of the field says the rest.
+
+    least, most: of a number, which must have both.
+    """
     declared = {
         "help": help,
         "label": label,
@@ -132,8 +136,7 @@ def _option(one: Field[Any], hint: Any, default: Any, path: tuple[str, ...]) -> 
         many=many,
         choices=choices,
         metavar=declared["metavar"] or _metavar(kind),
-        least=declared.get("least"),
-        most=declared.get("most"),
+        range=_range(declared, kind),
         positional=declared.get("positional", False),
         required=declared.get("required", False),
     )
@@ -153,6 +156,18 @@ def _read_hint(hint: Any) -> tuple[Kind, bool, tuple[str, ...]]:
     if get_origin(hint) is Literal:
         return "text", False, tuple(get_args(hint))
     return KINDS[hint], False, ()
+
+
+def _range(declared: Mapping[str, Any], kind: Kind) -> Range | None:
+    """Return the range of a number; raises TypeError for one without, which some machine would not
+    bear.
+    """
+    if kind not in ("whole", "number"):
+        return None
+    least, most = declared.get("least"), declared.get("most")
+    if least is None or most is None:
+        raise TypeError(f"a number needs least and most: {declared['help']}")
+    return Range(least, most, whole=kind == "whole")
 
 
 def _metavar(kind: Kind) -> str:

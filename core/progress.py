@@ -6,14 +6,14 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from io import TextIOBase
 from pathlib import Path
-from threading import RLock
-from typing import Protocol, TextIO, runtime_checkable
+from threading import Event, RLock, Thread
+from typing import Protocol, TextIO, TypeVar, runtime_checkable
 
 from tqdm.auto import tqdm
 from tqdm.notebook import tqdm_notebook
@@ -22,8 +22,12 @@ Stream = TextIO | TextIOBase  # what sys.stderr is, and what tests write to
 SHOWN_EVERY = 0.2  # seconds, on a terminal and in a notebook
 LOGGED_EVERY = 5.0  # seconds, in a log
 NOTED_EVERY = 0.5  # seconds, in the note of a job
+PATIENCE = 5.0  # seconds in which deep work ends without a word
+SILENCE = 30.0  # seconds, at most, until a command says that it is still at work
 LOG_LINE = "{desc}: {n_fmt}/{total_fmt} ({percentage:.0f}%) [{elapsed}<{remaining}, {rate_fmt}]"
 IN_NOTEBOOK = issubclass(tqdm, tqdm_notebook)
+
+T = TypeVar("T")
 
 JOB_NOTE = "PLATOSCOPE_JOB"  # set in a job: the file in which it notes its progress
 
@@ -58,6 +62,33 @@ def tell(done: int, total: int, what: str) -> None:
     """Report to whoever listens: for work that lies too deep for a listener to be handed down."""
     if report := _listener.get():
         report(done, total, what)
+
+
+def told(items: Sequence[T], what: str) -> Iterator[T]:
+    """Yield items, and tell how many are done before the first and after each."""
+    tell(0, len(items), what)
+    for done, one in enumerate(items, start=1):
+        yield one
+        tell(done, len(items), what)
+
+
+class Patient:
+    """Hand reports on, once the work that they are of has taken PATIENCE: deep work may be done a
+    thousand times a second, within other work.
+    """
+
+    def __init__(self, report: Progress) -> None:
+        self._report = report
+        self._began: dict[str, float] = {}
+        self._last: dict[str, int] = {}
+
+    def __call__(self, done: int, total: int, what: str) -> None:
+        now = time.monotonic()
+        if done <= self._last.get(what, total):  # it begins, or begins anew
+            self._began[what] = now
+        self._last[what] = done
+        if now - self._began[what] >= PATIENCE:
+            self._report(done, total, what)
 
 
 @dataclass(frozen=True)
@@ -125,10 +156,35 @@ class ConsoleProgress:
         self._stream = stream or sys.stderr
         self._bar: tqdm | None = None
         self._what = ""
+        self._shown = 0.0
         self._note = JobProgress(Path(os.environ[JOB_NOTE])) if in_job() else None
 
+    @contextmanager
+    def awake(self) -> Iterator[None]:
+        """Until the block ends, say after every SILENCE that the work goes on."""
+        ended = Event()
+        watch = Thread(target=self._watch, args=(ended,), daemon=True)
+        watch.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            watch.join()
+
+    def _watch(self, ended: Event) -> None:
+        began = time.monotonic()
+        while not ended.wait(SILENCE):
+            now, bar = time.monotonic(), self._bar
+            if now - self._shown < SILENCE:
+                continue
+            if bar is not None:
+                bar.refresh()
+            else:
+                self._stream.write(f"still at work after {now - began:.0f} s\n")
+                self._stream.flush()
+
     def __call__(self, done: int, total: int, what: str) -> None:
-        bar = self._bar
+        self._shown, bar = time.monotonic(), self._bar
         if bar is None or (what, total) != (self._what, bar.total) or done < bar.n:
             self._close()
             bar = self._bar = self._open(done, total, what)

@@ -86,7 +86,7 @@ def _definitions() -> str:
 
 def _metric(spec: MetricSpec) -> list[str]:
     direction = "higher" if spec.higher_is_more_aligned else "lower"
-    parameters = ", ".join(f"{name} = {value}" for name, value in spec.defaults.items()) or "none"
+    parameters = ", ".join(_parameter(spec, name) for name in spec.defaults) or "none"
     ignores = ", ".join(sorted(spec.invariances)).replace("_", " ") or "nothing"
     return [
         f"## `{spec.id}`: {spec.title}",
@@ -101,6 +101,12 @@ def _metric(spec: MetricSpec) -> list[str]:
         f"- Misses: {spec.misses}",
         f"- Source: {spec.reference}.",
     ]
+
+
+def _parameter(spec: MetricSpec, name: str) -> str:
+    """Return a parameter with its default, and what else it may be: k = 10 (1 to 1,000,000)."""
+    values = spec.ranges.get(name) or " or ".join(spec.choices[name])
+    return f"{name} = {spec.defaults[name]} ({values})"
 
 
 def _sentence(text: str) -> str:

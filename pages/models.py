@@ -29,7 +29,7 @@ def show(at: Place) -> None:
         with bar.more():
             roster, models = _pick(every)
             at = replace(at, scope=parts.pick_scope(at))
-            seed = controls.pick_number(options["seed"], 2**31 - 1)
+            seed = controls.pick_number(options["seed"])
         comparison = parts.pick_comparison(queries.size(at))
     _need_two(models, at)
     if view == "map":

@@ -18,8 +18,16 @@ import pytest
 from core.settings import ROOT
 
 FLOORS = (  # lowest first; a room imports those of lower floors alone
-    ("core.errors", "core.options", "core.cores"),
-    ("core.settings", "core.processes", "core.progress", "core.recipe", "core.modalities"),
+    ("core.errors", "core.cores"),
+    ("core.costs", "core.ranges"),
+    (
+        "core.options",
+        "core.settings",
+        "core.processes",
+        "core.progress",
+        "core.recipe",
+        "core.modalities",
+    ),
     ("core.hub", "core.crew"),
     ("core.stimuli", "core.spaces"),
     ("core.encoders", "core.pairs", "core.training"),

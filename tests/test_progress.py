@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import io
+import time
+from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
 
 import pytest
 
+from core import progress
 from core.progress import (
     JOB_NOTE,
     ConsoleProgress,
+    Patient,
     Progress,
     ProgressNote,
     heard_by,
     in_job,
     read_note,
     tell,
+    told,
 )
 
 
@@ -154,3 +159,52 @@ def test_deep_work_is_heard_by_the_innermost_listener_of_its_thread() -> None:
     tell(6, 9, "texts")
     assert [done for done, *_ in outer] == [1, 2, 5]
     assert inner == [(3, 9, "texts")]
+
+
+def test_items_are_told_before_the_first_and_after_each() -> None:
+    heard: list[tuple[int, int, str]] = []
+    with heard_by(lambda *one: heard.append(one)):
+        assert list(told("ab", "letters")) == ["a", "b"]
+    assert heard == [(0, 2, "letters"), (1, 2, "letters"), (2, 2, "letters")]
+
+
+def test_deep_work_is_shown_once_it_takes_long_also_within_other_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now, shown = 0.0, list[tuple[int, int, str]]()
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now)
+    report = Patient(lambda *one: shown.append(one))
+    for pair in range(3):
+        report(pair, 3, "pairs")
+        for layer in range(11):
+            report(layer, 10, "layers")
+            now += 0.3  # all layers of a pair take 3.3 s, and no 5 s
+    report(3, 3, "pairs")
+    assert shown == [(2, 3, "pairs"), (3, 3, "pairs")]
+    for layer in range(4):
+        report(layer, 3, "layers")
+        now += 3
+    assert shown[2:] == [(2, 3, "layers"), (3, 3, "layers")]
+
+
+def test_a_command_without_a_word_says_that_it_is_still_at_work(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(progress, "SILENCE", 0.01)
+    log = io.StringIO()
+    shown = ConsoleProgress(log)
+    with shown.awake():
+        wait_until(lambda: "still at work after 0 s" in log.getvalue())
+        shown(1, 4, "pairs")
+        wait_until(lambda: log.getvalue().count("pairs: 1/4") > 2)
+    said = log.getvalue()
+    time.sleep(0.05)
+    assert log.getvalue() == said
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds, 30 s at most."""
+    end = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)

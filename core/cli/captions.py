@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from core.cli.shared import add_command, count
+from core.cli.shared import add_command, add_number
+from core.ranges import Range
 from core.settings import choose_device
+
+WORDS = Range(1, 1_000)
 
 
 def add(commands: Any) -> None:
@@ -24,13 +26,14 @@ def add(commands: Any) -> None:
     summarize.add_argument(
         "--model", required=True, metavar="SPEC", help="hf:ID or hf:FOLDER, with a chat template"
     )
-    summarize.add_argument(
+    add_number(
+        summarize,
         "--words",
+        WORDS,
+        "about so many, a level for each",
         required=True,
         nargs="+",
-        type=partial(count, least=1),
         metavar="N",
-        help="about so many, a level for each",
     )
     summarize.add_argument(
         "--caption-level",

@@ -5,13 +5,17 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import socket
 import subprocess
 import sys
 from typing import Any
 
-from core.cli.shared import add_command
+from core.cli.shared import add_command, add_number
 from core.errors import InputError, StoreError
+from core.ranges import Range
 from core.settings import READ_ONLY, ROOT, check_writable, is_read_only
+
+PORTS = Range(1_024, 65_535)  # those below are the system's
 
 
 def add(commands: Any) -> None:
@@ -24,7 +28,7 @@ def add(commands: Any) -> None:
         job=True,
     )
     app = add_command(commands, "app", run_app, "the dashboard over a store, on localhost")
-    app.add_argument("--port", type=int, default=8501, help="where it listens (8501)")
+    add_number(app, "--port", PORTS, "where it listens", default=8501)
     app.add_argument(
         "--demo", action="store_true", help="build what the demo store lacks meanwhile"
     )
@@ -58,6 +62,7 @@ def run_app(arguments: argparse.Namespace) -> None:
     """Become the dashboard's server, on localhost; the demo is completed beside it, at a lower
     priority.
     """
+    check_port(arguments.port)
     os.environ["PLATOSCOPE_STORE"] = str(arguments.store.resolve())
     if arguments.read_only:
         os.environ[READ_ONLY] = "1"
@@ -95,6 +100,29 @@ def _place_behind(name: str) -> list[str]:
         )
     host, _, path = name.partition("/")
     return ["--server.allowedHosts", host, "--server.baseUrlPath", path]
+
+
+def check_port(port: int) -> None:
+    """Refuse a port on which somebody listens already, and name the next free one; raises
+    InputError.
+    """
+    if not is_free(port):
+        others = (*range(port + 1, 65_536), *range(1_024, port))
+        raise InputError(
+            f"a free port expected, but another program listens on {port}; take --port"
+            f" {next(filter(is_free, others))}, or end that program"
+        )
+
+
+def is_free(port: int) -> bool:
+    """Return whether a server can listen on a port of localhost."""
+    with socket.socket() as server:
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # else not while one closes
+        try:
+            server.bind(("localhost", port))
+        except OSError:
+            return False
+    return True
 
 
 BESIDE = """import os, subprocess, sys

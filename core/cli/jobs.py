@@ -9,14 +9,17 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from core.cli.shared import add_command, add_json, count, group, print_table
+from core.cli.shared import add_command, add_json, add_number, group, print_table
 from core.errors import InputError, UnknownNameError
+from core.ranges import Range
 
 if TYPE_CHECKING:
     from core.jobs.job import Job
 
 LONG = ["device", "folder", "started", "ended", "exit_code", "failure", "log"]  # not on a terminal
 IDLE = 60.0
+WAITS = Range(0, 1_000_000, whole=False)  # seconds
+IDS = Range(1, 2**63 - 1)  # SQLite's
 NICENESS = 5  # the dashboard goes first
 
 
@@ -25,18 +28,13 @@ def add(commands: Any) -> None:
     jobs = group(commands, "jobs")
     add_json(add_command(jobs, "list", run_list, "list the jobs, the latest first"))
     show = add_command(jobs, "show", run_show, "show a job: progress, failure, end of the log")
-    show.add_argument("id", type=partial(count, least=1), metavar="ID", help="the job's number")
+    add_number(show, "id", IDS, "the job's number", metavar="ID")
     _add_adding(jobs, commands)
     _add_change(jobs, "cancel", "cancel jobs; what they have finished is kept")
     _add_change(jobs, "retry", "queue failed or canceled jobs again")
     work = add_command(jobs, "work", run_work, "run jobs here; the dashboard starts this by itself")
-    work.add_argument(
-        "--idle",
-        type=float,
-        default=IDLE,
-        metavar="S",
-        help=f"end after so many seconds without jobs ({IDLE:.0f})",
-    )
+    text = "end after so many seconds without jobs"
+    add_number(work, "--idle", WAITS, text, default=IDLE, metavar="S")
 
 
 def _add_adding(jobs: Any, commands: Any) -> None:
@@ -51,9 +49,7 @@ def _add_adding(jobs: Any, commands: Any) -> None:
 
 def _add_change(jobs: Any, name: str, text: str) -> None:
     command = add_command(jobs, name, partial(run_change, name), text)
-    command.add_argument(
-        "ids", nargs="+", type=partial(count, least=1), metavar="ID", help="the job's number"
-    )
+    add_number(command, "ids", IDS, "the job's number", nargs="+", metavar="ID")
 
 
 def run_list(arguments: argparse.Namespace) -> None:

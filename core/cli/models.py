@@ -18,10 +18,11 @@ from core.cli.shared import (
     print_table,
     report_problems,
 )
-from core.encoders.requests import FORMS, EmbedRequest, ImportRequest
+from core.encoders.requests import FORMS, MOST_BATCH, EmbedRequest, ImportRequest
 from core.errors import InputError, PlatoscopeError
 from core.modalities import check_modality
 from core.questions.words import add_options, read_question
+from core.ranges import Range
 from core.settings import choose_device
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from core.encoders.measured.content import Content
     from core.progress import Progress
     from core.stimuli.dataset import Dataset
+
+BATCH = Range(1, MOST_BATCH)
 
 
 def add(commands: Any) -> None:
@@ -200,9 +203,10 @@ def _check_name(request: EmbedRequest) -> None:
 def _batch_size(text: str) -> int | Literal["auto"]:
     if text == "auto":
         return "auto"
-    if not (text.isdigit() and int(text) > 0):
-        raise InputError(f"expected auto or a whole number above 0 for --batch-size, got {text!r}")
-    return int(text)
+    try:
+        return int(BATCH.read(text))
+    except InputError as error:
+        raise InputError(f"--batch-size is auto or a number: {error}") from error
 
 
 def run_import(arguments: argparse.Namespace) -> None:

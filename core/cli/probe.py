@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from core.cli.shared import add_command, add_json, add_on, count, print_table
+from core.cli.shared import add_command, add_json, add_number, add_on, print_table
 from core.errors import InputError
+from core.ranges import Range
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from core.competence.units import Bench, Sets
     from core.crew.crew import Crew
     from core.crew.units import Unit
+
+
+SAMPLES = Range(6, 10_000_000)  # three to train, one to validate, two to test
+TOKENS, WINDOW = Range(1, 10**12), Range(1, 1_000_000)
 
 
 def add(commands: Any) -> None:
@@ -49,7 +54,7 @@ def _add_probe(commands: Any) -> None:
         default="last",
         help="which layers of vision models to probe",
     )
-    probe.add_argument("--limit", type=count, metavar="N", help="samples of a task at most (10000)")
+    add_number(probe, "--limit", SAMPLES, "samples of a task at most (10,000)", metavar="N")
 
 
 def _add_bits_per_byte(commands: Any) -> None:
@@ -67,19 +72,10 @@ def _add_bits_per_byte(commands: Any) -> None:
         metavar="FILE|owt|cave",
         help=".txt, .jsonl or .parquet; owt: OpenWebText; cave: its held-out captions",
     )
-    code.add_argument(
-        "--tokens",
-        type=_positive,
-        default=4_000_000,
-        metavar="N",
-        help="of the texts, for each model",
-    )
-    code.add_argument(
-        "--context",
-        type=_positive,
-        metavar="N",
-        help="tokens of a window (1024, or as many as the model reads)",
-    )
+    text = "of the texts, for each model"
+    add_number(code, "--tokens", TOKENS, text, default=4_000_000, metavar="N")
+    text = "tokens of a window (1,024, or as many as the model reads)"
+    add_number(code, "--context", WINDOW, text, metavar="N")
 
 
 def run_probe(arguments: argparse.Namespace) -> None:
@@ -172,12 +168,6 @@ def _measurable(bench: Bench) -> list[str]:
 
     entries = Store(bench.store).models(bench.dataset)
     return [entry.card.name for entry in entries if can_measure(entry)]
-
-
-def _positive(text: str) -> int:
-    if count(text) == 0:
-        raise argparse.ArgumentTypeError("expected a whole number above 0, got '0'")
-    return count(text)
 
 
 def _add_choices(command: argparse.ArgumentParser, models: str) -> None:

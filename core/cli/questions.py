@@ -62,16 +62,17 @@ def run_question(kind: type[Question], arguments: argparse.Namespace) -> None:
     from core.progress import ConsoleProgress
     from core.questions.asking import ask, findings_of  # pandas and duckdb
 
-    question = read_question(kind, arguments)
+    question, progress = read_question(kind, arguments), ConsoleProgress()
     if isinstance(question, StudyQuestion):
         _check_on(question, arguments.on)
-        with open_crew(arguments.on, device=arguments.device) as crew:
+        with progress.awake(), open_crew(arguments.on, device=arguments.device) as crew:
             study = _open(question, arguments, crew)
-            table = ask(question, study, ConsoleProgress())
+            table = ask(question, study, progress)
         if table.empty:  # what the question names may be in a file left out
             report_problems(study.store)
     else:
-        table = ask(question, report=ConsoleProgress())
+        with progress.awake():
+            table = ask(question, report=progress)
     if arguments.json:
         _print_json(question, table)
         return

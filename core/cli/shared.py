@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from core.ranges import Range, explain
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -83,11 +85,21 @@ def add_json(command: argparse.ArgumentParser) -> None:
     command.add_argument("--json", action="store_true", help="print JSON, numbers in full")
 
 
-def count(text: str, *, least: int = 0) -> int:
-    """Read a whole number, `least` or more."""
-    if not text.isdigit() or int(text) < least:
-        raise argparse.ArgumentTypeError(f"expected a whole number, {least} or more, got {text!r}")
-    return int(text)
+def add_number(
+    command: argparse.ArgumentParser,
+    name: str,
+    numbers: Range,
+    text: str,
+    *,
+    default: float | None = None,
+    **more: Any,
+) -> None:
+    """Add an option that takes a number; its help says default and range. text: as of `explain`;
+    more: as of `add_argument`.
+    """
+    shown = "" if default is None else f"{default:.10g}"
+    more |= {} if default is None else {"default": default}
+    command.add_argument(name, type=numbers, help=explain(text, shown, numbers), **more)
 
 
 def print_table(table: pd.DataFrame, *, as_json: bool) -> None:

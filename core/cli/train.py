@@ -11,8 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.cli.shared import add_command
+from core.cli.shared import add_command, add_number
 from core.errors import InputError
+from core.ranges import Range
 from core.settings import CAVE_WEIGHTS, choose_device
 
 if TYPE_CHECKING:
@@ -44,11 +45,11 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--all", action="store_true", help="the whole family; best on a GPU")
     parser.add_argument("--device", default="auto", help="auto, cpu, cuda or mps")
-    parser.add_argument(
+    add_number(
+        parser,
         "--jobs",
-        type=int,
-        default=os.cpu_count() or 1,
-        help="models trained at once, one CPU thread each",
+        Range(1, 1_024),
+        "models trained at once, one CPU thread each (as many as there are cores)",
     )
     parser.add_argument(
         "--runs", type=Path, default=RUNS, help="folder of checkpoints and of the training pool"
@@ -78,7 +79,7 @@ def run(options: argparse.Namespace) -> None:
         device=choose_device(options.device),
         runs=options.runs,
         weights=options.weights,
-        jobs=options.jobs,
+        jobs=options.jobs or os.cpu_count() or 1,
     )
 
 

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from core.options import argument, option, required
+from core.ranges import MOST_SEED
 
+MOST_BATCH = 10_000
 UNTRAINED = "untrained"  # in place of a checkpoint: the weights before any training
 HUB = "hf-hub:"  # in timm's own names of models, what those on the hub begin with
 PATCHES = "#patches"  # at the end of a spec: read out the patches, not the class token
@@ -45,7 +47,9 @@ class EmbedRequest:
     name: str = option("", help="the model's name in the store, where the spec's own is taken")
     device: str = option("auto", help="auto, cpu, cuda, cuda:1 or mps", metavar="DEVICE")
     batch_size: str = option(
-        "auto", help="stimuli at a time, or auto, what the device holds", metavar="N"
+        "auto",
+        help=f"stimuli at a time, 1 to {MOST_BATCH:,}, or auto, what the device holds",
+        metavar="N",
     )
     caption_level: tuple[str, ...] = option(
         (),
@@ -100,7 +104,9 @@ class ImportRequest:
         help="the file is a .csv of judgments, with first, second, odd or with anchor, near, far:"
         " their space is fitted",
     )
-    seed: int = option(0, least=0, help="with --triplets, draws which ones are held out")
+    seed: int = option(
+        0, least=0, most=MOST_SEED, help="with --triplets, draws which ones are held out"
+    )
 
 
 def precision_of(name: str) -> Precision:

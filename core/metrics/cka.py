@@ -16,6 +16,7 @@ from core.metrics.cka_halves import halves_of_spaces
 from core.metrics.spec import AnyEngine, Chance, Metric, MetricSpec, PairChance
 from core.pairs.rows import PairRows, triangle
 from core.pairs.streamed import Sums, streamed
+from core.ranges import Range
 from core.spaces.inputs import check_space
 from core.spaces.kernels import (
     UNITS,
@@ -257,6 +258,7 @@ RBF_CKA = Metric(
             " kernel is narrow."
         ),
         defaults={"bandwidth": 1.0, "unit": "median"},
+        ranges={"bandwidth": Range(1e-4, 1e6, whole=False)},
         choices={"unit": UNITS},
         reference=(
             "Kornblith, Norouzi, Lee, Hinton 2019, Similarity of Neural Network Representations"

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 from core.errors import MetricError
-from core.metrics.spec import AnyEngine, Metric, MetricSpec
+from core.metrics.spec import NEIGHBORS, AnyEngine, Metric, MetricSpec
 from core.pairs.local import CenteredLocal
 from core.pairs.parts import EachPair, reorder_both
 from core.spaces.kernels import ROUNDING
@@ -145,6 +145,7 @@ CKNNA = Metric(
             " outweigh all others."
         ),
         defaults={"k": 10, "variant": "paper"},
+        ranges={"k": NEIGHBORS},
         choices={"variant": VARIANTS},
         unbounded={"variant": "released"},
         reference=(

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float, Float64, Int32, Int64
 
-from core.errors import MetricError
-from core.metrics.spec import AnyEngine, Chance, Metric, MetricSpec
+from core.metrics.spec import NEIGHBORS, AnyEngine, Chance, Metric, MetricSpec
 from core.pairs.lists import NeighborLists, lists_of
 from core.pairs.overlap import overlaps
 from core.pairs.permuted import permuted_overlaps
@@ -112,19 +111,15 @@ def cycle_knn(
     released code defines it; "exchanged", as its pipeline (measure_alignment.py) calls it, with y
     first: the first step is to a neighbor in x. Range [0, 1], higher is more aligned; chance is
     about 1 − (1 − k/(n − 1))ᵏ, so it saturates at small k already: by k² ≈ 3n chance is 0.95.
-    Raises MetricError for k outside 1 … n − 1, degenerate spaces and other words for sides. Source:
-    released code of Huh et al. 2024.
+    Raises MetricError for k outside 1 … n − 1 and degenerate spaces. Source: released code of Huh
+    et al. 2024.
     """
     terms = cycle_of(sides)
     return float(terms(nearest(x, k=k), nearest(y, k=k)).mean())
 
 
 def cycle_of(sides: str) -> Callable[..., Float64[np.ndarray, " n"]]:
-    """Return the terms of cycle kNN with its sides as given or exchanged; raises MetricError for
-    another word.
-    """
-    if sides not in SIDES:
-        raise MetricError(f"the sides of cycle_knn are {' or '.join(SIDES)}; got {sides!r}")
+    """Return the terms of cycle kNN with its sides as given or exchanged."""
     return cycle_terms if sides == "given" else lambda a, b: cycle_terms(b, a)
 
 
@@ -177,6 +172,7 @@ MUTUAL_KNN = Metric(
         sees="Which stimuli are close together, whatever the widths and scales of the two spaces.",
         misses="How close they are, the order of the k neighbors, and everything beyond them.",
         defaults={"k": 10},
+        ranges={"k": NEIGHBORS},
         reference=(
             "Huh, Cheung, Wang, Isola 2024, The Platonic Representation Hypothesis, appendix A"
         ),
@@ -206,6 +202,7 @@ JACCARD_KNN = Metric(
         ),
         misses="How close they are, the order of the k neighbors, and everything beyond them.",
         defaults={"k": 10},
+        ranges={"k": NEIGHBORS},
         reference=(
             "Klabunde, Schumacher, Strohmaier, Lemmerich 2023, Similarity of Neural Network Models"
         ),
@@ -236,6 +233,7 @@ CYCLE_KNN = Metric(
             " way back by chance."
         ),
         defaults={"k": 10, "sides": "given"},
+        ranges={"k": NEIGHBORS},
         choices={"sides": SIDES},
         reference=(
             "Huh, Cheung, Wang, Isola 2024, The Platonic Representation Hypothesis, released code;"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float, Float64, Int32
 
-from core.metrics.spec import Metric, MetricSpec
+from core.metrics.spec import NEIGHBORS, Metric, MetricSpec
 from core.pairs.lists import lists_of
 from core.spaces.neighbors import nearest
 
@@ -100,6 +100,7 @@ LCS_KNN = Metric(
             " neighbors."
         ),
         defaults={"k": 10},
+        ranges={"k": NEIGHBORS},
         reference=(
             "Huh, Cheung, Wang, Isola 2024, The Platonic Representation Hypothesis, appendix A"
         ),
@@ -129,6 +130,7 @@ EDIT_DISTANCE_KNN = Metric(
             " as not being there."
         ),
         defaults={"k": 10},
+        ranges={"k": NEIGHBORS},
         reference=(
             "Huh, Cheung, Wang, Isola 2024, The Platonic Representation Hypothesis, appendix A"
         ),

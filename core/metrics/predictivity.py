@@ -30,6 +30,7 @@ from core.pairs.streamed import (
     stream,
     streamed_from,
 )
+from core.ranges import Range
 from core.spaces.bases import Basis, center, span
 
 # of the penalty, in units of the fitted features' summed variance
@@ -241,6 +242,7 @@ LINEAR_PREDICTIVITY = Metric(
             " so order matters a little."
         ),
         defaults={"folds": 5},
+        ranges={"folds": Range(3, 1_000)},
         reference=(
             "Kornblith, Norouzi, Lee, Hinton 2019, Similarity of Neural Network Representations"
             " Revisited, table 1"

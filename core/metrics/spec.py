@@ -14,11 +14,13 @@ from jaxtyping import Bool, Float, Float64, Int64
 
 from core.errors import MetricError
 from core.pairs.engine import Engine
+from core.ranges import MOST_STIMULI, Range
 from core.spaces.inputs import check_pair
 
 Invariance = Literal["rotation", "isotropic_scaling", "translation", "invertible_linear"]
 INVARIANCES: tuple[Invariance, ...] = get_args(Invariance)
 UNBOUNDED = (-np.inf, np.inf)
+NEIGHBORS = Range(1, MOST_STIMULI)  # k; n − 1 at most
 
 Parameter = int | float | str
 AnyEngine = Engine[Any]  # metrics differ in how their engines hold layers
@@ -36,8 +38,9 @@ class MetricSpec:
     at once (global). order_alone: of similarities only their order matters; the paper's "ordinal"
     is another thing, see `core.metrics.printed`. invariances: the maps of either space that never
     change the value; every map that is missing here changes some value. sees, misses: what it can
-    and cannot distinguish, one plain line each. defaults: its parameters. choices: the words that a
-    parameter may be. unbounded: the words with which a value can leave the range. self_aligned:
+    and cannot distinguish, one plain line each. defaults: its parameters. ranges: what the numbers
+    among them may be; choices: what the words may be. unbounded: the words with which a value can
+    leave the range. self_aligned:
     m(x, x) is the aligned end of the range, whatever x. costly: takes longer than all other metrics
     together. Every metric ignores a common reordering of the stimuli, save `linear_predictivity`,
     whose folds go by position.
@@ -57,6 +60,7 @@ class MetricSpec:
     misses: str
     defaults: Mapping[str, Parameter]
     reference: str
+    ranges: Mapping[str, Range] = field(default_factory=dict)
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unbounded: Mapping[str, str] = field(default_factory=dict)
     self_aligned: bool = True
@@ -125,7 +129,7 @@ class Metric:
 
     def complete(self, parameters: Mapping[str, Parameter]) -> dict[str, Parameter]:
         """Return every parameter, its default where none is given; raises MetricError for unknown
-        ones and for words as numbers.
+        ones, words as numbers, and values outside their range or choices.
         """
         defaults = self.spec.defaults
         if unknown := sorted(parameters.keys() - defaults.keys()):
@@ -133,6 +137,7 @@ class Metric:
             raise MetricError(f"{self.spec.id} takes {takes}; got {', '.join(unknown)}")
         for name, value in parameters.items():
             self._check_kind(name, value)
+            self._check_value(name, value)
         return {**defaults, **parameters}
 
     def _check_kind(self, name: str, value: object) -> None:
@@ -142,6 +147,17 @@ class Metric:
             kind = {str: "word", int: "whole number", float: "number"}[type(default)]
             raise MetricError(
                 f"{name} of {self.spec.id} is a {kind}, such as {default}; got {value!r}"
+            )
+
+    def _check_value(self, name: str, value: Parameter) -> None:
+        """Raise MetricError for a number out of its range, and for a word that is no choice."""
+        if isinstance(value, str):
+            if value not in self.spec.choices[name]:
+                words = " or ".join(self.spec.choices[name])
+                raise MetricError(f"{name} of {self.spec.id} is {words}; got {value!r}")
+        elif value not in self.spec.ranges[name]:
+            raise MetricError(
+                f"{name} of {self.spec.id} is {self.spec.ranges[name].described}; got {value}"
             )
 
     def spec_with(self, parameters: Mapping[str, Parameter]) -> MetricSpec:

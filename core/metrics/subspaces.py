@@ -15,6 +15,7 @@ from jaxtyping import Float, Float64
 from core.errors import MetricError
 from core.metrics.spec import AnyEngine, Metric, MetricSpec
 from core.pairs.parts import EachPair, reorder_basis
+from core.ranges import Range
 from core.spaces.bases import Basis, basis_of, center, span, standardize
 
 
@@ -125,6 +126,7 @@ SVCCA = Metric(
             "How much each kept direction varies, all weaker directions, and which stimuli differ."
         ),
         defaults={"rank": 10},
+        ranges={"rank": Range(2, 100_000)},
         reference=(
             "Raghu, Gilmer, Yosinski, Sohl-Dickstein 2017, SVCCA: Singular Vector Canonical"
             " Correlation Analysis"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 
 import numpy as np
 from jaxtyping import Float64, Int32, Integer
@@ -13,6 +14,7 @@ from core.pairs.engine import FromNeighbors
 from core.pairs.layers import Preprocess, Space, each_layer, stacked
 from core.pairs.overlap import check_lists
 from core.pairs.prepared import Lists, Prepared, Scores
+from core.progress import told
 from core.spaces.neighbors import nearest
 from core.spaces.preprocess import normalize_rows
 
@@ -63,7 +65,7 @@ def mean_terms(
     """
     check_lists(x, y, k=k)
     scores = np.full((len(x), len(y)), np.nan)
-    for a in np.flatnonzero(x[:, 0, 0] >= 0):
-        for b in np.flatnonzero(y[:, 0, 0] >= 0):
-            scores[a, b] = terms(x[a, :, :k], y[b, :, :k]).mean()
+    ready = list(product(np.flatnonzero(x[:, 0, 0] >= 0), np.flatnonzero(y[:, 0, 0] >= 0)))
+    for a, b in told(ready, "pairs of layers"):
+        scores[a, b] = terms(x[a, :, :k], y[b, :, :k]).mean()
     return scores

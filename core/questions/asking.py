@@ -17,7 +17,7 @@ import pandas as pd
 
 from core.errors import StoreError
 from core.metrics import find_metric
-from core.progress import Progress, heard_by
+from core.progress import Patient, Progress, heard_by
 from core.questions.question import Question, StudyQuestion, choices_of
 from core.questions.registry import answer_of, nothing_more
 from core.recipe import Recipe
@@ -38,7 +38,7 @@ def ask(
     complete = answer.complete(question, study)
 
     def make() -> pd.DataFrame:
-        with heard_by(report):
+        with heard_by(report and Patient(report)):
             table: pd.DataFrame = answer.make(complete, study, report)
         return table
 

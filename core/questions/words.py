@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+import reprlib
 import shlex
 from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, Namespace
 from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
-from core.errors import InputError
 from core.options import Option, Value, build, options_of, value_of
 from core.questions.question import Question
+from core.ranges import explain
 
 Q = TypeVar("Q")
 
@@ -57,9 +58,12 @@ def _add_value(parser: ArgumentParser, one: Option) -> None:
 
 
 def _help(one: Option) -> str:
+    """Return an option's help with its default, which a help in brackets says by itself, and range:
+    draws (200; 0 to 100,000).
+    """
     default = " ".join(map(str, one.default)) if one.many else one.default
     shown = default not in (None, "") and one.kind not in ("pair", "factor")
-    return f"{one.help} ({default})" if shown else one.help
+    return explain(one.help, str(default) if shown else "", one.range)
 
 
 def read_question(kind: type[Q], arguments: Namespace) -> Q:
@@ -121,43 +125,25 @@ def _reader(one: Option) -> Callable[[str], Any]:
         return str
     if one.kind in ("pair", "factor"):
         return partial(_read_pair, numbers=one.kind == "pair")
-    return partial(_read_number, one)
-
-
-def _read_number(one: Option, text: str) -> int | float:
-    try:
-        value = int(text) if one.kind == "whole" else float(text)
-    except ValueError:
-        value = math.nan
-    low = -math.inf if one.least is None else one.least
-    high = math.inf if one.most is None else one.most
-    if not (math.isfinite(value) and low <= value <= high):
-        raise ArgumentTypeError(f"expected {_range(one)}, got {text!r}")
-    return value
-
-
-def _range(one: Option) -> str:
-    what = "a whole number" if one.kind == "whole" else "a number"
-    if one.least is None:
-        return what if one.most is None else f"{what}, at most {one.most:g}"
-    return f"{what}, {one.least:g} or more" + (
-        "" if one.most is None else f", at most {one.most:g}"
-    )
+    assert one.range
+    return one.range
 
 
 def _read_pair(text: str, *, numbers: bool) -> tuple[str, Value]:
     name, equals, value = text.partition("=")
     if not (name and equals and value):
-        raise InputError(
-            f"expected a name and its value, such as variant=released or scene=city; got {text!r}"
+        raise ArgumentTypeError(
+            "expected a name and its value, such as variant=released or scene=city; got"
+            f" {reprlib.repr(text)}"
         )
     return name, _number(value) if numbers else value
 
 
 def _number(text: str) -> Value:
+    """Return a finite number as one, any other text as it is."""
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    return value if number and math.isfinite(value) else text
+    return value if number and abs(value) < math.inf else text

@@ -20,6 +20,7 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int32, Int64
 
 from core.errors import MetricError
+from core.progress import told
 from core.statistics.intervals import LEVEL, draw_halves, student_interval
 
 Lists = Int32[np.ndarray, "n _"]
@@ -88,7 +89,8 @@ def measure_halves(
     the means over so many pairs of halves.
     """
     apart, spread = [], []
-    for half in draw_halves(lists.shape[1], count=count, seed=seed):
+    halves = draw_halves(lists.shape[1], count=count, seed=seed)
+    for half in told(halves, "halves of the stimuli"):
         parts = [
             find_influences(*within(lists, rows, k=k + 1), k=k, share=share)
             for rows in (half, ~half)

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float64, Int64
 
+from core.costs import check_memory
 from core.errors import MetricError
 from core.metrics.spec import MetricSpec
 
@@ -29,8 +30,13 @@ Choice = Callable[[Scores], Float64[np.ndarray, "P"]]
 
 def draw_orders(n: int, *, count: int, seed: int) -> Int64[np.ndarray, "count n"]:
     """Draw `count` permutations of 0 … n − 1, uniform and independent; with the same seed the first
-    ones are always the same.
+    ones are always the same. Raises DeviceError for more than fit into the memory.
     """
+    check_memory(
+        2 * 8 * count * n,  # the orders, and what they are drawn from
+        f"{count:,} orders of {n:,} each",
+        "ask for fewer",
+    )
     return np.random.default_rng(seed).permuted(np.tile(np.arange(n), (count, 1)), axis=1)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from core.options import Value, option, part
+from core.ranges import MOST_DRAWS, MOST_LAYERS, MOST_SEED, MOST_STIMULI
 from core.study.clamping import Clamping
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class Measure:
     k: int | None = option(
         None,
         least=1,
+        most=MOST_STIMULI,
         label="Neighbors k",
         help="neighbors per stimulus, 1 … n − 1, for metrics that compare neighbors (10)",
     )
@@ -163,17 +165,21 @@ class Calibration:
     null: int = option(
         0,
         least=0,
+        most=MOST_DRAWS,
         label="Calibrate by permutations",
         help="permutations: threshold, p and calibrated score",
     )
     bootstrap: int = option(
         0,
         least=0,
+        most=MOST_DRAWS,
         label="Intervals by resampling",
         help="random halves of the stimuli: 95 %% interval of the score over other stimuli"
         " (at least 40, except for mutual and Jaccard k-NN)",
     )
-    seed: int = option(0, least=0, label="Seed", help="seed of permutations and halves")
+    seed: int = option(
+        0, least=0, most=MOST_SEED, label="Seed", help="seed of permutations and halves"
+    )
 
     @property
     def resamples(self) -> bool:
@@ -192,7 +198,12 @@ class LayerPair:
         "", name="a", label="One model", metavar="M", help="one model (of the best-aligned two)"
     )
     layer_x: int | None = option(
-        None, name="layer_a", least=0, label="Layer", help="its layer, from 0 (the best aligned)"
+        None,
+        name="layer_a",
+        least=0,
+        most=MOST_LAYERS,
+        label="Layer",
+        help="its layer, from 0 (the best aligned)",
     )
     y: str = option(
         "",
@@ -202,7 +213,12 @@ class LayerPair:
         help="another model (of the best-aligned two)",
     )
     layer_y: int | None = option(
-        None, name="layer_b", least=0, label="Layer", help="its layer, from 0 (the best aligned)"
+        None,
+        name="layer_b",
+        least=0,
+        most=MOST_LAYERS,
+        label="Layer",
+        help="its layer, from 0 (the best aligned)",
     )
 
     @property

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 import pandas as pd
 import streamlit as st
 
+from core.errors import InputError
 from core.figures.numbers import count_text
 from core.options import Option, options_of
+from core.ranges import Range
 from core.study.models import has_unfinished
 from core.study.models import usual as usual_models
 from pages._shared import address
@@ -104,9 +107,13 @@ def pick_text(one: Option, *, start: str = "", example: str = "") -> str:
     return text.strip()
 
 
-def pick_number(one: Option, most: int, *, usual: int | None = None) -> int:
-    """Choose a whole number up to `most`. usual: what it is at first, in place of the default."""
-    start, least = one.default if usual is None else usual, int(one.least or 0)
+def pick_number(one: Option, most: int | None = None, *, usual: int | None = None) -> int:
+    """Choose a whole number. most: where a page offers fewer than the option's range has. usual:
+    what it is at first, in place of the default.
+    """
+    assert one.range
+    start, least = one.default if usual is None else usual, int(one.range.least)
+    most = min(int(one.range.most), one.range.most if most is None else most)
     bound = bind(one.name, start, within=(least, most))
     return int(st.number_input(one.label, least, most, help=sentence(one.help), **bound))
 
@@ -119,6 +126,16 @@ def pick_share(
     bound = bind(one.name, start, within=(low, high))
     number = st.slider(one.label, low, high, step=step, help=sentence(one.help), **bound)
     return round(number, 6)
+
+
+def read_numbers(text: str, numbers: Range, *, most: int) -> tuple[int | float, ...]:
+    """Return the numbers of "16, 64", at most so many; raises InputError."""
+    words = text.replace(",", " ").split()
+    if not 1 <= len(words) <= most:
+        raise InputError(
+            f"expected 1 to {most} numbers with commas between them; got {reprlib.repr(text)}"
+        )
+    return tuple(numbers.read(word) for word in words)
 
 
 def pick_choice(

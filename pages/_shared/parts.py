@@ -120,7 +120,10 @@ def pick_parameters(metric: str, size: int) -> dict[str, Any]:
         elif name in choices:
             chosen[name] = st.selectbox(label, choices[name], **bind(key, start, choices[name]))
         else:
-            chosen[name] = st.number_input(label, **bind(key, start))
+            numbers = METRICS[metric].spec.ranges[name]
+            low, high = type(start)(numbers.least), type(start)(numbers.most)
+            bound = bind(key, start, within=(low, high))
+            chosen[name] = st.number_input(label, low, high, **bound)
     return chosen
 
 

@@ -68,7 +68,7 @@ def _pick_matching(size: int) -> Matching:
         k = controls.pick_number(options["k"], size - 1, usual=min(10, size - 1))
         numbers = [
             controls.pick_number(options[name], most)
-            for name, most in (("starts", 100), ("draws", 20), ("seed", 2**31 - 1))
+            for name, most in (("starts", 100), ("draws", 20), ("seed", None))
         ]
     starts, draws, seed = numbers
     return Matching(method, starts, draws, k, seed)  # type: ignore[arg-type]

@@ -54,8 +54,8 @@ def pick() -> Attention:
         help=controls.sentence(one.help),
         **bind(one.name, "", joint=", "),
     )
-    captions = controls.pick_number(OPTIONS["captions"], 1024)
-    seed = controls.pick_number(OPTIONS["seed"], 2**31 - 1)
+    captions = controls.pick_number(OPTIONS["captions"])
+    seed = controls.pick_number(OPTIONS["seed"])
     models = tuple(text.replace(",", " ").split())
     return build(Attention, {"models": models, "captions": captions, "seed": seed})
 

@@ -67,7 +67,7 @@ def pick(preset: str) -> Contrastive:
         world, apart = pick_world(setup), controls.pick_switch(OPTIONS["apart"])
     chosen = {**world, **pick_learner(setup)}
     differing = {name: each for name, each in chosen.items() if each != getattr(setup, name)}
-    seed = controls.pick_number(OPTIONS["seed"], 2**31 - 1)
+    seed = controls.pick_number(OPTIONS["seed"])
     return build(Contrastive, {"preset": preset, "apart": apart, "seed": seed, **differing})
 
 

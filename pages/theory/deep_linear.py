@@ -8,9 +8,9 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.errors import InputError
 from core.options import Option, build, options_of
 from core.questions.asking import findings_of
+from core.ranges import Range
 from core.theory.deep_linear import figures, sweep_figures, weight_figures
 from core.theory.deep_linear.breaking.breakers import BREAKERS, usual_strengths
 from core.theory.deep_linear.presets import DESCENTS, PRESETS, preset_titles, start
@@ -19,6 +19,7 @@ from core.theory.looks import Look, tabulate, tabulate_rows
 from pages._shared import address, bar, controls, experiment, exportbar, frame, prose
 from pages._shared.address import bind
 
+WIDTHS = Range(1, 32)  # wider ones are drawn too slowly
 CLAIM = """Two deep linear networks of any depths and widths, between frozen matrices of their
 own, see two views of the same inputs and learn the same noisy labels y = V x + ε.
 Trained with noise, every layer of both becomes the same representation up to
@@ -90,7 +91,7 @@ def pick(preset: str) -> DeepLinear:
         inputs = controls.pick_number(OPTIONS["inputs"], 12)
         labels = controls.pick_number(OPTIONS["labels"], 12)
         rank = controls.pick_number(OPTIONS["rank"], 12)
-    seed = controls.pick_number(OPTIONS["seed"], 2**31 - 1)
+    seed = controls.pick_number(OPTIONS["seed"])
     chosen = {
         "preset": preset,
         "inputs": inputs,
@@ -113,13 +114,7 @@ def pick_widths(one: Option) -> tuple[int, ...]:
         help=f"{controls.sentence(one.help)} None may be below the rank.",
         **bind(one.name, ", ".join(map(str, one.default)), joint=", "),
     )
-    try:
-        widths = tuple(int(word) for word in text.replace(",", " ").split())
-    except ValueError:
-        widths = ()
-    if not widths or not all(1 <= width <= 32 for width in widths) or len(widths) > 6:
-        raise InputError(f"expected one to six widths of 1 to 32, such as 6, 7; got {text!r}")
-    return widths
+    return tuple(map(int, controls.read_numbers(text, WIDTHS, most=6)))
 
 
 def pick_descent(preset: str) -> dict[str, object]:
@@ -127,33 +122,19 @@ def pick_descent(preset: str) -> dict[str, object]:
     if preset not in DESCENTS:
         return {}
     usual, one = DESCENTS[preset], OPTIONS["step"]
+    assert one.range
     steps = tuple(each.step for each in usual)
     text = st.text_input(
         one.label,
         help=controls.sentence(one.help),
         **bind(one.name, ", ".join(f"{step:g}" for step in steps), joint=", "),
     )
-    chosen = read_steps(text, one)
-    batch = controls.pick_number(OPTIONS["batch"], 256, usual=usual[0].batch)
+    chosen = controls.read_numbers(text, one.range, most=6)
+    batch = controls.pick_number(OPTIONS["batch"], usual=usual[0].batch)
     return {
         "step": () if chosen == steps else chosen,
         "batch": None if batch == usual[0].batch else batch,
     }
-
-
-def read_steps(text: str, one: Option) -> tuple[float, ...]:
-    """Read "0.01, 0.003"; raises InputError."""
-    try:
-        steps = tuple(float(word) for word in text.replace(",", " ").split())
-    except ValueError:
-        steps = ()
-    low, high = float(one.least or 0), float(one.most or 1)
-    if not 1 <= len(steps) <= 6 or not all(low <= step <= high for step in steps):
-        raise InputError(
-            f"expected one to six sizes of steps of {low:g} to {high:g}, such as 0.01, 0.003; got"
-            f" {text!r}"
-        )
-    return steps
 
 
 def pick_strengths(preset: str, modes: int, labels: int) -> tuple[float, ...]:

@@ -237,9 +237,9 @@ def test_mistakes_are_one_sentence_and_exit_code_two(run, words: list[str], mess
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        (("--k", "0"), "--k: expected a whole number, 1 or more, got '0'"),
-        (("--q", "nan"), "--q: expected a number, 0 or more, at most 1, got 'nan'"),
-        (("--null", "-1"), "--null: expected a whole number, 0 or more, got '-1'"),
+        (("--k", "0"), "--k: expected a whole number, 1 to 1,000,000; got '0'"),
+        (("--q", "nan"), "--q: expected a number, 0 to 1; got 'nan'"),
+        (("--null", "-1"), "--null: expected a whole number, 0 to 100,000; got '-1'"),
     ],
 )
 def test_numbers_out_of_range_are_refused_before_anything_is_read(

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+import pytest
+
+from core.cli import main
 from core.settings import ROOT
 
 CODE = """
@@ -35,3 +40,25 @@ def test_what_runs_beside_the_server_is_no_child_of_it(tmp_path: Path) -> None:
     while not (tmp_path / "note").exists() and time.monotonic() < until:
         time.sleep(0.05)
     assert (tmp_path / "note").exists()
+
+
+@pytest.mark.parametrize("port", ["-1", "80", "70000", "1e4", "８５０１"])
+def test_a_port_that_cannot_be_is_refused_with_those_that_can(port, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["app", f"--port={port}"])
+    said = f"--port: expected a whole number, 1,024 to 65,535; got '{port}'"
+    assert said in capsys.readouterr().err
+
+
+def test_a_port_that_is_taken_is_refused_with_one_that_is_free(tmp_path, capsys):
+    with socket.socket() as taken:
+        taken.bind(("localhost", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert main(["app", "--port", f"{port}", "--store", f"{tmp_path}"]) == 2
+        said = capsys.readouterr().err
+        assert f"another program listens on {port}; take --port" in said
+        other = int(re.findall(r"--port (\d+)", said)[0])
+        with socket.socket() as free:
+            free.bind(("localhost", other))
+    assert other != port

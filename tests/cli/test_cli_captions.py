@@ -397,5 +397,5 @@ def test_summaries_of_no_words_are_refused(capsys) -> None:
     with pytest.raises(SystemExit, match="2"):
         main(["summarize", "--dataset", "photos", "--model", "hf:gpt2", "--words", "5", "0"])
     assert (
-        "argument --words: expected a whole number, 1 or more, got '0'" in capsys.readouterr().err
+        "argument --words: expected a whole number, 1 to 1,000; got '0'" in capsys.readouterr().err
     )

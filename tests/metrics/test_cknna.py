@@ -237,5 +237,5 @@ def test_the_released_variant_needs_four_stimuli():
 
 
 def test_an_unknown_variant_is_refused():
-    with pytest.raises(MetricError, match="the variant is paper or released; got fast"):
+    with pytest.raises(MetricError, match="variant of cknna is paper or released; got 'fast'"):
         cknna(*spaces(0), k=2, variant="fast")

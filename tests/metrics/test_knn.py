@@ -132,7 +132,7 @@ def test_the_first_step_of_a_cycle_is_in_y_or_exchanged_in_x(sides):
     engine = make_engine("cycle_knn", k=3, sides=sides)
     ready = (engine.prepare([space]) for space in (x, y))
     assert engine.scores(*ready).values.item() == pytest.approx(sum(back) / 15)
-    with pytest.raises(MetricError, match="the sides of cycle_knn are given or exchanged; got 'x'"):
+    with pytest.raises(MetricError, match="sides of cycle_knn is given or exchanged; got 'x'"):
         METRICS["cycle_knn"](x, y, k=3, sides="x")
 
 

@@ -12,7 +12,7 @@ from core.cli import main
 from core.metrics import METRICS
 from core.metrics.engines import make_engine
 from core.metrics.knn import mutual_share
-from core.metrics.spec import Chance, Metric, MetricSpec
+from core.metrics.spec import NEIGHBORS, Chance, Metric, MetricSpec
 from core.pairs.lists import lists_of
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
@@ -51,6 +51,7 @@ FIRST = Metric(
         sees="Which stimulus is the nearest.",
         misses="All others.",
         defaults={"k": 1},
+        ranges={"k": NEIGHBORS},
         reference="none",
     ),
     first_knn,

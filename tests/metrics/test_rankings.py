@@ -105,5 +105,7 @@ def test_stimuli_that_are_all_equally_far_apart_are_refused(correlation):
 
 def test_an_unknown_correlation_is_refused():
     space = np.random.default_rng(0).standard_normal((9, 2))
-    with pytest.raises(MetricError, match="the correlation is spearman or pearson; got kendall"):
+    with pytest.raises(
+        MetricError, match="correlation of rsa is spearman or pearson; got 'kendall'"
+    ):
         rsa(space, space, correlation="kendall")

@@ -5,6 +5,8 @@ none, a draw that breaks it.
 from __future__ import annotations
 
 import inspect
+import math
+import re
 
 import numpy as np
 import pytest
@@ -216,10 +218,31 @@ def test_fewer_than_three_stimuli_are_refused(metric, n):
 
 
 @with_k
-@pytest.mark.parametrize("k", [-1, 0, N, 10**6])
+@pytest.mark.parametrize("k", [N, 10**6])
 def test_k_outside_its_range_is_refused(metric, k):
     with pytest.raises(MetricError, match=rf"k must lie in 1 … {N - 1} for {N} stimuli; got {k}$"):
         metric(*spaces(0), k=k)
+
+
+@every_metric
+@pytest.mark.parametrize("value", [-1, 0, 10**22, math.nan, math.inf, -math.inf])
+def test_a_number_outside_its_range_is_refused(metric, value):
+    for name, numbers in metric.spec.ranges.items():
+        if isinstance(value, int) or not numbers.whole:
+            said = f"{name} of {metric.spec.id} is {numbers.described}; got {value}"
+            with pytest.raises(MetricError, match=f"^{re.escape(said)}$"):
+                metric(*spaces(0), **{name: value})
+
+
+@every_metric
+def test_every_parameter_says_what_it_may_be(metric):
+    spec = metric.spec
+    assert spec.ranges.keys() | spec.choices.keys() == spec.defaults.keys()
+    for name, numbers in spec.ranges.items():
+        assert spec.defaults[name] in numbers
+        assert numbers.whole is isinstance(spec.defaults[name], int)
+        assert all(map(math.isfinite, (numbers.least, numbers.most)))
+    assert all(spec.defaults[name] in words for name, words in spec.choices.items())
 
 
 @every_metric

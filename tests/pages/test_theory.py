@@ -149,7 +149,7 @@ def test_steps_of_sgd_are_chosen_where_it_trains(on_nothing):
     )
     assert charts(app) == ["broken", "layers"]
     assert app.code[0].value.endswith("--step 0.01 --batch 4")
-    assert "sizes of steps of 0.0001 to 1" in said(
+    assert "a number, 0.0001 to 1; got '7'" in said(
         on_nothing("theory/deep_linear", preset="limits", step="7")
     )
 
@@ -166,7 +166,7 @@ def test_queries_and_keys_are_drawn_model_by_model(on_nothing):
 def test_a_choice_that_cannot_be_is_said(on_nothing, given):
     app = on_nothing("theory/deep_linear", **given)
     expected = {
-        "a": "one to six widths" if given.get("a") == "six" else "only 2 wide",
+        "a": "a whole number, 1 to 32; got 'six'" if given.get("a") == "six" else "only 2 wide",
         "rank": "a rank of 1 … 5, not 9",
         "preset": "no preset named",
     }

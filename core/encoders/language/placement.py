@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import psutil
 import torch
 from safetensors import safe_open
+
+from core import costs
 
 SPARE = 0.85  # of free memory for the weights; batches need the rest
 TYPES = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "F64": torch.float64}
@@ -57,4 +58,4 @@ def free_memory(device: torch.device) -> int:
     """Return how many bytes are free on a device; on MPS of the memory that it shares."""
     if device.type == "cuda":
         return int(torch.cuda.mem_get_info(device)[0])
-    return int(psutil.virtual_memory().available)
+    return costs.free_memory()

@@ -20,6 +20,7 @@ from jaxtyping import Float, Float32, Float64
 
 from core.errors import InputError, MetricError
 from core.metrics import METRICS
+from core.progress import told
 from core.questions.adapters.baselines import METHODS
 from core.questions.adapters.maps.model import Adapters, Parts, compared, joined
 from core.questions.adapters.question import Products
@@ -157,9 +158,10 @@ def score_halves(views: Views, truth: Space, measure: Measure, *, draws: int, se
     whole = score_views(views, truth, measure)  # first: its mistakes are those of the question
     k = measure.settings.get("k")
     halved = measure if k is None else replace(measure, k=max(1, min(k, len(truth) // 8)))
+    drawn = draw_halves(len(truth), count=draws, seed=seed)
     halves = [
         score_views({name: view[rows] for name, view in views.items()}, truth[rows], halved)
-        for rows in draw_halves(len(truth), count=draws, seed=seed)
+        for rows in told(drawn, "halves of the test stimuli")
     ]
     return Scores(whole, np.array([list(scores.values()) for scores in halves]))
 

@@ -9,10 +9,12 @@ from typing import ClassVar, Literal, TypeVar
 from core.errors import InputError
 from core.options import build, option, part, values_of
 from core.questions.question import StudyQuestion
+from core.ranges import MOST_DRAWS, MOST_SEED, MOST_STIMULI
 from core.study.parts import Measure
 
 SEEDS, DRAWS = 5, 200
 WIDTH, TEMPERATURE = 256, 0.07
+COLDEST, HOTTEST = 0.001, 10.0  # temperatures
 LEAST = 3  # training pairs; two lie on one line
 WIDEST = 8192  # a wider common space fills a machine's memory and holds nothing more
 USUAL = "the usual ones where none are named"
@@ -36,6 +38,8 @@ class Fitting:
     )
     temperature: float = option(
         TEMPERATURE,
+        least=COLDEST,
+        most=HOTTEST,
         label="Temperature",
         metavar="T",
         help="of the loss; at low temperatures only the nearest stimuli matter",
@@ -104,7 +108,11 @@ class AdapterQuestion(StudyQuestion):
     fitting: Fitting = part(Fitting)
     measure: Measure = part(Measure)
     seed: int = option(
-        0, least=0, label="Seed", help="of which stimuli test, validate and train, and of all draws"
+        0,
+        least=0,
+        most=MOST_SEED,
+        label="Seed",
+        help="of which stimuli test, validate and train, and of all draws",
     )
 
     def models(self) -> tuple[str, ...]:
@@ -152,17 +160,23 @@ class Adaptation(AdapterQuestion):
     command: ClassVar[str] = "adapt"
 
     pairs: int | None = option(
-        None, least=LEAST, label="Pairs", help="training pairs (all that test and validation leave)"
+        None,
+        least=LEAST,
+        most=MOST_STIMULI,
+        label="Pairs",
+        help="training pairs (all that test and validation leave)",
     )
     seeds: int = option(
         SEEDS,
-        least=0,
+        least=1,
+        most=1_000,
         label="Trainings",
         help="trainings; they differ in what is drawn, not in the test stimuli",
     )
     bootstrap: int = option(
         DRAWS,
         least=0,
+        most=MOST_DRAWS,
         label="Draws",
         help="halves of the test stimuli, for the interval of the gain",
     )
@@ -175,12 +189,19 @@ class PairsCurve(AdapterQuestion):
     command: ClassVar[str] = "adapters curve"
 
     pairs: tuple[int, ...] = option(
-        (), least=LEAST, label="Pairs", help="numbers of training pairs (all, a half, a quarter …)"
+        (),
+        least=LEAST,
+        most=MOST_STIMULI,
+        label="Pairs",
+        help="numbers of training pairs (all, a half, a quarter …)",
     )
-    seeds: int = option(SEEDS, least=0, label="Trainings", help="trainings per number of pairs")
+    seeds: int = option(
+        SEEDS, least=1, most=1_000, label="Trainings", help="trainings per number of pairs"
+    )
     bootstrap: int = option(
         DRAWS,
         least=0,
+        most=MOST_DRAWS,
         label="Draws",
         help="halves of the test stimuli, for the interval of the gain",
     )
@@ -191,7 +212,11 @@ class OneSet(AdapterQuestion):
     """What is asked of one set of encoders."""
 
     pairs: int | None = option(
-        None, least=LEAST, label="Pairs", help="training pairs (all that test and validation leave)"
+        None,
+        least=LEAST,
+        most=MOST_STIMULI,
+        label="Pairs",
+        help="training pairs (all that test and validation leave)",
     )
 
 
@@ -203,7 +228,11 @@ class OneTraining(OneSet):
     """
 
     passes: int | None = option(
-        None, least=0, label="Passes", help="stop after so many passes over the training pairs"
+        None,
+        least=0,
+        most=1_000,
+        label="Passes",
+        help="stop after so many passes over the training pairs",
     )
 
 

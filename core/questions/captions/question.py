@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 from core.options import option, part
 from core.questions.question import StudyQuestion
+from core.ranges import MOST_STIMULI
 from core.study.parts import Comparison
 
 
@@ -66,7 +67,13 @@ class CaptionFacts(_ModelsByLevel):
 
     command: ClassVar[str] = "captions facts"
 
-    k: int = option(10, least=1, label="Neighbors k", help="neighbors per stimulus, 1 … n − 1")
+    k: int = option(
+        10,
+        least=1,
+        most=MOST_STIMULI,
+        label="Neighbors k",
+        help="neighbors per stimulus, 1 … n − 1",
+    )
     by: Literal["objective", "model"] = option(
         "objective", label="A panel per", help="what each row stands for, or averages over"
     )

@@ -21,6 +21,7 @@ from core.questions.color.geometry.defaults import (
     K,
 )
 from core.questions.question import StudyQuestion
+from core.ranges import MOST_DRAWS, MOST_SEED, MOST_STIMULI
 
 PERCEPTION, CAPTIONS = "perception", "captions"
 PIXELS, VECTORS = "pixels:", "vectors:"  # followed by what is counted, or by a file
@@ -51,9 +52,19 @@ class PairCounting:
     """How colors that occur together are counted."""
 
     radius: float = option(
-        RADIUS, least=1, label="Radius in pixels", help="most pixels between the two of a pair"
+        RADIUS,
+        least=1,
+        most=1_024,
+        label="Radius in pixels",
+        help="most pixels between the two of a pair",
     )
-    pairs: int = option(PAIRS, least=0, label="Pairs of pixels", help="pairs of pixels to draw")
+    pairs: int = option(
+        PAIRS,
+        least=0,
+        most=1_000_000_000,
+        label="Pairs of pixels",
+        help="pairs of pixels to draw",
+    )
     grid: int = option(
         GRID,
         least=GRIDS[0],
@@ -64,18 +75,21 @@ class PairCounting:
     side: int | None = option(
         None,
         least=2,
+        most=4_096,
         label="Pictures of",
         help="first shrink pictures to this many pixels, so that a pixel means more of a picture",
     )
     smoothing: float = option(
         SMOOTHING,
         least=0,
+        most=1_000_000,
         label="Smoothing",
         help="added to each count; with 0, a source with a pair that was never seen is refused",
     )
     least: int | None = option(
         None,
         least=0,
+        most=1_000_000_000,
         label="Least count",
         help="leave out colors seen less often (100 in pixels, 20 in captions)",
     )
@@ -132,13 +146,21 @@ class Precision:
     """How thoroughly layouts are sought and tested."""
 
     starts: int = option(
-        STARTS, least=0, label="Random starts", help="random starts of each layout"
+        STARTS, least=0, most=100_000, label="Random starts", help="random starts of each layout"
     )
     permutations: int = option(
-        PERMUTATIONS, least=0, label="Permutations", help="permutations of colors, for p"
+        PERMUTATIONS,
+        least=0,
+        most=MOST_DRAWS,
+        label="Permutations",
+        help="permutations of colors, for p",
     )
     seed: int = option(
-        0, least=0, label="Seed", help="seed of random starts, permutations and draws"
+        0,
+        least=0,
+        most=MOST_SEED,
+        label="Seed",
+        help="seed of random starts, permutations and draws",
     )
 
 
@@ -182,11 +204,16 @@ class ColorAgreement(SourceQuestion):
     bootstrap: int = option(
         DRAWS,
         least=0,
+        most=MOST_DRAWS,
         label="Draws of colors",
         help="draws of colors, for the 95 %% interval of each agreement",
     )
     k: int = option(
-        K, least=1, label="Nearest colors", help="nearest colors that two sources may share"
+        K,
+        least=1,
+        most=MOST_STIMULI,
+        label="Nearest colors",
+        help="nearest colors that two sources may share",
     )
 
 

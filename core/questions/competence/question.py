@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 from core.options import option, part
 from core.questions.question import StudyQuestion
+from core.ranges import MOST_DRAWS, MOST_SEED
 from core.study.parts import Comparison
 
 Grouping = Literal["objective", "family", "group", "size"]
@@ -102,8 +103,10 @@ class Bins(StudyQuestion):
     solving: Solving = part(Solving)
     binning: Binning = part(Binning)
     comparison: Comparison = part(Comparison)
-    permutations: int = option(999, least=1, help="permutations that test the trend")
-    seed: int = option(0, least=0, help="seed of the permutations")
+    permutations: int = option(
+        999, least=1, most=MOST_DRAWS, help="permutations that test the trend"
+    )
+    seed: int = option(0, least=0, most=MOST_SEED, help="seed of the permutations")
 
     def models(self) -> tuple[str, ...]:
         return self.contenders.names
@@ -160,4 +163,4 @@ class Trends(StudyQuestion):
     solving: Solving = part(Solving)
     binning: Binning = part(Binning)
     comparison: Comparison = part(Comparison)
-    seed: int = option(0, least=0, help="seed of permutations and draws")
+    seed: int = option(0, least=0, most=MOST_SEED, help="seed of permutations and draws")

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 from core.options import option, part
 from core.questions.question import StudyQuestion
+from core.ranges import MOST_DRAWS, MOST_SEED
 from core.study.parts import Comparison
 
 By = Literal["competence", "size", "tasks", "data"]
@@ -33,8 +34,10 @@ class _Trainings(StudyQuestion):
 class _Dealt(_Trainings):
     """A question whose trends are tested by dealing trainings anew."""
 
-    permutations: int = option(999, least=1, help="times that whole recipes are dealt anew")
-    seed: int = option(0, least=0, label="Seed", help="seed of the permutations")
+    permutations: int = option(
+        999, least=1, most=MOST_DRAWS, help="times that whole recipes are dealt anew"
+    )
+    seed: int = option(0, least=0, most=MOST_SEED, label="Seed", help="seed of the permutations")
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 from core.options import option, part
 from core.questions.question import StudyQuestion
+from core.ranges import MOST_SEED, MOST_STIMULI
 from core.study.parts import Measure
 
 Centering = Literal["features", "stimuli", "none"]
@@ -71,14 +72,17 @@ class Trial:
     cross_fitted: bool = option(
         False, help="rank the stimuli for each tested space by the other models alone"
     )
-    repeats: int = option(50, least=0, label="Random sets", help="random sets")
+    repeats: int = option(50, least=0, most=10_000, label="Random sets", help="random sets")
     draws: int = option(
         100,
         least=0,
+        most=10_000,
         label="Intervals by resampling",
         help="random three quarters of a set, for its 95 %% interval",
     )
-    seed: int = option(0, least=0, label="Seed", help="seed of random sets and draws")
+    seed: int = option(
+        0, least=0, most=MOST_SEED, label="Seed", help="seed of random sets and draws"
+    )
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,9 @@ class ConsensusSpace(JointQuestion):
 
     command: ClassVar[str] = "dispersion consensus"
 
-    weights: tuple[float, ...] = option((), least=0, help="weight of each space (1 each)")
+    weights: tuple[float, ...] = option(
+        (), least=0, most=1_000_000, help="weight of each space (1 each)"
+    )
 
 
 @dataclass(frozen=True)
@@ -114,7 +120,11 @@ class StimulusDispersion(JointQuestion):
         help="rank the stimuli by mean, pc1, median, trimmed or one of the spaces (by index)",
     )
     size: int | None = option(
-        None, least=1, label="Stimuli in each set", help="mark so many at either end of the ranking"
+        None,
+        least=1,
+        most=MOST_STIMULI,
+        label="Stimuli in each set",
+        help="mark so many at either end of the ranking",
     )
     without_each: bool = option(
         False, help="measure each space's residuals to the consensus of the others"
@@ -127,8 +137,10 @@ class DispersionRankings(JointQuestion):
 
     command: ClassVar[str] = "dispersion rankings"
 
-    size: int | None = option(None, least=1, label="Stimuli in each set", help=SIZE_HELP)
-    seed: int = option(0, least=0, label="Seed", help="seed of the random set")
+    size: int | None = option(
+        None, least=1, most=MOST_STIMULI, label="Stimuli in each set", help=SIZE_HELP
+    )
+    seed: int = option(0, least=0, most=MOST_SEED, label="Seed", help="seed of the random set")
 
 
 @dataclass(frozen=True)
@@ -171,7 +183,9 @@ class SetEffect(SetsQuestion):
 
     command: ClassVar[str] = "dispersion effect"
 
-    size: int | None = option(None, least=1, label="Stimuli in each set", help=SIZE_HELP)
+    size: int | None = option(
+        None, least=1, most=MOST_STIMULI, label="Stimuli in each set", help=SIZE_HELP
+    )
 
 
 @dataclass(frozen=True)
@@ -180,7 +194,7 @@ class PartEffect(SetsQuestion):
 
     command: ClassVar[str] = "dispersion parts"
 
-    parts: int = option(10, least=2, help="parts that the ranking is split into")
+    parts: int = option(10, least=2, most=1_000, help="parts that the ranking is split into")
 
 
 @dataclass(frozen=True)
@@ -213,7 +227,7 @@ class DispersionPredictors(RankingQuestion):
     command: ClassVar[str] = "dispersion predictors"
 
     level: str = option("", label="Caption level", help=LEVEL_HELP)
-    seed: int = option(0, least=0, label="Seed", help="seed of folds and halves")
+    seed: int = option(0, least=0, most=MOST_SEED, label="Seed", help="seed of folds and halves")
 
 
 @dataclass(frozen=True)
@@ -225,6 +239,7 @@ class DispersionWords(RankingQuestion):
     size: int | None = option(
         None,
         least=1,
+        most=MOST_STIMULI,
         label="Stimuli in each set",
         help="stimuli in the low and the high set (a quarter of all)",
     )
@@ -237,7 +252,9 @@ class DispersionFindings(SetsQuestion):
 
     command: ClassVar[str] = "dispersion findings"
 
-    size: int | None = option(None, least=1, label="Stimuli in each set", help=SIZE_HELP)
+    size: int | None = option(
+        None, least=1, most=MOST_STIMULI, label="Stimuli in each set", help=SIZE_HELP
+    )
 
 
 def models_of(spaces: tuple[str, ...]) -> tuple[str, ...]:

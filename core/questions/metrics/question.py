@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from core.options import option, part
 from core.questions.question import StudyQuestion
+from core.ranges import MOST_DRAWS, MOST_SEED, MOST_STIMULI
 from core.study.parts import LayerPair, LayerRule
 
 NEIGHBORS = "neighbors per stimulus, 1 … n − 1"
@@ -25,10 +26,11 @@ class MetricAgreement(StudyQuestion):
     size: int | None = option(
         None,
         least=2,
+        most=MOST_STIMULI,
         label="Stimuli",
         help="number of stimuli drawn, the same for all metrics (256, or all of fewer)",
     )
-    k: int = option(10, least=1, label="Neighbors k", help=NEIGHBORS)
+    k: int = option(10, least=1, most=MOST_STIMULI, label="Neighbors k", help=NEIGHBORS)
     metrics: tuple[str, ...] = option(
         (),
         name="metric",
@@ -36,7 +38,7 @@ class MetricAgreement(StudyQuestion):
         metavar="METRIC",
         help="metrics (all that do not take long)",
     )
-    seed: int = option(0, least=0, label="Seed", help=SEED)
+    seed: int = option(0, least=0, most=MOST_SEED, label="Seed", help=SEED)
 
     def models(self) -> tuple[str, ...]:
         return self.names
@@ -65,14 +67,17 @@ class MetricMatrix(StudyQuestion):
         metavar="METRIC",
         help="metrics (those that the paper prints, and Gaussian CKA)",
     )
-    ks: tuple[int, ...] = option((10, 50), name="k", least=1, label="Neighbors k", help=NEIGHBORS)
+    ks: tuple[int, ...] = option(
+        (10, 50), name="k", least=1, most=MOST_STIMULI, label="Neighbors k", help=NEIGHBORS
+    )
     ranks: tuple[int, ...] = option(
-        (10,), name="rank", least=1, label="Ranks", help="directions that SVCCA keeps"
+        (10,), name="rank", least=2, most=100_000, label="Ranks", help="directions that SVCCA keeps"
     )
     bandwidths: tuple[float, ...] = option(
         (0.5, 1.0),
         name="bandwidth",
-        least=0,
+        least=1e-4,
+        most=1e6,
         label="Bandwidths",
         help="of Gaussian CKA, in median distances",
     )
@@ -80,11 +85,12 @@ class MetricMatrix(StudyQuestion):
         (),
         name="size",
         least=4,
+        most=MOST_STIMULI,
         label="Stimuli",
         help="numbers of stimuli drawn, the paper's batch sizes (128, 256 and 512 where there are"
         " more)",
     )
-    seed: int = option(0, least=0, label="Seed", help=SEED)
+    seed: int = option(0, least=0, most=MOST_SEED, label="Seed", help=SEED)
 
     def models(self) -> tuple[str, ...]:
         return self.names
@@ -117,7 +123,7 @@ class MetricTrends(StudyQuestion):
     metrics: tuple[str, ...] = option(
         (), name="metric", label="Metrics", metavar="METRIC", help="metrics (the paper's eight)"
     )
-    k: int = option(10, least=1, label="Neighbors k", help=NEIGHBORS)
+    k: int = option(10, least=1, most=MOST_STIMULI, label="Neighbors k", help=NEIGHBORS)
     rule: LayerRule = part(LayerRule)
 
     def models(self) -> tuple[str, ...]:
@@ -145,7 +151,7 @@ class Neighborhoods(StudyQuestion):
         metavar="M",
         help="models to compare them with (all finished vision models)",
     )
-    seed: int = option(0, least=0, label="Seed", help=SEED)
+    seed: int = option(0, least=0, most=MOST_SEED, label="Seed", help=SEED)
 
     def models(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*self.x, *self.y)))
@@ -170,7 +176,7 @@ class NeighborhoodSweep(_PairQuestion):
 
     command: ClassVar[str] = "metrics sweep"
 
-    seed: int = option(0, least=0, label="Seed", help=SEED)
+    seed: int = option(0, least=0, most=MOST_SEED, label="Seed", help=SEED)
 
     def compared_metrics(self) -> tuple[str, ...]:
         return ("mutual_knn", "cknna")
@@ -182,8 +188,8 @@ class SampleSize(_PairQuestion):
 
     command: ClassVar[str] = "metrics sample-size"
 
-    k: int = option(10, least=1, label="Neighbors k", help=NEIGHBORS)
-    seed: int = option(0, least=0, label="Seed", help=SEED)
+    k: int = option(10, least=1, most=MOST_STIMULI, label="Neighbors k", help=NEIGHBORS)
+    seed: int = option(0, least=0, most=MOST_SEED, label="Seed", help=SEED)
 
     def compared_metrics(self) -> tuple[str, ...]:
         return ("mutual_knn", "cka", "unbiased_cka")
@@ -195,7 +201,7 @@ class CalibratedMetrics(_PairQuestion):
 
     command: ClassVar[str] = "metrics calibrated"
 
-    k: int = option(10, least=1, label="Neighbors k", help=NEIGHBORS)
+    k: int = option(10, least=1, most=MOST_STIMULI, label="Neighbors k", help=NEIGHBORS)
     metrics: tuple[str, ...] = option(
         (),
         name="metric",
@@ -206,10 +212,11 @@ class CalibratedMetrics(_PairQuestion):
     null: int = option(
         100,
         least=1,
+        most=MOST_DRAWS,
         label="Permutations",
         help="how often the stimuli of one model are shuffled to see what unrelated models reach",
     )
-    seed: int = option(0, least=0, label="Seed", help=SEED)
+    seed: int = option(0, least=0, most=MOST_SEED, label="Seed", help=SEED)
 
     def compared_metrics(self) -> tuple[str, ...]:
         return self.metrics

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from core.options import option, part
 from core.questions.question import StudyQuestion
+from core.ranges import MOST_DRAWS, MOST_SEED
 from core.study.parts import Comparison
 
 
@@ -25,9 +26,9 @@ class Modalities(StudyQuestion):
     )
     comparison: Comparison = part(Comparison)
     permutations: int = option(
-        19, least=19, help="times that stimuli are shuffled, to measure chance"
+        19, least=19, most=MOST_DRAWS, help="times that stimuli are shuffled, to measure chance"
     )
-    seed: int = option(0, least=0, label="Seed", help="seed of the permutations")
+    seed: int = option(0, least=0, most=MOST_SEED, label="Seed", help="seed of the permutations")
 
     def models(self) -> tuple[str, ...]:
         return self.names

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 from core.options import option, part
 from core.questions.question import StudyQuestion
+from core.ranges import MOST_SEED
 from core.study.parts import Comparison, Measure
 
 LayoutName = Literal["umap", "mds", "tsne"]
@@ -69,7 +70,7 @@ class ModelLayout(StudyQuestion):
     roster: Roster = part(Roster)
     comparison: Comparison = part(Comparison)
     layout: LayoutName = option("umap", help="how distances are drawn in a plane")
-    seed: int = option(0, least=0, most=2**31 - 1, help="seed of UMAP and t-SNE")
+    seed: int = option(0, least=0, most=MOST_SEED, help="seed of UMAP and t-SNE")
 
     def models(self) -> tuple[str, ...]:
         return self.roster.names
@@ -84,7 +85,7 @@ class ModelMap(StudyQuestion):
     roster: Roster = part(Roster)
     comparison: Comparison = part(Comparison)
     layout: LayoutName = option("umap", label="Map", help="how distances are drawn in a plane")
-    seed: int = option(0, least=0, most=2**31 - 1, help="seed of UMAP and t-SNE")
+    seed: int = option(0, least=0, most=MOST_SEED, help="seed of UMAP and t-SNE")
 
     def models(self) -> tuple[str, ...]:
         return self.roster.names

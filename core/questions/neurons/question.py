@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from core.options import option, part
 from core.questions.question import StudyQuestion
+from core.ranges import MOST_DRAWS, MOST_SEED, MOST_STIMULI
 
 ALL_LAYERS = "all"
 
@@ -24,6 +25,7 @@ class Mining:
     null: int = option(
         39,
         least=19,
+        most=MOST_DRAWS,
         label="Permutations",
         help="of the stimuli of one model: what the best pair reaches by chance",
     )
@@ -34,7 +36,9 @@ class Mining:
         label="Rotations",
         help="random bases of one model's layers, in which no unit is special",
     )
-    seed: int = option(0, least=0, label="Seed", help="seed of permutations and rotations")
+    seed: int = option(
+        0, least=0, most=MOST_SEED, label="Seed", help="seed of permutations and rotations"
+    )
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,9 @@ class NeuronTrend(StudyQuestion):
         help="models of any modality (all that finished a usual training)",
     )
     mining: Mining = part(Mining)
-    dealings: int = option(999, least=1, help="times that competence is dealt anew within lines")
+    dealings: int = option(
+        999, least=1, most=MOST_DRAWS, help="times that competence is dealt anew within lines"
+    )
 
     def models(self) -> tuple[str, ...]:
         return self.names
@@ -105,6 +111,10 @@ class NeuronStimuli(NeuronPairs):
     command: ClassVar[str] = "neurons stimuli"
 
     pair: int = option(
-        1, least=1, label="Pair", help="which of the pairs, the most correlated first"
+        1,
+        least=1,
+        most=MOST_STIMULI,
+        label="Pair",
+        help="which of the pairs, the most correlated first",
     )
     count: int = option(8, least=1, most=1000, label="Stimuli", help="stimuli of each unit")

@@ -8,6 +8,7 @@ from typing import ClassVar
 from core.options import option
 from core.questions.alignment.question import COMPETENCE
 from core.questions.question import StudyQuestion
+from core.ranges import MOST_STIMULI
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,11 @@ class Overview(StudyQuestion):
     command: ClassVar[str] = "overview"
 
     k: int = option(
-        10, least=1, label="Neighbors k", help="neighbors per stimulus that are compared, 1 … n − 1"
+        10,
+        least=1,
+        most=MOST_STIMULI,
+        label="Neighbors k",
+        help="neighbors per stimulus that are compared, 1 … n − 1",
     )
     axis: str = option(
         COMPETENCE,

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from core.options import option, part
 from core.questions.question import StudyQuestion
+from core.ranges import MOST_SEED
 
 LEAST = 16  # pictures of a training: an eighth of them validate it
 
@@ -32,7 +33,9 @@ class Lessons:
     level: str = option(
         "", label="Caption level", help="caption level that is coded (the dataset's first)"
     )
-    seed: int = option(0, least=0, label="Seed", help="of the events and of all draws")
+    seed: int = option(
+        0, least=0, most=MOST_SEED, label="Seed", help="of the events and of all draws"
+    )
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,7 @@ class WithoutImage(StudyQuestion):
     device: ClassVar[str] = "auto"
 
     x: str = option("", name="x", label="Language model", metavar="M", help="the language model")
-    tokens: int = option(1, least=1, label="Tokens", help="length of the prefix")
+    tokens: int = option(1, least=1, most=1_024, label="Tokens", help="length of the prefix")
     lessons: Lessons = part(Lessons)
 
     def models(self) -> tuple[str, ...]:

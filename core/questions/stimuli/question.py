@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 from core.options import option, part
 from core.questions.dispersion.question import JointQuestion
 from core.questions.question import StudyQuestion
+from core.ranges import MOST_SEED, MOST_STIMULI
 from core.study.parts import LayerPair
 
 NEIGHBORS = 10
@@ -38,10 +39,13 @@ class StimulusMap(JointQuestion):
     drawn: int = option(
         DRAWN,
         least=3,
+        most=MOST_STIMULI,
         label="Stimuli on the map",
         help="stimuli on the map; of more, a random sample",
     )
-    seed: int = option(0, least=0, label="Seed", help="seed of UMAP and of the sample")
+    seed: int = option(
+        0, least=0, most=MOST_SEED, label="Seed", help="seed of UMAP and of the sample"
+    )
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,9 @@ class StimulusResiduals(JointQuestion):
 
     command: ClassVar[str] = "stimuli residuals"
 
-    stimulus: int = option(0, least=0, help="index of the stimulus in its dataset")
+    stimulus: int = option(
+        0, least=0, most=MOST_STIMULI, help="index of the stimulus in its dataset"
+    )
 
 
 @dataclass(frozen=True)
@@ -61,7 +67,11 @@ class StimulusNeighbors(JointQuestion):
     device: ClassVar[str | None] = StudyQuestion.device  # neighbors are found there
 
     k: int = option(
-        NEIGHBORS, least=1, label="Neighbors k", help="neighbors per stimulus, 1 … n − 1"
+        NEIGHBORS,
+        least=1,
+        most=MOST_STIMULI,
+        label="Neighbors k",
+        help="neighbors per stimulus, 1 … n − 1",
     )
 
 
@@ -72,9 +82,15 @@ class NearestStimuli(StudyQuestion):
     command: ClassVar[str] = "stimuli nearest"
 
     pair: LayerPair = part(LayerPair)
-    stimulus: int = option(0, least=0, help="index of the stimulus in its dataset")
+    stimulus: int = option(
+        0, least=0, most=MOST_STIMULI, help="index of the stimulus in its dataset"
+    )
     k: int = option(
-        NEIGHBORS, least=1, label="Neighbors k", help="neighbors of the stimulus, 1 … n − 1"
+        NEIGHBORS,
+        least=1,
+        most=MOST_STIMULI,
+        label="Neighbors k",
+        help="neighbors of the stimulus, 1 … n − 1",
     )
 
     def models(self) -> tuple[str, ...]:
@@ -89,7 +105,11 @@ class SharedNeighbors(StudyQuestion):
 
     pair: LayerPair = part(LayerPair)
     k: int = option(
-        NEIGHBORS, least=1, label="Neighbors k", help="neighbors per stimulus, 1 … n − 1"
+        NEIGHBORS,
+        least=1,
+        most=MOST_STIMULI,
+        label="Neighbors k",
+        help="neighbors per stimulus, 1 … n − 1",
     )
 
     def models(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 from core.options import option, part
 from core.questions.question import StudyQuestion
+from core.ranges import MOST_DRAWS, MOST_LAYERS, MOST_SEED
 from core.study.parts import Measure
 
 Start = Literal["least-squares", "random"]
@@ -37,7 +38,11 @@ class Fitting:
         help="steps of gradient descent on the task loss, 64 events each; 0 leaves the start",
     )
     seed: int = option(
-        0, least=0, label="Seed", help="of the events, of their order and of random weights"
+        0,
+        least=0,
+        most=MOST_SEED,
+        label="Seed",
+        help="of the events, of their order and of random weights",
     )
 
 
@@ -64,11 +69,16 @@ class Stitch(_OfTwo):
     command: ClassVar[str] = "stitch"
 
     layer_x: int | None = option(
-        None, least=0, label="Up to layer", help="the last layer of the first, from 0 (the middle)"
+        None,
+        least=0,
+        most=MOST_LAYERS,
+        label="Up to layer",
+        help="the last layer of the first, from 0 (the middle)",
     )
     layer_y: int | None = option(
         None,
         least=0,
+        most=MOST_LAYERS,
         label="From behind layer",
         help="the layer of the second that is replaced, from 0 (at the same relative depth)",
     )
@@ -126,5 +136,8 @@ class StitchTrend(_OfMany):
         help="objectives whose models are stitched to each other",
     )
     permutations: int = option(
-        999, least=1, help="times that competence is dealt anew within two objectives"
+        999,
+        least=1,
+        most=MOST_DRAWS,
+        help="times that competence is dealt anew within two objectives",
     )

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from core.options import option
 from core.questions.question import StudyQuestion
+from core.ranges import MOST_DRAWS, MOST_SEED, MOST_STIMULI
 
 LEAST = 3  # anchors; two lie on one line
 
@@ -34,6 +35,7 @@ class Swap(StudyQuestion):
     anchors: int | None = option(
         None,
         least=LEAST,
+        most=MOST_STIMULI,
         label="Anchors",
         help="stimuli by which two spaces are joined; they teach no probe (256, or a third of those"
         " outside a fold where that is less)",
@@ -44,10 +46,13 @@ class Swap(StudyQuestion):
     permutations: int = option(
         39,
         least=19,
+        most=MOST_DRAWS,
         label="Permutations",
         help="times that anchors are paired at random, which gives chance and p",
     )
-    seed: int = option(0, least=0, label="Seed", help="of folds, anchors and permutations")
+    seed: int = option(
+        0, least=0, most=MOST_SEED, label="Seed", help="of folds, anchors and permutations"
+    )
 
     def models(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(space.rpartition(":")[0] for space in self.spaces))

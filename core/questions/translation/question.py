@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 from core.options import option, part
 from core.questions.question import StudyQuestion
+from core.ranges import MOST_SEED, MOST_STIMULI
 
 Method = Literal["both", "gw", "qap"]
 Latent = Literal["skewed", "normal"]
@@ -34,8 +35,12 @@ class Matching:
     draws: int = option(
         5, least=1, most=1000, label="Draws", help="sets of stimuli, without one in common"
     )
-    k: int = option(10, least=1, label="Neighbors k", help="of mutual k-NN, the alignment")
-    seed: int = option(0, least=0, label="Seed", help="seed of the sets, their order and starts")
+    k: int = option(
+        10, least=1, most=MOST_STIMULI, label="Neighbors k", help="of mutual k-NN, the alignment"
+    )
+    seed: int = option(
+        0, least=0, most=MOST_SEED, label="Seed", help="seed of the sets, their order and starts"
+    )
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,7 @@ class Translation(StudyQuestion):
     sizes: tuple[int, ...] = option(
         (),
         least=4,
+        most=MOST_STIMULI,
         label="Stimuli",
         help="numbers of stimuli that are matched (16, 32, 64 and 128, of as many as there are)",
     )
@@ -79,7 +85,9 @@ class TranslationPairs(StudyQuestion):
         help="spaces, penultimate blocks where no layer is named (the largest model of each"
         " objective and family in all its seeds, and reality)",
     )
-    size: int = option(SIZE, least=4, label="Stimuli", help="how many stimuli are matched")
+    size: int = option(
+        SIZE, least=4, most=MOST_STIMULI, label="Stimuli", help="how many stimuli are matched"
+    )
     matching: Matching = part(Matching)
 
     def models(self) -> tuple[str, ...]:
@@ -96,7 +104,9 @@ class TranslationSweep(StudyQuestion):
     command: ClassVar[str] = "translation sweep"
     device: ClassVar[None] = None
 
-    size: int = option(SIZE, least=4, label="Stimuli", help="how many stimuli are matched")
+    size: int = option(
+        SIZE, least=4, most=MOST_STIMULI, label="Stimuli", help="how many stimuli are matched"
+    )
     dims: int = option(
         16, least=1, most=4096, label="Shared dimensions", help="of the latent that spaces share"
     )

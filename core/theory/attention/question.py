@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from core.options import option
 from core.questions.question import Question
+from core.ranges import MOST_SEED
 
 
 @dataclass(frozen=True)
@@ -26,4 +27,4 @@ class Attention(Question):
     captions: int = option(
         64, least=1, most=1024, help="captions of the Cave over which gradients are averaged"
     )
-    seed: int = option(0, least=0, help="seed of fresh weights and of chance")
+    seed: int = option(0, least=0, most=MOST_SEED, help="seed of fresh weights and of chance")

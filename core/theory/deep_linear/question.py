@@ -7,6 +7,7 @@ from typing import ClassVar, Literal
 
 from core.options import option, part
 from core.questions.question import Question
+from core.ranges import MOST_SEED
 
 PresetName = Literal[
     "theorem-1",
@@ -34,18 +35,29 @@ CourseName = Literal["theorem-1", "sgd"]
 class Networks:
     """The world, both networks, and how SGD goes where it trains them."""
 
-    inputs: int = option(5, least=1, help="inputs of the world")
-    labels: int = option(5, least=1, help="labels of the world")
-    rank: int = option(3, least=1, label="Rank of V", help="rank of the map from inputs to labels")
+    inputs: int = option(5, least=1, most=64, help="inputs of the world")
+    labels: int = option(5, least=1, most=64, help="labels of the world")
+    rank: int = option(
+        3, least=1, most=64, label="Rank of V", help="rank of the map from inputs to labels"
+    )
     a: tuple[int, ...] = option(
-        (6, 7), least=1, label="Network a", help="widths of the first network's hidden layers"
+        (6, 7),
+        least=1,
+        most=256,
+        label="Network a",
+        help="widths of the first network's hidden layers",
     )
     b: tuple[int, ...] = option(
-        (5, 9, 8), least=1, label="Network b", help="widths of the second network's hidden layers"
+        (5, 9, 8),
+        least=1,
+        most=256,
+        label="Network b",
+        help="widths of the second network's hidden layers",
     )
     condition: float = option(
         4.0,
         least=1,
+        most=1_000,
         label="Condition of M Z",
         help="how unevenly frozen matrix and view stretch the inputs, 1 for a rotation",
     )
@@ -63,7 +75,7 @@ class Networks:
         most=256,
         help="samples per step of SGD, whose gradients are averaged (the preset's)",
     )
-    seed: int = option(0, least=0, help="seed of the world and of both networks")
+    seed: int = option(0, least=0, most=MOST_SEED, help="seed of the world and of both networks")
 
 
 @dataclass(frozen=True)
@@ -81,6 +93,7 @@ class DeepLinear(Question):
     strength: tuple[float, ...] = option(
         (),
         least=0,
+        most=1_000,
         metavar="S",
         label="Strengths",
         help="strengths of what breaks the theorem (those of the preset)",

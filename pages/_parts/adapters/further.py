@@ -6,10 +6,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.errors import InputError
 from core.options import Option
 from core.questions.adapters.ablation.figures import ablation
-from core.questions.adapters.ablation.question import Ablation
+from core.questions.adapters.ablation.question import MOST_TRIED, Ablation
 from core.questions.adapters.composition.figures import composition
 from core.questions.adapters.composition.question import Composition
 from core.questions.adapters.nuisances.figures import probes
@@ -70,11 +69,8 @@ def _pick_numbers(one: Option) -> tuple[float, ...]:
     text = st.text_input(
         one.label, help=controls.sentence(one.help), **bind(one.name, shown, joint=", ")
     )
-    kind = int if one.kind == "whole" else float
-    try:
-        return tuple(kind(word) for word in text.replace(",", " ").split())
-    except ValueError as error:
-        raise InputError(f"expected {one.label.lower()} such as {shown}; got {text!r}") from error
+    assert one.range
+    return controls.read_numbers(text, one.range, most=MOST_TRIED)
 
 
 def show_composition(at: Place, question: Adaptation) -> None:

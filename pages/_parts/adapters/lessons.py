@@ -11,9 +11,17 @@ import streamlit as st
 
 from core.options import build
 from core.questions.adapters.maps.model import split
-from core.questions.adapters.question import WIDEST, Adaptation, AdapterQuestion, Fitting
+from core.questions.adapters.question import (
+    COLDEST,
+    HOTTEST,
+    WIDEST,
+    Adaptation,
+    AdapterQuestion,
+    Fitting,
+)
 from core.questions.adapters.usual import usual_models
 from core.questions.competence.question import TasksSolved
+from core.ranges import MOST_SEED
 from core.study.spaces import describe_spaces
 from pages._shared import address, bar, controls, frame, queries
 from pages._shared.parts import pick_measure, pick_scope
@@ -21,8 +29,8 @@ from pages._shared.queries import Place
 
 LIMITS = {
     "width": (2, WIDEST),
-    "temperature": (0.001, 10.0),
-    "seed": (0, 2**31 - 1),
+    "temperature": (COLDEST, HOTTEST),
+    "seed": (0, MOST_SEED),
 }  # of the controls
 ENCODERS = (
     "Models that stay frozen; an adapter is trained for each. With three or more, all pairs are in"

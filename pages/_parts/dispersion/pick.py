@@ -80,7 +80,7 @@ def choose(at: Place) -> Choice:
             centering = controls.pick_labeled(
                 controls.option_named(Spaces, "centering"), CENTERINGS
             )
-            seed = controls.pick_number(controls.option_named(SetEffect, "seed"), 2**31 - 1)
+            seed = controls.pick_number(controls.option_named(SetEffect, "seed"))
         ranker = st.selectbox(
             "Stimuli ranked by",
             list(RANKERS),

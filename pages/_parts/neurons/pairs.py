@@ -61,7 +61,7 @@ def pick_mining(layers: str) -> Mining:
     """Choose permutations, rotations and the seed."""
     null, rotations, seed = (
         controls.pick_number(controls.option_named(Mining, name), most)
-        for name, most in (("null", 999), ("rotations", 20), ("seed", 2**31 - 1))
+        for name, most in (("null", 999), ("rotations", 20), ("seed", None))
     )
     return Mining(layers, null, rotations, seed)
 

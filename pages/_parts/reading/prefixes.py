@@ -35,7 +35,7 @@ was picked by hand."""
 OFFER = """The maps of {pairs} have not been trained yet. A job trains {times}, in a minute or two
 for two small models on two cores. The page draws them once all are done."""
 OPTIONS = controls.options_by_name(PrefixBits)
-MOST = {"events": 100_000, "passes": 100, "seeds": 20, "seed": 2**31 - 1}
+NUMBERS = ("events", "passes", "seeds", "seed")
 SHOWN = 12  # stimuli with what is written behind them
 
 
@@ -48,7 +48,7 @@ def pick(at: Place) -> PrefixBits:
     x = controls.pick_models(OPTIONS["x"], coding, usual=len(language))
     y = controls.pick_models(OPTIONS["y"], seeing, usual=len(vision))
     with bar.more():
-        numbers = {name: controls.pick_number(OPTIONS[name], most) for name, most in MOST.items()}
+        numbers = {name: controls.pick_number(OPTIONS[name]) for name in NUMBERS}
         levels = ["", *queries.card(at).levels]
         level = controls.pick_choice(OPTIONS["level"], levels, labels=_level_names(levels))
         shuffled = controls.pick_switch(OPTIONS["shuffled"])

@@ -13,7 +13,7 @@ import pandas as pd
 from jaxtyping import Bool, Float64
 
 from core.errors import InputError
-from core.progress import Progress
+from core.progress import Progress, told
 from core.questions.adapters.ablation.findings import ablation_findings
 from core.questions.adapters.ablation.question import MOST_TRIED, Ablation, Variant
 from core.questions.adapters.answer import complete_training, lesson_of
@@ -84,7 +84,7 @@ def ablate(question: Ablation, study: Study, report: Progress | None) -> pd.Data
     for done, variant in enumerate(variants, start=1):
         trained = [
             _trained(variant, lesson, truth, question.measure, seed=seed, device=study.device)
-            for seed, lesson in enumerate(lessons)
+            for seed, lesson in told(list(enumerate(lessons)), "trainings of one way")
         ]
         scores, kept = (np.array(each) for each in zip(*trained, strict=True))
         base = scores if base is None else base

@@ -7,7 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 from core.options import option
-from core.questions.adapters.question import PUBLISHED, SEEDS, WIDEST, Fitting, OneSet
+from core.questions.adapters.question import (
+    COLDEST,
+    HOTTEST,
+    PUBLISHED,
+    SEEDS,
+    WIDEST,
+    Fitting,
+    OneSet,
+)
 
 TWO = {
     "start": ("canonical", "random"),
@@ -38,6 +46,7 @@ class Ablation(OneSet):
     seeds: int = option(
         SEEDS,
         least=1,
+        most=1_000,
         label="Trainings",
         help="trainings of each row; an interval takes five or more",
     )
@@ -50,6 +59,8 @@ class Ablation(OneSet):
     )
     temperatures: tuple[float, ...] = option(
         (0.02, 0.2, 1.0),
+        least=COLDEST,
+        most=HOTTEST,
         label="Temperatures",
         metavar="T",
         help=f"temperatures to try beside, {MOST_TRIED} at most",

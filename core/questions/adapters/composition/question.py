@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from core.options import option
 from core.questions.adapters.question import LEAST, SEEDS, OneSet
+from core.ranges import MOST_STIMULI
 
 
 @dataclass(frozen=True)
@@ -18,9 +19,14 @@ class Composition(OneSet):
     pairs: int | None = option(
         None,
         least=2 * LEAST,
+        most=MOST_STIMULI,
         label="Pairs",
         help="training pairs, half of them for each adapter (all that test and validation leave)",
     )
     seeds: int = option(
-        SEEDS, least=1, label="Trainings", help="trainings of each way; an interval takes five"
+        SEEDS,
+        least=1,
+        most=1_000,
+        label="Trainings",
+        help="trainings of each way; an interval takes five",
     )

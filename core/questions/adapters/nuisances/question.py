@@ -16,5 +16,9 @@ class AdapterProbes(OneSet):
     command: ClassVar[str] = "adapters probes"
 
     seeds: int = option(
-        SEEDS, least=1, label="Trainings", help="trainings over which probes are averaged"
+        SEEDS,
+        least=1,
+        most=1_000,
+        label="Trainings",
+        help="trainings over which probes are averaged",
     )
