@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from difflib import get_close_matches
@@ -11,6 +10,9 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from core.errors import InputError, UnknownNameError
+from core.files.limits import NOTE
+from core.files.texts import read_toml
+from core.files.userfile import UserFile
 from core.plans.plan import Plan
 from core.plans.wording import check_words
 from core.settings import ROOT
@@ -44,10 +46,7 @@ def open_plan(name: str) -> Plan:
 
 def read_plan(place: Path) -> Plan:
     """Read a plan; raises InputError that says where the file is wrong."""
-    try:
-        values = tomllib.loads(place.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{place} cannot be read as TOML: {error}") from error
+    values = read_toml(UserFile(place, "a plan in TOML", InputError, most=NOTE))
     own = {"name": place.stem, "place": place}
     if taken := own.keys() & values.keys():
         raise InputError(f"{place}: {min(taken)} is the file's own; leave it out")
