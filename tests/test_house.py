@@ -19,7 +19,14 @@ from core.settings import ROOT
 
 FLOORS = (  # lowest first; a room imports those of lower floors alone
     ("core.errors", "core.options", "core.cores"),
-    ("core.files", "core.settings", "core.processes", "core.progress", "core.recipe", "core.modalities"),
+    (
+        "core.files",
+        "core.settings",
+        "core.processes",
+        "core.progress",
+        "core.recipe",
+        "core.modalities",
+    ),
     ("core.hub", "core.crew"),
     ("core.stimuli", "core.spaces"),
     ("core.encoders", "core.pairs", "core.training"),

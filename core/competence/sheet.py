@@ -20,7 +20,7 @@ import pandas as pd
 from core.competence.records import ACCURACY, BITS, PERCENT, SKILL
 from core.errors import InputError, UnknownNameError
 from core.files.limits import SHEET, size_text
-from core.files.userfile import decode
+from core.files.userfile import decode, shown
 
 UNITS: Mapping[str, tuple[float, float]] = {
     ACCURACY: (0, 1),
@@ -124,7 +124,7 @@ def _check_columns(
         )
     if again := [column for column, count in Counter(columns).items() if count > 1]:
         raise InputError(
-            f"{name} has several columns {again[0][:SHOWN]!r} (case does not count); keep one"
+            f"{name} has several columns {shown(again[0])} (case does not count); keep one"
         )
     if missing := [column for column in required if column not in columns]:
         present = ", ".join(map(repr, columns))

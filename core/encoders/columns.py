@@ -9,7 +9,7 @@ import numpy as np
 from core.errors import FeatureError
 from core.files.arrays import check_type
 from core.files.parquet import as_text, read_parquet
-from core.files.userfile import UserFile
+from core.files.userfile import UserFile, shown
 
 if TYPE_CHECKING:  # only those who have a Parquet table wait for it
     import pyarrow as pa
@@ -36,13 +36,14 @@ def read_columns(file: UserFile) -> dict[str, np.ndarray]:
                 " or one column of lists"
             )
         file.take(COPIES * batch.nbytes)
-        columns = [_from_column(batch.column(name), file, name) for name in kinds]
+        named = zip(kinds, batch.columns, strict=True)
+        columns = [_from_column(column, file, name) for name, column in named]
         parts.append(columns[0] if len(columns) == 1 else np.stack(columns, axis=1))
     if not parts:
         return {}
     if len(widths := {part.shape[1:] for part in parts}) > 1:
         raise FeatureError(
-            f"column {next(iter(kinds))!r} of {file.path} has lists of {len(widths)} lengths or"
+            f"column {shown(next(iter(kinds)))} of {file.path} has lists of {len(widths)} lengths or"
             " more; expected one"
         )
     values = np.concatenate(parts)
@@ -60,13 +61,13 @@ def _check_kind(kind: pa.DataType, name: str, file: UserFile, depth: int = 0) ->
         _check_kind(kind.value_type, name, file, depth + 1)
         return
     fits = pa.types.is_floating(kind) or pa.types.is_integer(kind)
-    check_type(file, f"{as_text(kind)} in column {name!r}", fits=fits)
+    check_type(file, f"{as_text(kind)} in column {shown(name)}", fits=fits)
 
 
 def _from_column(column: pa.Array, file: UserFile, name: str) -> np.ndarray:
     if column.null_count:
         raise FeatureError(
-            f"column {name!r} of {file.path} has {column.null_count} empty cells; expected a number"
+            f"column {shown(name)} of {file.path} has {column.null_count} empty cells; expected a number"
             " in each"
         )
     if not column.type.num_fields:
@@ -75,7 +76,7 @@ def _from_column(column: pa.Array, file: UserFile, name: str) -> np.ndarray:
     lengths = set(column.value_lengths().to_pylist())
     if len(lengths) > 1:
         raise FeatureError(
-            f"column {name!r} of {file.path} has lists of {len(lengths)} lengths; expected one"
+            f"column {shown(name)} of {file.path} has lists of {len(lengths)} lengths; expected one"
         )
     values = _from_column(column.flatten(), file, name)
     return values.reshape(len(column), *lengths, *values.shape[1:])

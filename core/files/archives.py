@@ -12,7 +12,7 @@ from math import inf
 from typing import BinaryIO
 
 from core.files.limits import HEADER, MEMBERS
-from core.files.userfile import UserFile
+from core.files.userfile import UserFile, shown
 
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others unpack with dictionaries of gigabytes
 
@@ -31,11 +31,11 @@ def open_zip(file: UserFile, *, members: int = MEMBERS) -> Iterator[zipfile.ZipF
         file.check_count(len(entries), members, "members")
         counts = Counter(entry.filename for entry in entries)
         if twice := [name for name, count in counts.items() if count > 1]:
-            raise file.raising(f"{file.path} has {twice[0]!a} twice; rename one of the two")
+            raise file.raising(f"{file.path} has {shown(twice[0])} twice; rename one of the two")
         for entry in entries:
             if entry.compress_type not in METHODS:
                 raise file.raising(
-                    f"{entry.filename!a} in {file.path} is compressed in a rare way (method"
+                    f"{shown(entry.filename)} in {file.path} is compressed in a rare way (method"
                     f" {entry.compress_type}); save it anew with the usual one, deflate"
                 )
         file.check_ratio(sum(entry.file_size for entry in entries))

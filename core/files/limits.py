@@ -23,7 +23,8 @@ RECORD = 16 * MB  # bytes of a line of JSON: a document of OpenWebText has 0.1 M
 
 ROWS = 20_000_000  # of a table: four times the largest set of judgments (THINGS, 4.7 million)
 COLUMNS = 20_000  # of a table: the widest layers have 16,384 dims
-CHUNKS = 1_000_000  # columns times row groups of a Parquet file: their list alone takes seconds
+CHUNKS = 200_000  # columns times row groups of a Parquet file: their list alone takes seconds
+FOOTER = 32 * MB  # bytes of that list: 100 to 170 for each
 MEMBERS = 2_000  # arrays in a file: a layer each, and no model has as many
 HEADER = 16 * MB  # bytes that say what a file holds: 2,000 arrays take 0.3 MB
 SCANS = 100  # of a progressive JPEG: encoders write 10, a bomb has thousands

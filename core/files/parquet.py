@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
-from core.files.limits import CHUNKS, COLUMNS, FIELD, HEADER, ROWS
-from core.files.userfile import UserFile
+from core.files.footers import Sizes, read_sizes
+from core.files.limits import CHUNKS, COLUMNS, FIELD, ROWS
+from core.files.userfile import UserFile, shown
 
 if TYPE_CHECKING:  # only those who have a Parquet table wait for it
     import pyarrow as pa
     import pyarrow.parquet as pq
 
 INDEX = "__index_level_"  # how pandas names a column that is its index
-LEAST = 8  # bytes that a value takes in memory at least
 BATCH = 1_024  # rows from one look at clock and memory to the next
-_MAGIC = b"PAR1"
 
 Check = Callable[[str, "pa.DataType"], None]
 
@@ -32,20 +31,12 @@ def open_parquet(file: UserFile) -> Iterator[pq.ParquetFile]:
     import pyarrow.parquet as pq
 
     with file.open() as opened, file.decoding():
-        _check_footer(opened, file)
-        limits = {
-            "thrift_string_size_limit": HEADER,
-            "thrift_container_size_limit": CHUNKS,
-        }
-        metadata = pq.ParquetFile(opened, **limits).metadata
-        _check_sizes(metadata, file)
-        texts = [
-            metadata.schema.column(at).path
-            for at in range(metadata.num_columns)
-            if metadata.schema.column(at).physical_type == "BYTE_ARRAY"
-        ]
+        _check_sizes(read_sizes(opened, file), file)
+        schema = pq.ParquetFile(opened).schema
+        columns = [schema.column(at) for at in range(len(schema))]
+        texts = [column.path for column in columns if column.physical_type == "BYTE_ARRAY"]
         opened.seek(0)
-        with pq.ParquetFile(opened, read_dictionary=texts, **limits) as table:
+        with pq.ParquetFile(opened, read_dictionary=texts) as table:
             yield table
 
 
@@ -59,49 +50,33 @@ def read_parquet(
     `open_parquet` does, for a column that is not there, for two of one name, and for a longer text.
     """
     with open_parquet(file) as table:
-        names = [field.name for field in table.schema_arrow]
+        kinds = [(field.name, _plain_type(field.type)) for field in table.schema_arrow]
+        names = [name for name, _ in kinds]
         if twice := [name for name, count in Counter(names).items() if count > 1]:
             raise file.raising(
-                f"{file.path.name} has several columns named {twice[0]!r}; rename or drop one"
+                f"{file.path.name} has several columns named {shown(twice[0])}; rename or drop one"
             )
-        wanted = columns or [name for name in names if not name.startswith(INDEX)]
-        for name in wanted:
-            if name not in names:
-                raise file.raising(f"{file.path.name} has no column {name!r}; name one of it so")
-            check(name, _plain_type(table.schema_arrow.field(name).type))
-        for batch in table.iter_batches(BATCH, columns=wanted):
+        own = [name for name in names if not name.startswith(INDEX)]
+        wanted = dict.fromkeys(columns or own)
+        if missing := wanted.keys() - set(names):
+            raise file.raising(
+                f"{file.path.name} has no column {shown(min(missing))}; name one of it so"
+            )
+        for name, kind in kinds:
+            if name in wanted:
+                check(name, kind)
+        for batch in table.iter_batches(BATCH, columns=list(wanted)):
             file.tick()
-            yield _plain(batch.select(wanted), file, longest)
+            yield _plain(batch, file, longest)
 
 
-def _check_footer(opened: BinaryIO, file: UserFile) -> None:
-    """Raise where a footer is longer than is read."""
-    opened.seek(max(0, file.size - 8))
-    end = opened.read(8)
-    if end[4:] == _MAGIC and (length := int.from_bytes(end[:4], "little")) > HEADER:
-        raise file.raising(
-            f"{file.path} has a footer of {length:,} bytes; expected a Parquet table whose columns"
-            f" and groups of rows are listed in at most {HEADER:,}"
-        )
-    opened.seek(0)
-
-
-def _check_sizes(metadata: pq.FileMetaData, file: UserFile) -> None:
-    """Raise where a footer says that there is more than is read, or says what cannot be."""
-    groups, columns = metadata.num_row_groups, metadata.num_columns
-    file.check_count(columns, COLUMNS, "columns")
-    file.check_count(metadata.num_rows, ROWS, "rows")
-    file.check_count(groups * columns, CHUNKS, "columns times groups of rows")
-    parts = [metadata.row_group(i).column(j) for i in range(groups) for j in range(columns)]
-    if min((min(part.total_uncompressed_size, part.num_values) for part in parts), default=0) < 0:
-        raise ValueError("a column of negative size")
-    widths = [max(LEAST, metadata.schema.column(at).length or 0) for at in range(columns)]
-    sizes = [
-        max(part.total_uncompressed_size, part.num_values * widths[at % columns])
-        for at, part in enumerate(parts)
-    ]
-    file.check_ratio(sum(sizes))
-    file.take(max((sum(sizes[i * columns : (i + 1) * columns]) for i in range(groups)), default=0))
+def _check_sizes(sizes: Sizes, file: UserFile) -> None:
+    """Raise where a footer says that there is more than is read."""
+    file.check_count(sizes.columns, COLUMNS, "columns")
+    file.check_count(sizes.rows, ROWS, "rows")
+    file.check_count(len(sizes.groups) * sizes.columns, CHUNKS, "columns times groups of rows")
+    file.check_ratio(sum(sizes.groups))
+    file.take(max(sizes.groups, default=0))
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
@@ -130,7 +105,7 @@ def _unfolded(column: pa.DictionaryArray, name: str, file: UserFile, longest: in
         return column.dictionary_decode()
     if (length := pc.max(lengths).as_py() or 0) > longest:
         raise file.raising(
-            f"column {name!r} of {file.path.name} holds a text of {length:,} bytes; at most"
+            f"column {shown(name)} of {file.path.name} holds a text of {length:,} bytes; at most"
             f" {longest:,} are read: shorten it"
         )
     file.take(pc.sum(lengths.take(column.indices)).as_py() or 0)

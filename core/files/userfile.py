@@ -15,6 +15,7 @@ from core.errors import PlatoscopeError
 from core.files.limits import RATIO, SECONDS, SMALL, room, size_text
 
 PART = 16 << 20  # bytes that are read between two looks at the clock
+_NAME = 80  # characters of a name that stands in a file
 _LONGEST = 200  # characters of what a library says of a file
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -185,6 +186,13 @@ def decode(data: bytes, name: str, raising: type[PlatoscopeError]) -> str:
             " save it as UTF-8"
         )
     return text
+
+
+def shown(name: str) -> str:
+    """Return a name that stands in a file as it may stand in a sentence: quoted, on one line, and
+    no longer than that.
+    """
+    return repr(name) if len(name) <= _NAME else f"{name[:_NAME]!r} …"
 
 
 def said(error: Exception) -> str:

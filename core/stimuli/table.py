@@ -20,7 +20,7 @@ from core.errors import StimuliError
 from core.files import limits
 from core.files.parquet import as_text, read_parquet
 from core.files.texts import LOOK, csv_rows, json_lines, look
-from core.files.userfile import UserFile, said
+from core.files.userfile import UserFile, said, shown
 
 if TYPE_CHECKING:  # only those who have a Parquet table wait for it
     import pyarrow as pa
@@ -30,6 +30,7 @@ COLUMNS = ("image", "caption")
 LEVEL_COLUMNS = ("caption_index", "level")
 TEXT_COLUMNS = ("caption",)  # of a table of texts alone
 ID_COLUMNS = ("image", "id")  # which of its captions belong together
+_SHOWN = 20  # columns that a message names
 OTHER_NAMES = {  # what others call these columns, for hints only
     "image": ("file_name", "filename", "file", "path", "image_path", "img"),
     "caption": ("text", "captions", "sentence", "description", "title"),
@@ -124,11 +125,10 @@ def missing_column(where: str, wanted: str, columns: Sequence[str]) -> StimuliEr
         name for name in columns if name.strip().lower() in (wanted, *OTHER_NAMES.get(wanted, ()))
     ]
     near = near or get_close_matches(wanted, columns, n=3)
-    present = ", ".join(repr(name) for name in columns) or "no columns"
+    present = ", ".join(map(shown, columns[:_SHOWN])) or "no columns"
+    present += " …" if len(columns) > _SHOWN else ""
     hint = (
-        f"; did you mean {' or '.join(repr(name) for name in near)}? Rename it to {wanted!r}"
-        if near
-        else ""
+        f"; did you mean {' or '.join(map(shown, near))}? Rename it to {wanted!r}" if near else ""
     )
     if wanted == "image" and columns and not near:
         hint = "; --texts-only takes texts alone"
@@ -150,7 +150,7 @@ def _check_columns(where: str, columns: Sequence[str], wanted: Sequence[str]) ->
         )
     if odd := [name for name in columns if not name.isprintable()]:
         raise StimuliError(
-            f"{where} has a column {odd[0]!a}, a name with characters that cannot be shown;"
+            f"{where} has a column {shown(odd[0])}, a name with characters that cannot be shown;"
             " rename it"
         )
     if "stimulus" in columns:
@@ -160,7 +160,7 @@ def _check_columns(where: str, columns: Sequence[str], wanted: Sequence[str]) ->
     again = [name for name, count in Counter(name.lower() for name in columns).items() if count > 1]
     if again:  # the store's column names do not tell upper from lower case
         raise StimuliError(
-            f"{where} has several columns named {again[0]!r} (upper and lower case are alike);"
+            f"{where} has several columns named {shown(again[0])} (upper and lower case are alike);"
             " rename or drop one"
         )
 
@@ -170,7 +170,7 @@ def _check_lengths(where: str, rows: Sequence[Mapping[str, Any]]) -> None:
         for name, value in row.items():
             if isinstance(value, str) and len(value) > limits.FIELD:
                 raise StimuliError(
-                    f"row {number} of {where} has {len(value):,} characters in {name!r}; at most"
+                    f"row {number} of {where} has {len(value):,} characters in {shown(name)}; at most"
                     f" {limits.FIELD:,} are read: shorten it"
                 )
 
@@ -202,13 +202,14 @@ def _read_parquet(file: UserFile, most: int | None) -> Records:
         columns.append(name)
         if kind.num_fields:  # lists and the like
             raise StimuliError(
-                f"factor {name!r} holds a {as_text(kind)}; expected text or numbers; drop or"
+                f"factor {shown(name)} holds a {as_text(kind)}; expected text or numbers; drop or"
                 " rewrite that column"
             )
 
     for batch in read_parquet(file, check=check):
         look(file, rows=len(rows), cells=batch.num_rows * len(columns))
-        values = [_values(batch.column(name), name, file) for name in columns]
+        named = zip(columns, batch.columns, strict=True)
+        values = [_values(column, name, file) for name, column in named]
         rows += [dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True)]
         if most is not None and len(rows) >= most:
             break
@@ -221,7 +222,7 @@ def _values(column: pa.Array, name: str, file: UserFile) -> list[Any]:
         return column.to_pylist()
     except (ValueError, OverflowError) as error:
         raise StimuliError(
-            f"column {name!r} of {file.path.name} holds a {as_text(column.type)} that cannot be"
+            f"column {shown(name)} of {file.path.name} holds a {as_text(column.type)} that cannot be"
             f" read ({said(error)}); write it as text"
         ) from error
 

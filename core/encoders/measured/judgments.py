@@ -20,7 +20,7 @@ from jaxtyping import Float64, Int64
 from core.errors import FeatureError
 from core.files.limits import TEXT
 from core.files.texts import csv_rows
-from core.files.userfile import UserFile
+from core.files.userfile import UserFile, shown
 
 ODD, NEAR = ("first", "second", "odd"), ("anchor", "near", "far")
 RATED = ("first", "second", "dissimilarity")
@@ -56,7 +56,7 @@ def read_ratings(path: Path, stimuli: Sequence[str]) -> Float64[np.ndarray, "n n
     if len(wrong := np.flatnonzero(~np.isfinite(values))):
         raise FeatureError(
             f"row {wrong[0] + 1} of {path} has dissimilarity"
-            f" {table['dissimilarity'].iloc[wrong[0]][:SHOWN]!r}; expected a number"
+            f" {shown(table['dissimilarity'].iloc[wrong[0]])}; expected a number"
         )
     n = len(stimuli)
     total, times = np.zeros((n, n)), np.zeros((n, n))
@@ -80,7 +80,7 @@ def _read_table(path: Path, expected: Sequence[Sequence[str]]) -> pd.DataFrame:
     file = UserFile(path, f"a CSV in UTF-8 with the columns {wanted}", FeatureError, most=TEXT)
     header, rows = csv_rows(file)
     if twice := [name for name, count in Counter(header).items() if count > 1]:
-        raise FeatureError(f"{path} has several columns named {twice[0]!r}; keep one")
+        raise FeatureError(f"{path} has several columns named {shown(twice[0])}; keep one")
     if not any(set(columns) <= {*header} for columns in expected) or not rows:
         found = f"{len(rows)} rows of {', '.join(header[:6])[:SHOWN] or 'no columns'}"
         raise FeatureError(f"{path} has {found}; expected rows with the columns {wanted}")
@@ -94,9 +94,8 @@ def _indices(table: pd.DataFrame, stimuli: Sequence[str], path: Path) -> Int64[n
     found = table.apply(lambda column: column.str.strip().map(places))
     if found.isna().to_numpy().any():
         row, column = np.argwhere(found.isna().to_numpy())[0]
-        name = table.iloc[row, column][:SHOWN]
         raise FeatureError(
-            f"row {row + 1} of {path} names {name!r}; expected a stimulus of the dataset, such as"
+            f"row {row + 1} of {path} names {shown(table.iloc[row, column])}; expected a stimulus of the dataset, such as"
             f" {stimuli[0]!r}, or its place from 0 to {len(stimuli) - 1}"
         )
     indices: np.ndarray = found.to_numpy(np.int64)
