@@ -27,6 +27,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 
+_SHOWN = 100  # characters of a name that does not exist
+
 
 class PlatoscopeError(Exception):
     """Base of every error that is shown to a user as one sentence."""
@@ -41,6 +43,7 @@ class UnknownNameError(InputError):
 
     def __init__(self, kind: str, name: str, valid: Iterable[str]) -> None:
         names = sorted(valid)
+        name = name if len(name) <= _SHOWN else f"{name[:_SHOWN]} …"
         near = get_close_matches(name, names, n=3, cutoff=0.4)
         if near:
             hint = f"did you mean {' or '.join(near)}?"

@@ -21,6 +21,7 @@ FLOORS = (  # lowest first; a room imports those of lower floors alone
     ("core.errors", "core.cores"),
     ("core.costs", "core.ranges"),
     (
+        "core.files",
         "core.options",
         "core.settings",
         "core.processes",

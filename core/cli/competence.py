@@ -9,6 +9,8 @@ from typing import Any
 
 from core.cli.shared import add_command, group
 from core.errors import InputError
+from core.files.limits import SHEET
+from core.files.userfile import UserFile
 
 
 def add(commands: Any) -> None:
@@ -34,10 +36,7 @@ def run_import(arguments: argparse.Namespace) -> None:
     from core.competence.imported import import_scores
 
     file = arguments.file
-    try:
-        data = file.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read {file}: {error.strerror}; give a CSV file") from error
+    data = UserFile(file, "a CSV table of scores", InputError, most=SHEET).read()
     done = import_scores(arguments.store, arguments.dataset, data, name=file.name)
     for note in done.notes:
         print(note, file=sys.stderr)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from math import inf
 
@@ -18,6 +19,8 @@ import pandas as pd
 
 from core.competence.records import ACCURACY, BITS, PERCENT, SKILL
 from core.errors import InputError, UnknownNameError
+from core.files.limits import SHEET, size_text
+from core.files.userfile import decode, shown
 
 UNITS: Mapping[str, tuple[float, float]] = {
     ACCURACY: (0, 1),
@@ -26,6 +29,8 @@ UNITS: Mapping[str, tuple[float, float]] = {
     SKILL: (-inf, 1),
 }  # least, most
 NUMBERS = ("value", "low", "high", "chance", "n")
+LONGEST = 131_072  # characters of a cell
+SHOWN = 200  # characters of names of columns
 TOLD = 5  # mistakes that a message lists
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
@@ -44,7 +49,12 @@ def read_sheet(
     columns, empty cells, no numbers, values outside the unit's range or their own interval, and two
     rows of one model and task.
     """
-    rows = list(_rows(_text(data, name), name, required, optional))
+    if len(data) > SHEET:
+        raise InputError(
+            f"{name} has {size_text(len(data))}; expected scores of {size_text(SHEET)} at most:"
+            " split it"
+        )
+    rows = list(_rows(decode(data, name, InputError), name, required, optional))
     if not rows:
         raise InputError(f"{name} has no rows below its header; give one per model and task")
     mistakes = [
@@ -66,27 +76,11 @@ def read_sheet(
     )
 
 
-def _text(data: bytes, name: str) -> str:
-    try:
-        text = data.decode("utf-8").removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            f"{name} is not UTF-8: line {line} has the byte 0x{data[error.start]:02x}; save it as"
-            " UTF-8"
-        ) from error
-    if "\0" in text:
-        line = data.count(b"\n", 0, data.index(0)) + 1
-        raise InputError(
-            f"{name} is not text: line {line} has a NUL character; save it as CSV in UTF-8"
-        )
-    return text
-
-
 def _rows(
     text: str, name: str, required: Sequence[str], optional: Sequence[str]
 ) -> Iterator[tuple[int, Row]]:
     """Yield each row with the line that it begins in; cells without the blanks around them."""
+    csv.field_size_limit(LONGEST)
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     columns: list[str] = []
     first = 1
@@ -128,12 +122,15 @@ def _check_columns(
             f"line 1 of {name} separates fields by semicolons; save it with commas, and decimals"
             " with a point"
         )
-    if again := [column for column in columns if columns.count(column) > 1]:
-        raise InputError(f"{name} has several columns {again[0]!r} (case does not count); keep one")
-    if missing := [column for column in required if column not in columns]:
+    if again := [column for column, count in Counter(columns).items() if count > 1]:
         raise InputError(
-            f"{name} has no column {missing[0]!r}; it has {', '.join(map(repr, columns))}; name"
-            " that column in line 1"
+            f"{name} has several columns {shown(again[0])} (case does not count); keep one"
+        )
+    if missing := [column for column in required if column not in columns]:
+        present = ", ".join(map(repr, columns))
+        raise InputError(
+            f"{name} has no column {missing[0]!r}; it has {present[:SHOWN]}; name that column in"
+            " line 1"
         )
     if unknown := [column for column in columns if column not in (*required, *optional)]:
         raise UnknownNameError(

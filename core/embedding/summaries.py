@@ -19,6 +19,8 @@ import pandas as pd
 
 from core.embedding.texts import read_texts
 from core.errors import EncoderError, InputError
+from core.files.limits import NOTE
+from core.files.userfile import UserFile
 from core.progress import Progress
 from core.recipe import Recipe
 from core.stimuli.dataset import DatasetCard, check_captions
@@ -94,10 +96,7 @@ def read_instruction(place: Path) -> str:
     """Read what a writer is told; raises InputError for a file without {words}, which stands for
     their number.
     """
-    try:
-        text = place.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{place} cannot be read: {error}; name a UTF-8 text file") from error
+    text = UserFile(place, "an instruction in UTF-8", InputError, most=NOTE).text().strip()
     if NUMBER not in text:
         raise InputError(
             f"{place} does not say how many words are wanted; write {NUMBER} in place of the number"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from difflib import get_close_matches
@@ -11,6 +10,9 @@ from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from core.errors import InputError, UnknownNameError
+from core.files.limits import NOTE
+from core.files.texts import read_toml
+from core.files.userfile import UserFile, shown
 from core.plans.plan import Plan
 from core.plans.wording import check_words
 from core.settings import ROOT
@@ -44,10 +46,7 @@ def open_plan(name: str) -> Plan:
 
 def read_plan(place: Path) -> Plan:
     """Read a plan; raises InputError that says where the file is wrong."""
-    try:
-        values = tomllib.loads(place.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{place} cannot be read as TOML: {error}") from error
+    values = read_toml(UserFile(place, "a plan in TOML", InputError, most=NOTE))
     own = {"name": place.stem, "place": place}
     if taken := own.keys() & values.keys():
         raise InputError(f"{place}: {min(taken)} is the file's own; leave it out")
@@ -92,7 +91,7 @@ def read_table(
     if strange := sorted(values.keys() - wanted.keys()):
         near = get_close_matches(strange[0], wanted, n=1)
         hint = f"did you mean {near[0]}?" if near else f"expected {', '.join(wanted)}"
-        raise InputError(f"{where}: unknown key {strange[0]!r}; {hint}")
+        raise InputError(f"{where}: unknown key {shown(strange[0])}; {hint}")
     for key, one in wanted.items():
         if key in values:
             made[one.name] = _value(hints[one.name], values[key], f"{where}: {key}")
@@ -110,22 +109,24 @@ def _value(hint: Any, value: Any, where: str) -> Any:
         return _values(inner[0], value, where)
     if origin is Literal:
         if value not in inner:
-            raise InputError(f"{where}: expected one of {', '.join(inner)}; got {value!r}")
+            raise InputError(
+                f"{where}: expected one of {', '.join(inner)}; got {shown(str(value))}"
+            )
         return value
     if is_dataclass(hint) or origin is Mapping:
         if not isinstance(value, dict):
-            raise InputError(f"{where}: expected a table; got {value!r}")
+            raise InputError(f"{where}: expected a table; got {shown(str(value))}")
         return _texts(value, where) if origin else read_table(hint, value, where)
     if hint is float and type(value) is int:
         return float(value)
     if type(value) is not hint:
-        raise InputError(f"{where}: expected {TYPES[hint]}; got {value!r}")
+        raise InputError(f"{where}: expected {TYPES[hint]}; got {shown(str(value))}")
     return value
 
 
 def _values(hint: Any, value: Any, where: str) -> tuple[Any, ...]:
     if not isinstance(value, list):
-        raise InputError(f"{where}: expected a list; got {value!r}")
+        raise InputError(f"{where}: expected a list; got {shown(str(value))}")
     return tuple(_value(hint, one, f"{where} {at}") for at, one in enumerate(value, start=1))
 
 

@@ -31,7 +31,7 @@ from core.stimuli.captions import (
     refuse,
 )
 from core.stimuli.dataset import DatasetCard, check_images, check_name
-from core.stimuli.images import SUFFIXES, check_image, load_image
+from core.stimuli.images import SUFFIXES, check_image, load_image, read_image
 from core.stimuli.table import COLUMNS, TEXT_COLUMNS, Table, find_table, read_table
 
 TOLD = 1000  # rows, which take about a second
@@ -131,12 +131,7 @@ class FolderDataset:
                 f"no stimulus {index} in {self.card.name}; there are 0 … {len(self._files) - 1}"
             )
         path, digest = self._files[index]
-        try:
-            data = path.read_bytes()
-        except OSError as error:
-            raise StimuliError(
-                f"image {path} cannot be read any more: {error.strerror}; put it back"
-            ) from error
+        data = read_image(path)
         if hashlib.sha256(data).hexdigest() != digest:
             raise StimuliError(
                 f"image {path} has changed since the dataset was opened; add the folder again under"
@@ -280,10 +275,7 @@ def find_image(folder: Path, name: str) -> Path:
 
 def check_file(path: Path, name: str) -> str:
     """Return the sha256 of an image; raises StimuliError where it cannot be read or decoded."""
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise StimuliError(f"image {name} cannot be read: {error.strerror}") from error
+    data = read_image(path)
     check_image(data, name=name)
     return hashlib.sha256(data).hexdigest()
 

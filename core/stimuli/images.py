@@ -8,14 +8,17 @@ StimuliError.
 from __future__ import annotations
 
 import warnings
-from io import BufferedReader, BytesIO
+from io import BytesIO
 from pathlib import Path
 from threading import Lock
+from typing import BinaryIO
 
 import numpy as np
 from PIL import Image, ImageOps
 
 from core.errors import StimuliError
+from core.files.limits import IMAGE, SCANS
+from core.files.userfile import UserFile
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP", "AVIF", "JPEG2000", "PPM")
 SUFFIXES = (
@@ -37,6 +40,8 @@ _SHORT_SIDE = (
     64,
     64,
 )  # a JPEG is checked at an eighth of its size where that is not smaller than this
+_STRIP = 256  # rows of an image that are laid over white at a time
+_JPEG, _SCAN = b"\xff\xd8", b"\xff\xda"
 _DOUBTFUL = ("I", "F", "LAB")  # whether these become RGB is known only after trying
 _OPENING = Lock()  # catch_warnings changes the filters of every thread
 
@@ -50,6 +55,7 @@ def load_image(data: bytes, *, name: str, side: int | None = None) -> Image.Imag
     Raises StimuliError for what is not an image, is cut off, has over MAX_PIXELS, or whose values
     have no stated range.
     """
+    _check_scans(data, name)
     image = _open(BytesIO(data), name)
     try:
         if side is not None:
@@ -66,6 +72,7 @@ def check_image(data: bytes, *, name: str) -> None:
     """Decode an image just far enough to know that load_image will: JPEG at an eighth of its size,
     all others in full.
     """
+    _check_scans(data, name)
     image = _open(BytesIO(data), name)
     try:
         image.draft("RGB", _SHORT_SIDE)
@@ -78,18 +85,34 @@ def check_image(data: bytes, *, name: str) -> None:
         raise StimuliError(_broken(name, error)) from error
 
 
-def check_header(path: Path, name: str) -> None:
-    """Read the beginning of an image's file; raises StimuliError for what is no image, is empty or
-    has over MAX_PIXELS. What is cut off is found by `check_image` alone.
+def read_image(path: Path) -> bytes:
+    """Return the bytes of an image's file; raises StimuliError where it cannot be read, or has over
+    IMAGE bytes.
     """
-    try:
-        with path.open("rb") as file:
-            _open(file, name)
-    except OSError as error:
-        raise StimuliError(f"image {name} cannot be read: {error.strerror}") from error
+    return _file(path).read()
 
 
-def _open(file: BytesIO | BufferedReader, name: str) -> Image.Image:
+def read_size(path: Path, name: str) -> tuple[int, int]:
+    """Return width and height by the beginning of an image's file; raises StimuliError for what is
+    no image, is empty or has over MAX_PIXELS. What is cut off is found by `check_image` alone.
+    """
+    with _file(path).open() as file:
+        return _open(file, name).size
+
+
+def _file(path: Path) -> UserFile:
+    return UserFile(path, "an image", StimuliError, most=IMAGE)
+
+
+def _check_scans(data: bytes, name: str) -> None:
+    """Raise StimuliError for a JPEG that draws itself anew so often that it takes minutes."""
+    if data.startswith(_JPEG) and (scans := data.count(_SCAN)) > SCANS:
+        raise StimuliError(
+            f"image {name} has {scans:,} scans, over the limit of {SCANS}; save it anew as a JPEG"
+        )
+
+
+def _open(file: BinaryIO, name: str) -> Image.Image:
     if not file.read(1):
         raise StimuliError(
             f"image {name} is empty (0 bytes); an image file was expected; copy it again"
@@ -131,18 +154,23 @@ def _flatten(image: Image.Image, name: str) -> Image.Image:
         )
     if not image.has_transparency_data:
         return image.convert("RGB")
-    colors = image.convert("RGBA")
-    white = Image.new("RGBA", colors.size, "white")
-    return Image.alpha_composite(white, colors).convert("RGB")
+    flat = Image.new("RGB", image.size)
+    for top in range(0, image.height, _STRIP):  # four copies of a whole image may be gigabytes
+        strip = (0, top, image.width, min(top + _STRIP, image.height))
+        colors = image.crop(strip).convert("RGBA")
+        white = Image.new("RGBA", colors.size, "white")
+        flat.paste(Image.alpha_composite(white, colors).convert("RGB"), strip)
+    return flat
 
 
 def _from_16_bit(image: Image.Image, name: str) -> Image.Image:
-    values = np.asarray(image).astype(np.int64)
+    values = np.asarray(image)
     if values.min() < 0 or values.max() > 65535:
         raise StimuliError(
             f"image {name} has 32-bit pixels of no stated range; convert it to 8 or 16 bits"
         )
-    return Image.fromarray(np.rint(values / 257).astype(np.uint8))
+    # rounded to the nearest: 257 is odd, so that there is always one
+    return Image.fromarray(((values.astype(np.uint32) + 128) // 257).astype(np.uint8))
 
 
 def _too_large(name: str, image: Image.Image | None = None) -> str:

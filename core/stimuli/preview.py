@@ -20,7 +20,7 @@ from core.progress import Progress
 from core.stimuli.addition import OF_HUB, Addition
 from core.stimuli.captions import Captioned, Problem, Row, gather, gather_images
 from core.stimuli.folder import check_file, list_images, read_images, read_rows
-from core.stimuli.images import check_header, load_image
+from core.stimuli.images import load_image, read_image, read_size
 from core.stimuli.table import COLUMNS, TEXT_COLUMNS, find_table, read_table
 
 SIDE = 224  # pixels of a sample's longer side
@@ -99,7 +99,7 @@ def preview_folder(
     names = [name for name in whole.stimuli["stimulus"] if texts_only or name in images.decoded]
     return Preview(
         samples=tuple(
-            _sample(whole, name, None if texts_only else images.decoded[name].read_bytes())
+            _sample(whole, name, None if texts_only else read_image(images.decoded[name]))
             for name in names[: limits.samples]
         ),
         problems=tuple(sorted(problems, key=lambda problem: problem.row)),
@@ -200,7 +200,7 @@ def _look_at_images(
     def check(path: Path, name: str) -> str:
         if name in first:
             return check_file(path, name)
-        check_header(path, name)
+        read_size(path, name)
         return ""
 
     looked_for = chain(

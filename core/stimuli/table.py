@@ -7,12 +7,9 @@ fields are separated by commas.
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
@@ -20,15 +17,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import StimuliError
+from core.files import limits
+from core.files.parquet import as_text, read_parquet
+from core.files.texts import LOOK, csv_rows, json_lines, look
+from core.files.userfile import UserFile, said, shown
 
-if TYPE_CHECKING:
-    import pyarrow.parquet as pq
+if TYPE_CHECKING:  # only those who have a Parquet table wait for it
+    import pyarrow as pa
 
 TABLES = (".csv", ".jsonl", ".parquet")
 COLUMNS = ("image", "caption")
 LEVEL_COLUMNS = ("caption_index", "level")
 TEXT_COLUMNS = ("caption",)  # of a table of texts alone
 ID_COLUMNS = ("image", "id")  # which of its captions belong together
+_SHOWN = 20  # columns that a message names
 OTHER_NAMES = {  # what others call these columns, for hints only
     "image": ("file_name", "filename", "file", "path", "image_path", "img"),
     "caption": ("text", "captions", "sentence", "description", "title"),
@@ -108,13 +110,12 @@ def read_table(path: Path, *, wanted: Sequence[str] = COLUMNS, most: int | None 
         raise StimuliError(
             f"{path.name} is not a caption table; expected a name ending in {', '.join(_READERS)}"
         )
-    try:
-        columns, rows = reader(path, most)
-    except OSError as error:
-        raise StimuliError(
-            f"cannot read the caption table {path}: {error.strerror or error}"
-        ) from error
+    file = UserFile(
+        path, f"a caption table ({path.suffix.lower()})", StimuliError, most=limits.TEXT
+    )
+    columns, rows = reader(file, most)
     _check_columns(path.name, columns, wanted)
+    _check_lengths(path.name, rows)
     return Table(path, tuple(columns), tuple(rows))
 
 
@@ -124,11 +125,10 @@ def missing_column(where: str, wanted: str, columns: Sequence[str]) -> StimuliEr
         name for name in columns if name.strip().lower() in (wanted, *OTHER_NAMES.get(wanted, ()))
     ]
     near = near or get_close_matches(wanted, columns, n=3)
-    present = ", ".join(repr(name) for name in columns) or "no columns"
+    present = ", ".join(map(shown, columns[:_SHOWN])) or "no columns"
+    present += " …" if len(columns) > _SHOWN else ""
     hint = (
-        f"; did you mean {' or '.join(repr(name) for name in near)}? Rename it to {wanted!r}"
-        if near
-        else ""
+        f"; did you mean {' or '.join(map(shown, near))}? Rename it to {wanted!r}" if near else ""
     )
     if wanted == "image" and columns and not near:
         hint = "; --texts-only takes texts alone"
@@ -150,7 +150,7 @@ def _check_columns(where: str, columns: Sequence[str], wanted: Sequence[str]) ->
         )
     if odd := [name for name in columns if not name.isprintable()]:
         raise StimuliError(
-            f"{where} has a column {odd[0]!a}, a name with characters that cannot be shown;"
+            f"{where} has a column {shown(odd[0])}, a name with characters that cannot be shown;"
             " rename it"
         )
     if "stimulus" in columns:
@@ -160,96 +160,74 @@ def _check_columns(where: str, columns: Sequence[str], wanted: Sequence[str]) ->
     again = [name for name, count in Counter(name.lower() for name in columns).items() if count > 1]
     if again:  # the store's column names do not tell upper from lower case
         raise StimuliError(
-            f"{where} has several columns named {again[0]!r} (upper and lower case are alike);"
+            f"{where} has several columns named {shown(again[0])} (upper and lower case are alike);"
             " rename or drop one"
         )
 
 
-def _read_csv(path: Path, most: int | None) -> tuple[list[str], list[dict[str, Any]]]:
-    text = _read_text(path)
-    csv.field_size_limit(
-        max(csv.field_size_limit(), len(text))
-    )  # a caption may be as long as the file
-    lines = csv.reader(io.StringIO(text, newline=""), strict=True)
-    try:
-        filled = (line for line in lines if line)
-        columns, *cells = list(islice(filled, most and most + 1)) or [[]]
-    except csv.Error as error:
-        raise StimuliError(
-            f"{path.name} is not a CSV table: {error} at line {lines.line_num}"
-        ) from error
-    for number, line in enumerate(cells, start=1):
-        if len(line) != len(columns):
+def _check_lengths(where: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    for number, row in enumerate(rows, start=1):
+        for name, value in row.items():
+            if isinstance(value, str) and len(value) > limits.FIELD:
+                raise StimuliError(
+                    f"row {number} of {where} has {len(value):,} characters in {shown(name)}; at most"
+                    f" {limits.FIELD:,} are read: shorten it"
+                )
+
+
+def _read_csv(file: UserFile, most: int | None) -> Records:
+    columns, rows = csv_rows(file, most=most)
+    return columns, [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+def _read_jsonl(file: UserFile, most: int | None) -> Records:
+    records, columns, cells = [], dict[str, None](), 0
+    for number, record in islice(json_lines(file), most):
+        columns.update(dict.fromkeys(record))
+        file.check_count(len(columns), limits.COLUMNS, "columns")
+        cells += len(record)
+        if cells > LOOK:
+            look(file, rows=number, cells=cells)
+            cells = 0
+        records.append(record)
+    look(file, rows=len(records), cells=len(records) * len(columns))
+    return list(columns), [{name: record.get(name) for name in columns} for record in records]
+
+
+def _read_parquet(file: UserFile, most: int | None) -> Records:
+    columns: list[str] = []
+    rows: list[dict[str, Any]] = []
+
+    def check(name: str, kind: pa.DataType) -> None:
+        columns.append(name)
+        if kind.num_fields:  # lists and the like
             raise StimuliError(
-                f"row {number} of {path.name} has {len(line)} fields where the header has"
-                f" {len(columns)}; put captions with commas or line breaks in double quotes"
+                f"factor {shown(name)} holds a {as_text(kind)}; expected text or numbers; drop or"
+                " rewrite that column"
             )
-    return columns, [dict(zip(columns, line, strict=True)) for line in cells]
+
+    for batch in read_parquet(file, check=check):
+        look(file, rows=len(rows), cells=batch.num_rows * len(columns))
+        named = zip(columns, batch.columns, strict=True)
+        values = [_values(column, name, file) for name, column in named]
+        rows += [dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True)]
+        if most is not None and len(rows) >= most:
+            break
+    return columns, rows[:most]
 
 
-def _read_jsonl(path: Path, most: int | None) -> tuple[list[str], list[dict[str, Any]]]:
-    records = list(islice(_json_lines(path), most))
-    columns = list(dict.fromkeys(name for record in records for name in record))
-    return columns, [{name: record.get(name) for name in columns} for record in records]
-
-
-def _json_lines(path: Path) -> Iterator[dict[str, Any]]:
-    # only \n ends a line: str.splitlines would also cut at characters that JSON allows inside text
-    for number, line in enumerate(_read_text(path).split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise StimuliError(f"line {number} of {path.name} is not JSON: {error}") from error
-        if not isinstance(record, dict):
-            raise StimuliError(
-                f'line {number} of {path.name} is not a JSON object; expected {{"image": …,'
-                ' "caption": …}'
-            )
-        yield record
-
-
-def _read_parquet(path: Path, most: int | None) -> tuple[list[str], list[dict[str, Any]]]:
-    import pyarrow as pa  # only those who have a Parquet table wait for it
-    import pyarrow.parquet as pq
-
+def _values(column: pa.Array, name: str, file: UserFile) -> list[Any]:
+    """Return what a column holds; raises StimuliError for a date that no calendar has."""
     try:
-        file = pq.ParquetFile(io.BytesIO(path.read_bytes()))
-        table = file.read() if most is None else file.read_row_groups(_first_groups(file, most))
-        names = [
-            name for name in table.column_names if not name.startswith("__index_level_")
-        ]  # pandas' own row numbers
-        return names, table.select(names)[:most].to_pylist()
-    except (pa.ArrowException, UnicodeDecodeError) as error:
-        raise StimuliError(f"{path.name} is not a readable Parquet table: {error}") from error
-
-
-def _first_groups(file: pq.ParquetFile, rows: int) -> list[int]:
-    """Return the groups of rows that hold the first ones."""
-    sizes = [file.metadata.row_group(at).num_rows for at in range(file.num_row_groups)]
-    return [at for at in range(len(sizes)) if sum(sizes[:at]) < rows]
-
-
-def _read_text(path: Path) -> str:
-    data = path.read_bytes()
-    try:
-        text = data.decode("utf-8").removeprefix(
-            "\ufeff"
-        )  # the utf-8-sig codec would count bytes from behind the mark
-    except UnicodeDecodeError as error:
+        return column.to_pylist()
+    except (ValueError, OverflowError) as error:
         raise StimuliError(
-            f"{path.name} is not UTF-8: byte {error.start:,} is 0x{data[error.start]:02x}; UTF-8"
-            " was expected; save it as UTF-8"
+            f"column {shown(name)} of {file.path.name} holds a {as_text(column.type)} that cannot be"
+            f" read ({said(error)}); write it as text"
         ) from error
-    if "\0" in text:
-        raise StimuliError(
-            f"{path.name} has a NUL character at byte {data.index(0):,}; UTF-8 text was expected;"
-            " save it as UTF-8"
-        )
-    return text
 
 
-_READERS: Mapping[str, Callable[[Path, int | None], tuple[list[str], list[dict[str, Any]]]]] = dict(
+Records = tuple[list[str], list[dict[str, Any]]]
+_READERS: Mapping[str, Callable[[UserFile, int | None], Records]] = dict(
     zip(TABLES, (_read_csv, _read_jsonl, _read_parquet), strict=True)
 )

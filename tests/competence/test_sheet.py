@@ -235,15 +235,15 @@ def test_all_mistakes_are_told_at_once_and_many_are_counted():
         ),
         (
             f"{HEADER}a,café,1,points\n".encode("latin-1"),
-            r"s\.csv is not UTF-8: line 2 has the byte 0xe9; save it as UTF-8",
+            r"s\.csv is not UTF-8: byte 27, in line 2, is 0xe9; .* save it as UTF-8",
         ),
         (
             f"{HEADER}a,x,1,points\n".encode("utf-16"),
-            r"s\.csv is not UTF-8: line 1 has the byte 0xff",
+            r"s\.csv is not UTF-8: byte 0, in line 1, is 0xff",
         ),
         (
             f"{HEADER}a,x,1,points\n".encode("utf-16-le"),
-            r"s\.csv is not text: line 1 has a NUL character; save it as CSV in UTF-8",
+            r"s\.csv has a NUL character at byte 1, in line 1; .* save it as UTF-8",
         ),
     ],
 )

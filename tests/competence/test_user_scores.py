@@ -225,7 +225,6 @@ def test_the_command_imports_and_says_what_it_did(root, tmp_path, capsys):
     assert capsys.readouterr().out == "scores: 2; models: 2; in place of earlier scores: 2\n"
     words[2] = str(tmp_path / "no.csv")
     assert main(words) == 2
-    assert (
-        capsys.readouterr().err
-        == f"platoscope: cannot read {words[2]}: No such file or directory; give a CSV file\n"
+    assert capsys.readouterr().err == (
+        f"platoscope: there is no file {words[2]}; check its path, and that this machine sees it\n"
     )

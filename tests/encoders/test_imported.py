@@ -175,7 +175,7 @@ def test_a_damaged_member(tmp_path):
     data = bytearray(path.read_bytes())
     data[300:320] = bytes(20)
     path.write_bytes(data)
-    assert_refused(path, r"cannot be read .*expected whole .npy data")
+    assert_refused(path, r"cannot be read .*expected whole \.npz data")
 
 
 @pytest.mark.parametrize(("place", "bytes"), [(0, b"ZZZZ"), (8, b"\x63\x00")])
@@ -187,7 +187,9 @@ def test_a_member_that_cannot_be_opened(tmp_path, place, bytes):
     )  # the method stands in the directory at the end
     data[start : start + len(bytes)] = bytes
     path.write_bytes(data)
-    assert_refused(path, r"cannot be read .*expected a file of numpy.savez")
+    assert_refused(
+        path, r"cannot be read .*expected whole \.npz|compressed in a rare way \(method 99\)"
+    )
 
 
 class Trap:
@@ -258,9 +260,7 @@ def test_a_zip_bomb_is_refused_before_it_unfolds(tmp_path):
         for _ in range(100):
             file.write(bytes(1 << 20))
     assert path.stat().st_size < 1 << 20
-    assert_refused(
-        path, r"claims to unfold to 104,\d+,\d+; at most 8,589,934,592 and 200 times its size"
-    )
+    assert_refused(path, r"claims to unfold to 104,\d+,\d+; at most 200 times its size is read")
 
 
 def test_a_zip_that_lies_about_its_size_is_refused(tmp_path):
@@ -274,7 +274,7 @@ def test_a_zip_that_lies_about_its_size_is_refused(tmp_path):
     while (at := data.find(size)) >= 0:
         data[at : at + 4] = struct.pack("<I", 200)
     path.write_bytes(data)
-    assert_refused(path, "cannot be read .*CRC.*expected whole .npy data")
+    assert_refused(path, r"cannot be read .*CRC.*expected whole \.npz data")
 
 
 def test_a_repeating_view_is_refused(tmp_path):
@@ -285,7 +285,7 @@ def test_a_repeating_view_is_refused(tmp_path):
 
 def test_a_table_of_repeats_is_refused(tmp_path):
     pq.write_table(
-        pa.table({"a": pa.array(np.zeros(20 << 20, np.float32))}), tmp_path / "x.parquet"
+        pa.table({"a": pa.array(np.zeros(19 << 20, np.float32))}), tmp_path / "x.parquet"
     )
     assert_refused(tmp_path / "x.parquet", "claims to unfold to")
 
@@ -295,7 +295,9 @@ def test_a_safetensors_header_that_lies(tmp_path):
         {"a": {"dtype": "F32", "shape": [1 << 20, 1 << 20], "data_offsets": [0, 1 << 42]}}
     ).encode()
     (tmp_path / "x.safetensors").write_bytes(struct.pack("<Q", len(note)) + note + bytes(16))
-    assert_refused(tmp_path / "x.safetensors", "cannot be read .*expected a whole safetensors file")
+    assert_refused(
+        tmp_path / "x.safetensors", r"cannot be read .*expected whole \.safetensors data"
+    )
 
 
 @pytest.mark.parametrize(

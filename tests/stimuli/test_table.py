@@ -116,7 +116,8 @@ def test_other_encodings_are_refused_with_the_byte(encoding: str, tmp_path: Path
     with pytest.raises(
         StimuliError,
         match=(
-            rf"t\.csv is not UTF-8: byte {at} is 0x{data[at]:02x}; UTF-8 was expected; save it as"
+            rf"t\.csv is not UTF-8: byte {at}, in line {data[:at].count(10) + 1}, is"
+            rf" 0x{data[at]:02x}; UTF-8 was expected; save it as UTF-8"
         ),
     ):
         read_table(tmp_path / "t.csv")
@@ -124,14 +125,15 @@ def test_other_encodings_are_refused_with_the_byte(encoding: str, tmp_path: Path
 
 def test_the_byte_counts_in_the_file_behind_a_mark(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes(b"\xef\xbb\xbfimage,\xff")
-    with pytest.raises(StimuliError, match="byte 9 is 0xff"):
+    with pytest.raises(StimuliError, match="byte 9, in line 1, is 0xff"):
         read_table(tmp_path / "t.csv")
 
 
 def test_nul_characters_are_refused_with_the_byte(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes("image,caption\na,x".encode("utf-16-le"))
     with pytest.raises(
-        StimuliError, match=r"t\.csv has a NUL character at byte 1; UTF-8 text was expected"
+        StimuliError,
+        match=r"t\.csv has a NUL character at byte 1, in line 1; UTF-8 text was expected",
     ):
         read_table(tmp_path / "t.csv")
 
@@ -189,7 +191,7 @@ def test_wrong_columns_are_named(header: str, message: str, tmp_path: Path) -> N
         (
             "t.csv",
             "image,caption\na,b,c\n",
-            r"row 1 of t\.csv has 3 fields where the header has 2; put captions with commas",
+            r"row 1 of t\.csv has 3 fields where the header has 2; put texts with commas",
         ),
         ("t.csv", "image,caption\na,b\nc\n", "row 2 of .* has 1 fields where the header has 2"),
         (
@@ -201,8 +203,12 @@ def test_wrong_columns_are_named(header: str, message: str, tmp_path: Path) -> N
         ("t.jsonl", '{"image": 1\n', r"line 1 of t\.jsonl is not JSON: "),
         ("t.jsonl", "[" * 100_000, r"line 1 of t\.jsonl is not JSON: "),
         ("t.jsonl", "\n[1]\n", r"line 2 of t\.jsonl is not a JSON object; expected \{"),
-        ("t.parquet", "PAR1 not really", r"t\.parquet is not a readable Parquet table: "),
-        ("t.parquet", "", r"t\.parquet is not a readable Parquet table: "),
+        (
+            "t.parquet",
+            "PAR1 not really",
+            r"t\.parquet cannot be read \(.*\); expected a caption table",
+        ),
+        ("t.parquet", "", r"t\.parquet cannot be read \(.*\); expected a caption table"),
         (
             "t.txt",
             "",
@@ -218,7 +224,7 @@ def test_broken_files_say_where(name: str, text: str, message: str, tmp_path: Pa
 
 def test_a_missing_table_is_named(tmp_path: Path) -> None:
     with pytest.raises(
-        StimuliError, match=r"cannot read the caption table .*gone\.csv: No such file"
+        StimuliError, match=r"there is no file .*gone\.csv; check its path, and that this machine"
     ):
         read_table(tmp_path / "gone.csv")
 

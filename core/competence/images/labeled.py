@@ -16,7 +16,9 @@ from PIL import Image
 
 from core.competence.probes import Split, split
 from core.errors import InputError, StimuliError
-from core.stimuli.images import load_image
+from core.files.limits import IMAGE, size_text
+from core.files.userfile import UserFile
+from core.stimuli.images import load_image, read_image
 
 Limit = int | tuple[int, int]  # samples at most: of all parts, or to learn from and to be tested on
 LIMIT = 10_000  # samples of a task at most
@@ -36,14 +38,16 @@ class Sample(NamedTuple):
 
     def read(self) -> bytes:
         """Return the image's bytes; raises StimuliError where they cannot be read."""
-        try:
-            with self.path.open("rb") as file:
-                file.seek(self.start)
-                return file.read(self.size)
-        except OSError as error:
+        if self.size is None:
+            return read_image(self.path)
+        if self.size > IMAGE:
             raise StimuliError(
-                f"image {self.path} cannot be read: {error.strerror}; put it back"
-            ) from error
+                f"{_named(self)} is an image of {size_text(self.size)}; expected one of"
+                f" {size_text(IMAGE)} at most"
+            )
+        with UserFile(self.path, "images in a tar", StimuliError).open() as file:
+            file.seek(self.start)
+            return file.read(self.size)
 
 
 @dataclass(frozen=True)

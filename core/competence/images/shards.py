@@ -16,6 +16,9 @@ from typing import BinaryIO
 
 from core.competence.images.labeled import Sample, Samples
 from core.errors import StimuliError
+from core.files.limits import NOTE
+from core.files.texts import LOOK, look
+from core.files.userfile import UserFile
 from core.progress import Progress
 
 COUNT = "nshards.txt"
@@ -44,7 +47,8 @@ def read_shards(folder: Path, *, report: Progress | None = None) -> Samples:
 
 
 def _listed(part: Path) -> list[Path]:
-    text = (part / COUNT).read_text("utf-8", errors="replace").strip()
+    written = UserFile(part / COUNT, "the number of tar files", StimuliError, most=NOTE).read()
+    text = written.decode("utf-8", errors="replace").strip()
     if not text.isdecimal() or not 0 < int(text) < 100_000:
         raise StimuliError(
             f"{part / COUNT} says {text[:20]!r}; expected the number of tar files beside it"
@@ -67,21 +71,17 @@ def _read_shard(path: Path) -> list[Sample]:
     """
     images: dict[str, tuple[int, int]] = {}
     labels: dict[str, int] = {}
-    try:
-        with path.open("rb") as file, tarfile.open(fileobj=file, mode="r:") as tar:
-            for member in tar:
-                key, dot, suffix = member.name.rpartition(".")
-                if member.isfile() and dot + suffix.lower() in IMAGES:
-                    images[key] = member.offset_data, member.size
-                elif member.isfile() and dot + suffix == LABEL:
-                    labels[key] = _read_label(file, member, path)
-            _check_end(file)
-    except OSError as error:
-        raise StimuliError(
-            f"{path} cannot be read: {error.strerror or error}; fetch it again"
-        ) from error
-    except tarfile.TarError as error:
-        raise StimuliError(f"{path} is not a whole tar file ({error}); fetch it again") from error
+    shard = UserFile(path, "a whole tar file: fetch it again", StimuliError)
+    with shard.open() as file, shard.decoding(), tarfile.open(fileobj=file, mode="r:") as tar:
+        for number, member in enumerate(tar):
+            if number % LOOK == 0:
+                look(shard, rows=number, cells=LOOK)
+            key, dot, suffix = member.name.rpartition(".")
+            if member.isfile() and dot + suffix.lower() in IMAGES:
+                images[key] = member.offset_data, member.size
+            elif member.isfile() and dot + suffix == LABEL:
+                labels[key] = _read_label(file, member, path)
+        _check_end(file)
     if odd := sorted(images.keys() ^ labels.keys()):
         raise StimuliError(
             f"{odd[0]!r} in {path} lacks its image or its label; expected KEY.webp (or jpg, png)"

@@ -5,16 +5,22 @@ Cave's held-out captions.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.encoders.checkpoint import digest_files
 from core.errors import InputError, UnknownNameError
+from core.files.limits import RECORD, TEXT
+from core.files.parquet import as_text, read_parquet
+from core.files.texts import json_lines
+from core.files.userfile import UserFile
 from core.hub.repository import Repository
+
+if TYPE_CHECKING:  # only those who have a Parquet table wait for it
+    import pyarrow as pa
 
 WEB, CAVE = "owt", "cave"
 _HUB_ID = "Skylion007/openwebtext"
@@ -54,7 +60,9 @@ def open_texts(name: str) -> Texts:
             f" {CAVE}"
         )
     return Texts(
-        path.name, {"file": digest_files([path])}, lambda: _READERS[path.suffix.lower()](path)
+        path.name,
+        {"file": digest_files([path])},
+        lambda: _READERS[path.suffix.lower()](_file(path)),
     )
 
 
@@ -83,7 +91,7 @@ def _read_web(commit: str) -> Iterator[str]:
     for number in range(_FILES):
         path = _fetch_web(number, commit)
         with mending(_web(commit)):
-            yield from _read_parquet(path)
+            yield from _read_parquet(_file(path))
 
 
 def _fetch_web(number: int, commit: str | None) -> Path:
@@ -97,44 +105,36 @@ def _web(commit: str | None) -> Repository:
     return Repository(_HUB_ID, f"OpenWebText ({_HUB_ID})", instead, "dataset", commit)
 
 
-def _read_text(path: Path) -> Iterator[str]:
-    try:
-        yield path.read_text("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path} is not UTF-8: {error.reason} at byte {error.start:,}; save it as UTF-8"
-        ) from error
+def _file(path: Path) -> UserFile:
+    return UserFile(path, "texts, in a column text where it is a table", InputError, most=TEXT)
 
 
-def _read_jsonl(path: Path) -> Iterator[str]:
-    with path.open("rb") as file:
-        for number, line in zip(count(1), file, strict=False):
-            if line.strip():
-                yield _checked(_record(line), f"line {number} of {path}")
+def _read_text(file: UserFile) -> Iterator[str]:
+    yield file.text()
 
 
-def _record(line: bytes) -> Any:
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return record.get("text") if isinstance(record, dict) else None
+def _read_jsonl(file: UserFile) -> Iterator[str]:
+    for number, record in json_lines(file):
+        yield _checked(record.get("text"), f"line {number} of {file.path}")
+        file.let_go()  # what a model does with a text may take long
 
 
-def _read_parquet(path: Path) -> Iterator[str]:
+def _read_parquet(file: UserFile) -> Iterator[str]:
     """Read a file a thousand rows at a time, so that the rest of a large one is not read."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    rows = count(1)
+    for batch in read_parquet(file, check=_check_kind, columns=["text"], longest=RECORD):
+        for text in batch.column("text").to_pylist():
+            yield _checked(text, f"row {next(rows)} of {file.path}")
+        file.let_go()  # as above
 
-    try:
-        file, rows = pq.ParquetFile(path), count(1)
-        for batch in file.iter_batches(1_000, columns=["text"]):
-            for text in batch.column("text").to_pylist():
-                yield _checked(text, f"row {next(rows)} of {path}")
-    except (pa.ArrowException, KeyError, OSError) as error:
+
+def _check_kind(name: str, kind: pa.DataType) -> None:
+    import pyarrow as pa
+
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         raise InputError(
-            f"{path} is not a Parquet table with a column text ({error}); fetch or write it again"
-        ) from error
+            f"the column {name!r} holds {as_text(kind)}; expected text: write it as text"
+        )
 
 
 def _checked(text: Any, where: str) -> str:
@@ -146,7 +146,7 @@ def _checked(text: Any, where: str) -> str:
     return text
 
 
-_READERS: Mapping[str, Callable[[Path], Iterator[str]]] = {
+_READERS: Mapping[str, Callable[[UserFile], Iterator[str]]] = {
     ".txt": _read_text,
     ".jsonl": _read_jsonl,
     ".parquet": _read_parquet,

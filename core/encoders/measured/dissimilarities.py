@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import isqrt
 from pathlib import Path
 
@@ -27,17 +27,19 @@ def read_dissimilarities(path: Path, stimuli: Sequence[str]) -> list[Matrix]:
     """
     if path.suffix.lower() == ".csv":
         return [_checked(read_ratings(path, stimuli), path, len(stimuli))]
-    arrays = [np.asarray(each, dtype=np.float64) for each in in_order(read_arrays(path))]
-    matrices = [matrix for each in arrays for matrix in _unfold(each)]
+    arrays = (np.asarray(each, dtype=np.float64) for each in in_order(read_arrays(path)))
+    matrices = (matrix for each in arrays for matrix in _unfold(each))
     return [_checked(matrix, path, len(stimuli)) for matrix in matrices]
 
 
-def _unfold(array: np.ndarray) -> list[np.ndarray]:
+def _unfold(array: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the matrices of an array, one in memory at a time."""
     if array.ndim == 1:
-        return [_square(array)]
-    if array.ndim == 3 or (array.ndim == 2 and array.shape[0] != array.shape[1]):
-        return [_square(each) if each.ndim == 1 else each for each in array]
-    return [array]
+        yield _square(array)
+    elif array.ndim == 3 or (array.ndim == 2 and array.shape[0] != array.shape[1]):
+        yield from (_square(each) if each.ndim == 1 else each for each in array)
+    else:
+        yield array
 
 
 def _square(pairs: np.ndarray) -> np.ndarray:

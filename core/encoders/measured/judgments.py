@@ -9,6 +9,7 @@ A stimulus is named by its id in the dataset, or by its place from 0.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,11 +17,14 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float64, Int64
 
-from core.encoders.imported import MAX_BYTES
 from core.errors import FeatureError
+from core.files.limits import TEXT
+from core.files.texts import csv_rows
+from core.files.userfile import UserFile, shown
 
 ODD, NEAR = ("first", "second", "odd"), ("anchor", "near", "far")
 RATED = ("first", "second", "dissimilarity")
+SHOWN = 100  # characters of what stands in a table
 
 
 def read_triplets(path: Path, stimuli: Sequence[str]) -> Int64[np.ndarray, "m p 2"]:
@@ -52,7 +56,7 @@ def read_ratings(path: Path, stimuli: Sequence[str]) -> Float64[np.ndarray, "n n
     if len(wrong := np.flatnonzero(~np.isfinite(values))):
         raise FeatureError(
             f"row {wrong[0] + 1} of {path} has dissimilarity"
-            f" {table['dissimilarity'].iloc[wrong[0]]!r}; expected a number"
+            f" {shown(table['dissimilarity'].iloc[wrong[0]])}; expected a number"
         )
     n = len(stimuli)
     total, times = np.zeros((n, n)), np.zeros((n, n))
@@ -73,22 +77,14 @@ def _read_table(path: Path, expected: Sequence[Sequence[str]]) -> pd.DataFrame:
     wanted = " or ".join(", ".join(columns) for columns in expected)
     if path.suffix.lower() != ".csv":
         raise FeatureError(f"{path} is no .csv; expected a table with the columns {wanted}")
-    if not path.is_file():
-        raise FeatureError(
-            f"there is no file {path}; check its path, and that this machine sees it"
-        )
-    if path.stat().st_size > MAX_BYTES:
-        raise FeatureError(f"{path} is over {MAX_BYTES:,} bytes; import fewer judgments")
-    try:
-        table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except (ValueError, OSError) as error:  # those of pandas and of UTF-8 too
-        raise FeatureError(
-            f"{path} cannot be read ({error}); expected a CSV in UTF-8 with the columns {wanted}"
-        ) from error
-    if not any(set(columns) <= {*table.columns} for columns in expected) or table.empty:
-        found = f"{len(table)} rows of {', '.join(map(str, table.columns[:6])) or 'no columns'}"
+    file = UserFile(path, f"a CSV in UTF-8 with the columns {wanted}", FeatureError, most=TEXT)
+    header, rows = csv_rows(file)
+    if twice := [name for name, count in Counter(header).items() if count > 1]:
+        raise FeatureError(f"{path} has several columns named {shown(twice[0])}; keep one")
+    if not any(set(columns) <= {*header} for columns in expected) or not rows:
+        found = f"{len(rows)} rows of {', '.join(header[:6])[:SHOWN] or 'no columns'}"
         raise FeatureError(f"{path} has {found}; expected rows with the columns {wanted}")
-    return table
+    return pd.DataFrame(rows, columns=header, dtype="str")
 
 
 def _indices(table: pd.DataFrame, stimuli: Sequence[str], path: Path) -> Int64[np.ndarray, "m _"]:
@@ -99,8 +95,8 @@ def _indices(table: pd.DataFrame, stimuli: Sequence[str], path: Path) -> Int64[n
     if found.isna().to_numpy().any():
         row, column = np.argwhere(found.isna().to_numpy())[0]
         raise FeatureError(
-            f"row {row + 1} of {path} names {table.iloc[row, column]!r}; expected a stimulus of the"
-            f" dataset, such as {stimuli[0]!r}, or its place from 0 to {len(stimuli) - 1}"
+            f"row {row + 1} of {path} names {shown(table.iloc[row, column])}; expected a stimulus of the dataset, such as"
+            f" {stimuli[0]!r}, or its place from 0 to {len(stimuli) - 1}"
         )
     indices: np.ndarray = found.to_numpy(np.int64)
     return indices

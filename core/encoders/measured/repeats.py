@@ -36,14 +36,14 @@ def read_repeats(path: Path) -> list[Repeats]:
             f"{path} has layers of {min(counts)} to {max(counts)} repeats; expected as many of"
             " each: import layers that were measured at other times as models of their own"
         )
-    with np.errstate(over="ignore"):  # infinity, which no embedding takes
+    with np.errstate(over="ignore", invalid="ignore"):  # infinity, which no embedding takes
         return [np.ascontiguousarray(layer.astype(np.float32)) for layer in layers]
 
 
 def _stacked(arrays: Mapping[str, np.ndarray], path: Path) -> np.ndarray:
     """Return the rows of a table of measurements by repeat and stimulus."""
     rows, of = arrays[MEASURED], arrays[OF]
-    if rows.ndim != 2 or of.shape != (len(rows),) or of.dtype.kind not in "iu":
+    if rows.ndim != 2 or not of.size or of.shape != (len(rows),) or of.dtype.kind not in "iu":
         raise FeatureError(
             f"{path} has {MEASURED} of shape {rows.shape} and {OF} of shape {of.shape}; expected"
             " (rows, units) and (rows,), the place of each row's stimulus from 0"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 from core.errors import InputError, StoreDamagedError, StoreError
+from core.files.limits import NOTES
+from core.files.userfile import UserFile
 
 PATIENCE = 5.0  # seconds that one visitor waits for another who writes
 T = TypeVar("T")
@@ -20,12 +23,11 @@ def read_file(path: Path, parse: Callable[[Any], T], *, holds: str, anew: str) -
     what moving it away is good for. Raises StoreDamagedError, and StoreError where it cannot be
     read.
     """
-    try:
-        return parse(json.loads(path.read_text(encoding="utf-8")))
-    except (FileNotFoundError, NotADirectoryError):
+    if not os.path.lexists(path):
         return None
-    except OSError as error:
-        raise StoreError(f"{path} cannot be read; change its rights ({error.strerror})") from error
+    data = UserFile(path, f"{holds}, in JSON", StoreError, most=NOTES).read()
+    try:
+        return parse(json.loads(data.decode()))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, InputError) as error:
         raise StoreDamagedError(
             f"{path} does not hold {holds}; mend it in an editor, or move it away to {anew}"

@@ -45,7 +45,7 @@ def test_what_is_no_pictures_is_told(tmp_path):
         read_pictures(tmp_path / "broken.npz")
     (tmp_path / "empty.npz").touch()
     with pytest.raises(
-        StimuliError, match=r"empty.npz cannot be read \(it is not a complete .npz file\)"
+        StimuliError, match=r"empty.npz cannot be read \(File is not a zip file\); expected"
     ):
         read_pictures(tmp_path / "empty.npz")
     np.savez(tmp_path / "objects.npz", images=np.array([{}], dtype=object))

@@ -13,6 +13,7 @@ import numpy as np
 from jaxtyping import UInt8
 
 from core.errors import InputError, StimuliError
+from core.files.userfile import UserFile
 
 BATCH = ".bin"
 SIDE = 32
@@ -48,7 +49,8 @@ def read_batches(files: Sequence[Path]) -> UInt8[np.ndarray, "n 32 32 3"]:
 
 
 def _read_batch(file: Path) -> UInt8[np.ndarray, "n 32 32 3"]:
-    records = np.fromfile(file, np.uint8)
+    data = UserFile(file, "CIFAR-10's binary batches", StimuliError).read()
+    records = np.frombuffer(data, np.uint8)
     if not len(records) or len(records) % RECORD:
         raise StimuliError(
             f"{file} has {len(records):,} bytes; expected CIFAR-10's binary batches, {RECORD:,}"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,8 +12,11 @@ from PIL import Image
 
 from core.cores import count_threads
 from core.errors import InputError, StimuliError
+from core.files.arrays import Header, read_npz
+from core.files.limits import SMALL, room, size_text
+from core.files.userfile import UserFile
 from core.questions.color.geometry.batches import BATCH, find_batches, read_batches
-from core.stimuli.images import load_image
+from core.stimuli.images import load_image, read_image, read_size
 
 Picture = UInt8[np.ndarray, "_ _ 3"]  # (height, width, RGB); pictures differ in size
 SUFFIXES = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif", ".tif", ".tiff", ".ppm")
@@ -32,9 +33,9 @@ def read_pictures(path: Path, *, side: int | None = None) -> list[Picture]:
         files = find_pictures(path)
         if files and files[0].suffix == BATCH:
             return _shrunk(read_batches(files), side)
-        return decode(
-            [file.read_bytes() for file in files], names=[str(file) for file in files], side=side
-        )
+        _check_memory(files, path, side)
+        with ThreadPoolExecutor(count_threads()) as pool:
+            return list(pool.map(lambda file: _decode(read_image(file), str(file), side), files))
     if path.suffix.lower() != ".npz" or not path.is_file():
         raise InputError(f"a folder of pictures or an .npz file expected; {path} is neither")
     return _shrunk(_from_npz(path), side)
@@ -60,8 +61,25 @@ def decode(
     them.
     """
     with ThreadPoolExecutor(count_threads()) as pool:
-        return list(
-            pool.map(lambda data, name: shrink(load_image(data, name=name), side), encoded, names)
+        return list(pool.map(lambda data, name: _decode(data, name, side), encoded, names))
+
+
+def _decode(data: bytes, name: str, side: int | None) -> Picture:
+    return shrink(load_image(data, name=name), side)
+
+
+def _check_memory(files: Sequence[Path], folder: Path, side: int | None) -> None:
+    """Raise InputError where the pixels of all pictures together take more memory than they may."""
+    sizes = [read_size(file, str(file)) for file in files]
+    kept = (1.0 if side is None else min(1.0, side / max(size)) for size in sizes)
+    pixels = sum(
+        width * height * part**2 for (width, height), part in zip(sizes, kept, strict=True)
+    )
+    if (taken := 3 * pixels) > SMALL and taken > (most := room()):
+        raise InputError(
+            f"the {len(files):,} pictures in {folder} take {size_text(taken)} of memory, and"
+            f" {size_text(most)} may be used, half of what is free; shrink them with --side, or"
+            " give fewer"
         )
 
 
@@ -80,29 +98,15 @@ def _from_npz(path: Path) -> UInt8[np.ndarray, "n height width 3"]:
     """Return the one array of pictures in an .npz file; others beside it, such as labels, are left
     alone.
     """
-    if not zipfile.is_zipfile(
-        path
-    ):  # NumPy would take it for other kinds of files, and advise to open those unsafely
-        raise StimuliError(
-            f"{path} cannot be read (it is not a complete .npz file); expected an .npz file of"
-            " plain arrays"
-        )
-    try:
-        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-            arrays = [file[name] for name in file.files]
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise StimuliError(
-            f"{path} cannot be read ({error}); expected an .npz file of plain arrays"
-        ) from error
-    pictures = [
-        array
-        for array in arrays
-        if array.dtype == np.uint8 and array.ndim == 4 and array.shape[3] == 3
-    ]
+    file = UserFile(path, "an .npz file of plain arrays", StimuliError)
+    pictures = list(read_npz(file, wanted=_are_pictures).values())
     if len(pictures) != 1:
         raise StimuliError(
             f"{path} has {len(pictures)} arrays of pictures; expected one, uint8"
             " (n, height, width, 3)"
         )
-    only: np.ndarray = pictures[0]
-    return only
+    return pictures[0]
+
+
+def _are_pictures(header: Header) -> bool:
+    return header.kind == np.uint8 and len(header.shape) == 4 and header.shape[3] == 3

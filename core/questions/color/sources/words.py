@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,9 +82,11 @@ class Vectors:
         return Path(self.file).stem
 
     def stamp(self, study: Study) -> str:  # noqa: ARG002 — as of all sources
+        from core.encoders.checkpoint import digest_files  # torch, as below
+
         check_readable(self.file)
         file = Path(self.file)
-        return hashlib.sha256(file.read_bytes()).hexdigest()[:16] if file.is_file() else ""
+        return digest_files([file])[:16] if file.is_file() else ""
 
     def gather(self, study: Study, survey: str) -> Dissimilarities:  # noqa: ARG002 — as of all sources
         from core.encoders.imported import read_features  # torch, for some of the formats

@@ -1,0 +1,100 @@
+"""Tables and records of a person's as text: CSV, lines of JSON, TOML."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import tomllib
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from core.files.limits import COLUMNS, FIELD, RECORD, ROWS
+from core.files.userfile import UserFile, said
+
+EXAMPLE = '{"caption": "…", …}, an object in each line'
+CELL = 64  # bytes that a cell takes in memory beside its characters
+_COPIES = 6  # of the bytes of a CSV: as text, and four for each character as a stream of it
+LOOK = 100_000  # from one look at clock and memory to the next
+
+
+def csv_rows(file: UserFile, *, most: int | None = None) -> tuple[list[str], list[list[str]]]:
+    """Return the columns and the rows of a CSV table; blank lines are left out.
+
+    most: how many rows are read, all where None. Raises the file's error for what is no CSV, for a
+    row of another length than the header, and for a cell of over FIELD characters.
+    """
+    csv.field_size_limit(FIELD)
+    file.take(_COPIES * file.size)
+    lines = csv.reader(io.StringIO(file.text(), newline=""), strict=True)
+    name, rows, columns = file.path.name, list[list[str]](), list[str]()
+    try:
+        columns = next(filter(None, lines), [])
+        file.check_count(len(columns), COLUMNS, "columns")
+        every = max(1, LOOK // max(1, len(columns)))  # rows
+        for number, line in enumerate(islice(filter(None, lines), most), start=1):
+            if len(line) != len(columns):
+                raise file.raising(
+                    f"row {number} of {name} has {len(line)} fields where the header has"
+                    f" {len(columns)}; put texts with commas or line breaks in double quotes"
+                )
+            rows.append(line)
+            if number % every == 0:
+                look(file, rows=number, cells=LOOK)
+    except csv.Error as error:
+        raise file.raising(
+            f"{name} is not a CSV table: {said(error)} at line {lines.line_num}"
+        ) from error
+    return columns, rows
+
+
+def json_lines(file: UserFile) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the object in each line that is not blank, behind the line's number from 1, one line in
+    memory at a time; raises the file's error for a line that is none, or has over RECORD bytes.
+    """
+    name = file.path.name
+    with file.open() as opened:
+        for number, line in enumerate(iter(lambda: opened.readline(RECORD + 1), b""), start=1):
+            if len(line) > RECORD:
+                raise file.raising(
+                    f"line {number} of {name} has over {RECORD:,} bytes; expected one JSON object"
+                    " per line"
+                )
+            if number % LOOK == 0:
+                look(file, rows=number)
+            if number == 1:
+                line = line.removeprefix(b"\xef\xbb\xbf")
+            if line.strip():
+                yield number, _record(line, f"line {number} of {name}", file)
+
+
+def read_toml(file: UserFile) -> dict[str, Any]:
+    """Return the tables of a TOML file; raises its error for what is none."""
+    text = file.text()
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # ValueError: a number of 5,000 digits, too
+        raise file.raising(f"{file.path} cannot be read as TOML: {said(error)}") from error
+
+
+def look(file: UserFile, *, rows: int, cells: int = 0) -> None:
+    """Look at the clock and the number of rows, and note the memory of further cells."""
+    file.tick()
+    file.check_count(rows, ROWS, "rows")
+    file.take(cells * CELL)
+
+
+def _record(line: bytes, where: str, file: UserFile) -> dict[str, Any]:
+    try:
+        record = json.loads(line.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise file.raising(
+            f"{where} is not UTF-8: its byte {error.start:,} is 0x{line[error.start]:02x}; UTF-8"
+            " was expected; save it as UTF-8"
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise file.raising(f"{where} is not JSON: {said(error)}") from error
+    if not isinstance(record, dict):
+        raise file.raising(f"{where} is not a JSON object; expected {EXAMPLE}")
+    return record

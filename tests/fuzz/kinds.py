@@ -1,0 +1,160 @@
+"""Every kind of file that a person can give: how a valid one is made and damaged, and what reads
+it.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from random import Random
+
+from core.competence.images.shards import read_shards
+from core.competence.imported import read_scores
+from core.competence.language.texts import open_texts
+from core.embedding.summaries import read_instruction
+from core.encoders.measured.content import read_content
+from core.encoders.measured.judgments import read_ratings, read_triplets
+from core.encoders.requests import ImportRequest
+from core.plans.reading import read_plan
+from core.questions.adapters.maps.files import load
+from core.questions.color.geometry.pictures import read_pictures
+from core.stimuli.folder import FolderDataset
+from core.stimuli.images import check_image, load_image, read_image
+from core.stimuli.preview import preview_folder
+from core.store.notes.titles import read_titles
+from core.store.notes.views import read_views
+from core.store.uploads import keep_dataset
+from tests.fuzz import mutations as by
+from tests.fuzz import valid
+
+STIMULI = tuple(f"s{at}" for at in range(valid.N))
+Reader = Callable[[Path, Random], object]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of file. file: its name. make: bytes of a valid one. mutations: what damages it, one of
+    them at a time. read: what a person has it read by.
+    """
+
+    file: str
+    make: Callable[[Random], bytes]
+    mutations: tuple[by.Mutation, ...]
+    read: Reader
+
+
+def content(path: Path, dice: Random) -> object:
+    """Read features, repeats or dissimilarities."""
+    ways = ({}, {}, {"repeats": "trials"}, {"repeats": "subjects"}, {"dissimilarities": True})
+    way = dice.choice(ways)
+    request = ImportRequest(file=str(path), dataset="d", name="n", modality="brain", **way)
+    return read_content(request, STIMULI)
+
+
+def judged(path: Path, dice: Random) -> object:
+    return dice.choice((read_triplets, read_ratings))(path, STIMULI)
+
+
+def dataset(path: Path, dice: Random) -> object:
+    """Read a caption table, with images or without, or look at its first rows."""
+    alone = dice.random() < 0.5
+    table = Path(path.name)
+    if dice.random() < 0.2:
+        return preview_folder(path.parent, table=table, texts_only=alone)
+    broken = dice.random() < 0.5
+    return FolderDataset.open(
+        path.parent, name="fuzz", table=table, texts_only=alone, skip_broken=broken
+    )
+
+
+def texts(path: Path, _: Random) -> object:
+    return list(open_texts(str(path)).read())
+
+
+def picture(path: Path, dice: Random) -> object:
+    data = read_image(path)
+    check_image(data, name=path.name)
+    return load_image(data, name=path.name, side=dice.choice((None, 8)))
+
+
+def pixels(path: Path, dice: Random) -> object:
+    return read_pictures(path, side=dice.choice((None, 2)))
+
+
+def batch(path: Path, dice: Random) -> object:
+    return read_pictures(path.parent, side=dice.choice((None, 2)))
+
+
+def shards(path: Path, _: Random) -> object:
+    train = path.parent / "train"
+    train.mkdir(exist_ok=True)
+    (train / "nshards.txt").write_text("1")
+    shutil.copy(path, train / "0.tar")
+    return [sample.read() for sample in read_shards(path.parent).train]
+
+
+def uploaded(path: Path, _: Random) -> object:
+    try:
+        return keep_dataset(path.parent / "store", [(path.name, memoryview(path.read_bytes()))])
+    finally:
+        shutil.rmtree(path.parent / "store", ignore_errors=True)
+
+
+def rezipped(inside: by.Mutation) -> by.Mutation:
+    return partial(by.rezip, inside=inside)
+
+
+def whole(data: bytes, _: Random) -> bytes:
+    """Leave a file as it is: those of odd content are."""
+    return data
+
+
+ANY = (by.damage,)
+WORDS = (by.reword, by.reword, by.reword, whole)
+KINDS = {
+    "npy": Kind("x.npy", valid.npy, (*ANY, by.rehead_npy, by.rehead_npy, whole), content),
+    "npz": Kind("x.npz", valid.npz, (*ANY, by.rezip, rezipped(by.rehead_npy), whole), content),
+    "safetensors": Kind(
+        "x.safetensors", valid.safetensors, (*ANY, by.rehead_safetensors, whole), content
+    ),
+    "pt": Kind("x.pt", valid.pt, (*ANY, by.rezip, by.rezip, whole), content),
+    "parquet of features": Kind(
+        "x.parquet", valid.parquet, (*ANY, by.refoot_parquet, whole, whole), content
+    ),
+    "parquet of captions": Kind(
+        "t.parquet", valid.parquet, (*ANY, by.refoot_parquet, whole, whole), dataset
+    ),
+    "parquet of texts": Kind("t.parquet", valid.parquet, (*ANY, by.refoot_parquet, whole), texts),
+    "csv of captions": Kind("t.csv", valid.captions, WORDS, dataset),
+    "jsonl of captions": Kind("t.jsonl", valid.lines, WORDS, dataset),
+    "jsonl of texts": Kind("t.jsonl", valid.lines, WORDS, texts),
+    "csv of judgments": Kind("x.csv", valid.judgments, WORDS, judged),
+    "csv of scores": Kind(
+        "s.csv", valid.scores, WORDS, lambda path, _: read_scores(path.read_bytes(), name=path.name)
+    ),
+    "plan": Kind("p.toml", valid.plan, WORDS, lambda path, _: read_plan(path)),
+    "instruction": Kind("i.txt", valid.instruction, WORDS, lambda path, _: read_instruction(path)),
+    "views": Kind("views.json", valid.views, WORDS, lambda path, _: read_views(path.parent)),
+    "titles": Kind("titles.json", valid.titles, WORDS, lambda path, _: read_titles(path.parent)),
+    "image": Kind("x.png", valid.image, (*ANY, *ANY, whole), picture),
+    "png": Kind("x.png", valid.png, (by.rechunk_png,), picture),
+    "pictures": Kind("x.npz", valid.pictures, (*ANY, by.rezip, rezipped(by.rehead_npy)), pixels),
+    "CIFAR batch": Kind("data_batch_1.bin", valid.batches, ANY, batch),
+    "tar of images": Kind("x.tar", valid.tar, (*ANY, by.resum_tar, by.resum_tar), shards),
+    "zip of a dataset": Kind("x.zip", valid.upload, (*ANY, by.rezip, whole), uploaded),
+    "adapters": Kind(
+        "a.safetensors",
+        valid.adapters,
+        (*ANY, by.rehead_safetensors),
+        lambda path, _: load(path.read_bytes()),
+    ),
+}
+
+
+def make(name: str, seed: str) -> tuple[bytes, Random]:
+    """Return one case: the bytes of a file, and the dice that go on to choose how it is read."""
+    dice, kind = Random(seed), KINDS[name]
+    return dice.choice(kind.mutations)(kind.make(dice), dice), dice

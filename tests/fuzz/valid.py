@@ -1,0 +1,300 @@
+"""Valid files of every kind, and valid ones of odd content, by a seed."""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import torch
+from PIL import Image
+from safetensors.torch import save
+
+from core.plans.reading import shipped
+from core.questions.adapters.maps.files import dump
+from core.questions.adapters.maps.model import Adapter, Adapters
+from core.recipe import Recipe
+
+N = 4  # stimuli
+
+
+def array(dice: Random) -> np.ndarray:
+    """Return features, repeats, dissimilarities or pictures of N stimuli, in any type."""
+    rng = np.random.default_rng(dice.getrandbits(32))
+    shape = dice.choice(((N, 3), (N, 2, 3), (2, N, 3), (N, N), (6,), (2, 6), (2, N, N), (0, 3), ()))
+    values = rng.random(shape) * 9
+    if dice.random() < 0.2:
+        values = np.where(rng.random(shape) < 0.3, dice.choice((np.nan, np.inf, 1e300)), values)
+    if shape[-2:] == (N, N) and dice.random() < 0.7:
+        values = values + np.swapaxes(values, -1, -2)
+        values[..., range(N), range(N)] = 0
+    kind = dice.choice(("f4", "f4", "f8", "f2", ">f4", "i8", "u1", "f16", "c8", "?", "U3"))
+    with np.errstate(all="ignore"):
+        odd = np.asarray(values.astype(kind))
+    return np.asfortranarray(odd) if dice.random() < 0.3 else odd
+
+
+def npy(dice: Random) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array(dice))
+    return file.getvalue()
+
+
+def npz(dice: Random) -> bytes:
+    arrays = {f"layer{at}": array(dice) for at in range(dice.randint(1, 4))}
+    if dice.random() < 0.2:
+        places = np.repeat(np.arange(N), 2)
+        arrays = {"measurements": np.ones((len(places), 3)), "stimulus": places}
+    file = io.BytesIO()
+    dice.choice((np.savez, np.savez_compressed))(file, **arrays)
+    return file.getvalue()
+
+
+def pictures(dice: Random) -> bytes:
+    file = io.BytesIO()
+    size = (dice.randint(1, 3), dice.randint(1, 9), dice.randint(1, 9), 3)
+    np.savez(file, x=np.full(size, 7, np.uint8), y=np.array(["a"]))
+    return file.getvalue()
+
+
+def tensor(dice: Random) -> torch.Tensor:
+    """Return a tensor, at times of a kind that is no numbers here."""
+    odd: list[Callable[[], torch.Tensor]] = [
+        lambda: torch.zeros(N, 3, device="meta"),
+        lambda: torch.empty(N, 2, dtype=torch.float4_e2m1fn_x2),
+        lambda: torch.zeros(N, 3, dtype=torch.float8_e4m3fn),
+        lambda: torch.zeros(N, 3, dtype=torch.bfloat16, requires_grad=True),
+        lambda: torch.zeros(1, 1).expand(1 << 20, 1 << 20),
+        lambda: torch.zeros(N, 3).t(),
+        lambda: torch.zeros(N, 3, dtype=torch.complex64).conj().imag,
+        lambda: torch.quantize_per_tensor(torch.ones(N, 3), 0.1, 0, torch.qint8),
+        lambda: torch.nn.Parameter(torch.zeros(N, 3)),
+        lambda: torch.tensor(1.0),
+    ]
+    if dice.random() < 0.3:
+        return dice.choice(odd)()
+    values = array(dice)
+    return torch.from_numpy(
+        np.ascontiguousarray(values.astype("f4") if values.dtype.kind in "cfU?" else values)
+    )
+
+
+def pt(dice: Random) -> bytes:
+    several: list[Callable[[], Any]] = [
+        lambda: tensor(dice),
+        lambda: {"feats": tensor(dice), "mask": torch.ones(N), "loss": 0.1},
+        lambda: {f"layer{at}": tensor(dice) for at in range(3)},
+        lambda: [tensor(dice), tensor(dice)],
+        lambda: {1: tensor(dice), "1": tensor(dice)},
+        lambda: dice.choice((3, None, {}, [], {"feats": [1]}, bytearray(9), {"a": {"b": 1}})),
+    ]
+    file = io.BytesIO()
+    torch.save(dice.choice(several)(), file)
+    return file.getvalue()
+
+
+def safetensors(dice: Random) -> bytes:
+    tensors = {f"layer{at}": torch.zeros(N, dice.randint(1, 4)) for at in range(dice.randint(1, 3))}
+    if dice.random() < 0.3:
+        tensors["odd"] = torch.zeros(
+            N, 2, dtype=dice.choice((torch.bool, torch.float16, torch.int8))
+        )
+    data: bytes = save(tensors, {"made": "here"})
+    return data
+
+
+def parquet(dice: Random) -> bytes:
+    """Return a table of any columns: numbers, texts, dates that no calendar has, lists of lists."""
+    columns = {
+        dice.choice(("image", "caption", "text", "level", "a", "A", "b", "", "é\n")): _column(dice)
+        for _ in range(dice.randint(0, 3))
+    }
+    flavor = dice.randrange(4)
+    if flavor == 0:
+        columns = {
+            f"d{at}": pa.array(np.ones(N, dice.choice(("f4", "f8", "i2")))) for at in range(3)
+        }
+    elif flavor == 1:
+        columns = {"x": dice.choice((pa.array([[1.0, 2.0]] * N), pa.array([[[1.0], [2.0]]] * N)))}
+    elif flavor == 2:
+        words = pa.array(["one", "two", "three", "four"])
+        columns = {"image": pa.array(["a.png"] * N), "caption": words, "text": words, **columns}
+    names = [*columns, *(["a"] if dice.random() < 0.05 else [])]
+    file = io.BytesIO()
+    pq.write_table(
+        pa.Table.from_arrays([columns.get(name, pa.nulls(N)) for name in names], names=names),
+        file,
+        row_group_size=dice.choice((1, 2, 100)),
+        compression=dice.choice(("snappy", "none", "zstd", "gzip")),
+        use_dictionary=dice.random() < 0.5,
+        version="2.6",
+    )
+    return file.getvalue()
+
+
+def _column(dice: Random) -> pa.Array:
+    least, most = -(2**63), 2**63 - 1
+    odd = [
+        pa.array([0.5, 1, 2, 3]),
+        pa.array([1, 2, 3, most]),
+        pa.array([[1.0, 2.0]] * N),
+        pa.array([[[1.0], [2.0]]] * N),
+        pa.array([[1.0], [], None, [2.0]]),
+        pa.array([least, most, 0, 1], pa.int64()).cast(
+            pa.timestamp(dice.choice(("ms", "us", "ns")))
+        ),
+        pa.array([most, least, 0, 1], pa.int64()).cast(pa.duration(dice.choice(("s", "us")))),
+        pa.array([0, 1, 2, 3], pa.int64()).cast(pa.timestamp("us", tz="Nowhere/City")),
+        pa.array([2**31 - 1, -(2**31), 0, 1], pa.int32()).cast(pa.date32()),
+        pa.array(["a", None, "", "x" * 5_000]),
+        pa.array(["a", "a", "b", "b"]).dictionary_encode(),
+        pa.array([b"\xff", b"a", b"", b"\0"]),
+        pa.StringArray.from_buffers(  # one text that is not UTF-8
+            1, pa.py_buffer(b"\0\0\0\0\1\0\0\0"), pa.py_buffer(b"\xff")
+        ),
+        pa.array([True, False, None, True]),
+        pa.array([{"bytes": b"x", "path": None}] * N),
+        pa.nulls(N),
+        pa.array([1, 2, None, 3], pa.float16())
+        if dice.random() < 0.5
+        else pa.array([1] * N, pa.uint64()),
+    ]
+    column = dice.choice(odd)
+    return column if len(column) == N else pa.concat_arrays([column] * N)
+
+
+def captions(dice: Random) -> bytes:
+    rows = [f'a.png,"a {color} thing, seen",{color},{at}' for at, color in enumerate(COLORS)]
+    level = dice.choice(("level", "caption_index", "size"))
+    return "\n".join([f"image,caption,mood,{level}", *rows, ""]).encode()
+
+
+COLORS = ("red", "green", "bläu", "🟡")
+
+
+def lines(dice: Random) -> bytes:
+    rows = [
+        {
+            "image": "a.png",
+            "caption": f"a {color} thing",
+            "text": color,
+            "n": dice.choice((1, 2.5, None)),
+        }
+        for color in COLORS
+    ]
+    return "\n".join(json.dumps(row, ensure_ascii=dice.random() < 0.5) for row in rows).encode()
+
+
+def judgments(dice: Random) -> bytes:
+    header = dice.choice(("first,second,odd", "anchor,near,far", "first,second,dissimilarity"))
+    rows = ["0,1,2", "1,2,3", "s0,s2,3", "0,2,1", "0,3,2", "2,3,1", "1,3,0"]
+    return "\n".join([header, *rows, ""]).encode()
+
+
+def scores(dice: Random) -> bytes:
+    header = "model,task,value,unit,low,high,chance,n,source"
+    rows = [f"m{at},t,{dice.random():.3f},accuracy,0,1,0.5,{at + 1},me" for at in range(3)]
+    return "\n".join([header, *rows, ""]).encode()
+
+
+def plan(dice: Random) -> bytes:
+    return dice.choice(list(shipped().values())).read_bytes()
+
+
+def instruction(dice: Random) -> bytes:  # noqa: ARG001 — as of all kinds
+    return b"Say it in {words} words, and no more.\n"
+
+
+def views(dice: Random) -> bytes:
+    saved = datetime(2026, 1, dice.randint(1, 28), tzinfo=UTC).isoformat()
+    return json.dumps({"mine": {"link": "/alignment?k=10", "saved_at": saved}}, indent=1).encode()
+
+
+def titles(dice: Random) -> bytes:
+    names = {"cave": dice.choice(("Cave", "Höhle"))}
+    return json.dumps({"datasets": names, "models": {"cave": {"vit": "A ViT"}}}).encode()
+
+
+def image(dice: Random) -> bytes:
+    mode, kind = dice.choice(
+        (
+            *(
+                ("RGB", kind)
+                for kind in ("PNG", "JPEG", "WEBP", "GIF", "TIFF", "BMP", "PPM", "JPEG2000")
+            ),
+        )
+        + (
+            ("RGBA", "PNG"),
+            ("P", "PNG"),
+            ("LA", "PNG"),
+            ("I;16", "PNG"),
+            ("F", "TIFF"),
+            ("CMYK", "TIFF"),
+        )
+    )
+    file = io.BytesIO()
+    picture = Image.new(mode, (dice.randint(1, 40), dice.randint(1, 40)))
+    picture.save(
+        file, kind, **({"progressive": True} if kind == "JPEG" and dice.random() < 0.5 else {})
+    )
+    return file.getvalue()
+
+
+def png(dice: Random) -> bytes:
+    file = io.BytesIO()
+    Image.new(dice.choice(("RGB", "RGBA", "P", "L", "I;16")), (9, 7)).save(file, "PNG")
+    return file.getvalue()
+
+
+def tar(dice: Random) -> bytes:
+    file = io.BytesIO()
+    form = dice.choice((tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT))
+    with tarfile.open(fileobj=file, mode="w", format=form) as pack:
+        for name, data in (("a.png", png(dice)), ("a.cls", b"3"), ("é" * 30 + ".txt", b"")):
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            pack.addfile(info, io.BytesIO(data))
+    return file.getvalue()
+
+
+def batches(dice: Random) -> bytes:
+    return dice.randbytes(3073) * dice.randint(1, 2)
+
+
+def adapters(dice: Random) -> bytes:
+    maps = {
+        name: Adapter(np.ones((2, 3), np.float32), np.zeros(3, np.float32)) for name in ("a", "b")
+    }
+    recipe = Recipe.of("adapters", seed=dice.randint(0, 9))
+    return dump(Adapters(maps, 0.1, "cosine"), recipe)
+
+
+def upload(dice: Random) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", dice.choice((0, 8))) as archive:
+        archive.writestr("folder/captions.csv", captions(dice))
+        archive.writestr("folder/a.png", png(dice))
+        archive.writestr(dice.choice(("../up", "/root", "C:\\x", "con", "a/b/c", "é")), b"x")
+    return file.getvalue()
+
+
+def a_png_in(folder: Path) -> None:
+    """Write the image that tables name."""
+    Image.new("RGB", (4, 4)).save(folder / "a.png")
+
+
+def scratch() -> Path:
+    """Return a new folder with that image."""
+    folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
+    a_png_in(folder)
+    return folder
