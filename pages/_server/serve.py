@@ -6,19 +6,25 @@ discovery and answers the first deep link of a fresh server with "Page not found
 part looks for the server below the address of the page first, which costs every deep link two
 requests that fail: here the page names its server. And where a part of a page redraws itself right
 after the whole page, Streamlit forgets to send what holds the parts within it: here all is sent.
+
+An error that nobody foresaw is a sentence on page and terminal, and a file with its traceback.
 """
 
+import sys
 from pathlib import Path
 
 from starlette.responses import HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
+from streamlit import error_util
+from streamlit.delta_generator_singletons import get_dg_singleton_instance
 from streamlit.runtime import app_session
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.web.cli import main
 from streamlit.web.server.starlette import starlette_static_routes as routes
 
+from core.unexpected import tell_unexpected
 from pages._server.jobs import watch_jobs
 
 NAMED = '<script>window.__streamlit = { BACKEND_BASE_URL: new URL("./", location).href };</script>'
@@ -58,7 +64,22 @@ class WholeQueue(ForwardMsgQueue):  # type: ignore[misc]
         super().clear(retain_lifecycle_msgs, none)
 
 
+def show_unexpected(error: BaseException) -> None:
+    """Show a sentence on the page where a traceback would be."""
+    from pages._shared.frame import plain  # most of Platoscope: the server listens meanwhile
+
+    main_part = get_dg_singleton_instance().main_dg
+    main_part.error(plain(tell_unexpected(error)), icon=":material/error:")
+
+
+def log_unexpected(error: BaseException) -> None:
+    """Say the same on the server's terminal."""
+    print(f"platoscope: {tell_unexpected(error)}", file=sys.stderr)
+
+
 if __name__ == "__main__":
+    error_util.show_uncaught_app_exception = show_unexpected
+    error_util._log_uncaught_app_exception = log_unexpected
     app_session.ForwardMsgQueue = WholeQueue
     PagesManager.uses_pages_directory = False
     routes.create_streamlit_static_handler = name_server

@@ -29,8 +29,17 @@ FLAGS = (
 
 
 @contextmanager
-def serve(store: Path, *, log: Path, end: signal.Signals = signal.SIGTERM) -> Iterator[str]:
-    """Start the dashboard over a store, yield its address and end it by a signal."""
+def serve(
+    store: Path,
+    *,
+    log: Path,
+    end: signal.Signals = signal.SIGTERM,
+    script: str = "app.py",
+    **more: str,
+) -> Iterator[str]:
+    """Start the dashboard over a store, yield its address and end it by a signal; script: what is
+    served in the app's place. more: variables of its environment.
+    """
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
@@ -39,11 +48,11 @@ def serve(store: Path, *, log: Path, end: signal.Signals = signal.SIGTERM) -> It
         "-m",
         "pages._server.serve",
         "run",
-        "app.py",
+        script,
         "--server.port",
         str(port),
     ]
-    environment = os.environ | {"PLATOSCOPE_STORE": str(store.absolute())}
+    environment = os.environ | {"PLATOSCOPE_STORE": str(store.absolute())} | more
     with (
         log.open("w") as out,
         subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out, stderr=out) as server,
