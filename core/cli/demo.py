@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import sys
 from typing import Any
 
@@ -43,16 +42,13 @@ def run_demo(arguments: argparse.Namespace) -> None:
 
 
 def run_app(arguments: argparse.Namespace) -> None:
-    """Become the dashboard's server, on localhost; the demo is completed beside it, at a lower
-    priority.
-    """
+    """Become the dashboard's server, on localhost, which completes the demo beside it if asked."""
     os.environ["PLATOSCOPE_STORE"] = str(arguments.store.resolve())
-    if arguments.demo:
-        start_beside([sys.executable, "-m", "core", "demo"])
     command = [
         sys.executable,
         "-m",
         "pages._server.serve",
+        *(["--demo"] if arguments.demo else []),
         "run",
         "app.py",
         "--server.port",
@@ -63,17 +59,3 @@ def run_app(arguments: argparse.Namespace) -> None:
     )
     os.chdir(ROOT)  # where app.py, pages/ and .streamlit/config.toml are
     os.execv(sys.executable, command)
-
-
-BESIDE = """import os, subprocess, sys
-if hasattr(os, "nice"):
-    os.nice(5)
-subprocess.Popen(sys.argv[1:]).returncode = 0  # nobody here waits for its end
-"""
-
-
-def start_beside(command: list[str]) -> None:
-    """Start a command at a lower priority, as a child of a process that ends at once: the
-    dashboard's server, which this process becomes, would never ask for its end.
-    """
-    subprocess.run([sys.executable, "-c", BESIDE, *command], cwd=ROOT, check=True)

@@ -1,5 +1,5 @@
-"""`python -m pages._server.serve run app.py`: Streamlit's own command, for an app whose pages lie
-in a folder called `pages`.
+"""`python -m pages._server.serve [--demo] run app.py`: Streamlit's own command, for an app whose
+pages lie in a folder called `pages`; with --demo, the demo is completed beside it.
 
 Until the first visitor has reached `st.navigation`, Streamlit takes such a folder for its old page
 discovery and answers the first deep link of a fresh server with "Page not found". And its browser
@@ -11,6 +11,7 @@ An error that nobody foresaw is a sentence on page and terminal, and a file with
 """
 
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 from starlette.responses import HTMLResponse, Response
@@ -25,6 +26,7 @@ from streamlit.web.cli import main
 from streamlit.web.server.starlette import starlette_static_routes as routes
 
 from core.unexpected import tell_unexpected
+from pages._server.beside import DEMO, running_beside
 from pages._server.jobs import watch_jobs
 
 NAMED = '<script>window.__streamlit = { BACKEND_BASE_URL: new URL("./", location).href };</script>'
@@ -84,4 +86,8 @@ if __name__ == "__main__":
     PagesManager.uses_pages_directory = False
     routes.create_streamlit_static_handler = name_server
     watch_jobs()
-    main(prog_name="streamlit")
+    with ExitStack() as beside:
+        if "--demo" in sys.argv:
+            sys.argv.remove("--demo")
+            beside.enter_context(running_beside(DEMO))
+        main(prog_name="streamlit")
