@@ -25,7 +25,12 @@ DEVICES = ("auto", "cpu", "cuda", "mps")
 
 def store_path(path: str | Path | None = None) -> Path:
     """Return the store's folder: the flag, else PLATOSCOPE_STORE, else ./store."""
-    return Path(path or os.environ.get("PLATOSCOPE_STORE") or "store").expanduser()
+    return expand(path or os.environ.get("PLATOSCOPE_STORE") or "store")
+
+
+def expand(path: str | Path) -> Path:
+    """Return a path in which `~` is the user's home; `~nobody`, who has none, stays as it is."""
+    return Path(os.path.expanduser(path))  # Path's own way raises RuntimeError for nobody's
 
 
 def cluster_address() -> str:

@@ -7,6 +7,7 @@ One module for each group of commands; what takes long to import is imported whe
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -31,6 +32,7 @@ from core.cli.shared import USER_MISTAKE, report_problems
 from core.errors import InputError, PlatoscopeError, StoreError, UnknownNameError
 from core.progress import in_job
 from core.settings import store_path
+from core.unexpected import is_out_of_memory, summarize
 
 GROUPS = (
     demo,
@@ -48,6 +50,8 @@ GROUPS = (
     jobs,
 )
 INTERRUPTED = 130
+# what the system says of an output that takes no more
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -64,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stdout.flush()  # here, where a closed pipe is expected
         return code
     except PlatoscopeError as error:
-        print(f"platoscope: {error}", file=sys.stderr)
+        _say(str(error))
         if isinstance(error, UnknownNameError):  # it may lie in a file that cannot be read
             from core.store import Store
 
@@ -80,12 +84,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        print(
-            f"platoscope: the results could not be written: {error.strerror or error}",
-            file=sys.stderr,
+        return _explain_system(error)
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        return _say(
+            f"there is too little memory for this ({summarize(error)}); free some, ask for less, or"
+            " embed with a smaller --batch-size: what is finished is kept"
         )
+
+
+def _explain_system(error: OSError) -> int:
+    """Say which file the system refuses, or that it takes no results; raises what is neither."""
+    reason = error.strerror or error
+    if error.filename is not None:
+        return _say(
+            f"{os.fsdecode(error.filename)} cannot be used ({reason}); expected a place with room"
+            " that may be read and written: check it, then run this again"
+        )
+    if error.errno not in FULL:
+        raise error
+    if sys.stdout:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return USER_MISTAKE
+    return _say(f"the results could not be written: {reason}")
+
+
+def _say(sentence: str) -> int:
+    print(f"platoscope: {sentence}", file=sys.stderr)
+    return USER_MISTAKE
 
 
 def _check_store(store: Path) -> None:

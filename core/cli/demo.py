@@ -6,7 +6,6 @@ import argparse
 import os
 import re
 import socket
-import subprocess
 import sys
 from typing import Any
 
@@ -59,9 +58,7 @@ def run_demo(arguments: argparse.Namespace) -> None:
 
 
 def run_app(arguments: argparse.Namespace) -> None:
-    """Become the dashboard's server, on localhost; the demo is completed beside it, at a lower
-    priority.
-    """
+    """Become the dashboard's server, on localhost, which completes the demo beside it if asked."""
     check_port(arguments.port)
     os.environ["PLATOSCOPE_STORE"] = str(arguments.store.resolve())
     if arguments.read_only:
@@ -70,11 +67,11 @@ def run_app(arguments: argparse.Namespace) -> None:
         raise StoreError(f"there is no store in {arguments.store} to show; name one with --store")
     if arguments.demo:
         check_writable(arguments.store)
-        start_beside([sys.executable, "-m", "core", "demo"])
     command = [
         sys.executable,
         "-m",
         "pages._server.serve",
+        *(["--demo"] if arguments.demo else []),
         "run",
         "app.py",
         "--server.port",
@@ -123,17 +120,3 @@ def is_free(port: int) -> bool:
         except OSError:
             return False
     return True
-
-
-BESIDE = """import os, subprocess, sys
-if hasattr(os, "nice"):
-    os.nice(5)
-subprocess.Popen(sys.argv[1:]).returncode = 0  # nobody here waits for its end
-"""
-
-
-def start_beside(command: list[str]) -> None:
-    """Start a command at a lower priority, as a child of a process that ends at once: the
-    dashboard's server, which this process becomes, would never ask for its end.
-    """
-    subprocess.run([sys.executable, "-c", BESIDE, *command], cwd=ROOT, check=True)

@@ -4,7 +4,6 @@ fetched.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -12,11 +11,13 @@ from fnmatch import fnmatch
 from huggingface_hub import HfApi, constants
 from huggingface_hub.hf_api import ModelInfo
 
+from core.encoders.fields import check_index
 from core.errors import OfflineError
 from core.hub.fetch import asking, cached
 from core.hub.repository import Repository
 
 PATIENCE = 5.0  # seconds that the hub may keep a page waiting
+SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"  # names the files of weights that are split
 
 
@@ -61,13 +62,12 @@ def repository_of(place: str) -> Repository:
 
 def _is_here(wanted: Repository, patterns: Sequence[str]) -> bool:
     """Return whether all weights are on this machine, in one file or in several."""
-    if any(cached(wanted, name) for name in ("model.safetensors", *patterns)):
+    if any(cached(wanted, name) for name in (SINGLE, *patterns)):
         return True
     index = cached(wanted, INDEX)
     if index is None:
         return False
-    names = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
-    return all(cached(wanted, name) for name in names)
+    return all(cached(wanted, name) for name in check_index(index))
 
 
 def _missing(info: ModelInfo, wanted: Repository, patterns: Sequence[str]) -> Download:

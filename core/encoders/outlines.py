@@ -12,15 +12,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.encoders.downloads import PATIENCE, Download, download_of, repository_of
+from core.encoders.building import outlining, read_shapes, refusing
+from core.encoders.downloads import PATIENCE, SINGLE, Download, download_of, repository_of
 from core.encoders.requests import HUB, PATCHES, UNTRAINED
-from core.errors import EncoderError, OfflineError
+from core.errors import OfflineError
 from core.hub.fetch import cached, fetch_file
+from core.settings import expand
 
 if TYPE_CHECKING:
     from timm.models import PretrainedCfg
 
-WEIGHTS, SINGLE = "model*.safetensors", "model.safetensors"
+WEIGHTS = "model*.safetensors"
+CHECK = "check its config.json"
 ON_THIS_MACHINE = Download(0)
 
 
@@ -50,7 +53,7 @@ def outline(spec: str) -> Outline:
     if kind == "timm":
         name, _, folder = place.partition("@")
         is_kept = folder not in ("", UNTRAINED)
-        made = _of_timm(name, Path(folder).expanduser() if is_kept else None)
+        made = _of_timm(name, expand(folder) if is_kept else None)
         return replace(made, download=weights_of(spec))
     folder = os.path.expanduser(place)
     is_here = os.path.isdir(folder)  # a very long id is no path, and no error
@@ -84,21 +87,21 @@ def _of_timm(name: str, folder: Path | None) -> Outline:
     check_name(name)
     config = read_config(folder, name) if folder else {}
     published = timm.models.get_pretrained_cfg(name, allow_unregistered=True)
-    if folder:
-        classes = count_classes(_shapes(folder), read_settings(name, config).get("classifier"))
-    else:
+    shapes = read_shapes([folder / SINGLE]) if folder else None
+    if shapes is None:
         classes = published.num_classes if published else 0
+    else:
+        classes = count_classes(shapes, read_settings(name, config).get("classifier"))
     arguments = {**config.get("model_args", {}), "num_classes": classes}
-    try:
-        with torch.device("meta"), torch.inference_mode():
-            model = timm.create_model(name, pretrained=False, **arguments).eval()
-            size = resolve_data_config(config.get("pretrained_cfg", {}), model=model)["input_size"]
-            widths = tuple(layer.shape[1] for layer in read_layers(model, torch.zeros(1, *size)))
-    except (RuntimeError, TypeError, ValueError, AttributeError, AssertionError) as error:
-        raise EncoderError(
-            f"{folder or name} is no model of timm's that can be made"
-            f" ({' '.join(str(error).split())[:200]}); check its config.json"
-        ) from error
+    bounds = None if shapes is None else list(shapes.values())
+    with (
+        refusing(f"{folder or name} is no model of timm's that can be made", CHECK),
+        outlining(folder or name, bounds),
+        torch.inference_mode(),
+    ):
+        model = timm.create_model(name, pretrained=False, **arguments).eval()
+        size = resolve_data_config(config.get("pretrained_cfg", {}), model=model)["input_size"]
+        widths = tuple(layer.shape[1] for layer in read_layers(model, torch.zeros(1, *size)))
     return Outline(sum(each.numel() for each in model.parameters()), widths)
 
 
@@ -111,39 +114,18 @@ def _download_of_timm(name: str, published: PretrainedCfg | None) -> Download:
     return download_of(published.hf_hub_id, (safe, file))
 
 
-def _shapes(folder: Path) -> dict[str, list[int]]:
-    """Return the shapes of a checkpoint's tensors by name."""
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(folder / "model.safetensors", "pt") as file:
-            return {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118
-    except (OSError, SafetensorError) as error:
-        raise EncoderError(
-            f"{folder / 'model.safetensors'} cannot be read"
-            f" ({' '.join(str(error).split())[:200]}); copy it again, or embed weights of another"
-            " format in a terminal"
-        ) from error
-
-
 def _of_transformers(folder: Path, download: Download) -> Outline:
-    import torch  # as above
-    from transformers import AutoConfig, AutoModel, AutoModelForCausalLM
+    from transformers import AutoModel, AutoModelForCausalLM  # as above
 
-    from core.encoders.language.folder import is_causal, quiet
+    from core.encoders.language.folder import is_causal, quiet, read_config
 
-    try:
-        config = AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
-        kind = AutoModelForCausalLM if is_causal(config) else AutoModel
-        with quiet(), torch.device("meta"):
+    config = read_config(folder)
+    kind = AutoModelForCausalLM if is_causal(config) else AutoModel
+    expected = "expected an encoder of text or a causal model that transformers knows"
+    with refusing(f"{folder} cannot be opened as a language model", expected):
+        with quiet(), outlining(folder):
             model = kind.from_config(config, trust_remote_code=False)
         widths = (int(config.hidden_size),) * (1 + int(config.num_hidden_layers))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError) as error:
-        raise EncoderError(
-            f"{folder} cannot be opened as a language model"
-            f" ({str(error).splitlines()[0][:200]}); expected an encoder of text or a causal model"
-            " that transformers knows"
-        ) from error
     parameters = sum(each.numel() for each in model.parameters())
     return Outline(parameters, widths, download)
 

@@ -10,10 +10,12 @@ from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
 
+import psutil
 import timm
 import torch
 from safetensors import SafetensorError
 
+from core.encoders.building import outlining, refusing
 from core.encoders.checkpoint import (
     FORMATS,
     digest_files,
@@ -23,6 +25,7 @@ from core.encoders.checkpoint import (
     read_weights,
     store_name,
 )
+from core.encoders.fields import check_vision
 from core.encoders.requests import HUB, UNTRAINED
 from core.errors import EncoderError, UnknownNameError
 from core.hub.elsewhere import fetching
@@ -38,6 +41,9 @@ UNREADABLE = (  # what damaged weights end in
     ValueError,
 )
 FETCHED = ("config.json", "card.json", "model.safetensors")
+FITTING = (
+    "expected exactly this architecture's weights (a folder's config.json can give its model_args)"
+)
 SOURCES = (
     "url",
     "file",
@@ -176,6 +182,7 @@ def load_checkpoint(name: str, place: Path) -> Loaded:
     """
     file = find_weights(place)
     config = read_config(place, name) if place.is_dir() else {}
+    check_memory(file)
     state = read_weights(file)
     settings = read_settings(name, config)
     shapes = {name: tensor.shape for name, tensor in state.items()}
@@ -185,18 +192,25 @@ def load_checkpoint(name: str, place: Path) -> Loaded:
         architecture=name.partition(".")[0], state_dict=state, num_classes=classes, label_offset=0
     )
     arguments = {**config.get("model_args", {}), "num_classes": classes}
-    try:
+    with refusing(f"{file} does not fit {name}", FITTING):
+        with outlining(place, list(shapes.values())):
+            timm.create_model(settings["architecture"], pretrained=False, **arguments)
         model = timm.create_model(
             settings["architecture"], pretrained=True, pretrained_cfg=settings, **arguments
         )
-    except (RuntimeError, TypeError, ValueError, KeyError, AssertionError) as error:
-        raise EncoderError(
-            f"{file} does not fit {name}: {' '.join(str(error).split())[:300]}; expected exactly"
-            " this architecture's weights (a folder's config.json can give its model_args)"
-        ) from error
     model.pretrained_cfg.pop("state_dict", None)  # a second copy of the weights
     notes = read_notes(place if place.is_dir() else place.parent)
     return Loaded(model, store_name(str(place)), None, notes, digest_files([file]))
+
+
+def check_memory(file: Path) -> None:
+    """Raise EncoderError for weights that do not fit in memory beside the model that takes them."""
+    size, free = file.stat().st_size, psutil.virtual_memory().available
+    if 2 * size > free:
+        raise EncoderError(
+            f"{file} holds {size / 1e9:,.1f} GB, which are in memory twice while they are loaded,"
+            f" and {free / 1e9:,.1f} GB are free; free some, or choose a smaller model"
+        )
 
 
 def find_weights(place: Path) -> Path:
@@ -246,6 +260,7 @@ def read_config(folder: Path, name: str) -> dict[str, Any]:
         isinstance(config.setdefault(key, {}), dict) for key in ("model_args", "pretrained_cfg")
     ):
         raise EncoderError(f"{path} must hold objects under model_args and pretrained_cfg")
+    check_vision(path, config["pretrained_cfg"])
     if foreign := sorted(config["model_args"].keys() & set(CONTROLS)):
         raise EncoderError(
             f"{path} has model_args that would load other weights: {', '.join(foreign)}; take"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import timm
@@ -14,6 +13,7 @@ from PIL import Image, ImageOps
 from torch import Tensor
 
 from core.encoders import naming
+from core.encoders.building import refusing
 from core.encoders.encoder import Encoding, ModelCard
 from core.encoders.precision import Arithmetic, choose_arithmetic
 from core.encoders.requests import HUB, PATCHES, UNTRAINED, Precision
@@ -27,6 +27,7 @@ from core.encoders.timm_weights import (
 )
 from core.errors import EncoderError
 from core.modalities import VISION
+from core.settings import expand
 
 LONGEST = 8  # times the short side, of an image that is to be cropped to its middle
 
@@ -92,10 +93,12 @@ def open_vision(spec: str, *, device: torch.device, precision: Precision = "auto
         )
     arithmetic = choose_arithmetic(precision, device)
     model = loaded.model.eval().requires_grad_(False).to(device, arithmetic.weights)
-    data = timm.data.resolve_data_config({}, model=model)
-    picture = torch.zeros(1, *data["input_size"], device=device, dtype=arithmetic.weights)
+    with refusing(f"{spec} cannot be read out", "expected a model of RGB images: check its config"):
+        data = timm.data.resolve_data_config({}, model=model)
+        picture = torch.zeros(1, *data["input_size"], device=device, dtype=arithmetic.weights)
+        layers = _name_layers(model, picture)
     return VisionEncoder(
-        card=_describe(spec, loaded, layers=_name_layers(model, picture)),
+        card=_describe(spec, loaded, layers=layers),
         recipe=_recipe(model, data, arithmetic, of_patches=of_patches),
         device=str(device),
         arithmetic=arithmetic,
@@ -117,7 +120,7 @@ def _load(spec: str) -> Loaded:
     check_name(name)
     if place == UNTRAINED:
         return load_untrained(name)
-    return load_checkpoint(name, Path(place).expanduser()) if place else load_published(name)
+    return load_checkpoint(name, expand(place)) if place else load_published(name)
 
 
 def _recipe(

@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 
 MISTAKE = 2  # the exit code of a command that said what was wrong
+UNEXPECTED = 1  # of one that said where its traceback is
 _SAID = re.compile(r"^platoscope(?: [a-z-]+)*: (?:error: )?(.+)$", re.MULTILINE)
 
 
@@ -18,6 +19,8 @@ def explain(code: int, output: str, log: Path) -> str:
     said = list(dict.fromkeys(_SAID.findall(output)))
     if code == MISTAKE and said:
         return "; ".join(said)
+    if code == UNEXPECTED and said:
+        return f"{said[-1]}; retry continues where it stopped"
     if code == -signal.SIGKILL:
         return (
             "it was killed, as happens where memory runs out; free some or choose a smaller"

@@ -1,84 +1,17 @@
-"""`python -m pages._server.serve run app.py`: Streamlit's own command, for an app whose pages lie
-in a folder called `pages`.
-
-Until the first visitor has reached `st.navigation`, Streamlit takes such a folder for its old page
-discovery and answers the first deep link of a fresh server with "Page not found". And its browser
-part looks for the server below the address of the page first, which costs every deep link two
-requests that fail: here the page names its server. And where a part of a page redraws itself right
-after the whole page, Streamlit forgets to send what holds the parts within it: here all is sent.
-And a file that was made for a click is forgotten as soon as two pages of anybody's have been
-drawn, which may be before the browser has fetched it: here it stays for a minute.
-"""
+"""`python -m pages._server.serve run app.py`: Streamlit's own command, mended and guarded."""
 
 import os
 import sys
-import time
-from pathlib import Path
+from contextlib import ExitStack
 
-from starlette.responses import HTMLResponse, Response
-from starlette.staticfiles import StaticFiles
-from starlette.types import Scope
-from streamlit.runtime import app_session, media_file_manager
-from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
-from streamlit.runtime.media_file_manager import MediaFileKind, MediaFileMetadata
-from streamlit.runtime.pages_manager import PagesManager
 from streamlit.web.cli import main
-from streamlit.web.server.starlette import starlette_static_routes as routes
 
 from core.settings import is_read_only
+from pages._server.beside import DEMO, running_beside
 from pages._server.jobs import watch_jobs
+from pages._server.mends import mend
 
 HOSTS = ("localhost", "127.0.0.1", "::1")
-NAMED = '<script>window.__streamlit = { BACKEND_BASE_URL: new URL("./", location).href };</script>'
-_make = routes.create_streamlit_static_handler
-
-
-def name_server(directory: str, base_url: str | None) -> StaticFiles:
-    """Return Streamlit's handler of its own files, whose page names its server."""
-    files = _make(directory, base_url)
-    answer = files.get_response
-
-    async def get_response(path: str, scope: Scope) -> Response:
-        given = await answer(path, scope)
-        if Path(getattr(given, "path", "")).name != "index.html":
-            return given
-        page = Path(directory, "index.html").read_text().replace("<head>", f"<head>{NAMED}", 1)
-        return HTMLResponse(page, headers={"Cache-Control": "no-cache"})
-
-    files.get_response = get_response
-    return files
-
-
-class WholeQueue(ForwardMsgQueue):  # type: ignore[misc]
-    """The messages to a browser; a redraw of parts takes none back.
-
-    Streamlit takes back what those parts have drawn and was not sent yet, but keeps the parts
-    within them: these then reach the browser before what holds them, and the page stays blank.
-    """
-
-    def clear(
-        self, retain_lifecycle_msgs: bool = False, fragment_ids_this_run: list[str] | None = None
-    ) -> None:
-        """Take messages back: all but those of the course of runs, where the whole page is drawn
-        anew.
-        """
-        none: list[str] | None = None if fragment_ids_this_run is None else []
-        super().clear(retain_lifecycle_msgs, none)
-
-
-class FetchableFile(MediaFileMetadata):  # type: ignore[misc]
-    """What Streamlit notes of a file: one that no page shows any more may still be fetched."""
-
-    SECONDS = 60
-
-    def __init__(self, kind: MediaFileKind = MediaFileKind.MEDIA) -> None:
-        super().__init__(kind)
-        self._made = time.monotonic()
-
-    def mark_for_delete(self) -> None:
-        """Let the file go the next time that Streamlit looks, unless it is new."""
-        if time.monotonic() - self._made > self.SECONDS:
-            super().mark_for_delete()
 
 
 def guards() -> list[str]:
@@ -102,12 +35,13 @@ def guards() -> list[str]:
 
 
 if __name__ == "__main__":
-    app_session.ForwardMsgQueue = WholeQueue
-    media_file_manager.MediaFileMetadata = FetchableFile
-    PagesManager.uses_pages_directory = False
-    routes.create_streamlit_static_handler = name_server
+    mend()
     if is_read_only():
         os.environ["HF_HUB_OFFLINE"] = "1"  # before anything asks the hub: no visitor fetches
     else:
         watch_jobs()
-    main([*sys.argv[1:], *guards()], prog_name="streamlit")
+    with ExitStack() as beside:
+        if "--demo" in sys.argv:
+            sys.argv.remove("--demo")
+            beside.enter_context(running_beside(DEMO))
+        main([*sys.argv[1:], *guards()], prog_name="streamlit")

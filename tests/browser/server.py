@@ -30,10 +30,15 @@ FLAGS = (
 
 @contextmanager
 def serve(
-    store: Path, *, log: Path, end: signal.Signals = signal.SIGTERM, **variables: str
+    store: Path,
+    *,
+    log: Path,
+    end: signal.Signals = signal.SIGTERM,
+    script: str = "app.py",
+    **variables: str,
 ) -> Iterator[str]:
-    """Start the dashboard over a store, yield its address and end it by a signal. variables: of its
-    environment.
+    """Start the dashboard over a store, yield its address and end it by a signal. script: what is
+    served in the app's place. variables: of its environment.
     """
     with socket.socket() as free:
         free.bind(("localhost", 0))
@@ -43,7 +48,7 @@ def serve(
         "-m",
         "pages._server.serve",
         "run",
-        "app.py",
+        script,
         "--server.port",
         str(port),
     ]

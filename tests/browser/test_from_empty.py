@@ -179,7 +179,7 @@ def tell(browser: Browser, folder: Path, keep: Callable[[Page, str], object]) ->
         for link in PAGES.values():
             page.goto(f"{address}/{'' if link == 'start' else link}")
             page.locator(SHOWING.get(link, "h1")).first.wait_for()
-            assert page.get_by_test_id("stException").count() == 0
+            assert page.get_by_text("this was not expected").count() == 0
         page.goto(f"{address}/library?dataset=photos")
         page.locator(SHOWING["library"]).first.wait_for()
         keep(page, "library")

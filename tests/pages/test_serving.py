@@ -14,7 +14,7 @@ from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from core.jobs import queue, starting
 from core.jobs.table import queue_file
 from pages._server.jobs import watch_jobs
-from pages._server.serve import FetchableFile, WholeQueue
+from pages._server.mends import FetchableFile, WholeQueue
 
 
 def block(*path: int, part: str) -> ForwardMsg:

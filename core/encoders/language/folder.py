@@ -6,17 +6,21 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+import reprlib
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging as transformers_log
 
+from core.encoders.building import bounding, read_shapes, refusing
+from core.encoders.checkpoint import read_json
+from core.encoders.downloads import INDEX, SINGLE
+from core.encoders.fields import check_index, check_language
 from core.encoders.language.placement import place, stored_type
 from core.encoders.precision import Arithmetic, choose_arithmetic
 from core.encoders.requests import Precision
@@ -25,6 +29,10 @@ from core.hub.fetch import fetch_snapshot, mending
 from core.hub.repository import Repository
 
 CONTENTS = "a transformers folder with config.json, model.safetensors and a tokenizer"
+OPENED = (
+    "expected whole safetensors weights of an architecture that transformers knows without the"
+    " model's own code"
+)
 CAUSAL = (
     "ForCausalLM",
     "LMHeadModel",
@@ -72,12 +80,27 @@ def find_weights(folder: Path) -> list[Path]:
     """Return the safetensors files of a model's folder; EncoderError says what is missing."""
     if not (folder / "config.json").exists():
         raise EncoderError(f"{folder} has no config.json; expected {CONTENTS}")
-    files = sorted(folder.glob("model*.safetensors"))
+    indexed = [] if (folder / SINGLE).exists() else files_of_index(folder)
+    files = sorted({*folder.glob("model*.safetensors"), *indexed})
     if not files:
         raise EncoderError(
             f"{folder} has no model.safetensors; pickled weights (.bin) can run code and are not"
             " read: where you trust them, convert once with AutoModel (causal:"
             " AutoModelForCausalLM).from_pretrained(FOLDER).save_pretrained(FOLDER)"
+        )
+    return files
+
+
+def files_of_index(folder: Path) -> list[Path]:
+    """Return the files of weights that are split, none where no index names any; raises
+    EncoderError where one is missing.
+    """
+    if not (folder / INDEX).exists():
+        return []
+    files = [folder / name for name in check_index(folder / INDEX)]
+    if lost := [path.name for path in files if not path.exists()]:
+        raise EncoderError(
+            f"{folder} lacks {', '.join(lost[:3])}, which its {INDEX} names; copy it whole"
         )
     return files
 
@@ -96,19 +119,21 @@ def load_tokenizer(folder: Path) -> Any:
             f"{folder} has no tokenizer; expected tokenizer.json and tokenizer_config.json beside"
             " the weights"
         )
-    try:
+    read_config(folder)  # the library reads it, too
+    what = f"the tokenizer in {folder} cannot be read"
+    with refusing(what, "save it again with transformers"), quiet():
         tokenizer = AutoTokenizer.from_pretrained(
             folder, trust_remote_code=False, local_files_only=True
         )
-    except Exception as error:  # tokenizers raises the bare class for a damaged file
-        raise EncoderError(
-            f"the tokenizer in {folder} cannot be read: {_short(error)}; save it again with"
-            " transformers"
-        ) from error
     if not tokenizer.is_fast:
         raise EncoderError(
             f"the tokenizer in {folder} cannot tell what it keeps of a cut text; add a fast one,"
             " tokenizer.json"
+        )
+    if not isinstance(tokenizer.model_max_length, int | float):
+        raise EncoderError(
+            f"tokenizer_config.json in {folder} must give model_max_length as a number of tokens,"
+            f" got {reprlib.repr(tokenizer.model_max_length)}; check the file"
         )
     tokenizer.truncation_side = "right"
     return tokenizer
@@ -126,25 +151,54 @@ def load_model(
     Raises EncoderError for an architecture that needs its own code, damaged or incomplete weights
     and encoder-decoders.
     """
-    with _refusals(folder):
-        config = AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
-        files = find_weights(folder)
+    config, files = read_config(folder), find_weights(folder)
+    with refusing(f"{folder} cannot be opened", OPENED):
+        check_weights(folder, config, files)
         arithmetic = choose_arithmetic(precision, device, stored=stored_type(files))
         where = place(files, arithmetic.weights, device)
-        model, report = _load_weights(folder, config, arithmetic.weights, where)
+        model, _ = _load_weights(folder, config, dtype=arithmetic.weights, **where)
+    model.config.use_cache = False  # keys and values of a text that is never continued
+    model = model if where else model.to(device)
+    return model.eval().requires_grad_(False), arithmetic
+
+
+def read_config(folder: Path) -> Any:
+    """Read a model's config.json; raises EncoderError for fields that no model can have, for an
+    architecture that needs its own code, and for an encoder-decoder.
+    """
+    check_language(folder / "config.json", read_json(folder / "config.json"))
+    with refusing(f"{folder} cannot be opened", OPENED), quiet():
+        config = AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
     if config.is_encoder_decoder:
         raise EncoderError(f"{folder} is an encoder-decoder; expected an encoder or a causal model")
+    return config
+
+
+def check_weights(folder: Path, config: Any, files: Sequence[Path]) -> None:
+    """Raise EncoderError where the weights are not those of the config's model: of other shapes,
+    too few, or many fewer than it would have. Takes no memory, and reads no weights.
+    """
+    with bounding(folder, list(read_shapes(files).values())):
+        model, report = _load_weights(
+            folder, config, device_map={"": "meta"}, ignore_mismatched_sizes=True
+        )
+    kind = type(model).__name__
+    for name, held, wanted in sorted(report["mismatched_keys"]):
+        raise EncoderError(
+            f"{folder}: config.json makes {name} of {kind} {_sides(wanted)} numbers where the"
+            f" weights have {_sides(held)}; expected one model's config and weights"
+        )
     missing = [
         name for name in sorted(report["missing_keys"]) if not re.search(r"(^|\.)pooler\.", name)
     ]  # never read out
     if missing:
         raise EncoderError(
-            f"{folder} lacks weights of {type(model).__name__}: {', '.join(missing[:5])}; save it"
-            " whole"
+            f"{folder} lacks weights of {kind}: {', '.join(missing[:5])}; save it whole"
         )
-    model.config.use_cache = False  # keys and values of a text that is never continued
-    model = model if where else model.to(device)
-    return model.eval().requires_grad_(False), arithmetic
+
+
+def _sides(shape: Sequence[int]) -> str:
+    return " × ".join(map(str, shape)) or "1"
 
 
 def is_causal(config: Any) -> bool:
@@ -154,42 +208,19 @@ def is_causal(config: Any) -> bool:
     return any(name.endswith(CAUSAL) for name in config.architectures or ())
 
 
-def _load_weights(
-    folder: Path, config: Any, weights: torch.dtype, where: Mapping[str, Any]
-) -> tuple[Any, dict[str, Any]]:
+def _load_weights(folder: Path, config: Any, **how: Any) -> tuple[Any, dict[str, Any]]:
     kind = AutoModelForCausalLM if is_causal(config) else AutoModel
     with quiet():
         loaded: tuple[Any, dict[str, Any]] = kind.from_pretrained(
             folder,
             config=config,
-            dtype=weights,
             use_safetensors=True,
             trust_remote_code=False,
             local_files_only=True,
             output_loading_info=True,
-            **where,
+            **how,
         )
         return loaded
-
-
-@contextmanager
-def _refusals(folder: Path) -> Iterator[None]:
-    """Say what a folder should hold where its model cannot be opened."""
-    try:
-        yield
-    except (
-        OSError,
-        ValueError,
-        KeyError,
-        TypeError,
-        RuntimeError,
-        ImportError,
-        SafetensorError,
-    ) as error:
-        raise EncoderError(
-            f"{folder} cannot be opened: {_short(error)}; expected whole safetensors weights of an"
-            " architecture that transformers knows without the model's own code"
-        ) from error
 
 
 @contextmanager
@@ -206,7 +237,3 @@ def quiet() -> Iterator[None]:
         transformers_log.set_verbosity(level)
         if bars:
             transformers_log.enable_progress_bar()
-
-
-def _short(error: Exception) -> str:
-    return " ".join(str(error).split())[:300]

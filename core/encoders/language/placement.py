@@ -15,6 +15,7 @@ import torch
 from safetensors import safe_open
 
 from core import costs
+from core.errors import EncoderError
 
 SPARE = 0.85  # of free memory for the weights; batches need the rest
 TYPES = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "F64": torch.float64}
@@ -39,7 +40,7 @@ def place(files: Sequence[Path], weights: torch.dtype, device: torch.device) -> 
 
     They are none where all fit there; else accelerate spreads the layers over the GPUs (where
     `device` is one), then the memory, then a temporary folder, and moves each to where it computes
-    when its turn comes.
+    when its turn comes. Raises EncoderError where there is no room for all that either.
     """
     stored = stored_type(files)
     size = sum(path.stat().st_size for path in files) * weights.itemsize / stored.itemsize
@@ -49,9 +50,24 @@ def place(files: Sequence[Path], weights: torch.dtype, device: torch.device) -> 
     if device.type == "cuda":
         every = [torch.device("cuda", index) for index in range(torch.cuda.device_count())]
         room |= {each.index: int(SPARE * free_memory(each)) for each in every}
+    _check_room(size, weights, sum(room.values()))
     spilled = tempfile.mkdtemp(prefix="platoscope-")
     atexit.register(shutil.rmtree, spilled, ignore_errors=True)
     return {"device_map": "auto", "max_memory": room, "offload_folder": spilled}
+
+
+def _check_room(size: float, weights: torch.dtype, memory: int) -> None:
+    """Raise EncoderError where weights fit neither in memory nor in what the disk has besides."""
+    folder = tempfile.gettempdir()
+    disk = shutil.disk_usage(folder).free
+    if size > memory + SPARE * disk:
+        kind = str(weights).removeprefix("torch.")
+        raise EncoderError(
+            f"the model's weights take {size / 1e9:,.1f} GB in {kind}, more than the"
+            f" {memory / 1e9:,.1f} GB of memory and {disk / 1e9:,.1f} GB on the disk of {folder}"
+            " that are free; free some, set TMPDIR to a larger disk, or choose a smaller model or"
+            " --precision bf16"
+        )
 
 
 def free_memory(device: torch.device) -> int:

@@ -21,8 +21,8 @@ import torch.nn.functional as F
 from jaxtyping import Float, Float64, Int
 from torch import Tensor, nn
 
+from core.encoders.building import refusing
 from core.encoders.language.folder import is_causal
-from core.errors import EncoderError
 
 T = TypeVar("T")
 State = Float[Tensor, "batch length _"]  # widths may differ
@@ -30,6 +30,7 @@ Tokens = Int[Tensor, "batch length"]
 Places = Int[Tensor, "places"]
 Scores = Callable[[Places, Places], Float[Tensor, "places vocabulary"]]  # at texts and positions
 TOGETHER = 512  # tokens that are coded at a time: 0.5 GB of logits where a vocabulary has 256,000
+READ = "expected an encoder of text or a causal model"
 _PROBED = 4  # tokens that show how a model is built
 
 
@@ -55,14 +56,9 @@ def find_readout(model: Any, device: torch.device) -> Readout:
     """
     ids = torch.arange(_PROBED, device=device)[None]
     mask = torch.ones_like(ids)
-    try:
+    with refusing(f"{type(model).__name__} takes no texts alone", READ):
         whole = model(input_ids=ids, attention_mask=mask, output_hidden_states=True)
         states = list(whole.hidden_states)
-    except (TypeError, ValueError, AttributeError) as error:
-        raise EncoderError(
-            f"{type(model).__name__} takes no texts alone; expected an encoder of text or a causal"
-            " model"
-        ) from error
     for blocks in _lists_of(model.base_model, len(states) - 1):
         apart = Readout(model, len(states), blocks)
         if _reads_like(apart, ids, mask, states, getattr(whole, "logits", None)):

@@ -1,0 +1,97 @@
+"""Errors that nobody foresaw: a sentence that asks for a report, and a file with the traceback."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shlex
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
+KEPT = 100  # files of one folder, the newest
+LONGEST = 200  # characters of an error's own message
+
+
+def tell_unexpected(error: BaseException) -> str:
+    """Keep an unexpected error in a file, and return a sentence that names it and asks for a
+    report.
+
+    The file is named by its content: the same error of the same command is kept once, and replaces
+    no other.
+    """
+    what = f"this was not expected: {summarize(error)}"
+    try:
+        file = _keep(_describe(error))
+    except OSError as refusal:
+        return (
+            f"{what}; please report it, with the command: its traceback could not be kept"
+            f" ({refusal.strerror or refusal})"
+        )
+    return f"{what}; please report it, with {file}, which holds the traceback"
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Return whether this machine or its GPU had too little memory, whichever library says so."""
+    return (
+        isinstance(error, MemoryError)
+        or "OutOfMemory" in type(error).__name__
+        or (isinstance(error, RuntimeError) and "can't allocate memory" in str(error))
+    )
+
+
+def summarize(error: BaseException) -> str:
+    """Return an error's kind and message on one line."""
+    error = getattr(error, "cause", None) or error  # of an error in a worker of Ray
+    text = " ".join(str(error).split())
+    short = text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
+    return f"{type(error).__name__}: {short}" if short else type(error).__name__
+
+
+def report_folder() -> Path:
+    """Return where tracebacks are kept: the user's folder for the state of programs."""
+    state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    return Path(state, "platoscope")
+
+
+def _describe(error: BaseException) -> str:
+    about = [
+        f"command: {shlex.join(sys.argv)}",
+        f"Python {platform.python_version()} on {platform.platform()}",
+    ]
+    return "\n".join([*about, "", *traceback.format_exception(error)])
+
+
+def _keep(text: str) -> Path:
+    """Write a text into the folder of reports, or where that cannot be, into a file of its own
+    beside other temporary ones; raises OSError where neither can be.
+    """
+    data = text.encode(errors="replace")
+    path = report_folder() / f"traceback-{hashlib.sha256(data).hexdigest()[:12]}.txt"
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _write(data, path.parent).replace(path)
+        _remove_old(path.parent)
+    except OSError:
+        return _write(data, Path(tempfile.gettempdir()))
+    return path
+
+
+def _write(data: bytes, folder: Path) -> Path:
+    """Write a new file that its owner alone reads."""
+    handle, name = tempfile.mkstemp(prefix="platoscope-", suffix=".txt", dir=folder)
+    try:
+        with open(handle, "wb") as file:
+            file.write(data)
+    except OSError:
+        os.unlink(name)
+        raise
+    return Path(name)
+
+
+def _remove_old(folder: Path) -> None:
+    files = sorted(folder.glob("traceback-*.txt"), key=os.path.getmtime)
+    for old in files[:-KEPT]:
+        old.unlink(missing_ok=True)

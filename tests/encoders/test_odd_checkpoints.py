@@ -1,0 +1,198 @@
+"""Checkpoints whose files say odd things are refused in a sentence before a model is built; none
+takes memory that its weights do not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+
+import psutil
+import pytest
+import torch
+
+from core.encoders.catalog import open_encoder
+from core.encoders.downloads import INDEX, SINGLE
+from core.encoders.outlines import outline
+from core.errors import EncoderError
+from core.settings import CHECKOUT
+from tests.encoders.odd_checkpoints import LANGUAGE, VISION, make_all, spec_of
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("made")
+    make_all(root)
+    return root
+
+
+def change(made: Path, folder: Path, kind: str, file: str, **fields: object) -> str:
+    """Copy a checkpoint, set fields of one of its files, and return its spec."""
+    shutil.copytree(made / kind, folder)
+    path = folder / file
+    content = json.loads(path.read_text()) if path.exists() else {}
+    for name, value in fields.items():
+        holder = content.get(name)
+        content[name] = {**holder, **value} if isinstance(value, dict) and holder else value
+    path.write_text(json.dumps(content))
+    return spec_of(kind, folder)
+
+
+CONFIG = "config.json"
+OUTGROWN = r"config.json makes a model of [\d,]+ tensors and [\d,]+ numbers or more, where its weig"
+SHAPED = "config.json makes .* of GPT2LMHeadModel .* numbers where the weights have .*; expected"
+IMAGES = "must be 3 colors, height and width, up to 2,048 pixels each, got "
+ODD = [
+    ("gpt2", CONFIG, {"n_embd": 0}, "cannot be opened: |config.json makes "),
+    ("gpt2", CONFIG, {"n_embd": 32}, SHAPED),
+    ("gpt2", CONFIG, {"vocab_size": 10**7}, OUTGROWN),
+    ("gpt2", CONFIG, {"n_embd": 4_000_000}, OUTGROWN),
+    ("gpt2", CONFIG, {"vocab_size": 10**9}, "vocab_size must be a number from 0 to 134,217,728, "),
+    ("gpt2", CONFIG, {"n_embd": -16}, "n_embd must be a number from 0 to 134,217,728, got -16; "),
+    ("gpt2", CONFIG, {"n_embd": "wide"}, "n_embd must be a number from 0 to .*, got 'wide'; check"),
+    ("gpt2", CONFIG, {"n_layer": 1_900}, OUTGROWN),
+    ("gpt2", CONFIG, {"n_layer": 3}, "lacks weights of GPT2LMHeadModel: transformer.h.2"),
+    ("gpt2", CONFIG, {"n_layer": 10**6}, "n_layer must be a number from 0 to 2,000, got 1000000"),
+    ("gpt2", CONFIG, {"n_head": 0}, "cannot be opened: ZeroDivisionError"),
+    ("gpt2", CONFIG, {"architectures": 7}, "architectures must be a list of names, got 7; check"),
+    ("gpt2", CONFIG, {"architectures": [7]}, r"architectures must be a list of names, got \[7\]"),
+    ("gpt2", CONFIG, {"is_encoder_decoder": True}, "is an encoder-decoder; expected an encoder"),
+    ("gpt2", CONFIG, {"activation_function": "no"}, "cannot be opened: KeyError: 'no'"),
+    ("bert", CONFIG, {"max_position_embeddings": "64"}, "max_position_embeddings must be a number"),
+    ("bert", CONFIG, {"text_config": {"hidden_size": -1}}, "text_config.hidden_size must be a num"),
+    ("bert", "tokenizer_config.json", {"model_max_length": "long"}, "model_max_length as a number"),
+    ("bert", "card.json", {"title": 7}, "must hold text for title"),
+    ("vit", CONFIG, {"model_args": {"embed_dim": 10**6}}, OUTGROWN),
+    ("vit", CONFIG, {"model_args": {"depth": 10**5}}, OUTGROWN),
+    (
+        "vit",
+        CONFIG,
+        {"model_args": {"depth": "deep"}},
+        "does not fit vit_tiny_patch16_224: TypeErr",
+    ),
+    ("vit", CONFIG, {"model_args": {"num_heads": 0}}, "does not fit vit_tiny_patch16_224: ZeroDiv"),
+    ("resnet", CONFIG, {"model_args": {"features_only": True}}, "read out: AttributeError"),
+    (
+        "vit",
+        CONFIG,
+        {"pretrained_cfg": {"mean": [0.5]}},
+        r"mean must be three numbers, got \[0.5\]",
+    ),
+    ("vit", CONFIG, {"pretrained_cfg": {"std": [0, 1, 1]}}, "std must be three numbers above 0"),
+    ("vit", CONFIG, {"pretrained_cfg": {"interpolation": "best"}}, "one of nearest, bilinear, bic"),
+    (
+        "vit",
+        CONFIG,
+        {"pretrained_cfg": {"interpolation": [3]}},
+        "one of nearest, bilinear, bicubic",
+    ),
+    ("vit", CONFIG, {"pretrained_cfg": {"input_size": [3, 10**6, 32]}}, f"input_size {IMAGES}"),
+    ("vit", CONFIG, {"pretrained_cfg": {"input_size": [1, 32, 32]}}, f"input_size {IMAGES}"),
+    ("vit", CONFIG, {"pretrained_cfg": {"crop_pct": 1e-9}}, "crop_pct must be a share of the imag"),
+    ("vit", CONFIG, {"pretrained_cfg": {"crop_mode": 3}}, "one of center, squash, border, got 3"),
+    ("vit", CONFIG, {"pretrained_cfg": {"num_classes": -1}}, "num_classes must be a whole number"),
+    (
+        "split",
+        INDEX,
+        {"weight_map": []},
+        r"weight_map must be the file of each tensor, got \[\]; ch",
+    ),
+    ("split", INDEX, {"weight_map": {"x": "../x.safetensors"}}, "names of .safetensors files besi"),
+    (
+        "split",
+        INDEX,
+        {"weight_map": {"x": "gone.safetensors"}},
+        "lacks gone.safetensors, which its",
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "file", "fields", "said"), ODD)
+def test_an_odd_field_is_a_sentence(made, tmp_path, kind, file, fields, said):
+    with pytest.raises(EncoderError, match=said) as caught:
+        open_encoder(change(made, tmp_path / "odd", kind, file, **fields), device=CPU)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_a_checkpoint_may_leave_out_is_no_mistake(made, tmp_path):
+    specs = [
+        change(
+            made, tmp_path / "a", "gpt2", CONFIG, architectures=["GPT2LMHeadModel"], n_inner=None
+        ),
+        change(made, tmp_path / "b", "gpt2", "tokenizer_config.json", model_max_length=10**30),
+        change(made, tmp_path / "c", "vit", CONFIG, pretrained_cfg={"test_input_size": None}),
+        change(made, tmp_path / "d", "split", INDEX, metadata={}),
+    ]
+    for spec in specs:
+        assert open_encoder(spec, device=CPU).card.layers
+
+
+def test_a_config_alone_is_bounded_too(made, tmp_path):
+    spec = change(made, tmp_path / "odd", "gpt2", CONFIG, n_layer=10**9)
+    with pytest.raises(EncoderError, match="n_layer must be a number from 0 to 2,000"):
+        outline(spec)
+
+
+@pytest.mark.parametrize("spec", ["hf:~nobody-has-this-name/x", "timm:test_vit@~nobody-here/x"])
+def test_nobodys_folder_is_a_sentence(spec):
+    with pytest.raises(EncoderError, match=r"is no folder; expected|no checkpoint at ~nob"):
+        open_encoder(spec, device=CPU)
+
+
+def test_weights_that_fit_nowhere_are_refused_with_the_sizes(made, monkeypatch):
+    memory = SimpleNamespace(available=10_000)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: memory)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=0))
+    language = (
+        r"weights take 0.0 GB in float32, more than the 0.0 GB of memory and 0.0 GB on the disk"
+    )
+    with pytest.raises(EncoderError, match=language):
+        open_encoder(spec_of("gpt2", made / "gpt2"), device=CPU)
+    with pytest.raises(EncoderError, match=r"holds 0.0 GB, which are in memory twice while they"):
+        open_encoder(spec_of("vit", made / "vit"), device=CPU)
+    assert (made / "gpt2" / SINGLE).stat().st_size > 10_000
+
+
+def fuzz(first: int, count: int) -> list[tuple[str, str]]:
+    """Return how cases ended, in a process with little memory and time; the unchanged checkpoints
+    come first.
+    """
+    paths = (CHECKOUT, CHECKOUT / "tests", CHECKOUT / "tests" / "encoders")
+    ended = subprocess.run(
+        [sys.executable, "-m", "tests.encoders.odd_checkpoints", str(first), str(count)],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths)), "OMP_NUM_THREADS": "1"},
+        cwd=CHECKOUT,
+        capture_output=True,
+        text=True,
+        timeout=60 + 10 * count,
+    )
+    lines = ended.stdout.splitlines()
+    assert ended.returncode == 0, (lines[-1:], ended.stderr[-2000:])
+    return [tuple(json.loads(line)) for line in lines]
+
+
+def check(cases: list[tuple[str, str]], count: int) -> None:
+    plain = len(LANGUAGE) + len(VISION) + 1
+    assert {ended for _, ended in cases[:plain]} == {"works / works"}
+    ends = {"works / works", "works / refused", "refused / works", "refused / refused"}
+    assert [case for case in cases if case[1] not in ends] == []
+    assert len(cases) == plain + count
+    print(Counter(ended for _, ended in cases[plain:]))
+
+
+def test_any_changed_field_is_refused_in_a_sentence_or_works():
+    check(fuzz(0, 40), 40)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(8))
+def test_thousands_of_changed_fields_are_refused_in_a_sentence_or_work(part):
+    check(fuzz(1_000 + 500 * part, 500), 500)
