@@ -18,7 +18,7 @@ import pytest
 from core.settings import ROOT
 
 FLOORS = (  # lowest first; a room imports those of lower floors alone
-    ("core.errors", "core.options", "core.cores"),
+    ("core.errors", "core.options", "core.cores", "core.visible"),
     ("core.settings", "core.processes", "core.progress", "core.recipe", "core.modalities"),
     ("core.hub", "core.crew"),
     ("core.stimuli", "core.spaces"),

@@ -31,6 +31,7 @@ from core.cli.shared import USER_MISTAKE, report_problems
 from core.errors import InputError, PlatoscopeError, StoreError, UnknownNameError
 from core.progress import in_job
 from core.settings import store_path
+from core.visible import visible_output
 
 GROUPS = (
     demo,
@@ -50,6 +51,7 @@ GROUPS = (
 INTERRUPTED = 130
 
 
+@visible_output()
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 done, 2 a mistake of the user's, 130
     interrupted.

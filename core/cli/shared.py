@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from core.visible import visible_json
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -116,7 +118,7 @@ def _rows(table: pd.DataFrame) -> list[dict[str, object]]:
 
 
 def _print_json(value: object) -> None:
-    print(json.dumps(value, indent=1, ensure_ascii=False))
+    print(visible_json(json.dumps(value, indent=1, ensure_ascii=False)))
 
 
 def report_problems(store: Any) -> None:
