@@ -60,6 +60,7 @@ SHOWN = {
     "code.code_text",
     "text.body",
     "text_input.default",
+    "text_input.value",
     "text_input.placeholder",
     "image.imgs.alt",
     "plotly_chart.alt",
