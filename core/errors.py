@@ -38,6 +38,14 @@ class InputError(PlatoscopeError):
     """What was given cannot be used."""
 
 
+LONGEST = 60  # characters of a text that a message repeats
+
+
+def quoted(text: str) -> str:
+    """Return a text as a message repeats it: in quotes, without the end of a long one."""
+    return repr(text if len(text) <= LONGEST else f"{text[:LONGEST]}…")
+
+
 class UnknownNameError(InputError):
     """A name that does not exist; the message lists the nearest valid ones."""
 
@@ -51,7 +59,7 @@ class UnknownNameError(InputError):
             hint = f"there are: {', '.join(names[:12])}{' …' if len(names) > 12 else ''}"
         else:
             hint = "there are none yet"
-        super().__init__(f"no {kind} named {name!r}; {hint}")
+        super().__init__(f"no {kind} named {quoted(name)}; {hint}")
 
     def __reduce__(self) -> tuple[Callable[[str], UnknownNameError], tuple[str]]:
         return _unknown_name, (str(self),)  # what a process sends to another

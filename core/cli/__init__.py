@@ -33,6 +33,7 @@ from core.errors import InputError, PlatoscopeError, StoreError, UnknownNameErro
 from core.progress import in_job
 from core.settings import store_path
 from core.unexpected import is_out_of_memory, summarize
+from core.visible import visible_output
 
 GROUPS = (
     demo,
@@ -54,6 +55,7 @@ INTERRUPTED = 130
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
 
+@visible_output()
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 done, 2 a mistake of the user's, 130
     interrupted.

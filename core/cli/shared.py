@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from core.ranges import Range, explain
+from core.visible import visible_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,7 +129,7 @@ def _rows(table: pd.DataFrame) -> list[dict[str, object]]:
 
 
 def _print_json(value: object) -> None:
-    print(json.dumps(value, indent=1, ensure_ascii=False))
+    print(visible_json(json.dumps(value, indent=1, ensure_ascii=False)))
 
 
 def report_problems(store: Any) -> None:

@@ -20,6 +20,7 @@ from core.figures.drawing import Drawing
 from core.figures.numbers import count_text
 from core.figures.palette import OBJECTIVES, REALITY, look_of
 from core.modalities import Modality
+from core.visible import visible
 
 Mode = Literal["light", "dark"]
 
@@ -97,8 +98,8 @@ def round_ticks(low: float, high: float) -> list[float]:
 
 
 def plain(text: object) -> str:
-    """Escape data for a Plotly label, which reads a little HTML."""
-    return html.escape(str(text), quote=False)
+    """Escape data for a Plotly label, which reads a little HTML and fills in templates."""
+    return html.escape(visible(str(text)), quote=False).replace("%{", "%&#123;")
 
 
 def heading(name: str) -> str:

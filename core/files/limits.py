@@ -4,7 +4,7 @@ what lies beyond it costs neither the machine's memory nor a person's afternoon.
 
 from __future__ import annotations
 
-import psutil
+from core.costs import free_memory
 
 KB, MB, GB = 10**3, 10**6, 10**9
 
@@ -32,7 +32,7 @@ SCANS = 100  # of a progressive JPEG: encoders write 10, a bomb has thousands
 
 def room() -> int:
     """Return how many bytes of memory one file may take just now."""
-    return int(psutil.virtual_memory().available * SHARE)
+    return int(free_memory() * SHARE)
 
 
 def size_text(size: float) -> str:

@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 from core.competence.records import SKILL
 from core.encoders.encoder import REALITY
 from core.figures import palette
+from core.figures.theme import plain
 from core.questions.adapters.gain_figures import before_after
 from core.questions.adapters.question import Adaptation
 from core.questions.alignment.axes import find_axis
@@ -115,7 +116,7 @@ def _downstream(question: Downstream, table: pd.DataFrame, study: Study) -> go.F
     return downstream(
         ranked(table, coded),
         prediction.fits,
-        label=f"{question.comparison.label} with {title}",
+        label=plain(f"{question.comparison.label} with {title}"),
         score=f"{question.score}, {table['unit'].iloc[0]}",
         rank=SKILL,
         note=f"Spearman {prediction.order.value:.2f} · {prediction.order.n} models",

@@ -97,7 +97,9 @@ def _made(card: ModelCard) -> dict[str, Any]:
         line = " ".join(part for part in (card.family, card.objective) if part)
         return {"line": line or card.name, "start": "", "varies": "", "taught": ()}
     varies = config.get("varies", "")
-    line = f"{card.family} {config['objective']}" + (f", {varies}" if varies else "")
+    line = f"{card.family} {config.get('objective', card.objective)}" + (
+        f", {varies}" if varies else ""
+    )
     return {
         "line": line,
         "start": config.get("start") or "",

@@ -16,7 +16,7 @@ from core.options import Option, options_of
 from core.ranges import Range
 from core.study.models import has_unfinished
 from core.study.models import usual as usual_models
-from pages._shared import address
+from pages._shared import address, frame
 from pages._shared.address import bind
 
 T = TypeVar("T")
@@ -90,7 +90,7 @@ def pick_layer(layers: Sequence[str], key: str, *, best: int) -> int:
     )
     if chosen >= 0:
         return chosen
-    st.caption(f"Best aligned with the other model: {layers[best]}")
+    st.caption(f"Best aligned with the other model: {frame.plain(layers[best])}")
     return best
 
 

@@ -19,6 +19,7 @@ from core.questions.question import Question
 from core.questions.words import to_words
 from core.settings import is_read_only, store_path
 from core.study.models import reads
+from core.visible import visible
 from pages._shared import address, facts, queries
 from pages._shared.queries import Place
 
@@ -36,6 +37,9 @@ STYLE = """<style>
 }}
 [data-testid=stMultiSelect] [data-tag] button {{ color: inherit; }}
 [data-testid=stBaseButton-primary]:enabled {{ color: {ink.paper} !important; }}
+[data-testid=stElementToolbarButton]:has([aria-label="Download as CSV"]) {{
+  display: none;  /* a spreadsheet would run its texts as formulas; ours are guarded */
+}}
 [data-testid=stCaptionContainer], [data-testid=stCaptionContainer] * {{
   opacity: 1; color: {ink.soft};
 }}
@@ -52,6 +56,13 @@ STYLE = """<style>
 WITHIN = """<style>/* a page within another has no toolbar to stay clear of */
 [data-testid=stMainBlockContainer] { padding-top: 2.25rem; }
 </style>"""
+UNSEEN = "\u2060"  # a word joiner
+_MARKUP = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>$~:&])")
+_REPLACED = re.compile(  # where it goes: |http://, |www., name|@, :|icon:, and -|> by itself
+    r"(?=https?://|www\.)|(?<=[\w.+-])(?=@)|(?<=:)(?=[a-z_+][\w+/-]*:)"
+    r"|(?<!\S[<>~-])(?<=[<>~-])(?=(?:->|[->=])(?!\S))",
+    re.IGNORECASE,
+)
 _NARROW = """
 export default function({ data, setStateValue }) {
   const phone = window.matchMedia("(max-width: 640px)");
@@ -88,8 +99,13 @@ class NeededError(Exception):
 
 
 def plain(text: object) -> str:
-    """Escape data for Markdown, so that a caption is shown and never obeyed."""
-    return re.sub(r"([\\`*_{}\[\]()#+\-.!|<>$~:&])", r"\\\1", str(text)).replace("\n", " ")
+    """Escape data for Markdown, so that a caption is shown and never obeyed.
+
+    Backslashes keep Markdown from reading a character. What Streamlit looks for afterwards, links,
+    icons, emojis and arrows, is broken by a character that nobody sees.
+    """
+    line = re.sub(r"[ \t\n]+", " ", visible(str(text)))
+    return _MARKUP.sub(r"\\\1", _REPLACED.sub(UNSEEN, line))
 
 
 def tell_shown(sentence: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from core.errors import InputError, UnknownNameError
+from core.errors import InputError, UnknownNameError, quoted
 
 Texts = dict[str, list[str]]  # of an address, by key
 Range = tuple[float, float]
@@ -39,7 +39,7 @@ class Reader:
 
     def _switch(self, text: str) -> bool:
         if text not in ("true", "false"):
-            raise InputError(f"{self.kind} is true or false, not {text!r}")
+            raise InputError(f"{self.kind} is true or false, not {quoted(text)}")
         return text == "true"
 
     def _number(self, text: str, kind: type[float]) -> float:
@@ -48,9 +48,10 @@ class Reader:
             value = kind(text)
         except ValueError:
             value = math.nan
-        if not (math.isfinite(value) and low <= value <= high):
+        # comparing takes whole numbers of any size, and none is infinite
+        if not (low <= value <= high) or abs(value) == math.inf:
             bounds = "a number" if math.isinf(high) else f"{low:,.10g} to {high:,.10g}"
-            raise InputError(f"{self.kind} is {bounds}, not {text!r}")
+            raise InputError(f"{self.kind} is {bounds}, not {quoted(text)}")
         return value
 
 

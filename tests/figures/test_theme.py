@@ -183,3 +183,9 @@ def test_a_reason_is_drawn_without_axes():
     figure = reason("Nothing <here> yet.", "light")
     assert figure.layout.annotations[0].text == "Nothing &lt;here&gt; yet."
     assert figure.layout.xaxis.visible is False
+
+
+def test_data_is_no_markup_no_template_and_no_control():
+    assert plain("<b>%{meta.title}</b> & \x1b\u202e") == (
+        "&lt;b&gt;%&#123;meta.title}&lt;/b&gt; &amp; \\x1b\\u202e"
+    )

@@ -57,7 +57,7 @@ def downstream(
     stick through all of them.
 
     points: model, title, modality, parameters, near (the alignment), chance, value (the score),
-    rank in 0 … 1 (1 is the best; NaN where unknown). fits: as
+    rank in 0 … 1 (1 is the best; NaN where unknown). label: finished text. fits: as
     `core.statistics.emergence.compare_fits` gives them. rank: of what the color is the rank. note:
     the correlations, in a line or two of finished text above the plot.
     """
@@ -75,7 +75,11 @@ def downstream(
     figure.add_scatter(**_dots(seen[ranked], mode), showlegend=False)
     figure.update_layout(coloraxis=_ranks(rank, mode, shown=bool(ranked.any())))
     _add_note(figure, note)
-    return figure.update_xaxes(title_text=label).update_yaxes(title_text=wrap(score, 40)).figure()
+    return (
+        figure.update_xaxes(title_text=label)
+        .update_yaxes(title_text=wrap(plain(score), 40))
+        .figure()
+    )
 
 
 def _ranks(rank: str, mode: Mode, *, shown: bool) -> dict[str, object]:

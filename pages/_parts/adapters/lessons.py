@@ -83,7 +83,7 @@ def pick_space(model: str, title: str, layers: Sequence[str]) -> str:
     """Choose a layer of a model; its penultimate block at first."""
     names = dict(enumerate(layers))
     layer = st.selectbox(
-        f"Layer of {title}",
+        f"Layer of {frame.plain(title)}",
         list(names),
         format_func=names.get,
         **address.bind(f"layer:{model}", max(0, len(names) - 2), names, kind=f"layer of {title}"),

@@ -99,7 +99,7 @@ def _offer_pair(x: Layers, y: Layers, *, start: tuple[int, int]) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         places = [
             st.selectbox(
-                f"Layer of {layers.title}",
+                f"Layer of {frame.plain(layers.title)}",
                 range(len(layers.names)),
                 format_func=layers.names.__getitem__,
                 **bind(key, place, range(len(layers.names)), kind="layer"),

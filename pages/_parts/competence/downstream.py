@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from core.competence.records import BITS, SKILL
-from core.figures.theme import wrap
+from core.figures.theme import plain, wrap
 from core.questions.asking import findings_of
 from core.questions.competence import figures
 from core.questions.competence.answer import contending, find_score
@@ -61,7 +61,7 @@ def draw(at: Place, question: Downstream, score: TaskScore, skill: pd.Series, ra
     table = queries.ask(at, question)
     points, prediction = ranked(table, skill), predict(table)
     title = queries.models(at).set_index("model").loc[question.target, "title"]
-    label = wrap(f"{question.comparison.label} with {title}", 44 if frame.narrow() else 100)
+    label = wrap(plain(f"{question.comparison.label} with {title}"), 44 if frame.narrow() else 100)
     figure = figures.downstream(
         points,
         prediction.fits,

@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
+from core.figures import exports
 from core.figures.numbers import counted
 from core.stimuli.addition import Addition
 from core.stimuli.preview import LIMITS, Preview, Sample, preview_folder, preview_hub
@@ -124,7 +125,7 @@ def _draw_problems(preview: Preview) -> None:
     table = pd.DataFrame({"row": [one.row for one in preview.problems], "problem": texts})
     right.download_button(
         "Problems",
-        table.to_csv(index=False),
+        exports.to_csv(table),
         "problems.csv",
         icon=":material/download:",
         type="tertiary",

@@ -1,0 +1,141 @@
+"""A real Chromium over a store whose texts would be obeyed, were they not shown as they are."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from core.visible import visible
+from pages._shared.frame import UNSEEN
+from tests.browser.seen import chart, download, save
+from tests.browser.server import serve
+from tests.pages.hostile import MARKUP, build_hostile, hostile
+
+pytestmark = pytest.mark.browser
+VIEWS = {  # what a page shows of the store, by its link
+    "/": "dataset",
+    "/library?model=vision-1": "title vision-1",
+    "/library?view=datasets": "dataset",
+    "/library?view=results": "dataset",
+    "/alignment?chosen=vision-1": "title vision-1",
+    "/competence": "task 0",
+    "/convergence": "title vision-1",
+    "/benefits": "dataset",
+    "/models": "title vision-1",
+    "/models?view=table": "dataset",
+    "/metrics": "title language-2",
+    "/stimuli?view=gallery": "caption 0 of =1+1 level A",
+    "/stimuli?stimulus=1": "caption 1 of =1+1 level A",
+    "/dispersion": "title vision-1",
+    "/captions": "level A",
+    "/color": "dataset",
+    "/adapters": "title vision-2",
+    "/stitching": "dataset",
+    "/reading": "level A",
+    "/neurons": "title vision-2",
+    "/translation": "title vision-2",
+    "/jobs": "dataset",
+}
+QUICK = ("/library?model=vision-1", "/alignment?chosen=vision-1", "/stimuli?stimulus=1")
+MADE = """() => {
+  const made = `img[src=x], img[alt='Streamlit logo'], a[href*=evil], a[href^=javascript],
+    [onerror], main .katex:not([data-testid=stExpander] *)`;
+  const bold = [...document.querySelectorAll("b, strong, tspan")].filter(one =>
+    one.textContent === "b");
+  return [...document.querySelectorAll(made), ...bold].map(one => one.outerHTML.slice(0, 300));
+}"""
+TEXTS = """() => {
+  const texts = [];
+  const walk = node => {
+    if (node.value) texts.push(node.value);
+    for (const attribute of ["aria-label", "title", "alt", "data-unformatted"])
+      if (node.getAttribute?.(attribute)) texts.push(node.getAttribute(attribute));
+    if (node.shadowRoot) walk(node.shadowRoot);
+    for (const child of node.childNodes) walk(child);
+    texts.push(node.innerText || node.textContent || "");
+  };
+  walk(document.body);
+  return texts.join("\\n");
+}"""
+
+
+@pytest.fixture(scope="session")
+def address(tmp_path_factory, log) -> Iterator[str]:
+    with serve(build_hostile(tmp_path_factory.mktemp("hostile")), log=log) as address:
+        yield address
+
+
+def flat(text: str) -> str:
+    """Return a text as people read it: on one line, without what nobody sees."""
+    return re.sub(r"\s+", " ", visible(text).replace(UNSEEN, "").replace("\xa0", " "))
+
+
+@pytest.mark.parametrize(
+    "link",
+    [link if link in QUICK else pytest.param(link, marks=pytest.mark.slow) for link in VIEWS],
+)
+def test_no_text_of_a_store_becomes_more_than_text(visit, link):
+    dialogs = []
+    page = visit(link)
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    shown = flat(hostile(VIEWS[link]))[:150]
+    wait_until(page, lambda: shown in flat(page.evaluate(TEXTS)))
+    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+    page.wait_for_timeout(500)
+    assert page.evaluate(MADE) == []
+    assert dialogs == []
+
+
+def wait_until(page, holds: Callable[[], bool]) -> None:
+    """Wait until something holds, a minute and a half at most."""
+    for _ in range(180):
+        if holds():
+            return
+        page.wait_for_timeout(500)
+    raise AssertionError(page.evaluate(TEXTS))
+
+
+def test_a_hover_card_and_a_legend_show_names_as_they_are(visit):
+    page = visit("/alignment")
+    chart(page, "trend")
+    point = page.locator(".st-key-chart-trend .scatterlayer .points path").first
+    point.hover(force=True)
+    card = page.locator(".st-key-chart-trend .hoverlayer .hovertext")
+    card.wait_for()
+    shown = flat(" ".join(page.locator(".st-key-chart-trend svg").all_text_contents()))
+    assert f"{MARKUP[:40]}" in flat(card.text_content() or "")
+    assert "%{meta.title} &lt; a -> b https://evil.example" in shown
+    assert page.evaluate(MADE) == []
+
+
+def test_what_is_downloaded_obeys_nothing(visit, tmp_path):
+    page = visit("/alignment")
+    chart(page, "trend")
+    _, table = download(page, "trend", "CSV")
+    rows = list(csv.reader(io.StringIO(table.decode())))
+    assert not [cell for row in rows for cell in row if cell.startswith(("=", "@", "\t", "\r"))]
+    _, html = download(page, "trend", "HTML")
+    saved = tmp_path / "figure.html"
+    saved.write_bytes(html)
+    _, svg = save(page, "trend", "SVG")
+    _, pdf = save(page, "trend", "PDF")
+    assert pdf.startswith(b"%PDF")
+    (tmp_path / "figure.svg").write_bytes(svg)
+    for name in ("figure.html", "figure.svg"):
+        alone = page.context.new_page()
+        alone.goto((tmp_path / name).as_uri())
+        alone.locator("svg").first.wait_for()
+        assert alone.evaluate(MADE) == []
+        assert "<b>b</b>" in " ".join(alone.locator("text").all_text_contents())
+
+
+def test_a_table_offers_no_csv_but_the_guarded_one(visit):
+    page = visit("/library?view=datasets")
+    grid = page.locator("[data-testid=stDataFrame]").first
+    grid.hover()
+    page.get_by_label("Search", exact=True).first.wait_for()
+    assert not page.get_by_label("Download as CSV").first.is_visible()

@@ -1,0 +1,173 @@
+"""Every page over a store whose texts would be obeyed, were they not shown as they are."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.protobuf.message import Message
+from streamlit.testing.v1 import AppTest
+
+from core.visible import visible
+from pages._parts.experiments import patience
+from pages._shared.frame import UNSEEN, plain
+from tests.pages.hostile import build_hostile, hostile
+
+VIEWS = [
+    ("overview", {}),
+    ("library", {"model": "vision-1"}),
+    ("library", {"view": "datasets"}),
+    ("library", {"view": "results"}),
+    ("alignment", {"chosen": ["vision-1", "language-2"]}),
+    ("competence", {}),
+    ("convergence", {}),
+    ("models", {"view": "table"}),
+    ("metrics", {}),
+    ("dispersion", {}),
+    ("captions", {}),
+    ("adapters", {}),
+    ("stimuli", {"view": "gallery"}),
+    ("stimuli", {"stimulus": "1"}),
+    ("experiments/neurons", {}),
+    ("experiments/reading", {}),
+    ("experiments/stitching", {}),
+    ("experiments/translation", {}),
+    ("benefits", {}),
+    ("jobs", {}),
+    ("models", {}),
+    ("color", {}),
+    ("side_by_side", {}),
+]
+QUICK = (
+    "library",
+    "alignment",
+    "competence",
+    "captions",
+    "adapters",
+    "stimuli",
+    "jobs",
+)
+# what a browser shows as it is, whatever it says, and names that it does not show
+SHOWN = {
+    "selectbox.options",
+    "selectbox.raw_value",
+    "multiselect.options",
+    "multiselect.raw_values",
+    "code.code_text",
+    "text.body",
+    "text_input.default",
+    "text_input.value",
+    "text_input.placeholder",
+    "image.imgs.alt",
+    "plotly_chart.alt",
+    "bidi_component.json",
+}
+NAMES = re.compile(r"\.(id|form_id|key|legendgroup|customdata|meta\.title)$")
+OBEYED = {
+    "markup": re.compile(r"(?<!\\)<img src=x|(?<!\\)\*\*b\*\*|(?<!\\)\$x|(?<!\\):red\["),
+    "icon": re.compile(r":\\?material/home|(?<!\u2060)https?\\?://evil"),
+}
+OBEYED_BY_PLOTLY = re.compile(r"<img src=x|<b>b</b>|%\{meta")
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory) -> Path:
+    return build_hostile(tmp_path_factory.mktemp("hostile"))
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch) -> None:
+    monkeypatch.setattr(patience, "PATIENCE", 0.0)
+
+
+def texts_of(message: Message, place: str) -> Iterator[tuple[str, str]]:
+    """Yield every text of what the server sends to draw an element, with its place."""
+    for field, value in message.ListFields():
+        here = f"{place}.{field.name}"
+        if field.message_type and field.message_type.GetOptions().map_entry:
+            continue  # query strings of links
+        for one in value if field.is_repeated else [value]:
+            if isinstance(one, Message):
+                yield from texts_of(one, here)
+            elif isinstance(one, str):
+                yield here, one
+
+
+def texts_in(value: Any, place: str) -> Iterator[tuple[str, str]]:
+    """Yield every text of a figure with its place."""
+    if isinstance(value, dict):
+        for key, one in value.items():
+            yield from texts_in(one, f"{place}.{key}")
+    elif isinstance(value, list):
+        for one in value:
+            yield from texts_in(one, place)
+    elif isinstance(value, str):
+        yield place, value
+
+
+def elements(node: Any) -> Iterator[Any]:
+    for child in getattr(node, "children", {}).values():
+        yield child
+        yield from elements(child)
+
+
+def obeyed(app: AppTest) -> list[tuple[str, str, str]]:
+    """Return what of a page would be obeyed: where it stands, and what."""
+    found = []
+    for element in (*elements(app.main), *elements(app.sidebar)):
+        if not isinstance(getattr(element, "proto", None), Message):
+            continue
+        for place, text in texts_of(element.proto, element.type):
+            if place == "plotly_chart.spec":
+                for spot, label in texts_in(json.loads(text), place):
+                    if not NAMES.search(spot) and (
+                        OBEYED_BY_PLOTLY.search(label) or visible(label) != label
+                    ):
+                        found.append((spot, "label", label))
+            elif place not in SHOWN and not NAMES.search(place):
+                kinds = [kind for kind, one in OBEYED.items() if one.search(text)]
+                kinds += ["control"] if visible(text) != text else []
+                found += [(place, kind, text) for kind in kinds]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("page", "query"),
+    [view if view[0] in QUICK else pytest.param(*view, marks=pytest.mark.slow) for view in VIEWS],
+    ids=lambda one: one if isinstance(one, str) else "-".join(map(str, one.values())),
+)
+def test_no_text_of_a_page_is_obeyed(opened, store, page, query):
+    app = opened(store, page, **query)
+    assert not app.exception
+    assert app.title
+    assert obeyed(app) == []
+
+
+def test_what_would_be_obeyed_is_found(opened, store, monkeypatch):
+    monkeypatch.setattr("pages._shared.frame.plain", str)
+    app = opened(store, "library", model="vision-1")
+    assert {kind for _, kind, _ in obeyed(app)} == {"markup", "icon", "control"}
+
+
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        ("a  b\n    c\td", "a b c d"),
+        ("\x1b[1m\u202e", r"\\x1b\[1m\\u202e"),
+        (":smile: 10:30:05 a:b", rf"\:{UNSEEN}smile\: 10\:30\:05 a\:b"),
+        ("a -> b --c <-> >= d", rf"a \-{UNSEEN}\> b \-\-c \<{UNSEEN}\-\> \>{UNSEEN}= d"),
+        ("http://a.b www.a.b", rf"{UNSEEN}http\://a\.b {UNSEEN}www\.a\.b"),
+        ("a.b@c.d @e", rf"a\.b{UNSEEN}@c\.d @e"),
+    ],
+)
+def test_what_streamlit_looks_for_is_broken_by_what_nobody_sees(text, escaped):
+    assert plain(text) == escaped
+
+
+def test_texts_of_a_dataset_stay_as_they_are_where_nothing_reads_them(opened, store):
+    app = opened(store, "stimuli", stimulus="1")
+    assert any(hostile("caption 1 of =1+1 level A") == text.value for text in app.text)
