@@ -7,8 +7,10 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -217,4 +219,39 @@ def test_a_killed_study_goes_on_and_ends_as_it_would_have_here(
     said = capfd.readouterr().err
     assert "all done: 3/3 (100%)" in said
     assert len([line for line in said.splitlines() if line.startswith("model ")]) == 6 - held
+    check_equal(store, alone)
+
+
+@pytest.fixture
+def head(hub: LocalHub) -> Iterator[str]:  # noqa: ARG001 (workers know it from the start)
+    """Return the address of a cluster of one machine, which nobody of this process has joined."""
+    from core.crew.on_ray import SHORT  # imports Ray, which may be missing
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    folder = tempfile.TemporaryDirectory(prefix="ray-", dir=SHORT, ignore_cleanup_errors=True)
+    words = f"start --head --block --port=0 --ray-client-server-port={port} --num-cpus=2"
+    words += f" --include-dashboard=false --disable-usage-stats --temp-dir={folder.name}"
+    command = [str(Path(sys.executable).with_name("ray")), *words.split()]
+    with folder:
+        server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        family = psutil.Process(server.pid)
+        yield f"ray://127.0.0.1:{port}"
+        everyone = [*family.children(recursive=True), family]
+        server.terminate()
+        psutil.wait_procs(everyone, timeout=60)
+        assert not [one for one in everyone if one.is_running()]
+
+
+@pytest.mark.slow
+def test_a_cluster_that_runs_already_does_a_study_as_this_process_does(
+    study: Path, alone: Path, head: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAY_CLIENT_INITIAL_CONNECTION_TIMEOUT_S", "30")  # it has just begun
+    store = study.parent / "joined"
+    command = [sys.executable, "-m", "core", *words(study, store, "--on", head)]
+    ended = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, timeout=300)
+    assert ended.returncode == 0, ended.stderr
+    assert "all done: 3/3 (100%)" in ended.stderr
     check_equal(store, alone)
