@@ -12,6 +12,7 @@ PORT ?= 8501
 BIN := .venv/bin
 READY := .venv/.ready
 EXTRAS := .venv/.extras
+OLDEST := build/oldest/.ready
 PIP := $(BIN)/python -m pip
 LOCKED := install -q --no-deps --only-binary :all: --require-hashes
 UV := build/uv/bin/uv
@@ -29,6 +30,16 @@ app: $(READY)
 
 test: $(READY) $(EXTRAS) lint
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 4 --dist loadfile --no-loadscope-reorder
+
+# The oldest versions that pyproject.toml allows, by what depends on them most
+test-oldest: $(OLDEST)
+	PYTHONPATH=. OMP_NUM_THREADS=1 $(dir $(OLDEST))bin/python -m pytest -q tests/test_*.py tests/metrics tests/spaces tests/stimuli \
+		tests/store tests/jobs tests/questions tests/figures tests/pages/test_pages.py
+
+$(OLDEST): locks/oldest.txt
+	$(PYTHON) -m venv $(dir $(OLDEST))
+	$(dir $(OLDEST))bin/python -m pip $(LOCKED) -r locks/oldest.txt
+	@touch $(OLDEST)
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -62,12 +73,19 @@ bench: $(READY)
 screenshots: $(READY)
 	$(BIN)/python -m tests.browser.screenshots store build/screenshots
 
+# Renews the locks; UPGRADE says whether to newer versions
 lock: $(UV)
 	cat locks/torch.txt locks/app.txt locks/extras.txt > build/all.txt
 	$(COMPILE) $(UPGRADE) --all-extras pyproject.toml -o build/all.txt
 	printf 'torch\ntorchvision\n' | $(COMPILE) -c build/all.txt - -o locks/torch.txt
 	$(COMPILE) -c build/all.txt $(NOT_TORCH) --extra dev pyproject.toml -o locks/app.txt
 	$(COMPILE) -c build/all.txt $(NOT_TORCH) --extra cluster --extra translation pyproject.toml -o locks/extras.txt
+	$(COMPILE) --resolution lowest-direct --extra dev --extra translation pyproject.toml -o locks/oldest.txt
+
+# Asks a service on the network for known weaknesses of the locked versions
+audit:
+	test -x build/audit/bin/pip-audit || { $(PYTHON) -m venv build/audit && build/audit/bin/python -m pip install -q pip-audit; }
+	build/audit/bin/pip-audit --require-hashes --disable-pip -r locks/torch.txt -r locks/app.txt -r locks/extras.txt
 
 $(UV):
 	$(PYTHON) -m venv build/uv

@@ -21,7 +21,8 @@ STATES = {
     "done": "Done",
     "canceled": "Canceled",
 }
-EMPTY = """No jobs yet. Long work is queued from the Library, above, or in a terminal by putting
+EMPTY = "No jobs yet."
+HOW = """Long work is queued from the Library, above, or in a terminal by putting
 `jobs add` before a command: `platoscope jobs add embed …`"""
 
 
@@ -59,7 +60,7 @@ def draw_jobs(jobs: list[Job], *, any_job: bool) -> None:
     finished ones, the latest first.
     """
     if not jobs:
-        st.info("No such job." if any_job or is_read_only() else EMPTY, icon=":material/lightbulb:")
+        st.info("No such job." if any_job else _empty(), icon=":material/lightbulb:")
     turns = sorted(jobs, key=lambda job: (job.state != "running", job.queued_at, job.id))
     finished = [job for job in jobs if job.is_finished]
     for job in (job for job in turns if not job.is_finished):
@@ -69,6 +70,10 @@ def draw_jobs(jobs: list[Job], *, any_job: bool) -> None:
     with below:
         for job in finished[(page - 1) * PAGE : page * PAGE]:
             cards.draw(job, jobs)
+
+
+def _empty() -> str:
+    return EMPTY if is_read_only() else f"{EMPTY} {HOW}"
 
 
 frame.draw_alone("What is running, and what is waiting?", show)

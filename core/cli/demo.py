@@ -91,7 +91,7 @@ def _place_behind(name: str) -> list[str]:
     """
     if not name:
         return []
-    if not re.fullmatch(r"[\w.-]+(/[\w./-]*)?", name):
+    if not re.fullmatch(r"\w[\w.-]*(/[\w./-]*)?", name):
         raise InputError(
             f"--behind is a host and path such as example.org/platoscope, not {name!r}"
         )

@@ -114,8 +114,11 @@ def tell_shown(sentence: str) -> None:
 
 
 def command(*words: str) -> str:
-    """Return a `platoscope` command over this store, ready for a shell."""
-    store = ["--store", str(store_path())] if str(store_path()) != "store" else []
+    """Return a `platoscope` command over this store, ready for a shell; who is only shown the store
+    has it elsewhere, if at all.
+    """
+    is_here = str(store_path()) != "store" and not is_read_only()
+    store = ["--store", str(store_path())] if is_here else []
     return shlex.join(["platoscope", *words, *store])
 
 

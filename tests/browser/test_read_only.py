@@ -7,13 +7,13 @@ from __future__ import annotations
 import re
 
 import pytest
-from footprint import footprint
 
 from core.jobs import queue
 from core.settings import READ_ONLY
 from core.store import SavedView, save_view
 from tests.browser.server import serve
 from tests.browser.test_browser import PAGES
+from tests.footprint import footprint
 from tests.pages.world import SMALL, PaintedDataset, build
 
 pytestmark = pytest.mark.browser

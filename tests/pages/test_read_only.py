@@ -7,16 +7,16 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from footprint import footprint
 
 from core.jobs import queue
 from core.settings import READ_ONLY
 from core.store import SavedView, save_view
 from pages._parts.experiments import patience
+from tests.footprint import footprint
 from tests.pages.test_pages import PAGES
 from tests.pages.world import SMALL, PaintedDataset, build
 
-CHANGING = ("library", "jobs", "competence", "adapters")  # pages that have most to leave out
+CHANGING = ("library", "jobs")  # pages that have most to leave out
 WRITES = ("add", "queue", "job-", "delete", "rename", "build", "cancel", "retry", "log-", "remove")
 
 

@@ -9,7 +9,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from footprint import footprint
 
 from core.cli import main
 from core.competence.imported import import_scores
@@ -40,6 +39,7 @@ from core.store.uploads import find_upload, keep_dataset, keep_file, uploads_fol
 from core.study.parts import Scope
 from core.study.study import Study
 from core.theory.attention.question import Attention
+from tests.footprint import footprint
 from tests.pages.world import PaintedDataset
 
 VIEW = SavedView("kept", "/alignment?k=5")

@@ -30,10 +30,8 @@ def ask(
     wanted = f"wanted-{queries.recipe_of(at, question).digest}"
     if kept is not None or st.session_state.get(wanted) or (takes := seconds()) <= PATIENCE:
         return queries.ask(at, question)
-    st.info(
-        f"{what} takes about {time_text(takes)} here, once: the answer is kept.",
-        icon=":material/hourglass_empty:",
-    )
+    once = "" if is_read_only() else ", once: the answer is kept"
+    st.info(f"{what} takes about {time_text(takes)} here{once}.", icon=":material/hourglass_empty:")
     if is_read_only():
         frame.tell_shown("the command makes the answer where the store is kept")
     else:

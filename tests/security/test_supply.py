@@ -1,0 +1,96 @@
+"""What is installed is what was tested: every package has a version, a hash and a reason."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from core.settings import ROOT
+
+LOCKS = ("torch", "app", "extras", "oldest")
+TEXT = (ROOT / "pyproject.toml").read_text()
+PROJECT = tomllib.loads(TEXT)["project"]
+DECLARED = {
+    "app": [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["dev"]],
+    "extras": [
+        one for name in ("cluster", "translation") for one in PROJECT["optional-dependencies"][name]
+    ],
+}
+OF_TORCH = re.compile(r"torch|torchvision|triton|nvidia-.*|cuda-.*")
+
+
+def entries(lock: str) -> dict[str, tuple[Version, int]]:
+    """Return the version of every package of a lock, and how many hashes it has."""
+    text = (ROOT / "locks" / f"{lock}.txt").read_text()
+    blocks = re.split(r"\n(?=[a-z0-9])", re.sub(r"^#.*\n", "", text, flags=re.MULTILINE))
+    heads = [re.match(r"([\w.-]+)==([^ ;]+)", block) for block in blocks]
+    assert all(heads), "every line of a lock is a package with its version, or a hash"
+    return {
+        canonicalize_name(head[1]): (Version(head[2]), block.count("--hash=sha256:"))
+        for head, block in zip(heads, blocks, strict=True)
+        if head
+    }
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_every_locked_package_has_hashes_and_no_place(lock):
+    assert all(hashes for _, hashes in entries(lock).values())
+    text = (ROOT / "locks" / f"{lock}.txt").read_text()
+    assert not re.search(r"://|--index-url|--find-links|^-e|@", text, re.MULTILINE)
+
+
+def test_one_package_has_one_version_in_all_locks():
+    versions = [entries(lock) for lock in ("torch", "app", "extras")]
+    for one in versions:
+        for other in versions:
+            assert all(one[name][0] == other[name][0] for name in one.keys() & other.keys())
+
+
+def test_what_comes_with_torch_is_locked_apart():
+    """Else TORCH_INDEX would still fetch the libraries of CUDA."""
+    held = {lock: {name for name in entries(lock) if OF_TORCH.fullmatch(name)} for lock in LOCKS}
+    assert {"torch", "torchvision", "triton"} <= held["torch"]
+    assert held["app"] == held["extras"] == set()
+
+
+@pytest.mark.parametrize("lock", ["app", "extras"])
+def test_what_is_declared_is_locked_within_its_bounds(lock):
+    locked = entries("torch") | entries(lock)
+    for text in DECLARED[lock]:
+        one = Requirement(text)
+        assert one.specifier.contains(locked[canonicalize_name(one.name)][0]), text
+
+
+def test_the_oldest_versions_are_those_that_are_declared():
+    oldest = entries("oldest")
+    for text in DECLARED["app"]:
+        one = Requirement(text)
+        (bound,) = one.specifier
+        version = oldest[canonicalize_name(one.name)][0]
+        assert bound.operator == ">=", text
+        assert version.release[: len(Version(bound.version).release)] == (
+            Version(bound.version).release
+        ), text
+
+
+def test_every_dependency_says_why_it_is_there():
+    reasons = dict(re.findall(r'^    "([^"]+)",? +# (.{8,})$', TEXT, re.MULTILINE))
+    every = [one for several in DECLARED.values() for one in several]
+    assert [one for one in every if one not in reasons] == []
+
+
+def test_make_takes_nothing_without_a_hash():
+    """All that `make app` and `make test` install comes from the locks, or from TORCH_INDEX."""
+    text = (ROOT / "Makefile").read_text()
+    recipe = text[text.index("$(READY):") : text.index("docs:")]
+    installs = [line.strip() for line in recipe.splitlines() if line.startswith("\t$(PIP)")]
+    free = [line for line in installs if "$(LOCKED)" not in line]
+    own = "$(PIP) install -q --no-deps --no-build-isolation -e ."
+    assert [line for line in free if "--index-url $(TORCH_INDEX)" not in line] == [own]
+    assert len(installs) == 5
+    assert "--require-hashes" in text

@@ -1,0 +1,98 @@
+"""What SECURITY.md says that visitors may do is all that they may do."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from core.cli import make_parser
+from core.errors import InputError
+from core.settings import ROOT
+from pages._parts.jobs import adding
+
+TEXT = " ".join((ROOT / "SECURITY.md").read_text().split())
+READS = {  # by command that can be a job: what of it names a file or a folder to read
+    "bits-per-byte": {"--text"},
+    "color agreement": {"--source"},
+    "color layout": {"--source"},
+    "color pixels": {"--images"},
+    "competence import": {"file"},
+    "dataset add": {"--folder", "--table"},
+    "embed": {"--model"},
+    "import": {"file"},
+    "probe": {"--task"},
+    "score": {"x", "y"},
+    "summarize": {"--model", "--instruction"},
+    "theory attention": {"--models"},
+}
+WRITES = {  # what names one to write, or a command that does so by itself
+    "adapt": {"--save"},
+    "study run": {"name", "--data", "--models", "--to"},
+    "train": {"--runs", "--weights"},
+}
+NAMES_FILE = re.compile(r"\b(FILE|DIR|FOLDER|FILE_X|FILE_Y|PATH)\b|\b(folder|file)\b")
+NO_FILE = {  # what speaks of files and names none
+    *((f"color {name}", "--words") for name in ("agreement", "layout", "models")),
+    ("dataset add", "--title"),
+}
+
+
+def job_commands(
+    parser: argparse.ArgumentParser, words: tuple[str, ...] = ()
+) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Yield every command that can be a job, with its parser."""
+    groups = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
+    for name, command in (item for group in groups for item in group.choices.items()):
+        yield from job_commands(command, (*words, name))
+    if not groups and parser.get_default("job"):
+        yield " ".join(words), parser
+
+
+def files_of(command: str, parser: argparse.ArgumentParser) -> set[str]:
+    """Return what of a command takes a text and says that it is a file or a folder."""
+    texts = [one for one in parser._actions if one.nargs != 0 and not one.choices]
+    named = {(one.option_strings or [one.dest])[-1]: one for one in texts if one.dest != "store"}
+    return {
+        name
+        for name, one in named.items()
+        if NAMES_FILE.search(f"{one.metavar} {one.help}") and (command, name) not in NO_FILE
+        if not re.search(r"_read_number", str(one.type))
+    }
+
+
+def test_the_files_that_a_job_may_name_are_a_closed_list():
+    named = {name: files_of(name, parser) for name, parser in job_commands(make_parser())}
+    assert {name: files for name, files in named.items() if files} == READS | WRITES
+
+
+@pytest.mark.parametrize("command", READS)
+def test_what_may_be_read_is_written_down(command):
+    flags = {flag for flag in READS[command] if flag.startswith("--")}
+    assert all(flag in TEXT for flag in flags)
+    assert command.split()[0] in TEXT
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(["adapt", flag, "/x"] for flag in ("--save", "--sav", "--s")),
+        ["adapt", "--save=/x"],
+        ["study", "run", "figure-2", "--to", "/x"],
+        ["study", "run", "figure-2"],
+        ["train", "vit-mae-xs"],
+        ["align", "--on", "ray://evil.example:10001"],
+        ["align", "--on=ray://evil.example:10001"],
+        ["--store", "/x", "demo"],
+    ],
+)
+def test_no_job_of_a_visitor_writes_elsewhere_or_reaches_another_machine(words):
+    with pytest.raises(InputError, match=r"terminal|expected a command first"):
+        adding._refuse_outside(words)
+
+
+def test_what_is_left_out_is_written_down():
+    for what in (*adding.WRITERS, *adding.OUTSIDE, adding.ELSEWHERE):
+        assert f"`{what}`" in TEXT or f"`{what}…`" in TEXT
