@@ -12,7 +12,7 @@ from core.questions.question import StudyQuestion
 from core.ranges import MOST_DRAWS, MOST_SEED, MOST_STIMULI
 from core.study.parts import Measure
 
-SEEDS, DRAWS = 5, 200
+SEEDS, DRAWS, FEWEST = 5, 200, 40  # a 95 % interval takes 40 draws or more
 WIDTH, TEMPERATURE = 256, 0.07
 COLDEST, HOTTEST = 0.001, 10.0  # temperatures
 LEAST = 3  # training pairs; two lie on one line
@@ -175,7 +175,7 @@ class Adaptation(AdapterQuestion):
     )
     bootstrap: int = option(
         DRAWS,
-        least=0,
+        least=FEWEST,
         most=MOST_DRAWS,
         label="Draws",
         help="halves of the test stimuli, for the interval of the gain",
@@ -200,7 +200,7 @@ class PairsCurve(AdapterQuestion):
     )
     bootstrap: int = option(
         DRAWS,
-        least=0,
+        least=FEWEST,
         most=MOST_DRAWS,
         label="Draws",
         help="halves of the test stimuli, for the interval of the gain",

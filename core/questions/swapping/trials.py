@@ -11,9 +11,11 @@ import torch
 from jaxtyping import Bool, Float, Float32, Float64, Int64
 
 from core.competence.probes import STRENGTHS, Split, fit
-from core.progress import Progress
+from core.costs import check_memory
+from core.progress import Progress, told
 from core.questions.swapping.ways import WAYS, Held, Read, Rows, hold
 
+_PAIRINGS = "random pairings of the anchors"
 _VALIDATES = 4  # one known stimulus of so many chooses a probe's strength
 
 Labels = Int64[np.ndarray, " n"]
@@ -65,6 +67,11 @@ def run_trials(
     n, dice = len(labels[0]), np.random.default_rng(seed)
     pairs = [(host, guest) for host in range(len(spaces)) for guest in range(len(spaces))]
     keys = [(way, *pair) for way in WAYS for pair in pairs]
+    check_memory(
+        8 * permutations * (len(keys) * len(labels) + anchors),
+        f"{permutations:,} permutations of {len(spaces)} spaces",
+        "ask for fewer",
+    )
     right = {key: np.zeros((len(labels), n), dtype=bool) for key in keys}
     null = {key: np.zeros((permutations, len(labels))) for key in keys if key[1] != key[2]}
     truth = np.stack(labels)
@@ -79,7 +86,7 @@ def run_trials(
                 right[key][:, parts.test] = _right(
                     probes[way], way, held[guest], one, np.arange(anchors), parts.test, truth
                 )
-                for draw, order in enumerate(orders if guest != host else ()):
+                for draw, order in enumerate(told(orders if guest != host else (), _PAIRINGS)):
                     answers = _right(probes[way], way, held[guest], one, order, parts.test, truth)
                     null[key][draw] += answers.sum(axis=1) / n
             if report:
