@@ -67,13 +67,8 @@ def run_trials(
     n, dice = len(labels[0]), np.random.default_rng(seed)
     pairs = [(host, guest) for host in range(len(spaces)) for guest in range(len(spaces))]
     keys = [(way, *pair) for way in WAYS for pair in pairs]
-    check_memory(
-        8 * permutations * (len(keys) * len(labels) + anchors),
-        f"{permutations:,} permutations of {len(spaces)} spaces",
-        "ask for fewer",
-    )
     right = {key: np.zeros((len(labels), n), dtype=bool) for key in keys}
-    null = {key: np.zeros((permutations, len(labels))) for key in keys if key[1] != key[2]}
+    null = _no_shares([key for key in keys if key[1] != key[2]], permutations, len(labels))
     truth = np.stack(labels)
     for fold, (joined, parts) in enumerate(_folds(dice.permutation(n), folds, anchors)):
         known = np.concatenate([joined, parts.train, parts.validation])
@@ -92,6 +87,17 @@ def run_trials(
             if report:
                 report(fold * len(spaces) + host + 1, folds * len(spaces), "probes swapped")
     return Trials(right, null)
+
+
+def _no_shares(
+    keys: Sequence[tuple[str, int, int]], permutations: int, factors: int
+) -> dict[tuple[str, int, int], Float64[np.ndarray, "permutations factors"]]:
+    check_memory(
+        8 * permutations * factors * len(keys),
+        f"{permutations:,} permutations for {len(keys):,} probes and spaces",
+        "ask for fewer",
+    )
+    return {key: np.zeros((permutations, factors)) for key in keys}
 
 
 def foresee(

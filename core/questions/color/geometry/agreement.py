@@ -75,8 +75,7 @@ def agree(
     n = len(x.dissimilarities)
     _check(x, y, k)
     orders = draw_orders(n, count=permutations, seed=seed)
-    check_memory(8 * draws * n, f"{draws:,} draws of {n:,} colors", "ask for fewer")
-    drawn = np.random.default_rng(seed).integers(n, size=(draws, n))
+    drawn = _draw_colors(n, draws=draws, seed=seed)
     rows = []
     for of, name, measure in measures(x, y, k=k):
         same, toward = np.arange(n), 1 if measure.higher else -1
@@ -92,6 +91,12 @@ def agree(
         )
         rows.append((of, name, value, null.mean() if permutations else np.nan, p, low, high))
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _draw_colors(n: int, *, draws: int, seed: int) -> Integer[np.ndarray, "draws n"]:
+    """Draw n colors with replacement, so many times."""
+    check_memory(8 * draws * n, f"{draws:,} draws of {n:,} colors", "ask for fewer")
+    return np.random.default_rng(seed).integers(n, size=(draws, n))
 
 
 def _share_beyond(value: float, null: Float64[np.ndarray, " orders"]) -> float:
