@@ -166,7 +166,7 @@ def attack(data: st.DataObject, store: Path) -> str:
     return came
 
 
-@settings(max_examples=600)
+@settings(max_examples=250)
 @given(data=st.data())
 def test_no_word_of_any_option_ends_in_anything_but_a_sentence(data, store):
     attack(data, store)

@@ -80,15 +80,10 @@ def agree(
     for of, name, measure in measures(x, y, k=k):
         same, toward = np.arange(n), 1 if measure.higher else -1
         value = measure.score(same, same)
-        null = np.array(
-            [measure.score(same, order) for order in told(orders, "permutations of colors")]
-        )
+        null = np.array([measure.score(same, order) for order in told(orders, "permutations")])
         p = _share_beyond(toward * value, toward * null)
-        low, high = _interval(
-            value,
-            np.array([measure.score(take, take) for take in told(drawn, "draws of colors")]),
-            measure.range,
-        )
+        scores = np.array([measure.score(take, take) for take in told(drawn, "draws of colors")])
+        low, high = _interval(value, scores, measure.range)
         rows.append((of, name, value, null.mean() if permutations else np.nan, p, low, high))
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
