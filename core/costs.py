@@ -29,6 +29,6 @@ def check_memory(needed: int, what: str, advice: str) -> None:
     free = free_memory()
     if needed > free:
         raise DeviceError(
-            f"{what} take {needed / GB:,.3g} GB of memory, and {free / GB:,.3g} GB are free:"
+            f"{what} take {needed / GB:,.1f} GB of memory, and {free / GB:,.1f} GB are free:"
             f" {advice}"
         )

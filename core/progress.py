@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
@@ -64,7 +64,7 @@ def tell(done: int, total: int, what: str) -> None:
         report(done, total, what)
 
 
-def told(items: Sequence[T], what: str) -> Iterator[T]:
+def told(items: Collection[T], what: str) -> Iterator[T]:
     """Yield items, and tell how many are done before the first and after each."""
     tell(0, len(items), what)
     for done, one in enumerate(items, start=1):

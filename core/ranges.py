@@ -31,7 +31,7 @@ class Range:
         return self.least <= value <= self.most
 
     def __str__(self) -> str:
-        return f"{self.least:,.10g} to {self.most:,.10g}"
+        return f"{_text(self.least)} to {_text(self.most)}"
 
     @property
     def described(self) -> str:
@@ -54,6 +54,10 @@ class Range:
         if value not in self or not word.isascii() or "_" in word:
             raise InputError(f"expected {self.described}; got {reprlib.repr(word)}")
         return value
+
+
+def _text(number: int | float) -> str:
+    return f"{number:,}" if isinstance(number, int) else f"{number:,.10g}"
 
 
 def explain(text: str, default: str, numbers: Range | None) -> str:

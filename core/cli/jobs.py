@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LONG = ["device", "folder", "started", "ended", "exit_code", "failure", "log"]  # not on a terminal
 IDLE = 60.0
 WAITS = Range(0, 1_000_000, whole=False)  # seconds
-IDS = Range(1, 2**63 - 1)  # SQLite's
+IDS = Range(1, 10**9)
 NICENESS = 5  # the dashboard goes first
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Bool, Float, Float64
 
+from core.costs import check_memory
 from core.spaces.kernels import ROUNDING, centered, check_unbiased, linear, u_centered
 
 
@@ -38,6 +39,11 @@ def cka_of_halves(
         u_centered if unbiased else centered
     )  # over all stimuli: no half's HSIC changes, and digits are saved
     x, y = center(x), center(y)
+    check_memory(
+        8 * 8 * halves.size,  # about eight arrays of a number for each stimulus and half
+        f"{len(halves):,} halves of {len(x):,} stimuli",
+        "ask for fewer",
+    )
     weights = halves.T.astype(np.float64)
     xy, xx, yy = (_hsic(*pair, weights, unbiased=unbiased) for pair in ((x, y), (x, x), (y, y)))
     defined = np.minimum(xx, yy) > (len(x) * ROUNDING) ** 2  # of kernels of length 1

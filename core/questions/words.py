@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
+from core.errors import InputError
 from core.options import Option, Value, build, options_of, value_of
 from core.questions.question import Question
 from core.ranges import explain
@@ -68,8 +69,11 @@ def _help(one: Option) -> str:
 
 def read_question(kind: type[Q], arguments: Namespace) -> Q:
     """Return the question that parsed arguments ask; raises what its fields refuse."""
-    parsed = ((one.name, getattr(arguments, one.name)) for one in options_of(kind))
-    return build(kind, {name: _frozen(value) for name, value in parsed if value is not None})
+    parsed = [(one, getattr(arguments, one.name)) for one in options_of(kind)]
+    for one, value in parsed:
+        if value == []:  # argparse drops the dashes of --k=-- and keeps an empty list
+            raise InputError(f"{one.flag} takes a value; got --: name one, or leave {one.flag} out")
+    return build(kind, {one.name: _frozen(value) for one, value in parsed if value is not None})
 
 
 def _frozen(value: Any) -> Any:

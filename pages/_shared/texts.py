@@ -45,11 +45,10 @@ class Reader:
     def _number(self, text: str, kind: type[float]) -> float:
         low, high = self.within
         try:
-            value = kind(text)
+            value = kind(text) if text.isascii() else math.nan  # "１２" is none on the command line
         except ValueError:
             value = math.nan
-        # comparing takes whole numbers of any size, and none is infinite
-        if not (low <= value <= high) or abs(value) == math.inf:
+        if not (abs(value) < math.inf and low <= value <= high):  # isfinite takes no huge int
             bounds = "a number" if math.isinf(high) else f"{low:,.10g} to {high:,.10g}"
             raise InputError(f"{self.kind} is {bounds}, not {quoted(text)}")
         return value

@@ -10,7 +10,8 @@ import io
 import math
 import re
 from collections import Counter
-from functools import partial
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +27,8 @@ from core.questions.registry import answer_of
 from core.questions.words import read_question
 from core.ranges import Range
 from core.store import Store
+from core.study.parts import Scope
+from core.study.study import Study
 from docs.reference import commands
 from tests.pages.world import SMALL, PaintedDataset, build
 
@@ -121,8 +124,6 @@ def test_a_number_without_a_range_cannot_be_declared(bounds):
     class Endless:
         k: int = option(1, help="neighbors", **bounds)
 
-    from dataclasses import dataclass
-
     with pytest.raises(TypeError, match="a number needs least and most: neighbors"):
         options_of(dataclass(Endless))
 
@@ -150,8 +151,13 @@ def outcome(place: Place, words: list[str], store: Path) -> str:
 
 def complete(question: Question, store: Path) -> None:
     """Check a question as it is before anything is computed."""
-    study = question.scope.open(Store(store)) if isinstance(question, StudyQuestion) else None
+    study = open_study(question.scope, store) if isinstance(question, StudyQuestion) else None
     answer_of(type(question)).complete(question, study)
+
+
+@lru_cache(maxsize=8)
+def open_study(scope: Scope, store: Path) -> Study:
+    return scope.open(Store(store))
 
 
 def attack(data: st.DataObject, store: Path) -> str:
@@ -166,7 +172,7 @@ def attack(data: st.DataObject, store: Path) -> str:
     return came
 
 
-@settings(max_examples=600)
+@settings(max_examples=250)
 @given(data=st.data())
 def test_no_word_of_any_option_ends_in_anything_but_a_sentence(data, store):
     attack(data, store)

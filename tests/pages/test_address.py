@@ -89,3 +89,29 @@ def test_what_a_link_cannot_say_is_said(key, text, sentence):
     app.run()
     assert [warning.value for warning in app.warning] == [sentence]
     assert shown(app) == (10, False, "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "0",
+        "-1",
+        f"{2**31}",
+        f"{10**400}",
+        "9" * 5_000,
+        "nan",
+        "inf",
+        "1e999",
+        "1.5",
+        "１２",
+        "x",
+    ],
+)
+def test_a_link_with_a_number_that_cannot_be_shows_the_usual_one_and_says_so(text):
+    app = AppTest.from_function(page)
+    app.query_params["k"] = [text]
+    app.run()
+    assert not app.exception
+    assert shown(app)[0] == 10
+    assert [one.value for one in app.warning] == [f"k is 1 to 2,147,483,647, not {text!r}"]

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from core.catalog import QUESTIONS
 from core.cli import make_parser
+from core.errors import InputError
 from core.options import Option, build, options_of, values_of
 from core.questions.alignment.question import Alignment
 from core.questions.question import Question, choices_of
@@ -117,3 +118,9 @@ def test_no_number_of_a_command_is_infinite_or_none(text, capsys):
 def test_no_two_questions_have_one_command():
     commands = [kind.command for kind in QUESTIONS]
     assert len(set(commands)) == len(commands)
+
+
+@pytest.mark.parametrize("option", ["k", "metric", "layers"])
+def test_dashes_in_place_of_a_value_are_refused(option):
+    with pytest.raises(InputError, match=f"--{option} takes a value; got --: name one"):
+        read_question(Alignment, parsed(["align", f"--{option}=--"]))

@@ -23,7 +23,7 @@ from core.metrics import METRICS
 from core.progress import told
 from core.questions.adapters.baselines import METHODS
 from core.questions.adapters.maps.model import Adapters, Parts, compared, joined
-from core.questions.adapters.question import Products
+from core.questions.adapters.question import FEWEST_DRAWS, Products
 from core.questions.adapters.retrieval import DEPTHS, median_rank, rank_own, recall
 from core.statistics.intervals import LEVEL, draw_halves
 from core.study.parts import Measure
@@ -40,7 +40,6 @@ BEFORE, CENTERED, ADAPTERS, CHANCE = "before", "centered", "adapters", "chance"
 AVERAGE, MEAN = "average", "mean"
 UNTRAINED = "untrained"  # 1 where the first weights stayed the best
 ALL = -1  # in place of a seed: over all of them
-FEWEST_DRAWS = 40  # of which one lies beyond each end of a 95 % interval, on average
 
 Row = dict[str, Any]
 Space = Float[np.ndarray, "_ _"]  # some of the stimuli

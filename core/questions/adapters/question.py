@@ -13,6 +13,7 @@ from core.ranges import MOST_DRAWS, MOST_SEED, MOST_STIMULI
 from core.study.parts import Measure
 
 SEEDS, DRAWS = 5, 200
+FEWEST_DRAWS = 40  # of which one lies beyond each end of a 95 % interval, on average
 WIDTH, TEMPERATURE = 256, 0.07
 COLDEST, HOTTEST = 0.001, 10.0  # temperatures
 LEAST = 3  # training pairs; two lie on one line
@@ -175,7 +176,7 @@ class Adaptation(AdapterQuestion):
     )
     bootstrap: int = option(
         DRAWS,
-        least=0,
+        least=FEWEST_DRAWS,
         most=MOST_DRAWS,
         label="Draws",
         help="halves of the test stimuli, for the interval of the gain",
@@ -200,7 +201,7 @@ class PairsCurve(AdapterQuestion):
     )
     bootstrap: int = option(
         DRAWS,
-        least=0,
+        least=FEWEST_DRAWS,
         most=MOST_DRAWS,
         label="Draws",
         help="halves of the test stimuli, for the interval of the gain",

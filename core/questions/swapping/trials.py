@@ -11,9 +11,11 @@ import torch
 from jaxtyping import Bool, Float, Float32, Float64, Int64
 
 from core.competence.probes import STRENGTHS, Split, fit
-from core.progress import Progress
+from core.costs import check_memory
+from core.progress import Progress, told
 from core.questions.swapping.ways import WAYS, Held, Read, Rows, hold
 
+_PAIRINGS = "random pairings of the anchors"
 _VALIDATES = 4  # one known stimulus of so many chooses a probe's strength
 
 Labels = Int64[np.ndarray, " n"]
@@ -66,7 +68,7 @@ def run_trials(
     pairs = [(host, guest) for host in range(len(spaces)) for guest in range(len(spaces))]
     keys = [(way, *pair) for way in WAYS for pair in pairs]
     right = {key: np.zeros((len(labels), n), dtype=bool) for key in keys}
-    null = {key: np.zeros((permutations, len(labels))) for key in keys if key[1] != key[2]}
+    null = _no_shares([key for key in keys if key[1] != key[2]], permutations, len(labels))
     truth = np.stack(labels)
     for fold, (joined, parts) in enumerate(_folds(dice.permutation(n), folds, anchors)):
         known = np.concatenate([joined, parts.train, parts.validation])
@@ -79,12 +81,23 @@ def run_trials(
                 right[key][:, parts.test] = _right(
                     probes[way], way, held[guest], one, np.arange(anchors), parts.test, truth
                 )
-                for draw, order in enumerate(orders if guest != host else ()):
+                for draw, order in enumerate(told(orders if guest != host else (), _PAIRINGS)):
                     answers = _right(probes[way], way, held[guest], one, order, parts.test, truth)
                     null[key][draw] += answers.sum(axis=1) / n
             if report:
                 report(fold * len(spaces) + host + 1, folds * len(spaces), "probes swapped")
     return Trials(right, null)
+
+
+def _no_shares(
+    keys: Sequence[tuple[str, int, int]], permutations: int, factors: int
+) -> dict[tuple[str, int, int], Float64[np.ndarray, "permutations factors"]]:
+    check_memory(
+        8 * permutations * factors * len(keys),
+        f"{permutations:,} permutations for {len(keys):,} probes and spaces",
+        "ask for fewer",
+    )
+    return {key: np.zeros((permutations, factors)) for key in keys}
 
 
 def foresee(

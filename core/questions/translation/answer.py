@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float32
 
+from core.costs import check_memory
 from core.errors import InputError
 from core.progress import Progress
 from core.questions.registry import Answer, declare
@@ -176,6 +177,12 @@ def complete_sweep(question: TranslationSweep, _: Study) -> TranslationSweep:
     """
     methods_of(question.matching)
     check_sizes([question.size], question.size, question.matching.k)
+    draws = question.matching.draws
+    check_memory(
+        2 * 8 * draws * question.size * question.dims,
+        f"{draws:,} pairs of spaces of {question.size:,} stimuli in {question.dims:,} dimensions",
+        "make fewer or smaller ones",
+    )
     return question
 
 

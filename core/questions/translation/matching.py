@@ -20,11 +20,13 @@ import numpy as np
 from jaxtyping import Float, Float64, Int64
 
 from core.errors import InputError
+from core.progress import told
 from core.spaces.kernels import centered, linear
 from core.spaces.preprocess import normalize_rows
 
 COOLING = (1.0, 0.3, 0.1, 0.03)  # of the entropy, where squared kernel entries have mean 1
 SWEEPS, SCALINGS = 12, 20  # of a problem at each entropy; more starts are worth more than these
+STARTS = "starts of one matching"
 BACKENDS = ("PYTORCH", "JAX", "CUPY", "TENSORFLOW")
 
 Kernel = Float64[np.ndarray, "n n"]
@@ -78,7 +80,7 @@ def match_by_assignment(a: Kernel, b: Kernel, starts: int, rng: np.random.Genera
 
     first = np.eye(len(a))[match_profiles(a, b)]
     best, most = np.arange(len(a)), -np.inf
-    for start in (first, "barycenter", *["randomized"] * starts):
+    for start in told((first, "barycenter", *["randomized"] * starts), STARTS):
         options: Any = {"maximize": True, "P0": start, "rng": rng}
         solved = quadratic_assignment(a, b, method="faq", options=options)
         if solved.fun > most:
@@ -95,7 +97,10 @@ def match_by_transport(a: Kernel, b: Kernel, starts: int, rng: np.random.Generat
     mixed = [
         (profiles + np.eye(len(a))[rng.permutation(len(a))] / len(a)) / 2 for _ in range(starts)
     ]
-    found = [_cool(a, b, profiles, COOLING), *(_cool(a, b, one, COOLING[1:]) for one in mixed)]
+    found = [
+        _cool(a, b, profiles, COOLING),
+        *(_cool(a, b, one, COOLING[1:]) for one in told(mixed, STARTS)),
+    ]
     return max(found, key=lambda matched: agreement(a, b, matched))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Float64, Int64
 
+from core.costs import check_memory
 from core.errors import MetricError
 from core.metrics.knn import mutual_knn
 from core.questions.translation.chance import chance_interval, chance_of
@@ -25,6 +26,7 @@ from core.spaces.preprocess import normalize_rows
 from core.statistics.intervals import mean_interval
 from core.statistics.nulls import draw_orders
 
+MATRICES = 12  # of a number for every two stimuli, while two spaces are matched
 COLUMNS = (
     "method",
     "n",
@@ -59,7 +61,7 @@ def methods_of(matching: Matching) -> Sequence[str]:
 
 def check_sizes(sizes: Sequence[int], stimuli: int, k: int) -> None:
     """Refuse more stimuli than there are, and so few that they have no k neighbors; raises
-    MetricError.
+    MetricError, and DeviceError for more than fit into the memory.
     """
     for size in sizes:
         if size > stimuli:
@@ -68,6 +70,7 @@ def check_sizes(sizes: Sequence[int], stimuli: int, k: int) -> None:
             raise MetricError(
                 f"{size} stimuli have fewer than k = {k} neighbors each; match more or lower --k"
             )
+        check_memory(MATRICES * 8 * size**2, f"matchings of {size:,} stimuli", "match fewer")
 
 
 def draw_sets(

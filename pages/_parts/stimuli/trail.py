@@ -15,11 +15,8 @@ _TRAIL = "trail"  # of the address: indices joined by dots
 def steps(size: int) -> list[int]:
     """Return the stimuli that led to the opened one, the first first."""
     texts = address.mark(_TRAIL).split(".")
-    return [int(text) for text in texts if _is_index(text, size)][-LONGEST:]
-
-
-def _is_index(text: str, size: int) -> bool:
-    return text.isdecimal() and len(text) < 10 and int(text) < size
+    numbers = [int(text) for text in texts if text.isdecimal() and len(text) < 10]
+    return [number for number in numbers if number < size][-LONGEST:]
 
 
 def follow(size: int, index: int) -> None:

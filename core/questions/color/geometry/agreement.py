@@ -13,7 +13,9 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float64, Integer
 
+from core.costs import check_memory
 from core.errors import MetricError
+from core.progress import told
 from core.questions.color.geometry.defaults import DRAWS, PERMUTATIONS, K
 from core.questions.color.geometry.superpose import disparity
 from core.statistics.intervals import LEVEL
@@ -73,18 +75,23 @@ def agree(
     n = len(x.dissimilarities)
     _check(x, y, k)
     orders = draw_orders(n, count=permutations, seed=seed)
-    drawn = np.random.default_rng(seed).integers(n, size=(draws, n))
+    drawn = _draw_colors(n, draws=draws, seed=seed)
     rows = []
     for of, name, measure in measures(x, y, k=k):
         same, toward = np.arange(n), 1 if measure.higher else -1
         value = measure.score(same, same)
-        null = np.array([measure.score(same, order) for order in orders])
+        null = np.array([measure.score(same, order) for order in told(orders, "permutations")])
         p = _share_beyond(toward * value, toward * null)
-        low, high = _interval(
-            value, np.array([measure.score(take, take) for take in drawn]), measure.range
-        )
+        scores = np.array([measure.score(take, take) for take in told(drawn, "draws of colors")])
+        low, high = _interval(value, scores, measure.range)
         rows.append((of, name, value, null.mean() if permutations else np.nan, p, low, high))
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _draw_colors(n: int, *, draws: int, seed: int) -> Integer[np.ndarray, "draws n"]:
+    """Draw n colors with replacement, so many times."""
+    check_memory(8 * draws * n, f"{draws:,} draws of {n:,} colors", "ask for fewer")
+    return np.random.default_rng(seed).integers(n, size=(draws, n))
 
 
 def _share_beyond(value: float, null: Float64[np.ndarray, " orders"]) -> float:

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Float, Float64
 
 from core.cores import count_threads
+from core.costs import check_memory
 from core.errors import MetricError
 from core.progress import Progress
 from core.questions.color.geometry.defaults import STARTS
@@ -54,6 +55,11 @@ def lay_out(
     de Leeuw 1977 (majorization); Kruskal 1964 (stress); Torgerson 1952 (the start).
     """
     target = _checked(dissimilarities, dims)
+    check_memory(
+        5 * 8 * starts * len(target) * dims,
+        f"{starts:,} starts of a layout of {len(target):,} colors",
+        "ask for fewer",
+    )
     fixed = classical(target, dims=dims)[None]
     drawn = np.random.default_rng(seed).random((starts, len(target), dims))
     tried = np.concatenate([fixed, drawn])
