@@ -43,8 +43,8 @@ def read_columns(file: UserFile) -> dict[str, np.ndarray]:
         return {}
     if len(widths := {part.shape[1:] for part in parts}) > 1:
         raise FeatureError(
-            f"column {shown(next(iter(kinds)))} of {file.path} has lists of {len(widths)} lengths or"
-            " more; expected one"
+            f"column {shown(next(iter(kinds)))} of {file.path} has lists of {len(widths)} lengths"
+            " or more; expected one"
         )
     values = np.concatenate(parts)
     return {"": values if values.ndim > 1 else values[:, None]}
@@ -67,8 +67,8 @@ def _check_kind(kind: pa.DataType, name: str, file: UserFile, depth: int = 0) ->
 def _from_column(column: pa.Array, file: UserFile, name: str) -> np.ndarray:
     if column.null_count:
         raise FeatureError(
-            f"column {shown(name)} of {file.path} has {column.null_count} empty cells; expected a number"
-            " in each"
+            f"column {shown(name)} of {file.path} has {column.null_count} empty cells; expected a"
+            " number in each"
         )
     if not column.type.num_fields:
         values: np.ndarray = column.to_numpy(zero_copy_only=False)

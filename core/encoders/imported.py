@@ -70,8 +70,10 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
 def in_order(arrays: Mapping[str, np.ndarray]) -> Iterable[np.ndarray]:
     """Sort by name so that layer2 comes before layer10."""
 
-    def key(name: str) -> list[str | int]:
-        return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)]
+    def key(name: str) -> list[tuple[int, str]]:
+        parts = re.split(r"(\d+)", name)  # no int: a number may have thousands of digits
+        numbers = (part.lstrip("0") if part.isdecimal() else "" for part in parts)
+        return [(len(number), number or part) for number, part in zip(numbers, parts, strict=True)]
 
     return [arrays[name] for name in sorted(arrays, key=key)]
 

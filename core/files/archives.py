@@ -47,7 +47,7 @@ def read_list(opened: BinaryIO, *, most: int = HEADER) -> zipfile.ZipFile:
     larger one, and whatever `zipfile` raises for a damaged one.
     """
     listed = _Listed(opened, most)
-    archive = zipfile.ZipFile(listed)  # type: ignore[arg-type]
+    archive = zipfile.ZipFile(listed)
     listed.most = inf  # the list is read; members may be larger
     return archive
 

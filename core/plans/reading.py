@@ -20,6 +20,7 @@ from core.settings import ROOT
 FOLDER = ROOT / "data" / "studies"
 KEYS = {"groups": "group", "figures": "figure"}  # [[group]] is one group
 TYPES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
+SHOWN = 100  # characters of a value in a message
 
 T = TypeVar("T")
 
@@ -109,24 +110,27 @@ def _value(hint: Any, value: Any, where: str) -> Any:
         return _values(inner[0], value, where)
     if origin is Literal:
         if value not in inner:
-            raise InputError(
-                f"{where}: expected one of {', '.join(inner)}; got {shown(str(value))}"
-            )
+            raise InputError(f"{where}: expected one of {', '.join(inner)}; got {_short(value)}")
         return value
     if is_dataclass(hint) or origin is Mapping:
         if not isinstance(value, dict):
-            raise InputError(f"{where}: expected a table; got {shown(str(value))}")
+            raise InputError(f"{where}: expected a table; got {_short(value)}")
         return _texts(value, where) if origin else read_table(hint, value, where)
     if hint is float and type(value) is int:
         return float(value)
     if type(value) is not hint:
-        raise InputError(f"{where}: expected {TYPES[hint]}; got {shown(str(value))}")
+        raise InputError(f"{where}: expected {TYPES[hint]}; got {_short(value)}")
     return value
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]} …"
 
 
 def _values(hint: Any, value: Any, where: str) -> tuple[Any, ...]:
     if not isinstance(value, list):
-        raise InputError(f"{where}: expected a list; got {shown(str(value))}")
+        raise InputError(f"{where}: expected a list; got {_short(value)}")
     return tuple(_value(hint, one, f"{where} {at}") for at, one in enumerate(value, start=1))
 
 

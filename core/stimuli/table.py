@@ -170,8 +170,8 @@ def _check_lengths(where: str, rows: Sequence[Mapping[str, Any]]) -> None:
         for name, value in row.items():
             if isinstance(value, str) and len(value) > limits.FIELD:
                 raise StimuliError(
-                    f"row {number} of {where} has {len(value):,} characters in {shown(name)}; at most"
-                    f" {limits.FIELD:,} are read: shorten it"
+                    f"row {number} of {where} has {len(value):,} characters in {shown(name)}; at"
+                    f" most {limits.FIELD:,} are read: shorten it"
                 )
 
 
@@ -219,11 +219,12 @@ def _read_parquet(file: UserFile, most: int | None) -> Records:
 def _values(column: pa.Array, name: str, file: UserFile) -> list[Any]:
     """Return what a column holds; raises StimuliError for a date that no calendar has."""
     try:
-        return column.to_pylist()
+        values: list[Any] = column.to_pylist()
+        return values
     except (ValueError, OverflowError) as error:
         raise StimuliError(
-            f"column {shown(name)} of {file.path.name} holds a {as_text(column.type)} that cannot be"
-            f" read ({said(error)}); write it as text"
+            f"column {shown(name)} of {file.path.name} holds a {as_text(column.type)} that cannot"
+            f" be read ({said(error)}); write it as text"
         ) from error
 
 

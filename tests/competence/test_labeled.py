@@ -185,7 +185,7 @@ def test_damaged_sets_are_refused(tmp_path):
     ):
         read_shards(tmp_path)
     shard.unlink()
-    with pytest.raises(StimuliError, match="there is no file .*1.tar; check its path"):
+    with pytest.raises(StimuliError, match=r"there is no file .*1\.tar; check its path"):
         read_shards(tmp_path)
     odd_tar(shard, a_cls=b"1", a_webp=b"x", b_webp=b"x")
     with pytest.raises(
@@ -247,6 +247,6 @@ def test_a_sample_that_is_gone_says_so(tmp_path):
     write_shard(tmp_path / "a.tar", [1])
     with pytest.raises(
         StimuliError,
-        match="there is no file .*gone.png; check its path",
+        match=r"there is no file .*gone\.png; check its path",
     ):
         Sample(tmp_path / "gone.png", 0).read()

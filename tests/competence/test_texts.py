@@ -6,7 +6,10 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from huggingface_hub import constants
 
@@ -98,4 +101,12 @@ def test_what_is_no_text_is_refused(tmp_path):
         list(open_texts(str(tmp_path / "a.parquet")).read())
     pd.DataFrame({"text": ["a", None]}).to_parquet(tmp_path / "a.parquet")
     with pytest.raises(InputError, match=r"row 2 of .*a.parquet holds no text"):
+        list(open_texts(str(tmp_path / "a.parquet")).read())
+
+
+def test_a_text_in_a_table_that_is_no_utf_8(tmp_path):
+    ends, data = np.array([0, 1], np.int32), pa.py_buffer(b"\xff")
+    texts = pa.StringArray.from_buffers(1, pa.py_buffer(ends), data)
+    pq.write_table(pa.table({"text": texts}), tmp_path / "a.parquet")
+    with pytest.raises(InputError, match=r"a\.parquet cannot be read \('utf-8' codec can't decode"):
         list(open_texts(str(tmp_path / "a.parquet")).read())

@@ -95,7 +95,7 @@ def test_without_network_and_cache_one_sentence_says_what_to_do():
 def test_a_half_fetched_data_set_is_told(cache):
     folder = publish(cache, "SVHN", [[0, 1], [0, 1]], [[0, 1]])
     (folder / "train" / "1.tar").unlink()
-    with pytest.raises(StimuliError, match="there is no file .*train/1.tar; check its path"):
+    with pytest.raises(StimuliError, match=r"there is no file .*train/1\.tar; check its path"):
         open_vtab("SVHN")
 
 

@@ -36,8 +36,8 @@ Reader = Callable[[Path, Random], object]
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of file. file: its name. make: bytes of a valid one. mutations: what damages it, one of
-    them at a time. read: what a person has it read by.
+    """A kind of file. file: its name. make: bytes of a valid one. mutations: what damages it, one
+    at a time. read: what a person has it read by.
     """
 
     file: str

@@ -84,9 +84,8 @@ def tensor(dice: Random) -> torch.Tensor:
     if dice.random() < 0.3:
         return dice.choice(odd)()
     values = array(dice)
-    return torch.from_numpy(
-        np.ascontiguousarray(values.astype("f4") if values.dtype.kind in "cfU?" else values)
-    )
+    plain = values if values.dtype.kind in "iu" else np.zeros(values.shape, np.float32)
+    return torch.from_numpy(np.ascontiguousarray(plain))
 
 
 def pt(dice: Random) -> bytes:
@@ -225,28 +224,15 @@ def titles(dice: Random) -> bytes:
     return json.dumps({"datasets": names, "models": {"cave": {"vit": "A ViT"}}}).encode()
 
 
+FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "TIFF", "BMP", "PPM", "JPEG2000")  # of RGB
+MODES = {"RGBA": "PNG", "P": "PNG", "LA": "PNG", "I;16": "PNG", "F": "TIFF", "CMYK": "TIFF"}
+
+
 def image(dice: Random) -> bytes:
-    mode, kind = dice.choice(
-        (
-            *(
-                ("RGB", kind)
-                for kind in ("PNG", "JPEG", "WEBP", "GIF", "TIFF", "BMP", "PPM", "JPEG2000")
-            ),
-        )
-        + (
-            ("RGBA", "PNG"),
-            ("P", "PNG"),
-            ("LA", "PNG"),
-            ("I;16", "PNG"),
-            ("F", "TIFF"),
-            ("CMYK", "TIFF"),
-        )
-    )
+    mode, kind = dice.choice([*(("RGB", kind) for kind in FORMATS), *MODES.items()])
+    choices = {"progressive": True} if kind == "JPEG" and dice.random() < 0.5 else {}
     file = io.BytesIO()
-    picture = Image.new(mode, (dice.randint(1, 40), dice.randint(1, 40)))
-    picture.save(
-        file, kind, **({"progressive": True} if kind == "JPEG" and dice.random() < 0.5 else {})
-    )
+    Image.new(mode, (dice.randint(1, 40), dice.randint(1, 40))).save(file, kind, **choices)
     return file.getvalue()
 
 

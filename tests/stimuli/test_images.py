@@ -223,3 +223,36 @@ def outcome(data: bytes) -> str:
     except StimuliError:
         return "a sentence"
     return load_image(data, name="x").mode  # what passed the check must load
+
+
+def test_a_jpeg_that_draws_itself_a_thousand_times_is_refused():
+    file = BytesIO()
+    Image.new("RGB", (64, 64), "red").save(file, "JPEG", progressive=True)
+    data = file.getvalue()
+    assert load_image(data, name="a.jpg").size == (64, 64)
+    scan = data[data.index(b"\xff\xda") : data.rindex(b"\xff\xd9")]
+    bomb = data[:-2] + scan * 200 + data[-2:]
+    for read in (load_image, check_image):
+        with pytest.raises(StimuliError, match=r"image a\.jpg has [\d,]+ scans, over the limit of"):
+            read(bomb, name="a.jpg")
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "LA", "PA"])
+def test_strips_over_white_are_the_image_over_white(mode):
+    rng = np.random.default_rng(0)
+    pixels = Image.fromarray(rng.integers(0, 256, (600, 3, 4), dtype=np.uint8), "RGBA")
+    image = pixels.convert("LA") if mode == "LA" else pixels
+    image = image.convert("PA") if mode == "PA" else image
+    file = BytesIO()
+    image.save(file, "TIFF" if mode == "PA" else "PNG")
+    colors = Image.open(BytesIO(file.getvalue())).convert("RGBA")
+    whole = Image.alpha_composite(Image.new("RGBA", colors.size, "white"), colors).convert("RGB")
+    assert np.array_equal(load_image(file.getvalue(), name="x"), whole)
+
+
+def test_16_bits_are_divided_by_257_and_rounded():
+    values = np.arange(65536, dtype=np.uint16).reshape(256, 256)
+    file = BytesIO()
+    Image.fromarray(values).save(file, "PNG")
+    gray = np.asarray(load_image(file.getvalue(), name="x"))[..., 0]
+    assert np.array_equal(gray, np.rint(values / 257).astype(np.uint8))

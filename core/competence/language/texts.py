@@ -123,7 +123,9 @@ def _read_parquet(file: UserFile) -> Iterator[str]:
     """Read a file a thousand rows at a time, so that the rest of a large one is not read."""
     rows = count(1)
     for batch in read_parquet(file, check=_check_kind, columns=["text"], longest=RECORD):
-        for text in batch.column("text").to_pylist():
+        with file.decoding():  # a text may be no UTF-8
+            texts = batch.column("text").to_pylist()
+        for text in texts:
             yield _checked(text, f"row {next(rows)} of {file.path}")
         file.let_go()  # as above
 

@@ -95,8 +95,8 @@ def _indices(table: pd.DataFrame, stimuli: Sequence[str], path: Path) -> Int64[n
     if found.isna().to_numpy().any():
         row, column = np.argwhere(found.isna().to_numpy())[0]
         raise FeatureError(
-            f"row {row + 1} of {path} names {shown(table.iloc[row, column])}; expected a stimulus of the dataset, such as"
-            f" {stimuli[0]!r}, or its place from 0 to {len(stimuli) - 1}"
+            f"row {row + 1} of {path} names {shown(table.iloc[row, column])}; expected a stimulus"
+            f" of the dataset, such as {stimuli[0]!r}, or its place from 0 to {len(stimuli) - 1}"
         )
     indices: np.ndarray = found.to_numpy(np.int64)
     return indices

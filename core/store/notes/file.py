@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from core.errors import InputError, StoreDamagedError, StoreError
 from core.files.limits import NOTES
-from core.files.userfile import UserFile
+from core.files.userfile import UserFile, said
 
 PATIENCE = 5.0  # seconds that one visitor waits for another who writes
 T = TypeVar("T")
@@ -31,5 +31,5 @@ def read_file(path: Path, parse: Callable[[Any], T], *, holds: str, anew: str) -
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, InputError) as error:
         raise StoreDamagedError(
             f"{path} does not hold {holds}; mend it in an editor, or move it away to {anew}"
-            f" ({error})"
+            f" ({said(error)})"
         ) from error

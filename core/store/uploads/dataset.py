@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Collection, Iterator, Sequence
@@ -17,11 +18,16 @@ from io import BytesIO
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from core.errors import StimuliError
+from core.files.archives import METHODS, read_list
 from core.stimuli.table import TABLES
 from core.store.uploads.place import GB, check_room, digest_of, keep, safe_name
 
 LONGEST_PART = 200  # bytes of a file's or folder's name
-METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+LIST = 64 << 20  # bytes of the list of files, three times that of so many with usual names
+_DAMAGE = (
+    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, LookupError),
+    *(NotImplementedError, OverflowError, ValueError),
+)
 _ENCRYPTED = 0x1
 
 File = tuple[str, bytes | memoryview]  # its name and what it holds
@@ -94,7 +100,7 @@ def _unpack(files: Sequence[File], folder: Path, limits: Limits) -> None:
     """Unpack one zip; nothing is written before all its entries are checked."""
     ((archive, data),) = files
     folder.mkdir()
-    with _damage(archive), zipfile.ZipFile(BytesIO(data)) as pack:
+    with _damage(archive), read_list(BytesIO(data), most=LIST) as pack:
         entries = [entry for entry in pack.infolist() if not _is_litter(entry)]
         paths = [_check_entry(entry, archive) for entry in entries]
         _check_names([str(path) for path in paths], archive)
@@ -113,7 +119,7 @@ def _damage(archive: str) -> Iterator[None]:
     """Turn what a damaged zip raises into a sentence."""
     try:
         yield
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError) as error:
+    except _DAMAGE as error:
         raise StimuliError(
             f"{archive} is no zip, or a damaged one ({error}); make it anew and upload it again"
         ) from error

@@ -1,0 +1,89 @@
+"""What no command may be given: a device or a pipe in place of a file ends in a sentence and exit
+code 2, and nothing waits for it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from shutil import copytree
+
+import pytest
+from store_fakes import CountedDataset
+
+from core.cli import main
+from core.competence.language.texts import open_texts
+from core.errors import InputError, StimuliError, StoreError
+from core.questions.color.geometry.pictures import read_pictures
+from core.stimuli.folder import FolderDataset
+from core.store import add_dataset
+from core.store.notes.titles import read_titles
+from core.store.notes.views import read_views
+
+COMMANDS = {
+    "import": ("x.npy", "import {} --dataset counted --name n --modality vision"),
+    "triplets": ("x.csv", "import {} --dataset counted --name n --modality people --triplets"),
+    "scores": ("x.csv", "competence import {} --dataset counted"),
+    "instruction": ("x.txt", "summarize --dataset counted --model hf:x --words 3 --instruction {}"),
+    "plan": ("x.toml", "study show {}"),
+    "score": ("x.npz", "score {} {} --metric cka"),
+    "texts": ("x.txt", "bits-per-byte --dataset counted --text {}"),
+    "table": ("x.csv", "dataset add n --folder {folder} --table x.csv --texts-only"),
+}
+
+
+@pytest.fixture(autouse=True)
+def _alarm():
+    """End the test where something is read without end."""
+    signal.alarm(60)
+    yield
+    signal.alarm(0)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    root = tmp_path_factory.mktemp("given") / "store"
+    add_dataset(root, CountedDataset(4))
+    return root
+
+
+@pytest.fixture
+def store(made, tmp_path):
+    return copytree(made, tmp_path / "store")
+
+
+@pytest.mark.parametrize("kind", ["device", "pipe"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_device_or_a_pipe_is_refused(command, kind, store, tmp_path, capsys):
+    name, words = COMMANDS[command]
+    path = tmp_path / name
+    path.symlink_to("/dev/zero") if kind == "device" else os.mkfifo(path)
+    place = [] if command == "score" else ["--store", str(store)]
+    assert main([*words.format(path, path, folder=tmp_path).split(), *place]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("platoscope: ")
+    assert error.count("\n") == 1
+    assert "expected" in error or "no such file" in error or "no text file named" in error
+
+
+@pytest.mark.parametrize("read", [read_views, read_titles])
+@pytest.mark.parametrize("name", ["views.json", "titles.json"])
+def test_notes_of_a_store_that_are_a_pipe(read, name, store):
+    os.mkfifo(store / name)
+    if name.startswith(read.__name__.removeprefix("read_")):
+        with pytest.raises(StoreError, match=r"json is a pipe; expected .*, in JSON, as a regular"):
+            read(store)
+    else:
+        read(store)
+
+
+def test_folders_with_pipes_in_them(tmp_path):
+    os.mkfifo(tmp_path / "a.png")
+    os.mkfifo(tmp_path / "data_batch_1.bin")
+    (tmp_path / "t.csv").write_text("image,caption\na.png,one\n")
+    with pytest.raises(StimuliError, match=r"image a\.png is not in the folder"):
+        FolderDataset.open(tmp_path, name="d")
+    with pytest.raises(StimuliError, match=r"data_batch_1\.bin is a pipe; expected CIFAR-10"):
+        read_pictures(tmp_path)
+    with pytest.raises(InputError, match="no text file named"):
+        open_texts(str(tmp_path / "a.png"))

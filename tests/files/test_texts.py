@@ -1,0 +1,77 @@
+"""Tables and records as text: each limit is told, and what is within it is read."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.errors import InputError
+from core.files import limits, texts, userfile
+from core.files.texts import csv_rows, json_lines, read_toml
+from core.files.userfile import UserFile
+
+
+def put(tmp_path, name, text):
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    return UserFile(tmp_path / name, "a table", InputError)
+
+
+def test_rows_as_they_are_without_blank_lines(tmp_path):
+    file = put(tmp_path, "t.csv", '\ufeffa,b\r\n\n"1\n2",é\n,\n')
+    assert csv_rows(file) == (["a", "b"], [["1\n2", "é"], ["", ""]])
+    assert csv_rows(file, most=1)[1] == [["1\n2", "é"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\n1\n", r"row 1 of t\.csv has 1 fields where the header has 2; put texts with commas"),
+        (
+            f"a\n{'x' * (limits.FIELD + 1)}\n",
+            r"larger than field limit \(1000000\) at line 2",
+        ),
+        ("a" + ",a" * limits.COLUMNS, r"t\.csv has 20,001 columns; at most 20,000 are read: split"),
+        ('a\n"b', r"t\.csv is not a CSV table: unexpected end of data at line 2"),
+    ],
+)
+def test_what_is_no_table(tmp_path, text, message):
+    with pytest.raises(InputError, match=message):
+        csv_rows(put(tmp_path, "t.csv", text))
+
+
+def test_cells_are_counted_before_they_fill_the_memory(tmp_path, monkeypatch):
+    file = put(tmp_path, "t.csv", "a,b\n" + "1,2\n" * 60_000)
+    monkeypatch.setattr(userfile, "SMALL", 0)
+    monkeypatch.setattr(userfile, "room", lambda: 100_000 * texts.CELL)
+    with pytest.raises(InputError, match=r"t\.csv takes 8\.\d+ MB of memory, and 6\.4 MB may"):
+        csv_rows(file)
+
+
+def test_rows_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(texts, "ROWS", 99_999)
+    with pytest.raises(InputError, match="has 100,000 rows; at most 99,999 are read"):
+        csv_rows(put(tmp_path, "t.csv", "a\n" * 100_001))
+    with pytest.raises(InputError, match="has 100,000 rows; at most 99,999 are read"):
+        list(json_lines(put(tmp_path, "t.jsonl", "{}\n" * 100_000)))
+
+
+def test_a_line_without_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(texts, "RECORD", 100)
+    with pytest.raises(InputError, match=r"line 2 of t\.jsonl has over 100 bytes; expected one"):
+        list(json_lines(put(tmp_path, "t.jsonl", "{}\n" + " " * 101)))
+
+
+def test_records_with_the_numbers_of_their_lines(tmp_path):
+    file = put(tmp_path, "t.jsonl", '\ufeff{"a": 1}\n\n{"a": "é\u2028"}')
+    assert list(json_lines(file)) == [(1, {"a": 1}), (3, {"a": "é\u2028"})]
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "9" * 5_000, "nothing", '{"a": 1', "[1]", "\x00"])
+def test_what_is_no_record(tmp_path, text):
+    with pytest.raises(InputError, match=r"line 1 of t\.jsonl is not (JSON|a JSON object)"):
+        list(json_lines(put(tmp_path, "t.jsonl", text)))
+
+
+@pytest.mark.parametrize("value", ["[" * 100_000, "9" * 5_000, "1979-13-45", "'"])
+def test_what_is_no_toml(tmp_path, value):
+    with pytest.raises(InputError, match=r"p\.toml cannot be read as TOML: "):
+        read_toml(put(tmp_path, "p.toml", f"a = {value}"))
