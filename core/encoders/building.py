@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 MOST_PARTS = 50_000  # parameters of a model, as tensors: DeepSeek's largest has a third of these
 SPARE_PARTS, SPARE_NUMBERS = 1_000, 1 << 24  # what a model may have beyond twice its weights
+PANIC = "PanicException"  # in a library written in Rust, where it is no Exception
 
 
 @contextmanager
@@ -27,7 +28,9 @@ def refusing(what: str, expected: str) -> Iterator[None]:
         yield
     except PlatoscopeError:
         raise
-    except Exception as error:
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != PANIC:
+            raise
         if is_out_of_memory(error):
             raise
         raise EncoderError(f"{what}: {summarize(error)}; {expected}") from error
