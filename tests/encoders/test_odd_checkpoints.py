@@ -11,12 +11,14 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from threading import Thread
 from types import SimpleNamespace
 
 import psutil
 import pytest
 import torch
 
+from core.encoders.building import bounding
 from core.encoders.catalog import open_encoder
 from core.encoders.downloads import INDEX, SINGLE
 from core.encoders.outlines import outline
@@ -133,6 +135,26 @@ def test_what_a_checkpoint_may_leave_out_is_no_mistake(made, tmp_path):
     ]
     for spec in specs:
         assert open_encoder(spec, device=CPU).card.layers
+
+
+def test_models_of_other_threads_are_not_counted():
+    with bounding("here", [[2, 2]]):
+        other = Thread(target=lambda: torch.nn.Linear(2_000, 1_000))
+        other.start()
+        other.join()
+        torch.nn.Linear(2, 2)
+        with pytest.raises(EncoderError, match=r"here: config\.json makes a model of 3 tensors"):
+            torch.nn.Linear(2_000, 1_000)
+    torch.nn.Linear(2_000, 1_000)
+
+
+def test_tables_that_are_not_kept_are_bounded_too():
+    with (
+        bounding("here", [[2, 2]]),
+        torch.device("meta"),
+        pytest.raises(EncoderError, match="of 1 tensors and 268,435,456 numbers or more, where"),
+    ):
+        torch.nn.Module().register_buffer("mask", torch.empty(1 << 14, 1 << 14))
 
 
 def test_a_config_alone_is_bounded_too(made, tmp_path):
