@@ -89,9 +89,9 @@ class _Watch:
         self._numbers += 0 if tensor is None else tensor.numel()
         if self._tensors > self._most_tensors or self._numbers > self._most_numbers:
             raise EncoderError(
-                f"{self._place}: config.json makes a model of {self._tensors:,} tensors and"
-                f" {self._numbers:,} numbers or more, where {self._held}; check its sizes and its"
-                " depth"
+                f"{self._place}: the model would have {self._tensors:,} tensors and"
+                f" {self._numbers:,} numbers or more, where {self._held}; check its architecture,"
+                " its sizes and its depth"
             )
 
 
