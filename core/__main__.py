@@ -8,8 +8,6 @@ import threading
 from contextlib import suppress
 from typing import NoReturn
 
-from core.unexpected import tell_unexpected
-
 UNEXPECTED = 1
 INTERRUPTED = 130
 
@@ -45,6 +43,8 @@ def _flushed(code: object) -> int:
 
 
 def _say(error: BaseException | None) -> None:
+    from core.unexpected import tell_unexpected  # what is imported above, no interrupt may find
+
     with suppress(OSError):  # nobody reads stderr
         print(f"platoscope: {tell_unexpected(error or SystemError())}", file=sys.stderr)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import platform
@@ -12,6 +13,7 @@ import traceback
 from pathlib import Path
 
 KEPT = 100  # files of one folder, the newest
+OUT_OF_MEMORY = ("can't allocate memory", "failed to map segment")  # torch says, and the linker
 LONGEST = 200  # characters of an error's own message
 
 
@@ -38,7 +40,8 @@ def is_out_of_memory(error: BaseException) -> bool:
     return (
         isinstance(error, MemoryError)
         or "OutOfMemory" in type(error).__name__
-        or (isinstance(error, RuntimeError) and "can't allocate memory" in str(error))
+        or getattr(error, "errno", None) == errno.ENOMEM
+        or any(part in str(error) for part in OUT_OF_MEMORY)
     )
 
 

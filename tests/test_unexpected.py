@@ -185,6 +185,8 @@ ENDS = [
     (MemoryError(), TOO_LITTLE.format("MemoryError")),
     (torch.OutOfMemoryError("CUDA"), TOO_LITTLE.format("OutOfMemoryError: CUDA")),
     (RuntimeError("can't allocate memory: 9 TB"), TOO_LITTLE.format("RuntimeError: can't")),
+    (OSError(errno.ENOMEM, "Cannot allocate memory"), TOO_LITTLE.format("OSError: .*12. Cannot")),
+    (ImportError("x.so: failed to map segment from y"), TOO_LITTLE.format("ImportError: x.so")),
     (NO_FILE, r"^platoscope: /some/file cannot be used \(No such file or directory\); expected"),
     (FULL, "^platoscope: the results could not be written: No space left on device$"),
 ]

@@ -85,23 +85,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `platoscope … | head` is no mistake
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except OSError as error:
-        return _explain_system(error)
     except Exception as error:
-        if not is_out_of_memory(error):
-            raise
+        return _explain(error)
+
+
+def _explain(error: Exception) -> int:
+    """Say what this machine lacks, or which file it refuses; raises what is neither."""
+    if is_out_of_memory(error):
         return _say(
             f"there is too little memory for this ({summarize(error)}); free some, ask for less, or"
             " embed with a smaller --batch-size: what is finished is kept"
         )
-
-
-def _explain_system(error: OSError) -> int:
-    """Say which file the system refuses, or that it takes no results; raises what is neither."""
+    if not isinstance(error, OSError):
+        raise error
     reason = error.strerror or error
     if error.filename is not None:
         return _say(
-            f"{os.fsdecode(error.filename)} cannot be used ({reason}); expected a place with room"
+            f"{error.filename} cannot be used ({reason}); expected a place with room"
             " that may be read and written: check it, then run this again"
         )
     if error.errno not in FULL:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import get_ident
 from typing import TYPE_CHECKING
 
 from core.errors import EncoderError, PlatoscopeError
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 MOST_PARTS = 50_000  # parameters of a model, as tensors: DeepSeek's largest has a third of these
-SPARE_PARTS, SPARE_NUMBERS = 1_000, 1 << 24  # what a model may have beyond twice its weights
+# what a model may have beyond twice its weights: in parameters, and in tables that are not kept,
+# such as masks, of which the smallest models of 2,048 tokens have as many as large ones
+SPARE_PARTS, SPARE_NUMBERS, SPARE_TABLES = 1_000, 1 << 20, 1 << 27
+PANIC = "PanicException"  # in a library written in Rust, where it is no Exception
 
 
 @contextmanager
@@ -27,7 +31,9 @@ def refusing(what: str, expected: str) -> Iterator[None]:
         yield
     except PlatoscopeError:
         raise
-    except Exception as error:
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != PANIC:
+            raise
         if is_out_of_memory(error):
             raise
         raise EncoderError(f"{what}: {summarize(error)}; {expected}") from error
@@ -49,31 +55,44 @@ def bounding(place: object, shapes: Sequence[Sequence[int]] | None = None) -> It
 
     place: what holds its config. shapes: of the weights, None where they are not known.
     """
-    from torch.nn.modules.module import register_module_parameter_registration_hook
+    from torch.nn.modules.module import (
+        register_module_buffer_registration_hook,
+        register_module_parameter_registration_hook,
+    )
 
-    parts, numbers = _bounds(shapes)
-    grown = [0, 0]
-
-    def watch(_: object, __: str, parameter: Tensor | None) -> None:
-        grown[0] += 1
-        grown[1] += parameter.numel() if parameter is not None else 0
-        if grown[0] > parts or grown[1] > numbers:
-            raise EncoderError(
-                f"{place}: config.json makes a model of {grown[0]:,} tensors and {grown[1]:,}"
-                f" numbers or more, where {_held(shapes)}; check its sizes and its depth"
-            )
-
-    hook = register_module_parameter_registration_hook(watch)
+    hooks = [
+        register_module_parameter_registration_hook(_Watch(place, shapes, SPARE_NUMBERS)),
+        register_module_buffer_registration_hook(_Watch(place, shapes, SPARE_TABLES)),
+    ]
     try:
         yield
     finally:
-        hook.remove()
+        for hook in hooks:
+            hook.remove()
 
 
-def _bounds(shapes: Sequence[Sequence[int]] | None) -> tuple[float, float]:
-    if shapes is None:
-        return MOST_PARTS, float("inf")
-    return 2 * len(shapes) + SPARE_PARTS, 2 * _count(shapes) + SPARE_NUMBERS
+class _Watch:
+    """Counts the tensors of one kind that a thread's model gets, and refuses too many."""
+
+    def __init__(self, place: object, shapes: Sequence[Sequence[int]] | None, spare: int) -> None:
+        self._place, self._held, self._thread = place, _held(shapes), get_ident()
+        self._tensors, self._numbers = 0, 0
+        self._most_tensors, self._most_numbers = float(MOST_PARTS), math.inf
+        if shapes is not None:
+            self._most_tensors = 2 * len(shapes) + SPARE_PARTS
+            self._most_numbers = 2 * _count(shapes) + spare
+
+    def __call__(self, _: object, __: str, tensor: Tensor | None) -> None:
+        if get_ident() != self._thread:  # torch calls it for the models of all threads
+            return
+        self._tensors += 1
+        self._numbers += 0 if tensor is None else tensor.numel()
+        if self._tensors > self._most_tensors or self._numbers > self._most_numbers:
+            raise EncoderError(
+                f"{self._place}: the model would have {self._tensors:,} tensors and"
+                f" {self._numbers:,} numbers or more, where {self._held}; check its architecture,"
+                " its sizes and its depth"
+            )
 
 
 def _count(shapes: Sequence[Sequence[int]]) -> int:

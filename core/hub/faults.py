@@ -27,6 +27,7 @@ from core.hub.patience import HubTroubleError
 from core.hub.repository import Repository
 from core.settings import hub_seconds
 
+INCOMPLETE = "Consistency check failed"  # what the library says of a file of another size
 Sentence = Callable[[Repository, BaseException], PlatoscopeError]
 
 
@@ -36,6 +37,10 @@ def explain(error: BaseException, wanted: Repository) -> PlatoscopeError | None:
         for kind, sentence in SENTENCES.items():
             if isinstance(each, kind) and not _is_for_its_cause(each):
                 return sentence(wanted, each)
+    if any(isinstance(each, FileMetadataError) for each in _contexts(error)):
+        return _foreign(wanted, error)  # `datasets` says of it that there is no such data set
+    if isinstance(error, OSError) and str(error).startswith(INCOMPLETE):
+        return explain_download(error, wanted)
     return None
 
 
@@ -43,6 +48,12 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
     while error:
         yield error
         error = error.__cause__
+
+
+def _contexts(error: BaseException | None) -> Iterator[BaseException]:
+    while error:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def _is_for_its_cause(error: BaseException) -> bool:
@@ -150,12 +161,12 @@ SENTENCES: Mapping[type[BaseException], Sentence] = {  # the first kind that fit
 }
 
 
-def explain_download(error: Exception, wanted: Repository) -> OfflineError:
+def explain_download(error: BaseException, wanted: Repository) -> OfflineError:
     """Return what an error of another kind means that came up while files were fetched."""
     if isinstance(error, OSError) and error.errno is not None:
         return OfflineError(
             f"{wanted.what} cannot be kept: the cache folder {constants.HF_HUB_CACHE} cannot be"
             f" written ({error.strerror}); make room, or set HF_HOME to another folder"
         )
-    text = " ".join(str(error).split())[:200]
+    text = next(iter(str(error).splitlines()), "")[:200]  # then comes advice of the library's own
     return _trouble(wanted, f"sends something other than it should ({text})")

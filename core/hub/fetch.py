@@ -44,9 +44,11 @@ def asking(wanted: Repository, limit: float | None = None) -> Iterator[Patience]
         except PlatoscopeError:
             raise
         except Exception as error:  # of any library that asks
-            remove_damaged(wanted, files_of(wanted) - before)
+            damaged = remove_damaged(wanted, files_of(wanted) - before)
             if sentence := explain(patience.trouble or error, wanted):
                 raise sentence from error
+            if damaged:
+                raise _damage(wanted, damaged) from error
             raise
     _refuse(wanted, remove_damaged(wanted, files_of(wanted) - before))
 
@@ -68,11 +70,15 @@ def mending(wanted: Repository) -> Iterator[None]:
 
 def _refuse(wanted: Repository, files: Sequence[str]) -> None:
     if files:
-        raise refused(
-            wanted,
-            f"has a damaged file in the cache: {', '.join(files)} does not hold what the hub has."
-            " It has been removed; run this again to fetch it anew",
-        )
+        raise _damage(wanted, files)
+
+
+def _damage(wanted: Repository, files: Sequence[str]) -> InputError:
+    return refused(
+        wanted,
+        f"has a damaged file in the cache: {', '.join(files)} does not hold what the hub has; it"
+        " has been removed, run this again to fetch it anew",
+    )
 
 
 def fetch_snapshot(wanted: Repository, patterns: Sequence[str]) -> Path:

@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING
 
 from core.errors import ClusterError, PlatoscopeError
 from core.jobs.devices import ANY, named_device
-from core.jobs.failures import MISTAKE
+from core.jobs.failures import MISTAKE, UNEXPECTED
 from core.jobs.starting import PROGRAM, environment
 from core.progress import JOB_NOTE
 from core.settings import CLUSTER, cluster_address, store_path
+from core.unexpected import tell_unexpected
 
 if TYPE_CHECKING:
     from ray.job_submission import JobDetails, JobSubmissionClient
@@ -40,6 +41,9 @@ def main(words: Sequence[str]) -> int:
     except PlatoscopeError as error:
         print(f"platoscope: {error}", file=sys.stderr)
         return MISTAKE
+    except Exception as error:
+        print(f"platoscope: {tell_unexpected(error)}", file=sys.stderr)
+        return UNEXPECTED
 
 
 def run(client: JobSubmissionClient, words: Sequence[str]) -> int:

@@ -107,9 +107,10 @@ def _opened(source: Mapping[str, Any]) -> Iterator[None]:
     except PlatoscopeError:
         raise
     except Exception as error:
+        reason = " ".join(str(error).split())[:300]
         raise StimuliError(
-            f"cannot open {source['hub_id']} as a hub data set: {error}; check the id, the revision"
-            " and the split"
+            f"cannot open {source['hub_id']} as a hub data set: {reason}; check the id, the"
+            " revision and the split"
         ) from error
 
 

@@ -9,6 +9,7 @@ from threading import Event, Thread
 
 from core.errors import PlatoscopeError
 from core.settings import store_path
+from core.unexpected import tell_unexpected
 
 PAUSE = 5.0  # seconds between two looks at the queue
 
@@ -32,6 +33,8 @@ def _watch(end: Event, pause: float) -> None:
             ensure_worker(store_path())
         except PlatoscopeError as error:
             trouble = str(error)
+        except Exception as error:  # nobody would start workers any more
+            trouble = tell_unexpected(error)
         if trouble and trouble != before:
             print(f"platoscope: {trouble}", file=sys.stderr)
         end.wait(pause)

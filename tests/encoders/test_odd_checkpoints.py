@@ -11,12 +11,14 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from threading import Thread
 from types import SimpleNamespace
 
 import psutil
 import pytest
 import torch
 
+from core.encoders.building import bounding
 from core.encoders.catalog import open_encoder
 from core.encoders.downloads import INDEX, SINGLE
 from core.encoders.outlines import outline
@@ -47,11 +49,11 @@ def change(made: Path, folder: Path, kind: str, file: str, **fields: object) -> 
 
 
 CONFIG = "config.json"
-OUTGROWN = r"config.json makes a model of [\d,]+ tensors and [\d,]+ numbers or more, where its weig"
+OUTGROWN = r"the model would have [\d,]+ tensors and [\d,]+ numbers or more, where its weights are"
 SHAPED = "config.json makes .* of GPT2LMHeadModel .* numbers where the weights have .*; expected"
 IMAGES = "must be 3 colors, height and width, up to 2,048 pixels each, got "
 ODD = [
-    ("gpt2", CONFIG, {"n_embd": 0}, "cannot be opened: |config.json makes "),
+    ("gpt2", CONFIG, {"n_embd": 0}, "cannot be opened: |config.json makes |would have"),
     ("gpt2", CONFIG, {"n_embd": 32}, SHAPED),
     ("gpt2", CONFIG, {"vocab_size": 10**7}, OUTGROWN),
     ("gpt2", CONFIG, {"n_embd": 4_000_000}, OUTGROWN),
@@ -135,10 +137,39 @@ def test_what_a_checkpoint_may_leave_out_is_no_mistake(made, tmp_path):
         assert open_encoder(spec, device=CPU).card.layers
 
 
+def test_models_of_other_threads_are_not_counted():
+    with bounding("here", [[2, 2]]):
+        other = Thread(target=lambda: torch.nn.Linear(2_000, 1_000))
+        other.start()
+        other.join()
+        torch.nn.Linear(2, 2)
+        with pytest.raises(EncoderError, match=r"here: the model would have 3 tensors.*"):
+            torch.nn.Linear(2_000, 1_000)
+    torch.nn.Linear(2_000, 1_000)
+
+
+def test_tables_that_are_not_kept_are_bounded_too():
+    with (
+        bounding("here", [[2, 2]]),
+        torch.device("meta"),
+        pytest.raises(EncoderError, match="have 1 tensors and 268,435,456 numbers or more, where"),
+    ):
+        torch.nn.Module().register_buffer("mask", torch.empty(1 << 14, 1 << 14))
+
+
 def test_a_config_alone_is_bounded_too(made, tmp_path):
     spec = change(made, tmp_path / "odd", "gpt2", CONFIG, n_layer=10**9)
     with pytest.raises(EncoderError, match="n_layer must be a number from 0 to 2,000"):
         outline(spec)
+
+
+def test_a_tokenizer_that_fails_over_a_text_is_a_sentence(made, tmp_path):
+    single = [{"SpecialToken": {"id": "none", "type_id": 0}}]
+    processor = {"post_processor": {"single": single}}
+    spec = change(made, tmp_path / "odd", "gpt2", "tokenizer.json", **processor)
+    encoder = open_encoder(spec, device=CPU)
+    with pytest.raises(EncoderError, match="the tokenizer of odd cannot read these texts: Panic"):
+        encoder.encode(["a red disk"])
 
 
 @pytest.mark.parametrize("spec", ["hf:~nobody-has-this-name/x", "timm:test_vit@~nobody-here/x"])

@@ -174,12 +174,9 @@ FETCHING = [
 ]
 
 
-def test_a_hub_that_fails_leaves_no_trace(
-    at_home: World,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+@pytest.fixture
+def away(at_home: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    """Let this process ask the hub, half a second long, with an empty cache."""
     template = at_home.hub.address + "/{repo_id}/resolve/{revision}/{filename}"
     monkeypatch.setattr(constants, "ENDPOINT", at_home.hub.address)
     monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
@@ -188,10 +185,17 @@ def test_a_hub_that_fails_leaves_no_trace(
         monkeypatch.setattr(each, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setenv("PLATOSCOPE_HUB_SECONDS", "0.5")
-    at_home.hub.fail("error 503")
-    store = Path(shutil.copytree(at_home.store, tmp_path / "store"))
+    yield at_home
+    at_home.hub.heal()
+
+
+def test_a_hub_that_fails_leaves_no_trace(
+    away: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    away.hub.fail("error 503")
+    store = Path(shutil.copytree(away.store, tmp_path / "store"))
     before = contents(store)
-    reason = f"cannot be fetched: the hub ({at_home.hub.address}) answers with error 503"
+    reason = f"cannot be fetched: the hub ({away.hub.address}) answers with error 503"
     for words, names in FETCHING:
         said = said_here(store, words, capsys)
         assert (said.code, said.out) == (2, "")
@@ -199,8 +203,39 @@ def test_a_hub_that_fails_leaves_no_trace(
         assert [line.partition(reason)[0] for line in lines] == [
             f"platoscope: {name} " for name in names
         ]
-    at_home.hub.heal()
     assert contents(store) == before
+
+
+WRONG = [
+    ("page", "/cdn/", "cannot be fetched: the hub (ADDRESS) sends something other than it should"),
+    ("page", "/resolve/", "cannot be fetched: the hub (ADDRESS) does not answer as a hub does"),
+    ("wrong content", "/cdn/", "has a damaged file in the cache: "),
+]
+
+
+@pytest.mark.parametrize(("fault", "path", "reason"), WRONG)
+def test_what_is_no_file_of_the_hubs_is_said_of_models_and_data_alike(
+    away: World,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    fault: str,
+    path: str,
+    reason: str,
+) -> None:
+    reason = reason.replace("ADDRESS", away.hub.address)
+    store = Path(shutil.copytree(away.store, tmp_path / "store"))
+    away.hub.fail(fault, path)
+    of_pairs = (["dataset", "add", "more", "--hub", "someone/pairs"], ["someone/pairs"])
+    for words, names in (*FETCHING[1:], of_pairs):
+        if words is of_pairs[0]:  # the others need what is in that cache
+            monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "datasets")
+        said = said_here(store, words, capsys)
+        assert (said.code, said.out) == (2, ""), said.err
+        lines = [line for line in said.err.splitlines() if line.startswith("platoscope:")]
+        assert [line.partition(reason)[0] for line in lines] == [
+            f"platoscope: {name} " for name in names
+        ], lines
 
 
 def contents(store: Path) -> dict[str, bytes]:

@@ -197,3 +197,15 @@ def test_a_cluster_runs_jobs_and_stops_them(address, store, tmp_path, monkeypatc
 
     ended = {str(job.status) for job in JobSubmissionClient(address).list_jobs()}
     assert ended == {"SUCCEEDED", "FAILED", "STOPPED"}
+
+
+def test_what_nobody_foresaw_is_a_line_and_a_file(monkeypatch, tmp_path, capsys):
+    def connect(_: str) -> None:
+        raise LookupError("odd")
+
+    monkeypatch.setattr(cluster, "_connect", connect)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert cluster.main(["demo"]) == 1
+    (file,) = (tmp_path / "platoscope").iterdir()
+    said = f"platoscope: this was not expected: LookupError: odd; please report it, with {file}, wh"
+    assert capsys.readouterr().err.startswith(said)

@@ -15,6 +15,7 @@ from jaxtyping import Float, Float32, Float64, Int
 from torch import Tensor, nn
 
 from core.encoders import naming
+from core.encoders.building import refusing
 from core.encoders.checkpoint import digest_files, read_notes, store_name
 from core.encoders.encoder import Encoding, ModelCard
 from core.encoders.language.folder import (
@@ -43,6 +44,7 @@ POOLED: Mapping[Pooling, str] = {
     "last": "last token",
     "first": "first token",
 }
+TOKENIZER = "expected the model's own tokenizer: save it again with transformers"
 
 
 @dataclass(frozen=True)
@@ -121,9 +123,10 @@ class LanguageEncoder:
         return tokens
 
     def _tokenize(self, items: Sequence[str]) -> tuple[list[list[int]], list[str]]:
-        batch = self.tokenizer(
-            list(items), truncation=self.limit is not None, max_length=self.limit
-        )
+        with refusing(f"the tokenizer of {self.card.name} cannot read these texts", TOKENIZER):
+            batch = self.tokenizer(
+                list(items), truncation=self.limit is not None, max_length=self.limit
+            )
         vocabulary = self.model.get_input_embeddings().weight.shape[0]
         for text, ids in zip(items, batch["input_ids"], strict=True):
             if not ids:
