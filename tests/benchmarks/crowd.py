@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import cycle, islice
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ import numpy as np
 from playwright.async_api import async_playwright
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from websockets.asyncio.client import connect
+from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
 
 from core.figures.numbers import counted
@@ -68,28 +68,32 @@ async def visit(address: str, page: str, *, leave: asyncio.Event, sent: asyncio.
     """Open a page as a browser would and stay until the others are done; sent: set once all of it
     has come.
     """
-    began, size, error = time.perf_counter(), 0, ""
+    began = time.perf_counter()
     stream = f"{address.replace('http', 'ws', 1)}/_stcore/stream"
     try:
-        async with (
-            asyncio.timeout(PATIENCE),
-            connect(stream, **AS_BROWSERS) as socket,
-        ):
+        async with connect(stream, **AS_BROWSERS) as socket:
             await socket.send(_asking(address, page))
-            async for data in socket:
-                size += len(data)
-                message = ForwardMsg.FromString(data)
-                error = error or _error_of(message)
-                if message.WhichOneof("type") == "script_finished":
-                    break
+            size, error = await asyncio.wait_for(_read(socket), PATIENCE)
             seconds = time.perf_counter() - began
             sent.set()
             await leave.wait()
     except (OSError, TimeoutError, WebSocketException) as trouble:
-        return Visit(page, time.perf_counter() - began, size, f"{type(trouble).__name__} {trouble}")
+        return Visit(page, time.perf_counter() - began, 0, f"{type(trouble).__name__} {trouble}")
     finally:
         sent.set()
     return Visit(page, seconds, size, error)
+
+
+async def _read(socket: ClientConnection) -> tuple[int, str]:
+    """Read until a page is whole; return its bytes and what was wrong first."""
+    size, error = 0, ""
+    async for data in socket:
+        size += len(data)
+        message = ForwardMsg.FromString(data)
+        error = error or _error_of(message)
+        if message.WhichOneof("type") == "script_finished":
+            return size, error
+    return size, "the server hung up"
 
 
 def _asking(address: str, page: str) -> bytes:
@@ -112,14 +116,15 @@ def _error_of(message: ForwardMsg) -> str:
     return "the page did not compile" if is_end and message.script_finished == failed else ""
 
 
-async def come(address: str, visitors: int, *, browse: bool = False) -> Round:
-    """Let visitors come at once; browse: with a Chromium among them."""
+async def come(
+    address: str, visitors: int, *, pages: Sequence[str] = PAGES, browse: bool = False
+) -> Round:
+    """Let visitors come at once, each to the next of the pages; browse: with a Chromium."""
     leave, before = asyncio.Event(), busy(address)
-    pages = list(islice(cycle(PAGES), visitors))
-    done = [asyncio.Event() for _ in pages]
+    done = [asyncio.Event() for _ in range(visitors)]
     visits = [
         asyncio.create_task(visit(address, page, leave=leave, sent=sent))
-        for page, sent in zip(pages, done, strict=True)
+        for page, sent in zip(cycle(pages), done, strict=False)
     ]
     drawn = await _draw(address) if browse else float("nan")
     await asyncio.gather(*(sent.wait() for sent in done))
