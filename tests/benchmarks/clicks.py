@@ -154,27 +154,30 @@ def click(page: Page, relay: Relay, act: Act, quiet: int = QUIET) -> tuple[float
     return 1000 * (relay.answered - relay.asked), last - began, busy() - worked
 
 
-def server() -> Path:
-    """Return where the system tells of the server's process."""
+def server(address: str = "") -> Path:
+    """Return where the system tells of the server's process: of the one at an address, of the
+    latest without one.
+    """
+    port = address.rpartition(":")[2].encode()
     pids = [
         path.parent.name
         for path in Path("/proc").glob("[0-9]*/cmdline")
-        if b"pages._server.serve" in path.read_bytes()
+        if b"pages._server.serve" in (words := path.read_bytes()) and port in words
     ]
     return Path("/proc") / max(pids, key=int)
 
 
-def resident() -> int:
-    """Return the MB of memory that the server holds."""
-    status = (server() / "status").read_text()
+def resident(address: str = "") -> int:
+    """Return the MB of memory that the server holds; address: see `server`."""
+    status = (server(address) / "status").read_text()
     return int(re.findall(r"VmRSS:\s+(\d+)", status)[0]) // 1024
 
 
-def busy() -> float:
+def busy(address: str = "") -> float:
     """Return the milliseconds that the server's processors have worked; unlike the time that
-    passes, they do not count what else the machine does.
+    passes, they do not count what else the machine does. address: see `server`.
     """
-    user, system = (server() / "stat").read_text().rpartition(")")[2].split()[11:13]
+    user, system = (server(address) / "stat").read_text().rpartition(")")[2].split()[11:13]
     return 1000 * (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 

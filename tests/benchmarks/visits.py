@@ -29,9 +29,12 @@ def main(store: Path, visits: int = 200) -> None:
             context = browser.new_context(viewport={"width": 1280, "height": 800})
             visit(context.new_page(), address + link)
             context.close()
-            start = start or resident()
+            start = start or resident(address)
             if number == 1 or number % 20 == 0:
-                print(f"visit {number:4}: {resident()} MB, {resident() - start:+} MB", flush=True)
+                print(
+                    f"visit {number:4}: {resident(address)} MB, {resident(address) - start:+} MB",
+                    flush=True,
+                )
         browser.close()
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
+from pages._shared.frame import UNSEEN
+
 
 def charts(app: AppTest) -> list[str]:
     return [chart.key for chart in app.get("plotly_chart")]
@@ -26,9 +28,13 @@ def shown(app: AppTest, key: str) -> list[int]:
 
 
 def said(app: AppTest) -> str:
-    return " ".join(
-        element.value for kind in ("info", "error", "warning") for element in app.get(kind)
-    ).replace("\\", "")
+    return (
+        " ".join(
+            element.value for kind in ("info", "error", "warning") for element in app.get(kind)
+        )
+        .replace("\\", "")
+        .replace(UNSEEN, "")
+    )
 
 
 def seen(app: AppTest) -> int:

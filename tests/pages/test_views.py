@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from core.errors import StoreWriteError
 from core.store import SavedView, read_views, save_view
+from pages._shared.frame import UNSEEN
 from tests.pages.seen import said
 from tests.pages.world import NASTY
 
@@ -32,7 +33,8 @@ def opens(app: AppTest) -> dict[str, tuple[str, dict[str, list[str]]]]:
     """Return what the links of the saved views open, by name: page and query."""
     drawn = [link.proto for link in app.sidebar.get("page_link")][1:-21]
     return {
-        link.label.replace("\\", ""): (link.page, parse_qs(link.query_string)) for link in drawn
+        link.label.replace("\\", "").replace(UNSEEN, ""): (link.page, parse_qs(link.query_string))
+        for link in drawn
     }
 
 

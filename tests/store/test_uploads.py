@@ -167,6 +167,7 @@ def test_what_cannot_be_unpacked_says_what_to_do(tmp_path: Path) -> None:
         (twice, "has 'a.csv' twice; rename one of the two"),
         (zipped(**{"a\nb.png": b""}), "cannot be shown; rename that file"),
         (zipped(**{"a" * 201: b""}), "is too long a name; use 200 bytes at most"),
+        (zipped(**{"d/" * 500 + "a": b""}), "200 bytes at most, and 1,000 with its folders"),
     ):
         with pytest.raises(StimuliError, match=words):
             keep_dataset(tmp_path, [("x.zip", data)])

@@ -24,6 +24,7 @@ from core.store.uploads.place import GB, check_room, digest_of, keep, safe_name
 
 LONGEST_PART = 200  # bytes of a file's or folder's name
 LIST = 64 << 20  # bytes of the list of files, three times that of so many with usual names
+LONGEST_PATH = 1000  # bytes of a name with its folders, which systems bound as well
 _DAMAGE = (
     *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, LookupError),
     *(NotImplementedError, OverflowError, ValueError),
@@ -160,10 +161,11 @@ def _safe_path(name: str, where: str) -> PurePosixPath:
         )
     if not name.isprintable():
         raise StimuliError(f"{name[:LONGEST_PART]!a} in {where} cannot be shown; rename that file")
-    if any(len(part.encode(errors="replace")) > LONGEST_PART for part in path.parts):
+    sizes = [len(part.encode(errors="replace")) for part in (name, *path.parts)]
+    if sizes[0] > LONGEST_PATH or max(sizes[1:]) > LONGEST_PART:
         raise StimuliError(
             f"{name[:LONGEST_PART]!a} … in {where} is too long a name; use {LONGEST_PART} bytes at"
-            " most"
+            f" most, and {LONGEST_PATH:,} with its folders"
         )
     return path
 
