@@ -4,10 +4,12 @@ command once more.
 
 from __future__ import annotations
 
+import filecmp
 import hashlib
 import json
 import os
 import re
+import signal
 import sqlite3
 import sys
 import traceback
@@ -28,14 +30,14 @@ WRITTEN = ("store/titles.json", "store/views.json")  # by people: what is lost o
 
 def strike(row: Row, world: Path, case: Path, fault: Fault | None) -> int:
     """Run a row, let a fault happen to it, and return its exit code; which points it met is left in
-    the case's folder.
+    the world's folder.
     """
     points = Points(case, fault)
     with _in(case, world):
         points.watch()
         code = row.run(world)
     points.fault = None
-    (case.parent / f"{case.name}.points").write_text("\n".join(points.met))
+    (world / "points").write_text("\n".join(points.met))
     return code
 
 
@@ -43,7 +45,8 @@ def judge(row: Row, world: Path, case: Path, fault: Fault, code: int) -> list[st
     """Say what is wrong with what a struck command said and left, and with a second run of it;
     nothing where it held. code: its exit code.
     """
-    wrong = list(_judge_words(case, fault, code))
+    waited = row.patient and code == -signal.SIGALRM and fault.kind in ERRORS
+    wrong = [] if waited else list(_judge_words(case, fault, code))
     base = world / "stores" / row.base
     wrong += _judge_reading(case, base, lossy=fault.kind in DAMAGES)
     whole = snapshot(world / "wholes" / row.name, base)
@@ -74,11 +77,11 @@ def snapshot(case: Path, base: Path) -> dict[str, Any]:
 
 
 def _is_as_in(base: Path, case: Path, path: Path) -> bool:
-    """Return whether a file is that of the store that a case began with, which are linked there."""
-    before = (
-        base / path.relative_to(case / "store") if path.is_relative_to(case / "store") else None
-    )
-    return before is not None and before.exists() and before.samefile(path)
+    """Return whether a file is that of the store that a case began with."""
+    if not path.is_relative_to(case / "store"):
+        return False
+    before = base / path.relative_to(case / "store")
+    return before.exists() and filecmp.cmp(before, path, shallow=False)
 
 
 def _content(path: Path) -> Any:
@@ -212,5 +215,5 @@ def run_case(name: str, world: str, case: str, what: str, more: list[Any]) -> in
         wrong = judge(row, Path(world), place, Fault(kind, point), code)
     except Exception:
         wrong = [traceback.format_exc()]
-    (place.parent / f"{place.name}.wrong").write_text(json.dumps(wrong))
+    (Path(world) / "wrong").write_text(json.dumps(wrong))
     return 0

@@ -11,13 +11,13 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.faults.points import DAMAGES, FINISHING, KINDS, Fault
-from tests.faults.table import ROWS, Row
+from tests.faults.table import CARELESS, ROWS, TABLE, Row
 
 ROOT = Path(__file__).parents[2]
 UNCHECKED = "runs/pool/"  # pictures and tokens that models learn from: a bit of them is one of 10⁹
@@ -62,18 +62,22 @@ class Striker:
         shutil.rmtree(kept, ignore_errors=True)
         kept.parent.mkdir(exist_ok=True)
         shutil.move(case, kept)
-        return (self.room / "case.points").read_text().splitlines()
+        return (self.world / "points").read_text().splitlines()
 
     def strike(self, row: Row, fault: Fault) -> list[str]:
         """Let one fault happen to a row, and return what did not hold."""
         case = self.room / "case"
         _begin(row, self.world, case)
         code = self.do(row, case, "strike", fault.kind, fault.point)
-        ended = self.do(row, case, "judge", fault.kind, fault.point, code)
-        wrong = [f"judging it ends with {ended}"]
-        if ended == 0:
-            wrong = json.loads((self.room / "case.wrong").read_text())
+        wrong = self.judge(row, case, fault.kind, fault.point, code)
         shutil.rmtree(case, ignore_errors=True)
+        return wrong
+
+    def judge(self, row: Row, case: Path, kind: str, point: int, code: int) -> list[str]:
+        """Return what is wrong with a case whose command ended with a code after a fault."""
+        if ended := self.do(row, case, "judge", kind, point, code):
+            return [f"judging it ends with {ended}"]
+        wrong: list[str] = json.loads((self.world / "wrong").read_text())
         return wrong
 
     def strike_all(self, row: Row, *, most: int | None = None) -> Outcome:
@@ -103,29 +107,24 @@ def faults_at(points: Sequence[str]) -> Iterator[Fault]:
 
 
 @contextmanager
-def open_striker(room: Path) -> Iterator[Striker]:
-    """Start the process that forks, and make the world in a folder; ends it in the end."""
-    paths = [str(ROOT), str(ROOT / "tests"), str(ROOT / "tests" / "encoders")]
-    settings = {
-        "OMP_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-        "HF_HUB_OFFLINE": "1",
-        "PYTHONPATH": ":".join(paths),
-    }
+def open_striker(room: Path, rows: Iterable[Row] = TABLE) -> Iterator[Striker]:
+    """Start the process that forks, and make the world of some rows in a folder; end it at last."""
+    paths = [ROOT, ROOT / "tests", ROOT / "tests" / "encoders"]
+    one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # thread, since forks have no other
+    settings = {**one, "HF_HUB_OFFLINE": "1", "PYTHONPATH": ":".join(map(str, paths))}
     command = [sys.executable, "-W", "ignore", "-m", "tests.faults.warm"]
-    with subprocess.Popen(
-        command,
-        cwd=ROOT,
-        env={**os.environ, **settings},
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=(room / "warm.err").open("w"),
-        text=True,
-    ) as process:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with (
+        (room / "warm.err").open("w") as log,
+        subprocess.Popen(
+            command, cwd=ROOT, env={**os.environ, **settings}, stderr=log, **pipes
+        ) as process,
+    ):
         striker = Striker(process, room / "world", room)
         try:
             if not striker.world.exists():
-                code = striker.do(ROWS["align"], room / "case", "build")
+                bases = {row.base for row in rows}
+                code = striker.do(CARELESS, room / "case", "build", *bases)
                 assert code == 0, (room / "warm.err").read_text()[-2000:]
             yield striker
         finally:

@@ -12,6 +12,8 @@ import os
 import signal
 import sys
 import traceback
+from pathlib import Path
+from typing import Any
 
 NEEDED = (
     "core.catalog",
@@ -27,12 +29,13 @@ NEEDED = (
     "core.plans.figures",
     "core.questions.adapters.answer",
     "core.training.train",
+    "store_fakes",
+    "tests.faults.cases",
     "tests.faults.world",
     "transformers.models.bloom.modeling_bloom",
     "transformers.models.gpt2.modeling_gpt2",
     "transformers.models.llama.modeling_llama",
 )
-LONGEST = 60  # seconds of a case
 
 
 def serve() -> None:
@@ -49,17 +52,16 @@ def serve() -> None:
         print(os.waitstatus_to_exitcode(status), file=answers, flush=True)
 
 
-def _do(name: str, world: str, case: str, what: str, more: list[object]) -> int:
-    from pathlib import Path
-
+def _do(name: str, world: str, case: str, what: str, more: list[Any]) -> int:
     from tests.faults.cases import run_case
+    from tests.faults.table import ROWS
     from tests.faults.world import build_world
 
-    signal.alarm(10 * LONGEST if what == "build" else LONGEST)
+    signal.alarm(600 if what == "build" else ROWS[name].longest)
     sys.stdin.close()
     try:
         if what == "build":
-            build_world(Path(world))
+            build_world(Path(world), more)
             return 0
         return run_case(name, world, case, what, more)
     except SystemExit as end:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,7 @@ from core.jobs import queue
 from core.settings import CAVE_WEIGHTS
 from core.stimuli.cave import CaveDataset
 from core.store import SavedView, Store, add_dataset, save_view
-from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
+from tests.pages import world as painted
 from tests.plans import worlds
 
 VIEW = SavedView("Mine", "/alignment?k=3", "2026-01-01T00:00:00+00:00")
@@ -30,18 +31,23 @@ SHIPPED = ("vit-multitask-xs", "vit-clip-xs", "gpt2-xs")
 EVENTS = 24  # of the small Cave
 
 
-def build_world(world: Path) -> None:
-    """Make everything once; takes about ten seconds."""
+def build_world(world: Path, bases: Collection[str]) -> None:
+    """Make everything once, and the stores that are named; all of them take about ten seconds."""
     (world / "models").mkdir(parents=True)
-    (world / "stores").mkdir()
     specs = _make_models(world / "models")
     worlds.write_study(world, specs)
     _write_files(world)
+    stores = world / "stores"
+    (stores / "empty").mkdir(parents=True)
     _fill_photos(world, specs)
-    _fill_painted(world / "stores" / "painted")
-    _fill_cave(world / "stores" / "cave")
-    (world / "stores" / "empty").mkdir()
-    _fill_queues(world / "stores")
+    _fill_queues(stores)
+    if "painted" in bases:
+        vision, language = [painted.VISION[1], painted.VISION[3]], [painted.LANGUAGE[2]]
+        painted.build(
+            stores / "painted", painted.PaintedDataset(60), vision=vision, language=language
+        )
+    if "cave" in bases:
+        _fill_cave(stores / "cave")
 
 
 def _make_models(folder: Path) -> dict[str, list[str]]:
@@ -70,19 +76,16 @@ def _write_files(world: Path) -> None:
 
 
 def _fill_photos(world: Path, specs: dict[str, list[str]]) -> None:
-    """Make a store of photos alone, and one with every model and scores, titles and a view."""
+    """Make a store of photos alone, and one with models, neighbors, a title and a view."""
     store = world / "stores" / "photos"
     _run(store, "dataset", "add", "photos", "--folder", f"{world}/photos")
     shutil.copytree(store, world / "stores" / "models")
     store = world / "stores" / "models"
-    _run(store, "embed", "--dataset", "photos", "--model", *specs["vision"], *specs["language"])
+    few = [*specs["vision"][:2], *specs["language"][:1]]
+    _run(store, "embed", "--dataset", "photos", "--model", *few)
     _run(store, "model", "rename", "--dataset", "photos", "gpt2", "The second")
     _run(store, "align", "--dataset", "photos", "--k", "3")
     save_view(store, VIEW)
-
-
-def _fill_painted(store: Path) -> None:
-    build(store, PaintedDataset(60), vision=[VISION[1], VISION[3]], language=[LANGUAGE[2]])
 
 
 def _fill_cave(store: Path) -> None:
