@@ -47,21 +47,23 @@ def judge(row: Row, world: Path, case: Path, fault: Fault, code: int) -> list[st
     """
     waited = row.patient and code == -signal.SIGALRM and fault.kind in ERRORS
     wrong = [] if waited else list(_judge_words(case, fault, code))
-    base = world / "stores" / row.base
-    wrong += _judge_reading(case, base, lossy=fault.kind in DAMAGES)
+    base, lossy = world / "stores" / row.base, fault.kind in DAMAGES
+    wrong += _judge_reading(case, base, lossy=lossy)
     whole = snapshot(world / "wholes" / row.name, base)
-    if fault.kind in DAMAGES:
-        whole = {name: content for name, content in whole.items() if name not in WRITTEN}
     if code == 0 and not row.quiet and fault.kind in ERRORS:
         left = snapshot(case, base)
         done = {name: content for name, content in left.items() if name in whole}
         wrong += _differences(whole, done, "it ended well, but")
-    (case / "err").unlink(missing_ok=True)
-    wrong += _judge_again(row, world, case, lossy=fault.kind in DAMAGES)
-    left = snapshot(case, base)
-    if fault.kind in DAMAGES:
-        left = {name: content for name, content in left.items() if name not in WRITTEN}
-    return wrong + _differences(whole, left, "after a second run")
+    wrong += _judge_again(row, world, case, lossy=lossy)
+    differing = _mendable(whole, lossy=lossy), _mendable(snapshot(case, base), lossy=lossy)
+    return wrong + _differences(*differing, "after a second run")
+
+
+def _mendable(files: dict[str, Any], *, lossy: bool) -> dict[str, Any]:
+    """Return the files that a second run makes again: where some were lost, not what people
+    wrote.
+    """
+    return {name: one for name, one in files.items() if not (lossy and name in WRITTEN)}
 
 
 def snapshot(case: Path, base: Path) -> dict[str, Any]:
