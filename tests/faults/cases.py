@@ -25,7 +25,7 @@ TIMES = ("saved_at", "seconds", "queued_at", "made_at")
 UNREAD = (  # locks, which nobody holds, logs, checkpoints, and the training pool, named by digests
     *(".lock", ".log", ".pt", ".npy"),
 )
-SPARED = "/neighbors-"  # kept to save time alone: whoever needs them first makes them again
+SPARED = ("neighbors-", "head-")  # kept to save time alone: who needs them first makes them again
 WRITTEN = ("store/titles.json", "store/views.json")  # by people: what is lost of them is lost
 
 
@@ -58,7 +58,8 @@ def judge(row: Row, world: Path, case: Path, fault: Fault, code: int) -> list[st
     wrong += _judge_again(row, world, case, lossy=lossy)
     left = snapshot(case, base)
     if row.quiet:
-        whole = {name: one for name, one in whole.items() if name in left or SPARED not in name}
+        spared = {name for name in whole.keys() - left.keys() if Path(name).name.startswith(SPARED)}
+        whole = {name: one for name, one in whole.items() if name not in spared}
     differing = _mendable(whole, lossy=lossy), _mendable(left, lossy=lossy)
     return wrong + _differences(*differing, "after a second run")
 
