@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -28,6 +28,7 @@ from core.progress import ConsoleProgress, Progress
 from core.settings import CAVE_WEIGHTS
 from core.stimuli.cave.densities import LEVELS
 from core.store import Store, add_dataset, is_locked, locked
+from core.store.publishing import writing
 from core.study.models import UNTRAINED
 
 if TYPE_CHECKING:
@@ -216,15 +217,18 @@ def _noting(store: Path) -> Iterator[Progress]:
 
     def note(done: int, total: int, what: str) -> None:
         new = store / f".{NOTE}.new"
-        new.write_text(json.dumps({"done": done, "total": total, "what": what}), encoding="utf-8")
-        new.replace(store / NOTE)
+        with writing(store / NOTE):
+            text = json.dumps({"done": done, "total": total, "what": what})
+            new.write_text(text, encoding="utf-8")
+            new.replace(store / NOTE)
 
     with locked(store / NOTE):
         note(0, 1, EMBEDDING)
         try:
             yield note
         finally:
-            (store / NOTE).unlink(missing_ok=True)
+            with suppress(OSError):  # without its lock it says nothing
+                (store / NOTE).unlink(missing_ok=True)
 
 
 def _reads_captions(folder: Path, spec: str) -> bool:

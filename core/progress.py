@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from io import TextIOBase
@@ -140,8 +140,9 @@ class JobProgress:
 
     def _write(self, note: ProgressNote) -> None:
         new = self._path.with_name(f"{self._path.name}.new")
-        new.write_text(json.dumps(asdict(note)), encoding="utf-8")
-        new.replace(self._path)
+        with suppress(OSError):  # a job that can go on does not end for want of a note
+            new.write_text(json.dumps(asdict(note)), encoding="utf-8")
+            new.replace(self._path)
 
 
 class ConsoleProgress:

@@ -12,13 +12,15 @@ import json
 import os
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol, runtime_checkable
+from zlib import crc32
 
 import pandas as pd
 
 from core.embedding.texts import read_texts
-from core.errors import EncoderError, InputError
+from core.errors import EncoderError, InputError, StoreBusyError, StoreWriteError
 from core.files.limits import NOTE
 from core.files.userfile import UserFile
 from core.progress import Progress
@@ -79,17 +81,25 @@ def summarize(
     name = level_name(words, writer.name, source=None if source == card.levels[0] else source)
     written = reader.summaries(dataset)
     recipe = _recipe(card, source, writer, instruction, words=words, texts=written.get(source))
-    if written.get(name) == recipe:
-        return name
-    texts = [" ".join(several) for several in read_texts(reader, dataset, source)]
     target = result_file(store, dataset, f"{SUMMARY}{name}")
     part = target.with_name(f"{target.stem}.part.jsonl")
+    if written.get(name) == recipe:
+        _discard(part)
+        return name
+    texts = [" ".join(several) for several in read_texts(reader, dataset, source)]
     with locked(part):
         said = _answers(part, recipe, writer, texts, report=report)
         table = pd.DataFrame({"index": range(card.size), "level": name, "text": said})
         write_result(store, dataset=card, name=target.stem, table=table, recipe=recipe)
-        part.unlink(missing_ok=True)
+    _discard(part)
     return name
+
+
+def _discard(part: Path) -> None:
+    """Remove the answers of a finished run, also of one that was killed before it could."""
+    if part.exists():
+        with suppress(StoreBusyError, StoreWriteError), locked(part), writing(part):
+            part.unlink(missing_ok=True)
 
 
 def read_instruction(place: Path) -> str:
@@ -166,7 +176,7 @@ def _answers(
                     f"{writer.name} gave no answer to caption {start + answers.index('')}; choose"
                     " another model"
                 )
-            file.writelines(json.dumps(line) + "\n" for line in enumerate(answers, start=start))
+            file.writelines(map(_line, enumerate(answers, start=start)))
             file.flush()
             os.fsync(file.fileno())
             said += answers
@@ -177,30 +187,36 @@ def _answers(
 
 def _resume(part: Path, recipe: Recipe, *, most: int) -> list[str]:
     """Return the answers that a run of this recipe left behind, up to the first line that is
-    damaged; else begin a new file.
+    damaged, and cut the file behind them; a file of any other recipe begins anew.
     """
-    lines = (
-        part.read_bytes().split(b"\n")[:-1] if part.exists() else []
-    )  # behind the last \n is what was cut
+    head, lines = f"{recipe.digest}\n".encode(), list[bytes]()
+    if part.exists():
+        lines = part.read_bytes().split(b"\n")[:-1]  # behind the last \n is what was cut
     said: list[str] = []
-    for line in lines[1 : most + 1] if lines[:1] == [recipe.digest.encode()] else []:
+    for line in lines[1 : most + 1] if lines[:1] == [head.strip()] else []:
         answer = _answer(line, len(said))
         if not answer:
             break
         said.append(answer)
-    with writing(part):
-        part.write_text(
-            "".join([f"{recipe.digest}\n", *(json.dumps(line) + "\n" for line in enumerate(said))]),
-            encoding="utf-8",
-        )
+    kept = head + b"".join(line + b"\n" for line in lines[1 : len(said) + 1])
+    with writing(part), part.open("ab") as file:  # what is whole stays: a kill here loses nothing
+        file.truncate(len(kept) if said else 0)
+        if not said:
+            file.write(head)
     return said
+
+
+def _line(answer: tuple[int, str]) -> str:
+    """Return the line of an answer, with a checksum."""
+    place, text = answer
+    return f"{json.dumps([place, text, crc32(text.encode())])}\n"
 
 
 def _answer(line: bytes, index: int) -> str:
     """Return the answer to caption `index`, "" where the line holds another's or none."""
     try:
         match json.loads(line.decode()):
-            case [int(place), str(text)] if place == index:
+            case [int(place), str(text), check] if (place, check) == (index, crc32(text.encode())):
                 return text
     except ValueError:
         pass

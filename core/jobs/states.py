@@ -12,6 +12,7 @@ import json
 import socket
 import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
@@ -181,4 +182,5 @@ def _forget(store: Path, table: sqlite3.Connection) -> None:
     for row in table.execute(old, (KEPT - 1,)).fetchall():
         table.execute("DELETE FROM jobs WHERE id = ?", (row["id"],))
         for file in (log_file, note_file, lock_file):
-            file(store, row["id"]).unlink(missing_ok=True)
+            with suppress(OSError):  # no number comes twice, so that what is left harms nothing
+                file(store, row["id"]).unlink(missing_ok=True)

@@ -110,14 +110,12 @@ def carry_out(root: Path, deletion: Deletion) -> None:
             held.enter_context(locked(path))
         _check_idle(root, deletion, but=own)
         _check_as_planned(root, deletion)
-        with editing_titles(root) as titles:
-            _remove_files(deletion.files, locked_already=own)
-            if deletion.model:
-                titles.models.get(deletion.dataset, {}).pop(deletion.model, None)
-            else:
-                _clear_folders(root, deletion.dataset)
-                titles.datasets.pop(deletion.dataset, None)
-                titles.models.pop(deletion.dataset, None)
+        *dependent, last = deletion.files
+        _remove_titles(root, deletion)
+        _remove_files(dependent, locked_already=own)
+        if not deletion.model:
+            _clear_folders(root, deletion.dataset)
+        _remove_files([last], locked_already=own)  # until here it can be repeated
 
 
 def delete_results(root: Path, dataset: str, made: Mapping[str, str]) -> int:
@@ -218,6 +216,15 @@ def _check_as_planned(root: Path, deletion: Deletion) -> None:
             f" ({len(deletion.files)} files then, {len(now.files)} now, some of them other ones);"
             " nothing is deleted; look again and confirm anew"
         )
+
+
+def _remove_titles(root: Path, deletion: Deletion) -> None:
+    with editing_titles(root) as titles:
+        if deletion.model:
+            titles.models.get(deletion.dataset, {}).pop(deletion.model, None)
+        else:
+            titles.datasets.pop(deletion.dataset, None)
+            titles.models.pop(deletion.dataset, None)
 
 
 def _remove_files(files: Sequence[Path], *, locked_already: Sequence[Path]) -> None:

@@ -48,7 +48,7 @@ def locked(target: Path, *, patience: float = 0.0) -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(PermissionError):  # Windows keeps an open file, which does no harm
+        with suppress(OSError):  # Windows keeps an open file, a read-only disk any: it does no harm
             path.unlink(missing_ok=True)
         lock.release()
 

@@ -9,6 +9,7 @@ tokenizer is never taken for it. No training event shares its signature with a t
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -92,9 +93,8 @@ class Pool:
         folder = self.root / f"tokenizer-{self.said}"
         with _locked(folder):
             if not folder.exists():
-                build_tokenizer(
-                    texts(min(_LEARNED, self.events)), vocab_size=VOCABULARY
-                ).save_pretrained(folder)
+                learned = texts(min(_LEARNED, self.events))
+                _save(build_tokenizer(learned, vocab_size=VOCABULARY), folder)
         return folder
 
     def note_tokenizer_folder(self) -> Path:
@@ -102,7 +102,7 @@ class Pool:
         folder = self.root / f"notes-{self.sung}"
         with _locked(folder):
             if not folder.exists():
-                build_note_tokenizer().save_pretrained(folder)
+                _save(build_note_tokenizer(), folder)
         return folder
 
     @cached_property
@@ -138,6 +138,14 @@ class Pool:
         return torch.from_numpy(
             np.load(path, mmap_mode="c")
         )  # copy on write: torch wants writable memory, the file stays as it is
+
+
+def _save(tokenizer: PreTrainedTokenizerBase, folder: Path) -> None:
+    """Write a tokenizer into a folder that appears whole."""
+    new = folder.with_name(f".{folder.name}.new")
+    shutil.rmtree(new, ignore_errors=True)
+    tokenizer.save_pretrained(new)
+    new.rename(folder)
 
 
 def _digest(parts: Iterable[bytes]) -> str:

@@ -93,6 +93,7 @@ def fill(
     """
     new = path.with_suffix(".new.npy")
     np.lib.format.open_memmap(new, mode="w+", dtype=dtype, shape=(count, *shape)).flush()
+    _reserve(new)
     starts = range(0, count, _CHUNK)
     if jobs == 1:
         for start in starts:
@@ -103,6 +104,13 @@ def fill(
             for done in [workers.submit(_write, new, rows, start) for start in starts]:
                 done.result()
     os.replace(new, path)
+
+
+def _reserve(path: Path) -> None:
+    """Take all of a file's room now: a disk that fills up later would kill who writes its pages."""
+    if hasattr(os, "posix_fallocate"):
+        with path.open("r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
 
 
 def _write(path: Path, rows: Rows, start: int) -> None:

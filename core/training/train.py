@@ -9,6 +9,7 @@ from pathlib import Path
 
 import torch
 from filelock import FileLock, Timeout
+from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import nn
 from transformers import PreTrainedTokenizerBase
@@ -47,7 +48,7 @@ def train(
 
     runs: where checkpoints are kept. Raises TrainingError.
     """
-    with _alone(runs / config.name):
+    with _explaining(runs, weights), _alone(runs / config.name):
         return _train(
             config,
             pool,
@@ -146,6 +147,20 @@ def _load(model: nn.Module, folder: Path) -> None:
             f" {folder.parent}; train {folder.name} first"
         )
     model.load_state_dict(load_file(path))
+
+
+@contextmanager
+def _explaining(runs: Path, weights: Path) -> Iterator[None]:
+    """Turn what a disk refuses, in whatever words a library says it, into a TrainingError."""
+    try:
+        yield
+    except (OSError, SafetensorError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and "PytorchStream" not in str(error):
+            raise
+        raise TrainingError(
+            f"{runs} or {weights} cannot be written ({str(error).splitlines()[0]}); free some room"
+            " or change their rights, then start again: training goes on from its last checkpoint"
+        ) from error
 
 
 @contextmanager

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -11,7 +14,7 @@ import pytest
 from store_fakes import CountedDataset, CountingEncoder
 
 from core.embedding.runner import Slot, embed
-from core.errors import InputError, StoreBusyError, UnknownNameError
+from core.errors import InputError, StoreBusyError, StoreWriteError, UnknownNameError
 from core.recipe import Recipe
 from core.store import (
     SavedView,
@@ -177,6 +180,33 @@ def test_a_dataset_goes_with_all_that_was_made_over_it(root: Path) -> None:
     assert Store(root).problems() == []
     assert not (root / "embeddings" / "counted").exists()
     assert "Gone" not in (root / "titles.json").read_text()
+
+
+@pytest.mark.parametrize(
+    "plan_deletion", [plan_dataset_deletion, partial(plan_model_deletion, model="plain")]
+)
+def test_a_deletion_that_was_cut_short_is_repeated_and_leaves_no_title(
+    root: Path, monkeypatch: pytest.MonkeyPatch, plan_deletion
+) -> None:
+    """What is deleted goes last: as long as it is there, the same command does the rest."""
+    rename_dataset(root, "counted", "Gone soon")
+    rename_model(root, "counted", "plain", "Gone too")
+    removed, unlink = list[str](), Path.unlink
+
+    def stop_after_one(path: Path, **options: bool) -> None:
+        if path.suffix == ".duckdb" and ".new" not in path.name:
+            if removed:
+                raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+            removed.append(path.name)
+        unlink(path, **options)
+
+    monkeypatch.setattr(Path, "unlink", stop_after_one)
+    with pytest.raises(StoreWriteError, match="is read-only; choose another store"):
+        carry_out(root, plan_deletion(root, "counted"))
+    monkeypatch.undo()
+    carry_out(root, plan_deletion(root, "counted"))
+    assert "Gone too" not in (root / "titles.json").read_text()
+    assert Store(root).problems() == []
 
 
 @pytest.mark.parametrize("name", ["plain", "plain~5", "plain~new"])

@@ -8,6 +8,7 @@ import shutil
 import stat
 import time
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -95,7 +96,17 @@ def test_the_same_upload_is_kept_once(tmp_path: Path) -> None:
     first = keep_dataset(tmp_path, [("a.zip", zipped(**{"a.csv": TABLE}))])
     assert keep_dataset(tmp_path, [("a.zip", zipped(**{"a.csv": TABLE}))]) == first
     assert keep_dataset(tmp_path, [("a.zip", zipped(**{"b.csv": TABLE}))]) != first
-    assert sorted(path.suffix for path in uploads_folder(tmp_path).iterdir()) == ["", ""]
+    assert [path.is_dir() for path in uploads_folder(tmp_path).glob("?" * 32)] == [True, True]
+
+
+@pytest.mark.parametrize("harm", [Path.unlink, lambda path: path.write_bytes(b"image,caption\n")])
+def test_a_damaged_upload_is_mended_by_the_next_of_the_same(
+    tmp_path: Path, harm: Callable[[Path], object]
+) -> None:
+    file = keep_dataset(tmp_path, [("a.zip", zipped(**{"a.csv": TABLE, "b.txt": b"b"}))]) / "a.csv"
+    harm(file)
+    keep_dataset(tmp_path, [("a.zip", zipped(**{"a.csv": TABLE, "b.txt": b"b"}))])
+    assert file.read_bytes() == TABLE
 
 
 @pytest.mark.parametrize(
@@ -258,9 +269,7 @@ def test_what_has_no_room_is_refused_before_it_is_written(tmp_path, monkeypatch)
     sentence = "takes 0.000931 GB, and all uploads 0.000931 GB of 0.00186 GB that they may take"
     with pytest.raises(StoreWriteError, match=f"x.zip {sentence} together"):
         keep_dataset(tmp_path, [zip_file])
-    assert [path.name for path in uploads_folder(tmp_path).rglob("*.*") if path.is_file()] == [
-        "a.npy"
-    ]
+    assert [path.name for path in uploads_folder(tmp_path).glob("*/*")] == ["a.npy"]
     keep_file(tmp_path, "b.npy", bytes(10**6 - 1000))  # less than is left
 
 

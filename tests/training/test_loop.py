@@ -105,6 +105,19 @@ def test_checkpoint_of_another_config_is_refused(pool: Pool, tmp_path: Path) -> 
         resume(ready(pool, "gpt2-xs", rate=0.5), tmp_path / "run.pt")
 
 
+@pytest.mark.parametrize("place", [0.1, 0.5, 0.9])
+def test_a_checkpoint_with_one_flipped_bit_is_refused(
+    pool: Pool, tmp_path: Path, place: float
+) -> None:
+    path = tmp_path / "run.pt"
+    save(ready(pool, "gpt2-xs"), path)
+    data = bytearray(path.read_bytes())
+    data[int(place * len(data))] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(TrainingError, match=r"run\.pt is damaged; delete it to start again"):
+        resume(ready(pool, "gpt2-xs"), path)
+
+
 def test_loss_that_is_no_number_stops_the_run(pool: Pool, tmp_path: Path) -> None:
     run = ready(pool, "gpt2-xs")
     with torch.no_grad():

@@ -112,3 +112,20 @@ def test_model_depends_on_what_it_is_shown_and_told(pool: Pool) -> None:
     assert world_of(CONFIGS["gpt2-xs"], pool) == pool.said
     assert world_of(CONFIGS["vit-mae-s"], pool) == pool.shown
     assert world_of(CONFIGS["vit-clip-s"], pool) == f"{pool.shown}-{pool.said}"
+
+
+def test_a_tokenizer_whose_writer_was_killed_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool = Pool(tmp_path, images=4, events=4)
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "rename", stop)
+    with pytest.raises(KeyboardInterrupt):
+        pool.note_tokenizer()
+    monkeypatch.undo()
+    assert [path.name for path in tmp_path.glob("notes-*/*")] == []
+    assert len(pool.note_tokenizer()) > 0
+    assert list(tmp_path.glob(".notes-*")) == []

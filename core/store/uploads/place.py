@@ -1,6 +1,7 @@
 """Where uploads lie, and how long.
 
     ROOT/uploads/DIGEST/…
+    ROOT/uploads/DIGEST.sum    a digest of what lies there, so that damage is found
 
 The digest is that of the content, so that an upload that comes twice is kept once. Its folder
 appears whole or not at all. One that no dataset and no job needs is removed a day after it was last
@@ -72,14 +73,15 @@ def find_upload(root: Path, place: str) -> Path | None:
 def keep(
     root: Path, digest: str, fill: Callable[[Path], None], *, needed: Collection[str] = ()
 ) -> Path:
-    """Return the folder of an upload, filled by `fill` where it is not there yet; see `keep_file`.
+    """Return the folder of an upload, filled by `fill` where it is not there yet, or not as it was
+    when it came; see `keep_file`.
 
     Abandoned uploads are removed first.
     """
     remove_abandoned(root, needed)
     target = uploads_folder(root) / digest
     with locked(target, patience=PATIENCE), writing(target):
-        if target.is_dir():
+        if _is_whole(target):
             os.utime(target)  # its day begins anew
         else:
             _fill(target, fill)
@@ -138,10 +140,35 @@ def _fill(target: Path, fill: Callable[[Path], None]) -> None:
     try:
         new.mkdir(parents=True)
         fill(new)
+        _sum_file(target).write_text(_sum(new), encoding="utf-8")
+        shutil.rmtree(target, ignore_errors=True)  # one that is damaged
         new.replace(target)
     except BaseException:
         shutil.rmtree(new, ignore_errors=True)
         raise
+
+
+def _is_whole(folder: Path) -> bool:
+    """Return whether an upload is there, every byte as it came."""
+    try:
+        return folder.is_dir() and _sum_file(folder).read_text(encoding="utf-8") == _sum(folder)
+    except (OSError, ValueError):
+        return False
+
+
+def _sum_file(folder: Path) -> Path:
+    """Return where the digest of what an upload unpacks to lies, beside its folder."""
+    return folder.with_name(f"{folder.name}.sum")
+
+
+def _sum(folder: Path) -> str:
+    """Return a digest of all files below a folder."""
+    total = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        with path.open("rb") as file:
+            content = hashlib.file_digest(file, "sha256").hexdigest()
+        total.update(f"{path.relative_to(folder)}\0{content}\0".encode(errors="replace"))
+    return total.hexdigest()
 
 
 def _remove(folder: Path) -> None:
@@ -149,6 +176,8 @@ def _remove(folder: Path) -> None:
     with suppress(StoreBusyError), locked(folder):
         if _is_old(folder):
             shutil.rmtree(folder, ignore_errors=True)
+            with suppress(OSError):
+                _sum_file(folder).unlink(missing_ok=True)
 
 
 def _size_of(folder: Path) -> int:
