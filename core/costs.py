@@ -1,4 +1,4 @@
-"""What work takes, said before it begins: more memory than is free is refused."""
+"""What work takes, said before it begins, and more memory than is free refused."""
 
 from __future__ import annotations
 
@@ -7,6 +7,20 @@ import psutil
 from core.errors import DeviceError
 
 GB = 10**9
+
+
+def size_text(size: float | None) -> str:
+    """Return a number of bytes for people; an em dash where unknown.
+
+    >>> size_text(798_720), size_text(1_585_152), size_text(None)
+    ('799 kB', '1.59 MB', '—')
+    """
+    if size is None:
+        return "—"
+    for step, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if size >= step:
+            return f"{size / step:,.3g} {unit}"
+    return f"{size:.0f} bytes"
 
 
 def free_memory() -> int:

@@ -18,8 +18,9 @@ import numpy as np
 import pandas as pd
 
 from core.competence.records import ACCURACY, BITS, PERCENT, SKILL
+from core.costs import size_text
 from core.errors import InputError, UnknownNameError
-from core.files.limits import SHEET, size_text
+from core.files.limits import SHEET
 from core.files.userfile import decode, shown
 
 UNITS: Mapping[str, tuple[float, float]] = {

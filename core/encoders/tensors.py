@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from core.costs import size_text
 from core.errors import FeatureError
 from core.files.archives import check_pickle, open_zip
 from core.files.arrays import check_type
-from core.files.limits import HEADER, MEMBERS, size_text
+from core.files.limits import HEADER, MEMBERS
 from core.files.userfile import UserFile
 
 # names of torch's types that are numbers, a whole number of bytes each

@@ -51,20 +51,6 @@ def counted(number: object, one: str, many: str) -> str:
     return f"{number:,.0f} {one if number == 1 else many}"
 
 
-def size_text(size: int | None) -> str:
-    """Return a number of bytes for people; an em dash where unknown.
-
-    >>> size_text(798_720), size_text(1_585_152), size_text(None)
-    ('799 kB', '1.59 MB', '—')
-    """
-    if size is None:
-        return "—"
-    for step, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if size >= step:
-            return f"{size / step:.3g} {unit}"
-    return f"{size} bytes"
-
-
 def time_text(seconds: float | None) -> str:
     """Return a duration for people; an em dash where unknown.
 

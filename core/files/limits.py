@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from core.costs import free_memory
 
-KB, MB, GB = 10**3, 10**6, 10**9
+MB, GB = 10**6, 10**9
 
 SECONDS = 300.0  # for one file: 9 GB at 30 MB/s, as a slow network disk has
 SHARE = 0.5  # of the free memory that one file may take
@@ -33,15 +33,3 @@ SCANS = 100  # of a progressive JPEG: encoders write 10, a bomb has thousands
 def room() -> int:
     """Return how many bytes of memory one file may take just now."""
     return int(free_memory() * SHARE)
-
-
-def size_text(size: float) -> str:
-    """Return a number of bytes for people.
-
-    >>> size_text(16 * MB), size_text(12)
-    ('16 MB', '12 bytes')
-    """
-    for step, unit in ((GB, "GB"), (MB, "MB"), (KB, "kB")):
-        if size >= step:
-            return f"{size / step:,.3g} {unit}"
-    return f"{size:.0f} bytes"

@@ -113,9 +113,9 @@ def pick_number(one: Option, most: int | None = None, *, usual: int | None = Non
     """
     assert one.range
     start, least = one.default if usual is None else usual, int(one.range.least)
-    most = min(int(one.range.most), one.range.most if most is None else most)
-    bound = bind(one.name, start, within=(least, most))
-    return int(st.number_input(one.label, least, most, help=sentence(one.help), **bound))
+    highest = int(one.range.most) if most is None else min(int(one.range.most), most)
+    bound = bind(one.name, start, within=(least, highest))
+    return int(st.number_input(one.label, least, highest, help=sentence(one.help), **bound))
 
 
 def pick_share(

@@ -121,7 +121,8 @@ def pick_parameters(metric: str, size: int) -> dict[str, Any]:
             chosen[name] = st.selectbox(label, choices[name], **bind(key, start, choices[name]))
         else:
             numbers = METRICS[metric].spec.ranges[name]
-            low, high = type(start)(numbers.least), type(start)(numbers.most)
+            number = int if isinstance(start, int) else float
+            low, high = number(numbers.least), number(numbers.most)
             bound = bind(key, start, within=(low, high))
             chosen[name] = st.number_input(label, low, high, **bound)
     return chosen

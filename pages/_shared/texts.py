@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,3 +94,9 @@ def join(texts: Texts) -> Texts:
         kind, colon, name = key.partition(":")
         joined.setdefault(kind, []).extend([f"{name}={text}" for text in each] if colon else each)
     return joined
+
+
+def say_first(mistakes: Sequence[str], most: int = 2) -> str:
+    """Return the first mistakes in one control's values as one sentence, and how many more."""
+    more = [f"and {len(mistakes) - most} more"] if len(mistakes) > most else []
+    return "; ".join([*mistakes[:most], *more])

@@ -15,8 +15,9 @@ from jaxtyping import Int64
 from PIL import Image
 
 from core.competence.probes import Split, split
+from core.costs import size_text
 from core.errors import InputError, StimuliError
-from core.files.limits import IMAGE, size_text
+from core.files.limits import IMAGE
 from core.files.userfile import UserFile
 from core.stimuli.images import load_image, read_image
 
