@@ -87,10 +87,12 @@ class LanguageNetwork:
         return features
 
     def _run(self, batch: Batch) -> Any:
-        mask = batch["present"].long()
-        return self.encoder.model.base_model(
-            input_ids=batch["tokens"], attention_mask=mask, use_cache=False
-        )
+        return _run(self.encoder, batch)
+
+
+def _run(encoder: LanguageEncoder, batch: Batch) -> Any:
+    mask = batch["present"].long()
+    return encoder.model.base_model(input_ids=batch["tokens"], attention_mask=mask, use_cache=False)
 
 
 def cut_language(encoder: LanguageEncoder, *, level: str) -> LanguageNetwork:
@@ -104,26 +106,43 @@ def cut_language(encoder: LanguageEncoder, *, level: str) -> LanguageNetwork:
             " choose a causal model"
         )
     encoder.model.float()
-    networks = [LanguageNetwork(encoder, level, tupled) for tupled in (False, True)]
-    found = [one for one in networks if encoder.readout.blocks and _is_whole(one)]
-    if not found:
+    probe = _probe(torch.device(encoder.device))
+    network = LanguageNetwork(encoder, level, _gives_tuples(encoder, probe))
+    if not (encoder.readout.blocks and _is_whole(network, probe)):
         raise EncoderError(
             f"{name} is a {type(encoder.model).__name__}, which cannot be cut into layers here;"
             " choose a model that is built of blocks, as GPT-2, LLaMA and BLOOM are"
         )
-    return found[0]
+    return network
+
+
+def _probe(device: torch.device) -> Batch:
+    ids = torch.arange(_PROBED, device=device)[None]
+    return {"tokens": ids, "present": torch.ones_like(ids, dtype=torch.bool)}
 
 
 @torch.no_grad()
-def _is_whole(network: LanguageNetwork) -> bool:
+def _gives_tuples(encoder: LanguageEncoder, batch: Batch) -> bool:
+    """Return whether the blocks of a model return a tuple, whose first part is the state."""
+    outputs: list[Any] = []
+    handles = [
+        block.register_forward_hook(lambda _, __, output: outputs.append(output))
+        for block in encoder.readout.blocks[:1]
+    ]
+    _run(encoder, batch)
+    for handle in handles:
+        handle.remove()
+    return any(isinstance(output, tuple) for output in outputs)
+
+
+@torch.no_grad()
+def _is_whole(network: LanguageNetwork, batch: Batch) -> bool:
     """Return whether the model gives the same whole and cut at its first and last layer."""
-    ids = torch.arange(_PROBED, device=network.device)[None]
-    batch = {"tokens": ids, "present": torch.ones_like(ids, dtype=torch.bool)}
     whole = network._run(batch).last_hidden_state
     for layer in (0, len(network.card.layers) - 1):
         try:
             apart = network.upper(network.lower(batch, layer), layer, batch)
-        except (AttributeError, IndexError, TypeError, ValueError):  # of the other kind of blocks
+        except (AttributeError, IndexError, TypeError, ValueError):  # no blocks in a row
             return False
         if whole.shape != apart.shape:
             return False

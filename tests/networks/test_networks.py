@@ -75,6 +75,15 @@ def test_a_causal_model_goes_on_from_every_layer_as_if_it_had_not_been_cut(
     assert network.places(0) is None
 
 
+@pytest.mark.parametrize("name", ["bloom-s", "gpt2-s", "llama-s"])
+@torch.no_grad()
+def test_a_shipped_language_model_of_several_blocks_is_cut_at_each(name: str) -> None:
+    network = cut_language(open_encoder(f"hf:{CAVE_WEIGHTS / name}", device=CPU), level="5")
+    whole, *cut = from_each_layer(network)
+    assert len(cut) >= 3
+    assert all(torch.allclose(features, whole, atol=1e-4) for features in cut)
+
+
 def test_what_cannot_be_cut_is_refused_in_a_sentence(tmp_path: Path) -> None:
     masked = open_encoder(f"hf:{make_language(tmp_path / 'bert', 'bert')}", device=CPU)
     with pytest.raises(EncoderError, match="does not predict text from left to right"):
