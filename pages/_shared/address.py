@@ -19,10 +19,9 @@ import streamlit as st
 from core.catalog import QUESTIONS
 from core.errors import InputError
 from core.options import options_of
-from pages._shared.texts import Range, Reader, Texts, fits, join, split, to_texts
+from pages._shared.texts import Range, Reader, Texts, first_of, fits, join, split, to_texts
 
 _KEY = "address"
-TOLD = 2  # mistakes in one control's values that are said
 P = ParamSpec("P")
 T = TypeVar("T", str, list[str])
 
@@ -316,6 +315,5 @@ def _read(read: Reader, key: str, texts: list[str], start: Any) -> Any:
     else:
         value = type(start)(values) if many else values[-1]
     if wrong:
-        more = [f"and {len(wrong) - TOLD} more"] if len(wrong) > TOLD else []
-        _view().stale[key] = "; ".join([*wrong[:TOLD], *more]), value
+        _view().stale[key] = first_of(wrong), value
     return value

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from core.errors import InputError, UnknownNameError, quoted
+
+TOLD = 2  # mistakes in one control's values that are said
 
 Texts = dict[str, list[str]]  # of an address, by key
 Range = tuple[float, float]
@@ -95,3 +97,9 @@ def join(texts: Texts) -> Texts:
         kind, colon, name = key.partition(":")
         joined.setdefault(kind, []).extend([f"{name}={text}" for text in each] if colon else each)
     return joined
+
+
+def first_of(mistakes: Sequence[str]) -> str:
+    """Return the first mistakes in one control's values, and how many more there are."""
+    more = [f"and {len(mistakes) - TOLD} more"] if len(mistakes) > TOLD else []
+    return "; ".join([*mistakes[:TOLD], *more])
