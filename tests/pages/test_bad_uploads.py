@@ -131,7 +131,7 @@ def test_a_bad_dataset_is_a_sentence(opened, store, tmp_path, kind):
 
 
 @pytest.mark.parametrize("kind", NAMES)
-@pytest.mark.parametrize("way", ["zip", "files"])
+@pytest.mark.parametrize("way", ["zip", pytest.param("files", marks=pytest.mark.slow)])
 def test_a_hostile_name_is_shown_or_refused(opened, store, kind, way):
     files = {"captions.csv": table([(NAMES[kind], MARKUP)]), NAMES[kind]: picture(1)}
     app = upload(opened, store, files if way == "files" else {"x.zip": zipped(files)})

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -85,7 +86,12 @@ CLICKS: dict[str, tuple[str, dict[str, str], Callable[[AppTest], AppTest]]] = {
     "results": ("library", {"view": "results"}, lambda app: app.run()),
     "form": ("library", {"add": "models", "models_from": "cave"}, lambda app: app.run()),
 }
-QUICK = ("open model",)
+QUICK = (
+    ("open model", "a model is deleted"),
+    ("open model", "the dataset is deleted"),
+    ("dataset", "another dataset takes its place"),
+    ("results", "the store vanishes"),
+)
 
 
 @pytest.fixture(autouse=True)
@@ -98,9 +104,12 @@ def store(small, tmp_path) -> Path:
     return Path(shutil.copytree(small(40), tmp_path / "store"))
 
 
-@pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize(
-    "click", [one if one in QUICK else pytest.param(one, marks=pytest.mark.slow) for one in CLICKS]
+    ("click", "change"),
+    [
+        pair if pair in QUICK else pytest.param(*pair, marks=pytest.mark.slow)
+        for pair in product(CLICKS, CHANGES)
+    ],
 )
 def test_a_click_on_what_has_changed_meanwhile_is_answered(opened, store, click, change):
     page, query, press = CLICKS[click]

@@ -52,7 +52,7 @@ VIEWS = [  # pages, with what has them read all of their parameters
     ("library", {"add": "models", "models_from": "features", "features": "x"}),
 ]
 QUICK = 4  # of them, with these kinds of garbage, in every run
-QUICK_KINDS = ("huge", "long", "many", "zeros", "markup")
+QUICK_KINDS = ("huge", "long", "zeros")
 MOST = 20_000  # characters of each: Streamlit passes over an address of more than 500,000
 LONGEST = 900  # characters of what a page says of one parameter
 
