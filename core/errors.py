@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 
-_SHOWN = 100  # characters of a name that does not exist
+LONGEST = 60  # characters of a text that a message repeats
 
 
 class PlatoscopeError(Exception):
@@ -36,9 +36,6 @@ class PlatoscopeError(Exception):
 
 class InputError(PlatoscopeError):
     """What was given cannot be used."""
-
-
-LONGEST = 60  # characters of a text that a message repeats
 
 
 def quoted(text: str) -> str:
@@ -51,8 +48,7 @@ class UnknownNameError(InputError):
 
     def __init__(self, kind: str, name: str, valid: Iterable[str]) -> None:
         names = sorted(valid)
-        name = name if len(name) <= _SHOWN else f"{name[:_SHOWN]} …"
-        near = get_close_matches(name, names, n=3, cutoff=0.4)
+        near = get_close_matches(name[:LONGEST], names, n=3, cutoff=0.4)
         if near:
             hint = f"did you mean {' or '.join(near)}?"
         elif names:

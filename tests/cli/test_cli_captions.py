@@ -310,10 +310,6 @@ def test_adapt_takes_several_pairs_and_references(world: Path, answer, capsys) -
             "but tiny-gpt2~long has an encoder's weights",
         ),
         (words(*twice), "tiny-gpt2:1 + tiny-vit:1 would be trained twice"),
-        (
-            words(x, y, reference, "--bootstrap", "1"),
-            "a 95 % interval needs 40 draws or more",
-        ),
         (words(x, y, reference, "--pairs", "800"), "got 800"),
         (words(x, y, reference, "--metric", "ckaa"), "no metric named 'ckaa'"),
         (
@@ -323,9 +319,13 @@ def test_adapt_takes_several_pairs_and_references(world: Path, answer, capsys) -
     ):
         assert main([*wrong, "--store", str(world / "store")]) == 2
         assert sentence in capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        main(words(x, y, reference, "--temperature", "nan"))
-    assert "expected a number, got 'nan'" in capsys.readouterr().err
+    for words_of_one, sentence in (
+        (("--temperature", "nan"), "; got 'nan'"),
+        (("--bootstrap", "1"), "expected a whole number, 40 to 100,000; got '1'"),
+    ):
+        with pytest.raises(SystemExit, match="2"):
+            main(words(x, y, reference, *words_of_one))
+        assert sentence in capsys.readouterr().err
 
 
 def test_summaries_become_a_level_that_is_embedded(world: Path, answer) -> None:

@@ -317,7 +317,10 @@ def test_the_command_codes_the_cave_s_captions(world, folders, capsys):
     }
     with pytest.raises(SystemExit):
         main([*command, "--tokens", "0"])
-    assert "expected a whole number above 0" in capsys.readouterr().err
+    assert (
+        "--tokens: expected a whole number, 1 to 1,000,000,000,000; got '0'"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.gpu

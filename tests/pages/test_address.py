@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.errors import quoted
+
 
 def page() -> None:
     import streamlit as st
@@ -114,4 +116,4 @@ def test_a_link_with_a_number_that_cannot_be_shows_the_usual_one_and_says_so(tex
     app.run()
     assert not app.exception
     assert shown(app)[0] == 10
-    assert [one.value for one in app.warning] == [f"k is 1 to 2,147,483,647, not {text!r}"]
+    assert [one.value for one in app.warning] == [f"k is 1 to 2,147,483,647, not {quoted(text)}"]

@@ -10,6 +10,7 @@ import pytest
 from core.embedding.features import import_features
 from core.encoders.measured.content import Content
 from core.store import Store, locked
+from pages._shared.frame import UNSEEN
 from tests.pages.seen import said
 from tests.pages.world import NASTY, PaintedDataset
 
@@ -24,7 +25,7 @@ def texts(app) -> str:
 
 
 def headings(app) -> list[str]:
-    return [one.value.replace("\\", "") for one in app.header]
+    return [one.value.replace("\\", "").replace(UNSEEN, "") for one in app.header]
 
 
 def rows(app, column: str = "model") -> list[object]:

@@ -190,7 +190,7 @@ def test_predictivity_refuses_what_it_refuses_in_whole():
     lonely = np.ones((60, 6))
     lonely[[0, 5], [0, 1]] = 2  # only these stand out, both of the first fold
     for layer, folds, why in (
-        (x, 2, "at least 3 folds expected.*got 2"),
+        (x, 2, "folds of linear_predictivity is a whole number, 3 to 1,000; got 2"),
         (x[:9], 5, "5 folds need at least 10 stimuli; got 9: use fewer folds"),
         (lonely, 5, "a space that varies in every part of the stimuli expected"),
     ):
