@@ -179,6 +179,12 @@ def check_equal(store: Path, alone: Path) -> None:
     assert tables[0] == tables[1]
 
 
+def finished(store: Path) -> list[Path]:
+    """Return the files of embeddings that are complete, in their place."""
+    files = store.glob("embeddings/photos/*.duckdb")
+    return [path for path in files if not path.name.endswith(".new.duckdb")]
+
+
 def started_by(family: list[psutil.Process]) -> list[psutil.Process]:
     """Return the children of a family that are not in it."""
     every: set[psutil.Process] = set()
@@ -197,7 +203,7 @@ def test_a_killed_study_goes_on_and_ends_as_it_would_have_here(
     command = [sys.executable, "-m", "core", *words(study, store, "--on", "ray")]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
     driver = subprocess.Popen(command, cwd=CHECKOUT, **quiet)
-    while driver.poll() is None and not list(store.glob("embeddings/photos/*.duckdb")):
+    while driver.poll() is None and not finished(store):
         time.sleep(0.01)
     family = psutil.Process(driver.pid).children(recursive=True)
     names = {one.pid: one.name() for one in family}
