@@ -22,8 +22,8 @@ from core.encoders.catalog import spec_of_folder
 from core.encoders.encoder import REALITY, ModelCard
 from core.encoders.measured.cortex import SIMULATED, SUBJECTS, describe_subject
 from core.encoders.requests import PATCHES
+from core.machine.processes import count_processes, spread
 from core.modalities import MUSIC
-from core.processes import count_processes, spread
 from core.progress import ConsoleProgress, Progress
 from core.settings import CAVE_WEIGHTS
 from core.stimuli.cave.densities import LEVELS

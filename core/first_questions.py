@@ -10,7 +10,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from core.errors import PlatoscopeError
-from core.processes import count_processes, spread
+from core.machine.processes import count_processes, spread
 from core.progress import Progress
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask

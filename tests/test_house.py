@@ -18,13 +18,12 @@ import pytest
 from core.settings import ROOT
 
 FLOORS = (  # lowest first; a room imports those of lower floors alone
-    ("core.errors", "core.cores", "core.unexpected", "core.visible"),
-    ("core.costs", "core.ranges"),
+    ("core.errors", "core.unexpected", "core.visible"),
+    ("core.machine", "core.ranges"),
     (
         "core.files",
         "core.options",
         "core.settings",
-        "core.processes",
         "core.progress",
         "core.recipe",
         "core.modalities",

@@ -29,7 +29,7 @@ core.cli.main = main
 if __name__ == "__main__":
     run()
 """
-WORKER = """from core.processes import spread
+WORKER = """from core.machine.processes import spread
     list(spread(len, [3] * 4, processes=2))"""
 STORE = """import duckdb
     global kept

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.catalog import ANSWERED
 from core.cli.shared import USER_MISTAKE, add_command, add_json, group, print_table
-from core.costs import size_text
+from core.machine.memory import size_text
 
 if TYPE_CHECKING:
     from core.store.deletion import Deletion

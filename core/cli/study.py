@@ -199,7 +199,7 @@ def _readable(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _size(size: float) -> str:
-    from core.costs import size_text
+    from core.machine.memory import size_text
 
     return UNKNOWN if size != size else size_text(int(size))
 

@@ -18,10 +18,10 @@ import numpy as np
 import pandas as pd
 
 from core.competence.records import ACCURACY, BITS, PERCENT, SKILL
-from core.costs import size_text
 from core.errors import InputError, UnknownNameError
 from core.files.limits import SHEET
 from core.files.userfile import decode, shown
+from core.machine.memory import size_text
 
 UNITS: Mapping[str, tuple[float, float]] = {
     ACCURACY: (0, 1),

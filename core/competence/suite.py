@@ -36,7 +36,7 @@ from core.embedding.batches import auto_batch_size, encode_fitting
 from core.embedding.prepared import PreparedPictures
 from core.encoders.encoder import Encoder, modality_of
 from core.errors import EncoderError, FeatureError, InputError
-from core.processes import count_processes, spread
+from core.machine.processes import count_processes, spread
 from core.progress import Progress
 from core.stimuli.cave import exams, tasks
 from core.stimuli.cave.drawing import Look

@@ -23,9 +23,9 @@ from PIL import Image
 from torch import Tensor
 from torch.utils.data import DataLoader
 
-from core.cores import count_cores
 from core.errors import DeviceError, PlatoscopeError
-from core.processes import end_with_parent
+from core.machine.cores import count_cores
+from core.machine.processes import end_with_parent
 from core.settings import WORKERS, picture_workers
 
 Batch = Sequence[int]

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from core.costs import size_text
 from core.errors import FeatureError
 from core.files.archives import check_pickle, open_zip
 from core.files.arrays import check_type
 from core.files.limits import HEADER, MEMBERS
 from core.files.userfile import UserFile
+from core.machine.memory import size_text
 
 # names of torch's types that are numbers, a whole number of bytes each
 TYPES = frozenset(

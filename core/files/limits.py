@@ -4,7 +4,7 @@ what lies beyond it costs neither the machine's memory nor a person's afternoon.
 
 from __future__ import annotations
 
-from core.costs import free_memory
+from core.machine.memory import free_memory
 
 MB, GB = 10**6, 10**9
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from time import monotonic
 from typing import BinaryIO
 
-from core.costs import size_text
 from core.errors import PlatoscopeError
 from core.files.limits import RATIO, SECONDS, SMALL, room
+from core.machine.memory import size_text
 
 PART = 16 << 20  # bytes that are read between two looks at the clock
 _NAME = 80  # characters of a name that stands in a file

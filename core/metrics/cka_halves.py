@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Bool, Float, Float64
 
-from core.costs import check_memory
+from core.machine.memory import check_memory
 from core.spaces.kernels import ROUNDING, centered, check_unbiased, linear, u_centered
 
 

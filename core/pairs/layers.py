@@ -9,8 +9,8 @@ from typing import TypeVar
 import numpy as np
 from jaxtyping import Float
 
-from core.cores import count_threads
 from core.errors import FeatureError, MetricError
+from core.machine.cores import count_threads
 from core.spaces.inputs import check_space
 
 T = TypeVar("T")

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float64, Int32, Integer
 
-from core.cores import count_threads
 from core.errors import MetricError
+from core.machine.cores import count_threads
 from core.pairs.layers import Preprocess, Space, each_layer, stacked
 from core.pairs.prepared import Prepared, Scores
 from core.spaces.local_kernels import local_kernel

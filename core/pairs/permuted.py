@@ -13,8 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from jaxtyping import Float64, Int32, Integer
 
-from core.cores import count_threads
 from core.errors import MetricError
+from core.machine.cores import count_threads
 from core.pairs.overlap import by_stimulus, check_lists
 
 

@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float64, Int64
 
-from core.costs import check_memory
 from core.errors import MetricError
+from core.machine.memory import check_memory
 from core.metrics.spec import MetricSpec
 
 ALPHA = 0.05

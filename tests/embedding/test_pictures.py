@@ -23,7 +23,6 @@ from datasets import Image as ImageColumn
 from PIL import Image
 from store_fakes import contents
 
-from core.cores import count_cores
 from core.embedding import pictures
 from core.embedding.batches import encode_fitting
 from core.embedding.pictures import Pictures, count_workers, load_pictures
@@ -32,6 +31,7 @@ from core.embedding.shards import parts_folder
 from core.encoders.catalog import open_encoder, spec_of_folder
 from core.encoders.vision import VisionEncoder
 from core.errors import DeviceError, InputError, StimuliError
+from core.machine.cores import count_cores
 from core.settings import CAVE_WEIGHTS
 from core.stimuli.cave import CaveDataset
 from core.stimuli.dataset import Dataset

@@ -15,10 +15,10 @@ from jaxtyping import Int64
 from PIL import Image
 
 from core.competence.probes import Split, split
-from core.costs import size_text
 from core.errors import InputError, StimuliError
 from core.files.limits import IMAGE
 from core.files.userfile import UserFile
+from core.machine.memory import size_text
 from core.stimuli.images import load_image, read_image
 
 Limit = int | tuple[int, int]  # samples at most: of all parts, or to learn from and to be tested on

@@ -14,8 +14,8 @@ from typing import Any
 import torch
 from safetensors import safe_open
 
-from core import costs
 from core.errors import EncoderError
+from core.machine.memory import free_memory, size_text
 
 SPARE = 0.85  # of free memory for the weights; batches need the rest
 TYPES = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "F64": torch.float64}
@@ -44,12 +44,12 @@ def place(files: Sequence[Path], weights: torch.dtype, device: torch.device) -> 
     """
     stored = stored_type(files)
     size = sum(path.stat().st_size for path in files) * weights.itemsize / stored.itemsize
-    if size <= SPARE * free_memory(device):
+    if size <= SPARE * free_on(device):
         return {}
-    room: dict[int | str, int] = {"cpu": int(SPARE * free_memory(torch.device("cpu")))}
+    room: dict[int | str, int] = {"cpu": int(SPARE * free_on(torch.device("cpu")))}
     if device.type == "cuda":
         every = [torch.device("cuda", index) for index in range(torch.cuda.device_count())]
-        room |= {each.index: int(SPARE * free_memory(each)) for each in every}
+        room |= {each.index: int(SPARE * free_on(each)) for each in every}
     _check_room(size, weights, sum(room.values()))
     spilled = tempfile.mkdtemp(prefix="platoscope-")
     atexit.register(shutil.rmtree, spilled, ignore_errors=True)
@@ -63,15 +63,15 @@ def _check_room(size: float, weights: torch.dtype, memory: int) -> None:
     if size > memory + SPARE * disk:
         kind = str(weights).removeprefix("torch.")
         raise EncoderError(
-            f"the model's weights take {size / 1e9:,.1f} GB in {kind}, more than the"
-            f" {memory / 1e9:,.1f} GB of memory and {disk / 1e9:,.1f} GB on the disk of {folder}"
+            f"the model's weights take {size_text(size)} in {kind}, more than the"
+            f" {size_text(memory)} of memory and {size_text(disk)} on the disk of {folder}"
             " that are free; free some, set TMPDIR to a larger disk, or choose a smaller model or"
             " --precision bf16"
         )
 
 
-def free_memory(device: torch.device) -> int:
+def free_on(device: torch.device) -> int:
     """Return how many bytes are free on a device; on MPS of the memory that it shares."""
     if device.type == "cuda":
         return int(torch.cuda.mem_get_info(device)[0])
-    return costs.free_memory()
+    return free_memory()

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool, Float, Float32, Float64, Int64
 
 from core.competence.probes import STRENGTHS, Split, fit
-from core.costs import check_memory
+from core.machine.memory import check_memory
 from core.progress import Progress, told
 from core.questions.swapping.ways import WAYS, Held, Read, Rows, hold
 

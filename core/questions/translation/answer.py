@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float32
 
-from core.costs import check_memory
 from core.errors import InputError
+from core.machine.memory import check_memory
 from core.progress import Progress
 from core.questions.registry import Answer, declare
 from core.questions.translation.findings import (

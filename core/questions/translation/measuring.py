@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Float64, Int64
 
-from core.costs import check_memory
 from core.errors import MetricError
+from core.machine.memory import check_memory
 from core.metrics.knn import mutual_knn
 from core.questions.translation.chance import chance_interval, chance_of
 from core.questions.translation.matching import (

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core.costs import size_text
 from core.errors import PlatoscopeError
 from core.figures.numbers import counted
+from core.machine.memory import size_text
 from core.settings import is_read_only, store_path
 from core.store import (
     Deletion,

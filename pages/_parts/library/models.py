@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core.costs import size_text
+from core.machine.memory import size_text
 from pages._parts.library import changes, held, opened, tables
 from pages._shared import address, bar, controls, frame, queries
 from pages._shared.address import bind

@@ -12,11 +12,11 @@ import pandas as pd
 import streamlit as st
 
 from core.competence.records import MEASURED
-from core.costs import size_text
 from core.embedding.provenance import command_of, file_of
 from core.encoders.measured.content import tell_judgments
 from core.encoders.requests import ImportRequest
 from core.figures.numbers import count_text, time_text
+from core.machine.memory import size_text
 from core.questions.alignment.question import Alignment
 from core.questions.asking import findings_of
 from core.questions.competence.question import CompetenceScores

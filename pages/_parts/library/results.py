@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core.costs import size_text
+from core.machine.memory import size_text
 from core.questions.kept import STALE
 from core.store.inventory import results_over
 from pages._parts.library import changes, held, tables

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float64, Integer
 
-from core.costs import check_memory
 from core.errors import MetricError
+from core.machine.memory import check_memory
 from core.progress import told
 from core.questions.color.geometry.defaults import DRAWS, PERMUTATIONS, K
 from core.questions.color.geometry.superpose import disparity

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Float64
 
-from core.cores import count_threads
-from core.costs import check_memory
 from core.errors import MetricError
+from core.machine.cores import count_threads
+from core.machine.memory import check_memory
 from core.progress import Progress
 from core.questions.color.geometry.defaults import STARTS
 

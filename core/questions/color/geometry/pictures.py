@@ -10,12 +10,12 @@ import numpy as np
 from jaxtyping import UInt8
 from PIL import Image
 
-from core.cores import count_threads
-from core.costs import size_text
 from core.errors import InputError, StimuliError
 from core.files.arrays import Header, read_npz
 from core.files.limits import SMALL, room
 from core.files.userfile import UserFile
+from core.machine.cores import count_threads
+from core.machine.memory import size_text
 from core.questions.color.geometry.batches import BATCH, find_batches, read_batches
 from core.stimuli.images import load_image, read_image, read_size
 

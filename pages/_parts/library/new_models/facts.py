@@ -8,12 +8,12 @@ import pandas as pd
 import streamlit as st
 
 from core.competence.published import published_models
-from core.costs import size_text
 from core.embedding.forecast import Measured, measured, room_for, seconds_for
 from core.encoders.outlines import Outline, outline
 from core.encoders.requests import EmbedRequest
 from core.errors import PlatoscopeError
 from core.figures.numbers import count_text, time_text
+from core.machine.memory import size_text
 from core.modalities import LANGUAGE, VISION
 from core.settings import choose_device, cluster_address
 from core.store import Store

@@ -8,29 +8,29 @@ import sys
 import psutil
 import pytest
 
-from core import costs
 from core.errors import DeviceError
+from core.machine import memory
 from core.settings import ROOT
 from core.statistics.nulls import draw_orders
 
 LIMITED = """import resource
-from core.costs import free_memory
+from core.machine.memory import free_memory
 resource.setrlimit(resource.RLIMIT_AS, (2 * 10**9, resource.RLIM_INFINITY))
 print(free_memory())
 """
 
 
 def test_what_fits_is_let_through_and_what_does_not_is_refused_with_both_sizes(monkeypatch):
-    monkeypatch.setattr(costs, "free_memory", lambda: 3 * 10**9)
-    costs.check_memory(3 * 10**9, "matrices", "make fewer")
+    monkeypatch.setattr(memory, "free_memory", lambda: 3 * 10**9)
+    memory.check_memory(3 * 10**9, "matrices", "make fewer")
     with pytest.raises(
         DeviceError, match=r"^matrices take 3.1 GB of memory, and 3.0 GB are free: make fewer$"
     ):
-        costs.check_memory(3_100_000_000, "matrices", "make fewer")
+        memory.check_memory(3_100_000_000, "matrices", "make fewer")
 
 
 def test_free_memory_is_what_the_machine_has():
-    assert 0 < costs.free_memory() <= psutil.virtual_memory().total
+    assert 0 < memory.free_memory() <= psutil.virtual_memory().total
 
 
 @pytest.mark.skipif(not hasattr(psutil, "RLIMIT_AS"), reason="limits of a process are Linux's")
@@ -42,7 +42,7 @@ def test_a_limited_process_has_what_its_limit_leaves():
 
 
 def test_more_permutations_than_fit_are_never_drawn(monkeypatch):
-    monkeypatch.setattr(costs, "free_memory", lambda: 16 * 20 * 1_000)
+    monkeypatch.setattr(memory, "free_memory", lambda: 16 * 20 * 1_000)
     assert draw_orders(20, count=1_000, seed=0).shape == (1_000, 20)
     with pytest.raises(DeviceError, match=r"^1,001 orders of 20 each take .* GB .*: ask for fewer"):
         draw_orders(20, count=1_001, seed=0)

@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from threading import Thread
 from typing import Any, TypeVar
 
-from core.cores import SHARE, count_threads
 from core.errors import DeviceError
+from core.machine.cores import SHARE, count_threads
 
 MOST = 4  # processes; each takes about a gigabyte
 _STARTED = 6  # items that a process makes in the time that it takes to start

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from core.cores import SHARE, count_cores, count_threads
+from core.machine.cores import SHARE, count_cores, count_threads
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system has no affinity")
@@ -25,7 +25,7 @@ def test_cores_are_those_that_the_process_may_run_on():
     [(None, 8), ("", 8), ("3", 3), ("8", 8), ("64", 8), ("0", 1), ("many", 8), ("-2", 8)],
 )
 def test_a_share_limits_threads(share, threads, monkeypatch):
-    monkeypatch.setattr("core.cores.count_cores", lambda: 8)
+    monkeypatch.setattr("core.machine.cores.count_cores", lambda: 8)
     monkeypatch.delenv(SHARE, raising=False)
     if share is not None:
         monkeypatch.setenv(SHARE, share)

@@ -1,4 +1,4 @@
-"""What work takes, said before it begins, and more memory than is free refused."""
+"""Memory: how much is free, and work that takes more refused before it begins."""
 
 from __future__ import annotations
 

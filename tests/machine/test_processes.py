@@ -12,9 +12,9 @@ import psutil
 import pytest
 import torch
 
-from core.cores import count_threads
 from core.errors import DeviceError, UnknownNameError
-from core.processes import MOST, count_processes, spread
+from core.machine.cores import count_threads
+from core.machine.processes import MOST, count_processes, spread
 from core.settings import ROOT
 
 
@@ -57,7 +57,7 @@ def test_one_process_is_this_one_and_several_share_the_cores():
 
 
 def test_an_error_arrives_as_it_is():
-    with pytest.raises(UnknownNameError, match=r"no model named 'm\d'; did you mean m2"):
+    with pytest.raises(UnknownNameError, match=r"no model named 'm\d'; did you mean m[12] or m[12]"):
         list(spread(refuse, range(12), processes=2))
 
 
@@ -67,16 +67,16 @@ def test_a_killed_process_is_a_sentence():
 
 
 def test_few_items_and_shared_devices_get_one_process(monkeypatch):
-    monkeypatch.setattr("core.processes.count_threads", lambda: 64)
+    monkeypatch.setattr("core.machine.processes.count_threads", lambda: 64)
     assert [count_processes(items) for items in (0, 5, 11, 12, 1000)] == [1, 1, 1, 2, MOST]
     assert count_processes(1000, "cuda") == 1
-    monkeypatch.setattr("core.processes.count_threads", lambda: 1)
+    monkeypatch.setattr("core.machine.processes.count_threads", lambda: 1)
     assert count_processes(1000) == 1
 
 
 SLEEPERS = """
 import os, sys, time
-from core.processes import spread
+from core.machine.processes import spread
 def sleep(item):
     print(os.getpid(), flush=True)
     time.sleep(600)
@@ -87,7 +87,7 @@ if __name__ == "__main__":
 
 STARTING = """
 import signal, time
-from core.processes import spread
+from core.machine.processes import spread
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which pytest's workers do not have
 time.sleep(0 if __name__ == "__main__" else 1)  # a slow start
 if __name__ == "__main__":

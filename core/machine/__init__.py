@@ -1,0 +1,1 @@
+"""What this machine has for the work: cores, memory, and processes to spread it over."""
