@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import platform
@@ -13,7 +12,6 @@ import traceback
 from pathlib import Path
 
 KEPT = 100  # files of one folder, the newest
-OUT_OF_MEMORY = ("can't allocate memory", "failed to map segment")  # torch says, and the linker
 LONGEST = 200  # characters of an error's own message
 
 
@@ -33,16 +31,6 @@ def tell_unexpected(error: BaseException) -> str:
             f" ({refusal.strerror or refusal})"
         )
     return f"{what}; please report it, with {file}, which holds the traceback"
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Return whether this machine or its GPU had too little memory, whichever library says so."""
-    return (
-        isinstance(error, MemoryError)
-        or "OutOfMemory" in type(error).__name__
-        or getattr(error, "errno", None) == errno.ENOMEM
-        or any(part in str(error) for part in OUT_OF_MEMORY)
-    )
 
 
 def summarize(error: BaseException) -> str:

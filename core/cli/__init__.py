@@ -30,9 +30,10 @@ from core.cli import (
 )
 from core.cli.shared import USER_MISTAKE, report_problems
 from core.errors import InputError, PlatoscopeError, StoreError, UnknownNameError
+from core.machine.memory import is_out_of_memory
 from core.progress import in_job
 from core.settings import store_path
-from core.unexpected import is_out_of_memory, summarize
+from core.unexpected import summarize
 from core.visible import visible_output
 
 GROUPS = (

@@ -10,7 +10,8 @@ from threading import get_ident
 from typing import TYPE_CHECKING
 
 from core.errors import EncoderError, PlatoscopeError
-from core.unexpected import is_out_of_memory, summarize
+from core.machine.memory import is_out_of_memory
+from core.unexpected import summarize
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -10,7 +10,6 @@ from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
 
-import psutil
 import timm
 import torch
 from safetensors import SafetensorError
@@ -31,6 +30,7 @@ from core.errors import EncoderError, UnknownNameError
 from core.hub.elsewhere import fetching
 from core.hub.fetch import asking, cached, fetch_snapshot, mending
 from core.hub.repository import Repository
+from core.machine.memory import check_memory
 
 UNREADABLE = (  # what damaged weights end in
     SafetensorError,
@@ -182,7 +182,11 @@ def load_checkpoint(name: str, place: Path) -> Loaded:
     """
     file = find_weights(place)
     config = read_config(place, name) if place.is_dir() else {}
-    check_memory(file)
+    check_memory(
+        2 * file.stat().st_size,  # as they are read, and in the model that takes them
+        f"the weights in {file}",
+        "free some, or choose a smaller model",
+    )
     state = read_weights(file)
     settings = read_settings(name, config)
     shapes = {name: tensor.shape for name, tensor in state.items()}
@@ -201,16 +205,6 @@ def load_checkpoint(name: str, place: Path) -> Loaded:
     model.pretrained_cfg.pop("state_dict", None)  # a second copy of the weights
     notes = read_notes(place if place.is_dir() else place.parent)
     return Loaded(model, store_name(str(place)), None, notes, digest_files([file]))
-
-
-def check_memory(file: Path) -> None:
-    """Raise EncoderError for weights that do not fit in memory beside the model that takes them."""
-    size, free = file.stat().st_size, psutil.virtual_memory().available
-    if 2 * size > free:
-        raise EncoderError(
-            f"{file} holds {size / 1e9:,.1f} GB, which are in memory twice while they are loaded,"
-            f" and {free / 1e9:,.1f} GB are free; free some, or choose a smaller model"
-        )
 
 
 def find_weights(place: Path) -> Path:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+
 import psutil
 
 from core.errors import DeviceError
 
-GB = 10**9
+OUT_OF_MEMORY = ("can't allocate memory", "failed to map segment")  # torch says, and the linker
 
 
 def size_text(size: float | None) -> str:
@@ -43,6 +45,16 @@ def check_memory(needed: int, what: str, advice: str) -> None:
     free = free_memory()
     if needed > free:
         raise DeviceError(
-            f"{what} take {needed / GB:,.1f} GB of memory, and {free / GB:,.1f} GB are free:"
+            f"{what} take {size_text(needed)} of memory, but only {size_text(free)} is free:"
             f" {advice}"
         )
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Return whether this machine or its GPU had too little memory, whichever library says so."""
+    return (
+        isinstance(error, MemoryError)
+        or "OutOfMemory" in type(error).__name__
+        or getattr(error, "errno", None) == errno.ENOMEM
+        or any(part in str(error) for part in OUT_OF_MEMORY)
+    )

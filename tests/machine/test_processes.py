@@ -57,7 +57,9 @@ def test_one_process_is_this_one_and_several_share_the_cores():
 
 
 def test_an_error_arrives_as_it_is():
-    with pytest.raises(UnknownNameError, match=r"no model named 'm\d'; did you mean m[12] or m[12]"):
+    with pytest.raises(
+        UnknownNameError, match=r"no model named 'm\d'; did you mean m[12] or m[12]"
+    ):
         list(spread(refuse, range(12), processes=2))
 
 

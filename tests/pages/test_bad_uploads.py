@@ -73,7 +73,7 @@ DATASETS: dict[str, tuple[Files, str]] = {  # what is uploaded, and what is said
     "leads out": ({"x.zip": zipped({**GOOD, "../../evil": b""})}, "leads out of its folder"),
     "absolute": ({"x.zip": zipped({**GOOD, "/etc/evil": b""})}, "leads out of its folder"),
     "link": ({"x.zip": linked()}, "is a link or a device"),
-    "bomb": ({"x.zip": bomb()}, "GB at most are taken"),
+    "bomb": ({"x.zip": bomb()}, "unpacked, and 10 MB at most is taken"),
     "very many": ({"x.zip": zipped({f"{n}.png": b"" for n in range(1500)})}, "1,000 at most"),
     "empty table": ({"captions.csv": b"", "a.png": picture(1)}, "captions.csv"),
     "binary table": ({"captions.csv": bytes(range(256)), "a.png": picture(1)}, "captions.csv"),

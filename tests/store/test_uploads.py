@@ -138,9 +138,9 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
             archive.writestr(f"{number}.png", bytes(1000))
     with pytest.raises(
         StimuliError,
-        match=r"x\.zip takes 2\.79e-06 GB unpacked, 2\.79304e-06 GB at most are taken; put it",
+        match=r"x\.zip takes 3 kB unpacked, and 2 kB at most is taken; put it",
     ):
-        keep_dataset(tmp_path, [("x.zip", file.getvalue())], limits=Limits(size=2999))
+        keep_dataset(tmp_path, [("x.zip", file.getvalue())], limits=Limits(size=2000))
     with pytest.raises(
         StimuliError, match=r"x\.zip has 3 files, 2 at most are taken; put them into"
     ):
@@ -257,7 +257,7 @@ def test_what_has_no_room_is_refused_before_it_is_written(tmp_path, monkeypatch)
     monkeypatch.setattr(place.shutil, "disk_usage", lambda _: usage._replace(free=2 * 10**6))
     files, free = (
         [("a.csv", TABLE), ("a.png", bytes(10**6))],
-        "0.000931 GB, and 0.00186 GB are free",
+        "1 MB, but only 2 MB is free",
     )
     for refused in ([zip_file], files):
         with pytest.raises(StoreWriteError, match=f"takes {free} on the disk of the store"):
@@ -266,7 +266,7 @@ def test_what_has_no_room_is_refused_before_it_is_written(tmp_path, monkeypatch)
         keep_file(tmp_path, "b.npy", bytes(10**6 + 1))
     monkeypatch.setattr(place, "SPARE", 0)
     monkeypatch.setattr(place, "TOTAL", 2 * 10**6)
-    sentence = "takes 0.000931 GB, and all uploads 0.000931 GB of 0.00186 GB that they may take"
+    sentence = "takes 1 MB, and all uploads 1 MB of 2 MB that they may take"
     with pytest.raises(StoreWriteError, match=f"x.zip {sentence} together"):
         keep_dataset(tmp_path, [zip_file])
     assert [path.name for path in uploads_folder(tmp_path).glob("*/*")] == ["a.npy"]

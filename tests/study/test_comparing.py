@@ -349,8 +349,8 @@ def test_a_metric_of_all_pairs_that_is_not_streamed_is_refused_from_the_limit_on
     monkeypatch.setattr(core.study.comparison.engines, "BUDGET", 0)
     with pytest.raises(
         MetricError,
-        match=rf"of 4 layers compares all pairs of {SIZE} stimuli at once, which takes .* GB of"
-        r" memory; at most 0 GB expected: use mutual_knn, .*cka, unbiased_cka, .* or"
+        match=rf"of 4 layers compares all pairs of {SIZE} stimuli at once, which takes .* of"
+        r" memory; at most 0 bytes expected: use mutual_knn, .*cka, unbiased_cka, .* or"
         " linear_predictivity,"
         " compare fewer models, or study fewer stimuli",
     ):

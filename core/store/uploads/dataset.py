@@ -19,6 +19,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from core.errors import StimuliError
 from core.files.archives import METHODS, read_list
+from core.machine.memory import size_text
 from core.stimuli.table import TABLES
 from core.store.uploads.place import GB, check_room, digest_of, keep, safe_name
 
@@ -194,6 +195,6 @@ def _check_size(count: int, size: int, where: str, limits: Limits) -> None:
         )
     if size > limits.size:
         raise StimuliError(
-            f"{where} takes {size / GB:.3g} GB unpacked, {limits.size / GB:g} GB at most are taken;"
-            " put it into a folder on the server"
+            f"{where} takes {size_text(size)} unpacked, and {size_text(limits.size)} at most is"
+            " taken; put it into a folder on the server"
         )

@@ -20,6 +20,7 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from core.errors import InputError, StoreBusyError, StoreWriteError
+from core.machine.memory import size_text
 from core.store.inventory import total_size
 from core.store.publishing import locked, writing
 from core.store.reader import Store
@@ -28,7 +29,7 @@ from core.store.schema import published_files
 ABANDONED = 24 * 3600.0  # seconds after which an upload that nobody needs is removed
 PATIENCE = 60.0  # seconds to wait for another visitor who uploads the same
 LONGEST = 100  # bytes of a name before its extension, and of the extension
-GB = 1024**3
+GB = 10**9
 TOTAL = 100 * GB  # bytes of all uploads together
 SPARE = GB  # bytes that stay free on the disk of the store
 _UNSAFE = re.compile(r"[^\w.-]+")
@@ -111,13 +112,14 @@ def check_room(uploads: Path, size: int, what: str) -> None:
     remedy = "put it into a folder on the server, or free some"
     if size > free - SPARE:
         raise StoreWriteError(
-            f"{what} takes {_in_gb(size)}, and {_in_gb(free)} are free on the disk of the store, of"
-            f" which {_in_gb(SPARE)} stay free; {remedy}"
+            f"{what} takes {size_text(size)}, but only {size_text(free)} is free on the disk of the"
+            f" store, and {size_text(SPARE)} of it must stay free; {remedy}"
         )
     if size + taken > TOTAL:
         raise StoreWriteError(
-            f"{what} takes {_in_gb(size)}, and all uploads {_in_gb(taken)} of {_in_gb(TOTAL)} that"
-            f" they may take together; {remedy} by deleting datasets that were uploaded"
+            f"{what} takes {size_text(size)}, and all uploads {size_text(taken)} of"
+            f" {size_text(TOTAL)} that they may take together; {remedy} by deleting datasets that"
+            " were uploaded"
         )
 
 
@@ -184,10 +186,6 @@ def _size_of(folder: Path) -> int:
     """Return how many bytes the files below a folder take."""
     places = ((here, name) for here, _, names in os.walk(folder) for name in names)
     return total_size(Path(here, name) for here, name in places)
-
-
-def _in_gb(size: int) -> str:
-    return f"{size / GB:.3g} GB"
 
 
 def _cut(text: str) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.errors import MetricError
+from core.machine.memory import size_text
 from core.metrics import METRICS, find_metric
 from core.metrics.engines import make_engine
 from core.metrics.spec import AnyEngine, Metric
@@ -14,8 +15,7 @@ from core.spaces.inputs import check_k
 from core.study.parts import Measure
 from core.study.study import Study
 
-GB = 10**9
-BUDGET = 8 * GB  # bytes that the kernels of one comparison may take together
+BUDGET = 8 * 10**9  # bytes that the kernels of one comparison may take together
 
 
 def kernel_bytes(n: int, *, layers: int) -> int:
@@ -71,10 +71,10 @@ def engine_over(n: int, measure: Measure, *, layers: int, device: str = "cpu") -
 
 
 def _too_large(metric: Metric, n: int, layers: int) -> str:
-    needed = kernel_bytes(n, layers=layers) / GB
+    needed = size_text(kernel_bytes(n, layers=layers))
     return (
         f"{metric.spec.title} of {layers} layers compares all pairs of {n:,} stimuli at once, which"
-        f" takes {needed:.3g} GB of memory; at most {BUDGET / GB:.3g} GB expected"
+        f" takes {needed} of memory; at most {size_text(BUDGET)} expected"
     )
 
 
