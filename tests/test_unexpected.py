@@ -188,7 +188,7 @@ ENDS = [
     (OSError(errno.ENOMEM, "Cannot allocate memory"), TOO_LITTLE.format("OSError: .*12. Cannot")),
     (ImportError("x.so: failed to map segment from y"), TOO_LITTLE.format("ImportError: x.so")),
     (NO_FILE, r"^platoscope: /some/file cannot be used \(No such file or directory\); expected"),
-    (FULL, "^platoscope: the results could not be written: No space left on device$"),
+    (FULL, "^platoscope: the results could not be printed .No space left on device.; make room"),
 ]
 
 

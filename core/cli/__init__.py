@@ -84,7 +84,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         return INTERRUPTED
     except BrokenPipeError:  # `platoscope … | head` is no mistake
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 0
     except Exception as error:
         return _explain(error)
@@ -107,9 +107,17 @@ def _explain(error: Exception) -> int:
         )
     if error.errno not in FULL:
         raise error
+    _drop_output()
+    return _say(
+        f"the results could not be printed ({reason}); make room where the output goes, or send it"
+        " elsewhere, then run this again"
+    )
+
+
+def _drop_output() -> None:
+    """Let what is not printed yet go nowhere: Python would try again as it ends."""
     if sys.stdout:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return _say(f"the results could not be written: {reason}")
 
 
 def _say(sentence: str) -> int:
