@@ -10,7 +10,7 @@ import streamlit as st
 from core.encoders.encoder import REALITY
 from core.metrics import METRICS
 from core.modalities import find_modality
-from core.options import options_of
+from core.options.declaring import options_of
 from core.questions.alignment import figures
 from core.questions.alignment.axes import AXES, Axis, find_axis
 from core.questions.alignment.findings import (

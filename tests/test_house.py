@@ -19,10 +19,9 @@ from core.settings import ROOT
 
 FLOORS = (  # lowest first; a room imports those of lower floors alone
     ("core.errors", "core.unexpected", "core.visible"),
-    ("core.machine", "core.ranges"),
+    ("core.machine", "core.options"),
     (
         "core.files",
-        "core.options",
         "core.settings",
         "core.progress",
         "core.recipe",

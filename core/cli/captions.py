@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from core.cli.shared import add_command, add_number
-from core.ranges import Range
+from core.options.ranges import Range
 from core.settings import choose_device
 
 WORDS = Range(1, 1_000)

@@ -21,8 +21,8 @@ from core.cli.shared import (
 from core.encoders.requests import FORMS, MOST_BATCH, EmbedRequest, ImportRequest
 from core.errors import InputError, PlatoscopeError
 from core.modalities import check_modality
+from core.options.ranges import Range
 from core.questions.words import add_options, read_question
-from core.ranges import Range
 from core.settings import choose_device
 
 if TYPE_CHECKING:

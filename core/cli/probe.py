@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.cli.shared import add_command, add_json, add_number, add_on, print_table
 from core.errors import InputError
-from core.ranges import Range
+from core.options.ranges import Range
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,7 +18,7 @@ from core.cli.shared import (
     report_problems,
 )
 from core.errors import InputError
-from core.options import options_of, value_of
+from core.options.declaring import options_of, value_of
 from core.questions.question import Question, StudyQuestion
 from core.questions.words import add_options, read_question
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from core.ranges import Range, explain
+from core.options.ranges import Range, explain
 from core.visible import visible_json
 
 if TYPE_CHECKING:

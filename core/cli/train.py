@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.cli.shared import add_command, add_number
 from core.errors import InputError
-from core.ranges import Range
+from core.options.ranges import Range
 from core.settings import CAVE_WEIGHTS, choose_device
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from core.options import argument, option, required
-from core.ranges import MOST_SEED
+from core.options.declaring import argument, option, required
+from core.options.ranges import MOST_SEED
 
 MOST_BATCH = 10_000
 UNTRAINED = "untrained"  # in place of a checkpoint: the weights before any training

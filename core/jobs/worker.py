@@ -6,6 +6,7 @@ is simply run again by the next one.
 
 from __future__ import annotations
 
+import sys
 import time
 from contextlib import suppress
 from functools import partial
@@ -48,18 +49,27 @@ class Worker:
 
     def run(self, idle: float) -> None:
         """Run jobs until none was there for `idle` seconds; those of a worker that is stopped are
-        queued again.
+        queued again. While the queue cannot be used, they wait, and stderr says why.
         """
-        end = time.monotonic() + idle
+        end, trouble = time.monotonic() + idle, ""
         try:
             while queue_file(self._store).exists() and time.monotonic() <= end:
-                with suppress(StoreError):  # a queue that is busy, a disk that is full: look again
-                    self._look()
+                before, trouble = trouble, self._try()
+                if trouble not in ("", before):
+                    print(f"platoscope: jobs wait and are tried again: {trouble}", file=sys.stderr)
                 time.sleep(POLL)
                 if self._running:
                     end = time.monotonic() + idle
         finally:
             self._leave()
+
+    def _try(self) -> str:
+        """Look at the queue; return what is in the way, such as a disk that is full, else ""."""
+        try:
+            self._look()
+        except StoreError as error:
+            return str(error)
+        return ""
 
     def _look(self) -> None:
         self._take_over()

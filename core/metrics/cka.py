@@ -14,9 +14,9 @@ from jaxtyping import Float, Float64
 
 from core.metrics.cka_halves import halves_of_spaces
 from core.metrics.spec import AnyEngine, Chance, Metric, MetricSpec, PairChance
+from core.options.ranges import Range
 from core.pairs.rows import PairRows, triangle
 from core.pairs.streamed import Sums, streamed
-from core.ranges import Range
 from core.spaces.inputs import check_space
 from core.spaces.kernels import (
     UNITS,

@@ -18,6 +18,7 @@ from jaxtyping import Bool, Float, Float64, Int64
 
 from core.errors import MetricError
 from core.metrics.spec import Metric, MetricSpec
+from core.options.ranges import Range
 from core.pairs.parts import EachPair, Predictions
 from core.pairs.streamed import (
     Moments,
@@ -30,7 +31,6 @@ from core.pairs.streamed import (
     stream,
     streamed_from,
 )
-from core.ranges import Range
 from core.spaces.bases import Basis, center, span
 
 # of the penalty, in units of the fitted features' summed variance

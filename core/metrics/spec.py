@@ -13,8 +13,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Float64, Int64
 
 from core.errors import MetricError
+from core.options.ranges import MOST_STIMULI, Range
 from core.pairs.engine import Engine
-from core.ranges import MOST_STIMULI, Range
 from core.spaces.inputs import check_pair
 
 Invariance = Literal["rotation", "isotropic_scaling", "translation", "invertible_linear"]

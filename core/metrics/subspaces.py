@@ -14,8 +14,8 @@ from jaxtyping import Float, Float64
 
 from core.errors import MetricError
 from core.metrics.spec import AnyEngine, Metric, MetricSpec
+from core.options.ranges import Range
 from core.pairs.parts import EachPair, reorder_basis
-from core.ranges import Range
 from core.spaces.bases import Basis, basis_of, center, span, standardize
 
 

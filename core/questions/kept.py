@@ -12,7 +12,7 @@ import pandas as pd
 
 from core.competence.records import suite_recipe
 from core.errors import PlatoscopeError
-from core.options import build, options_of, values_of
+from core.options.declaring import build, options_of, values_of
 from core.questions.asking import recipe_of
 from core.questions.question import Question, StudyQuestion
 from core.recipe import Recipe

@@ -12,9 +12,9 @@ from functools import partial
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from core.errors import InputError
-from core.options import Option, Value, build, options_of, value_of
+from core.options.declaring import Option, Value, build, options_of, value_of
+from core.options.ranges import explain
 from core.questions.question import Question
-from core.ranges import explain
 
 Q = TypeVar("Q")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from core.errors import InputError
-from core.options import argument, option, options_of, value_of
+from core.options.declaring import argument, option, options_of, value_of
 
 if TYPE_CHECKING:
     from core.stimuli.folder import FolderDataset

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.options import option
+from core.options.declaring import option
 from core.spaces.choices import EXACT, Clamp
 
 Q = 0.95

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from core.options import Value, option, part
-from core.ranges import MOST_DRAWS, MOST_LAYERS, MOST_SEED, MOST_STIMULI
+from core.options.declaring import Value, option, part
+from core.options.ranges import MOST_DRAWS, MOST_LAYERS, MOST_SEED, MOST_STIMULI
 from core.study.clamping import Clamping
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import streamlit as st
 
 from core.errors import InputError
 from core.figures.numbers import count_text
-from core.options import Option, options_of
-from core.ranges import Range
+from core.options.declaring import Option, options_of
+from core.options.ranges import Range
 from core.study.models import has_unfinished
 from core.study.models import usual as usual_models
 from pages._shared import address, frame

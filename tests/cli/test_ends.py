@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from core.catalog import QUESTIONS
-from core.options import options_of
+from core.options.declaring import options_of
 from core.questions.question import Question
 from core.settings import ROOT
 from tests.pages.world import SMALL, PaintedDataset, build

@@ -21,11 +21,11 @@ from hypothesis import strategies as st
 
 from core.cli import make_parser
 from core.errors import PlatoscopeError
-from core.options import option, options_of
+from core.options.declaring import option, options_of
+from core.options.ranges import Range
 from core.questions.question import Question, StudyQuestion
 from core.questions.registry import answer_of
 from core.questions.words import read_question
-from core.ranges import Range
 from core.store import Store
 from core.study.parts import Scope
 from core.study.study import Study

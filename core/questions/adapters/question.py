@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, TypeVar
 
 from core.errors import InputError
-from core.options import build, option, part, values_of
+from core.options.declaring import build, option, part, values_of
+from core.options.ranges import MOST_DRAWS, MOST_SEED, MOST_STIMULI
 from core.questions.question import StudyQuestion
-from core.ranges import MOST_DRAWS, MOST_SEED, MOST_STIMULI
 from core.study.parts import Measure
 
 SEEDS, DRAWS = 5, 200

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeVar
 
-from core.options import build, option, part, values_of
+from core.options.declaring import build, option, part, values_of
+from core.options.ranges import MOST_DRAWS, MOST_SEED, MOST_STIMULI
 from core.questions.color.geometry.defaults import (
     DRAWS,
     GRID,
@@ -21,7 +22,6 @@ from core.questions.color.geometry.defaults import (
     K,
 )
 from core.questions.question import StudyQuestion
-from core.ranges import MOST_DRAWS, MOST_SEED, MOST_STIMULI
 
 PERCEPTION, CAPTIONS = "perception", "captions"
 PIXELS, VECTORS = "pixels:", "vectors:"  # followed by what is counted, or by a file

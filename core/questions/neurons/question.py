@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from core.options import option, part
+from core.options.declaring import option, part
+from core.options.ranges import MOST_DRAWS, MOST_SEED, MOST_STIMULI
 from core.questions.question import StudyQuestion
-from core.ranges import MOST_DRAWS, MOST_SEED, MOST_STIMULI
 
 ALL_LAYERS = "all"
 

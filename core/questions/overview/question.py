@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from core.options import option
+from core.options.declaring import option
+from core.options.ranges import MOST_STIMULI
 from core.questions.alignment.question import COMPETENCE
 from core.questions.question import StudyQuestion
-from core.ranges import MOST_STIMULI
 
 
 @dataclass(frozen=True)

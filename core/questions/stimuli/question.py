@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from core.options import option, part
+from core.options.declaring import option, part
+from core.options.ranges import MOST_SEED, MOST_STIMULI
 from core.questions.dispersion.question import JointQuestion
 from core.questions.question import StudyQuestion
-from core.ranges import MOST_SEED, MOST_STIMULI
 from core.study.parts import LayerPair
 
 NEIGHBORS = 10

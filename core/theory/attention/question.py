@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from core.options import option
+from core.options.declaring import option
+from core.options.ranges import MOST_SEED
 from core.questions.question import Question
-from core.ranges import MOST_SEED
 
 
 @dataclass(frozen=True)

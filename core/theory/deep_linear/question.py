@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from core.options import option, part
+from core.options.declaring import option, part
+from core.options.ranges import MOST_SEED
 from core.questions.question import Question
-from core.ranges import MOST_SEED
 
 PresetName = Literal[
     "theorem-1",

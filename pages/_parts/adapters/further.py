@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.options import Option
+from core.options.declaring import Option
 from core.questions.adapters.ablation.figures import ablation
 from core.questions.adapters.ablation.question import MOST_TRIED, Ablation
 from core.questions.adapters.composition.figures import composition

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 import streamlit as st
 
-from core.options import build
+from core.options.declaring import build
+from core.options.ranges import MOST_SEED
 from core.questions.adapters.maps.model import split
 from core.questions.adapters.question import (
     COLDEST,
@@ -21,7 +22,6 @@ from core.questions.adapters.question import (
 )
 from core.questions.adapters.usual import usual_models
 from core.questions.competence.question import TasksSolved
-from core.ranges import MOST_SEED
 from core.study.spaces import describe_spaces
 from pages._shared import address, bar, controls, frame, queries
 from pages._shared.parts import pick_measure, pick_scope

@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from core.metrics import METRICS
-from core.options import Option
+from core.options.declaring import Option
 from core.questions.asking import findings_of
 from core.questions.metrics.answer import sample_sizes
 from core.questions.metrics.matrix_figures import variant_map

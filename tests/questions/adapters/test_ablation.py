@@ -13,7 +13,7 @@ import torch
 from scipy import stats
 
 from core.errors import InputError
-from core.options import build as build_question
+from core.options.declaring import build as build_question
 from core.questions import asking
 from core.questions.adapters.ablation.answer import ablate, complete_ablation
 from core.questions.adapters.ablation.figures import ablation

@@ -15,7 +15,7 @@ import torch
 
 from core.errors import FeatureError, InputError, MetricError, UnknownNameError
 from core.metrics import METRICS
-from core.options import build as build_question
+from core.options.declaring import build as build_question
 from core.questions import asking
 from core.questions.adapters import course as courses
 from core.questions.adapters.answer import (

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from core.errors import InputError
-from core.options import build as build_question
+from core.options.declaring import build as build_question
 from core.questions import asking
 from core.questions.adapters.answer import lesson_of
 from core.questions.adapters.composition.answer import _views, complete_composition, compose

@@ -11,7 +11,7 @@ import torch
 
 from core.encoders.encoder import ModelCard
 from core.errors import InputError
-from core.options import build as build_question
+from core.options.declaring import build as build_question
 from core.questions import asking
 from core.questions.adapters.lesson import prepare
 from core.questions.adapters.maps.model import Parts, split

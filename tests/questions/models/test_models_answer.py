@@ -16,7 +16,7 @@ import pytest
 from core.cli import main
 from core.encoders.encoder import ModelCard
 from core.errors import InputError, MetricError, UnknownNameError
-from core.options import Value
+from core.options.declaring import Value
 from core.progress import Progress
 from core.questions import asking
 from core.questions.asking import ask

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
-from core.options import option
+from core.options.declaring import option
 from core.questions.adapters.question import (
     COLDEST,
     HOTTEST,

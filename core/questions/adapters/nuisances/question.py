@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from core.options import option
+from core.options.declaring import option
 from core.questions.adapters.question import SEEDS, OneSet
 
 

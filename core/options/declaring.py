@@ -8,7 +8,7 @@ from functools import cache
 from types import UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from core.ranges import Range
+from core.options.ranges import Range
 
 Value = str | int | float  # of a metric's parameter
 Kind = Literal["text", "whole", "number", "switch", "pair", "factor"]
