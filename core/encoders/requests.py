@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from core.options.declaring import argument, option, required
-from core.options.ranges import MOST_SEED
+from core.options.shared import seed_option
 
 MOST_BATCH = 10_000
 UNTRAINED = "untrained"  # in place of a checkpoint: the weights before any training
@@ -104,9 +104,7 @@ class ImportRequest:
         help="the file is a .csv of judgments, with first, second, odd or with anchor, near, far:"
         " their space is fitted",
     )
-    seed: int = option(
-        0, least=0, most=MOST_SEED, help="with --triplets, draws which ones are held out"
-    )
+    seed: int = seed_option("with --triplets, draws which ones are held out")
 
 
 def precision_of(name: str) -> Precision:

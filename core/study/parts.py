@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from core.options.declaring import Value, option, part
-from core.options.ranges import MOST_DRAWS, MOST_LAYERS, MOST_SEED, MOST_STIMULI
+from core.options.ranges import MOST_LAYERS
+from core.options.shared import draws_option, neighbors_option, seed_option
 from core.study.clamping import Clamping
 
 if TYPE_CHECKING:
@@ -63,12 +64,8 @@ class Measure:
     metric: str = option(
         "mutual_knn", label="Metric", metavar="METRIC", help="metric; see platoscope metrics list"
     )
-    k: int | None = option(
-        None,
-        least=1,
-        most=MOST_STIMULI,
-        label="Neighbors k",
-        help="neighbors per stimulus, 1 … n − 1, for metrics that compare neighbors (10)",
+    k: int | None = neighbors_option(
+        None, help="neighbors per stimulus, 1 … n − 1, for metrics that compare neighbors (10)"
     )
     parameters: tuple[tuple[str, Value], ...] = option(
         (), name="set", help="other parameters of the metric"
@@ -162,24 +159,20 @@ class Comparison(LayerRule, Measure):
 class Calibration:
     """How far above chance, and how sure: 0 for neither."""
 
-    null: int = option(
+    null: int = draws_option(
         0,
         least=0,
-        most=MOST_DRAWS,
         label="Calibrate by permutations",
         help="permutations: threshold, p and calibrated score",
     )
-    bootstrap: int = option(
+    bootstrap: int = draws_option(
         0,
         least=0,
-        most=MOST_DRAWS,
         label="Intervals by resampling",
         help="random halves of the stimuli: 95 %% interval of the score over other stimuli"
         " (at least 40, except for mutual and Jaccard k-NN)",
     )
-    seed: int = option(
-        0, least=0, most=MOST_SEED, label="Seed", help="seed of permutations and halves"
-    )
+    seed: int = seed_option("seed of permutations and halves")
 
     @property
     def resamples(self) -> bool:

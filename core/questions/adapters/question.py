@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 from core.errors import InputError
 from core.options.declaring import build, option, part, values_of
-from core.options.ranges import MOST_DRAWS, MOST_SEED, MOST_STIMULI
+from core.options.ranges import MOST_STIMULI
+from core.options.shared import draws_option, seed_option
 from core.questions.question import StudyQuestion
 from core.study.parts import Measure
 
@@ -19,12 +20,29 @@ COLDEST, HOTTEST = 0.001, 10.0  # temperatures
 LEAST = 3  # training pairs; two lie on one line
 WIDEST = 8192  # a wider common space fills a machine's memory and holds nothing more
 USUAL = "the usual ones where none are named"
+ALL_PAIRS = "training pairs (all that test and validation leave)"
 
 Start = Literal["canonical", "random"]
 Direction = Literal["both", "forward"]
 Products = Literal["cosine", "raw"]
 
 A = TypeVar("A", bound="AdapterQuestion")
+
+
+def pairs_option(default: tuple[int, ...] | None, *, help: str, least: int = LEAST) -> Any:
+    """Declare how many pairs train adapters, or several such numbers."""
+    return option(default, least=least, most=MOST_STIMULI, label="Pairs", help=help)
+
+
+def trainings_option(help: str) -> Any:
+    """Declare how often adapters are trained."""
+    return option(SEEDS, least=1, most=1_000, label="Trainings", help=help)
+
+
+def halves_option() -> Any:
+    """Declare on how many halves of the test stimuli a gain is measured again."""
+    help = "halves of the test stimuli, for the interval of the gain"
+    return draws_option(DRAWS, least=FEWEST_DRAWS, label="Draws", help=help)
 
 
 @dataclass(frozen=True)
@@ -108,13 +126,7 @@ class AdapterQuestion(StudyQuestion):
     )
     fitting: Fitting = part(Fitting)
     measure: Measure = part(Measure)
-    seed: int = option(
-        0,
-        least=0,
-        most=MOST_SEED,
-        label="Seed",
-        help="of which stimuli test, validate and train, and of all draws",
-    )
+    seed: int = seed_option("of which stimuli test, validate and train, and of all draws")
 
     def models(self) -> tuple[str, ...]:
         spaces = (*self.x, *self.y, *self.z, *self.ref)
@@ -160,27 +172,11 @@ class Adaptation(AdapterQuestion):
 
     command: ClassVar[str] = "adapt"
 
-    pairs: int | None = option(
-        None,
-        least=LEAST,
-        most=MOST_STIMULI,
-        label="Pairs",
-        help="training pairs (all that test and validation leave)",
+    pairs: int | None = pairs_option(None, help=ALL_PAIRS)
+    seeds: int = trainings_option(
+        "trainings; they differ in what is drawn, not in the test stimuli"
     )
-    seeds: int = option(
-        SEEDS,
-        least=1,
-        most=1_000,
-        label="Trainings",
-        help="trainings; they differ in what is drawn, not in the test stimuli",
-    )
-    bootstrap: int = option(
-        DRAWS,
-        least=FEWEST_DRAWS,
-        most=MOST_DRAWS,
-        label="Draws",
-        help="halves of the test stimuli, for the interval of the gain",
-    )
+    bootstrap: int = halves_option()
 
 
 @dataclass(frozen=True)
@@ -189,36 +185,18 @@ class PairsCurve(AdapterQuestion):
 
     command: ClassVar[str] = "adapters curve"
 
-    pairs: tuple[int, ...] = option(
-        (),
-        least=LEAST,
-        most=MOST_STIMULI,
-        label="Pairs",
-        help="numbers of training pairs (all, a half, a quarter …)",
+    pairs: tuple[int, ...] = pairs_option(
+        (), help="numbers of training pairs (all, a half, a quarter …)"
     )
-    seeds: int = option(
-        SEEDS, least=1, most=1_000, label="Trainings", help="trainings per number of pairs"
-    )
-    bootstrap: int = option(
-        DRAWS,
-        least=FEWEST_DRAWS,
-        most=MOST_DRAWS,
-        label="Draws",
-        help="halves of the test stimuli, for the interval of the gain",
-    )
+    seeds: int = trainings_option("trainings per number of pairs")
+    bootstrap: int = halves_option()
 
 
 @dataclass(frozen=True)
 class OneSet(AdapterQuestion):
     """What is asked of one set of encoders."""
 
-    pairs: int | None = option(
-        None,
-        least=LEAST,
-        most=MOST_STIMULI,
-        label="Pairs",
-        help="training pairs (all that test and validation leave)",
-    )
+    pairs: int | None = pairs_option(None, help=ALL_PAIRS)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from core.options.declaring import option
-from core.options.ranges import MOST_DRAWS, MOST_SEED
+from core.options.shared import draws_option, seed_option
 from core.questions.question import StudyQuestion
 
 
@@ -39,12 +39,10 @@ class _OverSize(StudyQuestion):
         metavar="M",
         help="language models (all that finished a usual training)",
     )
-    permutations: int = option(
-        999, least=1, most=MOST_DRAWS, help="times that sizes are dealt anew within families"
+    permutations: int = draws_option(
+        999, least=1, help="times that sizes are dealt anew within families"
     )
-    seed: int = option(
-        0, least=0, most=MOST_SEED, label="Seed", help="seed of the permutations and of sampling"
-    )
+    seed: int = seed_option("seed of the permutations and of sampling")
 
     def models(self) -> tuple[str, ...]:
         return self.names
@@ -92,7 +90,7 @@ class ModelCaptions(StudyQuestion):
 
     model: str = option("", label="Language model", metavar="M", help="the language model")
     samples: int = option(256, least=10, most=10_000, help="texts that the model writes")
-    seed: int = option(0, least=0, most=MOST_SEED, label="Seed", help="seed of sampling")
+    seed: int = seed_option("seed of sampling")
 
     def models(self) -> tuple[str, ...]:
         return (self.model,)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from core.options.declaring import option, part
-from core.options.ranges import MOST_STIMULI
+from core.options.shared import neighbors_option
 from core.questions.question import StudyQuestion
 from core.study.parts import Comparison
 
@@ -67,13 +67,7 @@ class CaptionFacts(_ModelsByLevel):
 
     command: ClassVar[str] = "captions facts"
 
-    k: int = option(
-        10,
-        least=1,
-        most=MOST_STIMULI,
-        label="Neighbors k",
-        help="neighbors per stimulus, 1 … n − 1",
-    )
+    k: int = neighbors_option()
     by: Literal["objective", "model"] = option(
         "objective", label="A panel per", help="what each row stands for, or averages over"
     )

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeVar
 
 from core.options.declaring import build, option, part, values_of
-from core.options.ranges import MOST_DRAWS, MOST_SEED, MOST_STIMULI
+from core.options.ranges import MOST_STIMULI
+from core.options.shared import draws_option, seed_option
 from core.questions.color.geometry.defaults import (
     DRAWS,
     GRID,
@@ -148,20 +149,10 @@ class Precision:
     starts: int = option(
         STARTS, least=0, most=100_000, label="Random starts", help="random starts of each layout"
     )
-    permutations: int = option(
-        PERMUTATIONS,
-        least=0,
-        most=MOST_DRAWS,
-        label="Permutations",
-        help="permutations of colors, for p",
+    permutations: int = draws_option(
+        PERMUTATIONS, least=0, label="Permutations", help="permutations of colors, for p"
     )
-    seed: int = option(
-        0,
-        least=0,
-        most=MOST_SEED,
-        label="Seed",
-        help="seed of random starts, permutations and draws",
-    )
+    seed: int = seed_option("seed of random starts, permutations and draws")
 
 
 @dataclass(frozen=True)
@@ -201,10 +192,9 @@ class ColorAgreement(SourceQuestion):
 
     command: ClassVar[str] = "color agreement"
 
-    bootstrap: int = option(
+    bootstrap: int = draws_option(
         DRAWS,
         least=0,
-        most=MOST_DRAWS,
         label="Draws of colors",
         help="draws of colors, for the 95 %% interval of each agreement",
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from core.options.declaring import option, part
-from core.options.ranges import MOST_DRAWS, MOST_SEED
+from core.options.shared import draws_option, seed_option
 from core.questions.question import StudyQuestion
 from core.study.parts import Comparison
 
@@ -103,10 +103,8 @@ class Bins(StudyQuestion):
     solving: Solving = part(Solving)
     binning: Binning = part(Binning)
     comparison: Comparison = part(Comparison)
-    permutations: int = option(
-        999, least=1, most=MOST_DRAWS, help="permutations that test the trend"
-    )
-    seed: int = option(0, least=0, most=MOST_SEED, help="seed of the permutations")
+    permutations: int = draws_option(999, least=1, help="permutations that test the trend")
+    seed: int = seed_option("seed of the permutations")
 
     def models(self) -> tuple[str, ...]:
         return self.contenders.names
@@ -163,4 +161,4 @@ class Trends(StudyQuestion):
     solving: Solving = part(Solving)
     binning: Binning = part(Binning)
     comparison: Comparison = part(Comparison)
-    seed: int = option(0, least=0, most=MOST_SEED, help="seed of permutations and draws")
+    seed: int = seed_option("seed of permutations and draws")

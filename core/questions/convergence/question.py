@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from core.options.declaring import option, part
-from core.options.ranges import MOST_DRAWS, MOST_SEED
+from core.options.shared import draws_option, seed_option
 from core.questions.question import StudyQuestion
 from core.study.parts import Comparison
 
@@ -34,10 +34,8 @@ class _Trainings(StudyQuestion):
 class _Dealt(_Trainings):
     """A question whose trends are tested by dealing trainings anew."""
 
-    permutations: int = option(
-        999, least=1, most=MOST_DRAWS, help="times that whole recipes are dealt anew"
-    )
-    seed: int = option(0, least=0, most=MOST_SEED, label="Seed", help="seed of the permutations")
+    permutations: int = draws_option(999, least=1, help="times that whole recipes are dealt anew")
+    seed: int = seed_option("seed of the permutations")
 
 
 @dataclass(frozen=True)

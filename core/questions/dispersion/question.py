@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from core.options.declaring import option, part
-from core.options.ranges import MOST_SEED, MOST_STIMULI
+from core.options.ranges import MOST_STIMULI
+from core.options.shared import seed_option
 from core.questions.question import StudyQuestion
 from core.study.parts import Measure
 
 Centering = Literal["features", "stimuli", "none"]
 SIZE_HELP = "stimuli in the low, the high and each random set (a quarter of all)"
 LEVEL_HELP = "caption level (the dataset's default)"
+
+
+def size_option(help: str) -> Any:
+    """Declare how many stimuli are in each set, None for the usual share."""
+    return option(None, least=1, most=MOST_STIMULI, label="Stimuli in each set", help=help)
 
 
 @dataclass(frozen=True)
@@ -80,9 +86,7 @@ class Trial:
         label="Intervals by resampling",
         help="random three quarters of a set, for its 95 %% interval",
     )
-    seed: int = option(
-        0, least=0, most=MOST_SEED, label="Seed", help="seed of random sets and draws"
-    )
+    seed: int = seed_option("seed of random sets and draws")
 
 
 @dataclass(frozen=True)
@@ -119,13 +123,7 @@ class StimulusDispersion(JointQuestion):
         label="Ranked by",
         help="rank the stimuli by mean, pc1, median, trimmed or one of the spaces (by index)",
     )
-    size: int | None = option(
-        None,
-        least=1,
-        most=MOST_STIMULI,
-        label="Stimuli in each set",
-        help="mark so many at either end of the ranking",
-    )
+    size: int | None = size_option("mark so many at either end of the ranking")
     without_each: bool = option(
         False, help="measure each space's residuals to the consensus of the others"
     )
@@ -137,10 +135,8 @@ class DispersionRankings(JointQuestion):
 
     command: ClassVar[str] = "dispersion rankings"
 
-    size: int | None = option(
-        None, least=1, most=MOST_STIMULI, label="Stimuli in each set", help=SIZE_HELP
-    )
-    seed: int = option(0, least=0, most=MOST_SEED, label="Seed", help="seed of the random set")
+    size: int | None = size_option(SIZE_HELP)
+    seed: int = seed_option("seed of the random set")
 
 
 @dataclass(frozen=True)
@@ -183,9 +179,7 @@ class SetEffect(SetsQuestion):
 
     command: ClassVar[str] = "dispersion effect"
 
-    size: int | None = option(
-        None, least=1, most=MOST_STIMULI, label="Stimuli in each set", help=SIZE_HELP
-    )
+    size: int | None = size_option(SIZE_HELP)
 
 
 @dataclass(frozen=True)
@@ -227,7 +221,7 @@ class DispersionPredictors(RankingQuestion):
     command: ClassVar[str] = "dispersion predictors"
 
     level: str = option("", label="Caption level", help=LEVEL_HELP)
-    seed: int = option(0, least=0, most=MOST_SEED, label="Seed", help="seed of folds and halves")
+    seed: int = seed_option("seed of folds and halves")
 
 
 @dataclass(frozen=True)
@@ -236,13 +230,7 @@ class DispersionWords(RankingQuestion):
 
     command: ClassVar[str] = "dispersion words"
 
-    size: int | None = option(
-        None,
-        least=1,
-        most=MOST_STIMULI,
-        label="Stimuli in each set",
-        help="stimuli in the low and the high set (a quarter of all)",
-    )
+    size: int | None = size_option("stimuli in the low and the high set (a quarter of all)")
     level: str = option("", label="Caption level", help=LEVEL_HELP)
 
 
@@ -252,9 +240,7 @@ class DispersionFindings(SetsQuestion):
 
     command: ClassVar[str] = "dispersion findings"
 
-    size: int | None = option(
-        None, least=1, most=MOST_STIMULI, label="Stimuli in each set", help=SIZE_HELP
-    )
+    size: int | None = size_option(SIZE_HELP)
 
 
 def models_of(spaces: tuple[str, ...]) -> tuple[str, ...]:

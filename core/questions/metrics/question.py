@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from core.options.declaring import option, part
-from core.options.ranges import MOST_DRAWS, MOST_SEED, MOST_STIMULI
+from core.options.ranges import MOST_STIMULI
+from core.options.shared import draws_option, neighbors_option, seed_option
 from core.questions.question import StudyQuestion
 from core.study.parts import LayerPair, LayerRule
 
-NEIGHBORS = "neighbors per stimulus, 1 … n − 1"
 SEED = "seed of the stimuli drawn and shuffled"
 
 
@@ -30,7 +30,7 @@ class MetricAgreement(StudyQuestion):
         label="Stimuli",
         help="number of stimuli drawn, the same for all metrics (256, or all of fewer)",
     )
-    k: int = option(10, least=1, most=MOST_STIMULI, label="Neighbors k", help=NEIGHBORS)
+    k: int = neighbors_option()
     metrics: tuple[str, ...] = option(
         (),
         name="metric",
@@ -38,7 +38,7 @@ class MetricAgreement(StudyQuestion):
         metavar="METRIC",
         help="metrics (all that do not take long)",
     )
-    seed: int = option(0, least=0, most=MOST_SEED, label="Seed", help=SEED)
+    seed: int = seed_option(SEED)
 
     def models(self) -> tuple[str, ...]:
         return self.names
@@ -67,9 +67,7 @@ class MetricMatrix(StudyQuestion):
         metavar="METRIC",
         help="metrics (those that the paper prints, and Gaussian CKA)",
     )
-    ks: tuple[int, ...] = option(
-        (10, 50), name="k", least=1, most=MOST_STIMULI, label="Neighbors k", help=NEIGHBORS
-    )
+    ks: tuple[int, ...] = neighbors_option((10, 50), name="k")
     ranks: tuple[int, ...] = option(
         (10,), name="rank", least=2, most=100_000, label="Ranks", help="directions that SVCCA keeps"
     )
@@ -90,7 +88,7 @@ class MetricMatrix(StudyQuestion):
         help="numbers of stimuli drawn, the paper's batch sizes (128, 256 and 512 where there are"
         " more)",
     )
-    seed: int = option(0, least=0, most=MOST_SEED, label="Seed", help=SEED)
+    seed: int = seed_option(SEED)
 
     def models(self) -> tuple[str, ...]:
         return self.names
@@ -123,7 +121,7 @@ class MetricTrends(StudyQuestion):
     metrics: tuple[str, ...] = option(
         (), name="metric", label="Metrics", metavar="METRIC", help="metrics (the paper's eight)"
     )
-    k: int = option(10, least=1, most=MOST_STIMULI, label="Neighbors k", help=NEIGHBORS)
+    k: int = neighbors_option()
     rule: LayerRule = part(LayerRule)
 
     def models(self) -> tuple[str, ...]:
@@ -151,7 +149,7 @@ class Neighborhoods(StudyQuestion):
         metavar="M",
         help="models to compare them with (all finished vision models)",
     )
-    seed: int = option(0, least=0, most=MOST_SEED, label="Seed", help=SEED)
+    seed: int = seed_option(SEED)
 
     def models(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*self.x, *self.y)))
@@ -176,7 +174,7 @@ class NeighborhoodSweep(_PairQuestion):
 
     command: ClassVar[str] = "metrics sweep"
 
-    seed: int = option(0, least=0, most=MOST_SEED, label="Seed", help=SEED)
+    seed: int = seed_option(SEED)
 
     def compared_metrics(self) -> tuple[str, ...]:
         return ("mutual_knn", "cknna")
@@ -188,8 +186,8 @@ class SampleSize(_PairQuestion):
 
     command: ClassVar[str] = "metrics sample-size"
 
-    k: int = option(10, least=1, most=MOST_STIMULI, label="Neighbors k", help=NEIGHBORS)
-    seed: int = option(0, least=0, most=MOST_SEED, label="Seed", help=SEED)
+    k: int = neighbors_option()
+    seed: int = seed_option(SEED)
 
     def compared_metrics(self) -> tuple[str, ...]:
         return ("mutual_knn", "cka", "unbiased_cka")
@@ -201,7 +199,7 @@ class CalibratedMetrics(_PairQuestion):
 
     command: ClassVar[str] = "metrics calibrated"
 
-    k: int = option(10, least=1, most=MOST_STIMULI, label="Neighbors k", help=NEIGHBORS)
+    k: int = neighbors_option()
     metrics: tuple[str, ...] = option(
         (),
         name="metric",
@@ -209,14 +207,13 @@ class CalibratedMetrics(_PairQuestion):
         metavar="METRIC",
         help="metrics (all that do not take long)",
     )
-    null: int = option(
+    null: int = draws_option(
         100,
         least=1,
-        most=MOST_DRAWS,
         label="Permutations",
         help="how often the stimuli of one model are shuffled to see what unrelated models reach",
     )
-    seed: int = option(0, least=0, most=MOST_SEED, label="Seed", help=SEED)
+    seed: int = seed_option(SEED)
 
     def compared_metrics(self) -> tuple[str, ...]:
         return self.metrics

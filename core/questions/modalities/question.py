@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from core.options.declaring import option, part
-from core.options.ranges import MOST_DRAWS, MOST_SEED
+from core.options.shared import draws_option, seed_option
 from core.questions.question import StudyQuestion
 from core.study.parts import Comparison
 
@@ -25,10 +25,10 @@ class Modalities(StudyQuestion):
         help="finished models of any modality (all of usual recipes, every seed)",
     )
     comparison: Comparison = part(Comparison)
-    permutations: int = option(
-        19, least=19, most=MOST_DRAWS, help="times that stimuli are shuffled, to measure chance"
+    permutations: int = draws_option(
+        19, least=19, help="times that stimuli are shuffled, to measure chance"
     )
-    seed: int = option(0, least=0, most=MOST_SEED, label="Seed", help="seed of the permutations")
+    seed: int = seed_option("seed of the permutations")
 
     def models(self) -> tuple[str, ...]:
         return self.names

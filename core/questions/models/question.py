@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from core.options.declaring import option, part
-from core.options.ranges import MOST_SEED
+from core.options.shared import seed_option
 from core.questions.question import StudyQuestion
 from core.study.parts import Comparison, Measure
 
@@ -70,7 +70,7 @@ class ModelLayout(StudyQuestion):
     roster: Roster = part(Roster)
     comparison: Comparison = part(Comparison)
     layout: LayoutName = option("umap", help="how distances are drawn in a plane")
-    seed: int = option(0, least=0, most=MOST_SEED, help="seed of UMAP and t-SNE")
+    seed: int = seed_option("seed of UMAP and t-SNE")
 
     def models(self) -> tuple[str, ...]:
         return self.roster.names
@@ -85,7 +85,7 @@ class ModelMap(StudyQuestion):
     roster: Roster = part(Roster)
     comparison: Comparison = part(Comparison)
     layout: LayoutName = option("umap", label="Map", help="how distances are drawn in a plane")
-    seed: int = option(0, least=0, most=MOST_SEED, help="seed of UMAP and t-SNE")
+    seed: int = seed_option("seed of UMAP and t-SNE")
 
     def models(self) -> tuple[str, ...]:
         return self.roster.names

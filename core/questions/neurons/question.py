@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from core.options.declaring import option, part
-from core.options.ranges import MOST_DRAWS, MOST_SEED, MOST_STIMULI
+from core.options.ranges import MOST_STIMULI
+from core.options.shared import draws_option, seed_option
 from core.questions.question import StudyQuestion
 
 ALL_LAYERS = "all"
@@ -22,10 +23,9 @@ class Mining:
         metavar="LAYERS",
         help="all of both models, last, or a depth from 0 to 1; of two models also a pair A:B",
     )
-    null: int = option(
+    null: int = draws_option(
         39,
         least=19,
-        most=MOST_DRAWS,
         label="Permutations",
         help="of the stimuli of one model: what the best pair reaches by chance",
     )
@@ -36,9 +36,7 @@ class Mining:
         label="Rotations",
         help="random bases of one model's layers, in which no unit is special",
     )
-    seed: int = option(
-        0, least=0, most=MOST_SEED, label="Seed", help="seed of permutations and rotations"
-    )
+    seed: int = seed_option("seed of permutations and rotations")
 
 
 @dataclass(frozen=True)
@@ -76,8 +74,8 @@ class NeuronTrend(StudyQuestion):
         help="models of any modality (all that finished a usual training)",
     )
     mining: Mining = part(Mining)
-    dealings: int = option(
-        999, least=1, most=MOST_DRAWS, help="times that competence is dealt anew within lines"
+    dealings: int = draws_option(
+        999, least=1, help="times that competence is dealt anew within lines"
     )
 
     def models(self) -> tuple[str, ...]:

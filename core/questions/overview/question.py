@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from core.options.declaring import option
-from core.options.ranges import MOST_STIMULI
+from core.options.shared import neighbors_option
 from core.questions.alignment.question import COMPETENCE
 from core.questions.question import StudyQuestion
 
@@ -17,13 +17,7 @@ class Overview(StudyQuestion):
 
     command: ClassVar[str] = "overview"
 
-    k: int = option(
-        10,
-        least=1,
-        most=MOST_STIMULI,
-        label="Neighbors k",
-        help="neighbors per stimulus that are compared, 1 … n − 1",
-    )
+    k: int = neighbors_option(help="neighbors per stimulus that are compared, 1 … n − 1")
     axis: str = option(
         COMPETENCE,
         label="Horizontal axis",

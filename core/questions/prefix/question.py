@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from core.options.declaring import option, part
-from core.options.ranges import MOST_SEED
+from core.options.shared import seed_option
 from core.questions.question import StudyQuestion
 
 LEAST = 16  # pictures of a training: an eighth of them validate it
@@ -33,9 +33,7 @@ class Lessons:
     level: str = option(
         "", label="Caption level", help="caption level that is coded (the dataset's first)"
     )
-    seed: int = option(
-        0, least=0, most=MOST_SEED, label="Seed", help="of the events and of all draws"
-    )
+    seed: int = seed_option("of the events and of all draws")
 
 
 @dataclass(frozen=True)

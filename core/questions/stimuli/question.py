@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from core.options.declaring import option, part
-from core.options.ranges import MOST_SEED, MOST_STIMULI
+from core.options.ranges import MOST_STIMULI
+from core.options.shared import neighbors_option, seed_option
 from core.questions.dispersion.question import JointQuestion
 from core.questions.question import StudyQuestion
 from core.study.parts import LayerPair
@@ -16,6 +17,11 @@ DRAWN = 5000  # dots that a browser moves smoothly and UMAP lays out in seconds
 
 
 Plane = Literal["residuals", "pca", "umap"]
+
+
+def stimulus_option() -> Any:
+    """Declare which stimulus is meant."""
+    return option(0, least=0, most=MOST_STIMULI, help="index of the stimulus in its dataset")
 
 
 @dataclass(frozen=True)
@@ -43,9 +49,7 @@ class StimulusMap(JointQuestion):
         label="Stimuli on the map",
         help="stimuli on the map; of more, a random sample",
     )
-    seed: int = option(
-        0, least=0, most=MOST_SEED, label="Seed", help="seed of UMAP and of the sample"
-    )
+    seed: int = seed_option("seed of UMAP and of the sample")
 
 
 @dataclass(frozen=True)
@@ -54,9 +58,7 @@ class StimulusResiduals(JointQuestion):
 
     command: ClassVar[str] = "stimuli residuals"
 
-    stimulus: int = option(
-        0, least=0, most=MOST_STIMULI, help="index of the stimulus in its dataset"
-    )
+    stimulus: int = stimulus_option()
 
 
 @dataclass(frozen=True)
@@ -66,13 +68,7 @@ class StimulusNeighbors(JointQuestion):
     command: ClassVar[str] = "stimuli neighbors"
     device: ClassVar[str | None] = StudyQuestion.device  # neighbors are found there
 
-    k: int = option(
-        NEIGHBORS,
-        least=1,
-        most=MOST_STIMULI,
-        label="Neighbors k",
-        help="neighbors per stimulus, 1 … n − 1",
-    )
+    k: int = neighbors_option(NEIGHBORS)
 
 
 @dataclass(frozen=True)
@@ -82,16 +78,8 @@ class NearestStimuli(StudyQuestion):
     command: ClassVar[str] = "stimuli nearest"
 
     pair: LayerPair = part(LayerPair)
-    stimulus: int = option(
-        0, least=0, most=MOST_STIMULI, help="index of the stimulus in its dataset"
-    )
-    k: int = option(
-        NEIGHBORS,
-        least=1,
-        most=MOST_STIMULI,
-        label="Neighbors k",
-        help="neighbors of the stimulus, 1 … n − 1",
-    )
+    stimulus: int = stimulus_option()
+    k: int = neighbors_option(NEIGHBORS, help="neighbors of the stimulus, 1 … n − 1")
 
     def models(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((self.pair.x, self.pair.y)))
@@ -104,13 +92,7 @@ class SharedNeighbors(StudyQuestion):
     command: ClassVar[str] = "stimuli shared"
 
     pair: LayerPair = part(LayerPair)
-    k: int = option(
-        NEIGHBORS,
-        least=1,
-        most=MOST_STIMULI,
-        label="Neighbors k",
-        help="neighbors per stimulus, 1 … n − 1",
-    )
+    k: int = neighbors_option(NEIGHBORS)
 
     def models(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((self.pair.x, self.pair.y)))

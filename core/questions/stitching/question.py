@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from core.options.declaring import option, part
-from core.options.ranges import MOST_DRAWS, MOST_LAYERS, MOST_SEED
+from core.options.ranges import MOST_LAYERS
+from core.options.shared import draws_option, seed_option
 from core.questions.question import StudyQuestion
 from core.study.parts import Measure
 
@@ -37,13 +38,7 @@ class Fitting:
         label="Steps",
         help="steps of gradient descent on the task loss, 64 events each; 0 leaves the start",
     )
-    seed: int = option(
-        0,
-        least=0,
-        most=MOST_SEED,
-        label="Seed",
-        help="of the events, of their order and of random weights",
-    )
+    seed: int = seed_option("of the events, of their order and of random weights")
 
 
 @dataclass(frozen=True)
@@ -135,9 +130,6 @@ class StitchTrend(_OfMany):
         metavar="O",
         help="objectives whose models are stitched to each other",
     )
-    permutations: int = option(
-        999,
-        least=1,
-        most=MOST_DRAWS,
-        help="times that competence is dealt anew within two objectives",
+    permutations: int = draws_option(
+        999, least=1, help="times that competence is dealt anew within two objectives"
     )

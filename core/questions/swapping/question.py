@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from core.options.declaring import option
-from core.options.ranges import MOST_DRAWS, MOST_SEED, MOST_STIMULI
+from core.options.ranges import MOST_STIMULI
+from core.options.shared import draws_option, seed_option
 from core.questions.question import StudyQuestion
 
 LEAST = 3  # anchors; two lie on one line
@@ -43,16 +44,13 @@ class Swap(StudyQuestion):
     folds: int = option(
         4, least=2, most=20, label="Folds", help="parts of the stimuli, each of them tested once"
     )
-    permutations: int = option(
+    permutations: int = draws_option(
         39,
         least=19,
-        most=MOST_DRAWS,
         label="Permutations",
         help="times that anchors are paired at random, which gives chance and p",
     )
-    seed: int = option(
-        0, least=0, most=MOST_SEED, label="Seed", help="of folds, anchors and permutations"
-    )
+    seed: int = seed_option("of folds, anchors and permutations")
 
     def models(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(space.rpartition(":")[0] for space in self.spaces))

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from core.options.declaring import option, part
-from core.options.ranges import MOST_SEED, MOST_STIMULI
+from core.options.ranges import MOST_STIMULI
+from core.options.shared import neighbors_option, seed_option
 from core.questions.question import StudyQuestion
 
 Method = Literal["both", "gw", "qap"]
 Latent = Literal["skewed", "normal"]
 SIZE = 64
 METHOD_TITLES = {"gw": "Gromov–Wasserstein", "qap": "quadratic assignment"}
+
+
+def size_option() -> Any:
+    """Declare how many stimuli are matched."""
+    help = "how many stimuli are matched"
+    return option(SIZE, least=4, most=MOST_STIMULI, label="Stimuli", help=help)
 
 
 @dataclass(frozen=True)
@@ -35,12 +42,8 @@ class Matching:
     draws: int = option(
         5, least=1, most=1000, label="Draws", help="sets of stimuli, without one in common"
     )
-    k: int = option(
-        10, least=1, most=MOST_STIMULI, label="Neighbors k", help="of mutual k-NN, the alignment"
-    )
-    seed: int = option(
-        0, least=0, most=MOST_SEED, label="Seed", help="seed of the sets, their order and starts"
-    )
+    k: int = neighbors_option(help="of mutual k-NN, the alignment")
+    seed: int = seed_option("seed of the sets, their order and starts")
 
 
 @dataclass(frozen=True)
@@ -85,9 +88,7 @@ class TranslationPairs(StudyQuestion):
         help="spaces, penultimate blocks where no layer is named (the largest model of each"
         " objective and family in all its seeds, and reality)",
     )
-    size: int = option(
-        SIZE, least=4, most=MOST_STIMULI, label="Stimuli", help="how many stimuli are matched"
-    )
+    size: int = size_option()
     matching: Matching = part(Matching)
 
     def models(self) -> tuple[str, ...]:
@@ -104,9 +105,7 @@ class TranslationSweep(StudyQuestion):
     command: ClassVar[str] = "translation sweep"
     device: ClassVar[None] = None
 
-    size: int = option(
-        SIZE, least=4, most=MOST_STIMULI, label="Stimuli", help="how many stimuli are matched"
-    )
+    size: int = size_option()
     dims: int = option(
         16, least=1, most=4096, label="Shared dimensions", help="of the latent that spaces share"
     )

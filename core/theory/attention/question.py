@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from core.options.declaring import option
-from core.options.ranges import MOST_SEED
+from core.options.shared import seed_option
 from core.questions.question import Question
 
 
@@ -27,4 +27,4 @@ class Attention(Question):
     captions: int = option(
         64, least=1, most=1024, help="captions of the Cave over which gradients are averaged"
     )
-    seed: int = option(0, least=0, most=MOST_SEED, help="seed of fresh weights and of chance")
+    seed: int = seed_option("seed of fresh weights and of chance")

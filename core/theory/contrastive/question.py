@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from core.options.declaring import option
-from core.options.ranges import MOST_SEED
+from core.options.shared import seed_option
 from core.questions.question import Question
 
 PresetName = Literal["infonce", "nce", "sampled", "rough", "modalities", "capacity", "tasks"]
@@ -58,6 +58,4 @@ class Contrastive(Question):
         label="Positive pairs",
         help="share of positive pairs, of binary NCE (0.6; tasks 0.9)",
     )
-    seed: int = option(
-        0, least=0, most=MOST_SEED, help="seed of the world, the learner and what it samples"
-    )
+    seed: int = seed_option("seed of the world, the learner and what it samples")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from core.options.declaring import option, part
-from core.options.ranges import MOST_SEED
+from core.options.shared import seed_option
 from core.questions.question import Question
 
 PresetName = Literal[
@@ -75,7 +75,7 @@ class Networks:
         most=256,
         help="samples per step of SGD, whose gradients are averaged (the preset's)",
     )
-    seed: int = option(0, least=0, most=MOST_SEED, help="seed of the world and of both networks")
+    seed: int = seed_option("seed of the world and of both networks")
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from core.questions.adapters.question import (
     COLDEST,
     HOTTEST,
     PUBLISHED,
-    SEEDS,
     WIDEST,
     Fitting,
     OneSet,
+    trainings_option,
 )
 
 TWO = {
@@ -43,13 +43,7 @@ class Ablation(OneSet):
 
     command: ClassVar[str] = "adapters ablation"
 
-    seeds: int = option(
-        SEEDS,
-        least=1,
-        most=1_000,
-        label="Trainings",
-        help="trainings of each row; an interval takes five or more",
-    )
+    seeds: int = trainings_option("trainings of each row; an interval takes five or more")
     widths: tuple[int, ...] = option(
         (16, 64, 1024),
         least=1,

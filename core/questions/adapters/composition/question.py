@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from core.options.declaring import option
-from core.options.ranges import MOST_STIMULI
-from core.questions.adapters.question import LEAST, SEEDS, OneSet
+from core.questions.adapters.question import LEAST, OneSet, pairs_option, trainings_option
 
 
 @dataclass(frozen=True)
@@ -16,17 +14,9 @@ class Composition(OneSet):
 
     command: ClassVar[str] = "adapters compose"
 
-    pairs: int | None = option(
+    pairs: int | None = pairs_option(
         None,
         least=2 * LEAST,
-        most=MOST_STIMULI,
-        label="Pairs",
         help="training pairs, half of them for each adapter (all that test and validation leave)",
     )
-    seeds: int = option(
-        SEEDS,
-        least=1,
-        most=1_000,
-        label="Trainings",
-        help="trainings of each way; an interval takes five",
-    )
+    seeds: int = trainings_option("trainings of each way; an interval takes five")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from core.options.declaring import option
-from core.questions.adapters.question import SEEDS, OneSet
+from core.questions.adapters.question import OneSet, trainings_option
 
 
 @dataclass(frozen=True)
@@ -15,10 +14,4 @@ class AdapterProbes(OneSet):
 
     command: ClassVar[str] = "adapters probes"
 
-    seeds: int = option(
-        SEEDS,
-        least=1,
-        most=1_000,
-        label="Trainings",
-        help="trainings over which probes are averaged",
-    )
+    seeds: int = trainings_option("trainings over which probes are averaged")
