@@ -22,10 +22,12 @@ from tests.faults.points import DAMAGES, ERRORS, Fault, Points
 from tests.faults.table import ROWS, Row
 
 TIMES = ("saved_at", "seconds", "queued_at", "made_at")
-UNREAD = (  # locks, which nobody holds, logs, checkpoints, and the training pool, named by digests
-    *(".lock", ".log", ".pt", ".npy"),
-)
-SPARED = ("neighbors-", "head-")  # kept to save time alone: who needs them first makes them again
+# A leftover lock is held by nobody: the next writer of its file takes and removes it, and a
+# second run that finds the file whole needs none. Logs tell what happened, checkpoints when; the
+# training pool is named by digests. Parts and `.new` files are compared as all others.
+UNREAD = (".lock", ".log", ".pt", ".npy")
+RESULTS = "store/results/"  # kept to save time alone: whoever needs one makes it again
+SPARED = ("neighbors-", "head-")  # results that nobody needs any more once an answer is kept
 WRITTEN = ("store/titles.json", "store/views.json")  # by people: what is lost of them is lost
 
 
@@ -47,14 +49,17 @@ def judge(row: Row, world: Path, case: Path, fault: Fault, code: int) -> list[st
     nothing where it held. code: its exit code.
     """
     waited = row.patient and code == -signal.SIGALRM and fault.kind in ERRORS
-    wrong = [] if waited else list(_judge_words(case, fault, code))
+    wrong = list(_judge_waiting(case) if waited else _judge_words(case, fault, code))
     base, lossy = world / "stores" / row.base, fault.kind in DAMAGES
     wrong += _judge_reading(case, base, lossy=lossy)
     whole = snapshot(world / "wholes" / row.name, base)
-    if code == 0 and not row.quiet and fault.kind in ERRORS:
+    if code == 0 and fault.kind in ERRORS:
         left = snapshot(case, base)
-        done = {name: content for name, content in left.items() if name in whole}
-        wrong += _differences(whole, done, "it ended well, but")
+        due = {name for name in whole if not (row.quiet and name.startswith(RESULTS))}
+        both = [
+            {name: one for name, one in files.items() if name in due} for files in (whole, left)
+        ]
+        wrong += _differences(*both, "it ended well, but")
     wrong += _judge_again(row, world, case, lossy=lossy)
     left = snapshot(case, base)
     if row.quiet:
@@ -124,8 +129,15 @@ def _judge_words(case: Path, fault: Fault, code: int) -> Iterator[str]:
         yield f"a traceback: {said[-600:]}"
     elif not lines and not any(": " in line for line in said.splitlines()[-1:]):
         yield f"no sentence: {said[-300:]}"
-    elif lines and (";" not in lines[-1] or "results could not be written" in lines[-1]):
+    elif lines and (";" not in lines[-1] or "results could not be printed" in lines[-1]):
         yield f"no remedy: {lines[-1]}"
+
+
+def _judge_waiting(case: Path) -> Iterator[str]:
+    """Yield what is wrong with a command that waited until it was ended: it must have said why."""
+    said = (case / "err").read_text(errors="replace")
+    if not re.search(r"^platoscope: jobs wait and are tried again: .+; .+", said, re.MULTILINE):
+        yield f"it waits without a word: {said[-300:]}"
 
 
 def _judge_reading(case: Path, base: Path, *, lossy: bool) -> Iterator[str]:

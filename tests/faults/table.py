@@ -52,9 +52,11 @@ class Row:
     """What is done to a copy of a store, again and again.
 
     words: of a command, with {world} for the folder of what a person has; empty for a deed. base:
-    the store it begins with. prepare: makes the process ready for it. quiet: it ends well though
-    it could keep nothing, since a later run does. once: done a second time it says that it is done.
-    longest: seconds after which it is ended. patient: it waits for a disk to be well again.
+    the store it begins with. prepare: makes the process ready for it. quiet: it may end well though
+    it kept no result, since it printed or drew its answer, and whoever needs one makes it again;
+    datasets, embeddings, reports and jobs must be there all the same. once: done a second time it
+    says that it is done. longest: seconds after which it is ended. patient: it waits for a disk to
+    be well again, and says so.
     """
 
     name: str
