@@ -16,9 +16,9 @@ from core.errors import EncoderError
 
 DEEPEST = 2_000  # layers
 LARGEST = 1 << 27  # of any other size: the longest text, of Llama 4, has 10 million tokens
-DEPTHS = re.compile(r"(^|_)(depth|n_layers?|num_layers|hidden_layers)$")
+DEPTHS = re.compile(r"(^|[_.])(depth|n_layers?|num_layers|hidden_layers)$")
 SIZES = re.compile(
-    r"(^|_)(heads?|size|dim|width|embd|model|inner|positions|position_embeddings|experts|labels)$"
+    r"(^|[_.])(heads?|size|dim|width|embd|model|inner|positions|position_embeddings|experts|labels)$"
 )
 WIDEST = 2_048  # pixels: an image's side
 MOST_CROPPED = 0.1  # of an image's side, at least, is what is left of it
@@ -40,12 +40,16 @@ def check_language(path: Path, config: Mapping[str, Any]) -> None:
 
 
 def _numbers(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the sizes that a config names, those of its parts included."""
-    for name, value in config.items():
-        if isinstance(value, dict):
-            yield from ((f"{name}.{inner}", each) for inner, each in _numbers(value))
-        elif (DEPTHS.search(name) or SIZES.search(name)) and value is not None:
-            yield from ((name, each) for each in (value if isinstance(value, list) else [value]))
+    """Yield the sizes that a config names, those of its parts included, however deep they lie."""
+    parts: list[tuple[str, Mapping[str, Any]]] = [("", config)]
+    while parts:
+        path, part = parts.pop()
+        for name, value in part.items():
+            if isinstance(value, dict):
+                parts.append((f"{path}{name}.", value))
+            elif (DEPTHS.search(name) or SIZES.search(name)) and value is not None:
+                each = value if isinstance(value, list) else [value]
+                yield from ((f"{path}{name}", one) for one in each)
 
 
 def check_vision(path: Path, settings: Mapping[str, Any]) -> None:
@@ -78,7 +82,7 @@ def _refused(path: Path, name: str, expected: str, value: object) -> EncoderErro
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and math.isfinite(value)
+    return isinstance(value, int | float) and abs(value) < math.inf  # isfinite takes no huge int
 
 
 def _is_whole(value: Any, least: int, most: int) -> bool:

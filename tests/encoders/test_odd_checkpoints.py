@@ -4,6 +4,7 @@ takes memory that its weights do not.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import shutil
@@ -51,6 +52,7 @@ def change(made: Path, folder: Path, kind: str, file: str, **fields: object) -> 
 CONFIG = "config.json"
 OUTGROWN = r"the model would have [\d,]+ tensors and [\d,]+ numbers or more, where its weights are"
 SHAPED = "config.json makes .* of GPT2LMHeadModel .* numbers where the weights have .*; expected"
+DEEP = functools.reduce(lambda part, _: {"a": part}, range(600), {"hidden_size": 8})
 IMAGES = "must be 3 colors, height and width, up to 2,048 pixels each, got "
 ODD = [
     ("gpt2", CONFIG, {"n_embd": 0}, "cannot be opened: |config.json makes |would have"),
@@ -59,6 +61,7 @@ ODD = [
     ("gpt2", CONFIG, {"n_embd": 4_000_000}, OUTGROWN),
     ("gpt2", CONFIG, {"vocab_size": 10**9}, "vocab_size must be a number from 0 to 134,217,728, "),
     ("gpt2", CONFIG, {"n_embd": -16}, "n_embd must be a number from 0 to 134,217,728, got -16; "),
+    ("gpt2", CONFIG, {"n_embd": 10**400}, "n_embd must be a number from 0 to .*, got 1000"),
     ("gpt2", CONFIG, {"n_embd": "wide"}, "n_embd must be a number from 0 to .*, got 'wide'; check"),
     ("gpt2", CONFIG, {"n_layer": 1_900}, OUTGROWN),
     ("gpt2", CONFIG, {"n_layer": 3}, "lacks weights of GPT2LMHeadModel: transformer.h.2"),
@@ -70,6 +73,13 @@ ODD = [
     ("gpt2", CONFIG, {"activation_function": "no"}, "cannot be opened: KeyError: 'no'"),
     ("bert", CONFIG, {"max_position_embeddings": "64"}, "max_position_embeddings must be a number"),
     ("bert", CONFIG, {"text_config": {"hidden_size": -1}}, "text_config.hidden_size must be a num"),
+    ("bert", CONFIG, {"deep": DEEP}, "cannot be opened: RecursionError: maximum recursion depth"),
+    (
+        "bert",
+        CONFIG,
+        {"text_config": {"n_layer": 10**6}},
+        "text_config.n_layer must be .* 2,000",
+    ),
     ("bert", "tokenizer_config.json", {"model_max_length": "long"}, "model_max_length as a number"),
     ("bert", "card.json", {"title": 7}, "must hold text for title"),
     ("vit", CONFIG, {"model_args": {"embed_dim": 10**6}}, OUTGROWN),
@@ -88,6 +98,7 @@ ODD = [
         {"pretrained_cfg": {"mean": [0.5]}},
         r"mean must be three numbers, got \[0.5\]",
     ),
+    ("vit", CONFIG, {"pretrained_cfg": {"mean": [10**400, 0, 0]}}, "mean must be three numbers"),
     ("vit", CONFIG, {"pretrained_cfg": {"std": [0, 1, 1]}}, "std must be three numbers above 0"),
     ("vit", CONFIG, {"pretrained_cfg": {"interpolation": "best"}}, "one of nearest, bilinear, bic"),
     (
