@@ -8,8 +8,7 @@ import threading
 from contextlib import suppress
 from typing import NoReturn
 
-UNEXPECTED = 1
-INTERRUPTED = 130
+from core.errors import INTERRUPTED, UNEXPECTED
 
 
 def run() -> NoReturn:

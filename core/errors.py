@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 
+UNEXPECTED, MISTAKE, INTERRUPTED = 1, 2, 130  # exit codes; 0: done
 LONGEST = 60  # characters of a text that a message repeats
 
 

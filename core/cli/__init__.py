@@ -28,8 +28,15 @@ from core.cli import (
     study,
     train,
 )
-from core.cli.shared import USER_MISTAKE, report_problems
-from core.errors import InputError, PlatoscopeError, StoreError, UnknownNameError
+from core.cli.shared import report_problems
+from core.errors import (
+    INTERRUPTED,
+    MISTAKE,
+    InputError,
+    PlatoscopeError,
+    StoreError,
+    UnknownNameError,
+)
 from core.machine.memory import is_out_of_memory
 from core.progress import in_job
 from core.settings import store_path
@@ -51,7 +58,6 @@ GROUPS = (
     train,
     jobs,
 )
-INTERRUPTED = 130
 # what the system says of an output that takes no more
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
@@ -76,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             from core.store import Store
 
             report_problems(Store(options.store))
-        return USER_MISTAKE
+        return MISTAKE
     except KeyboardInterrupt:
         print(
             "\nplatoscope: stopped; finished batches are kept, the same command continues",
@@ -122,7 +128,7 @@ def _drop_output() -> None:
 
 def _say(sentence: str) -> int:
     print(f"platoscope: {sentence}", file=sys.stderr)
-    return USER_MISTAKE
+    return MISTAKE
 
 
 def _check_store(store: Path) -> None:

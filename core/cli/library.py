@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from core.catalog import ANSWERED
-from core.cli.shared import USER_MISTAKE, add_command, add_json, group, print_table
+from core.cli.shared import add_command, add_json, group, print_table
+from core.errors import MISTAKE
 from core.machine.memory import size_text
 
 if TYPE_CHECKING:
@@ -149,7 +150,7 @@ def _confirmed(
     print("\n".join(lines))
     if not arguments.yes:
         print("platoscope: nothing is deleted yet; add --yes to delete it", file=sys.stderr)
-        return USER_MISTAKE
+        return MISTAKE
     delete()
     print("deleted", file=sys.stderr)
     return 0

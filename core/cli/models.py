@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from core.cli.shared import (
-    USER_MISTAKE,
     add_command,
     add_json,
     add_on,
@@ -19,7 +18,7 @@ from core.cli.shared import (
     report_problems,
 )
 from core.encoders.requests import FORMS, MOST_BATCH, EmbedRequest, ImportRequest
-from core.errors import InputError, PlatoscopeError
+from core.errors import MISTAKE, InputError, PlatoscopeError
 from core.modalities import check_modality
 from core.options.ranges import Range
 from core.questions.words import add_options, read_question
@@ -142,7 +141,7 @@ def run_embed(arguments: argparse.Namespace) -> int:
                 failed += 1
             else:
                 said.say(*outcome)
-    return USER_MISTAKE if failed else 0
+    return MISTAKE if failed else 0
 
 
 class _Said:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-USER_MISTAKE = 2
 GROUPS = {  # what commands of several words begin with
     "adapters": "linear adapters between frozen encoders",
     "benefits": "what do better models buy?",

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from core.cli.shared import (
-    USER_MISTAKE,
     add_command,
     add_json,
     add_on,
@@ -18,7 +17,7 @@ from core.cli.shared import (
     print_table,
 )
 from core.encoders.requests import TYPES, Precision
-from core.errors import InputError
+from core.errors import MISTAKE, InputError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -149,7 +148,7 @@ def run_run(arguments: argparse.Namespace) -> int:
     print(write_report(run, drawn, arguments.to or Path(plan.name)))
     for sentence in (*run.notes, *(f"{one.step}: {one.reason}" for one in run.failures)):
         print(sentence, file=sys.stderr)
-    return USER_MISTAKE if run.failures else 0
+    return MISTAKE if run.failures else 0
 
 
 def _tell(step: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.cli.shared import add_command, add_number
 from core.errors import InputError
+from core.machine.cores import count_cores
 from core.options.ranges import Range
 from core.settings import CAVE_WEIGHTS, choose_device
 
@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> None:
         device=choose_device(options.device),
         runs=options.runs,
         weights=options.weights,
-        jobs=options.jobs or os.cpu_count() or 1,
+        jobs=options.jobs or count_cores(),
     )
 
 

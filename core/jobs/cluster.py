@@ -18,9 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.errors import ClusterError, PlatoscopeError
+from core.errors import INTERRUPTED, MISTAKE, UNEXPECTED, ClusterError, PlatoscopeError
 from core.jobs.devices import ANY, named_device
-from core.jobs.failures import MISTAKE, UNEXPECTED
 from core.jobs.starting import PROGRAM, environment
 from core.progress import JOB_NOTE
 from core.settings import CLUSTER, cluster_address, store_path
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 
 POLL = 0.5  # seconds
 MARK = "platoscope"  # in a Ray job's metadata: which job of which store it is
-INTERRUPTED = 130
 
 
 def main(words: Sequence[str]) -> int:

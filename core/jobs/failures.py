@@ -6,8 +6,8 @@ import re
 import signal
 from pathlib import Path
 
-MISTAKE = 2  # the exit code of a command that said what was wrong
-UNEXPECTED = 1  # of one that said where its traceback is
+from core.errors import MISTAKE, UNEXPECTED
+
 _SAID = re.compile(r"^platoscope(?: [a-z-]+)*: (?:error: )?(.+)$", re.MULTILINE)
 
 
