@@ -27,8 +27,8 @@ class Range:
     whole: bool = True
 
     def __contains__(self, value: float) -> bool:
-        """Return whether a number lies in it; NaN lies nowhere."""
-        return self.least <= value <= self.most
+        """Return whether a number lies in it; NaN and infinity lie nowhere."""
+        return abs(value) < math.inf and self.least <= value <= self.most
 
     def __str__(self) -> str:
         return f"{_text(self.least)} to {_text(self.most)}"

@@ -19,7 +19,7 @@ import streamlit as st
 from core.catalog import QUESTIONS
 from core.errors import InputError
 from core.options.declaring import options_of
-from pages._shared.texts import Range, Reader, Texts, fits, join, say_first, split, to_texts
+from pages._shared.texts import Bounds, Reader, Texts, fits, join, say_first, split, to_texts
 
 _KEY = "address"
 P = ParamSpec("P")
@@ -139,7 +139,7 @@ def bind(
     start: Any,
     among: Collection[Any] | None = None,
     *,
-    within: Range = (-math.inf, math.inf),
+    within: Bounds = (-math.inf, math.inf),
     joint: str = "",
     kind: str = "",
     follow: bool = True,

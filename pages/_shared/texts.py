@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.errors import InputError, UnknownNameError, quoted
+from core.options.ranges import Range
 
 Texts = dict[str, list[str]]  # of an address, by key
-Range = tuple[float, float]
+Bounds = tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Reader:
 
     kind: str
     among: Collection[Any] | None
-    within: Range
+    within: Bounds
 
     def __call__(self, text: str, sample: Any) -> Any:
         """Return the value that a text says, of the sample's type; raises InputError."""
@@ -45,16 +46,13 @@ class Reader:
     def _number(self, text: str, kind: type[float]) -> float:
         low, high = self.within
         try:
-            value = kind(text) if text.isascii() else math.nan  # "１２" is none on the command line
-        except ValueError:
-            value = math.nan
-        if not (abs(value) < math.inf and low <= value <= high):  # isfinite takes no huge int
+            return Range(low, high, whole=issubclass(kind, int)).read(text)
+        except InputError as error:
             bounds = "a number" if math.isinf(high) else f"{low:,.10g} to {high:,.10g}"
-            raise InputError(f"{self.kind} is {bounds}, not {quoted(text)}")
-        return value
+            raise InputError(f"{self.kind} is {bounds}, not {quoted(text)}") from error
 
 
-def fits(value: Any, among: Collection[Any] | None, within: Range) -> bool:
+def fits(value: Any, among: Collection[Any] | None, within: Bounds) -> bool:
     """Return whether a value, or each of several, can be chosen; among and within as of `bind`."""
     values = value if isinstance(value, list | tuple) else [value]
     if among is not None:
