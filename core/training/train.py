@@ -26,6 +26,7 @@ from core.training.masked import ClassTokenAutoencoder, MaskedAutoencoder
 from core.training.pool import Pool
 from core.training.transfer import Transfer, teach, width_of
 from core.training.vision import Clip, SimCLR, Supervised, build_vision
+from core.unexpected import summarize
 
 VISION: dict[str, type[nn.Module]] = {
     "multitask": Supervised,
@@ -158,8 +159,8 @@ def _explaining(runs: Path, weights: Path) -> Iterator[None]:
         if isinstance(error, RuntimeError) and "PytorchStream" not in str(error):
             raise
         raise TrainingError(
-            f"{runs} or {weights} cannot be written ({str(error).splitlines()[0]}); free some room"
-            " or change their rights, then start again: training goes on from its last checkpoint"
+            f"{runs} or {weights} cannot be used ({summarize(error)}); free some room or change"
+            " their rights, then start again: training goes on from its last checkpoint"
         ) from error
 
 
