@@ -64,7 +64,7 @@ def tell(done: int, total: int, what: str) -> None:
         report(done, total, what)
 
 
-def told(items: Collection[T], what: str) -> Iterator[T]:
+def tell_each(items: Collection[T], what: str) -> Iterator[T]:
     """Yield items, and tell how many are done before the first and after each."""
     tell(0, len(items), what)
     for done, one in enumerate(items, start=1):

@@ -25,7 +25,7 @@ def visible(text: str) -> str:
     >>> visible("\x1b[31mred\u202e")
     '\\x1b[31mred\\u202e'
     """
-    return _ANY.sub(lambda found: ascii(found[0])[1:-1], text)
+    return _ANY.sub(lambda match: ascii(match[0])[1:-1], text)
 
 
 def visible_json(text: str) -> str:
@@ -34,7 +34,7 @@ def visible_json(text: str) -> str:
     >>> visible_json('"\u202e"')
     '"\\u202e"'
     """
-    return _ANY.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _ANY.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 class VisibleStream:

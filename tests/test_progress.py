@@ -21,7 +21,7 @@ from core.progress import (
     in_job,
     read_note,
     tell,
-    told,
+    tell_each,
 )
 
 
@@ -164,7 +164,7 @@ def test_deep_work_is_heard_by_the_innermost_listener_of_its_thread() -> None:
 def test_items_are_told_before_the_first_and_after_each() -> None:
     heard: list[tuple[int, int, str]] = []
     with heard_by(lambda *one: heard.append(one)):
-        assert list(told("ab", "letters")) == ["a", "b"]
+        assert list(tell_each("ab", "letters")) == ["a", "b"]
     assert heard == [(0, 2, "letters"), (1, 2, "letters"), (2, 2, "letters")]
 
 

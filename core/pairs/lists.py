@@ -14,7 +14,7 @@ from core.pairs.engine import FromNeighbors
 from core.pairs.layers import Preprocess, Space, each_layer, stacked
 from core.pairs.overlap import check_lists
 from core.pairs.prepared import Lists, Prepared, Scores
-from core.progress import told
+from core.progress import tell_each
 from core.spaces.neighbors import nearest
 from core.spaces.preprocess import normalize_rows
 
@@ -66,6 +66,6 @@ def mean_terms(
     check_lists(x, y, k=k)
     scores = np.full((len(x), len(y)), np.nan)
     ready = list(product(np.flatnonzero(x[:, 0, 0] >= 0), np.flatnonzero(y[:, 0, 0] >= 0)))
-    for a, b in told(ready, "pairs of layers"):
+    for a, b in tell_each(ready, "pairs of layers"):
         scores[a, b] = terms(x[a, :, :k], y[b, :, :k]).mean()
     return scores

@@ -13,7 +13,7 @@ from jaxtyping import Float64, Integer
 from core.errors import MetricError
 from core.pairs.layers import Preprocess, Space, each_layer
 from core.pairs.prepared import Prepared, Scores
-from core.progress import told
+from core.progress import tell_each
 from core.spaces.bases import Basis, basis_of
 from core.spaces.preprocess import normalize_rows
 
@@ -77,7 +77,7 @@ def compare_each(x: Parts[T], y: Parts[T], compare: Callable[[T, T], float]) -> 
     check_same_stimuli(x, y)
     values, refusals = np.full((len(x.layers), len(y.layers)), np.nan), {}
     every = list(product(enumerate(x.layers), enumerate(y.layers)))
-    for (a, one), (b, other) in told(every, "pairs of layers"):
+    for (a, one), (b, other) in tell_each(every, "pairs of layers"):
         if one is not None and other is not None:
             try:
                 values[a, b] = compare(one, other)
@@ -149,7 +149,7 @@ class Predictions(Generic[F]):
         or nothing can be learned; and why nothing can be learned from a basis, else "".
         """
         values, reasons = np.full((len(bases), len(others)), np.nan), []
-        for a, basis in told(list(enumerate(bases)), "layers that predict others"):
+        for a, basis in tell_each(list(enumerate(bases)), "layers that predict others"):
             try:
                 fit = None if basis is None else self.fit(basis)
                 reasons.append("")

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float64, Int64
 
 from core.errors import InputError
-from core.progress import told
+from core.progress import tell_each
 
 LEVEL = 0.95
 DRAWS = 999
@@ -49,7 +49,7 @@ def deal(
     """Yield the values of r recipes, dealt anew among those of each line, `draws` times."""
     rng = np.random.default_rng(seed)
     together = np.argsort(lines, kind="stable")
-    for _ in told(range(draws), "dealings"):
+    for _ in tell_each(range(draws), "dealings"):
         dealt = np.empty(len(values))
         dealt[np.lexsort((rng.random(len(values)), lines))] = values[together]
         yield dealt

@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Bool, Float64, Int32, Int64
 
 from core.errors import MetricError
-from core.progress import told
+from core.progress import tell_each
 from core.statistics.intervals import LEVEL, draw_halves, student_interval
 
 Lists = Int32[np.ndarray, "n _"]
@@ -90,7 +90,7 @@ def measure_halves(
     """
     apart, spread = [], []
     halves = draw_halves(lists.shape[1], count=count, seed=seed)
-    for half in told(halves, "halves of the stimuli"):
+    for half in tell_each(halves, "halves of the stimuli"):
         parts = [
             find_influences(*within(lists, rows, k=k + 1), k=k, share=share)
             for rows in (half, ~half)
@@ -139,12 +139,12 @@ def within(
     from core.pairs.loops.walks import first_within  # half a second of numba
 
     place = np.where(rows, np.cumsum(rows) - 1, -1).astype(np.int32)
-    found, ranks = np.full((2, rows.sum(), 2, k), -1, dtype=np.int32)
-    first_within(lists, np.flatnonzero(rows), place, found, ranks)
-    if found[:, :, -1].min() < 0:
+    nearest, ranks = np.full((2, rows.sum(), 2, k), -1, dtype=np.int32)
+    first_within(lists, np.flatnonzero(rows), place, nearest, ranks)
+    if nearest[:, :, -1].min() < 0:
         raise MetricError(
             f"half of the stimuli hold fewer than {k} of some stimulus's {lists.shape[2]}"
             " neighbors; keep more of them, or choose a smaller k"
         )
-    by_space: np.ndarray = found.transpose(1, 0, 2)
+    by_space: np.ndarray = nearest.transpose(1, 0, 2)
     return by_space

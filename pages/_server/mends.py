@@ -50,9 +50,9 @@ def name_server(directory: str, base_url: str | None) -> StaticFiles:
     answer = files.get_response
 
     async def get_response(path: str, scope: Scope) -> Response:
-        given = await answer(path, scope)
-        if Path(getattr(given, "path", "")).name != "index.html":
-            return given
+        response = await answer(path, scope)
+        if Path(getattr(response, "path", "")).name != "index.html":
+            return response
         page = Path(directory, "index.html").read_text().replace("<head>", f"<head>{NAMED}", 1)
         return HTMLResponse(page, headers={"Cache-Control": "no-cache"})
 

@@ -85,11 +85,11 @@ def show_alignment(at: Place, size: int, matching: Matching) -> None:
             return
         drawn = st.container()
         pairs = TranslationPairs(at.scope, size=size, matching=matching)
-        found = patience.ask(
+        answers = patience.ask(
             at, pairs, lambda: _seconds(at, pairs), what="Matching pairs of models"
         )
         with drawn:
-            _draw(at, sweep, curve, pairs, found)
+            _draw(at, sweep, curve, pairs, answers)
 
 
 def _seconds(at: Place, pairs: TranslationPairs) -> float:
@@ -102,18 +102,18 @@ def _draw(
     sweep: TranslationSweep,
     curve: pd.DataFrame,
     pairs: TranslationPairs,
-    found: pd.DataFrame | None,
+    answers: pd.DataFrame | None,
 ) -> None:
-    titles = {} if found is None else _titles(at)
+    titles = {} if answers is None else _titles(at)
     said, more = findings_of(sweep, curve), list[str]()
-    if found is not None:
-        more += findings_of(pairs, found.replace({"space_x": titles, "space_y": titles}))
+    if answers is not None:
+        more += findings_of(pairs, answers.replace({"space_x": titles, "space_y": titles}))
     prose.answer([*said[:1], *more[:1]])
-    figure = figures.over_alignment(curve, found, titles, frame.mode(), narrow=frame.narrow())
-    if found is None:
+    figure = figures.over_alignment(curve, answers, titles, frame.mode(), narrow=frame.narrow())
+    if answers is None:
         exportbar.draw(at, sweep, figure, key="translation-sweep", table=curve)
     else:
-        exportbar.draw(at, pairs, figure, key="translation-pairs", table=found)
+        exportbar.draw(at, pairs, figure, key="translation-pairs", table=answers)
     prose.explain(CURVE + "\n\n" + PAIRS, [*said[1:], *more[1:]])
 
 

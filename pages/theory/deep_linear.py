@@ -201,10 +201,10 @@ def show_training(question: DeepLinear, looks: list[Look], table: pd.DataFrame) 
 def show_matrices(question: DeepLinear, rows: pd.DataFrame, steps: str) -> None:
     """Draw what becomes of each matrix over training."""
     st.header("Matrix by matrix", anchor=False)
-    asked = build(Matrices, {"preset": question.preset, **vars(question.networks)})
+    matrices = build(Matrices, {"preset": question.preset, **vars(question.networks)})
     figure = weight_figures.matrices(rows, steps=steps, mode=frame.mode())
-    exportbar.draw_alone(asked, figure, key="matrices", table=rows)
-    prose.answer(findings_of(asked, rows))
+    exportbar.draw_alone(matrices, figure, key="matrices", table=rows)
+    prose.answer(findings_of(matrices, rows))
 
 
 def show_layers(question: DeepLinear, look: Look, title: str) -> None:

@@ -82,8 +82,8 @@ def _read_table(path: Path, expected: Sequence[Sequence[str]]) -> pd.DataFrame:
     if twice := [name for name, count in Counter(header).items() if count > 1]:
         raise FeatureError(f"{path} has several columns named {shown(twice[0])}; keep one")
     if not any(set(columns) <= {*header} for columns in expected) or not rows:
-        found = f"{len(rows)} rows of {', '.join(header[:6])[:SHOWN] or 'no columns'}"
-        raise FeatureError(f"{path} has {found}; expected rows with the columns {wanted}")
+        content = f"{len(rows)} rows of {', '.join(header[:6])[:SHOWN] or 'no columns'}"
+        raise FeatureError(f"{path} has {content}; expected rows with the columns {wanted}")
     return pd.DataFrame(rows, columns=header, dtype="str")
 
 
@@ -91,12 +91,12 @@ def _indices(table: pd.DataFrame, stimuli: Sequence[str], path: Path) -> Int64[n
     """Return the place of each named stimulus."""
     places = {str(index): index for index in range(len(stimuli))}
     places |= {name: index for index, name in enumerate(stimuli)}
-    found = table.apply(lambda column: column.str.strip().map(places))
-    if found.isna().to_numpy().any():
-        row, column = np.argwhere(found.isna().to_numpy())[0]
+    named = table.apply(lambda column: column.str.strip().map(places))
+    if named.isna().to_numpy().any():
+        row, column = np.argwhere(named.isna().to_numpy())[0]
         raise FeatureError(
             f"row {row + 1} of {path} names {shown(table.iloc[row, column])}; expected a stimulus"
             f" of the dataset, such as {stimuli[0]!r}, or its place from 0 to {len(stimuli) - 1}"
         )
-    indices: np.ndarray = found.to_numpy(np.int64)
+    indices: np.ndarray = named.to_numpy(np.int64)
     return indices

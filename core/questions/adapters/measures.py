@@ -20,7 +20,7 @@ from jaxtyping import Float, Float32, Float64
 
 from core.errors import InputError, MetricError
 from core.metrics import METRICS
-from core.progress import told
+from core.progress import tell_each
 from core.questions.adapters.baselines import METHODS
 from core.questions.adapters.maps.model import Adapters, Parts, compared, joined
 from core.questions.adapters.question import FEWEST_DRAWS, Products
@@ -160,7 +160,7 @@ def score_halves(views: Views, truth: Space, measure: Measure, *, draws: int, se
     drawn = draw_halves(len(truth), count=draws, seed=seed)
     halves = [
         score_views({name: view[rows] for name, view in views.items()}, truth[rows], halved)
-        for rows in told(drawn, "halves of the test stimuli")
+        for rows in tell_each(drawn, "halves of the test stimuli")
     ]
     return Scores(whole, np.array([list(scores.values()) for scores in halves]))
 

@@ -15,7 +15,7 @@ from core.crew.units import Once
 from core.errors import MetricError
 from core.metrics import METRICS, find_metric
 from core.metrics.spec import AnyEngine
-from core.progress import Progress, told
+from core.progress import Progress, tell_each
 from core.questions.alignment.question import Alignment
 from core.questions.alignment.shuffling import prepare_elsewhere, prepare_shuffling, scoring_by
 from core.spaces.preprocess import normalize_rows
@@ -191,13 +191,14 @@ def _score_halves(
     metric = METRICS[comparison.metric]
     if metric.streamed is not None and not fits(len(x), layers=2):
         engine = metric.streamed(**comparison.settings)
-        return np.array([_score_half(engine, x[half], y[half]) for half in told(halves, HALVES)])
+        each = tell_each(halves, HALVES)
+        return np.array([_score_half(engine, x[half], y[half]) for half in each])
     if metric.halves is not None:
         return metric.halves(x, y, halves)
     settings = {
         name: halved(value) if name == "k" else value for name, value in comparison.settings.items()
     }
-    return np.array([metric(x[half], y[half], **settings) for half in told(halves, HALVES)])
+    return np.array([metric(x[half], y[half], **settings) for half in tell_each(halves, HALVES)])
 
 
 def _score_half(engine: AnyEngine, x: np.ndarray, y: np.ndarray) -> float:

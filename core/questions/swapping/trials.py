@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, Float32, Float64, Int64
 
 from core.competence.probes import STRENGTHS, Split, fit
 from core.machine.memory import check_memory
-from core.progress import Progress, told
+from core.progress import Progress, tell_each
 from core.questions.swapping.ways import WAYS, Held, Read, Rows, hold
 
 _PAIRINGS = "random pairings of the anchors"
@@ -71,9 +71,9 @@ def run_trials(
     null = _no_shares([key for key in keys if key[1] != key[2]], permutations, len(labels))
     truth = np.stack(labels)
     for fold, (joined, parts) in enumerate(_folds(dice.permutation(n), folds, anchors)):
-        known = np.concatenate([joined, parts.train, parts.validation])
+        taught = np.concatenate([joined, parts.train, parts.validation])
         orders = [dice.permutation(anchors) for _ in range(permutations)]
-        held = [hold(space, known, joined) for space in spaces]
+        held = [hold(space, taught, joined) for space in spaces]
         for host, one in enumerate(held):
             probes = {name: fit_probes(way.home(one), labels, parts) for name, way in WAYS.items()}
             for way, guest in ((way, guest) for way in WAYS for guest in range(len(spaces))):
@@ -81,7 +81,7 @@ def run_trials(
                 right[key][:, parts.test] = _right(
                     probes[way], way, held[guest], one, np.arange(anchors), parts.test, truth
                 )
-                for draw, order in enumerate(told(orders if guest != host else (), _PAIRINGS)):
+                for draw, order in enumerate(tell_each(orders if guest != host else (), _PAIRINGS)):
                     answers = _right(probes[way], way, held[guest], one, order, parts.test, truth)
                     null[key][draw] += answers.sum(axis=1) / n
             if report:
@@ -144,17 +144,17 @@ def fit_probes(rows: Read, labels: Sequence[Labels], parts: Split) -> Probes:
     """Fit a linear probe of each factor; of STRENGTHS that which is right most often on validation,
     the strongest of equals.
     """
-    told, strong_first = torch.from_numpy(rows), sorted(STRENGTHS, reverse=True)
+    features, strong_first = torch.from_numpy(rows), sorted(STRENGTHS, reverse=True)
     chosen = []
     for each in labels:
         targets = torch.from_numpy(each)
         tried = fit(
-            told[parts.train],
+            features[parts.train],
             targets[parts.train],
             classes=int(each.max()) + 1,
             strengths=strong_first,
         )
-        scores = told[parts.validation] @ tried[:, :-1] + tried[:, -1:]
+        scores = features[parts.validation] @ tried[:, :-1] + tried[:, -1:]
         best = int((scores.argmax(-1) == targets[parts.validation]).sum(1).argmax())
         chosen.append(tried[best].numpy())
     weights = np.concatenate(chosen, axis=1)
@@ -168,6 +168,6 @@ def _folds(order: Rows, count: int, anchors: int) -> Iterator[tuple[Rows, Split]
     parts = np.array_split(order, count)
     for place, test in enumerate(parts):
         others = np.concatenate([part for other, part in enumerate(parts) if other != place])
-        known = others[anchors:]
-        validates = len(known) // _VALIDATES
-        yield others[:anchors], Split(known[validates:], known[:validates], np.sort(test))
+        rest = others[anchors:]
+        validates = len(rest) // _VALIDATES
+        yield others[:anchors], Split(rest[validates:], rest[:validates], np.sort(test))

@@ -20,7 +20,7 @@ import numpy as np
 from jaxtyping import Float, Float64, Int64
 
 from core.errors import InputError
-from core.progress import told
+from core.progress import tell_each
 from core.spaces.kernels import centered, linear
 from core.spaces.preprocess import normalize_rows
 
@@ -55,8 +55,8 @@ def match(a: Kernel, b: Kernel, method: str, *, starts: int, seed: int) -> Permu
     """
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(b))
-    found = METHODS[method](a, b[np.ix_(order, order)], starts, rng)
-    matched: Permutation = order[found]
+    partners = METHODS[method](a, b[np.ix_(order, order)], starts, rng)
+    matched: Permutation = order[partners]
     return matched
 
 
@@ -80,7 +80,7 @@ def match_by_assignment(a: Kernel, b: Kernel, starts: int, rng: np.random.Genera
 
     first = np.eye(len(a))[match_profiles(a, b)]
     best, most = np.arange(len(a)), -np.inf
-    for start in told((first, "barycenter", *["randomized"] * starts), STARTS):
+    for start in tell_each((first, "barycenter", *["randomized"] * starts), STARTS):
         options: Any = {"maximize": True, "P0": start, "rng": rng}
         solved = quadratic_assignment(a, b, method="faq", options=options)
         if solved.fun > most:
@@ -97,11 +97,11 @@ def match_by_transport(a: Kernel, b: Kernel, starts: int, rng: np.random.Generat
     mixed = [
         (profiles + np.eye(len(a))[rng.permutation(len(a))] / len(a)) / 2 for _ in range(starts)
     ]
-    found = [
+    matchings = [
         _cool(a, b, profiles, COOLING),
-        *(_cool(a, b, one, COOLING[1:]) for one in told(mixed, STARTS)),
+        *(_cool(a, b, one, COOLING[1:]) for one in tell_each(mixed, STARTS)),
     ]
-    return max(found, key=lambda matched: agreement(a, b, matched))
+    return max(matchings, key=lambda matched: agreement(a, b, matched))
 
 
 def _cool(a: Kernel, b: Kernel, plan: Kernel, entropies: Sequence[float]) -> Permutation:

@@ -20,7 +20,7 @@ from core.metrics.spec import PairChance
 from core.pairs.engine import Engine
 from core.pairs.prepared import Prepared
 from core.pairs.rows import PairRows
-from core.progress import told
+from core.progress import tell_each
 from core.recipe import Recipe
 from core.spaces.preprocess import normalize_rows
 from core.study.comparison.aligning import align, align_all_layers
@@ -150,7 +150,7 @@ class _Comparing:
         for side in (x, y):
             if side and all(whys[name] for name in side):
                 raise MetricError(whys[side[0]])
-        for a, b in told(missing, "pairs of models"):
+        for a, b in tell_each(missing, "pairs of models"):
             why = whys[a] or whys[b]
             yield (
                 (a, b),

@@ -96,12 +96,13 @@ def _compare(
     first, second = (project(side, turned=turned) for side in trained)
     fresh = [project(side, turned=turned) for side in initial]
     mixed = mix_units(second, turned=turned, seed=seed)
-    found = {}
+    values = {}
     for name, measure in (("apart", apart), ("alike", alike)):
-        found[f"{kind}_{name}"] = measure(first, second)
-        found[f"{kind}_{name}_initial"] = measure(*fresh)
-        found[f"{kind}_{name}_chance"] = torch.stack([measure(first, one) for one in mixed]).mean(0)
-    return found
+        values[f"{kind}_{name}"] = measure(first, second)
+        values[f"{kind}_{name}_initial"] = measure(*fresh)
+        by_chance = torch.stack([measure(first, one) for one in mixed])
+        values[f"{kind}_{name}_chance"] = by_chance.mean(0)
+    return values
 
 
 def _sides(model: Any, kind: str, texts: Texts) -> tuple[Sides, Sides]:

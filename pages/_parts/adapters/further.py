@@ -54,13 +54,13 @@ def show(at: Place, question: Adaptation) -> None:
 def show_choices(at: Place, question: Adaptation) -> None:
     """Draw what adapters reach with one choice changed at a time."""
     widths, temperatures = (_pick_numbers(TRIED[name]) for name in ("widths", "temperatures"))
-    asked = question.turned(
+    turned = question.turned(
         Ablation, pairs=question.pairs, widths=widths, temperatures=temperatures
     )
-    table = queries.ask(at, asked)
-    figure = ablation(table, label=asked.label, mode=frame.mode(), narrow=frame.narrow())
-    exportbar.draw(at, asked, figure, key="choices-drawn", table=table)
-    prose.explain(CHOICES, findings_of(asked, table))
+    table = queries.ask(at, turned)
+    figure = ablation(table, label=turned.label, mode=frame.mode(), narrow=frame.narrow())
+    exportbar.draw(at, turned, figure, key="choices-drawn", table=table)
+    prose.explain(CHOICES, findings_of(turned, table))
 
 
 def _pick_numbers(one: Option) -> tuple[float, ...]:
@@ -75,20 +75,20 @@ def _pick_numbers(one: Option) -> tuple[float, ...]:
 
 def show_composition(at: Place, question: Adaptation) -> None:
     """Draw what two adapters give that are put one after the other."""
-    asked = question.turned(Composition, pairs=question.pairs)
-    table = queries.ask(at, asked)
+    turned = question.turned(Composition, pairs=question.pairs)
+    table = queries.ask(at, turned)
     x, y, z = (lessons.about(at, question.spaces, "title")[space] for space in question.spaces)
-    figure = composition(table, label=asked.label, mode=frame.mode(), narrow=frame.narrow())
-    exportbar.draw(at, asked, figure, key="composed", table=table)
+    figure = composition(table, label=turned.label, mode=frame.mode(), narrow=frame.narrow())
+    exportbar.draw(at, turned, figure, key="composed", table=table)
     named = THROUGH.format(x=frame.plain(x), y=frame.plain(y), z=frame.plain(z))
-    prose.explain(named, findings_of(asked, table))
+    prose.explain(named, findings_of(turned, table))
 
 
 def show_probes(at: Place, question: Adaptation) -> None:
     """Draw what can be read of factors and nuisances before and after."""
-    asked = question.turned(AdapterProbes, pairs=question.pairs)
-    table = queries.ask(at, asked)
+    turned = question.turned(AdapterProbes, pairs=question.pairs)
+    table = queries.ask(at, turned)
     titles = lessons.about(at, question.spaces, "title")
     figure = probes(table, titles, mode=frame.mode(), narrow=frame.narrow())
-    exportbar.draw(at, asked, figure, key="probes-drawn", table=table)
-    prose.explain(PROBES, findings_of(asked, table.replace({"space": titles})))
+    exportbar.draw(at, turned, figure, key="probes-drawn", table=table)
+    prose.explain(PROBES, findings_of(turned, table.replace({"space": titles})))

@@ -120,21 +120,21 @@ def _show_pairs(
     said = findings_of(question, table.replace({"model_x": titles, "model_y": titles}))
     prose.answer(said[: prose.LEAD])
     layers = models["layers"].reindex([question.a, question.b]).tolist()
-    found = table[table["basis"] == AS_IS].set_index("pair")
+    mined = table[table["basis"] == AS_IS].set_index("pair")
     plot = st.container()
-    if len(found):
+    if len(mined):
         number = int(
             st.number_input(
                 "Pair",
                 1,
-                len(found),
+                len(mined),
                 help="Counted from the most correlated.",
-                **bind("pair", 1, within=(1, len(found))),
+                **bind("pair", 1, within=(1, len(mined))),
             )
         )
-        _show_stimuli(at, question, number, found.iloc[number - 1], models)
+        _show_stimuli(at, question, number, mined.iloc[number - 1], models)
     with plot:
-        chosen = number if len(found) else 0
+        chosen = number if len(mined) else 0
         figure = figures.correlations(table, layers, frame.mode(), chosen=chosen)
         exportbar.draw(at, question, figure, key="neurons-pairs", table=table)
     prose.explain(PAIRS, said[prose.LEAD :])
@@ -144,8 +144,8 @@ def _show_stimuli(
     at: Place, question: NeuronPairs, number: int, row: pd.Series, models: pd.DataFrame
 ) -> None:
     """Draw the stimuli that excite both units of a pair, one row of pictures per model."""
-    asked = NeuronStimuli(at.scope, question.a, question.b, question.mining, number, SHOWN)
-    table = queries.ask(at, asked)
+    stimuli = NeuronStimuli(at.scope, question.a, question.b, question.mining, number, SHOWN)
+    table = queries.ask(at, stimuli)
     st.caption(
         f"Pair {number}: correlation {row['r']:.2f}. Most exciting first; the number is by how many"
         " standard deviations, framed is what excites both most."

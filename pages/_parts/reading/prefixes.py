@@ -94,15 +94,15 @@ def _offer(question: PrefixBits) -> None:
 @fragment
 def _show_samples(at: Place, question: PrefixBits, table: pd.DataFrame) -> None:
     """Draw what one language model writes behind images."""
-    known = table[table["saved"].notna()]
-    if known.empty:
+    finished = table[table["saved"].notna()]
+    if finished.empty:
         return
     titles = queries.models(at).set_index("model")["title"].to_dict()
     pairs = {
         f"{y} > {x}": f"{titles[y]} → {titles[x]}"
-        for x, y in zip(known["x"], known["y"], strict=True)
+        for x, y in zip(finished["x"], finished["y"], strict=True)
     }
-    first = known.sort_values("saved", kind="stable").iloc[-1]
+    first = finished.sort_values("saved", kind="stable").iloc[-1]
     chosen = st.selectbox(
         "What it writes behind images",
         list(pairs),
@@ -110,12 +110,12 @@ def _show_samples(at: Place, question: PrefixBits, table: pd.DataFrame) -> None:
         **bind("writes", f"{first['y']} > {first['x']}", pairs),
     )
     y, x = chosen.split(" > ")
-    asked = PrefixCaptions(question.scope, x, y, question.shuffled, question.lessons)
+    wanted = PrefixCaptions(question.scope, x, y, question.shuffled, question.lessons)
     with frame.part():
-        told = queries.ask(at, asked)
-        prose.answer(findings_of(asked, told)[: prose.LEAD])
-        written = dict(zip(told["index"], told["written"], strict=True))
-        indices = [int(index) for index in told["index"][:SHOWN]]
+        table = queries.ask(at, wanted)
+        prose.answer(findings_of(wanted, table)[: prose.LEAD])
+        written = dict(zip(table["index"], table["written"], strict=True))
+        indices = [int(index) for index in table["index"][:SHOWN]]
         gallery.grid(
             at,
             indices,
@@ -124,6 +124,6 @@ def _show_samples(at: Place, question: PrefixBits, table: pd.DataFrame) -> None:
             note=lambda index: Note(text=written[index]),
             clicks=Clicks(None),
         )
-        st.caption(f"Without an image it always writes: “{frame.plain(told['without'].iloc[0])}”")
-        exportbar.draw_table(at, asked, told, key="written-table")
+        st.caption(f"Without an image it always writes: “{frame.plain(table['without'].iloc[0])}”")
+        exportbar.draw_table(at, wanted, table, key="written-table")
         st.markdown(SAMPLES)

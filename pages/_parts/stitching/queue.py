@@ -13,18 +13,18 @@ from pages._parts.library import queued
 from pages._shared import address, frame
 
 
-def offer(label: str, asked: StudyQuestion, *, key: str) -> None:
+def offer(label: str, question: StudyQuestion, *, key: str) -> None:
     """Draw the button that queues a question's command or, while it waits or runs, its job; the
     command alone where the store is only shown.
     """
-    words = tuple(to_words(asked))
+    words = tuple(to_words(question))
     under_way = [job.id for job in queue.unfinished(store_path()) if job.words == words]
     if under_way:
         address.fragment(_draw_job, run_every="1s")(under_way[0])
         return
     if is_read_only():
         frame.tell_shown("the command makes the answer where the store is kept")
-        st.code(frame.question_command(asked), language="bash", wrap_lines=True)
+        st.code(frame.question_command(question), language="bash", wrap_lines=True)
         return
     st.button(
         label,

@@ -13,7 +13,7 @@ import pandas as pd
 from jaxtyping import Bool, Float64
 
 from core.errors import InputError
-from core.progress import Progress, told
+from core.progress import Progress, tell_each
 from core.questions.adapters.ablation.findings import ablation_findings
 from core.questions.adapters.ablation.question import MOST_TRIED, Ablation, Variant
 from core.questions.adapters.answer import complete_training, lesson_of
@@ -48,9 +48,9 @@ def complete_ablation(question: Ablation, study: Study) -> Ablation:
         temperatures=tuple(dict.fromkeys(question.temperatures)),
     )
     for name in ("widths", "temperatures"):
-        if (given := len(getattr(question, name))) > MOST_TRIED:
+        if (count := len(getattr(question, name))) > MOST_TRIED:
             raise InputError(
-                f"expected at most {MOST_TRIED} {name} to try; got {given}, each with trainings of"
+                f"expected at most {MOST_TRIED} {name} to try; got {count}, each with trainings of"
                 " its own: name fewer"
             )
     for variant in question.variants():
@@ -84,7 +84,7 @@ def ablate(question: Ablation, study: Study, report: Progress | None) -> pd.Data
     for done, variant in enumerate(variants, start=1):
         trained = [
             _trained(variant, lesson, truth, question.measure, seed=seed, device=study.device)
-            for seed, lesson in told(list(enumerate(lessons)), "trainings of one way")
+            for seed, lesson in tell_each(list(enumerate(lessons)), "trainings of one way")
         ]
         scores, kept = (np.array(each) for each in zip(*trained, strict=True))
         base = scores if base is None else base

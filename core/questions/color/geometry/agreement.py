@@ -15,7 +15,7 @@ from jaxtyping import Float64, Integer
 
 from core.errors import MetricError
 from core.machine.memory import check_memory
-from core.progress import told
+from core.progress import tell_each
 from core.questions.color.geometry.defaults import DRAWS, PERMUTATIONS, K
 from core.questions.color.geometry.superpose import disparity
 from core.statistics.intervals import LEVEL
@@ -80,9 +80,11 @@ def agree(
     for of, name, measure in measures(x, y, k=k):
         same, toward = np.arange(n), 1 if measure.higher else -1
         value = measure.score(same, same)
-        null = np.array([measure.score(same, order) for order in told(orders, "permutations")])
+        shuffled = tell_each(orders, "permutations")
+        null = np.array([measure.score(same, order) for order in shuffled])
         p = _share_beyond(toward * value, toward * null)
-        scores = np.array([measure.score(take, take) for take in told(drawn, "draws of colors")])
+        taken = tell_each(drawn, "draws of colors")
+        scores = np.array([measure.score(take, take) for take in taken])
         low, high = _interval(value, scores, measure.range)
         rows.append((of, name, value, null.mean() if permutations else np.nan, p, low, high))
     return pd.DataFrame(rows, columns=list(COLUMNS))

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float, Float64, Int64, Integer, UInt8
 
 from core.errors import InputError, MetricError
-from core.progress import told
+from core.progress import tell_each
 from core.questions.color.geometry.defaults import GRID, GRIDS, PAIRS, RADIUS, SMOOTHING
 
 _BATCH = 1_000_000  # pairs that are in memory at a time
@@ -117,7 +117,7 @@ def count_colors(
     _check(pictures, radius, pairs)
     rng = np.random.default_rng(seed)
     table = np.zeros((grid**3, grid**3), np.int64)
-    for done in told(range(0, pairs, _BATCH), "batches of pairs of pixels"):
+    for done in tell_each(range(0, pairs, _BATCH), "batches of pairs of pixels"):
         drawn = sample_pairs(pictures, radius=radius, pairs=min(_BATCH, pairs - done), rng=rng)
         table += count_pairs(*(cells(colors, grid=grid) for colors in drawn), kinds=grid**3)
     return table
