@@ -23,7 +23,7 @@ def test_a_worker_says_once_why_jobs_wait_and_goes_on_when_they_need_not(
         return claim(*arguments)
 
     monkeypatch.setattr(states, "claim", claim_later)
-    work(store, idle=0.1)
+    work(store, idle=0.9)
     assert refusals == []
     assert capsys.readouterr().err == (
         "platoscope: jobs wait and are tried again: no room for jobs; free some\n"
