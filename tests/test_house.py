@@ -38,7 +38,6 @@ FLOORS = (  # lowest first; a room imports those of lower floors alone
     ("core.figures",),
     ("core.questions",),
     ("core.theory",),
-    ("core.first_questions",),
     ("core.demo", "core.catalog", "core.jobs"),
     ("core.plans",),
     ("core.cli", "pages"),

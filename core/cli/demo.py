@@ -47,7 +47,13 @@ def run_demo(arguments: argparse.Namespace) -> None:
     """Build the demo store, measure its models and answer what its pages ask first; what is there
     is not made again.
     """
-    from core.demo import answer_demo, build_demo, measure_demo, missing_specs, missing_values
+    from core.demo.building import (
+        answer_demo,
+        build_demo,
+        measure_demo,
+        missing_specs,
+        missing_values,
+    )
 
     if missing_specs(arguments.store):
         build_demo(arguments.store)

@@ -181,7 +181,7 @@ def answer_demo(store: Path) -> None:
     """Answer what the pages ask first, with progress as in `build_demo`; what is kept already takes
     no time.
     """
-    from core.first_questions import answer_first
+    from core.demo.first_questions import answer_first
     from core.study.study import Study
 
     with _noting(store) as note:

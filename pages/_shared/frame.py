@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pandas as pd
 import streamlit as st
 
-from core.demo import under_way
+from core.demo.building import under_way
 from core.errors import PlatoscopeError
 from core.figures import palette
 from core.figures.theme import INK, Mode

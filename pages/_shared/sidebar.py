@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import Page
 
-from core.demo import under_way
+from core.demo.building import under_way
 from core.errors import PlatoscopeError
 from core.figures.numbers import counted
 from core.jobs import queue

@@ -19,7 +19,7 @@ from jaxtyping import Bool, Float32
 from core.competence.images.cave_tasks import cave_tasks
 from core.competence.images.labeled import ImageSet
 from core.competence.probes import Split, probe
-from core.demo import shipped_specs
+from core.demo.building import shipped_specs
 from core.embedding.batches import encode_fitting
 from core.encoders.catalog import open_encoder
 from core.encoders.encoder import Encoder

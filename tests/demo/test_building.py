@@ -16,7 +16,7 @@ import torch
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from core.demo import NOTE, REALITY, build_demo, missing_specs, shipped_specs, under_way
+from core.demo.building import NOTE, REALITY, build_demo, missing_specs, shipped_specs, under_way
 from core.embedding.batches import encode_fitting
 from core.embedding.texts import read_texts
 from core.encoders.catalog import open_encoder
@@ -132,7 +132,8 @@ def test_finished_language_models_read_all_densities_and_are_one_model_each(stor
 
 def test_looking_for_what_is_missing_imports_no_torch(store: Path) -> None:
     code = (
-        f"import sys, pathlib, core.demo as d; d.missing_specs(pathlib.Path({str(store)!r}));"
+        "import sys, pathlib; from core.demo.building import missing_specs;"
+        f" missing_specs(pathlib.Path({str(store)!r}));"
         " print('torch' in sys.modules)"
     )
     done = subprocess.run(

@@ -97,7 +97,7 @@ def _small_demo() -> None:
     """Let the demo have two models and few events, and ask one question first."""
     from functools import partial
 
-    from core import demo, first_questions
+    from core.demo import building, first_questions
     from core.encoders.catalog import spec_of_folder
     from core.questions.alignment.question import Alignment
     from core.questions.asking import ask
@@ -105,9 +105,9 @@ def _small_demo() -> None:
     from core.stimuli import cave
 
     names = ("gpt2-xs", "vit-multitask-xs")
-    demo.shipped_specs = lambda _: {name: spec_of_folder(CAVE_WEIGHTS / name) for name in names}
-    demo.LEVELS = demo.LEVELS[:2]
-    demo.missing_values = lambda _: []
+    building.shipped_specs = lambda _: {name: spec_of_folder(CAVE_WEIGHTS / name) for name in names}
+    building.LEVELS = building.LEVELS[:2]
+    building.missing_values = lambda _: []
     cave.CaveDataset = partial(cave.CaveDataset, 24)
     first_questions.answer_first = lambda study, _: ask(Alignment(), study)
 

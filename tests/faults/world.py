@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from core.cli import main
-from core.demo import REALITY
+from core.demo.building import REALITY
 from core.embedding.features import embed_world
 from core.encoders.catalog import spec_of_folder
 from core.jobs import queue

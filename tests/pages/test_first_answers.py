@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from core.first_questions import answer_first
+from core.demo.first_questions import answer_first
 from core.store import Store
 from core.study.study import Study
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from core.competence.suite import measure_all
-from core.demo import _retold
+from core.demo.building import _retold
 from core.embedding.provenance import command_of
 from core.embedding.runner import embed
 from core.encoders.catalog import open_encoder, spec_of_folder

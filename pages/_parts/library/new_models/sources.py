@@ -11,7 +11,7 @@ from pathlib import Path
 import streamlit as st
 
 from core.competence.published import published_models
-from core.demo import shipped_specs
+from core.demo.building import shipped_specs
 from core.encoders.catalog import spec_of_folder
 from core.encoders.requests import EmbedRequest
 from pages._parts.library import folders
