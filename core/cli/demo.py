@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 from core.cli.shared import add_command, add_number
-from core.errors import InputError, StoreError
+from core.errors import InputError, StoreError, quoted
 from core.options.ranges import Range
 from core.settings import READ_ONLY, ROOT, check_writable, is_read_only
 
@@ -99,7 +99,8 @@ def _place_behind(name: str) -> list[str]:
         return []
     if not re.fullmatch(r"\w[\w.-]*(/[\w./-]*)?", name):
         raise InputError(
-            f"--behind is a host and path such as example.org/platoscope, not {name!r}"
+            "--behind is a host, and a path if any, such as example.org/platoscope; got"
+            f" {quoted(name)}: leave out https:// and the port"
         )
     host, _, path = name.partition("/")
     return ["--server.allowedHosts", host, "--server.baseUrlPath", path]
@@ -112,7 +113,7 @@ def check_port(port: int) -> None:
     if not is_free(port):
         others = (*range(port + 1, 65_536), *range(1_024, port))
         raise InputError(
-            f"a free port expected, but another program listens on {port}; take --port"
+            f"expected a free port, but another program listens on {port}; take --port"
             f" {next(filter(is_free, others))}, or end that program"
         )
 

@@ -77,7 +77,7 @@ def _damage(wanted: Repository, files: Sequence[str]) -> InputError:
     return refused(
         wanted,
         f"has a damaged file in the cache: {', '.join(files)} does not hold what the hub has; it"
-        " has been removed, run this again to fetch it anew",
+        " has been removed: run this again to fetch it anew",
     )
 
 

@@ -56,6 +56,7 @@ STYLE = """<style>
 WITHIN = """<style>/* a page within another has no toolbar to stay clear of */
 [data-testid=stMainBlockContainer] { padding-top: 2.25rem; }
 </style>"""
+ELSEWHERE = "run the command where the store is kept to get the answer"
 UNSEEN = "\u2060"  # a word joiner
 _MARKUP = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>$~:&])")
 _REPLACED = re.compile(  # where it goes: |http://, |www., name|@, :|icon:, and -|> by itself

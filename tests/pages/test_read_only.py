@@ -89,7 +89,7 @@ def test_jobs_are_seen_without_their_logs(opened, shown):
 
 def test_what_takes_long_names_its_command_alone(opened, shown):
     app = opened(shown, "experiments/neurons")
-    assert "the command makes the answer where the store is kept" in captions(app)
+    assert "run the command where the store is kept to get the answer" in captions(app)
     assert any("platoscope neurons" in code.value for code in app.code)
 
 

@@ -56,7 +56,10 @@ def test_a_proxys_name_becomes_host_and_path(started, tmp_path, name, host, path
 @pytest.mark.parametrize("name", ["*", "https://example.org", "example.org:443", "a b", "--x"])
 def test_what_is_no_host_and_path_is_refused(started, tmp_path, capsys, name):
     assert run(tmp_path, f"--behind={name}") == 2
-    assert "--behind is a host and path such as example.org/platoscope" in capsys.readouterr().err
+    assert (
+        "--behind is a host, and a path if any, such as example.org/platoscope; got"
+        in capsys.readouterr().err
+    )
     assert started == []
 
 

@@ -33,7 +33,7 @@ def ask(
     once = "" if is_read_only() else ", once: the answer is kept"
     st.info(f"{what} takes about {time_text(takes)} here{once}.", icon=":material/hourglass_empty:")
     if is_read_only():
-        frame.tell_shown("the command makes the answer where the store is kept")
+        frame.tell_shown(frame.ELSEWHERE)
     else:
         _offer(wanted, question)
     st.code(frame.question_command(question), language="bash", wrap_lines=True)

@@ -22,7 +22,7 @@ def offer(label: str, words: Sequence[str], *, disabled: bool, after: Callable[[
     store is only shown, say that there is none.
     """
     if is_read_only():
-        frame.tell_shown("the command makes the answer where the store is kept")
+        frame.tell_shown(frame.ELSEWHERE)
         return
     st.button(
         label,

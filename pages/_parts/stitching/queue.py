@@ -23,7 +23,7 @@ def offer(label: str, question: StudyQuestion, *, key: str) -> None:
         address.fragment(_draw_job, run_every="1s")(under_way[0])
         return
     if is_read_only():
-        frame.tell_shown("the command makes the answer where the store is kept")
+        frame.tell_shown(frame.ELSEWHERE)
         st.code(frame.question_command(question), language="bash", wrap_lines=True)
         return
     st.button(
