@@ -14,6 +14,7 @@ from collections import Counter
 from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
+from typing import Any
 
 import psutil
 import pytest
@@ -52,7 +53,8 @@ def change(made: Path, folder: Path, kind: str, file: str, **fields: object) -> 
 CONFIG = "config.json"
 OUTGROWN = r"the model would have [\d,]+ tensors and [\d,]+ numbers or more, where its weights are"
 SHAPED = "config.json makes .* of GPT2LMHeadModel .* numbers where the weights have .*; expected"
-DEEP = functools.reduce(lambda part, _: {"a": part}, range(600), {"hidden_size": 8})
+FLAT: dict[str, Any] = {"hidden_size": 8}
+DEEP = functools.reduce(lambda part, _: {"a": part}, range(600), FLAT)
 IMAGES = "must be 3 colors, height and width, up to 2,048 pixels each, got "
 ODD = [
     ("gpt2", CONFIG, {"n_embd": 0}, "cannot be opened: |config.json makes |would have"),
