@@ -56,10 +56,9 @@ def judge(row: Row, world: Path, case: Path, fault: Fault, code: int) -> list[st
     if code == 0 and fault.kind in ERRORS:
         left = snapshot(case, base)
         due = {name for name in whole if not (row.quiet and name.startswith(RESULTS))}
-        both = [
-            {name: one for name, one in files.items() if name in due} for files in (whole, left)
-        ]
-        wrong += _differences(*both, "it ended well, but")
+        expected = {name: whole[name] for name in due}
+        present = {name: left[name] for name in left.keys() & due}
+        wrong += _differences(expected, present, "it ended well, but")
     wrong += _judge_again(row, world, case, lossy=lossy)
     left = snapshot(case, base)
     if row.quiet:
