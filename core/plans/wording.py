@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import NoReturn
 
 from core.catalog import QUESTIONS
-from core.errors import InputError, UnknownNameError
+from core.errors import InputError, UnknownNameError, quoted
 from core.options.declaring import options_of
 from core.plans.plan import Figure, Plan
 from core.questions.question import StudyQuestion
@@ -17,6 +17,7 @@ from core.questions.words import add_options, read_question
 
 MARK = "@"  # before the name of a group
 DATASET = "--dataset"  # which the plan itself says
+LONGEST = 300  # characters of a complaint, which repeats what was given
 
 
 class UnknownModelsError(InputError):
@@ -26,7 +27,13 @@ class UnknownModelsError(InputError):
 def check_words(plan: Plan, figure: Figure) -> None:
     """Raise InputError where a figure's words are no question, or name a group that is none."""
     where = f"{plan.place}: figure {figure.name}"
-    kind, words = _split(plan, figure)
+    try:
+        kind, words = _split(plan, figure)
+    except ValueError as error:
+        raise InputError(
+            f"{where}: {quoted(figure.ask)} opens a quotation, or ends in a backslash; expected"
+            " the words of a command: close the quotation"
+        ) from error
     for name in groups_in(figure):
         plan.group(name)
     if DATASET in words:
@@ -98,7 +105,8 @@ class _Parser(ArgumentParser):
     """A parser whose complaints are sentences of ours."""
 
     def error(self, message: str) -> NoReturn:
-        raise InputError(f"{self.prog}: {message}")
+        cut = message if len(message) <= LONGEST else f"{message[:LONGEST]} …"
+        raise InputError(f"{self.prog}: {cut}")
 
 
 def _parse(kind: type[StudyQuestion], words: Sequence[str], where: str) -> StudyQuestion:

@@ -165,7 +165,8 @@ def test_what_cannot_be_unpacked_says_what_to_do(tmp_path: Path) -> None:
     for head, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):  # the bit of a password
         locked[good.index(head) + at] |= 1
     rare = zipfile.ZipInfo("a.csv")
-    rare.compress_type = zipfile.ZIP_LZMA
+    long = zipfile.ZipInfo("9" * 5_000)
+    rare.compress_type = long.compress_type = zipfile.ZIP_LZMA
     clash = zipped(**{"a": b"file", "a/b.png": b"B"})
     with pytest.warns(UserWarning, match="Duplicate name"):
         twice = zip_of([(zipfile.ZipInfo("a.csv"), TABLE)] * 2)
@@ -174,6 +175,7 @@ def test_what_cannot_be_unpacked_says_what_to_do(tmp_path: Path) -> None:
         (good[:-30], "is no zip, or a damaged one"),
         (bytes(locked), "has a password; make it anew without one"),
         (zip_of([(rare, TABLE)]), r"is compressed in a rare way \(method 14\); make the zip anew"),
+        (zip_of([(long, TABLE)]), r"^'9{,255}' in x\.zip is compressed in a rare way"),
         (clash, "has 'a' as a file and as a folder; rename the file"),
         (twice, "has 'a.csv' twice; rename one of the two"),
         (zipped(**{"a\nb.png": b""}), "cannot be shown; rename that file"),

@@ -12,7 +12,7 @@ from __future__ import annotations
 import tarfile
 from os import SEEK_END
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from core.competence.images.labeled import Sample, Samples
 from core.errors import StimuliError
@@ -26,6 +26,7 @@ IMAGES = (".webp", ".jpg", ".jpeg", ".png")
 LABEL = ".cls"
 _LONGEST = 18  # digits of a label
 _BLOCK = 512  # bytes, of zeros at a tar's end
+_HEADER = 1 << 20  # bytes: names and notes beyond are no names
 
 
 def has_shards(folder: Path) -> bool:
@@ -72,7 +73,11 @@ def _read_shard(path: Path) -> list[Sample]:
     images: dict[str, tuple[int, int]] = {}
     labels: dict[str, int] = {}
     shard = UserFile(path, "a whole tar file: fetch it again", StimuliError)
-    with shard.open() as file, shard.decoding(), tarfile.open(fileobj=file, mode="r:") as tar:
+    with (
+        shard.open() as file,
+        shard.decoding(),
+        tarfile.open(fileobj=cast(BinaryIO, _Headers(file)), mode="r:") as tar,
+    ):
         for number, member in enumerate(tar):
             if number % LOOK == 0:
                 look(shard, rows=number, cells=LOOK)
@@ -88,6 +93,19 @@ def _read_shard(path: Path) -> list[Sample]:
             f" and KEY{LABEL}"
         )
     return [Sample(path, labels[key], *place) for key, place in images.items()]
+
+
+class _Headers:
+    """A tar as its headers are read: none asks for more than a header takes."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.seek, self.tell = file.seek, file.tell
+
+    def read(self, size: int) -> bytes:
+        if size > _HEADER:
+            raise tarfile.ReadError(f"a header claims {size:,} bytes")
+        return self._file.read(size)
 
 
 def _read_label(file: BinaryIO, member: tarfile.TarInfo, path: Path) -> int:

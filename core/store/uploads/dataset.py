@@ -139,14 +139,14 @@ def _check_entry(entry: zipfile.ZipInfo, archive: str) -> PurePosixPath:
     kind = stat.S_IFMT(entry.external_attr >> 16)
     if kind not in (0, stat.S_IFREG):
         raise StimuliError(
-            f"{entry.filename!a} in {archive} is a link or a device; put the file itself into the"
-            " zip"
+            f"{entry.filename[:LONGEST_PART]!a} in {archive} is a link or a device; put the file"
+            " itself into the zip"
         )
     if entry.flag_bits & _ENCRYPTED:
         raise StimuliError(f"{archive} has a password; make it anew without one")
     if entry.compress_type not in METHODS:
         raise StimuliError(
-            f"{entry.filename!a} in {archive} is compressed in a rare way (method"
+            f"{entry.filename[:LONGEST_PART]!a} in {archive} is compressed in a rare way (method"
             f" {entry.compress_type}); make the zip anew with the usual one, deflate"
         )
     return _safe_path(entry.filename, archive)
