@@ -8,6 +8,8 @@ import threading
 from contextlib import suppress
 from typing import NoReturn
 
+from core.endings import endings
+
 UNEXPECTED = 1
 INTERRUPTED = 130
 
@@ -17,7 +19,10 @@ def run() -> NoReturn:
     them, that harm nobody.
     """
     threading.excepthook = lambda ended: _say(ended.exc_value)
-    os._exit(_run())
+    code = _run()
+    with suppress(Exception):  # what is undone is none of the command's results
+        endings.close()
+    os._exit(code)
 
 
 def _run() -> int:

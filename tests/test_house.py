@@ -18,7 +18,7 @@ import pytest
 from core.settings import ROOT
 
 FLOORS = (  # lowest first; a room imports those of lower floors alone
-    ("core.errors", "core.cores", "core.unexpected", "core.visible"),
+    ("core.errors", "core.cores", "core.endings", "core.unexpected", "core.visible"),
     ("core.costs", "core.ranges"),
     (
         "core.files",

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from core.encoders.encoder import ModelCard
+from core.encoders.fields import check_training
 from core.errors import InputError
 from core.recipe import Recipe
 from core.stimuli.dataset import DatasetCard
@@ -190,6 +191,7 @@ def found_card(meta: Meta, root: Path) -> DatasetCard:
 def model_entry(meta: Meta) -> ModelEntry:
     """Return the entry of an embedding's file."""
     card = ModelCard(**{**meta.card, "layers": tuple(meta.card["layers"])})
+    check_training(card.training)
     return ModelEntry(
         card,
         meta.level,
