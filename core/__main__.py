@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import NoReturn
 
 from core.errors import INTERRUPTED, UNEXPECTED
+from core.machine.endings import endings
 
 
 def run() -> NoReturn:
@@ -16,7 +17,10 @@ def run() -> NoReturn:
     them, that harm nobody.
     """
     threading.excepthook = lambda ended: _say(ended.exc_value)
-    os._exit(_run())
+    code = _run()
+    with suppress(Exception):  # what is undone is none of the command's results
+        endings.close()
+    os._exit(code)
 
 
 def _run() -> int:

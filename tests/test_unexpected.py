@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +13,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from core import __main__ as program
 from core import cli, unexpected
 from core.cli import main
+from core.machine.endings import endings
 from core.settings import ROOT
 from core.unexpected import KEPT, report_folder, summarize, tell_unexpected
 
@@ -213,3 +216,18 @@ def stop_with(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
         raise error
 
     monkeypatch.setattr(cli, "_check_store", stop)
+
+
+def test_what_is_to_be_undone_is_undone_before_a_command_leaves(monkeypatch, tmp_path):
+    """A folder of spilled weights would otherwise stay: nothing of `atexit` runs."""
+
+    def leave(code: int) -> None:
+        raise SystemExit(code)
+
+    spilled = tmp_path / "spilled"
+    spilled.mkdir()
+    monkeypatch.setattr(program, "_run", lambda: endings.callback(shutil.rmtree, spilled) and 2)
+    monkeypatch.setattr(program.os, "_exit", leave)
+    with pytest.raises(SystemExit, match="2"):
+        program.run()
+    assert not spilled.exists()

@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import get_ident
 from typing import TYPE_CHECKING
 
+from core.encoders.fields import MOST_PARTS
 from core.errors import EncoderError, PlatoscopeError
 from core.machine.memory import is_out_of_memory
 from core.unexpected import summarize
@@ -16,7 +17,6 @@ from core.unexpected import summarize
 if TYPE_CHECKING:
     from torch import Tensor
 
-MOST_PARTS = 50_000  # parameters of a model, as tensors: DeepSeek's largest has a third of these
 # what a model may have beyond twice its weights: in parameters, and in tables that are not kept,
 # such as masks, of which the smallest models of 2,048 tokens have as many as large ones
 SPARE_PARTS, SPARE_NUMBERS, SPARE_TABLES = 1_000, 1 << 20, 1 << 27

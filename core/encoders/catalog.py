@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -66,14 +65,15 @@ def spec_of_folder(folder: Path) -> str:
 
     Raises EncoderError for a folder that holds neither.
     """
+    from core.encoders.checkpoint import read_json  # torch: seconds for those who name none
+
     try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        config = read_json(folder / "config.json")
+    except EncoderError as error:
         raise EncoderError(
             f"{folder} has no config.json that can be read; expected a folder of timm's or"
             " transformers' format with it, beside model.safetensors"
         ) from error
-    config = config if isinstance(config, dict) else {}
     if isinstance(config.get("architecture"), str):
         return f"timm:{config['architecture']}@{folder}"
     if isinstance(config.get("model_type"), str):

@@ -15,7 +15,11 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
+from core.encoders.fields import MOST_PARTS, check_training
 from core.errors import EncoderError
+from core.files.archives import check_torch
+from core.files.limits import CONFIG
+from core.files.userfile import UserFile
 
 FORMATS = (".safetensors", ".pt", ".pth", ".tar")  # .pth.tar, as training scripts name them
 WRAPPERS = (
@@ -40,8 +44,9 @@ def read_weights(path: Path) -> dict[str, torch.Tensor]:
         raise EncoderError(
             f"{path} is not a weights file; expected one that ends in {', '.join(FORMATS)}"
         )
+    file = UserFile(path, "whole weights: fetch the file again", EncoderError)
     try:
-        tensors = load_file(path) if path.suffix == ".safetensors" else load_torch(path)
+        tensors = load_file(path) if path.suffix == ".safetensors" else _load_checked(file)
     except UnsafeFileError as error:
         raise EncoderError(
             f"{path} holds pickled objects, which could run code; expected tensors alone: save its"
@@ -52,6 +57,13 @@ def read_weights(path: Path) -> dict[str, torch.Tensor]:
             f"{path} cannot be read ({_line(error)}); expected whole weights: fetch the file again"
         ) from error
     return _state_dict(tensors, path)
+
+
+def _load_checked(file: UserFile) -> Any:
+    """Load what torch.save wrote, after its list of members and its pickle were looked at."""
+    if zipfile.is_zipfile(file.path):
+        check_torch(file, members=MOST_PARTS)
+    return load_torch(file.path)
 
 
 class UnsafeFileError(Exception):
@@ -105,9 +117,10 @@ def _of_moco(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
 
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object; raise EncoderError for anything else."""
+    file = UserFile(path, "a JSON object in UTF-8", EncoderError, most=CONFIG)
     try:
-        value = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
+        value = json.loads(file.read().decode())
+    except (ValueError, RecursionError) as error:
         raise EncoderError(
             f"{path} cannot be read ({_line(error)}); expected a JSON object in UTF-8"
         ) from error
@@ -131,6 +144,10 @@ def read_notes(folder: Path) -> dict[str, Any]:
         raise EncoderError(
             f"{path} must hold text for {', '.join(texts)} and an object for training"
         )
+    try:
+        check_training(notes.get("training", {}))
+    except ValueError as error:
+        raise EncoderError(f"{path}: {error}; check the file") from error
     return notes
 
 

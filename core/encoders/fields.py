@@ -13,7 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import EncoderError
+from core.files.limits import CONFIG
+from core.files.userfile import UserFile
 
+MOST_PARTS = 50_000  # parameters of a model, as tensors: DeepSeek's largest has a third of these
 DEEPEST = 2_000  # layers
 LARGEST = 1 << 27  # of any other size: the longest text, of Llama 4, has 10 million tokens
 DEPTHS = re.compile(r"(^|[_.])(depth|n_layers?|num_layers|hidden_layers)$")
@@ -63,9 +66,10 @@ def check_index(path: Path) -> list[str]:
     """Return the files that an index of weights names, all beside it; raises EncoderError for one
     that names none, or others.
     """
+    file = UserFile(path, "the file of each tensor", EncoderError, most=CONFIG)
     try:
-        index = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        index = json.loads(file.read().decode())
+    except (ValueError, RecursionError) as error:
         raise EncoderError(f"{path} cannot be read ({error}); fetch the file again") from error
     parts = index.get("weight_map") if isinstance(index, dict) else None
     if not isinstance(parts, dict) or not parts:
@@ -74,6 +78,25 @@ def check_index(path: Path) -> list[str]:
         if not (isinstance(name, str) and re.fullmatch(r"[\w.-]+\.safetensors", name)):
             raise _refused(path, "weight_map", "names of .safetensors files beside it", name)
     return sorted(set(parts.values()))
+
+
+def check_training(training: Mapping[str, Any]) -> None:
+    """Raise ValueError where a card says of a model's training what it cannot mean; fields that no
+    page reads may be anything.
+    """
+    config = training.get("config") or {}
+    options = config.get("options", {}) if isinstance(config, dict) else {}
+    for part, holder, fields in (
+        ("training", training, TRAINING),
+        ("training.config", config, RUN),
+        ("training.config.options", options, OPTIONS),
+    ):
+        if not isinstance(holder, dict):
+            raise ValueError(f"{part} must be an object, got {reprlib.repr(holder)}")
+        for name, (fits, expected) in fields.items():
+            if name in holder and not fits(holder[name]):
+                shown = reprlib.repr(holder[name])
+                raise ValueError(f"{part}.{name} must be {expected}, got {shown}")
 
 
 def _refused(path: Path, name: str, expected: str, value: object) -> EncoderError:
@@ -111,6 +134,14 @@ def _or_none(fits: Check) -> Check:
     return lambda value: value is None or fits(value)
 
 
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_count(value: Any) -> bool:
+    return _is_whole(value, 0, LARGEST**2)
+
+
 def _is_name(value: Any) -> bool:
     return isinstance(value, str) or _is_list(value, lambda one: isinstance(one, str))
 
@@ -131,4 +162,16 @@ PREPARED: Mapping[str, tuple[Check, str]] = {
     "fixed_input_size": (lambda value: isinstance(value, bool), "true or false"),
     "classifier": (_or_none(_is_name), "the name of a part of the model"),
     "first_conv": (_or_none(_is_name), "the name of a part of the model"),
+}
+
+TEXT, COUNT, NUMBER = (_is_text, "text"), (_is_count, "a whole number"), (_is_number, "a number")
+TRAINING: Mapping[str, tuple[Check, str]] = {"steps": COUNT, "seed": COUNT}
+RUN: Mapping[str, tuple[Check, str]] = {
+    **dict.fromkeys(("name", "size", "objective", "varies"), TEXT),
+    **dict.fromkeys(("start", "teacher"), (_or_none(_is_text), "a model's name, or null")),
+    **dict.fromkeys(("seed", "steps"), COUNT),
+    **dict.fromkeys(("data", "decay"), NUMBER),
+}
+OPTIONS: Mapping[str, tuple[Check, str]] = {
+    "tasks": (lambda value: _is_list(value, _is_text), "a list of names")
 }

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from core.errors import FeatureError
-from core.files.archives import check_pickle, open_zip
+from core.files.archives import check_torch
 from core.files.arrays import check_type
 from core.files.limits import HEADER, MEMBERS
 from core.files.userfile import UserFile
-from core.machine.memory import size_text
 
 # names of torch's types that are numbers, a whole number of bytes each
 TYPES = frozenset(
@@ -84,15 +83,7 @@ def _load(file: UserFile) -> Any:
     """Load what torch.save wrote, after its list of members and its pickle were looked at."""
     from core.encoders.checkpoint import UnsafeFileError, load_torch
 
-    with open_zip(file) as archive:
-        for entry in archive.infolist():
-            if entry.filename.endswith("data.pkl"):
-                if entry.file_size > HEADER:
-                    raise FeatureError(
-                        f"{file.path} has a pickle of {size_text(entry.file_size)}; expected"
-                        f" tensors alone, whose list takes {size_text(HEADER)} at most"
-                    )
-                check_pickle(archive.read(entry))
+    check_torch(file)
     file.take(file.size)
     with file.decoding():
         try:

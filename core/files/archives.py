@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 from core.files.limits import HEADER, MEMBERS
 from core.files.userfile import UserFile, shown
+from core.machine.memory import size_text
 
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others unpack with dictionaries of gigabytes
 
@@ -73,6 +74,24 @@ class _Listed(io.BufferedIOBase):
 
     def seekable(self) -> bool:
         return True
+
+
+def check_torch(file: UserFile, *, members: int = MEMBERS) -> None:
+    """Look at the list of members and the pickle of what torch.save wrote, before torch does.
+
+    Raises the file's error for more members, for a pickle that is no list of tensors by its size,
+    and for one that would make more than it holds.
+    """
+    with open_zip(file, members=members) as archive:
+        for entry in archive.infolist():
+            if not entry.filename.endswith("data.pkl"):
+                continue
+            if entry.file_size > HEADER:
+                raise file.raising(
+                    f"{file.path} has a pickle of {size_text(entry.file_size)}; expected tensors"
+                    f" alone, whose list takes {size_text(HEADER)} at most"
+                )
+            check_pickle(archive.read(entry))
 
 
 def check_pickle(data: bytes) -> None:

@@ -12,6 +12,7 @@ from typing import Literal
 from core.encoders.encoder import ModelCard
 from core.encoders.requests import Pooling, Precision
 from core.errors import InputError, UnknownNameError
+from core.settings import expand
 
 Modality = Literal["vision", "language"]
 HERE = "a checkpoint on this machine"
@@ -194,7 +195,7 @@ def checkpoints(group: Group) -> list[PlannedModel]:
     """
     if not group.folder:
         return []
-    folder = Path(group.folder).expanduser()
+    folder = expand(group.folder)
     places = sorted(folder.glob("[!.]*")) if folder.is_dir() else []
     if not places:
         raise InputError(

@@ -15,7 +15,7 @@ from core.files.texts import read_toml
 from core.files.userfile import UserFile, shown
 from core.plans.plan import Plan
 from core.plans.wording import check_words
-from core.settings import ROOT
+from core.settings import ROOT, expand
 
 FOLDER = ROOT / "data" / "studies"
 KEYS = {"groups": "group", "figures": "figure"}  # [[group]] is one group
@@ -36,7 +36,7 @@ def open_plan(name: str) -> Plan:
     Raises InputError for what is neither, and for a file that is no plan.
     """
     places = shipped()
-    place = places.get(name) or Path(name).expanduser()
+    place = places.get(name) or expand(name)
     if not place.is_file():
         raise InputError(
             f"no study named {name!r} and no such file; there are {', '.join(places)}, or name a"

@@ -18,6 +18,7 @@ from core.encoders.encoder import ModelCard
 from core.encoders.requests import BYTES, PATCHES, UNTRAINED, Precision
 from core.errors import OfflineError, PlatoscopeError
 from core.plans.plan import Group, Plan, PlannedModel, is_of
+from core.settings import expand
 from core.store import Store
 
 OFFLINE = "The hub may not be asked: HF_HUB_OFFLINE is set."
@@ -171,7 +172,7 @@ def _is_here(spec: str) -> bool:
     """
     kind, _, place = spec.removesuffix(PATCHES).partition(":")
     name = place.partition("@")[2] if kind == "timm" else place
-    return name == UNTRAINED or (bool(name) and (Path(name).expanduser() / "config.json").is_file())
+    return name == UNTRAINED or (bool(name) and (expand(name) / "config.json").is_file())
 
 
 def _cards(plan: Plan, store: Path) -> list[ModelCard]:

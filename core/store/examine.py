@@ -77,7 +77,7 @@ def _read(path: Path) -> Meta:
         )
     try:
         return load_meta(rows)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise StoreDamagedError(
             f"{path} does not say what it holds; delete it and make it again ({error})"
         ) from error

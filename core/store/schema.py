@@ -17,7 +17,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping
+import reprlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -25,6 +26,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from core.encoders.encoder import ModelCard
+from core.encoders.fields import check_training
 from core.errors import InputError
 from core.recipe import Recipe
 from core.stimuli.dataset import DatasetCard
@@ -34,6 +36,17 @@ SUFFIX = ".duckdb"
 PACKAGES = ("platoscope", "numpy", "duckdb", "torch", "timm", "transformers", "pillow")
 ORDER = "#"  # the column that keeps the order of a table's rows; a name that no factor bears
 
+_TEXTS = ("name", "title", "modality", "spec", "family", "objective", "weights", "geometry", "over")
+FIELDS: Mapping[type, Mapping[str, type | tuple[type, ...]]] = {  # what JSON gives of each
+    DatasetCard: {
+        **dict.fromkeys(("name", "title", "revision"), str),
+        **{"source": dict, "size": int, "has_images": bool},
+    },
+    ModelCard: {
+        **dict.fromkeys((*_TEXTS, "revision"), str),
+        **{"parameters": (int, type(None)), "training": dict},
+    },
+}
 DERIVED = (
     "neighbors-",
     "answer-",
@@ -163,8 +176,20 @@ def load_meta(rows: Mapping[str, str]) -> Meta:
     return meta
 
 
+def check_fields(kind: type, card: Mapping[str, Any], names: Iterable[object]) -> None:
+    """Raise TypeError where a card that was read holds other than one of its kind does. names:
+    those of its levels or layers.
+    """
+    for name, kinds in FIELDS[kind].items():
+        if name in card and not isinstance(card[name], kinds):
+            raise TypeError(f"{name} is {reprlib.repr(card[name])}")
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError(f"a name is no text in {reprlib.repr(names)}")
+
+
 def dataset_card(meta: Meta) -> DatasetCard:
-    """Return the card of a dataset's file."""
+    """Return the card of a dataset's file; raises TypeError or ValueError as `check_fields`."""
+    check_fields(DatasetCard, meta.card, meta.card["levels"])
     return DatasetCard(**{**meta.card, "levels": tuple(meta.card["levels"])})
 
 
@@ -188,7 +213,11 @@ def found_card(meta: Meta, root: Path) -> DatasetCard:
 
 
 def model_entry(meta: Meta) -> ModelEntry:
-    """Return the entry of an embedding's file."""
+    """Return the entry of an embedding's file; raises TypeError or ValueError as `check_fields`
+    and `check_training`.
+    """
+    check_fields(ModelCard, meta.card, meta.card["layers"])
+    check_training(meta.card.get("training", {}))
     card = ModelCard(**{**meta.card, "layers": tuple(meta.card["layers"])})
     return ModelEntry(
         card,

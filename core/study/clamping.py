@@ -16,7 +16,7 @@ class Clamping:
 
     q: float = option(
         Q,
-        least=0,
+        least=0.01,
         most=1,
         label="Clamping quantile q",
         help="share of feature values left unclamped, 1 for all",

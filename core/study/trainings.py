@@ -106,5 +106,7 @@ def _made(card: ModelCard) -> dict[str, Any]:
         "varies": varies,
         "data": config.get("data", np.nan),
         "decay": config.get("decay", np.nan),
-        "taught": tuple(config["options"]["tasks"]) if varies == "tasks" else (),
+        "taught": tuple((config.get("options") or {}).get("tasks", ()))
+        if varies == "tasks"
+        else (),
     }

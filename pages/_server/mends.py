@@ -7,8 +7,9 @@ browser part looks for the server below the address of the page first, which cos
 two requests that fail: here the page names its server. Where a part of a page redraws itself right
 after the whole page, Streamlit forgets to send what holds the parts within it: here all is sent. A
 file that was made for a click is forgotten as soon as two pages of anybody's have been drawn, which
-may be before the browser has fetched it: here it stays for a minute. An error that nobody foresaw
-is a sentence on page and terminal, and a file with its traceback.
+may be before the browser has fetched it: here it stays for a minute. Any browser may ask it for the
+names of files in the checkout that git does not know: here nothing is told. An error that nobody
+foresaw is a sentence on page and terminal, and a file with its traceback.
 """
 
 from __future__ import annotations
@@ -40,8 +41,13 @@ def mend() -> None:
     routes.create_streamlit_static_handler = name_server
     app_session.ForwardMsgQueue = WholeQueue
     media_file_manager.MediaFileMetadata = FetchableFile
+    app_session.AppSession._handle_git_information_request = tell_nothing
     error_util.show_uncaught_app_exception = show_unexpected
     error_util._log_uncaught_app_exception = log_unexpected
+
+
+def tell_nothing(_: app_session.AppSession) -> None:
+    """Answer no question about the git repository that the project lies in."""
 
 
 def name_server(directory: str, base_url: str | None) -> StaticFiles:

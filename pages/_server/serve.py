@@ -6,6 +6,7 @@ from contextlib import ExitStack
 
 from streamlit.web.cli import main
 
+from core.files.limits import MB, UPLOAD
 from core.settings import is_read_only
 from pages._server.beside import DEMO, running_beside
 from pages._server.jobs import watch_jobs
@@ -27,9 +28,8 @@ def guards() -> list[str]:
         "server.enableStaticServing": "false",
         "server.enableAgentApi": "false",
         "global.developmentMode": "false",
+        "server.maxUploadSize": "0" if is_read_only() else str(UPLOAD // MB),
     }
-    if is_read_only():
-        options["server.maxUploadSize"] = "0"
     words = [word for name, value in options.items() for word in (f"--{name}", value)]
     return [*words, *(word for host in HOSTS for word in ("--server.allowedHosts", host))]
 

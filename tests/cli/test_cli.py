@@ -190,7 +190,6 @@ def test_embedding_again_does_nothing(run, world: Path) -> None:
             "no metric named 'mutual_nn'; did you mean mutual_knn",
         ),
         (["align", "--dataset", "photos", "--k", str(N)], "k must"),
-        (["align", "--dataset", "photos", "--q", "0"], r"q, the share of values"),
         (
             ["embed", "--dataset", "photos", "--model", "resnet18"],
             "'resnet18' is not a model spec; expected timm:NAME",
@@ -215,6 +214,19 @@ def test_embedding_again_does_nothing(run, world: Path) -> None:
             ["import", "nowhere.npy", "--dataset", "photos", "--name", "n", "--modality", "vision"],
             "there is no file nowhere.npy; check its path",
         ),
+        (["study", "show", "~nobody-here/x.toml"], "no study named '~nobody-here/x.toml' and no"),
+        (
+            ["probe", "--dataset", "photos", "--task", "~nobody-here/x"],
+            "no folder or task of VTAB named '~nobody-here/x'",
+        ),
+        (
+            ["bits-per-byte", "--dataset", "photos", "--text", "~nobody-here/x"],
+            "no text file named '~nobody-here/x'",
+        ),
+        (
+            ["color", "pixels", "--dataset", "photos", "--images", "~nobody-here"],
+            "no dataset, folder or file named '~nobody-here'",
+        ),
         (["dataset", "add", "x", "--folder", ".", "--split", "train"], "--split belongs to --hub"),
         (
             ["dataset", "add", "x", "--hub", "a/b", "--table", "t.csv"],
@@ -238,7 +250,8 @@ def test_mistakes_are_one_sentence_and_exit_code_two(run, words: list[str], mess
     ("option", "message"),
     [
         (("--k", "0"), "--k: expected a whole number, 1 to 1,000,000; got '0'"),
-        (("--q", "nan"), "--q: expected a number, 0 to 1; got 'nan'"),
+        (("--q", "nan"), "--q: expected a number, 0.01 to 1; got 'nan'"),
+        (("--q", "0"), "--q: expected a number, 0.01 to 1; got '0'"),
         (("--null", "-1"), "--null: expected a whole number, 0 to 100,000; got '-1'"),
     ],
 )

@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from collections import Counter
 from pathlib import Path
 from threading import Thread
@@ -22,6 +23,7 @@ import torch
 
 from core.encoders.building import bounding
 from core.encoders.catalog import open_encoder
+from core.encoders.checkpoint import read_weights
 from core.encoders.downloads import INDEX, SINGLE
 from core.encoders.outlines import outline
 from core.errors import DeviceError, EncoderError
@@ -84,6 +86,30 @@ ODD = [
     ),
     ("bert", "tokenizer_config.json", {"model_max_length": "long"}, "model_max_length as a number"),
     ("bert", "card.json", {"title": 7}, "must hold text for title"),
+    (
+        "bert",
+        "card.json",
+        {"training": {"config": {"size": 7}}},
+        "size must be text, got 7; check",
+    ),
+    (
+        "bert",
+        "card.json",
+        {"training": {"config": [1]}},
+        "config must be an object, got ",
+    ),
+    (
+        "vit",
+        "card.json",
+        {"training": {"steps": "many"}},
+        "steps must be a whole number, got ",
+    ),
+    (
+        "vit",
+        "card.json",
+        {"training": {"config": {"options": []}}},
+        "options must be an object, go",
+    ),
     ("vit", CONFIG, {"model_args": {"embed_dim": 10**6}}, OUTGROWN),
     ("vit", CONFIG, {"model_args": {"depth": 10**5}}, OUTGROWN),
     (
@@ -135,6 +161,27 @@ def test_an_odd_field_is_a_sentence(made, tmp_path, kind, file, fields, said):
     with pytest.raises(EncoderError, match=said) as caught:
         open_encoder(change(made, tmp_path / "odd", kind, file, **fields), device=CPU)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("kind", "file"), [("bert", "card.json"), ("split", INDEX)])
+def test_a_deep_or_endless_description_is_a_sentence(made, tmp_path, kind, file):
+    path = Path(change(made, tmp_path / "deep", kind, CONFIG).partition(":")[2]) / file
+    path.write_text("[" * 100_000)
+    with pytest.raises(EncoderError, match=rf"{file} cannot be read \(maximum recursion depth"):
+        open_encoder(spec_of(kind, path.parent), device=CPU)
+    path.unlink()
+    path.symlink_to("/dev/zero")
+    with pytest.raises(EncoderError, match=f"{file} is a device"):
+        open_encoder(spec_of(kind, path.parent), device=CPU)
+
+
+def test_weights_whose_list_asks_for_all_memory_are_refused_before_it_is_read(tmp_path):
+    with zipfile.ZipFile(tmp_path / "x.pt", "w") as archive:
+        trap = b"\x80\x02c__builtin__\nbytearray\nK\x05\x85R."  # five bytes, of any number
+        archive.writestr("x/data.pkl", trap)
+        archive.writestr("x/version", b"3")
+    with pytest.raises(EncoderError, match="it makes an array of bytes of any length"):
+        read_weights(tmp_path / "x.pt")
 
 
 def test_what_a_checkpoint_may_leave_out_is_no_mistake(made, tmp_path):

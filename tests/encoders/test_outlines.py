@@ -111,7 +111,8 @@ def test_the_head_of_a_checkpoint_is_found_by_its_own_name(tmp_path):
     ("config", "said"),
     [
         (None, "has no config.json that can be read"),
-        ("[]", "names neither an architecture of timm nor a model_type of transformers"),
+        ("[]", "has no config.json that can be read"),
+        ("{}", "names neither an architecture of timm nor a model_type of transformers"),
         ("{", "has no config.json that can be read"),
     ],
 )

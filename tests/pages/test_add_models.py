@@ -161,9 +161,10 @@ def test_a_folder_on_the_server_is_read_as_the_model_that_it_holds(opened, store
     assert command(app) == f"platoscope embed --dataset cave --model hf:{CAVE_WEIGHTS / 'gpt2-xs'}"
 
 
-def upload(app, name: str, rows: int):
-    file = io.BytesIO()
-    np.save(file, np.random.default_rng(0).normal(size=(rows, 2, 4)).astype(np.float32))
+def upload(app, name: str, rows: int, first: float = 1.0):
+    file, values = io.BytesIO(), np.random.default_rng(0).normal(size=(rows, 2, 4))
+    values[0, 0, 0] = first
+    np.save(file, values.astype(np.float32))
     kind = "application/octet-stream"
     app.file_uploader(key="features-file").set_value((name, file.getvalue(), kind)).run()
     assert not app.exception
@@ -184,6 +185,12 @@ def test_a_feature_file_is_uploaded_checked_and_imported(opened, store):
     assert options == ["--dataset", "cave", "--name", "mine", "--modality", "vision"]
     assert main(["import", file, *options, "--store", str(store)]) == 0
     assert "mine" in {entry.card.name for entry in Store(store).models("cave")}
+
+
+def test_features_that_are_not_finite_are_not_offered_for_import(opened, store):
+    app = upload(form(opened, store, models_from="features"), "my.npy", SIZE, first=np.nan)
+    assert "layer 0 of my.npy has NaN or infinity for stimulus" in said(app).replace("'", "")
+    assert app.button(key="queue").disabled
 
 
 def test_a_damaged_feature_file_is_said_in_a_sentence(opened, store):

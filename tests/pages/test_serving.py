@@ -3,10 +3,11 @@
 import sys
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from streamlit.runtime import media_file_manager
+from streamlit.runtime import app_session, media_file_manager
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.media_file_manager import MediaFileManager, MediaFileMetadata
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
@@ -14,7 +15,7 @@ from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from core.jobs import queue, starting
 from core.jobs.table import queue_file
 from pages._server.jobs import watch_jobs
-from pages._server.mends import FetchableFile, WholeQueue
+from pages._server.mends import FetchableFile, WholeQueue, tell_nothing
 
 
 def block(*path: int, part: str) -> ForwardMsg:
@@ -127,6 +128,18 @@ def wait_for(condition: Callable[[], object]) -> None:
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+def test_nobody_is_told_what_the_repository_holds(monkeypatch):
+    asked: list[str] = []
+    monkeypatch.setitem(
+        sys.modules, "streamlit.git_util", SimpleNamespace(GitRepo=lambda path: asked.append(path))
+    )
+    session = SimpleNamespace(_script_data=SimpleNamespace(main_script_path="app.py"))
+    app_session.AppSession._handle_git_information_request(session)
+    assert asked == ["app.py"]  # once Streamlit asks no more, tell_nothing may go
+    tell_nothing(session)
+    assert asked == ["app.py"]
 
 
 def made_for_a_click() -> tuple[MediaFileManager, str]:

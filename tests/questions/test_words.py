@@ -110,7 +110,7 @@ def test_every_option_says_what_it_is_and_every_question_asks(kind):
 def test_no_number_of_a_command_is_infinite_or_none(text, capsys):
     with pytest.raises(SystemExit):
         parsed(["align", f"--q={text}"])
-    assert "expected a number, 0 to 1; got" in capsys.readouterr().err
+    assert "expected a number, 0.01 to 1; got" in capsys.readouterr().err
     question = read_question(Alignment, parsed(["align", "--set", f"bandwidth={text}"]))
     assert dict(question.comparison.parameters) == {"bandwidth": text}
 

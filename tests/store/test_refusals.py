@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
 import sqlite3
@@ -12,7 +13,9 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -38,8 +41,6 @@ RECIPE = Recipe.of("embedding", version=VERSIONS["embedding"], pooling="mean")
 
 
 def write(root: Path, name: str, *, size: int = 20, dims: int = 4, revision: str = "r1") -> Path:
-    from dataclasses import replace
-
     return write_embedding(
         root,
         Embedding(
@@ -161,6 +162,7 @@ def test_another_schema_is_left_out_and_named(root: Path) -> None:
     [
         ("card", None),
         ("card", '{"name": "x"}'),
+        ("card", "[" * 100_000),
         ("recipe", '{"pooling":"last"}'),
         ("dims", "3"),
         ("dims", "{"),
@@ -171,6 +173,24 @@ def test_a_file_that_does_not_say_what_it_holds_is_left_out(
 ) -> None:
     change_meta(write(root, "mute"), key, value)
     assert "mute.duckdb does not say what it holds" in only_good(root)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"parameters": "many"}, "parameters is 'many'"),
+        ({"title": 7}, "title is 7"),
+        ({"layers": [1]}, "a name is no text in [1]"),
+        ({"training": {"config": {"seed": "x"}}}, "training.config.seed must be a whole number"),
+    ],
+)
+def test_a_card_of_other_types_is_left_out(root: Path, fields: dict[str, Any], said: str) -> None:
+    path = write(root, "odd")
+    card = asdict(replace(CountingEncoder(layers=1).card, name="odd")) | fields
+    change_meta(path, "card", json.dumps(card))
+    problem = only_good(root)
+    assert "odd.duckdb does not say what it holds" in problem
+    assert said in problem
 
 
 def test_an_embedding_of_another_revision_is_left_out(root: Path) -> None:

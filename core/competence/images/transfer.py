@@ -27,6 +27,7 @@ from core.encoders.encoder import Encoder
 from core.errors import FeatureError, InputError, UnknownNameError
 from core.progress import Progress
 from core.recipe import Recipe
+from core.settings import expand
 from core.store import ModelEntry, Store
 from core.store.versions import VERSIONS
 
@@ -97,9 +98,9 @@ def probe_models(
 def _open_task(name: str, limit: Limit, report: Progress | None) -> ImageSet:
     if name in task_names():
         return open_vtab(name, limit=limit, report=report)
-    if not (name and Path(name).expanduser().exists()):  # "" would be the folder that one stands in
+    if not (name and expand(name).exists()):  # "" would be the folder that one stands in
         raise UnknownNameError("folder or task of VTAB", name, [*task_names(), ALL])
-    return open_folder(Path(name).expanduser(), limit=limit, report=report)
+    return open_folder(expand(name), limit=limit, report=report)
 
 
 def _embed(

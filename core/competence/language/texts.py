@@ -18,6 +18,7 @@ from core.files.parquet import as_text, read_parquet
 from core.files.texts import json_lines
 from core.files.userfile import UserFile
 from core.hub.repository import Repository
+from core.settings import expand
 
 if TYPE_CHECKING:  # only those who have a Parquet table wait for it
     import pyarrow as pa
@@ -51,7 +52,7 @@ def open_texts(name: str) -> Texts:
         return Texts("OpenWebText", source, lambda: _read_web(commit))
     if name == CAVE:
         return _open_cave()
-    path = Path(name).expanduser()
+    path = expand(name)
     if not path.is_file():
         raise UnknownNameError("text file", name, [WEB, CAVE])
     if path.suffix.lower() not in _READERS:

@@ -4,7 +4,6 @@ over all GPUs, the memory and the disk.
 
 from __future__ import annotations
 
-import atexit
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ import torch
 from safetensors import safe_open
 
 from core.errors import EncoderError
+from core.machine.endings import endings
 from core.machine.memory import free_memory, size_text
 
 SPARE = 0.85  # of free memory for the weights; batches need the rest
@@ -52,7 +52,7 @@ def place(files: Sequence[Path], weights: torch.dtype, device: torch.device) -> 
         room |= {each.index: int(SPARE * free_on(each)) for each in every}
     _check_room(size, weights, sum(room.values()))
     spilled = tempfile.mkdtemp(prefix="platoscope-")
-    atexit.register(shutil.rmtree, spilled, ignore_errors=True)
+    endings.callback(shutil.rmtree, spilled, ignore_errors=True)
     return {"device_map": "auto", "max_memory": room, "offload_folder": spilled}
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 import streamlit as st
 
 from core.errors import PlatoscopeError
+from core.files.limits import MB
+from core.files.limits import UPLOAD as UPLOAD_BYTES
 from core.jobs import queue
 from core.settings import store_path
 from core.stimuli.images import SUFFIXES
@@ -14,7 +16,7 @@ from core.stimuli.table import TABLES
 from core.store.uploads import find_upload, keep_dataset, uploads_folder
 from pages._shared import address, frame
 
-MOST_MEGABYTES = 500  # the server holds an upload in memory; more goes into a folder
+MOST_MEGABYTES = UPLOAD_BYTES // MB
 UPLOAD = "upload"  # what the address calls the folder of the upload
 _FILES, _TROUBLE = "dataset-files", "upload-trouble"
 

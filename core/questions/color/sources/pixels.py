@@ -21,7 +21,7 @@ from core.questions.color.geometry.shipped import PAIRS as SHIPPED_PAIRS
 from core.questions.color.geometry.shipped import read_counts
 from core.questions.color.geometry.words import LAB, color_words, nearest_word
 from core.questions.color.question import Counting
-from core.settings import check_readable
+from core.settings import check_readable, expand
 from core.study.study import Study
 
 LEAST = 100  # times that a color was seen
@@ -104,7 +104,7 @@ class Pixels:
 
     def _path(self, study: Study) -> Path:
         check_readable(self.images)
-        path = Path(self.images).expanduser()
+        path = expand(self.images)
         if not path.exists():
             datasets = [card.name for card in study.store.datasets()]
             raise UnknownNameError("dataset, folder or file", self.images, [SHIPPED, *datasets])

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from core.embedding.batches import check_finite
 from core.encoders.imported import READERS
 from core.encoders.measured.content import read_content
 from core.encoders.measured.judgments import read_triplets
@@ -66,8 +67,15 @@ def _stimuli(store: Store, card: DatasetCard) -> tuple[str, ...]:
 
 @st.cache_data(max_entries=8, show_spinner="Reading the features")
 def _shape(request: ImportRequest, stimuli: tuple[str, ...]) -> tuple[int, tuple[int, ...]]:
-    """Return the rows of a file and the widths of its layers; its path names its content."""
+    """Return the rows of a file and the widths of its layers; its path names its content.
+
+    Raises FeatureError for a file that cannot be read, and for values that are not finite.
+    """
     layers = read_content(request, stimuli).layers
+    if len(layers[0]) == len(stimuli):  # else there are no stimuli to name
+        for place, layer in enumerate(layers):
+            name = f"layer {place}"
+            check_finite(layer, stimuli, layer=name, model=Path(request.file).name)
     return len(layers[0]), tuple(layer.shape[1] for layer in layers)
 
 
