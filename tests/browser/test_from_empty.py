@@ -1,4 +1,4 @@
-"""From an empty store to every page by the browser alone, over a server that is killed.
+"""From an empty store to full pages by the browser alone, over a server that is killed.
 
 `python -m tests.browser.test_from_empty` renews the pictures of `docs/browser.md`.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
@@ -25,7 +25,7 @@ from core.jobs.states import process_of
 from core.settings import ROOT
 from core.store import Store
 from tests.browser.screenshots import PAGES
-from tests.browser.server import CHROMIUM, FLAGS, serve
+from tests.browser.server import CHROMIUM, FLAGS, PATIENCE, new_page, serve
 from tests.encoders.tiny_models import make_language, make_vision
 
 pytestmark = pytest.mark.browser
@@ -110,7 +110,7 @@ def type_command(page: Page, command: str) -> None:
     form = page.get_by_test_id("stExpander").filter(has_text="Queue a command")
     if not form.get_by_role("textbox").is_visible():
         form.locator("summary").click()
-    for patience in (20_000, 90_000):  # what is typed while the page is drawn anew may be lost
+    for patience in (30_000, PATIENCE):  # what is typed while the page is drawn anew may be lost
         form.get_by_role("textbox").fill(command)
         form.get_by_role("button", name="Queue").click()
         with suppress(TimeoutError):
@@ -135,14 +135,20 @@ def held(store: Path, number: int) -> Iterator[None]:
         os.killpg(group, signal.SIGCONT)
 
 
-def tell(browser: Browser, folder: Path, keep: Callable[[Page, str], object]) -> Path:
-    """Live the story in a folder and return its store; keep: takes a picture of it, by its name."""
+def tell(
+    browser: Browser,
+    folder: Path,
+    links: Iterable[str],
+    keep: Callable[[Page, str], object] = lambda *_: None,
+) -> Path:
+    """Live the story in a folder and return its store. links: pages that are opened at its end.
+    keep: takes a picture of it, by its name.
+    """
     seeing = make_vision(folder / "seeing", "vit_tiny_patch16_224", img_size=32, depth=2)
     reading, late = make_language(folder / "reading", "gpt2"), folder / "late"
     features, store = folder / "mine.npy", folder / "store"
     np.save(features, np.random.default_rng(0).normal(size=(SIZE, 4)).astype(np.float32))
-    page = browser.new_page(viewport={"width": 1280, "height": 800})
-    page.set_default_timeout(90_000)
+    page = new_page(browser, viewport={"width": 1280, "height": 800})
 
     with ExitStack() as until_later:
         with serve(store, log=folder / "first.log", end=signal.SIGKILL) as address:
@@ -176,7 +182,7 @@ def tell(browser: Browser, folder: Path, keep: Callable[[Page, str], object]) ->
         state(page, 6, "done")
         page.goto(f"{address}/library?dataset=photos&view=results")
         page.get_by_text("align").first.wait_for()
-        for link in PAGES.values():
+        for link in links:
             page.goto(f"{address}/{'' if link == 'start' else link}")
             page.locator(SHOWING.get(link, "h1")).first.wait_for()
             assert page.get_by_text("this was not expected").count() == 0
@@ -187,10 +193,18 @@ def tell(browser: Browser, folder: Path, keep: Callable[[Page, str], object]) ->
     return store
 
 
+@pytest.mark.parametrize(
+    "links",
+    [
+        pytest.param(tuple(SHOWING), id="those that draw the models"),
+        pytest.param(tuple(PAGES.values()), marks=pytest.mark.slow, id="all"),
+    ],
+)
 def test_models_and_data_come_in_by_the_browser_and_work_outlives_its_server(
-    browser: Browser, tmp_path: Path
+    browser: Browser, tmp_path: Path, links: tuple[str, ...]
 ) -> None:
-    store = tell(browser, tmp_path, lambda *_: None)
+    """Open every page at the end in the slow run; `test_every_page` does over another store."""
+    store = tell(browser, tmp_path, links)
     names = {entry.card.name for entry in Store(store).models("photos")}
     assert names == {"seeing", "reading", "late", "mine"}
     assert [job.state for job in queue.jobs(store)] == ["done"] * 6
@@ -208,7 +222,7 @@ def main() -> None:
 
     with TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
-        tell(browser, Path(folder), keep)
+        tell(browser, Path(folder), SHOWING, keep)
         browser.close()
 
 

@@ -207,7 +207,7 @@ def test_ten_processes_read_while_one_embeds(tmp_path: Path, readers: tuple[Any,
             slot=Slot("replaced", replace=True),
         )
     stop.set()
-    found = [answers.get(timeout=60) for _ in range(10)]
+    found = [answers.get(timeout=180) for _ in range(10)]
     assert [wrong for _, wrong in found] == [""] * 10
     assert all(checks > 20 for checks, _ in found)
     assert Store(tmp_path).problems() == []

@@ -14,9 +14,9 @@ PAGES = ("overview", "alignment", "competence", "models", "metrics", "stimuli", 
 
 
 @pytest.fixture(scope="module")
-def answered(demo, tmp_path_factory):
+def answered(small, tmp_path_factory):
     store = tmp_path_factory.mktemp("answered") / "store"
-    shutil.copytree(demo, store)
+    shutil.copytree(small(60), store)
     done: list[int] = []
     answer_first(Study(Store(store), "cave"), lambda at, total, _: done.append(total - at))
     assert done == sorted(done, reverse=True)
