@@ -160,14 +160,19 @@ def _pixels(store: Store) -> np.ndarray:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-@pytest.mark.parametrize("page", ["overview", "alignment", "stimuli"])
+@pytest.mark.parametrize(
+    ("page", "query"),
+    [("overview", {}), ("alignment", {}), ("stimuli", {"map": "pca"})],  # UMAP takes half a minute
+)
 def test_every_page_opens_over_the_demo_store(
-    store: Path, page: str, monkeypatch: pytest.MonkeyPatch
+    store: Path, page: str, query: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PLATOSCOPE_STORE", str(store))
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=180).run()
     if page != "overview":
-        app.switch_page(f"pages/{page}.py").run()
+        app.switch_page(f"pages/{page}.py")
+        app.query_params.update(query)
+        app.run()
     assert not app.exception
     assert not app.error
     assert len(app.main.markdown) + len(app.main.button) > 0

@@ -30,6 +30,10 @@ PAGES = {
     "/theory-deep-linear": "come to see the same",
 }
 
+SOON_OVER = {  # simulations of small worlds, by the pages that redraw them until they end
+    "/theory-contrastive": "?events=6",
+    "/theory-deep-linear": "?a=3&b=3",
+}
 OFFERED = "[class*=st-key-here-]"  # what takes long is drawn once it is asked for
 DRAWN = (
     ".js-plotly-plot .main-svg, [data-testid=stImage] img, .st-key-library-models canvas,"
@@ -62,7 +66,7 @@ FITS = """() => {
 @pytest.mark.parametrize(
     ("link", "theme"),
     [
-        (link, "light" if link == "/" else "dark")
+        (link + SOON_OVER.get(link, ""), "light" if link == "/" else "dark")
         for link in ("/stimuli?stimulus=3", *reversed(PAGES))
     ],  # a deep link is the first of a fresh server
 )

@@ -65,14 +65,26 @@ def state(page: Page, number: int, label: str) -> None:
         page.wait_for_timeout(300)
 
 
+def type_folder(form: Locator, folder: Path, shown: Locator) -> None:
+    """Type a folder and wait for what its content shows; what is typed while a busy machine draws
+    the form anew may be lost, and is typed again.
+    """
+    box = form.get_by_role("textbox", name="Folder")
+    for patience in (30_000, 60_000, PATIENCE):
+        box.fill(str(folder))
+        box.press("Enter")
+        with suppress(TimeoutError):
+            shown.wait_for(timeout=patience)
+            return
+    raise AssertionError(f"{folder} was not read")
+
+
 def add_folder(page: Page, folder: Path, keep: Callable[[Page, str], object]) -> None:
     """Add a folder on the server as the first dataset, which is chosen at once."""
     page.get_by_role("button", name="Add a dataset").click()
     form = page.locator(".st-key-dataset-form")
     form.get_by_role("radio", name="Folder on the server").click()
-    form.get_by_role("textbox", name="Folder").fill(str(folder))
-    form.get_by_role("textbox", name="Folder").press("Enter")
-    form.locator(".tile img").first.wait_for()
+    type_folder(form, folder, form.locator(".tile img").first)
     keep(page, "dataset")
     form.get_by_role("button", name="Add this dataset").click()
     state(page, 1, "done")
@@ -86,9 +98,7 @@ def add_model(
     page.get_by_role("button", name="Add models").click()
     form = page.locator(".st-key-models-form")
     form.get_by_role("radio", name="Folder on the server").click()
-    form.get_by_role("textbox", name="Folder").fill(str(folder))
-    form.get_by_role("textbox", name="Folder").press("Enter")
-    form.locator("code", has_text=folder.name).wait_for()  # of this model, not of one before
+    type_folder(form, folder, form.locator("code", has_text=folder.name))  # not of one before
     keep(page, "models")
     form.get_by_role("button", name="Embed").click()
     form.wait_for(state="detached")
@@ -105,16 +115,21 @@ def add_features(page: Page, file: Path) -> None:
     form.wait_for(state="detached")
 
 
-def type_command(page: Page, command: str) -> None:
+def type_command(page: Page, store: Path, command: str) -> None:
     """Queue a command that is typed on the page Jobs."""
+    before = len(queue.jobs(store))
     form = page.get_by_test_id("stExpander").filter(has_text="Queue a command")
     if not form.get_by_role("textbox").is_visible():
         form.locator("summary").click()
     for patience in (30_000, PATIENCE):  # what is typed while the page is drawn anew may be lost
         form.get_by_role("textbox").fill(command)
         form.get_by_role("button", name="Queue").click()
+        queued = page.get_by_text("Queued as job").first
         with suppress(TimeoutError):
-            page.get_by_text("Queued as job").first.wait_for(timeout=patience)
+            queued.wait_for(timeout=patience)
+            return
+        if len(queue.jobs(store)) > before:  # it is queued, and only the page is late
+            queued.wait_for()
             return
     raise AssertionError(f"{command} was not queued")
 
@@ -122,7 +137,7 @@ def type_command(page: Page, command: str) -> None:
 @contextmanager
 def held(store: Path, number: int) -> Iterator[None]:
     """Let a job rest in the midst of its work for as long as this lasts."""
-    for _ in range(3000):
+    for _ in range(9000):
         if queue.job(store, number).state == "running" and process_of(store, number):
             break
         time.sleep(0.02)
@@ -160,7 +175,7 @@ def tell(
             page.goto(f"{address}/jobs")
             card(page, 3).get_by_role("button", name="Cancel").click()
             state(page, 3, "canceled")
-            type_command(page, f"platoscope embed --dataset photos --model hf:{late}")
+            type_command(page, store, f"platoscope embed --dataset photos --model hf:{late}")
         assert queue.job(store, 2).state == "running"
 
     with serve(store, log=folder / "second.log") as address:
@@ -178,7 +193,7 @@ def tell(
         add_features(page, features)
         page.goto(f"{address}/jobs")
         state(page, 5, "done")
-        type_command(page, "platoscope align --dataset photos --k 3 --null 19")
+        type_command(page, store, "platoscope align --dataset photos --k 3 --null 19")
         state(page, 6, "done")
         page.goto(f"{address}/library?dataset=photos&view=results")
         page.get_by_text("align").first.wait_for()

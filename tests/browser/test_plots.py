@@ -42,10 +42,10 @@ def isolate(page, key: str, name: str, count: int) -> None:
     """Double-click an entry, again where a busy machine took it for two clicks, which undo each
     other.
     """
-    for _ in range(3):
+    for patience in (20_000, 60_000, PATIENCE):
         entry(page, key, name).dblclick()
         with suppress(TimeoutError):
-            wait_for_dots(page, key, count, timeout=5_000)
+            wait_for_dots(page, key, count, timeout=patience)
             return
     raise AssertionError(f"a double click on {name} does not isolate it")
 
