@@ -35,7 +35,21 @@ settings.register_profile(
 settings.load_profile("busy")
 
 
-LONGEST = ("crew/test_on_ray", "test_demo", "browser/test_browser", "pages/test_first", "browser")
+LONGEST = (  # of those that take a minute or more, the longest first
+    "crew/test_on_ray",
+    "browser/test_from_empty",
+    "browser/test_browser",
+    "browser/test_every_page",
+    "pages/test_pages",
+    "browser/test_promises",
+    "test_demo",
+    "competence/test_suite",
+    "browser",
+    "pages",
+    "cli/test_cli",
+    "embedding",
+    "jobs",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -67,7 +67,7 @@ def end(tmp_path: Path, body: str, **more: str) -> subprocess.CompletedProcess[s
         **more,
     }
     return subprocess.run(
-        [sys.executable, script], env=environment, capture_output=True, text=True, timeout=120
+        [sys.executable, script], env=environment, capture_output=True, text=True, timeout=300
     )
 
 
@@ -106,7 +106,7 @@ def test_what_cannot_be_imported_is_one_line(tmp_path):
         env=os.environ | {"PYTHONPATH": str(tmp_path), "XDG_STATE_HOME": str(tmp_path)},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     assert ended.returncode == 1
     assert ended.stderr.startswith("platoscope: this was not expected: ImportError: a broken")
@@ -116,7 +116,7 @@ def test_what_cannot_be_imported_is_one_line(tmp_path):
 def test_help_is_printed_whole_and_needs_no_reader():
     command = [sys.executable, "-m", "core", "--help"]
     with subprocess.Popen(command, cwd=ROOT, stdout=-1, stderr=-1, text=True) as whole:
-        out, err = whole.communicate(timeout=120)
+        out, err = whole.communicate(timeout=300)
     assert (whole.returncode, out.split()[:2], err) == (0, ["usage:", "platoscope"], "")
     with subprocess.Popen(command, cwd=ROOT, stdout=-1, stderr=-1, text=True) as closed:
         closed.stdout.close()

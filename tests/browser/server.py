@@ -13,8 +13,12 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from core.settings import ROOT
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 CHROMIUM = os.environ.get("PLATOSCOPE_CHROMIUM") or shutil.which("chromium")
 FLAGS = (
@@ -26,6 +30,7 @@ FLAGS = (
     "--no-first-run",
     "--disable-quic",
 )
+PATIENCE = 180_000  # milliseconds: the first map by UMAP compiles it, a minute of a busy machine
 
 
 @contextmanager
@@ -64,11 +69,19 @@ def serve(
             server.send_signal(end)
 
 
+def new_page(browser: Browser, **options: Any) -> Page:
+    """Open an empty page in a context of its own, which waits as long as a busy machine takes."""
+    page = browser.new_page(reduced_motion="reduce", **options)
+    page.set_default_timeout(PATIENCE)
+    return page
+
+
 def _wait(url: str) -> None:
-    for _ in range(300):
+    end = time.monotonic() + PATIENCE / 1000
+    while time.monotonic() < end:
         try:
-            urllib.request.urlopen(url).close()
+            urllib.request.urlopen(url, timeout=10).close()
             return
         except OSError:
             time.sleep(0.2)
-    raise AssertionError(f"{url} does not answer after a minute")
+    raise AssertionError(f"{url} does not answer after {PATIENCE // 60_000} minutes")

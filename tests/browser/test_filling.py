@@ -6,7 +6,7 @@ import pytest
 
 from core.store import add_dataset
 from tests.browser.seen import chart
-from tests.browser.server import serve
+from tests.browser.server import new_page, serve
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
 pytestmark = pytest.mark.browser
@@ -18,7 +18,7 @@ def test_a_page_that_waits_for_models_fills_and_one_that_shows_some_offers_more(
     dataset = PaintedDataset(40)
     add_dataset(tmp_path, dataset)
     with serve(tmp_path, log=tmp_path / "server.log") as address:
-        page = browser.new_page()
+        page = new_page(browser)
         page.goto(f"{address}/alignment")
         page.get_by_text("is embedded over this dataset yet").wait_for()
         build(tmp_path, dataset, vision=VISION[1:3], language=LANGUAGE[2:3], reality=False)

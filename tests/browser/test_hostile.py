@@ -91,8 +91,8 @@ def test_no_text_of_a_store_becomes_more_than_text(visit, link):
 
 
 def wait_until(page, holds: Callable[[], bool]) -> None:
-    """Wait until something holds, a minute and a half at most."""
-    for _ in range(180):
+    """Wait until something holds, three minutes at most."""
+    for _ in range(360):
         if holds():
             return
         page.wait_for_timeout(500)

@@ -12,8 +12,8 @@ from core.jobs import queue
 from core.jobs.starting import worker_lock
 from core.jobs.table import queue_file
 from core.store import locked
-from tests.browser.server import serve
-from tests.browser.test_browser import check_headings
+from tests.browser.server import new_page, serve
+from tests.browser.test_every_page import check_headings
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
 pytestmark = pytest.mark.browser
@@ -56,7 +56,7 @@ def test_jobs_move_fail_and_are_retried_before_everybodys_eyes(browser, tmp_path
     at_work = ExitStack()
     at_work.enter_context(locked(worker_lock(store)))  # as a worker does, which takes no job yet
     with serve(store, log=store / "server.log") as address, at_work:
-        page, elsewhere = browser.new_page(), browser.new_page()
+        page, elsewhere = new_page(browser), new_page(browser)
         page.goto(f"{address}/jobs")
         page.get_by_text("No jobs yet").wait_for()
         elsewhere.goto(f"{address}/models?view=table")

@@ -11,6 +11,7 @@ from PIL import Image
 from playwright.sync_api import TimeoutError
 
 from tests.browser.seen import chart, save
+from tests.browser.server import PATIENCE
 
 pytestmark = pytest.mark.browser
 WIDTHS = "texts => texts.map(one => [one.textContent, one.getComputedTextLength()])"
@@ -28,7 +29,7 @@ def dots(page, key: str) -> list[str]:
     )
 
 
-def wait_for_dots(page, key: str, count: int, *, timeout: int = 90_000) -> None:
+def wait_for_dots(page, key: str, count: int, *, timeout: int = PATIENCE) -> None:
     page.wait_for_function(
         "([key, count]) => document.querySelectorAll("
         "`.st-key-chart-${key} .scatterlayer .points path`).length === count",
@@ -41,10 +42,10 @@ def isolate(page, key: str, name: str, count: int) -> None:
     """Double-click an entry, again where a busy machine took it for two clicks, which undo each
     other.
     """
-    for _ in range(3):
+    for patience in (20_000, 60_000, PATIENCE):
         entry(page, key, name).dblclick()
         with suppress(TimeoutError):
-            wait_for_dots(page, key, count, timeout=5_000)
+            wait_for_dots(page, key, count, timeout=patience)
             return
     raise AssertionError(f"a double click on {name} does not isolate it")
 

@@ -11,8 +11,8 @@ import pytest
 from core.jobs import queue
 from core.settings import READ_ONLY
 from core.store import SavedView, save_view
-from tests.browser.server import serve
-from tests.browser.test_browser import PAGES
+from tests.browser.server import new_page, serve
+from tests.browser.test_every_page import PAGES
 from tests.footprint import footprint
 from tests.pages.world import SMALL, PaintedDataset, build
 
@@ -31,8 +31,7 @@ def shown(tmp_path, monkeypatch):
 
 
 def open_page(browser, link: str):
-    page = browser.new_page()
-    page.set_default_timeout(90_000)
+    page = new_page(browser)
     page.goto(link)
     page.wait_for_selector("h1")
     page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from tests.browser.server import serve
+from tests.browser.server import new_page, serve
 
 SCRIPT = """
 import streamlit as st
@@ -23,7 +23,7 @@ def test_an_unexpected_error_is_a_sentence_and_a_file(browser, tmp_path: Path) -
     script, log, state = tmp_path / "broken.py", tmp_path / "server.log", tmp_path / "state"
     script.write_text(SCRIPT)
     with serve(tmp_path, log=log, script=str(script), XDG_STATE_HOME=str(state)) as address:
-        page = browser.new_page()
+        page = new_page(browser)
         page.goto(address)
         page.get_by_text("this was not expected: ValueError: a *wrong* <b>turn</b>; ").wait_for()
         page.get_by_role("button", name="Break the part").click()

@@ -64,10 +64,10 @@ def test_the_demo_is_built_beside_the_server_and_no_longer(
         (build,) = [one for one in own.children() if one.cmdline()[-2:] == ["core", "demo"]]
         assert build.nice() == min(os.nice(0) + 5, 19)
         server.send_signal(end)
-        server.wait(60)
+        server.wait(180)
         assert not build.is_running()
         assert "Traceback" not in log.read_text()
     finally:
         for one in (*own.children(recursive=True), own) if own.is_running() else ():
             one.kill()
-        server.wait(60)
+        server.wait(180)

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from competence.few_items import AskingLittle, few_items
 from tiny_models import make_language, make_vision
 
 from core.cli import main
@@ -35,7 +36,6 @@ from tests.store_fakes import CountedDataset
 CPU = torch.device("cpu")
 MODELS = ("tiny-vit", "tiny-bloom", "tiny-bert")
 FEW = {"plain": 60, "lines": 48, "duotone": 48, "relief": 48}
-ALL_ITEMS = exams.items
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ask little, and draw in this process."""
     monkeypatch.setattr(tasks, "SAMPLES", FEW)
-    monkeypatch.setattr(exams, "items", lambda exam: ALL_ITEMS(exam)[:8])
+    monkeypatch.setattr(exams, "items", few_items)
     monkeypatch.setattr(suite, "draw_pictures", partial(draw_pictures, jobs=1))
 
 
@@ -147,7 +147,7 @@ def test_other_questions_are_asked_anew(world, monkeypatch):
 
 
 def test_models_side_by_side_have_the_rows_that_each_has_alone(world, monkeypatch):
-    monkeypatch.setattr(exams, "items", ALL_ITEMS)  # as in another process
+    monkeypatch.setattr(suite, "_Measuring", AskingLittle)  # in another process, too
     forget(world)
     heard = []
     monkeypatch.setattr("core.competence.suite.count_processes", lambda *_: 2)

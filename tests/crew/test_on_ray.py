@@ -215,7 +215,7 @@ def test_a_killed_study_goes_on_and_ends_as_it_would_have_here(
     said = driver.communicate()[1].splitlines()
     working = [one for one in family if names[one.pid] not in AGENTS]
     assert working
-    assert psutil.wait_procs(working, timeout=60)[1] == []
+    assert psutil.wait_procs(working, timeout=180)[1] == []
     steps = r"model |dataset |thumbnails|\d of 6 done"
     assert [line for line in said if not re.match(steps, line)] == []
     held = len(Store(store).embeddings("photos"))
@@ -246,7 +246,7 @@ def head(hub: LocalHub) -> Iterator[str]:  # noqa: ARG001 (workers know it from 
         yield f"ray://127.0.0.1:{port}"
         everyone = [*family.children(recursive=True), family]
         server.terminate()
-        psutil.wait_procs(everyone, timeout=60)
+        psutil.wait_procs(everyone, timeout=180)
         assert not [one for one in everyone if one.is_running()]
 
 

@@ -57,12 +57,14 @@ def run(store: Path, name: str) -> None:
     embed(store, DATASET, ENCODER, batch_size=8, slot=Slot(name))
 
 
-def test_a_run_killed_at_ten_random_moments_completes_to_the_same_file(
-    store: Path, processes: ForkServerContext
+@pytest.mark.parametrize("moments", [4, pytest.param(10, marks=pytest.mark.slow)])
+def test_a_run_killed_at_random_moments_completes_to_the_same_file(
+    store: Path, processes: ForkServerContext, moments: int
 ) -> None:
+    """Kill it four times by default, ten times in the slow run."""
     rng, stopped = np.random.default_rng(7), 0
-    for number in range(10):
-        name = f"killed-{number}"
+    for number in range(moments):
+        name = f"killed-{moments}-{number}"
         child = processes.Process(target=run, args=(store, name))
         child.start()
         wait_for_batches(store, name, int(rng.integers(0, 16)), child)
@@ -71,7 +73,7 @@ def test_a_run_killed_at_ten_random_moments_completes_to_the_same_file(
         child.join()
         stopped += child.exitcode == -signal.SIGKILL
         finish(store, name)
-    assert stopped >= 8  # a machine that pauses this process may let one or two end
+    assert stopped >= moments - 2  # a machine that pauses this process may let one or two end
 
 
 def wait_for_batches(store: Path, name: str, count: int, child: Any) -> None:
@@ -207,7 +209,7 @@ def test_ten_processes_read_while_one_embeds(tmp_path: Path, readers: tuple[Any,
             slot=Slot("replaced", replace=True),
         )
     stop.set()
-    found = [answers.get(timeout=60) for _ in range(10)]
+    found = [answers.get(timeout=180) for _ in range(10)]
     assert [wrong for _, wrong in found] == [""] * 10
     assert all(checks > 20 for checks, _ in found)
     assert Store(tmp_path).problems() == []

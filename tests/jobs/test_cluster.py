@@ -154,19 +154,20 @@ def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     head = subprocess.Popen([*ray, "start", "--head", "--block", *words], env=environment, **quiet)
     yield f"http://127.0.0.1:{dashboard}"
     head.terminate()
-    head.wait(60)
+    head.wait(180)
     shutil.rmtree(folder, ignore_errors=True)
 
 
 def wait_until_there(address: str) -> None:
     from ray.job_submission import JobSubmissionClient
 
-    for _ in range(120):
+    for _ in range(480):
         with suppress(ConnectionError, RuntimeError):
             JobSubmissionClient(address).list_jobs()
             if cluster.count_gpus_of_cluster(address):
                 return
         time.sleep(0.5)
+    raise AssertionError(f"{address} is no cluster after four minutes")
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
@@ -186,7 +187,7 @@ def test_a_cluster_runs_jobs_and_stops_them(address, store, tmp_path, monkeypatc
         assert not queue.job(store, long.id).is_finished, queue.log_of(long)
         time.sleep(0.1)
     queue.cancel(store, long.id)
-    worker.join(90)
+    worker.join(300)
     states = [queue.job(store, job.id).state for job in (score, wrong, long)]
     assert states == ["done", "failed", "canceled"], [queue.log_of(job) for job in (score, wrong)]
     assert "layer_x  layer_y  score" in queue.log_of(score)

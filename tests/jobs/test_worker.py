@@ -48,14 +48,14 @@ def at_work(store: Path) -> Iterator[Callable[[], None]]:
 
     yield begin
     for each in started:
-        each.join(30)
+        each.join(180)
         assert not each.is_alive()
 
 
 QUICK = {"idle": 0.1, "grace": 0.5}
 
 
-def wait_for(condition: Callable[[], object], seconds: float = 30.0) -> None:
+def wait_for(condition: Callable[[], object], seconds: float = 180.0) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline

@@ -111,9 +111,9 @@ def test_an_interrupt_while_processes_start_is_one_traceback(tmp_path):
         time.sleep(0.02)
     children = psutil.Process(parent.pid).children()
     os.killpg(parent.pid, signal.SIGINT)
-    _, said = parent.communicate(timeout=60)
+    _, said = parent.communicate(timeout=180)
     assert said.count("Traceback") == said.count("KeyboardInterrupt") == 1
-    assert psutil.wait_procs(children, timeout=20)[1] == []
+    assert psutil.wait_procs(children, timeout=120)[1] == []
 
 
 def test_processes_end_with_the_one_that_began_them_however_it_ends(tmp_path):
@@ -130,7 +130,7 @@ def test_processes_end_with_the_one_that_began_them_however_it_ends(tmp_path):
     parent.kill()
     parent.wait()
     parent.stdout.close()
-    until = time.monotonic() + 20
+    until = time.monotonic() + 120
     while any(is_alive(child) for child in children) and time.monotonic() < until:
         time.sleep(0.05)
     assert not any(is_alive(child) for child in children)

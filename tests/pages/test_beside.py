@@ -16,7 +16,7 @@ SLEEP = (sys.executable, "-c", "import time; time.sleep(600)")
 
 
 def await_that(holds: Callable[[], object]) -> None:
-    until = time.monotonic() + 60
+    until = time.monotonic() + 180
     while not holds():
         assert time.monotonic() < until
         time.sleep(0.02)

@@ -29,7 +29,11 @@ VIEWS: list[Any] = [  # pages, each with an address that chooses much
             "null": "100",
         },
     ),
-    ("alignment", {"x": ["gpt-2-m"], "y": ["vit-clip-m"], "layers": "last", "bootstrap": "200"}),
+    pytest.param(
+        "alignment",
+        {"x": ["gpt-2-m"], "y": ["vit-clip-m"], "layers": "last", "bootstrap": "200"},
+        marks=pytest.mark.slow,
+    ),
     ("convergence", {"by": "size", "k": "5", "layers": "last"}),
     ("competence", {"unfinished": "true", "metric": "cka", "by": "size", "bins": "3"}),
     (
@@ -53,7 +57,11 @@ VIEWS: list[Any] = [  # pages, each with an address that chooses much
         "dispersion",
         {"ranker": "others", "by": "median", "size": "20", "metric": "mutual_knn", "seed": "4"},
     ),
-    ("dispersion", {"ranker": "language", "size": "16", "stimuli": HALF}),
+    pytest.param(
+        "dispersion",
+        {"ranker": "language", "size": "16", "stimuli": HALF},
+        marks=pytest.mark.slow,
+    ),
     ("stimuli", {"view": "map", "map": "pca"}),
     (
         "adapters",

@@ -124,7 +124,7 @@ def test_the_watch_over_jobs_outlives_what_nobody_foresaw(tmp_path, monkeypatch,
 
 
 def wait_for(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 180
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from core.cli import main
+from core.theory.deep_linear.breaking import training
 from core.theory.looks import Look, Run, tabulate, tabulate_rows
 from pages._shared import experiment
 from tests.pages.seen import charts, said
@@ -21,6 +22,13 @@ PAGES = {
     "theory/contrastive": "sees in pieces",
     "theory/deep_linear": "come to see the same",
 }
+
+
+@pytest.fixture(autouse=True)
+def _shorter(monkeypatch) -> None:
+    """Train at the edge of stability, and along labels, for as long as `test_breakers` does."""
+    monkeypatch.setattr(training, "STEPS", 10_000)
+    monkeypatch.setattr(training, "FLOW_TIME", 30.0)
 
 
 @pytest.fixture
@@ -178,13 +186,13 @@ def test_two_redraws_at_once_do_not_take_the_same_look():
 
     def looks():
         begun.set()
-        assert go.wait(10)
+        assert go.wait(120)
         yield Look({"at": 0.0})
 
     held = experiment.Experiment(Run(looks()))
     first = threading.Thread(target=held.work)
     first.start()
-    assert begun.wait(10)
+    assert begun.wait(120)
     held.work()  # a click redraws the page while the look is still under way
     assert (held.looks, held.state) == ([], "running")
     go.set()
