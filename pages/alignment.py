@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from core.encoders.encoder import REALITY
+from core.errors import LONGEST
 from core.metrics import METRICS
 from core.modalities import find_modality
 from core.options.declaring import options_of
@@ -98,7 +99,7 @@ def ask_in_words() -> str:
     """Return the page's question for what is on the axis."""
     axis = address.peek("axis", COMPETENCE)
     if axis != COMPETENCE:
-        return f"Does alignment rise with {RISING.get(axis, axis)}?"
+        return f"Does alignment rise with {RISING.get(axis) or frame.plain(axis[:LONGEST])}?"
     side = find_axis(axis, "vision" if address.peek("axis_models", "") == "vision" else "language")
     return f"Do better {side.models} agree more with {_targets(side)}?"
 

@@ -221,12 +221,15 @@ def stop_with(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_to_be_undone_is_undone_before_a_command_leaves(monkeypatch, tmp_path):
     """A folder of spilled weights would otherwise stay: nothing of `atexit` runs."""
 
+    def spill() -> None:
+        endings.callback(shutil.rmtree, spilled)
+
     def leave(code: int) -> None:
         raise SystemExit(code)
 
     spilled = tmp_path / "spilled"
     spilled.mkdir()
-    monkeypatch.setattr(program, "_run", lambda: endings.callback(shutil.rmtree, spilled) and 2)
+    monkeypatch.setattr(program, "_run", lambda: spill() or 2)
     monkeypatch.setattr(program.os, "_exit", leave)
     with pytest.raises(SystemExit, match="2"):
         program.run()

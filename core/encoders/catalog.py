@@ -7,6 +7,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from core.encoders.encoder import Encoder
+from core.encoders.fields import read_json
 from core.encoders.requests import FORMS, Pooling, Precision, Prompt
 from core.errors import EncoderError
 
@@ -65,8 +66,6 @@ def spec_of_folder(folder: Path) -> str:
 
     Raises EncoderError for a folder that holds neither.
     """
-    from core.encoders.checkpoint import read_json  # torch: seconds for those who name none
-
     try:
         config = read_json(folder / "config.json")
     except EncoderError as error:

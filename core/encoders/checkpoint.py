@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import pickle
 import re
 import zipfile
@@ -15,10 +14,9 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
-from core.encoders.fields import MOST_PARTS, check_training
+from core.encoders.fields import MOST_PARTS, check_training, read_json
 from core.errors import EncoderError
 from core.files.archives import check_torch
-from core.files.limits import CONFIG
 from core.files.userfile import UserFile
 
 FORMATS = (".safetensors", ".pt", ".pth", ".tar")  # .pth.tar, as training scripts name them
@@ -113,20 +111,6 @@ def _of_moco(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         if not prefix
         or (name.startswith(prefix) and not name.removeprefix(prefix).startswith(PROJECTIONS))
     }
-
-
-def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object; raise EncoderError for anything else."""
-    file = UserFile(path, "a JSON object in UTF-8", EncoderError, most=CONFIG)
-    try:
-        value = json.loads(file.read().decode())
-    except (ValueError, RecursionError) as error:
-        raise EncoderError(
-            f"{path} cannot be read ({_line(error)}); expected a JSON object in UTF-8"
-        ) from error
-    if not isinstance(value, dict):
-        raise EncoderError(f"{path} holds {type(value).__name__} where a JSON object was expected")
-    return value
 
 
 def read_notes(folder: Path) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from core.errors import EncoderError
 from core.files.limits import CONFIG
-from core.files.userfile import UserFile
+from core.files.userfile import UserFile, said
 
 MOST_PARTS = 50_000  # parameters of a model, as tensors: DeepSeek's largest has a third of these
 DEEPEST = 2_000  # layers
@@ -55,6 +55,20 @@ def _numbers(config: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
                 yield from ((f"{path}{name}", one) for one in each)
 
 
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a JSON object; raise EncoderError for anything else."""
+    file = UserFile(path, "a JSON object in UTF-8", EncoderError, most=CONFIG)
+    try:
+        value = json.loads(file.read().decode())
+    except (ValueError, RecursionError) as error:
+        raise EncoderError(
+            f"{path} cannot be read ({said(error)}); expected a JSON object in UTF-8"
+        ) from error
+    if not isinstance(value, dict):
+        raise EncoderError(f"{path} holds {type(value).__name__} where a JSON object was expected")
+    return value
+
+
 def check_vision(path: Path, settings: Mapping[str, Any]) -> None:
     """Raise EncoderError for what a `pretrained_cfg` of timm's says of images and cannot mean."""
     for name, (fits, expected) in PREPARED.items():
@@ -66,12 +80,7 @@ def check_index(path: Path) -> list[str]:
     """Return the files that an index of weights names, all beside it; raises EncoderError for one
     that names none, or others.
     """
-    file = UserFile(path, "the file of each tensor", EncoderError, most=CONFIG)
-    try:
-        index = json.loads(file.read().decode())
-    except (ValueError, RecursionError) as error:
-        raise EncoderError(f"{path} cannot be read ({error}); fetch the file again") from error
-    parts = index.get("weight_map") if isinstance(index, dict) else None
+    parts = read_json(path).get("weight_map")
     if not isinstance(parts, dict) or not parts:
         raise _refused(path, "weight_map", "the file of each tensor", parts)
     for name in parts.values():

@@ -19,12 +19,11 @@ from core.encoders.checkpoint import (
     FORMATS,
     digest_files,
     digest_state,
-    read_json,
     read_notes,
     read_weights,
     store_name,
 )
-from core.encoders.fields import check_vision
+from core.encoders.fields import check_vision, read_json
 from core.encoders.requests import HUB, UNTRAINED
 from core.errors import EncoderError, UnknownNameError
 from core.hub.elsewhere import fetching

@@ -22,6 +22,8 @@ def remove_damaged(wanted: Repository, files: frozenset[Path]) -> list[str]:
     anew; return what the repository calls them.
     """
     damaged = {path for path in files if path.exists() and digest_of(path) != path.name}
+    if not damaged:
+        return []
     names: set[str] = set()
     for link in (wanted.cache / "snapshots").glob("*/**/*"):
         if link.is_symlink() and link.resolve() in {path.resolve() for path in damaged}:

@@ -63,14 +63,14 @@ def _is_for_its_cause(error: BaseException) -> bool:
 
 def _trouble(wanted: Repository, reason: object) -> OfflineError:
     return OfflineError(
-        f"{wanted.what} cannot be fetched: the hub ({constants.ENDPOINT}) {reason}; try again"
+        f"{wanted.title} cannot be fetched: the hub ({constants.ENDPOINT}) {reason}; try again"
         f" later, set HF_HOME to a folder whose hub/ has it, or use {wanted.instead}"
     )
 
 
 def _offline(wanted: Repository, _: BaseException) -> OfflineError:
     return OfflineError(
-        f"{wanted.what} is not in the cache folder {constants.HF_HUB_CACHE} and the hub may not be"
+        f"{wanted.title} is not in the cache folder {constants.HF_HUB_CACHE} and the hub may not be"
         " asked: HF_HUB_OFFLINE is set; connect and unset it, set HF_HOME to a folder whose hub/"
         f" has it, or use {wanted.instead}"
     )
@@ -79,7 +79,7 @@ def _offline(wanted: Repository, _: BaseException) -> OfflineError:
 def refused(wanted: Repository, text: str) -> InputError:
     """Return the error of a repository that cannot be used."""
     kind = EncoderError if wanted.kind == "model" else StimuliError
-    return kind(f"{wanted.what} {text}")
+    return kind(f"{wanted.title} {text}")
 
 
 def _gated(wanted: Repository, _: BaseException) -> PlatoscopeError:
@@ -165,7 +165,7 @@ def explain_download(error: BaseException, wanted: Repository) -> OfflineError:
     """Return what an error of another kind means that came up while files were fetched."""
     if isinstance(error, OSError) and error.errno is not None:
         return OfflineError(
-            f"{wanted.what} cannot be kept: the cache folder {constants.HF_HUB_CACHE} cannot be"
+            f"{wanted.title} cannot be kept: the cache folder {constants.HF_HUB_CACHE} cannot be"
             f" written ({error.strerror}); make room, or set HF_HOME to another folder"
         )
     text = next(iter(str(error).splitlines()), "")[:200]  # then comes advice of the library's own

@@ -38,7 +38,7 @@ def asking(wanted: Repository, limit: float | None = None) -> Iterator[Patience]
     most = hub_seconds()
     report = None if limit else ConsoleProgress()
     before = files_of(wanted)
-    with waiting(wanted.what, min(limit or most, most), report) as patience:
+    with waiting(wanted.title, min(limit or most, most), report) as patience:
         try:
             yield patience
         except PlatoscopeError:

@@ -8,6 +8,8 @@ from typing import Literal
 
 from huggingface_hub import constants
 
+LONGEST = 200  # characters: an id has 96 at most, beside a revision
+
 
 @dataclass(frozen=True)
 class Repository:
@@ -22,6 +24,11 @@ class Repository:
     instead: str
     kind: Literal["model", "dataset"] = "model"
     revision: str | None = None
+
+    @property
+    def title(self) -> str:
+        """Return the name that sentences use, without the end of one that is too long for any."""
+        return self.what if len(self.what) <= LONGEST else f"{self.what[:LONGEST]}…"
 
     @property
     def cache(self) -> Path:

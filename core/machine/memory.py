@@ -14,14 +14,16 @@ OUT_OF_MEMORY = ("can't allocate memory", "failed to map segment")  # torch says
 def size_text(size: float | None) -> str:
     """Return a number of bytes for people; an em dash where unknown.
 
-    >>> size_text(798_720), size_text(1_585_152), size_text(None)
-    ('799 kB', '1.59 MB', '—')
+    >>> size_text(798_720), size_text(1_585_152), size_text(96e12), size_text(None)
+    ('799 kB', '1.59 MB', '96,000 GB', '—')
     """
     if size is None:
         return "—"
     for step, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if size >= 1_000 * step:
+            return f"{size / step:,.0f} {unit}"
         if size >= step:
-            return f"{size / step:,.3g} {unit}"
+            return f"{size / step:.3g} {unit}"
     return f"{size:.0f} bytes"
 
 

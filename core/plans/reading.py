@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from difflib import get_close_matches
@@ -37,7 +38,7 @@ def open_plan(name: str) -> Plan:
     """
     places = shipped()
     place = places.get(name) or expand(name)
-    if not place.is_file():
+    if not os.path.isfile(place):  # a very long name is no error
         raise InputError(
             f"no study named {name!r} and no such file; there are {', '.join(places)}, or name a"
             " TOML file of your own"

@@ -4,6 +4,7 @@ hub's own counts. What nobody states is unknown.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -172,7 +173,7 @@ def _is_here(spec: str) -> bool:
     """
     kind, _, place = spec.removesuffix(PATCHES).partition(":")
     name = place.partition("@")[2] if kind == "timm" else place
-    return name == UNTRAINED or (bool(name) and (expand(name) / "config.json").is_file())
+    return name == UNTRAINED or (bool(name) and os.path.isfile(expand(name) / "config.json"))
 
 
 def _cards(plan: Plan, store: Path) -> list[ModelCard]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Float64
 
-from core.errors import MetricError
+from core.errors import MetricError, quoted
 from core.metrics.spec import MetricSpec
 from core.statistics.nulls import Choice, best_pair, fixed_pair
 
@@ -67,7 +67,7 @@ def read_choice(text: str, *, concatenated: bool = False) -> LayerChoice:
         return LayerChoice(depth=float(text))
     raise MetricError(
         "layers are chosen by best, last, a pair such as 3:5 or -1:-1, or a depth from 0 to 1; got"
-        f" {text!r}"
+        f" {quoted(text)}"
     )
 
 

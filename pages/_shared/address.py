@@ -301,8 +301,8 @@ def _view() -> View:
 def _read(read: Reader, key: str, texts: list[str], start: Any) -> Any:
     """Return what a link says, without what is not there; the start where nothing is left."""
     many = isinstance(start, list | tuple)
-    if many and texts == [""]:
-        return type(start)()
+    if isinstance(start, list) and texts == [""]:
+        return []
     sample = (start[0] if start else "") if many else start
     values, wrong = [], []
     for text in texts if many else texts[-1:]:

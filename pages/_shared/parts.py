@@ -18,7 +18,7 @@ from core.study.clamping import Clamping
 from core.study.layers import read_choice
 from core.study.parts import Candidates, Comparison, LayerRule, Measure, Scope
 from core.study.selections import decode
-from pages._shared import address, controls, facts, queries
+from pages._shared import address, controls, facts, frame, queries
 from pages._shared.address import bind
 from pages._shared.queries import Place
 
@@ -163,7 +163,7 @@ def pick_layers() -> str:
     try:
         read_choice(chosen)
     except MetricError as error:
-        st.warning(str(error))
+        st.warning(frame.plain(error))
         return str(one.default)
     return chosen
 

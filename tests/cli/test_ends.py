@@ -52,7 +52,7 @@ QUICK = (  # what no command of the default run may do in a minute is in the slo
     ("align --set x=1", "mutual_knn takes the parameters k; got x"),
     ("align --k 3 --bootstrap 1 --seed 2147483647", ""),
     ("align --k 3 --null 19 --seed 2147483647", ""),
-    ("translation sweep --size 1000000", "matchings of 1,000,000 stimuli take 96,000.0 GB of"),
+    ("translation sweep --size 1000000", "matchings of 1,000,000 stimuli take 96,000 GB of"),
     ("translation sweep --size 11 --k 11", "fewer than k = 11 neighbors each"),
     ("metrics sample-size --layer-a 10000", "from 0 to 3; got 10000"),
     ("dispersion effect --size 1000000", "got 1000000"),

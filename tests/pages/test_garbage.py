@@ -118,6 +118,26 @@ def test_garbage_in_each_parameter_alone(opened, small, monkeypatch, page, query
             check(opened(small(40), page, **{**query, key: texts}), (page, query, key, kind))
 
 
+@pytest.mark.parametrize(
+    ("page", "query"),
+    [
+        ("stimuli", {"view": "gallery", "quantile": [""]}),
+        ("alignment", {"axis": GARBAGE["markup"]}),
+        ("models", {"layers": GARBAGE["markup"]}),
+        ("color", {"images": GARBAGE["huge"]}),
+        ("library", {"add": "dataset", "upload": GARBAGE["controls"]}),
+        ("library", {"add": "models", "models_from": "hub", "embed_hub": GARBAGE["many"]}),
+        (
+            "library",
+            {"add": "models", "models_from": "folder", "embed_folder": ["/" + "x" * 9_999]},
+        ),
+    ],
+    ids=lambda one: one if isinstance(one, str) else list(one)[-1],
+)
+def test_garbage_that_once_got_through(opened, small, page, query):
+    check(opened(small(40), page, **query), (page, query))
+
+
 def test_the_keys_of_a_page_are_those_that_it_reads(opened, small, monkeypatch):
     keys = keys_of(opened, small(40), "stimuli", {"stimulus": "1"}, monkeypatch)
     assert {"dataset", "chosen", "stimulus", "trail", "k", "a", "b", "layer_a"} <= keys

@@ -61,6 +61,7 @@ SHOWN = {
     "text.body",
     "text_input.default",
     "text_input.value",
+    "text_area.value",
     "text_input.placeholder",
     "image.imgs.alt",
     "plotly_chart.alt",

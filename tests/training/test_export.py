@@ -203,5 +203,5 @@ def test_a_full_disk_stops_a_training_with_a_sentence(
         raise refused
 
     monkeypatch.setattr("core.training.train.export", refuse)
-    with pytest.raises(TrainingError, match=r"cannot be written \(.*\); free some room or change"):
+    with pytest.raises(TrainingError, match=r"cannot be used \(.*\); free some room or change"):
         train(tiny("gpt2-xs"), pool, device=CPU, runs=tmp_path / "runs", weights=tmp_path)

@@ -18,9 +18,8 @@ from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoTokeni
 from transformers.utils import logging as transformers_log
 
 from core.encoders.building import bounding, read_shapes, refusing
-from core.encoders.checkpoint import read_json
 from core.encoders.downloads import INDEX, SINGLE
-from core.encoders.fields import check_index, check_language
+from core.encoders.fields import check_index, check_language, read_json
 from core.encoders.language.placement import place, stored_type
 from core.encoders.precision import Arithmetic, choose_arithmetic
 from core.encoders.requests import Precision

@@ -61,9 +61,11 @@ def find_upload(root: Path, place: str) -> Path | None:
     """Return what was uploaded by its path below the folder of uploads, None where it is not there
     or leads elsewhere; its day begins anew.
     """
+    if not place.isprintable():
+        return None
     uploads = uploads_folder(root).resolve()
     path = (uploads / place).resolve()
-    if path == uploads or not path.is_relative_to(uploads) or not path.exists():
+    if path == uploads or not path.is_relative_to(uploads) or not os.path.exists(path):
         return None
     folder = uploads / path.relative_to(uploads).parts[0]
     with suppress(StoreWriteError), writing(folder):  # else nothing is removed either

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float64
 
 from core.encoders.encoder import Encoder, ModelCard, find_layer
-from core.errors import InputError
+from core.errors import InputError, quoted
 from core.questions.color.geometry.defaults import SENTENCES, SLOT
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def represent(
 def check_sentences(sentences: Sequence[str]) -> None:
     """Refuse an empty list of sentences, and one that has no place for the color."""
     if wrong := [sentence for sentence in sentences if SLOT not in sentence]:
-        raise InputError(f"a sentence has {SLOT} where the color stands; got {wrong[0]!r}")
+        raise InputError(f"a sentence has {SLOT} where the color stands; got {quoted(wrong[0])}")
     if not sentences:
         raise InputError(f"at least one sentence expected, such as {SENTENCES[0]!r}; got none")
 

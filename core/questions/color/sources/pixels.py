@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -105,7 +106,7 @@ class Pixels:
     def _path(self, study: Study) -> Path:
         check_readable(self.images)
         path = expand(self.images)
-        if not path.exists():
+        if not os.path.exists(path):  # a very long path is no error
             datasets = [card.name for card in study.store.datasets()]
             raise UnknownNameError("dataset, folder or file", self.images, [SHIPPED, *datasets])
         return path

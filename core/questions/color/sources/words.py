@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,7 +87,7 @@ class Vectors:
 
         check_readable(self.file)
         file = Path(self.file)
-        return digest_files([file])[:16] if file.is_file() else ""
+        return digest_files([file])[:16] if os.path.isfile(file) else ""
 
     def gather(self, study: Study, survey: str) -> Dissimilarities:  # noqa: ARG002 — as of all sources
         from core.encoders.imported import read_features  # torch, for some of the formats

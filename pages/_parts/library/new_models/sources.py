@@ -4,6 +4,7 @@ returns the specs of the models that are chosen.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -61,7 +62,7 @@ def pick_timm() -> tuple[str, ...]:
         placeholder=f"type to search {len(names):,} models",
         max_selections=MOST,
         select_all=False,  # it would stand first, where Enter takes it
-        **bind("embed_timm", [], names, kind="timm model"),
+        **_bind("embed_timm", names, kind="timm model"),
     )
     return tuple(f"timm:{name}" for name in chosen)
 
@@ -69,7 +70,7 @@ def pick_timm() -> tuple[str, ...]:
 def pick_hub() -> tuple[str, ...]:
     """Choose among the language models of which figures are published, or type any id."""
     models = published_models()["model"]
-    bound = bind("embed_hub", [])
+    bound = _bind("embed_hub")
     chosen: list[str] = st.session_state["embed_hub"]
     published = [spec.removeprefix("hf:") for spec in models if spec.startswith("hf:")]
     ids = st.multiselect(
@@ -83,6 +84,13 @@ def pick_hub() -> tuple[str, ...]:
         **bound,
     )
     return tuple(f"hf:{_id_of(name)}" for name in ids)
+
+
+def _bind(key: str, among: Collection[str] | None = None, *, kind: str = "") -> dict[str, str]:
+    """Bind a control of models to the address, of which the first few count."""
+    bound = bind(key, [], among, kind=kind)
+    st.session_state[key] = st.session_state[key][:MOST]
+    return bound
 
 
 def _id_of(text: str) -> str:
@@ -104,7 +112,7 @@ def pick_cave(dataset: str) -> tuple[str, ...]:
         list(specs),
         placeholder=f"{len(specs)} models trained in the Cave",
         max_selections=MOST,
-        **bind("embed_cave", [], specs, kind="model of the Cave"),
+        **_bind("embed_cave", specs, kind="model of the Cave"),
     )
     return tuple(specs[name] for name in chosen)
 
