@@ -40,6 +40,7 @@ from core.errors import (
 from core.machine.memory import is_out_of_memory
 from core.progress import in_job
 from core.settings import store_path
+from core.store.leftovers import remove_leftovers
 from core.unexpected import summarize
 from core.visible import visible_output
 
@@ -72,6 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         _check_store(options.store)
         _check_job(options)
+        remove_leftovers(options.store)
         code = options.run(options) or 0
         if sys.stdout:  # None where it was closed
             sys.stdout.flush()  # here, where a closed pipe is expected
