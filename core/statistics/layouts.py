@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Float, Float64
 
 from core.errors import InputError, UnknownNameError
+from core.statistics.compiling import load_umap
 
 LEAST = 4  # items whose neighborhoods can differ: three distances fit into a plane as they are
 # Neighbors and perplexity are the libraries' own; UMAP's spread of 1, distance of 0.1 and 500
@@ -155,10 +156,7 @@ def _mds(distances: Matrix, _: int) -> Points:
 
 
 def _umap(distances: Matrix, seed: int) -> Points:
-    # seconds, and more to compile
-    from umap import umap_
-
-    settings = SETTINGS["umap"]
+    umap_, settings = load_umap().umap_, SETTINGS["umap"]
     with DRAWING:
         start, random = _start(distances, seed), np.random.RandomState(seed)
         count = min(settings["n_neighbors"], len(distances) - 1)

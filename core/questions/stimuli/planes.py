@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float, Float64
 
 from core.errors import FeatureError, MetricError
+from core.statistics.compiling import load_umap
 from core.statistics.layouts import DRAWING
 
 LEAST = 3  # stimuli: two lie on a line
@@ -42,9 +43,7 @@ def neighbor_plane(space: Float[np.ndarray, "n d"], *, seed: int = 0) -> Float64
     """
     _check(space)
     with DRAWING:
-        from umap import UMAP  # seconds, and more to compile
-
-        reducer = UMAP(
+        reducer = load_umap().UMAP(
             n_neighbors=min(NEAR, len(space) - 1), init="pca", random_state=seed, n_jobs=1
         )
         plane: np.ndarray = reducer.fit_transform(space).astype(np.float64)

@@ -1,0 +1,31 @@
+"""UMAP, with what it compiles kept on the disk."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from functools import cache
+from types import ModuleType
+
+
+@cache
+def load_umap() -> ModuleType:
+    """Import UMAP, and have all that it compiles kept: the first layout of each process would take
+    ten seconds otherwise, not a tenth of one.
+
+    Numba keeps it where NUMBA_CACHE_DIR says, else beside the libraries or in the user's own cache;
+    where none of them can be written, each process compiles anew.
+    """
+    import umap  # seconds that no other analysis must pay
+    from numba.core.dispatcher import Dispatcher
+
+    parts = [
+        module
+        for name, module in sys.modules.items()
+        if name.partition(".")[0] in ("umap", "pynndescent")
+    ]
+    for value in (value for part in parts for value in vars(part).values()):
+        if isinstance(value, Dispatcher):
+            with suppress(RuntimeError):  # no folder can be written
+                value.enable_caching()
+    return umap
