@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from types import ModuleType
 
 
@@ -16,7 +17,7 @@ def load_umap() -> ModuleType:
     Numba keeps it where NUMBA_CACHE_DIR says, else beside the libraries or in the user's own cache;
     where none of them can be written, each process compiles anew.
     """
-    import umap  # seconds that no other analysis must pay
+    umap = import_module("umap")  # seconds that no other analysis must pay
     from numba.core.dispatcher import Dispatcher
 
     parts = [
