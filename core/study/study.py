@@ -15,6 +15,7 @@ from jaxtyping import Float32, Int32, Int64
 
 from core.competence.records import SKILL
 from core.crew.crew import HERE, Crew
+from core.encoders.encoder import ModelCard
 from core.errors import (
     MetricError,
     StimuliError,
@@ -88,6 +89,7 @@ class Study:
         self.held_scores = HeldScores()
         self._held: dict[tuple[str, bool], tuple[str, Prepared[Lists]]] = {}
         self._skills: dict[str, tuple[float, str]] = {}  # by the embedding's digest
+        self._described: tuple[list[ModelCard], pd.DataFrame] = [], describe([])
 
     def readers(self, item: Item) -> list[str]:
         """Return the names of the embedded models that read images, or captions, in the store's
@@ -202,7 +204,12 @@ class Study:
 
     def models(self) -> pd.DataFrame:
         """Return a row per embedded model; see `core.study.models.describe`."""
-        return describe([entry.card for entry in self.store.models(self.dataset.name)])
+        cards = [entry.card for entry in self.store.models(self.dataset.name)]
+        known, models = self._described
+        if cards != known:
+            models = describe(cards)
+            self._described = cards, models
+        return models.copy()
 
     def _skill(self, model: str) -> tuple[float, str]:
         digest = self.entry(model).digest

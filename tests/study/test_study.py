@@ -25,7 +25,7 @@ from core.errors import (
 )
 from core.progress import heard_by
 from core.spaces.neighbors import VERSION as NEIGHBORS
-from core.store import Store, add_dataset
+from core.store import Store, add_dataset, rename_model
 from core.study.clamping import Clamping
 from core.study.parts import Scope
 from core.study.roster import known_worlds
@@ -83,6 +83,18 @@ def test_a_model_that_is_embedded_again_is_read_again(tmp_path):
     fresh = Study(Store(tmp_path), "counted").neighbors("ape")
     np.testing.assert_array_equal(running.neighbors("ape"), fresh)
     assert (fresh != old).any()
+
+
+def test_the_table_of_models_is_one_s_own_and_never_stale(tmp_path):
+    add_dataset(tmp_path, CountedDataset(SIZE))
+    put(tmp_path, "ape", layers_of(1))
+    running = Study(Store(tmp_path), "counted")
+    asked = running.models()
+    asked["title"] = "changed by whoever asked"
+    assert list(running.models()["title"]) == ["Ape"]
+    rename_model(tmp_path, "counted", "ape", "Ape of the study")
+    put(tmp_path, "bee", layers_of(2))
+    assert list(running.models()["title"]) == ["Ape of the study", "Bee"]
 
 
 @pytest.mark.parametrize("error", [StoreWriteError, StoreBusyError])
