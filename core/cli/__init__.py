@@ -40,7 +40,6 @@ from core.errors import (
 from core.machine.memory import is_out_of_memory
 from core.progress import in_job
 from core.settings import store_path
-from core.store.leftovers import remove_leftovers
 from core.unexpected import summarize
 from core.visible import visible_output
 
@@ -73,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         _check_store(options.store)
         _check_job(options)
-        remove_leftovers(options.store)
+        _remove_leftovers(options.store)
         code = options.run(options) or 0
         if sys.stdout:  # None where it was closed
             sys.stdout.flush()  # here, where a closed pipe is expected
@@ -96,6 +95,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except Exception as error:
         return _explain(error)
+
+
+def _remove_leftovers(store: Path) -> None:
+    if store.exists():
+        from core.store.leftovers import remove_leftovers
+
+        remove_leftovers(store)
 
 
 def _explain(error: Exception) -> int:

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Float, Float64
 
 from core.errors import InputError, UnknownNameError
-from core.statistics.compiling import load_umap
+from core.machine.compiling import load_umap
 
 LEAST = 4  # items whose neighborhoods can differ: three distances fit into a plane as they are
 # Neighbors and perplexity are the libraries' own; UMAP's spread of 1, distance of 0.1 and 500

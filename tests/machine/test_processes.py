@@ -76,11 +76,11 @@ def test_few_items_and_shared_devices_get_one_process(monkeypatch):
     assert count_processes(1000) == 1
 
 
-SLEEPERS = """
+SLEEPERS = r"""
 import os, sys, time
 from core.machine.processes import spread
 def sleep(item):
-    print(os.getpid(), flush=True)
+    os.write(1, f"{os.getpid()}\n".encode())  # whole, however Python buffers
     time.sleep(600)
 if __name__ == "__main__":
     list(spread(sleep, range(4), processes=2))

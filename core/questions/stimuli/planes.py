@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Float64
 
 from core.errors import FeatureError, MetricError
-from core.statistics.compiling import load_umap
+from core.machine.compiling import load_umap
 from core.statistics.layouts import DRAWING
 
 LEAST = 3  # stimuli: two lie on a line

@@ -18,7 +18,7 @@ def load_umap() -> ModuleType:
     where none of them can be written, each process compiles anew.
     """
     umap = import_module("umap")  # seconds that no other analysis must pay
-    from numba.core.dispatcher import Dispatcher
+    from numba import core as numba_core
 
     parts = [
         module
@@ -26,7 +26,7 @@ def load_umap() -> ModuleType:
         if name.partition(".")[0] in ("umap", "pynndescent")
     ]
     for value in (value for part in parts for value in vars(part).values()):
-        if isinstance(value, Dispatcher):
+        if isinstance(value, numba_core.dispatcher.Dispatcher):
             with suppress(RuntimeError):  # no folder can be written
                 value.enable_caching()
     return umap

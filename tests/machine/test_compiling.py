@@ -6,7 +6,7 @@ import pytest
 from numba.core.caching import NullCache
 from numba.core.dispatcher import Dispatcher
 
-from core.statistics.compiling import load_umap
+from core.machine.compiling import load_umap
 
 
 def compiled(umap) -> list[Dispatcher]:
