@@ -88,8 +88,9 @@ def _join(address: str, leaving: ExitStack) -> None:
                 runtime_env={"env_vars": {"PYTHONPATH": os.pathsep.join(paths), **along}},
             )
     except (RuntimeError, ConnectionError, ValueError, RayError) as error:
+        reason = str(error).strip().rpartition("\n")[2]  # the head's traceback may stand before
         raise ClusterError(
-            f"no Ray cluster of this version answers at {address} ({first_line(error)}); give --on"
+            f"no Ray cluster of this version answers at {address} ({reason}); give --on"
             " the address of its head, ray://HEAD:10001, and set RAY_AUTH_MODE=token where it asks"
             " for Ray's token"
         ) from error

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import signal
 import socket
 import subprocess
@@ -13,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 
@@ -229,25 +230,51 @@ def test_a_killed_study_goes_on_and_ends_as_it_would_have_here(
 
 
 @pytest.fixture
-def head(hub: LocalHub) -> Iterator[str]:  # noqa: ARG001 (workers know it from the start)
+def head(
+    hub: LocalHub,  # noqa: ARG001 (workers know it from the start)
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[str]:
     """Return the address of a cluster of one machine, which nobody of this process has joined."""
     from core.crew.on_ray import SHORT  # imports Ray, which may be missing
 
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    monkeypatch.setenv("RAY_AUTH_MODE", "token")
+    monkeypatch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))
+    port, agent = free_ports(2)
     folder = tempfile.TemporaryDirectory(prefix="ray-", dir=SHORT, ignore_cleanup_errors=True)
     words = f"start --head --block --port=0 --ray-client-server-port={port} --num-cpus=2"
+    words += f" --runtime-env-agent-port={agent}"  # Ray 2.60 tells the client server 0 otherwise
     words += f" --include-dashboard=false --disable-usage-stats --temp-dir={folder.name}"
     command = [str(Path(sys.executable).with_name("ray")), *words.split()]
     with folder:
         server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         family = psutil.Process(server.pid)
+        await_listeners(port, agent)
         yield f"ray://127.0.0.1:{port}"
         everyone = [*family.children(recursive=True), family]
         server.terminate()
         psutil.wait_procs(everyone, timeout=180)
         assert not [one for one in everyone if one.is_running()]
+
+
+def free_ports(count: int) -> list[int]:
+    """Return ports on which nobody listens now."""
+    with ExitStack() as held:
+        listening = [held.enter_context(socket.socket()) for _ in range(count)]
+        for one in listening:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in listening]
+
+
+def await_listeners(*ports: int) -> None:
+    """Wait until somebody listens on each of these ports, at whatever address."""
+    until = time.monotonic() + 120
+    while time.monotonic() < until:
+        sockets = psutil.net_connections("tcp")
+        listening = {one.laddr.port for one in sockets if one.status == psutil.CONN_LISTEN}
+        if listening.issuperset(ports):
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"nobody listens on {set(ports) - listening}")
 
 
 @pytest.mark.slow
