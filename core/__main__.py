@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from contextlib import suppress
 from typing import NoReturn
 
 from core.errors import INTERRUPTED, UNEXPECTED
-from core.machine.endings import endings
+from core.machine.endings import leave
 
 
 def run() -> NoReturn:
-    """Run one command and leave at once: at a slow exit DuckDB's bindings report leaks, a page of
-    them, that harm nobody.
-    """
+    """Run one command, and end the process."""
     threading.excepthook = lambda ended: _say(ended.exc_value)
-    code = _run()
-    with suppress(Exception):  # what is undone is none of the command's results
-        endings.close()
-    os._exit(code)
+    leave(_run())
 
 
 def _run() -> int:

@@ -230,7 +230,7 @@ def test_what_is_to_be_undone_is_undone_before_a_command_leaves(monkeypatch, tmp
     spilled = tmp_path / "spilled"
     spilled.mkdir()
     monkeypatch.setattr(program, "_run", lambda: spill() or 2)
-    monkeypatch.setattr(program.os, "_exit", leave)
+    monkeypatch.setattr("os._exit", leave)
     with pytest.raises(SystemExit, match="2"):
         program.run()
     assert not spilled.exists()

@@ -13,9 +13,11 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 from filelock import lock_descriptor
 
+from core.errors import StoreBusyError
 from core.jobs.devices import is_on_cluster, visible
 from core.jobs.failures import explain
 from core.jobs.job import Job, lock_file, note_file
@@ -25,6 +27,7 @@ from core.progress import JOB_NOTE
 from core.store.schema import now
 
 POLL = 0.05  # seconds
+HELD = 1.0  # seconds for which whoever asks whether a command lives may hold its lock
 
 
 @dataclass
@@ -68,11 +71,13 @@ class Running:
 
 
 def start(store: Path, job: Job) -> Running:
-    """Start the command of a job in a process group of its own; raises OSError."""
+    """Start the command of a job in a process group of its own; raises OSError, and StoreBusyError
+    where another process holds its lock.
+    """
     note_file(store, job.id).unlink(missing_ok=True)
     own = {JOB_NOTE: str(note_file(store, job.id)), **visible(str(job.lane), job.device)}
     with job.log.open("ab") as log, lock_file(store, job.id).open("ab") as lock:
-        lock_descriptor(lock.fileno())
+        _take(lock, number=job.id)
         log.write(f"{now()} {job.command}\n".encode(errors="replace"))
         log.flush()
         began = log.tell()
@@ -87,6 +92,16 @@ def start(store: Path, job: Job) -> Running:
             pass_fds=(lock.fileno(),),
         )
     return Running(job, process, began)
+
+
+def _take(lock: BinaryIO, *, number: int) -> None:
+    until = time.monotonic() + HELD
+    while not lock_descriptor(lock.fileno(), blocking=False):
+        if time.monotonic() >= until:
+            raise StoreBusyError(
+                f"job {number} cannot begin while another process holds {lock.name}; end that one"
+            )
+        time.sleep(POLL)
 
 
 def _program(job: Job) -> tuple[str, ...]:

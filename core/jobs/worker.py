@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from core.errors import StoreError
+from core.errors import StoreBusyError, StoreError
 from core.jobs import states
 from core.jobs.devices import find_lanes, takes
 from core.jobs.process import Running, is_alive, start, stop_orphan
@@ -104,6 +104,9 @@ class Worker:
             return
         try:
             running = self._running[lane] = start(self._store, job)
+        except StoreBusyError:
+            states.hand_back(self._store, job.id)
+            raise
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", error)
             failure = f"it cannot be started in {job.folder} ({why}); add it again"

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from streamlit.web.cli import main
 
 from core.files.limits import MB, UPLOAD
+from core.machine.endings import leave
 from core.settings import is_read_only
 from pages._server.beside import DEMO, running_beside
 from pages._server.jobs import watch_jobs
@@ -34,7 +35,8 @@ def guards() -> list[str]:
     return [*words, *(word for host in HOSTS for word in ("--server.allowedHosts", host))]
 
 
-if __name__ == "__main__":
+def serve() -> int:
+    """Serve the dashboard until it is stopped, and return its exit code."""
     mend()
     if is_read_only():
         os.environ["HF_HUB_OFFLINE"] = "1"  # before anything asks the hub: no visitor fetches
@@ -44,4 +46,12 @@ if __name__ == "__main__":
         if "--demo" in sys.argv:
             sys.argv.remove("--demo")
             beside.enter_context(running_beside(DEMO))
-        main([*sys.argv[1:], *guards()], prog_name="streamlit")
+        try:
+            main([*sys.argv[1:], *guards()], prog_name="streamlit")
+        except SystemExit as end:
+            return end.code if isinstance(end.code, int) else 0
+    return 0
+
+
+if __name__ == "__main__":
+    leave(serve())

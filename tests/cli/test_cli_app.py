@@ -16,6 +16,7 @@ import pytest
 
 from core.cli import main
 from core.settings import ROOT
+from tests.browser.server import serve
 
 
 @pytest.mark.parametrize("port", ["-1", "80", "70000", "1e4", "８５０１"])
@@ -38,6 +39,13 @@ def test_a_port_that_is_taken_is_refused_with_one_that_is_free(tmp_path, capsys)
         with socket.socket() as free:
             free.bind(("localhost", other))
     assert other != port
+
+
+def test_a_dashboard_that_is_stopped_says_only_that(tmp_path):
+    log = tmp_path / "log"
+    with serve(tmp_path / "store", log=log, end=signal.SIGINT):
+        pass
+    assert log.read_text().splitlines()[-1].strip() == "Stopping..."
 
 
 @pytest.mark.slow

@@ -15,12 +15,13 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from filelock import lock_descriptor
 from store_fakes import CountedDataset, CountingEncoder, contents
 
 from core.embedding.runner import embed
 from core.errors import StoreBusyError
 from core.jobs import process, queue, states
-from core.jobs.job import Job
+from core.jobs.job import Job, lock_file
 from core.jobs.starting import has_worker
 from core.jobs.worker import work
 from core.settings import ROOT
@@ -142,6 +143,15 @@ def test_a_store_has_one_worker(at_work, store):
     wait_for(lambda: has_worker(store))
     with pytest.raises(StoreBusyError, match="wait until it is done, or stop it"):
         work(store, **QUICK)
+
+
+def test_a_job_whose_lock_is_held_waits_and_says_for_what(store, at_work, capfd):
+    number = queue.submit(store, ["steps", "1", "0"]).id
+    with lock_file(store, number).open("ab") as held:
+        assert lock_descriptor(held.fileno(), blocking=False)
+        at_work()
+        wait_for(lambda: "jobs wait" in capfd.readouterr().err)
+    wait_for(lambda: queue.job(store, number).state == "done")
 
 
 @pytest.fixture
