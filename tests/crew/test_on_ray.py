@@ -239,20 +239,23 @@ def head(
 
     monkeypatch.setenv("RAY_AUTH_MODE", "token")
     monkeypatch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))
-    port, agent = free_ports(2)
+    port, agent, listener = free_ports(3)
     folder = tempfile.TemporaryDirectory(prefix="ray-", dir=SHORT, ignore_cleanup_errors=True)
     words = f"start --head --block --port=0 --ray-client-server-port={port} --num-cpus=2"
     words += f" --runtime-env-agent-port={agent}"  # Ray 2.60 tells the client server 0 otherwise
+    words += f" --dashboard-agent-listen-port={listener}"
     words += f" --include-dashboard=false --disable-usage-stats --temp-dir={folder.name}"
     command = [str(Path(sys.executable).with_name("ray")), *words.split()]
     with folder:
         server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         family = psutil.Process(server.pid)
-        await_listeners(port, agent)
-        yield f"ray://127.0.0.1:{port}"
-        everyone = [*family.children(recursive=True), family]
-        server.terminate()
-        psutil.wait_procs(everyone, timeout=180)
+        try:
+            await_listeners(port, agent)
+            yield f"ray://127.0.0.1:{port}"
+        finally:
+            everyone = [*family.children(recursive=True), family]
+            server.terminate()
+            psutil.wait_procs(everyone, timeout=180)
         assert not [one for one in everyone if one.is_running()]
 
 

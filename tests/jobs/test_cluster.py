@@ -143,6 +143,7 @@ def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
         "port": free_port(),
         "dashboard-port": dashboard,
         "dashboard-host": "127.0.0.1",
+        "dashboard-agent-listen-port": free_port(),  # on Ray's usual one another cluster may listen
         "node-ip-address": "127.0.0.1",
         "num-cpus": "2",
         "num-gpus": "1",  # said, not had
