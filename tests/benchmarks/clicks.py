@@ -105,7 +105,7 @@ CLICKS: list[tuple[str, str, Act]] = [
     ("/models", "MDS", segment("MDS")),
     ("/models", "k + 1", step("k")),
     ("/metrics", "k + 1", step("k")),
-    ("/dispersion", "rank by the median", choose("by", "median")),
+    ("/dispersion", "rank by the median", within_more(choose("by", "median"))),
     ("/captions", "a line per model", toggle("each")),
     ("/captions", "next stimulus", press("button:has-text('Next')")),
     ("/adapters", "width + 64", within_more(step("width"))),
