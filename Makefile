@@ -28,10 +28,8 @@ NOT_TORCH := $(foreach name,$(OF_TORCH),--no-emit-package $(name))
 app: $(READY)
 	$(BIN)/platoscope app --demo --port $(PORT)
 
-# A test that fails beside three others is run once more, alone: a busy machine is no fault of the code
 test: $(READY) $(EXTRAS) lint
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 4 --dist loadfile --no-loadscope-reorder || \
-		OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q --last-failed --last-failed-no-failures none
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 4 --dist loadfile --no-loadscope-reorder
 
 # The oldest versions that pyproject.toml allows, by what depends on them most
 test-oldest: $(OLDEST)
