@@ -29,7 +29,6 @@ UNREAD = (".lock", ".log", ".pt", ".npy")
 RESULTS = "store/results/"  # kept to save time alone: whoever needs one makes it again
 SPARED = ("neighbors-", "head-")  # results that nobody needs any more once an answer is kept
 WRITTEN = ("store/titles.json", "store/views.json")  # by people: what is lost of them is lost
-PARTIAL = ("answer-",)  # on which the one that was asked for is built, which stands by then
 PASSED = "weights/gpt2-xs-step"  # by a training that has gone on, and cannot go back
 
 
@@ -64,11 +63,20 @@ def judge(row: Row, world: Path, case: Path, fault: Fault, code: int) -> list[st
     wrong += _judge_again(row, world, case, lossy=lossy)
     left = snapshot(case, base)
     if row.quiet:
-        kinds = (*SPARED, *PARTIAL) if lossy else SPARED
-        spared = {name for name in whole.keys() - left.keys() if Path(name).name.startswith(kinds)}
+        spared = _spared(world / "wholes" / row.name, answers=lossy and row.in_steps) - left.keys()
         whole = {name: one for name, one in whole.items() if name not in spared}
     differing = _mendable(whole, lossy=lossy), _mendable(left, lossy=lossy)
     return wrong + _differences(*differing, "after a second run")
+
+
+def _spared(whole: Path, *, answers: bool) -> set[str]:
+    """Return the results of an undisturbed run that nobody needs any more once its last one is
+    kept; answers: also those on which that one is built.
+    """
+    results = sorted(whole.glob(f"{RESULTS}*/*.duckdb"), key=lambda path: path.stat().st_mtime_ns)
+    helping = [path for path in results if path.name.startswith(SPARED)]
+    earlier = [path for path in results[:-1] if path.name.startswith("answer-")]
+    return {str(path.relative_to(whole)) for path in (*helping, *(earlier if answers else ()))}
 
 
 def _mendable(files: dict[str, Any], *, lossy: bool) -> dict[str, Any]:

@@ -56,7 +56,8 @@ class Row:
     it kept no result, since it printed or drew its answer, and whoever needs one makes it again;
     datasets, embeddings, reports and jobs must be there all the same. once: done a second time it
     says that it is done. longest: seconds after which it is ended. patient: it waits for a disk to
-    be well again, and says so.
+    be well again, and says so. in_steps: its answer is built on earlier ones, which nobody needs
+    once it stands.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Row:
     once: bool = False
     longest: int = 60
     patient: bool = False
+    in_steps: bool = False
 
     def run(self, world: Path) -> int:
         """Do it in this process, in the present folder and over the store that is set."""
@@ -204,6 +206,7 @@ TABLE = (
         "--dataset cave --events 16 --passes 1 --seeds 1 --x gpt2-xs --y vit-clip-xs",
         "cave",
         quiet=True,
+        in_steps=True,
     ),
     Row(
         "stitch",
