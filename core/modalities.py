@@ -112,11 +112,11 @@ def check_modality(name: str) -> None:
     Raises UnknownNameError for reality and for a slip of a known name, InputError for other
     characters than lower-case letters, digits, spaces and hyphens.
     """
-    known = [one.name for one in MODALITIES.values() if not one.is_reality]
-    if name in known:
+    names = [one.name for one in MODALITIES.values() if not one.is_reality]
+    if name in names:
         return
-    if name in MODALITIES or get_close_matches(name, known, 1, CLOSE):
-        raise UnknownNameError("modality", name, known)
+    if name in MODALITIES or get_close_matches(name, names, 1, CLOSE):
+        raise UnknownNameError("modality", name, names)
     if not NAME.fullmatch(name):
         raise InputError(
             f"expected a modality of 1 to 30 lower-case letters, digits, spaces or hyphens, such as"
@@ -128,9 +128,9 @@ def known_first(names: Iterable[str]) -> list[str]:
     """Return the names of modalities, each once: those with a record in its order, then the others
     by name.
     """
-    known = list(MODALITIES)
+    order = list(MODALITIES)
     return sorted(
-        set(names), key=lambda name: (known.index(name) if name in known else len(known), name)
+        set(names), key=lambda name: (order.index(name) if name in order else len(order), name)
     )
 
 

@@ -248,8 +248,8 @@ def _others(models: pd.DataFrame) -> tuple[str, ...]:
     """Return the models that read neither images nor captions; brains and people compete with
     none.
     """
-    known = reads(models, "image") | reads(models, "caption") | is_reality(models)
-    return tuple(models.loc[~(known | is_measured(models)), "model"])
+    readable = reads(models, "image") | reads(models, "caption") | is_reality(models)
+    return tuple(models.loc[~(readable | is_measured(models)), "model"])
 
 
 def show_growth(at: Place, models: pd.DataFrame, question: Overview) -> None:

@@ -143,10 +143,10 @@ class UserFile:
         except (OSError, ValueError) as error:  # ValueError: a NUL in the name
             raise self._unreadable(error) from error
 
-    def _check(self, found: os.stat_result) -> None:
-        self.size = found.st_size
-        if not stat.S_ISREG(found.st_mode):
-            kind = next((name for is_kind, name in _KINDS if is_kind(found.st_mode)), "no file")
+    def _check(self, status: os.stat_result) -> None:
+        self.size = status.st_size
+        if not stat.S_ISREG(status.st_mode):
+            kind = next((name for is_kind, name in _KINDS if is_kind(status.st_mode)), "no file")
             raise self.raising(
                 f"{self.path} is {kind}; expected {self.expected}, as a regular file"
             )

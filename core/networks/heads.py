@@ -52,8 +52,8 @@ def tasks_of(card: ModelCard) -> tuple[str, ...]:
     """Return what a model was supervised on, all attributes where that is nothing we know."""
     config = card.training.get("config") or {}
     named = (config.get("options") or {}).get("tasks") or ()
-    known = tuple(task for task in named if task in CLASSES)
-    return known or tuple(CLASSES)
+    classified = tuple(task for task in named if task in CLASSES)
+    return classified or tuple(CLASSES)
 
 
 def answers_to(tasks: Sequence[str], batch: Batch) -> tuple[Tensor, ...]:

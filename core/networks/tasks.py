@@ -27,7 +27,7 @@ class Task(Protocol):
     def score(self, features: Tensor, batch: Batch) -> Float[Tensor, " b"]:
         """Return how well each event is answered; 1 is perfect."""
 
-    def guess(self, known: Batch, batch: Batch) -> Float[Tensor, " b"]:
+    def guess(self, examples: Batch, batch: Batch) -> Float[Tensor, " b"]:
         """Return the scores of who sees nothing, and knows how frequent answers are among the
         events of `known`.
         """
@@ -43,19 +43,19 @@ class Labels:
 
     def loss(self, features: Float[Tensor, "b d"], batch: Batch) -> Float[Tensor, ""]:
         pairs = zip(self.head(features), answers_to(self.head.tasks, batch), strict=True)
-        costs = [F.cross_entropy(row, told) / math.log(row.shape[1]) for row, told in pairs]
+        costs = [F.cross_entropy(row, label) / math.log(row.shape[1]) for row, label in pairs]
         return torch.stack(costs).mean()
 
     def score(self, features: Float[Tensor, "b d"], batch: Batch) -> Float[Tensor, " b"]:
         pairs = zip(self.head(features), answers_to(self.head.tasks, batch), strict=True)
-        return torch.stack([(row.argmax(1) == told).float() for row, told in pairs]).mean(0)
+        return torch.stack([(row.argmax(1) == label).float() for row, label in pairs]).mean(0)
 
-    def guess(self, known: Batch, batch: Batch) -> Float[Tensor, " b"]:
+    def guess(self, examples: Batch, batch: Batch) -> Float[Tensor, " b"]:
         tasks = self.head.tasks
-        told = zip(tasks, answers_to(tasks, known), answers_to(tasks, batch), strict=True)
+        answers = zip(tasks, answers_to(tasks, examples), answers_to(tasks, batch), strict=True)
         right = [
             (torch.bincount(before, minlength=CLASSES[task]).argmax() == now).float()
-            for task, before, now in told
+            for task, before, now in answers
         ]
         return torch.stack(right).mean(0)
 
@@ -76,8 +76,8 @@ class NextToken:
     def score(self, features: Float[Tensor, "b t d"], batch: Batch) -> Float[Tensor, " b"]:
         return _skill(self._costs(features, batch), batch)
 
-    def guess(self, known: Batch, batch: Batch) -> Float[Tensor, " b"]:
-        seen = known["tokens"][:, 1:][known["present"][:, 1:]]
+    def guess(self, examples: Batch, batch: Batch) -> Float[Tensor, " b"]:
+        seen = examples["tokens"][:, 1:][examples["present"][:, 1:]]
         counts = torch.bincount(seen, minlength=self.vocabulary) + 1.0  # none is impossible
         costs = -(counts / counts.sum()).log()[batch["tokens"][:, 1:]]
         return _skill(costs * batch["present"][:, 1:], batch)

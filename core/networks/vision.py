@@ -60,8 +60,8 @@ class VisionNetwork:
         """Draw events at the model's own size and prepare them as it asks."""
         drawn = _draw_all(tuple(events), self.side)
         images = torch.stack([self.encoder.prepare(Image.fromarray(one)) for one in drawn])
-        told = torch.from_numpy(np.stack([answers(event) for event in events])).long()
-        return {"images": images.to(self.device), "answers": told.to(self.device)}
+        labels = torch.from_numpy(np.stack([answers(event) for event in events])).long()
+        return {"images": images.to(self.device), "answers": labels.to(self.device)}
 
     def places(self, layer: int) -> Places:
         return self._places[layer]
@@ -70,11 +70,11 @@ class VisionNetwork:
     @torch.no_grad()
     def _places(self) -> list[Places]:
         state = torch.zeros(1, 3, self.side, self.side, device=self.device)
-        found = []
+        states = []
         for step in self.steps:
             state = step(state)
-            found.append(self._place(state))
-        return found
+            states.append(self._place(state))
+        return states
 
     def _place(self, state: Tensor) -> Places:
         if self.prefix is None:

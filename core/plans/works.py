@@ -49,8 +49,10 @@ class Shown:
         """Return what was published, in words."""
         if not self.study:
             return [self.published] if self.published else []
-        found = [one for one in open_plan(self.study).published if one.figure == self.figure]
-        return [one.what if one.value is None else f"{one.value:g} ({one.what})" for one in found]
+        published = [one for one in open_plan(self.study).published if one.figure == self.figure]
+        return [
+            one.what if one.value is None else f"{one.value:g} ({one.what})" for one in published
+        ]
 
 
 @dataclass(frozen=True)

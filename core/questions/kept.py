@@ -34,24 +34,24 @@ def list_results(study: Study, kinds: Sequence[type[Question]]) -> pd.DataFrame:
 
     kinds: of questions, each with a command of its own.
     """
-    asked = {kind.command: kind for kind in kinds}
+    by_command = {kind.command: kind for kind in kinds}
     rows = [
         (
             one.name,
-            _holds(one, asked),
-            _about(one.recipe, asked.get(one.recipe.kind)),
+            _holds(one, by_command),
+            _about(one.recipe, by_command.get(one.recipe.kind)),
             len(one.models),
             one.size,
             one.made_at,
-            FRESH if _is_fresh(one, study, asked) else STALE,
+            FRESH if _is_fresh(one, study, by_command) else STALE,
         )
         for one in results_over(study.store.root, study.dataset.name)
     ]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _holds(one: KeptResult, asked: Mapping[str, type[Question]]) -> str:
-    kind = asked.get(one.recipe.kind)
+def _holds(one: KeptResult, by_command: Mapping[str, type[Question]]) -> str:
+    kind = by_command.get(one.recipe.kind)
     if kind:
         return kind.title()
     if one.sort == ANSWER:
@@ -77,13 +77,13 @@ def _about(recipe: Recipe, kind: type[Question] | None) -> str:
     )
 
 
-def _is_fresh(one: KeptResult, study: Study, asked: Mapping[str, type[Question]]) -> bool:
+def _is_fresh(one: KeptResult, study: Study, by_command: Mapping[str, type[Question]]) -> bool:
     """Return whether the result would be taken from the store and not be made again."""
     recipe = one.recipe
     if recipe.choices.get("revision", study.dataset.revision) != study.dataset.revision:
         return False
     with suppress(PlatoscopeError, TypeError, ValueError, KeyError):
-        if kind := asked.get(recipe.kind):
+        if kind := by_command.get(recipe.kind):
             return _same_answer(recipe, study, kind)
         if recipe.kind in ("captions", "imported-scores"):
             return True

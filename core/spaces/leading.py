@@ -53,9 +53,9 @@ def find_leading(values: Float64[np.ndarray, "n d"], *, rank: int) -> Leading | 
         fresh = wide @ (wide.T @ fresh)
         products = np.hstack([products, fresh])
         if blocks in CHECKED:
-            found = _certain(spanned, products, rank)
-            if found is not None:
-                return _both_sides(wide, found, turned=wide is not values)
+            basis = _certain(spanned, products, rank)
+            if basis is not None:
+                return _both_sides(wide, basis, turned=wide is not values)
     return None
 
 
@@ -76,19 +76,19 @@ def _certain(spanned: Block, products: Block, rank: int) -> Block | None:
     last = spanned.shape[1] - 1
     values, turn = eigh(spanned.T @ products, subset_by_index=(last - rank, last))
     values, turn = values[::-1], turn[:, ::-1]
-    found = spanned @ turn
-    left = products @ turn - found * values
+    basis = spanned @ turn
+    left = products @ turn - basis * values
     gap = values[rank - 1] - values[rank] - np.linalg.norm(left[:, rank])
-    return found if np.linalg.norm(left[:, :rank]) <= TOLERANCE * gap else None
+    return basis if np.linalg.norm(left[:, :rank]) <= TOLERANCE * gap else None
 
 
-def _both_sides(wide: Block, found: Block, *, turned: bool) -> Leading | None:
+def _both_sides(wide: Block, basis: Block, *, turned: bool) -> Leading | None:
     """Return the triplets of a matrix, or of its transpose, from the directions of its rows; None
     where there are fewer.
     """
-    other = wide.T @ found
+    other = wide.T @ basis
     sizes = np.linalg.norm(other, axis=0)
     if not sizes.all():
         return None
     other /= sizes
-    return Leading(other, sizes, found.T) if turned else Leading(found, sizes, other.T)
+    return Leading(other, sizes, basis.T) if turned else Leading(basis, sizes, other.T)

@@ -29,30 +29,30 @@ def search(
     n = len(layers[0])
     find = _finder(n, device)
 
-    def found(layer: int) -> Int32[np.ndarray, "n k"]:
+    def nearest_in(layer: int) -> Int32[np.ndarray, "n k"]:
         report = partial(_tell, len(layers) * n, layer * n, model) if n >= MANY else None
         return find(normalize_rows(layers[layer]), k=depth, report=report)
 
-    return _each(found, len(layers), (n, depth))
+    return _each(nearest_in, len(layers), (n, depth))
 
 
 def search_matrices(layers: Sequence[Float32[np.ndarray, "n n"]], depth: int) -> Prepared[Lists]:
     """Find the neighbors in each layer's dissimilarities; a layer that is refused holds -1."""
 
-    def found(layer: int) -> Int32[np.ndarray, "n k"]:
+    def nearest_in(layer: int) -> Int32[np.ndarray, "n k"]:
         return nearest_by(layers[layer], k=depth)
 
-    return _each(found, len(layers), (len(layers[0]), depth))
+    return _each(nearest_in, len(layers), (len(layers[0]), depth))
 
 
 def _each(
-    found: Callable[[int], Int32[np.ndarray, "n k"]], layers: int, shape: tuple[int, int]
+    nearest_in: Callable[[int], Int32[np.ndarray, "n k"]], layers: int, shape: tuple[int, int]
 ) -> Prepared[Lists]:
     lists = np.full((layers, *shape), -1, dtype=np.int32)
     refusals = [""] * layers
     for layer in range(layers):
         try:
-            lists[layer] = found(layer)
+            lists[layer] = nearest_in(layer)
         except (FeatureError, MetricError) as error:
             refusals[layer] = str(error)
     return Prepared(lists, tuple(refusals))
@@ -67,8 +67,8 @@ def _finder(n: int, device: str) -> Callable[..., Int32[np.ndarray, "n k"]]:
     return partial(nearest_on, choose_device(device))
 
 
-def _tell(total: int, before: int, model: str, found: int) -> None:
-    tell(before + found, total, f"neighbors of all stimuli in all layers of {model}")
+def _tell(total: int, before: int, model: str, done: int) -> None:
+    tell(before + done, total, f"neighbors of all stimuli in all layers of {model}")
 
 
 def lists_table(prepared: Prepared[Lists]) -> pd.DataFrame:

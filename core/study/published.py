@@ -88,8 +88,8 @@ def is_dataset(card: DatasetCard, dataset: str, stimuli: int) -> bool:
     knows the commit alone, since that does not tell its name.
     """
     hub_id, _, revision = dataset.partition("@")
-    known = str(card.source.get("revision"))
-    same = revision in ("", known) or re.fullmatch("[0-9a-f]{40}", known) is not None
+    own_revision = str(card.source.get("revision"))
+    same = revision in ("", own_revision) or re.fullmatch("[0-9a-f]{40}", own_revision) is not None
     return (card.source.get("hub_id") or card.name) == hub_id and same and card.size == stimuli
 
 
@@ -168,10 +168,10 @@ def put_beside(table: pd.DataFrame, published: pd.DataFrame, spec: MetricSpec) -
     """
     values = dict[tuple[str, str], tuple[float, str, str]]()
     for row in published.to_dict("records"):
-        found = (row["value"], row["layers"], row["source"])
-        values.setdefault((row["x"], row["y"]), found)
+        figure = (row["value"], row["layers"], row["source"])
+        values.setdefault((row["x"], row["y"]), figure)
         if spec.symmetric:
-            values.setdefault((row["y"], row["x"]), found)
+            values.setdefault((row["y"], row["x"]), figure)
     pairs = list(zip(table["model_x"], table["model_y"], strict=True))
     if not values.keys() & set(pairs):
         return table

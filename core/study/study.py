@@ -205,8 +205,8 @@ class Study:
     def models(self) -> pd.DataFrame:
         """Return a row per embedded model; see `core.study.models.describe`."""
         cards = [entry.card for entry in self.store.models(self.dataset.name)]
-        known, models = self._described
-        if cards != known:
+        described, models = self._described
+        if cards != described:
             models = describe(cards)
             self._described = cards, models
         return models.copy()

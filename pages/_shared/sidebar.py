@@ -81,9 +81,9 @@ def _link_jobs(page: Page, *, query_params: Texts) -> None:
         jobs = queue.unfinished(store_path())
     running = sum(job.state == "running" for job in jobs)
     counts = {"running": running, "waiting": len(jobs) - running}
-    told = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
+    summary = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
     st.page_link(
-        page, label=f"{page.title}: {told}" if told else page.title, query_params=query_params
+        page, label=f"{page.title}: {summary}" if summary else page.title, query_params=query_params
     )
 
 

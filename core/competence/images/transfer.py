@@ -78,8 +78,8 @@ def probe_models(
     for entry in entries_to_measure(held, dataset, models, "image"):
         name, encoder = _result(entry, layers), None
         for images in sets:
-            asked = images.questions
-            recipes = {each: _recipe(entry, images, each, layers, device) for each in asked}
+            questions = images.questions
+            recipes = {each: _recipe(entry, images, each, layers, device) for each in questions}
             kept = {
                 question: kept_rows(held, dataset, name, entry, recipe)
                 for question, recipe in recipes.items()

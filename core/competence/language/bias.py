@@ -31,10 +31,10 @@ def guess_colors(encoder: Encoder) -> pd.DataFrame:
     """
     words = [word for color in COLORS for word in WORDINGS[color]]
     endings = tuple(f" {word}." for word in words)
-    asked = [(kind, noun) for kind in KINDS for noun in own_wordings(kind, KINDS)]
+    wordings = [(kind, noun) for kind in KINDS for noun in own_wordings(kind, KINDS)]
     items = [
         Item("colors", place, PROMPT.format(with_article(noun)), endings, 0)
-        for place, (_, noun) in enumerate(asked)
+        for place, (_, noun) in enumerate(wordings)
     ]
     bits = code_endings(encoder, items)
     shares = np.exp2(bits.min(1, keepdims=True) - bits)
@@ -42,7 +42,7 @@ def guess_colors(encoder: Encoder) -> pd.DataFrame:
     by_color = shares.reshape(len(items), len(COLORS), -1).sum(2)
     rows = []
     for kind in KINDS:
-        guess = by_color[[one == kind for one, _ in asked]].mean(0)
+        guess = by_color[[one == kind for one, _ in wordings]].mean(0)
         rows += list(zip([kind] * len(COLORS), COLORS, guess, color_law(kind), strict=True))
     return pd.DataFrame(rows, columns=["kind", "color", "guess", "law"])
 

@@ -149,8 +149,8 @@ def _heading(facet: str, fit: Fit, bound: str, points: pd.DataFrame) -> str:
     note = wrap(fit.reason) if fit.reason else numbers
     ceilings = points[NOISE].dropna()
     ends = dict.fromkeys(f"{end:.2f}" for end in (ceilings.min(), ceilings.max()))
-    known = f"<br>noise ceiling {bound}{' to '.join(ends)}" if len(ceilings) else ""
-    return f"<b>{heading(facet)}</b><br><span style='font-size:12px'>{note}{known}</span>"
+    ceiling = f"<br>noise ceiling {bound}{' to '.join(ends)}" if len(ceilings) else ""
+    return f"<b>{heading(facet)}</b><br><span style='font-size:12px'>{note}{ceiling}</span>"
 
 
 def _add_panel(
@@ -173,8 +173,8 @@ def _add_panel(
         figure.add_scatter(**_run(run, color), **at)
     for group, dots in ordered.groupby("named", sort=False):
         figure.add_scatter(**_dots(str(group), dots, mode), **at)
-    if len(known := points.dropna(subset=PUBLISHED)):
-        figure.add_scatter(**published_marks(known, mode), **at)
+    if len(published := points.dropna(subset=PUBLISHED)):
+        figure.add_scatter(**published_marks(published, mode), **at)
     if len(fit.band) and points["model_y"].nunique() > 1:  # of one model they are its dots
         means = fit.points.assign(x=axis.unplace(fit.points["x"]))
         figure.add_scatter(**_means(means, mode, axis), **at)

@@ -74,8 +74,8 @@ def name_kinds(models: pd.DataFrame) -> str:
 def _count_kinds(models: pd.DataFrame) -> str:
     counts = models["modality"].value_counts()
     kinds = [(counts[kind], find_modality(kind)) for kind in known_first(models["modality"])]
-    told = [counted(count, kind.title, kind.plural) for count, kind in kinds]
-    return listed(told) if told else ""
+    parts = [counted(count, kind.title, kind.plural) for count, kind in kinds]
+    return listed(parts) if parts else ""
 
 
 def noise_findings(points: pd.DataFrame, *, bound: str) -> list[str]:

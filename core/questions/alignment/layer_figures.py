@@ -78,21 +78,23 @@ def layer_grid(
     if np.isnan(scores).all():
         return reason("No pair of layers has an alignment here.", mode)
     beside = "" if math.isnan(chance) else f", chance {chance:.3f}"
-    known = noise.texts() if noise else np.full(scores.shape, "")
+    ceilings = noise.texts() if noise else np.full(scores.shape, "")
     height = max(340, 34 * len(x.names) + 150)
     figure = blank(mode, height=height, title=f"Layers of {x.title} and {y.title}")
     figure.add_heatmap(
         z=scores,
         **_colors(scores, mode, more_is_aligned=spec.higher_is_more_aligned),
         hovertext=[[f"{plain(row)} × {plain(column)}" for column in y.names] for row in x.names],
-        customdata=known,
+        customdata=ceilings,
         hovertemplate="%{hovertext}<br>alignment %{z:.3f}"
         + f"{beside}%{{customdata}}<extra></extra>",
     )
     row, column = pick(scores, LayerChoice(), spec=spec)
     _frame(figure, row, column, mode)
     names = f"{plain(x.names[row])} × {plain(y.names[column])}"
-    _head(figure, f"★ best: {names}, <b>{scores[row, column]:.3f}</b>{beside}{known[row, column]}")
+    _head(
+        figure, f"★ best: {names}, <b>{scores[row, column]:.3f}</b>{beside}{ceilings[row, column]}"
+    )
     figure.update_xaxes(title_text=f"layer of {plain(y.title)}", **_steps(scores.shape[1]))
     return figure.update_yaxes(
         title_text=f"layer of {plain(x.title)}", **_steps(scores.shape[0])

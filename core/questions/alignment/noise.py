@@ -31,8 +31,8 @@ def add_noise(table: pd.DataFrame, question: Alignment, study: Study) -> pd.Data
     }
     if not noisy:
         return table
-    found = [_ceiling(row, noisy, question) for row in table.to_dict("records")]
-    ceilings, reasons = zip(*found, strict=True)
+    bounds = [_ceiling(row, noisy, question) for row in table.to_dict("records")]
+    ceilings, reasons = zip(*bounds, strict=True)
     reason = table["reason"].where(table["reason"] != "", list(reasons))
     return table.assign(**{NOISE: ceilings}, reason=reason)
 

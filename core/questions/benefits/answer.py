@@ -153,8 +153,8 @@ def check(question: Hallucination, study: Study, report: Progress | None) -> pd.
     scope, whole = _whole(study)
 
     def measure(model: str) -> dict[str, float]:
-        asked = ModelCaptions(scope, model, question.samples, question.seed)
-        return shares(ask(asked, whole)["verdict"])
+        captions = ModelCaptions(scope, model, question.samples, question.seed)
+        return shares(ask(captions, whole)["verdict"])
 
     rows = measure_models(study, question.names, (IMPOSSIBLE, NO_CAPTION), measure, report)
     table = with_trends(rows, draws=question.permutations, seed=question.seed)

@@ -40,10 +40,10 @@ def transfer_findings(_: Transfer, table: pd.DataFrame) -> list[str]:
 
 def _helped(modality: str, rows: pd.DataFrame) -> str:
     who, what = SEES[modality]
-    known, unknown = rows[rows["gain"].notna()], rows[rows["gain"].isna()]
+    measured, unknown = rows[rows["gain"].notna()], rows[rows["gain"].isna()]
     changes = [
         f"{_signed(row['gain'])} with {_share(row['share'])}{_tested(row)}"
-        for row in known.to_dict("records")
+        for row in measured.to_dict("records")
     ]
     if not unknown.empty:
         shares = listed(_share(share) for share in unknown["share"])

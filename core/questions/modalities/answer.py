@@ -53,8 +53,8 @@ def meet(question: Modalities, study: Study, report: Progress | None) -> pd.Data
     meetings = list(_meetings(question, study, report))
     rows = [row for meeting in meetings for row in rows_of(meeting)]
     table = pd.DataFrame(rows).reindex(columns=list(COLUMNS))
-    found = table[["p", "p_untrained"]].to_numpy(float)
-    table[["q", "q_untrained"]] = adjust(found.ravel()).reshape(found.shape)
+    p_values = table[["p", "p_untrained"]].to_numpy(float)
+    table[["q", "q_untrained"]] = adjust(p_values.ravel()).reshape(p_values.shape)
     return table
 
 

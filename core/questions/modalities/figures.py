@@ -103,8 +103,10 @@ def _untrained(rows: pd.DataFrame, places: list[float], mode: Mode) -> dict[str,
 
 def _card(row: Mapping[Hashable, Any]) -> str:
     who = f"{_name(row['one'])} with {_name(row['other'])}, {plain(row['size'])}"
-    known = not pd.isna(row["low"])
-    spread = f"95 % interval {row['low']:.3f} to {row['high']:.3f}" if known else row["reason"]
+    has_interval = not pd.isna(row["low"])
+    spread = (
+        f"95 % interval {row['low']:.3f} to {row['high']:.3f}" if has_interval else row["reason"]
+    )
     ceiling = "" if pd.isna(row["ceiling"]) else f", ceiling {row['ceiling']:.3f}"
     test = "" if pd.isna(row["q"]) else f", {p_text(row['q'], 'q')}"
     more = "" if pd.isna(row["q_untrained"]) else f", {p_text(row['q_untrained'], 'q')}"

@@ -85,7 +85,7 @@ def _row(
     fixed: Literal["", "columns"] = "columns" if meeting.fixed else ""
     crossed = crossed_mean(means, level=chance, fixed=fixed)
     untrained, way = _untrained(meeting, size), meeting.ceiling - chance
-    known = math.isfinite(untrained)
+    has_untrained = math.isfinite(untrained)
     return {
         "one": one["modality"].iloc[0],
         "other": other["modality"].iloc[0],
@@ -100,7 +100,9 @@ def _row(
         "ceiling": meeting.ceiling,
         "share": (crossed.value - chance) / way if way else np.nan,
         "p": crossed.p,
-        "p_untrained": crossed_mean(means, level=untrained, fixed=fixed).p if known else np.nan,
+        "p_untrained": crossed_mean(means, level=untrained, fixed=fixed).p
+        if has_untrained
+        else np.nan,
         "reason": "; ".join(filter(None, (crossed.reason, _why_no_ceiling(meeting)))),
     }
 

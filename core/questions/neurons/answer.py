@@ -98,10 +98,10 @@ def share_units(question: NeuronShare, study: Study, report: Progress | None) ->
     for done, (x, y) in enumerate(pairs):
         if report:
             report(done, len(pairs), what)
-        found = mine(read(names[x]), read(names[y]), mining)
+        recurrence = mine(read(names[x]), read(names[y]), mining)
         units = [read(names[place]).units.count for place in (x, y)]
         rows.append(
-            {"model_x": names[x], "model_y": names[y], **_share_row(found, units)}
+            {"model_x": names[x], "model_y": names[y], **_share_row(recurrence, units)}
             | {"kin": bool(kin[x, y])}
         )
     if report:
@@ -109,11 +109,11 @@ def share_units(question: NeuronShare, study: Study, report: Progress | None) ->
     return pd.DataFrame(rows, columns=list(SHARES))
 
 
-def _share_row(found: Recurrence, units: list[int]) -> dict[str, Any]:
+def _share_row(recurrence: Recurrence, units: list[int]) -> dict[str, Any]:
     most = min(units)
-    bases = (*found.rotated, *found.rotated_x)
-    rotated = np.array([found.recurring(each) for each in bases]) / most
-    pairs = found.recurring(found.partners)
+    bases = (*recurrence.rotated, *recurrence.rotated_x)
+    rotated = np.array([recurrence.recurring(each) for each in bases]) / most
+    pairs = recurrence.recurring(recurrence.partners)
     return {
         "units_x": units[0],
         "units_y": units[1],
@@ -122,9 +122,9 @@ def _share_row(found: Recurrence, units: list[int]) -> dict[str, Any]:
         "rotated": float(rotated.mean()),
         "rotated_low": float(rotated.min()),
         "rotated_high": float(rotated.max()),
-        "threshold": found.threshold,
-        "alike": found.alike,
-        "alike_rotated": found.alike_rotated,
+        "threshold": recurrence.threshold,
+        "alike": recurrence.alike,
+        "alike_rotated": recurrence.alike_rotated,
     }
 
 

@@ -41,28 +41,28 @@ def shares(
 
     table: rows of `NeuronTrend`. groups: what decides a model's hue, by model.
     """
-    known = table[table["competence"].notna() & table["value"].notna()]
-    if known.empty:
+    measured = table[table["competence"].notna() & table["value"].notna()]
+    if measured.empty:
         return reason("No model here has both a competence and a partner.", mode)
     keys = ["modality", "partners", "model"]
-    wide = known.pivot_table(index=keys, columns="measure", values="value")
-    known = known[known["measure"] == RECUR].set_index(keys)
-    known = known.assign(rotated=wide[RECUR] - wide[BEYOND]).reset_index()
-    kinds = list(dict.fromkeys(zip(known["modality"], known["partners"], strict=True)))
+    wide = measured.pivot_table(index=keys, columns="measure", values="value")
+    measured = measured[measured["measure"] == RECUR].set_index(keys)
+    measured = measured.assign(rotated=wide[RECUR] - wide[BEYOND]).reset_index()
+    kinds = list(dict.fromkeys(zip(measured["modality"], measured["partners"], strict=True)))
     figure = grid(
-        [_head(known, *kind) for kind in kinds], mode, narrow=narrow, height=330, gap=0.08
+        [_head(measured, *kind) for kind in kinds], mode, narrow=narrow, height=330, gap=0.08
     )
     columns = per_row(len(kinds), narrow)
     for place, (modality, partners) in enumerate(kinds):
         at = cell(place, columns)
-        rows = known[(known["modality"] == modality) & (known["partners"] == partners)]
+        rows = measured[(measured["modality"] == modality) & (measured["partners"] == partners)]
         for _, of_line in rows.groupby("line", sort=False):
             _add_line(figure, of_line, groups, mode, at)
         figure.update_xaxes(title_text=AXES.get(modality, "competence"), **at)
     figure.update_yaxes(**in_percent(), rangemode="tozero")
     name_rows(figure, len(kinds), columns, "share of units that recur")
-    for modality in dict.fromkeys(known["modality"]):
-        names = known.loc[known["modality"] == modality, "model"].map(groups)
+    for modality in dict.fromkeys(measured["modality"]):
+        names = measured.loc[measured["modality"] == modality, "model"].map(groups)
         name_groups(figure, names, find_modality(modality), mode)
     hollow = {"symbol": "circle-open", "color": INK[mode].chance}
     name_mark(figure, TURNED, hollow, group=TURNED)

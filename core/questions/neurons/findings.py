@@ -81,8 +81,12 @@ def trend_findings(_: NeuronTrend, table: pd.DataFrame) -> list[str]:
 
 
 def _least(rows: pd.DataFrame) -> str:
-    known = rows["q"].dropna()
-    return f"least {p_text(known.min(), 'q')}" if len(known) else "no line has recipes that differ"
+    q_values = rows["q"].dropna()
+    return (
+        f"least {p_text(q_values.min(), 'q')}"
+        if len(q_values)
+        else "no line has recipes that differ"
+    )
 
 
 def _trend(row: Row) -> str:

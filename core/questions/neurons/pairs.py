@@ -34,21 +34,21 @@ def tabulate_pairs(question: NeuronPairs, study: Study, _: Progress | None) -> p
     chance, see `core.questions.neurons.units.p_of`; recurs: p ≤ 0.05, so r above the threshold.
     """
     x, y = read_pair(question, study)
-    found, seed = mine(x, y, question.mining), question.mining.seed
+    recurrence, seed = mine(x, y, question.mining), question.mining.seed
     turned = units_of(rotate(y.layers, seed=seed))
     bases = (
-        (AS_IS, y.units, found.partners),
-        (ROTATED, turned, found.rotated[0]),
+        (AS_IS, y.units, recurrence.partners),
+        (ROTATED, turned, recurrence.rotated[0]),
         (SHUFFLED, y.units, shuffled_partners(x.units, y.units, seed=seed)),
     )
     tables = [
-        _rows(x.units, units, partners).assign(basis=basis, p=p_of(partners.r, found.null))
+        _rows(x.units, units, partners).assign(basis=basis, p=p_of(partners.r, recurrence.null))
         for basis, units, partners in bases
     ]
     table = pd.concat(tables, ignore_index=True)
     recurs = table["p"] <= ALPHA
     table = table.assign(model_x=question.a, model_y=question.b)
-    return table.assign(recurs=recurs, threshold=found.threshold)[list(COLUMNS)]
+    return table.assign(recurs=recurs, threshold=recurrence.threshold)[list(COLUMNS)]
 
 
 def read_pair(question: NeuronPairs, study: Study) -> tuple[Model, Model]:

@@ -82,8 +82,8 @@ def _values(shares: pd.DataFrame, trainings: pd.DataFrame) -> pd.DataFrame:
 
 
 def _with_trend(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
-    known = rows[rows["competence"].notna()]
-    recipes = known.groupby("recipe", sort=False).agg(
+    measured = rows[rows["competence"].notna()]
+    recipes = measured.groupby("recipe", sort=False).agg(
         value=("value", "mean"), competence=("competence", "mean"), line=("line", "first")
     )
     trend = recipe_trend(

@@ -189,8 +189,8 @@ def show_captions(question: PrefixCaptions, study: Study, report: Progress | Non
     stimulus before it, which is chance.
     """
     lessons = question.lessons
-    asked = PrefixPair(question.scope, question.x, question.y, question.shuffled, lessons)
-    pair = ask(asked, study, report)
+    pair_question = PrefixPair(question.scope, question.x, question.y, question.shuffled, lessons)
+    pair = ask(pair_question, study, report)
     plain = ask(_without(question, question.x, pair), study, report)
     first = pair[pair["training"] == 0]
     table = pd.DataFrame(

@@ -36,10 +36,10 @@ def bits(
 
     table: rows of `PrefixBits`. titles: of models.
     """
-    known = table[table["saved"].notna()]
-    if known.empty:
+    measured = table[table["saved"].notna()]
+    if measured.empty:
         return reason(f"No pair could be measured: {table['reason'].iloc[0]}", mode)
-    parts = list(known.groupby("x", sort=False))
+    parts = list(measured.groupby("x", sort=False))
     columns = 1 if narrow else min(3, len(parts))
     rows = -(-len(parts) // columns)
     most = max(len(part) for _, part in parts)
@@ -107,8 +107,8 @@ def beside(
 
     models: rows of `core.study.models.describe`.
     """
-    known = table[table["saved"].notna()]
-    shown = [name for name in BESIDE if known[name].nunique() > 1]
+    measured = table[table["saved"].notna()]
+    shown = [name for name in BESIDE if measured[name].nunique() > 1]
     if not shown:
         return reason("Fewer than two pairs differ in what saving could go with.", mode)
     columns = 1 if narrow else len(shown)
@@ -124,10 +124,10 @@ def beside(
     )
     about = models.set_index("model")
     titles = dict(zip(models["model"], models["title"], strict=True))
-    groups = known["y"].map(about["group"])
+    groups = measured["y"].map(about["group"])
     for place, name in enumerate(shown):
         at = cell(place, columns)
-        for group, part in known.groupby(groups, sort=False):
+        for group, part in measured.groupby(groups, sort=False):
             _add_dots(figure, part, name, str(group), titles, mode, at)
         figure.update_xaxes(title_text=wrap(BESIDE[name], 32), **at)
         if place == 0 or narrow:

@@ -23,29 +23,29 @@ Row = Mapping[Hashable, Any]
 
 def bits_findings(question: PrefixBits, table: pd.DataFrame) -> list[str]:
     """Say whether images save bits, whether others' mislead, and what goes with saving."""
-    known = table[table["saved"].notna()]
-    if known.empty:
+    measured = table[table["saved"].notna()]
+    if measured.empty:
         return [_nothing(table)]
-    said = [_verdict(known), _misled(known)]
+    said = [_verdict(measured), _misled(measured)]
     if question.shuffled:
         said.insert(1, "These maps were trained on images of other captions: a check of chance.")
-    said += [sentence for name in BESIDE if (sentence := _goes_with(name, known))]
-    missing = len(table) - len(known)
+    said += [sentence for name in BESIDE if (sentence := _goes_with(name, measured))]
+    missing = len(table) - len(measured)
     if missing:
         said.append(f"{counted(missing, 'pair', 'pairs')} could not be measured: {_why(table)}.")
     return said
 
 
-def _verdict(known: pd.DataFrame) -> str:
-    sure = known[known["q"] <= SURE]
+def _verdict(measured: pd.DataFrame) -> str:
+    sure = measured[measured["q"] <= SURE]
     helped, hurt = int((sure["saved"] > 0).sum()), int((sure["saved"] < 0).sum())
-    best = known.sort_values("saved", kind="stable").iloc[-1].to_dict()
+    best = measured.sort_values("saved", kind="stable").iloc[-1].to_dict()
     saves = (
         f"Through one linear map the image saves bits of the caption in {helped} of"
-        f" {counted(len(known), 'pair', 'pairs')}"
+        f" {counted(len(measured), 'pair', 'pairs')}"
         if helped
-        else f"In none of {counted(len(known), 'pair', 'pairs')} is an image shown to save bits of"
-        " the caption"
+        else f"In none of {counted(len(measured), 'pair', 'pairs')} is an image shown to save bits"
+        " of the caption"
     )
     costs = f", and costs bits in {hurt}" if hurt else ""
     return (
@@ -59,18 +59,18 @@ def _tested(row: Row) -> str:
     return p_text(row["q"], "q") if np.isfinite(row["q"]) else "without a test"
 
 
-def _misled(known: pd.DataFrame) -> str:
-    worse = int((known["misled_low"] > 0).sum())
+def _misled(measured: pd.DataFrame) -> str:
+    worse = int((measured["misled_low"] > 0).sum())
     return (
         "Everything is set against a prefix as long that was learned without images. Another"
-        f" stimulus's image costs {_signed(known['misled'].mean())} bits per byte on average over"
-        f" the pairs; its interval lies above 0 in {worse} of {len(known)}."
+        f" stimulus's image costs {_signed(measured['misled'].mean())} bits per byte on average"
+        f" over the pairs; its interval lies above 0 in {worse} of {len(measured)}."
     )
 
 
-def _goes_with(name: str, known: pd.DataFrame) -> str:
+def _goes_with(name: str, measured: pd.DataFrame) -> str:
     """Say how saving goes with something else over the grid of pairs; "" where it has gaps."""
-    grids = [known.pivot(index="x", columns="y", values=each) for each in (name, "saved")]
+    grids = [measured.pivot(index="x", columns="y", values=each) for each in (name, "saved")]
     x, y = (grid.to_numpy(float) for grid in grids)
     rho, p = grid_correlation(x, y, draws=4_999, seed=0)
     if not np.isfinite(p):
@@ -78,7 +78,7 @@ def _goes_with(name: str, known: pd.DataFrame) -> str:
     sense = "goes up" if rho > 0 else "goes down"
     shown = f"What is saved {sense} with" if p <= SURE else "What is saved is not shown to go with"
     return (
-        f"{shown} {BESIDE[name]} (ρ = {_signed(rho, 2)} over {known.shape[0]} pairs, {p_text(p)}"
+        f"{shown} {BESIDE[name]} (ρ = {_signed(rho, 2)} over {measured.shape[0]} pairs, {p_text(p)}"
         " with models dealt anew, since pairs share them)."
     )
 
@@ -87,18 +87,20 @@ def caption_findings(_: PrefixCaptions, table: pd.DataFrame) -> list[str]:
     """Say how much of what is written is there to be seen, where that is known."""
     if "named" not in table:
         return ["What is written can be read below; nobody knows here whether it is true."]
-    told = table[table["named"] > 0]
-    if told.empty:
+    captioned = table[table["named"] > 0]
+    if captioned.empty:
         return ["Nothing that was written is a caption of the Cave."]
-    own, other = ((told[name] / told["named"]).to_numpy(float) for name in ("there", "elsewhere"))
+    own, other = (
+        (captioned[name] / captioned["named"]).to_numpy(float) for name in ("there", "elsewhere")
+    )
     gain = crossed_mean((own - other)[None], fixed="rows")
     return [
         f"Of the things that it names behind an image, {share_text(own.mean())} are in it, and"
         f" {share_text(other.mean())} in another stimulus's image, which is chance (difference"
         f" {_signed(gain.value, 2)}, 95 % interval {_signed(gain.low, 2)} to"
         f" {_signed(gain.high, 2)} over stimuli).",
-        f"{len(told):,} of {len(table):,} texts begin with a caption of the Cave; only these count,"
-        " each as much as any other.",
+        f"{len(captioned):,} of {len(table):,} texts begin with a caption of the Cave; only these"
+        " count, each as much as any other.",
     ]
 
 

@@ -71,9 +71,9 @@ def measure_pair(question: PrefixPair, study: Study, report: Progress | None) ->
     """
     lessons, vision = question.lessons, _vision(question.y, study)
     school = School(_language(question.x, study), lessons, report)
-    indices, told = measured(study, lessons)
-    seen = _see_all(vision, told, _telling(report, "stimuli seen"))
-    exam = _exam(school.language, indices, told, length=seen.shape[1])
+    indices, material = measured(study, lessons)
+    seen = _see_all(vision, material, _telling(report, "stimuli seen"))
+    exam = _exam(school.language, indices, material, length=seen.shape[1])
     strangers = _derangement(len(indices), seed=lessons.seed)
     tables = []
     for training in range(lessons.seeds):
@@ -98,8 +98,8 @@ def measure_without(question: WithoutImage, study: Study, report: Progress | Non
     """
     lessons, length = question.lessons, question.tokens
     school = School(_language(question.x, study), lessons, report)
-    indices, told = measured(study, lessons)
-    exam = _exam(school.language, indices, told, length=length)
+    indices, material = measured(study, lessons)
+    exam = _exam(school.language, indices, material, length=length)
     blank = nothing(length).to(school.language.device)
     seen = blank.expand(len(indices), -1, -1)
     make = partial(ImagePrefix, blank, word_vectors(school.language))
@@ -129,19 +129,19 @@ def _vision(name: str, study: Study) -> VisionEncoder:
     return encoder
 
 
-def _see_all(encoder: VisionEncoder, told: Told, report: Callable[[int, int], None]) -> Seen:
+def _see_all(encoder: VisionEncoder, material: Told, report: Callable[[int, int], None]) -> Seen:
     parts = list[Tensor]()
-    for at in range(0, told.rows, TOGETHER):
-        rows = range(at, min(at + TOGETHER, told.rows))
-        parts.append(see(encoder, [told.picture(row) for row in rows]))
-        report(rows.stop, told.rows)
+    for at in range(0, material.rows, TOGETHER):
+        rows = range(at, min(at + TOGETHER, material.rows))
+        parts.append(see(encoder, [material.picture(row) for row in rows]))
+        report(rows.stop, material.rows)
     return torch.cat(parts)
 
 
 def _exam(
-    encoder: LanguageEncoder, indices: Int64[np.ndarray, " n"], told: Told, *, length: int
+    encoder: LanguageEncoder, indices: Int64[np.ndarray, " n"], material: Told, *, length: int
 ) -> Exam:
-    texts = told.captions(0)
+    texts = material.captions(0)
     tokens, front = tokenize(encoder, texts, length=length)
     return Exam(indices, tokens, front, [len(text.encode()) for text in texts])
 

@@ -83,11 +83,11 @@ def findings(question: Reliability, table: pd.DataFrame) -> list[str]:
     if table.empty:
         return [NONE]
     ceiling = f"noise ceiling of {question.measure.spec.short} {bound_of(question.measure)}"
-    told = {"reliability": "median reliability of units ", "ceiling": ceiling}
+    labels = {"reliability": "median reliability of units ", "ceiling": ceiling}
     said = []
     for row in table.to_dict("records"):
-        known = [f"{what}{row[name]:.2f}" for name, what in told.items() if pd.notna(row[name])]
-        said.append(f"{row['model']}, {row['layer']}: {', '.join(known) or row['reason']}.")
+        parts = [f"{what}{row[name]:.2f}" for name, what in labels.items() if pd.notna(row[name])]
+        said.append(f"{row['model']}, {row['layer']}: {', '.join(parts) or row['reason']}.")
     return said
 
 

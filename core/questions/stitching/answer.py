@@ -127,8 +127,8 @@ def map_layers(question: StitchMap, study: Study, report: Progress | None) -> pd
         )
     measure = question.measure
     comparison = Comparison(measure.metric, measure.k, measure.parameters, layers=ALL)
-    asked = Alignment(question.scope, (question.x,), (question.y,), comparison=comparison)
-    aligned = layer_matrix(ask(asked, study)).to_numpy(float)
+    alignment = Alignment(question.scope, (question.x,), (question.y,), comparison=comparison)
+    aligned = layer_matrix(ask(alignment, study)).to_numpy(float)
     rows = named.reset_index()
     rows["alignment"] = aligned[rows["layer_x"], rows["layer_y"]]
     path = least_path(rows.pivot(index="layer_x", columns="layer_y", values="penalty").to_numpy())

@@ -58,12 +58,12 @@ def open_bench(study: Study, x: str, y: str, fitting: Fitting) -> Bench:
     device, level = choose_device(study.device), study.dataset.levels[0]
     new = list(events(f"{SPLIT} {fitting.seed}", fitting.events))
     split = str(study.dataset.source.get("split", "test"))
-    told = [draw_event(split, int(index)) for index in studied_indices(study)]
+    studied = [draw_event(split, int(index)) for index in studied_indices(study)]
     entries = {name: study.entry(name) for name in (x, y)}
     sides = {}
     for name, entry in entries.items():
         network = open_network(entry, device, level=level)
-        sides[name] = Side(network, network.read(new), network.read(told))
+        sides[name] = Side(network, network.read(new), network.read(studied))
     f, g = sides[x], sides[y]
     check_pair(f, g)
     task, origin = task_of(study.store, study.dataset.name, entries[y], g.network)

@@ -34,8 +34,8 @@ def kinds_of_map(table: pd.DataFrame, mode: Mode) -> go.Figure:
 
     table: rows of `Stitch`.
     """
-    known = table[table["lost"].notna()].set_index("h")
-    shown = known.loc[[name for name in MAPS if name in known.index]].reset_index()
+    measured = table[table["lost"].notna()].set_index("h")
+    shown = measured.loc[[name for name in MAPS if name in measured.index]].reset_index()
     if shown.empty:
         return reason("The upper network does no better than chance, so nothing can be lost.", mode)
     figure = blank(mode, height=90 + 44 * len(shown), title="What each map loses")
@@ -181,26 +181,26 @@ def _steps(names: Sequence[str]) -> dict[str, object]:
 
 def foretelling(table: pd.DataFrame, *, label: str, mode: Mode) -> go.Figure:
     """Draw what is lost over alignment, a dot per pair of layers. table: rows of `StitchMap`."""
-    known = table.dropna(subset=["alignment", "lost"])
-    if known.empty:
+    measured = table.dropna(subset=["alignment", "lost"])
+    if measured.empty:
         return reason("No pair of layers has both an alignment and a stitch.", mode)
     figure = blank(mode, height=360, title="Alignment and what is lost")
     figure.add_scatter(
-        x=known["alignment"],
-        y=known["lost"],
+        x=measured["alignment"],
+        y=measured["lost"],
         mode="markers",
         marker={
             "size": 10,
-            "color": known["layer_y"] / max(1, known["layer_y"].max()),
+            "color": measured["layer_y"] / max(1, measured["layer_y"].max()),
             "colorscale": list(INK[mode].scale[1:]),
             "line": {"color": INK[mode].soft, "width": 1},
             "colorbar": color_bar("depth in<br>upper", tickvals=[0, 1], ticktext=["first", "last"]),
         },
         showlegend=False,
-        **cards(_pair_card(row) for row in known.to_dict("records")),
+        **cards(_pair_card(row) for row in measured.to_dict("records")),
     )
     fit = correlate(table)
-    said = f"Spearman {fit.rho:+.2f} · {len(known)} pairs of layers".replace("-", "−")
+    said = f"Spearman {fit.rho:+.2f} · {len(measured)} pairs of layers".replace("-", "−")
     note = {"xref": "paper", "yref": "paper", "x": 0, "y": 1, "yanchor": "bottom"}
     if np.isfinite(fit.rho):
         figure.add_annotation(text=said, showarrow=False, xanchor="left", **note)

@@ -102,8 +102,8 @@ def trend_over_competence(rows: pd.DataFrame, *, draws: int, seed: int) -> pd.Da
     competence being dealt anew among the sizes of a line; q: p adjusted for all measures. Lines
     share models, so they are not quite independent.
     """
-    told = rows[rows["objective_y"] == SUPERVISED]
-    measures = {LOST: (rows, LOST), PENALTY: (rows, PENALTY), TOLD: (told, LOST)}
+    supervised = rows[rows["objective_y"] == SUPERVISED]
+    measures = {LOST: (rows, LOST), PENALTY: (rows, PENALTY), TOLD: (supervised, LOST)}
     trends = [_trend(*one, draws=draws, seed=seed) for one in measures.values()]
     q = adjust(np.array([trend.p for trend in trends], dtype=float))
     tables = [

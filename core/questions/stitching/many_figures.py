@@ -32,18 +32,18 @@ def kinds(table: pd.DataFrame, titles: Mapping[str, str], mode: Mode) -> go.Figu
     """Draw what is lost by kind of pair: a small dot per pair, the mean with its interval over
     seeds. table: rows of `StitchKinds`. titles: of models.
     """
-    known = table.dropna(subset="lost")
-    if known.empty:
+    measured = table.dropna(subset="lost")
+    if measured.empty:
         return reason("No two models here could be stitched.", mode)
-    order = known.drop_duplicates("kind").sort_values("mean")
+    order = measured.drop_duplicates("kind").sort_values("mean")
     figure = blank(mode, height=110 + 36 * len(order), title="What is lost, by kind of pair")
     figure.add_scatter(
-        x=known["lost"],
-        y=known["kind"],
+        x=measured["lost"],
+        y=measured["kind"],
         mode="markers",
         marker={"color": clear(INK[mode].ember, 0.55), "size": 7},
         name="a pair of models",
-        **cards(_card(row, titles) for row in known.to_dict("records")),
+        **cards(_card(row, titles) for row in measured.to_dict("records")),
     )
     bars = {"array": order["high"] - order["mean"], "thickness": 1.5, "color": INK[mode].text}
     figure.add_scatter(

@@ -75,8 +75,8 @@ def default_pair(study: Study) -> tuple[str, str]:
             "a stitch needs two trained vision models whose weights are at hand;"
             f" {study.dataset.name!r} has {len(models)}: embed another, or name --x and --y"
         )
-    told = models["objective"] == SUPERVISED
-    candidates = models[told if told.any() else slice(None)]
+    supervised = models["objective"] == SUPERVISED
+    candidates = models[supervised if supervised.any() else slice(None)]
     y = candidates.iloc[(len(candidates) - 1) // 2]
     others = models[models["objective"] != y["objective"]]
     others = others if len(others) else models[models["model"] != y["model"]]
@@ -103,21 +103,21 @@ def across_kinds(models: pd.DataFrame, size: str) -> list[Duo]:
     """
     every = trained(models)
     here = every[every["size"] == size.upper()]
-    told = here[here["objective"] == SUPERVISED].sort_values("seed")
-    duos = list(_other_seeds(told))
-    supervised = LABELS[SUPERVISED]
-    duos += [duo for duo in across_objectives(here, list(LABELS)) if supervised in duo.kind.split()]
-    duos += list(_other_sizes(every[every["objective"] == SUPERVISED], told))
+    supervised = here[here["objective"] == SUPERVISED].sort_values("seed")
+    duos = list(_other_seeds(supervised))
+    label = LABELS[SUPERVISED]
+    duos += [duo for duo in across_objectives(here, list(LABELS)) if label in duo.kind.split()]
+    duos += list(_other_sizes(every[every["objective"] == SUPERVISED], supervised))
     blank = models[(models["size"] == size.upper()) & (models["group"] == "untrained")]
-    duos += [Duo(UNTRAINED, x, y) for x in blank["model"] for y in told["model"]]
+    duos += [Duo(UNTRAINED, x, y) for x in blank["model"] for y in supervised["model"]]
     return duos
 
 
-def _other_seeds(told: pd.DataFrame) -> Iterator[Duo]:
+def _other_seeds(supervised: pd.DataFrame) -> Iterator[Duo]:
     """Yield each seed going on from the next one, at the same depth, and from its first layer to
     the last, and back.
     """
-    names = list(told["model"])
+    names = list(supervised["model"])
     if len(names) < 2:
         return
     for y, x in zip(names, [*names[1:], names[0]], strict=True):
@@ -126,9 +126,9 @@ def _other_seeds(told: pd.DataFrame) -> Iterator[Duo]:
         yield Duo(LATE, x, y, ((1.0, 0.0),))
 
 
-def _other_sizes(every: pd.DataFrame, told: pd.DataFrame) -> Iterator[Duo]:
+def _other_sizes(every: pd.DataFrame, supervised: pd.DataFrame) -> Iterator[Duo]:
     """Yield each model with the next smaller one of its recipe and seed, both ways."""
-    for large in told.to_dict("records"):
+    for large in supervised.to_dict("records"):
         smaller = every[
             (every["seed"] == large["seed"]) & (every["parameters"] < large["parameters"])
         ].sort_values("parameters")

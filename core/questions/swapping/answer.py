@@ -190,9 +190,9 @@ def _rows(
     null = np.mean([trials.null[way, *pair] for pair in pairs], axis=0)
     named = {"way": way, "kind": kinds[pairs[0]], "probe": probe, "on": on}
     for place, name in enumerate((OVERALL, *factors)):
-        told = slice(None) if name == OVERALL else slice(place - 1, place)
-        right, home, best = (part[told].mean(axis=0) for part in (score, own, native))
-        drawn = null[:, told].mean(axis=1)
+        places = slice(None) if name == OVERALL else slice(place - 1, place)
+        right, home, best = (part[places].mean(axis=0) for part in (score, own, native))
+        drawn = null[:, places].mean(axis=1)
         yield {**named, "factor": name, **_figures(right, home, best, drawn, tested=alone)}
 
 

@@ -47,10 +47,10 @@ def matrices(
     names = [plain(titles[space]) for space in order]  # slanted, two lines of a name overlap
     at = {"x": names, "y": [wrap(name, 22) for name in names]}
     roomy = not narrow or len(order) <= ROOM
-    told = pairs.assign(card=[_card(row, titles) for row in pairs.to_dict("records")])
+    marked = pairs.assign(card=[_card(row, titles) for row in pairs.to_dict("records")])
     for place, way in enumerate(ways):
         kept, texts = (
-            told[told["way"] == way]
+            marked[marked["way"] == way]
             .pivot(index="probe", columns="on", values=each)
             .reindex(index=order, columns=order)
             .to_numpy()

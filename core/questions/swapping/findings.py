@@ -24,8 +24,8 @@ Row = Mapping[Hashable, Any]
 def swap_findings(_: Swap, table: pd.DataFrame) -> list[str]:
     """Say what is kept by each way within and across modalities, and of which factors."""
     means = table[(table["probe"] == MEAN) & (table["factor"] == OVERALL)]
-    known = means[means["kept"].notna()]
-    best = known.loc[known.groupby("kind", sort=False)["kept"].idxmax()]
+    measured = means[means["kept"].notna()]
+    best = measured.loc[measured.groupby("kind", sort=False)["kept"].idxmax()]
     said = [_right(str(way), rows) for way, rows in means.groupby("way", sort=False)]
     return [_answer(best), _sure(table), *said, *_factors(table, best)]
 

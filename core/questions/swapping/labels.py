@@ -23,8 +23,8 @@ def factor_classes(study: Study, names: Sequence[str]) -> dict[str, Int64[np.nda
     Raises UnknownNameError for other names, InputError where there is no such factor.
     """
     stimuli = study.store.stimuli(study.dataset.name).iloc[studied_indices(study)]
-    told = {str(name): stimuli[name] for name in stimuli if name != "stimulus"}
-    fit = {name: values for name, values in told.items() if _can_tell(values)}
+    factors = {str(name): stimuli[name] for name in stimuli if name != "stimulus"}
+    fit = {name: values for name, values in factors.items() if _can_tell(values)}
     for name in names:
         if name not in fit:
             raise UnknownNameError("factor that a probe can tell", name, fit)

@@ -37,19 +37,19 @@ class Held(NamedTuple):
     anchors: Rows
 
 
-def hold(space: Space, known: Rows, anchors: Rows) -> Held:
+def hold(space: Space, training: Rows, anchors: Rows) -> Held:
     """Return a space as probes meet it; raises FeatureError for a stimulus at the mean, which has
     no cosines.
 
-    known: the stimuli that probes learn from, anchors among them.
+    training: the stimuli that probes learn from, anchors among them.
     """
-    centered = space.astype(np.float64) - space[known].mean(axis=0, dtype=np.float64)
-    framed = centered / np.sqrt((centered[known] ** 2).sum(axis=1).mean())
+    centered = space.astype(np.float64) - space[training].mean(axis=0, dtype=np.float64)
+    framed = centered / np.sqrt((centered[training] ** 2).sum(axis=1).mean())
     unit = normalize_rows(framed)
     cosines = unit @ unit[anchors].T
-    middle, spread = cosines[known].mean(axis=0), _spread(cosines[known])
+    middle, spread = cosines[training].mean(axis=0), _spread(cosines[training])
     standardized = ((cosines - middle) / spread).astype(np.float32)
-    return Held(framed, _spread(framed[known]), standardized, anchors)
+    return Held(framed, _spread(framed[training]), standardized, anchors)
 
 
 def cosines(held: Held) -> Read:

@@ -161,9 +161,9 @@ def _add_pairs(
     *,
     named: bool,
 ) -> None:
-    ink, found = INK[mode], set(rows["kind"])
-    others = sorted(found - {*KINDS})  # of imported modalities
-    for kind in (*(kind for kind in KINDS if kind in found), *others):
+    ink, kinds = INK[mode], set(rows["kind"])
+    others = sorted(kinds - {*KINDS})  # of imported modalities
+    for kind in (*(kind for kind in KINDS if kind in kinds), *others):
         some = rows[rows["kind"] == kind]
         names = [
             f"<b>{plain(titles.get(x, x))}</b> and <b>{plain(titles.get(y, y))}</b>"

@@ -25,11 +25,11 @@ def kinds_of(study: Study, places: Sequence[Layer]) -> Iterator[tuple[tuple[Laye
     modality = study.models().set_index("model")["modality"]
     kin = kinship(trainings)
     for x, y in combinations(places, 2):
-        known = x.model in row and y.model in row
+        both_listed = x.model in row and y.model in row
         modalities = {modality[x.model], modality[y.model]}
-        if x.model == y.model or (known and recipe[x.model] == recipe[y.model]):
+        if x.model == y.model or (both_listed and recipe[x.model] == recipe[y.model]):
             kind = ONE_RECIPE
-        elif known and kin[row[x.model], row[y.model]]:
+        elif both_listed and kin[row[x.model], row[y.model]]:
             kind = DESCENT
         elif REALITY in (x.model, y.model):
             kind = WITH_REALITY

@@ -124,8 +124,8 @@ def _fill(
     if slot is None:
         yield from _fill(rest, text, at, slots)
         return
-    found = _things(text, at) if slot == "things" else _one_of(_vocabulary()[slot], text, at)
-    for meaning, end in found:
+    readings = _things(text, at) if slot == "things" else _one_of(_vocabulary()[slot], text, at)
+    for meaning, end in readings:
         yield from _fill(rest, text, end, {**slots, slot: meaning})
 
 
@@ -164,15 +164,15 @@ def _things(
 ) -> Iterator[Match]:
     """Yield lists of noun phrases, those bound by a relation last."""
     for phrases, end in _bound(text, at):
-        told, binds = (*before, *phrases), len(phrases) == 2
+        so_far, binds = (*before, *phrases), len(phrases) == 2
         if any(one.relation for one in before) and not binds:
             continue
-        last = JOINTS if any(one.relation for one in told) else (" and ",)
+        last = JOINTS if any(one.relation for one in so_far) else (" and ",)
         if not before or joint in last:
-            yield told, end
+            yield so_far, end
         for one in (", ", " and ", *JOINTS) if joint in ("", ", ") else ():
-            if text.startswith(one, end) and len(told) < MAX_OBJECTS:
-                yield from _things(text, end + len(one), told, one)
+            if text.startswith(one, end) and len(so_far) < MAX_OBJECTS:
+                yield from _things(text, end + len(one), so_far, one)
 
 
 def _bound(text: str, at: int) -> Iterator[Match]:
@@ -193,10 +193,10 @@ def _phrase(text: str, at: int) -> Iterator[Match]:
             continue
         for size, begin in _maybe("size", text, start):
             for color, noun in _maybe("color", text, begin):
-                told = {name: one for name, one in (("size", size), ("color", color)) if one}
+                details = {name: one for name, one in (("size", size), ("color", color)) if one}
                 nouns = _vocabulary()["noun" if number == 1 else "nouns"]
                 for kinds, stop in _one_of(nouns, text, noun):
-                    yield from _after(text, stop, Phrase(number, kinds, told))
+                    yield from _after(text, stop, Phrase(number, kinds, details))
 
 
 def _maybe(detail: str, text: str, at: int) -> Iterator[tuple[str, int]]:
@@ -211,8 +211,8 @@ def _after(text: str, at: int, phrase: Phrase) -> Iterator[Match]:
     for detail in ("color", *_AFTER):
         if detail not in phrase.told:
             words = _vocabulary()["painted" if detail == "color" else detail]
-            for told, end in _one_of(words, text, at + 1):
-                more = replace(phrase, told={**phrase.told, detail: told})
+            for value, end in _one_of(words, text, at + 1):
+                more = replace(phrase, told={**phrase.told, detail: value})
                 yield from _after(text, end, more)
 
 

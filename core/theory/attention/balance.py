@@ -69,8 +69,8 @@ def project(side: Sides, *, turned: bool) -> Float64[Tensor, "layers heads part 
 def apart(first: Sides, second: Sides) -> Float64[Tensor, "layers heads"]:
     """Return ‖X − Y‖ / (‖X‖ + ‖Y‖) of both sides, in [0, 1]: 0 where they balance."""
     norms = [torch.linalg.matrix_norm(each) for each in (first - second, first, second)]
-    found: Tensor = norms[0] / (norms[1] + norms[2])
-    return found
+    distance: Tensor = norms[0] / (norms[1] + norms[2])
+    return distance
 
 
 def alike(first: Sides, second: Sides) -> Float64[Tensor, "layers heads"]:
@@ -79,8 +79,8 @@ def alike(first: Sides, second: Sides) -> Float64[Tensor, "layers heads"]:
     """
     first, second = _traceless(first), _traceless(second)
     norms = torch.linalg.matrix_norm(first) * torch.linalg.matrix_norm(second)
-    found: Tensor = (first * second).sum((-2, -1)) / norms
-    return found
+    cosine: Tensor = (first * second).sum((-2, -1)) / norms
+    return cosine
 
 
 def mix_units(

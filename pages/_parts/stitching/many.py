@@ -35,14 +35,14 @@ def show_kinds(at: Place) -> None:
     """Draw what is lost by kind of pair."""
     st.header("Which networks can be stitched?", anchor=False)
     with frame.part():
-        asked = StitchKinds(at.scope)
-        table = _recall(at, asked, "Compare kinds of networks in the background", key="kinds")
+        question = StitchKinds(at.scope)
+        table = _recall(at, question, "Compare kinds of networks in the background", key="kinds")
         if table is None:
             return
-        said = findings_of(asked, table)
+        said = findings_of(question, table)
         prose.answer(said[: prose.LEAD])
         figure = many_figures.kinds(table, _titles(at), frame.mode())
-        exportbar.draw(at, asked, figure, key="kinds", table=table)
+        exportbar.draw(at, question, figure, key="kinds", table=table)
         prose.explain(KINDS, said[prose.LEAD :])
 
 
@@ -50,28 +50,28 @@ def show_trend(at: Place) -> None:
     """Draw what is lost over competence."""
     st.header("Are better networks stitched more cheaply?", anchor=False)
     with frame.part():
-        asked = StitchTrend(at.scope)
-        table = _recall(at, asked, "Follow the trend in the background", key="trend")
+        question = StitchTrend(at.scope)
+        table = _recall(at, question, "Follow the trend in the background", key="trend")
         if table is None:
             return
-        said = findings_of(asked, table)
+        said = findings_of(question, table)
         prose.answer(said[: prose.LEAD])
         figure = many_figures.trend(table, _titles(at), frame.mode())
-        exportbar.draw(at, asked, figure, key="trend", table=table)
+        exportbar.draw(at, question, figure, key="trend", table=table)
         prose.explain(TREND, said[prose.LEAD :])
 
 
 def _recall(
-    at: Place, asked: StitchKinds | StitchTrend, label: str, *, key: str
+    at: Place, question: StitchKinds | StitchTrend, label: str, *, key: str
 ) -> pd.DataFrame | None:
     """Return the kept answer; where there is none offer to make it, or say why none can be."""
     try:
-        table = queries.recall(at, asked)
+        table = queries.recall(at, question)
     except InputError as error:
         st.caption(frame.plain(error))
         return None
     if table is None:
-        queue.offer(label, asked, key=key)
+        queue.offer(label, question, key=key)
     return table
 
 

@@ -26,26 +26,26 @@ def show(at: Place, one: Stitch) -> None:
     """
     st.header("Which layers can stand for which?", anchor=False)
     with frame.part():
-        asked = StitchMap(at.scope, one.x, one.y, one.fitting)
+        question = StitchMap(at.scope, one.x, one.y, one.fitting)
         models = queries.models(at).set_index("model")
         every = len(models.loc[one.x, "layers"]) * len(models.loc[one.y, "layers"])
         made = len(pick.kept_places(at, one))
         if made < every:
             st.caption(f"{made} of {every} pairs of layers are kept.")
-            queue.offer("Stitch all layers in the background", asked, key="map")
+            queue.offer("Stitch all layers in the background", question, key="map")
             return
-        _draw(at, asked, (models.loc[one.x, "title"], models.loc[one.y, "title"]))
+        _draw(at, question, (models.loc[one.x, "title"], models.loc[one.y, "title"]))
 
 
-def _draw(at: Place, asked: StitchMap, titles: tuple[str, str]) -> None:
-    table = queries.ask(at, asked)
-    said = findings_of(asked, table)
+def _draw(at: Place, question: StitchMap, titles: tuple[str, str]) -> None:
+    table = queries.ask(at, question)
+    said = findings_of(question, table)
     prose.answer(said[: prose.LEAD])
-    label = f"alignment ({asked.measure.spec.short})"
+    label = f"alignment ({question.measure.spec.short})"
     figure = figures.layer_maps(
         table, titles, label=label, mode=frame.mode(), narrow=frame.narrow()
     )
-    exportbar.draw(at, asked, figure, key="layers", table=table)
+    exportbar.draw(at, question, figure, key="layers", table=table)
     dots = figures.foretelling(table, label=label, mode=frame.mode())
-    exportbar.draw(at, asked, dots, key="foretold", table=table)
+    exportbar.draw(at, question, dots, key="foretold", table=table)
     prose.explain(READING, said[prose.LEAD :])

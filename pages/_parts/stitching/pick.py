@@ -74,12 +74,12 @@ def _pick_fitting() -> Fitting:
     return Fitting(start, events, steps, seed)
 
 
-def is_kept(at: Place, asked: Stitch) -> bool:
+def is_kept(at: Place, question: Stitch) -> bool:
     """Return whether the store holds these layers already."""
-    return (asked.layer_x, asked.layer_y) in kept_places(at, asked)
+    return (question.layer_x, question.layer_y) in kept_places(at, question)
 
 
-def kept_places(at: Place, asked: Stitch) -> set[tuple[int, int]]:
+def kept_places(at: Place, question: Stitch) -> set[tuple[int, int]]:
     """Return the pairs of layers of these two models that the store holds."""
-    kept = keeping.kept_stitches(queries.study(at), asked.x, asked.y, asked.fitting)
+    kept = keeping.kept_stitches(queries.study(at), question.x, question.y, question.fitting)
     return set(zip(kept["layer_x"], kept["layer_y"], strict=True))

@@ -73,10 +73,10 @@ def compose(question: Composition, study: Study, report: Progress | None) -> pd.
         parts = split(study.size, pairs=question.pairs, seed=question.seed, draw=seed)
         ways = _views(lesson._replace(parts=parts), question, seed, study.device)
         for way, views in ways.items():
-            found = [recall(rank_own(*sides), 10) for sides in (views, views[::-1])]
+            recalls = [recall(rank_own(*sides), 10) for sides in (views, views[::-1])]
             mean = joined(dict(zip("xz", map(normalize_rows, views), strict=True)))
             alignment = score_views({"": mean}, truth, question.measure)[""]
-            reached[way].append([float(np.mean(found)), alignment])
+            reached[way].append([float(np.mean(recalls)), alignment])
         if report:
             report(seed + 1, question.seeds, "trainings of each way")
     scores = {way: np.array(values) for way, values in reached.items()}

@@ -29,10 +29,10 @@ def study_events(study: Study) -> list[Event]:
     Cave.
     """
     source, table = study.dataset.source, study.store.stimuli(study.dataset.name)
-    known = source.get("kind") == "cave" and {"split", "size", "seed"} <= source.keys()
+    is_cave = source.get("kind") == "cave" and {"split", "size", "seed"} <= source.keys()
     drawn = (
         list(events(source["split"], source["size"], seed=source["seed"]))
-        if known
+        if is_cave
         else list[Event]()
     )
     if [event.scene for event in drawn] != list(table.get("scene", ())):

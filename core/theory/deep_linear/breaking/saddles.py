@@ -73,6 +73,6 @@ def keep_modes(world: World, kept: Sequence[int]) -> World:
     half = root(world.inputs)
     left, values, right = torch.linalg.svd(world.target @ half, full_matrices=False)
     chosen = list(kept)
-    known = (left[:, chosen] * values[chosen]) @ right[chosen] @ torch.linalg.inv(half)
-    rest = world.target - known
-    return World(world.inputs, known, world.noise + rest @ world.inputs @ rest.T)
+    learned = (left[:, chosen] * values[chosen]) @ right[chosen] @ torch.linalg.inv(half)
+    rest = world.target - learned
+    return World(world.inputs, learned, world.noise + rest @ world.inputs @ rest.T)
