@@ -88,7 +88,8 @@ def _join(address: str, leaving: ExitStack) -> None:
                 runtime_env={"env_vars": {"PYTHONPATH": os.pathsep.join(paths), **along}},
             )
     except (RuntimeError, ConnectionError, ValueError, RayError) as error:
-        reason = str(error).strip().rpartition("\n")[2]  # the head's traceback may stand before
+        # the head's traceback may stand before the last line
+        reason = str(error).strip().rpartition("\n")[2] or type(error).__name__
         raise ClusterError(
             f"no Ray cluster of this version answers at {address} ({reason}); give --on"
             " the address of its head, ray://HEAD:10001, and set RAY_AUTH_MODE=token where it asks"

@@ -89,7 +89,7 @@ class Study:
         self.held_scores = HeldScores()
         self._held: dict[tuple[str, bool], tuple[str, Prepared[Lists]]] = {}
         self._skills: dict[str, tuple[float, str]] = {}  # by the embedding's digest
-        self._described: tuple[list[ModelCard], pd.DataFrame] = [], describe([])
+        self._described: tuple[list[ModelCard], pd.DataFrame] | None = None
 
     def readers(self, item: Item) -> list[str]:
         """Return the names of the embedded models that read images, or captions, in the store's
@@ -205,11 +205,10 @@ class Study:
     def models(self) -> pd.DataFrame:
         """Return a row per embedded model; see `core.study.models.describe`."""
         cards = [entry.card for entry in self.store.models(self.dataset.name)]
-        described, models = self._described
-        if cards != described:
-            models = describe(cards)
-            self._described = cards, models
-        return models.copy()
+        described = self._described
+        if described is None or cards != described[0]:
+            described = self._described = cards, describe(cards)
+        return described[1].copy()
 
     def _skill(self, model: str) -> tuple[float, str]:
         digest = self.entry(model).digest

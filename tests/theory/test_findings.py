@@ -214,7 +214,10 @@ def test_the_latest_queries_and_keys_of_each_family_are_told() -> None:
     first, second, _ = attention_findings(Attention(), heads)
     assert first == (
         "The gradients of queries and keys have a median cosine of −0.20 in A2; fresh weights have"
-        " 0.00 to 0.00, chance 0.00 to 0.00."
+        " 0.00, chance 0.00."
     )
     assert "0.50 in A2, 0.50 in B;" in second
+    heads["weights_alike_initial"] = [NAN, 0.1, 0.3]
+    told = attention_findings(Attention(), heads)[1]
+    assert "fresh weights have 0.10 to 0.30, chance 0.10." in told
     assert attention_findings(Attention(), heads[2:])[0].startswith("No model here predicts")

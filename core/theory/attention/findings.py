@@ -35,9 +35,13 @@ def _told(latest: pd.DataFrame, kind: str) -> str:
     each = ", ".join(f"{_text(value)} in {title}" for title, value in values.items())
     return (
         f"The {kind} of queries and keys have a median cosine of {each}; fresh weights have"
-        f" {_text(initial.min())} to {_text(initial.max())}, chance {_text(chance.min())} to"
-        f" {_text(chance.max())}."
+        f" {_range(initial)}, chance {_range(chance)}."
     )
+
+
+def _range(values: pd.Series) -> str:
+    ends = dict.fromkeys(_text(end) for end in (values.min(), values.max()))
+    return " to ".join(ends)
 
 
 def _text(value: float) -> str:
