@@ -11,7 +11,7 @@ import math
 import multiprocessing
 import os
 import shutil
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
@@ -34,6 +34,8 @@ PART = 16  # pictures that a process hands over at a time; all work on the first
 MOST = 16  # processes that are started unasked
 ROOM = 2**30  # bytes of shared memory that their pictures may need
 SHARED = "/dev/shm"  # where Linux keeps it; a container may have no more than 64 MB
+# of fetching a part from a process that is ended meanwhile
+CUT_OFF = (EOFError, ConnectionError, FileNotFoundError)
 
 
 @dataclass(frozen=True)
@@ -114,20 +116,27 @@ def _load_ahead(
             yield whole
 
 
-def _checked(loader: DataLoader[Tensor | PlatoscopeError]) -> Generator[Tensor, None, None]:
+def _checked(loader: Iterable[Tensor | PlatoscopeError]) -> Generator[Tensor, None, None]:
     """Yield what the processes prepare, and raise what they could not."""
     try:
         for part in loader:
             if isinstance(part, PlatoscopeError):
                 raise part
             yield part
-    except RuntimeError as error:
-        if "DataLoader worker" not in str(error):
+    except (RuntimeError, *CUT_OFF) as error:
+        if not _tells_of_an_end(error):
             raise
         raise DeviceError(
             "a process that prepared pictures was ended, most likely for want of memory; set"
             f" {WORKERS} to a smaller number, or to 0 to do without"
         ) from error
+
+
+def _tells_of_an_end(error: Exception) -> bool:
+    """Return whether a process was ended, rather than failed in what it prepared."""
+    if isinstance(error, RuntimeError):
+        return "DataLoader worker (pid" in str(error)
+    return "in DataLoader worker process" not in str(error)
 
 
 def _parts(batch: Batch) -> list[list[int]]:

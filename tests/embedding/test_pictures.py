@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,7 @@ from store_fakes import contents
 
 from core.embedding import pictures
 from core.embedding.batches import encode_fitting
-from core.embedding.pictures import Pictures, count_workers, load_pictures
+from core.embedding.pictures import Pictures, _checked, count_workers, load_pictures
 from core.embedding.runner import Slot, embed
 from core.embedding.shards import parts_folder
 from core.encoders.catalog import open_encoder, spec_of_folder
@@ -166,6 +167,33 @@ def test_a_process_that_is_killed_is_said_in_a_sentence(
     dying = Pictures(Dying(os.getpid()), encoder.prepare)
     with pytest.raises(DeviceError, match="was ended, most likely for want of memory; set PLATO"):
         list(load_pictures(dying, BATCHES, device="cpu"))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        EOFError(),
+        ConnectionResetError(104, "Connection reset by peer"),
+        FileNotFoundError(2, "No such file or directory"),
+        RuntimeError("DataLoader worker (pid 7) is killed by signal: Killed. "),
+    ],
+)
+def test_a_process_that_is_killed_as_it_hands_over_is_said_in_a_sentence(error: Exception) -> None:
+    with pytest.raises(DeviceError, match="was ended, most likely for want of memory"):
+        list(_checked(interrupted(error)))
+
+
+@pytest.mark.parametrize("kind", [RuntimeError, FileNotFoundError])
+def test_what_fails_in_a_process_is_not_taken_for_its_end(kind: type[Exception]) -> None:
+    error = kind("Caught it in DataLoader worker process 0.")
+    with pytest.raises(kind, match="Caught it"):
+        list(_checked(interrupted(error)))
+
+
+def interrupted(error: Exception) -> Iterator[torch.Tensor]:
+    """Yield a part, and end by an error."""
+    yield torch.zeros(1)
+    raise error
 
 
 @dataclass(frozen=True)
