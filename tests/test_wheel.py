@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -15,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from core.settings import ROOT
+from tests.ports import find_free_port
 
 FILES = ("app.py", "setup.py", "pyproject.toml", "README.md", "LICENSE")
 FOLDERS = (".streamlit", "core", "pages", "data")
@@ -93,9 +93,7 @@ def test_the_command_finds_its_data_outside_the_repository(installed: Path, tmp_
 
 
 def test_the_dashboard_starts_over_an_empty_store(installed: Path, tmp_path: Path) -> None:
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port = free.getsockname()[1]
+    port = find_free_port()
     command = ["-m", "core", "app", "--port", str(port), "--store", "store"]
     surroundings = environment(installed) | {"PYTHONWARNINGS": "default"}  # Streamlit's are its own
     with (

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ray.job_submission import JobDetails, JobSubmissionClient
 
 POLL = 0.5  # seconds
+PATIENCE = 120  # seconds that a cluster may take to be ready for jobs after it answers
 MARK = "platoscope"  # in a Ray job's metadata: which job of which store it is
 
 
@@ -50,8 +51,8 @@ def run(client: JobSubmissionClient, words: Sequence[str]) -> int:
     try:
         with _interrupts() as interrupts:
             number = _running(client)
-            if number is None and not interrupts:
-                number = _submit(client, words)
+            if number is None:
+                number = _submit_once_ready(client, words, interrupts)
             code = _follow(client, number, interrupts) if number else INTERRUPTED
             return INTERRUPTED if interrupts else code
     except (RuntimeError, ConnectionError) as error:
@@ -108,6 +109,23 @@ def _running(client: JobSubmissionClient) -> str | None:
     for job in client.list_jobs():
         if (job.metadata or {}).get(MARK) == _mark() and not job.status.is_terminal():
             return str(job.submission_id)
+    return None
+
+
+def _submit_once_ready(
+    client: JobSubmissionClient, words: Sequence[str], interrupts: Sequence[int]
+) -> str | None:
+    """Submit a command and return its Ray job, or None after an interrupt. A cluster that has just
+    started answers before it takes jobs.
+    """
+    until = time.monotonic() + PATIENCE
+    while not interrupts:
+        try:
+            return _submit(client, words)
+        except RuntimeError as error:
+            if "No available agent" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(POLL)
     return None
 
 

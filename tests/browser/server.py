@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.settings import ROOT
+from tests.ports import find_free_port
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -45,9 +45,7 @@ def serve(
     """Start the dashboard over a store, yield its address and end it by a signal. script: what is
     served in the app's place. variables: of its environment.
     """
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port = free.getsockname()[1]
+    port = find_free_port()
     command = [
         sys.executable,
         "-m",

@@ -17,6 +17,7 @@ import pytest
 from core.cli import main
 from core.settings import ROOT
 from tests.browser.server import serve
+from tests.ports import find_free_port
 
 
 @pytest.mark.parametrize("port", ["-1", "80", "70000", "1e4", "８５０１"])
@@ -53,9 +54,7 @@ def test_a_dashboard_that_is_stopped_says_only_that(tmp_path):
 def test_the_demo_is_built_beside_the_server_and_no_longer(
     tmp_path: Path, end: signal.Signals
 ) -> None:
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port = free.getsockname()[1]
+    port = find_free_port()
     store = tmp_path / "store"
     words = ["app", "--demo", "--store", str(store), "--port", str(port)]
     log = tmp_path / "log"

@@ -8,13 +8,12 @@ import os
 import re
 import secrets
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -36,6 +35,7 @@ from tests.crew import works
 from tests.hub.online import turn_to
 from tests.hub.server import LocalHub
 from tests.plans.worlds import host_models, write_study
+from tests.ports import find_free_port
 
 pytest.importorskip("ray", reason="needs Ray: pip install 'platoscope[cluster]'")
 pytestmark = [
@@ -239,7 +239,7 @@ def head(
 
     monkeypatch.setenv("RAY_AUTH_MODE", "token")
     monkeypatch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))
-    port, agent, listener = free_ports(3)
+    port, agent, listener = (find_free_port() for _ in range(3))
     folder = tempfile.TemporaryDirectory(prefix="ray-", dir=SHORT, ignore_cleanup_errors=True)
     words = f"start --head --block --port=0 --ray-client-server-port={port} --num-cpus=2"
     words += f" --runtime-env-agent-port={agent}"  # Ray 2.60 tells the client server 0 otherwise
@@ -257,15 +257,6 @@ def head(
             server.terminate()
             psutil.wait_procs(everyone, timeout=180)
         assert not [one for one in everyone if one.is_running()]
-
-
-def free_ports(count: int) -> list[int]:
-    """Return ports on which nobody listens now."""
-    with ExitStack() as held:
-        listening = [held.enter_context(socket.socket()) for _ in range(count)]
-        for one in listening:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in listening]
 
 
 def await_listeners(*ports: int) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -24,6 +23,7 @@ from core.jobs.devices import find_lanes, takes
 from core.jobs.worker import work
 from core.progress import JOB_NOTE
 from core.settings import CLUSTER
+from tests.ports import find_free_port
 
 pytestmark = pytest.mark.usefixtures("quiet")
 
@@ -106,6 +106,36 @@ def test_an_interrupt_leaves_no_job_on_the_cluster(at, calls, monkeypatch):
     assert client.calls == ["list", "submit", "info", "stop", "info"]
 
 
+class Starting(Cluster):
+    """A cluster that has just started: it takes the third submission."""
+
+    def submit_job(self, **options: object) -> str:
+        if self.calls.count("submit") == 2:
+            return super().submit_job(**options)
+        self.calls.append("submit")
+        raise RuntimeError("status code 500: No available agent to submit job, please try again")
+
+
+@pytest.fixture
+def starting(monkeypatch: pytest.MonkeyPatch) -> Starting:
+    monkeypatch.setenv(JOB_NOTE, "note")
+    monkeypatch.setenv(CLUSTER, "http://localhost:1")
+    monkeypatch.setattr(cluster, "count_gpus_of_cluster", lambda _: 0)
+    return Starting("info")
+
+
+def test_a_cluster_that_has_just_started_is_waited_for(starting):
+    assert cluster.run(starting, ["demo"]) == cluster.INTERRUPTED
+    assert starting.calls == ["list", "submit", "submit", "submit", "info", "stop", "info"]
+
+
+def test_a_cluster_that_is_never_ready_is_a_sentence(starting, monkeypatch):
+    monkeypatch.setattr(cluster, "PATIENCE", -1)
+    with pytest.raises(ClusterError, match=r"does not answer as it should .*No available agent"):
+        cluster.run(starting, ["demo"])
+    assert starting.calls == ["list", "submit"]
+
+
 @pytest.mark.parametrize(
     ("device", "has", "gpus"),
     [("auto", 0, 0), ("auto", 4, 1), ("cuda", 0, 1), ("cuda", 4, 1), ("cpu", 4, 0)],
@@ -125,12 +155,6 @@ def test_a_device_of_one_machine_is_no_device_of_a_cluster():
     assert client.calls == []
 
 
-def free_port() -> str:
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        return str(free.getsockname()[1])
-
-
 @pytest.fixture
 def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Start a Ray cluster of this machine and give the address of its dashboard."""
@@ -138,12 +162,12 @@ def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     environment = os.environ | {"RAY_USAGE_STATS_ENABLED": "0"}
     pytest.importorskip("ray", reason="needs Ray: pip install 'platoscope[cluster]'")
     folder = tempfile.mkdtemp(prefix="ray")  # sockets have short paths
-    dashboard, ray = free_port(), [sys.executable, "-m", "ray.scripts.scripts"]
+    dashboard, ray = find_free_port(), [sys.executable, "-m", "ray.scripts.scripts"]
     options = {
-        "port": free_port(),
+        "port": find_free_port(),
         "dashboard-port": dashboard,
         "dashboard-host": "127.0.0.1",
-        "dashboard-agent-listen-port": free_port(),  # on Ray's usual one another cluster may listen
+        "dashboard-agent-listen-port": find_free_port(),  # not where another cluster may listen
         "node-ip-address": "127.0.0.1",
         "num-cpus": "2",
         "num-gpus": "1",  # said, not had
