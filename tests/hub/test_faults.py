@@ -24,7 +24,8 @@ from core.hub.repository import Repository
 from core.settings import CAVE_WEIGHTS
 from tests.hub.server import LocalHub
 
-LIMIT = 1.0  # seconds
+LIMIT = 2.0  # seconds that a hub may take
+ROOM = 10.0  # seconds that a busy machine may take to say so
 LARGE = bytes(range(256)) * 40
 SMALL = b'{"layers": 2}'
 WANTED = Repository("someone/model", "hf:someone/model", "hf:FOLDER with a copy of it")
@@ -74,15 +75,15 @@ CASES = [
     ("page", CDN, OfflineError, "sends something other than it should"),
     ("odd data", API, OfflineError, "sends something other than it should"),
     ("wrong content", CDN, EncoderError, "model.safetensors does not hold what the hub has"),
-    ("silent", API, OfflineError, "has not answered for 1 s"),
-    ("silent", FILES, OfflineError, "has not answered for 1 s"),
-    ("silent", CDN, OfflineError, "has not answered for 1 s"),
+    ("silent", API, OfflineError, "has not answered for 2 s"),
+    ("silent", FILES, OfflineError, "has not answered for 2 s"),
+    ("silent", CDN, OfflineError, "has not answered for 2 s"),
     ("reset", API, OfflineError, "breaks off the connection"),
     ("reset", CDN, OfflineError, "breaks off the connection"),
     ("cut", API, OfflineError, "breaks off the connection"),
     ("cut", CDN, OfflineError, "breaks off the connection"),
-    ("stalled", CDN, OfflineError, "has not answered for 1 s"),
-    ("dripping", CDN, OfflineError, "has sent less than 1,000 bytes in 1 s"),
+    ("stalled", CDN, OfflineError, "has not answered for 2 s"),
+    ("dripping", CDN, OfflineError, "has sent less than 1,000 bytes in 2 s"),
 ]
 
 
@@ -99,7 +100,7 @@ def test_a_fault_is_a_sentence_within_the_limit_and_then_forgotten(
     began = time.monotonic()
     with pytest.raises(kind, match=sentence) as caught:
         fetch()
-    assert time.monotonic() - began < LIMIT + 1.5
+    assert time.monotonic() - began < LIMIT + ROOM
     said = str(caught.value)
     assert said.startswith("hf:someone/model ")
     assert said.count("someone/model") == 1
@@ -112,10 +113,11 @@ def test_a_fault_is_a_sentence_within_the_limit_and_then_forgotten(
 @pytest.mark.usefixtures("online")
 def test_a_hub_that_was_never_met_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:1")
+    monkeypatch.setenv("PLATOSCOPE_HUB_SECONDS", "60")
     began = time.monotonic()
     with pytest.raises(OfflineError, match=r"the hub \(http://127.0.0.1:1\) cannot be reached"):
         fetch()
-    assert time.monotonic() - began < LIMIT
+    assert time.monotonic() - began < 30
 
 
 def test_what_passes_is_waited_for_and_told(
@@ -148,7 +150,7 @@ def test_what_is_here_is_used_while_the_hub_is_down(hosted: LocalHub) -> None:
         hosted.fail(fault)
         began = time.monotonic()
         assert fetch() == WHOLE
-        assert time.monotonic() - began < LIMIT + 1.5
+        assert time.monotonic() - began < LIMIT + ROOM
 
 
 @pytest.mark.usefixtures("hosted")
@@ -232,5 +234,5 @@ def test_another_server_has_as_much_time(hosted: LocalHub, fault: str, tmp_path:
         fetching("timm:old", url, instead="a copy"),
     ):
         download_url_to_file(url, str(tmp_path / "weights"), progress=False)
-    assert time.monotonic() - began < LIMIT + 1.5
+    assert time.monotonic() - began < LIMIT + ROOM
     assert not (tmp_path / "weights").exists()

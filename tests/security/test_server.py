@@ -28,7 +28,7 @@ def own_addresses() -> list[str]:
 
 
 def test_only_this_machine_reaches_it(port):
-    socket.create_connection(("localhost", port), timeout=5).close()
+    socket.create_connection(("localhost", port), timeout=60).close()
     for address in own_addresses():
         with pytest.raises(OSError, match=r"refused|assign|timed out"):
             socket.create_connection((address, port), timeout=2)
@@ -44,7 +44,7 @@ class Answer(NamedTuple):
 
 def ask(port: int, path: str, *, method: str = "GET", **headers: str) -> Answer:
     """Send a request as it stands: no client tidies its address up."""
-    with closing(HTTPConnection("localhost", port, timeout=20)) as connection:
+    with closing(HTTPConnection("localhost", port, timeout=60)) as connection:
         connection.putrequest(method, path, skip_host=True)
         for name, value in {"Host": f"localhost:{port}", **headers}.items():
             connection.putheader(name, value)
