@@ -41,7 +41,12 @@ class InputError(PlatoscopeError):
 
 def quoted(text: str) -> str:
     """Return a text as a message repeats it: in quotes, without the end of a long one."""
-    return repr(text if len(text) <= LONGEST else f"{text[:LONGEST]}…")
+    return repr(shortened(text))
+
+
+def shortened(text: str, most: int = LONGEST) -> str:
+    """Return a text, without the end of one of more characters than a message has room for."""
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 class UnknownNameError(InputError):

@@ -11,8 +11,10 @@ import tempfile
 import traceback
 from pathlib import Path
 
+from core.errors import shortened
+
 KEPT = 100  # files of one folder, the newest
-LONGEST = 200  # characters of an error's own message
+LONGEST = 200  # characters of an error's own message, or of a place
 
 
 def tell_unexpected(error: BaseException) -> str:
@@ -37,8 +39,7 @@ def summarize(error: BaseException) -> str:
     """Return an error's kind and message on one line."""
     error = getattr(error, "cause", None) or error  # of an error in a worker of Ray
     text = " ".join(str(error).split())
-    short = text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
-    return f"{type(error).__name__}: {short}" if short else type(error).__name__
+    return f"{type(error).__name__}: {shortened(text, LONGEST)}" if text else type(error).__name__
 
 
 def report_folder() -> Path:

@@ -18,8 +18,8 @@ import pytest
 from core.settings import ROOT
 
 FLOORS = (  # lowest first; a room imports those of lower floors alone
-    ("core.errors", "core.unexpected", "core.visible"),
-    ("core.machine", "core.options"),
+    ("core.errors", "core.visible"),
+    ("core.machine", "core.options", "core.unexpected"),
     (
         "core.files",
         "core.settings",

@@ -178,11 +178,12 @@ def test_the_folder_is_that_for_the_state_of_programs(monkeypatch):
 
 
 def test_a_long_message_is_cut():
-    assert summarize(fail("x" * 500)) == f"ValueError: {'x' * 200} …"
+    assert summarize(fail("x" * 500)) == f"ValueError: {'x' * 200}…"
 
 
 TOO_LITTLE = r"^platoscope: there is too little memory for this \({}.*free some, ask for less"
 NO_FILE = FileNotFoundError(errno.ENOENT, "No such file or directory", "/some/file")
+TOO_LONG = OSError(errno.ENAMETOOLONG, "File name too long", "x" * 5_000)
 FULL = OSError(errno.ENOSPC, "No space left on device")
 ENDS = [
     (MemoryError(), TOO_LITTLE.format("MemoryError")),
@@ -191,6 +192,7 @@ ENDS = [
     (OSError(errno.ENOMEM, "Cannot allocate memory"), TOO_LITTLE.format("OSError: .*12. Cannot")),
     (ImportError("x.so: failed to map segment from y"), TOO_LITTLE.format("ImportError: x.so")),
     (NO_FILE, r"^platoscope: /some/file cannot be used \(No such file or directory\); expected"),
+    (TOO_LONG, r"^platoscope: x{200}… cannot be used \(File name too long\); expected"),
     (FULL, "^platoscope: the results could not be printed .No space left on device.; make room"),
 ]
 

@@ -36,11 +36,12 @@ from core.errors import (
     PlatoscopeError,
     StoreError,
     UnknownNameError,
+    shortened,
 )
 from core.machine.memory import is_out_of_memory
 from core.progress import in_job
 from core.settings import store_path
-from core.unexpected import summarize
+from core.unexpected import LONGEST, summarize
 from core.visible import visible_output
 
 GROUPS = (
@@ -116,8 +117,8 @@ def _explain(error: Exception) -> int:
     reason = error.strerror or error
     if error.filename is not None:
         return _say(
-            f"{error.filename} cannot be used ({reason}); expected a place with room"
-            " that may be read and written: check it, then run this again"
+            f"{shortened(str(error.filename), LONGEST)} cannot be used ({reason}); expected a place"
+            " with room that may be read and written: check it, then run this again"
         )
     if error.errno not in FULL:
         raise error

@@ -8,6 +8,8 @@ from typing import Literal
 
 from huggingface_hub import constants
 
+from core.errors import shortened
+
 LONGEST = 200  # characters: an id has 96 at most, beside a revision
 
 
@@ -28,7 +30,7 @@ class Repository:
     @property
     def title(self) -> str:
         """Return the name that sentences use, without the end of one that is too long for any."""
-        return self.what if len(self.what) <= LONGEST else f"{self.what[:LONGEST]}…"
+        return shortened(self.what, LONGEST)
 
     @property
     def cache(self) -> Path:

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from core.errors import InputError, UnknownNameError
+from core.errors import InputError, UnknownNameError, shortened
 from core.files.limits import NOTE
 from core.files.texts import read_toml
 from core.files.userfile import UserFile, shown
@@ -111,27 +111,24 @@ def _value(hint: Any, value: Any, where: str) -> Any:
         return _values(inner[0], value, where)
     if origin is Literal:
         if value not in inner:
-            raise InputError(f"{where}: expected one of {', '.join(inner)}; got {_short(value)}")
+            raise InputError(
+                f"{where}: expected one of {', '.join(inner)}; got {shortened(repr(value), SHOWN)}"
+            )
         return value
     if is_dataclass(hint) or origin is Mapping:
         if not isinstance(value, dict):
-            raise InputError(f"{where}: expected a table; got {_short(value)}")
+            raise InputError(f"{where}: expected a table; got {shortened(repr(value), SHOWN)}")
         return _texts(value, where) if origin else read_table(hint, value, where)
     if hint is float and type(value) is int:
         return float(value)
     if type(value) is not hint:
-        raise InputError(f"{where}: expected {TYPES[hint]}; got {_short(value)}")
+        raise InputError(f"{where}: expected {TYPES[hint]}; got {shortened(repr(value), SHOWN)}")
     return value
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]} …"
 
 
 def _values(hint: Any, value: Any, where: str) -> tuple[Any, ...]:
     if not isinstance(value, list):
-        raise InputError(f"{where}: expected a list; got {_short(value)}")
+        raise InputError(f"{where}: expected a list; got {shortened(repr(value), SHOWN)}")
     return tuple(_value(hint, one, f"{where} {at}") for at, one in enumerate(value, start=1))
 
 

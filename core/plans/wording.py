@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import NoReturn
 
 from core.catalog import QUESTIONS
-from core.errors import InputError, UnknownNameError, quoted
+from core.errors import InputError, UnknownNameError, quoted, shortened
 from core.options.declaring import options_of
 from core.plans.plan import Figure, Plan
 from core.questions.question import StudyQuestion
@@ -105,8 +105,7 @@ class _Parser(ArgumentParser):
     """A parser whose complaints are sentences of ours."""
 
     def error(self, message: str) -> NoReturn:
-        cut = message if len(message) <= LONGEST else f"{message[:LONGEST]} …"
-        raise InputError(f"{self.prog}: {cut}")
+        raise InputError(f"{self.prog}: {shortened(message, LONGEST)}")
 
 
 def _parse(kind: type[StudyQuestion], words: Sequence[str], where: str) -> StudyQuestion:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from core.errors import StimuliError
+from core.errors import StimuliError, shortened
 
 SHOWN_PROBLEMS = 10
 _LONGEST_REASON = 300
@@ -48,9 +48,9 @@ class Problem:
         # names come from the table: nothing in them may steer a terminal or fill a screen
         shown = "".join(
             char if char.isprintable() else ascii(char)[1:-1]
-            for char in self.reason[:_LONGEST_REASON]
+            for char in shortened(self.reason, _LONGEST_REASON)
         )
-        return f"row {self.row}: {shown}{' …' if len(self.reason) > _LONGEST_REASON else ''}"
+        return f"row {self.row}: {shown}"
 
 
 @dataclass(frozen=True, eq=False)

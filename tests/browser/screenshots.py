@@ -22,8 +22,8 @@ PAGES = {  # by file: its address
         r'"pages/([\w/]+).py",[^)]*?url_path="([^"]+)"', (ROOT / "app.py").read_text()
     )
 }
-# where there is no chart
-DRAWN_ALONE = "[data-testid=stImage], .st-key-library-models, .st-key-jobs"
+# where there is no chart, or none before it is asked for
+DRAWN_ALONE = "[data-testid=stImage], .st-key-library-models, .st-key-jobs, [class*=st-key-here-]"
 LOOKS = {"light": (1280, 800, "light"), "dark": (1280, 800, "dark"), "phone": (390, 844, "light")}
 
 

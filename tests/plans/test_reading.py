@@ -73,7 +73,7 @@ def test_a_plan_is_what_its_file_says(place: Path):
         (HEAD + GROUP + FIGURE.replace("3", "x"), "figure f: argument --k: expected a whole"),
         (HEAD + GROUP + FIGURE.replace("--k 3", "--dataset e"), "leave --dataset out"),
         (HEAD + GROUP + FIGURE.replace("--k 3", "--k '3"), "f: .*opens a quotation, or ends in"),
-        (HEAD + GROUP + FIGURE.replace("--k 3", "-x" + "9" * 5_000), r"unrecognized .{,300} …$"),
+        (HEAD + GROUP + FIGURE.replace("--k 3", "-x" + "9" * 5_000), r"unrecognized .{,300}…$"),
         (HEAD + OTHER + "[coding]\ngroups = ['h']", "no group named 'h'"),
         (
             HEAD + OTHER + "[[published]]\nfigure = 'f'\nwhat = 'w'\nsource = 's'",

@@ -14,8 +14,8 @@ import torch
 from safetensors import safe_open
 
 from core.errors import EncoderError
-from core.machine.endings import endings
 from core.machine.memory import free_memory, size_text
+from core.machine.spilling import make_spill_folder
 
 SPARE = 0.85  # of free memory for the weights; batches need the rest
 TYPES = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "F64": torch.float64}
@@ -51,9 +51,8 @@ def place(files: Sequence[Path], weights: torch.dtype, device: torch.device) -> 
         every = [torch.device("cuda", index) for index in range(torch.cuda.device_count())]
         room |= {each.index: int(SPARE * free_on(each)) for each in every}
     _check_room(size, weights, sum(room.values()))
-    spilled = tempfile.mkdtemp(prefix="platoscope-")
-    endings.callback(shutil.rmtree, spilled, ignore_errors=True)
-    return {"device_map": "auto", "max_memory": room, "offload_folder": spilled}
+    spilled = make_spill_folder()
+    return {"device_map": "auto", "max_memory": room, "offload_folder": str(spilled)}
 
 
 def _check_room(size: float, weights: torch.dtype, memory: int) -> None:

@@ -1,0 +1,59 @@
+"""What a killed process spilled is removed by the next one, and what another uses stays."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from core.machine import spilling
+from core.settings import CHECKOUT
+
+HOLDING = """
+from core.machine.spilling import make_spill_folder
+print(make_spill_folder(), flush=True)
+input()
+"""
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+def test_a_folder_outlives_no_process(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    endings = ExitStack()
+    monkeypatch.setattr(spilling, "endings", endings)
+    command = [sys.executable, "-c", HOLDING]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, cwd=CHECKOUT, stdin=pipe, stdout=pipe, text=True) as killed:
+        spilled = Path(killed.stdout.readline().strip())
+        (spilled / "weights.dat").write_bytes(bytes(100))
+        own = spilling.make_spill_folder()
+        assert spilled.is_dir()  # it is still used
+        killed.kill()
+    again = spilling.make_spill_folder()
+    left = sorted(path.name for path in place.iterdir() if path.is_dir())
+    assert left == sorted([own.name, again.name])
+    endings.close()
+    assert list(place.iterdir()) == []
+
+
+def test_what_another_person_keeps_there_is_left_alone(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = place / "platoscope-spilled-theirs"
+    kept.mkdir()
+
+    def refuse(_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(spilling.FileLock, "acquire", refuse)
+    spilling._remove_unused(kept)
+    assert kept.is_dir()
