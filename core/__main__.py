@@ -7,13 +7,14 @@ import threading
 from contextlib import suppress
 from typing import NoReturn
 
-from core.errors import INTERRUPTED, UNEXPECTED
+from core.errors import INTERRUPTED, UNEXPECTED, PlatoscopeError
 from core.machine.endings import leave
+from core.visible import visible
 
 
 def run() -> NoReturn:
     """Run one command, and end the process."""
-    threading.excepthook = lambda ended: _say(ended.exc_value)
+    threading.excepthook = _end_thread
     leave(_run())
 
 
@@ -33,9 +34,19 @@ def _run() -> int:
         return UNEXPECTED
 
 
+def _end_thread(ended: threading.ExceptHookArgs) -> None:
+    """Say what ended a thread, but for SystemExit, which Python passes over too."""
+    if isinstance(ended.exc_value, PlatoscopeError):
+        with suppress(OSError):  # nobody reads stderr
+            print(f"platoscope: {visible(str(ended.exc_value))}", file=sys.stderr)
+    elif not issubclass(ended.exc_type, SystemExit):
+        _say(ended.exc_value)
+
+
 def _flushed(code: object) -> int:
-    with suppress(OSError):  # `platoscope --help | head` is no mistake
-        sys.stdout.flush()
+    if sys.stdout:  # None where it was closed
+        with suppress(OSError):  # `platoscope --help | head` is no mistake
+            sys.stdout.flush()
     return code if isinstance(code, int) else 0
 
 
@@ -43,7 +54,7 @@ def _say(error: BaseException | None) -> None:
     from core.unexpected import tell_unexpected  # what is imported above, no interrupt may find
 
     with suppress(OSError):  # nobody reads stderr
-        print(f"platoscope: {tell_unexpected(error or SystemError())}", file=sys.stderr)
+        print(f"platoscope: {visible(tell_unexpected(error or SystemError()))}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import shlex
 import sys
 import tempfile
 import traceback
+from contextlib import suppress
 from pathlib import Path
 
 from core.errors import shortened
@@ -64,10 +65,11 @@ def _keep(text: str) -> Path:
     path = report_folder() / f"traceback-{hashlib.sha256(data).hexdigest()[:12]}.txt"
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _write(data, path.parent).replace(path)
-        _remove_old(path.parent)
+        _move(_write(data, path.parent), path)
     except OSError:
         return _write(data, Path(tempfile.gettempdir()))
+    with suppress(OSError):  # the report is kept, whatever becomes of old ones
+        _remove_old(path.parent)
     return path
 
 
@@ -83,7 +85,25 @@ def _write(data: bytes, folder: Path) -> Path:
     return Path(name)
 
 
+def _move(written: Path, path: Path) -> None:
+    """Give a new file its name, or remove it where that cannot be."""
+    try:
+        written.replace(path)
+    except OSError:
+        written.unlink(missing_ok=True)
+        raise
+
+
 def _remove_old(folder: Path) -> None:
-    files = sorted(folder.glob("traceback-*.txt"), key=os.path.getmtime)
-    for old in files[:-KEPT]:
-        old.unlink(missing_ok=True)
+    """Remove all but the newest reports, as far as that can be."""
+    for old in sorted(folder.glob("traceback-*.txt"), key=_written_at)[:-KEPT]:
+        with suppress(OSError):
+            old.unlink()
+
+
+def _written_at(file: Path) -> float:
+    """Return when a file was written: before all others where another process removed it."""
+    try:
+        return file.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0

@@ -43,6 +43,14 @@ THREAD = """from threading import Thread
     thread.start()
     thread.join()
     return 0"""
+QUIET_THREAD = """from threading import Thread
+    from core.errors import InputError
+    def end():
+        raise {error}
+    thread = Thread(target=end)
+    thread.start()
+    thread.join()
+    return 0"""
 RECURSION = "return main()"
 REMOTE = """import ray
     raise ray.exceptions.RayTaskError("f", "a long\\ntraceback", LookupError("far"))"""
@@ -84,6 +92,16 @@ def test_an_unexpected_error_is_one_line_and_a_file(tmp_path, body, code, said):
     assert text.startswith(f"command: {tmp_path / 'ending.py'}\nPython ")
     assert "Traceback (most recent call last)" in text
     assert file.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [("InputError('take less')", "platoscope: take less\n"), ("SystemExit(3)", "")],
+)
+def test_a_thread_that_ends_as_foreseen_asks_for_no_report(tmp_path, error, said):
+    ended = end(tmp_path, QUIET_THREAD.format(error=error))
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", said)
+    assert not (tmp_path / "state").exists()
 
 
 def test_an_error_in_a_worker_of_ray_is_named_by_its_cause(tmp_path):
@@ -153,6 +171,35 @@ def test_the_newest_files_are_kept(state, monkeypatch):
     kept = sorted(path.read_text().splitlines()[-1] for path in state.iterdir())
     assert kept == [f"ValueError: {number}" for number in (2, 3, 4)]
     assert KEPT >= 10
+
+
+@pytest.mark.parametrize("kept", [1, KEPT])
+def test_an_old_file_that_vanishes_or_stays_does_not_hinder_a_new_one(state, monkeypatch, kept):
+    """Another process that reports removes the same old files."""
+    monkeypatch.setattr(unexpected, "KEPT", kept)
+    (state / "traceback-folder.txt").mkdir(parents=True)
+    os.utime(state / "traceback-folder.txt", (1, 1))
+    (state / "traceback-old.txt").touch()
+    os.utime(state / "traceback-old.txt", (2, 2))
+    (state / "traceback-gone.txt").symlink_to("nowhere")  # is listed, and has no time
+    said = tell_unexpected(fail("one"))
+    (file,) = (path for path in state.iterdir() if path.is_file() and path.stat().st_size)
+    assert f"with {file}, which" in said
+    assert (state / "traceback-old.txt").exists() == (kept > 1)
+
+
+def test_a_file_that_cannot_be_named_is_kept_elsewhere_alone(state, tmp_path, monkeypatch):
+    error = fail("one")
+    tell_unexpected(error)
+    (taken,) = state.iterdir()
+    taken.unlink()
+    taken.mkdir()
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    said = tell_unexpected(error)
+    (file,) = (tmp_path / "temporary").iterdir()
+    assert f"with {file}, which" in said
+    assert [*state.iterdir()] == [taken]
 
 
 def test_where_the_folder_cannot_be_written_another_file_is_named(tmp_path, monkeypatch):

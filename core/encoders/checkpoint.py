@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from core.encoders.fields import MOST_PARTS, check_training, read_json
@@ -26,8 +25,6 @@ WRAPPERS = (
     "state_dict",
     "model",
 )  # where training scripts keep the weights, best first
-
-
 # MoCo's trained encoder stands beside its slow copy and its queue; its projection is no part of it
 MOCO = ("encoder_q.", "base_encoder.")
 PROJECTIONS = ("fc.", "head.")
@@ -43,17 +40,8 @@ def read_weights(path: Path) -> dict[str, torch.Tensor]:
             f"{path} is not a weights file; expected one that ends in {', '.join(FORMATS)}"
         )
     file = UserFile(path, "whole weights: fetch the file again", EncoderError)
-    try:
+    with file.decoding():
         tensors = load_file(path) if path.suffix == ".safetensors" else _load_checked(file)
-    except UnsafeFileError as error:
-        raise EncoderError(
-            f"{path} holds pickled objects, which could run code; expected tensors alone: save its"
-            " state dict as .safetensors"
-        ) from error
-    except (SafetensorError, RuntimeError, ValueError, OSError) as error:
-        raise EncoderError(
-            f"{path} cannot be read ({_line(error)}); expected whole weights: fetch the file again"
-        ) from error
     return _state_dict(tensors, path)
 
 
@@ -61,7 +49,13 @@ def _load_checked(file: UserFile) -> Any:
     """Load what torch.save wrote, after its list of members and its pickle were looked at."""
     if zipfile.is_zipfile(file.path):
         check_torch(file, members=MOST_PARTS)
-    return load_torch(file.path)
+    try:
+        return load_torch(file.path)
+    except UnsafeFileError as error:
+        raise file.raising(
+            f"{file.path} holds pickled objects, which could run code; expected tensors alone: save"
+            " its state dict as .safetensors"
+        ) from error
 
 
 class UnsafeFileError(Exception):
@@ -74,9 +68,8 @@ def load_torch(path: Path) -> Any:
     Raises UnsafeFileError for any other pickled object, ValueError or RuntimeError for a damaged
     file.
     """
-    if not zipfile.is_zipfile(
-        path
-    ):  # torch takes these for pickles of before 1.6 and blames their objects
+    # torch takes what is no zip for a pickle of before 1.6 and blames its objects
+    if not zipfile.is_zipfile(path):
         raise ValueError("not a whole file of torch.save")
     try:
         return torch.load(path, map_location="cpu", weights_only=True)
@@ -92,6 +85,7 @@ def _state_dict(tensors: Any, path: Path) -> dict[str, torch.Tensor]:
     if (
         not isinstance(tensors, Mapping)
         or not tensors
+        or not all(isinstance(name, str) for name in tensors)
         or not all(isinstance(value, torch.Tensor) for value in tensors.values())
     ):
         raise EncoderError(
@@ -162,7 +156,3 @@ def store_name(place: str) -> str:
         path = path.parent if path.stem in ("model", "pytorch_model") else path.with_suffix("")
     name = path.name if path.name not in ("", ".", "..") else path.resolve().name
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-") or "model"
-
-
-def _line(error: Exception) -> str:
-    return str(error).strip().split("\n")[0]

@@ -100,15 +100,13 @@ class _Compact:
             return self.struct(wanted or {})
         if kind == 11:
             return self._map()
-        width = self._number() if kind == 8 else WIDTHS[kind]
-        self._at += width
+        self._skip(self._number() if kind == 8 else WIDTHS[kind])
         return None
 
     def _list(self, wanted: Wanted | None) -> list[Any]:
         head = self._byte()
         count = head >> 4 if head >> 4 < 15 else self._number()
-        kind = 3 if head & 15 in (1, 2) else head & 15  # a truth value of a list is a byte
-        values = (self._value(kind, wanted) for _ in range(count))
+        values = (self._value(_kept_as(head & 15), wanted) for _ in range(count))
         if wanted is not None:
             return list(values)
         for _ in values:
@@ -119,15 +117,20 @@ class _Compact:
         if count := self._number():
             kinds = self._byte()
             for _ in range(count):
-                self._value(kinds >> 4, None)
-                self._value(kinds & 15, None)
+                self._value(_kept_as(kinds >> 4), None)
+                self._value(_kept_as(kinds & 15), None)
 
     def _byte(self) -> int:
         value = self._data[self._at]
-        self._at += 1
-        if not self._at % 4096:
-            self._file.tick()
+        self._skip(1)
         return value
+
+    def _skip(self, width: int) -> None:
+        before, self._at = self._at, self._at + width
+        if self._at > len(self._data):
+            raise IndexError("a value goes on beyond the end")
+        if before // 4096 < self._at // 4096:
+            self._file.tick()
 
     def _number(self) -> int:
         """Return a number in parts of seven bits, the lowest first."""
@@ -143,3 +146,10 @@ class _Compact:
         """Return a number whose lowest bit is its sign."""
         value = self._number()
         return -(value + 1 >> 1) if value & 1 else value >> 1
+
+
+def _kept_as(kind: int) -> int:
+    """Return the kind that a value within a list or a map is kept as: there a truth value takes a
+    byte, which is in the field's own head elsewhere.
+    """
+    return 3 if kind in (1, 2) else kind

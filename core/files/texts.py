@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import tomllib
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, BinaryIO
 
 from core.files.limits import COLUMNS, FIELD, RECORD, ROWS
 from core.files.userfile import UserFile, said
@@ -16,6 +18,8 @@ from core.files.userfile import UserFile, said
 EXAMPLE = '{"caption": "…", …}, an object in each line'
 CELL = 64  # bytes that a cell takes in memory beside its characters
 _COPIES = 6  # of the bytes of a CSV: as text, and four for each character as a stream of it
+PARTS = 50  # of a key in TOML: reading one takes time and memory by the square of them
+STRINGS = re.compile(r""""(?:[^"\\]|\\.)*+"|'[^']*+'""")  # of TOML, on one line
 LOOK = 100_000  # from one look at clock and memory to the next
 
 
@@ -51,11 +55,12 @@ def csv_rows(file: UserFile, *, most: int | None = None) -> tuple[list[str], lis
 
 def json_lines(file: UserFile) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the object in each line that is not blank, behind the line's number from 1, one line in
-    memory at a time; raises the file's error for a line that is none, or has over RECORD bytes.
+    memory at a time; raises the file's error for a line that is none, has over RECORD bytes, or
+    cannot be read.
     """
     name = file.path.name
     with file.open() as opened:
-        for number, line in enumerate(iter(lambda: opened.readline(RECORD + 1), b""), start=1):
+        for number, line in enumerate(iter(partial(_next_line, opened, file), b""), start=1):
             if len(line) > RECORD:
                 raise file.raising(
                     f"line {number} of {name} has over {RECORD:,} bytes; expected one JSON object"
@@ -72,6 +77,12 @@ def json_lines(file: UserFile) -> Iterator[tuple[int, dict[str, Any]]]:
 def read_toml(file: UserFile) -> dict[str, Any]:
     """Return the tables of a TOML file; raises its error for what is none."""
     text = file.text()
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.count(".") > PARTS < STRINGS.sub("", line).count("."):
+            raise file.raising(
+                f"line {number} of {file.path} has over {PARTS} dots outside its texts; expected"
+                " keys of few parts: break the line, or put the text in quotes"
+            )
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # ValueError: a number of 5,000 digits, too
@@ -83,6 +94,14 @@ def look(file: UserFile, *, rows: int, cells: int = 0) -> None:
     file.tick()
     file.check_count(rows, ROWS, "rows")
     file.take(cells * CELL)
+
+
+def _next_line(opened: BinaryIO, file: UserFile) -> bytes:
+    """Return the next line, RECORD + 1 bytes of it at most; b"" at the end of the file."""
+    try:
+        return opened.readline(RECORD + 1)
+    except OSError as error:
+        raise file.unreadable(error) from error
 
 
 def _record(line: bytes, where: str, file: UserFile) -> dict[str, Any]:

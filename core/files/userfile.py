@@ -52,7 +52,7 @@ class UserFile:
         try:
             handle = os.open(self.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
         except (OSError, ValueError) as error:
-            raise self._unreadable(error) from error
+            raise self.unreadable(error) from error
         try:
             self._check(os.fstat(handle))
         except PlatoscopeError:
@@ -71,7 +71,7 @@ class UserFile:
                     left -= len(part)
                     self.tick()
             except OSError as error:
-                raise self._unreadable(error) from error
+                raise self.unreadable(error) from error
         return b"".join(parts)
 
     def text(self) -> str:
@@ -141,7 +141,7 @@ class UserFile:
         try:
             return os.stat(self.path)
         except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-            raise self._unreadable(error) from error
+            raise self.unreadable(error) from error
 
     def _check(self, status: os.stat_result) -> None:
         self.size = status.st_size
@@ -156,7 +156,7 @@ class UserFile:
                 f" {size_text(self.most)} at most"
             )
 
-    def _unreadable(self, error: Exception) -> PlatoscopeError:
+    def unreadable(self, error: Exception) -> PlatoscopeError:
         if isinstance(error, FileNotFoundError | NotADirectoryError | ValueError):
             return self.raising(
                 f"there is no file {self.path}; check its path, and that this machine sees it"

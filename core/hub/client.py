@@ -193,7 +193,7 @@ def _status(response: httpx2.Response) -> str:
 
 def _wanted(response: httpx2.Response) -> float:
     text = response.headers.get("Retry-After", "")
-    return float(text) if text.isdigit() else 0.0
+    return float(text) if text.isascii() and text.isdecimal() else 0.0
 
 
 def _limit(request: httpx2.Request, seconds: float) -> None:

@@ -20,7 +20,7 @@ from core.hub.faults import SENTENCES, explain, explain_download, refused
 from core.hub.patience import Patience, waiting
 from core.hub.repository import Repository
 from core.progress import ConsoleProgress
-from core.settings import hub_seconds
+from core.settings import check_readable, hub_seconds
 
 README = "README.md"
 ODD = (OSError, ValueError, KeyError, TypeError, AttributeError, AssertionError)  # of odd answers
@@ -32,8 +32,10 @@ def asking(wanted: Repository, limit: float | None = None) -> Iterator[Patience]
 
     Says what went wrong and what to do: raises OfflineError where the hub is out of reach or does
     not do its part; EncoderError for a model, StimuliError for a dataset, that it does not have or
-    keeps closed, or whose files came with wrong content, which are removed.
+    keeps closed, or whose files came with wrong content, which are removed; InputError where the
+    store is only shown: nobody is asked then.
     """
+    check_readable(wanted.title)
     use_patient_client()
     most = hub_seconds()
     report = None if limit else ConsoleProgress()

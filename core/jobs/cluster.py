@@ -23,7 +23,7 @@ from core.jobs.devices import ANY, named_device
 from core.jobs.starting import PROGRAM, environment
 from core.progress import JOB_NOTE
 from core.settings import CLUSTER, cluster_address, store_path
-from core.unexpected import tell_unexpected
+from core.unexpected import summarize, tell_unexpected
 
 if TYPE_CHECKING:
     from ray.job_submission import JobDetails, JobSubmissionClient
@@ -55,10 +55,10 @@ def run(client: JobSubmissionClient, words: Sequence[str]) -> int:
                 number = _submit_once_ready(client, words, interrupts)
             code = _follow(client, number, interrupts) if number else INTERRUPTED
             return INTERRUPTED if interrupts else code
-    except (RuntimeError, ConnectionError) as error:
+    except (RuntimeError, OSError) as error:  # those of requests are OSErrors
         raise ClusterError(
             f"the cluster at {cluster_address()} does not answer as it should"
-            f" ({str(error).splitlines()[0]}); look at its dashboard, then retry"
+            f" ({summarize(error)}); look at its dashboard, then retry"
         ) from error
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+from pathlib import Path
 
 import psutil
 
 from core.errors import DeviceError
 
+OWN_GROUPS, GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 OUT_OF_MEMORY = ("can't allocate memory", "failed to map segment")  # torch says, and the linker
 
 
@@ -29,14 +31,36 @@ def size_text(size: float | None) -> str:
 
 def free_memory() -> int:
     """Return how many bytes this process can still take: what the machine has free, or less where
-    the process has a limit (`ulimit -v`).
+    the process (`ulimit -v`) or its container has a limit.
     """
-    free = int(psutil.virtual_memory().available)
+    free = min([int(psutil.virtual_memory().available), *_free_in_groups()])
     if not hasattr(psutil, "RLIMIT_AS"):  # not on Linux
         return free
     process = psutil.Process()
     limit, _ = process.rlimit(psutil.RLIMIT_AS)
     return free if limit == psutil.RLIM_INFINITY else min(free, limit - process.memory_info().vms)
+
+
+def _free_in_groups() -> list[int]:
+    """Return how many bytes are free in each control group of this process that has a limit: a
+    container's say. What files keep in memory counts as free: the kernel drops it first.
+    """
+    groups = [line[3:] for line in _lines(OWN_GROUPS) if line.startswith("0::")]
+    free = []
+    for group in (GROUPS / groups[0].lstrip("/"), GROUPS) if groups else ():
+        limit, held = _lines(group / "memory.max"), _lines(group / "memory.current")
+        if limit and held and limit[0].isdecimal():
+            parts = dict(line.split() for line in _lines(group / "memory.stat"))
+            free.append(max(0, int(limit[0]) - int(held[0]) + int(parts.get("inactive_file", 0))))
+    return free
+
+
+def _lines(path: Path) -> list[str]:
+    """Return the lines of a file of the kernel's; none where there is no such file."""
+    try:
+        return path.read_text().splitlines()
+    except OSError:
+        return []
 
 
 def check_memory(needed: int, what: str, advice: str) -> None:

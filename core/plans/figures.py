@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from pandas.api.types import is_numeric_dtype
 
 from core.plans.pictures import picture
 from core.plans.plan import Figure, Finding
@@ -97,6 +98,8 @@ def own_value(finding: Finding, table: pd.DataFrame | None, names: Names) -> tup
     rows = table
     for column, wanted in finding.where.items():
         rows = rows[[_fits(cell, wanted, names) for cell in rows[column]]]
+    if not is_numeric_dtype(rows[finding.column]):
+        return np.nan, f"column {finding.column} of {finding.figure} holds no numbers"
     values = rows[finding.column].astype("float64").dropna()
     if values.empty or (finding.pick == "only" and len(values) > 1):
         return np.nan, f"{len(values)} rows of {finding.figure} fit"

@@ -21,6 +21,7 @@ from core.settings import ROOT, expand
 FOLDER = ROOT / "data" / "studies"
 KEYS = {"groups": "group", "figures": "figure"}  # [[group]] is one group
 TYPES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
+TAKEN = {"models", "published"}  # tables of every study
 SHOWN = 100  # characters of a value in a message
 
 T = TypeVar("T")
@@ -64,7 +65,7 @@ def _check(plan: Plan) -> None:
     """Raise InputError where names within a plan do not fit each other."""
     for kind, names in (
         ("group", [group.name for group in plan.groups]),
-        ("figure", [figure.name for figure in plan.figures]),
+        ("figure", [figure.name.lower() for figure in plan.figures]),  # files are named by them
     ):
         if twice := {name for name in names if names.count(name) > 1}:
             raise InputError(f"{plan.place}: two {kind}s are named {min(twice)}; rename one")
@@ -72,6 +73,11 @@ def _check(plan: Plan) -> None:
             raise InputError(
                 f"{plan.place}: {kind} {wrong[0]!r} needs a name of letters, digits and hyphens"
             )
+    if taken := {figure.name.lower() for figure in plan.figures} & TAKEN:
+        raise InputError(
+            f"{plan.place}: a figure is named {min(taken)}, as a table that every study writes;"
+            " rename it"
+        )
     measured = [part.groups for part in (plan.coding, plan.probing) if part]
     for name in (name for names in measured for name in names):
         plan.group(name)
@@ -119,7 +125,7 @@ def _value(hint: Any, value: Any, where: str) -> Any:
         if not isinstance(value, dict):
             raise InputError(f"{where}: expected a table; got {shortened(repr(value), SHOWN)}")
         return _texts(value, where) if origin else read_table(hint, value, where)
-    if hint is float and type(value) is int:
+    if hint is float and type(value) is int and abs(value) < 10**300:
         return float(value)
     if type(value) is not hint:
         raise InputError(f"{where}: expected {TYPES[hint]}; got {shortened(repr(value), SHOWN)}")

@@ -1,7 +1,7 @@
 """A dataset from the Hugging Face hub by id, or from a local folder of data files in the same form.
 
-Data files only are read: `datasets` runs no code of a repository, and an image that is only an
-address is not fetched.
+Data files only are read: `datasets` runs no code of a repository, an image that is only an address
+is not fetched, and one that is a file is read where it is the data set's own.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ class HubDataset:
     skipped: tuple[str, ...]
     notes: tuple[str, ...]
     _table: datasets.Dataset | None = field(repr=False)  # the images, not decoded, in one column
+    _folders: Sequence[Path] = field(repr=False)  # those that images may be files of
 
     @classmethod
     def open(
@@ -77,7 +78,8 @@ class HubDataset:
         card = DatasetCard(name, title, revision, source, whole.levels, len(kept), has_images)
         chosen = rows.images and rows.images.select([int(each) for each in kept])
         broken = tuple(map(str, problems))
-        return cls(card, whole.stimuli, whole.captions, broken, whole.notes, chosen)
+        parts = (whole.stimuli, whole.captions, broken, whole.notes, chosen, rows.folders)
+        return cls(card, *parts)
 
     @property
     def world(self) -> None:
@@ -94,7 +96,8 @@ class HubDataset:
                 f"no stimulus {index} in {self.card.name}; there are 0 … {self.card.size - 1}"
             )
         name = f"{self.card.title} {self.stimuli['stimulus'].iloc[index]}"
-        return load_image(image_bytes(self._table[index]["image"], name), name=name)
+        data = image_bytes(self._table[index]["image"], name, self._folders)
+        return load_image(data, name=name)
 
 
 def _nothing_left(hub_id: str, split: str, problems: Sequence[Problem]) -> StimuliError:

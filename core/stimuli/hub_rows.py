@@ -5,15 +5,17 @@ one or a list of them.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import StimuliError
+from core.files.userfile import shown
 from core.stimuli.captions import Captioned, Problem, Row, gather, gather_images
-from core.stimuli.hub_source import NO_IMAGE, NO_TEXT
-from core.stimuli.images import check_image
+from core.stimuli.hub_source import NO_IMAGE, NO_TEXT, own_folders
+from core.stimuli.images import check_image, read_image
 from core.stimuli.table import missing_column
 
 if TYPE_CHECKING:
@@ -23,17 +25,21 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, eq=False)
 class Rows:
     """The rows of a split, checked: the images, None of texts alone; the stimuli that are whole,
-    the digest of each good image by row, and what is wrong with the others.
+    the digest of each good image by row, and what is wrong with the others. folders: those that
+    images may be files of.
     """
 
     images: datasets.Dataset | None
     whole: Captioned
     digests: Mapping[str, str]
     problems: Sequence[Problem]
+    folders: Sequence[Path]
 
     def image(self, name: str) -> bytes | None:
         """Return the image of a stimulus that is whole, None of texts alone."""
-        return image_bytes(self.images[int(name)]["image"], name) if self.images else None
+        if not self.images:
+            return None
+        return image_bytes(self.images[int(name)]["image"], name, self.folders)
 
 
 def read_rows(table: datasets.Dataset, source: Mapping[str, Any]) -> Rows:
@@ -43,10 +49,11 @@ def read_rows(table: datasets.Dataset, source: Mapping[str, Any]) -> Rows:
     if source["image_column"] != NO_IMAGE:
         images = _undecoded(table, source["image_column"])
     rows = _nameless(table.num_rows) if alone else _texts(table, source)
-    digests, unusable = _check_images(images) if images else ({}, {})
+    folders = own_folders(source)
+    digests, unusable = _check_images(images, folders) if images else ({}, {})
     whole, wrong = (gather_images if alone else gather)(rows, broken=unusable.keys())
     problems = sorted([*unusable.values(), *wrong], key=lambda problem: problem.row)
-    return Rows(images, whole, digests, problems)
+    return Rows(images, whole, digests, problems, folders)
 
 
 def _column(table: datasets.Dataset, name: str) -> datasets.Dataset:
@@ -86,12 +93,14 @@ def _captions(number: int, cell: Any) -> Iterator[Row]:
             yield Row(number + 1, str(number), str(level), text)
 
 
-def _check_images(images: datasets.Dataset) -> tuple[dict[str, str], dict[str, Problem]]:
+def _check_images(
+    images: datasets.Dataset, folders: Sequence[Path]
+) -> tuple[dict[str, str], dict[str, Problem]]:
     digests: dict[str, str] = {}
     bad: dict[str, Problem] = {}
     for number, value in enumerate(images["image"]):
         try:
-            data = image_bytes(value, str(number))
+            data = image_bytes(value, str(number), folders)
             check_image(data, name=str(number))
             digests[str(number)] = hashlib.sha256(data).hexdigest()
         except StimuliError as error:
@@ -99,15 +108,27 @@ def _check_images(images: datasets.Dataset) -> tuple[dict[str, str], dict[str, P
     return digests, bad
 
 
-def image_bytes(value: Mapping[str, Any] | None, name: str) -> bytes:
-    """Return an image that the data set holds; raises StimuliError for any other."""
+def image_bytes(value: Mapping[str, Any] | None, name: str, folders: Sequence[Path]) -> bytes:
+    """Return an image that the data set holds, as bytes or as a file below one of its folders;
+    raises StimuliError for any other.
+    """
     if value and value["bytes"] is not None:
         data: bytes = value["bytes"]
         return data
-    path = Path(value["path"]) if value and value["path"] else None
-    if path is None or not path.is_file():
+    path = value["path"] if value else None
+    file = _own_file(path, folders) if path else None
+    if file is None:
         raise StimuliError(
-            f"image {name} is not in the data set{f' but at {path}' if path else ''}; only images"
-            " that are are read"
+            f"image {name} is not in the data set{f' but at {shown(path)}' if path else ''}; only"
+            " images that the data set itself holds are read: save it there, or skip what is broken"
         )
-    return path.read_bytes()
+    return read_image(file)
+
+
+def _own_file(path: str, folders: Sequence[Path]) -> Path | None:
+    """Return what a path leads to, links followed, where that is below one of the folders."""
+    try:
+        file = Path(os.path.realpath(path, strict=True))
+    except (OSError, ValueError):  # not there, too long; ValueError: a NUL in the name
+        return None
+    return file if any(map(file.is_relative_to, folders)) else None

@@ -4,13 +4,14 @@ it is loaded.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.errors import PlatoscopeError, StimuliError
+from core.errors import PlatoscopeError, StimuliError, quoted
 from core.hub.repository import Repository
 
 if TYPE_CHECKING:
@@ -27,6 +28,18 @@ PRESETS: Mapping[str, Mapping[str, str]] = {
 NO_TEXT = ""  # in place of a column of texts: images alone
 NO_IMAGE = ""  # in place of a column of images: texts alone
 DEFAULTS: Mapping[str, str] = {"split": "train", "image_column": "image", "text_column": "text"}
+_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*", re.ASCII)
+
+
+def check_id(hub_id: str) -> None:
+    """Raise StimuliError for what is neither a preset nor `owner/name` on the hub: a local folder,
+    or one word, by which `datasets` may mean the files where a command runs.
+    """
+    if os.path.isdir(hub_id) or not (hub_id in PRESETS or _ID.fullmatch(hub_id)):
+        raise StimuliError(
+            f"expected a data set of the hub, as owner/name or {' or '.join(PRESETS)}, got"
+            f" {quoted(hub_id)}; for a local folder of data files type the command in a terminal"
+        )
 
 
 def source_of(hub_id: str, values: Mapping[str, str | None], skip_broken: bool) -> dict[str, Any]:
@@ -70,6 +83,20 @@ def _repository(source: Mapping[str, Any]) -> Repository | None:
     cache = datasets.config.HF_DATASETS_CACHE
     instead = f"HF_DATASETS_CACHE to name a cache that has it (now {cache})"
     return Repository(hub_id, hub_id, instead, "dataset", revision)
+
+
+def own_folders(source: Mapping[str, Any]) -> tuple[Path, ...]:
+    """Return the folders, links followed, whose files belong to a data set: the local one, or what
+    the hub's cache holds of the repository; and where `datasets` keeps what it downloads.
+    """
+    import datasets
+
+    wanted = _repository(source)
+    folder = wanted.cache if wanted else Path(source["hub_id"])
+    folders = [folder, datasets.config.DOWNLOADED_DATASETS_PATH]
+    if folder.parent.name == "snapshots":  # of the hub's cache, whose files are links to its blobs
+        folders.append(folder.parent.parent / "blobs")
+    return tuple(Path(os.path.realpath(each)) for each in folders)
 
 
 def load_split(source: dict[str, Any]) -> tuple[datasets.Dataset, dict[str, Any]]:

@@ -20,11 +20,13 @@ from typing import Any
 import psutil
 import pytest
 import torch
+from safetensors.torch import save_file
 
 from core.encoders.building import bounding
 from core.encoders.catalog import open_encoder
 from core.encoders.checkpoint import read_weights
 from core.encoders.downloads import INDEX, SINGLE
+from core.encoders.language import placement
 from core.encoders.outlines import outline
 from core.errors import DeviceError, EncoderError
 from core.settings import CHECKOUT
@@ -182,6 +184,31 @@ def test_weights_whose_list_asks_for_all_memory_are_refused_before_it_is_read(tm
         archive.writestr("x/version", b"3")
     with pytest.raises(EncoderError, match="it makes an array of bytes of any length"):
         read_weights(tmp_path / "x.pt")
+
+
+@pytest.mark.parametrize(
+    "listed", [b"", b"0", b"\x80\x02h\x07.", b"\x80\x02K\x01Q.", b"\x80\x02]N\x86R."]
+)
+def test_weights_whose_list_is_odd_are_a_sentence(tmp_path, listed):
+    with zipfile.ZipFile(tmp_path / "x.pt", "w") as archive:
+        archive.writestr("x/data.pkl", listed)
+        archive.writestr("x/version", b"3")
+    with pytest.raises(EncoderError, match=r"x\.pt (cannot be read|holds pickled objects)"):
+        read_weights(tmp_path / "x.pt")
+
+
+def test_weights_without_names_are_a_sentence(tmp_path):
+    torch.save({1: torch.ones(2)}, tmp_path / "x.pt")
+    with pytest.raises(EncoderError, match=r"holds no state dict; expected tensors by parameter"):
+        read_weights(tmp_path / "x.pt")
+
+
+def test_weights_of_a_byte_are_counted_in_the_type_that_they_are_held_in(tmp_path, monkeypatch):
+    save_file({"a": torch.ones(100, dtype=torch.float8_e4m3fn)}, tmp_path / "x.safetensors")
+    monkeypatch.setattr(placement, "free_on", lambda _: 150)
+    monkeypatch.setattr(placement, "make_spill_folder", lambda: tmp_path)
+    placed = placement.place([tmp_path / "x.safetensors"], torch.bfloat16, CPU)
+    assert placed["offload_folder"] == str(tmp_path)  # 200 bytes do not fit in 85 % of 150
 
 
 def test_what_a_checkpoint_may_leave_out_is_no_mistake(made, tmp_path):

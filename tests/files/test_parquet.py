@@ -114,6 +114,9 @@ def test_a_footer_that_is_too_long(tmp_path, monkeypatch):
         read(put(tmp_path, pa.table({"a": [1]})))
 
 
+ENDLESS = b"\xff" * 8 + b"\x3f"  # a list or a map of 2⁶² − 1 values
+
+
 @pytest.mark.parametrize(
     "data",
     [
@@ -123,6 +126,11 @@ def test_a_footer_that_is_too_long(tmp_path, monkeypatch):
         b"PAR1" + b"\x15" * 20 + b"\x14\0\0\0PAR1",
         b"PAR1" + b"\x19\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff" + b"\x0b\0\0\0PAR1",
         b"PAR1" + b"\x1c" * 5000 + b"\x88\x13\0\0PAR1",
+        *(
+            b"PAR1" + head + ENDLESS + bytes(8) + (len(head) + 17).to_bytes(4, "little") + b"PAR1"
+            for head in (b"\x29\xf3", b"\x19\xf8", b"\x29\xf7", b"\x29\xfd", b"\x19\xf1")
+        ),
+        b"PAR1\x1b" + ENDLESS + b"\x11" + bytes(8) + b"\x13\0\0\0PAR1",
     ],
 )
 def test_what_is_no_footer(tmp_path, data):

@@ -15,6 +15,7 @@ from core.competence.images.shards import read_shards
 from core.competence.imported import read_scores
 from core.competence.language.texts import open_texts
 from core.embedding.summaries import read_instruction
+from core.encoders.checkpoint import read_weights
 from core.encoders.measured.content import read_content
 from core.encoders.measured.judgments import read_ratings, read_triplets
 from core.encoders.requests import ImportRequest
@@ -52,6 +53,10 @@ def content(path: Path, dice: Random) -> object:
     way = dice.choice(ways)
     request = ImportRequest(file=str(path), dataset="d", name="n", modality="brain", **way)
     return read_content(request, STIMULI)
+
+
+def weights(path: Path, _: Random) -> object:
+    return read_weights(path)
 
 
 def judged(path: Path, dice: Random) -> object:
@@ -121,6 +126,12 @@ KINDS = {
         "x.safetensors", valid.safetensors, (*ANY, by.rehead_safetensors, whole), content
     ),
     "pt": Kind("x.pt", valid.pt, (*ANY, by.rezip, by.rezip, whole), content),
+    "pt of weights": Kind(
+        "w.pt", valid.pt, (*ANY, by.rezip, by.rezip, rezipped(by.flip), whole), weights
+    ),
+    "safetensors of weights": Kind(
+        "w.safetensors", valid.safetensors, (*ANY, by.rehead_safetensors, whole), weights
+    ),
     "parquet of features": Kind(
         "x.parquet", valid.parquet, (*ANY, by.refoot_parquet, whole, whole), content
     ),

@@ -4,6 +4,7 @@ memory and time that the kernel limits.
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import subprocess
@@ -18,6 +19,24 @@ from tests.fuzz.shard import Outcome
 
 FEW, MANY = 30, 100_000
 SHARDS = 2
+ODD = ("tests/encoders/test_odd_checkpoints.py",)  # changes cards and configs, field by field
+READERS = {  # what reads a file that a person names, and the kinds that try it
+    "core.cli.competence": ("csv of scores",),
+    "core.competence.images.labeled": ("tar of images",),
+    "core.competence.images.shards": ("tar of images",),
+    "core.competence.language.texts": ("parquet of texts", "jsonl of texts"),
+    "core.embedding.summaries": ("instruction",),
+    "core.encoders.checkpoint": ("pt of weights", "safetensors of weights"),
+    "core.encoders.fields": ODD,
+    "core.encoders.imported": ("npy", "npz", "safetensors", "pt", "parquet of features"),
+    "core.encoders.measured.judgments": ("csv of judgments",),
+    "core.plans.reading": ("plan",),
+    "core.questions.color.geometry.batches": ("CIFAR batch",),
+    "core.questions.color.geometry.pictures": ("pictures",),
+    "core.stimuli.images": ("image", "png"),
+    "core.stimuli.table": ("csv of captions", "jsonl of captions", "parquet of captions"),
+    "core.store.notes.file": ("views", "titles"),
+}
 
 
 def run_shard(seed: str, cases: int) -> list[Outcome]:
@@ -53,6 +72,18 @@ def failed(outcomes: list[Outcome]) -> dict[str, dict[str, str]]:
     cases = sum(one.cases for one in outcomes)
     print(f"{'all':22}{cases:8,}")
     return {one.kind: one.failed for one in outcomes if one.failed}
+
+
+def test_every_reader_of_a_persons_file_is_tried():
+    reading = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for top in ("core", "pages")
+        for path in (ROOT / top).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "UserFile"
+    }
+    assert reading == set(READERS)
+    assert {kind for kinds in READERS.values() for kind in kinds} <= {*KINDS, *ODD}
 
 
 def test_a_few_damaged_files_of_every_kind_are_read_or_refused_in_a_sentence():

@@ -8,6 +8,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import httpx2
 import pytest
 from huggingface_hub import constants
 from torch.hub import download_url_to_file
@@ -236,3 +237,11 @@ def test_another_server_has_as_much_time(hosted: LocalHub, fault: str, tmp_path:
         download_url_to_file(url, str(tmp_path / "weights"), progress=False)
     assert time.monotonic() - began < LIMIT + ROOM
     assert not (tmp_path / "weights").exists()
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"), [("7", 7), ("", 0), ("²", 0), ("-1", 0), ("Wed, 21 Oct 2015", 0)]
+)
+def test_how_long_a_hub_asks_to_be_left_alone(said, seconds):
+    response = httpx2.Response(429, headers={"Retry-After": said.encode()})
+    assert client._wanted(response) == seconds

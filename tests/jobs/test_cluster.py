@@ -136,6 +136,23 @@ def test_a_cluster_that_is_never_ready_is_a_sentence(starting, monkeypatch):
     assert starting.calls == ["list", "submit"]
 
 
+class Lost(Cluster):
+    """A cluster that cannot be reached any more once it has a job; requests says so by an OSError
+    without a message.
+    """
+
+    def get_job_info(self, number: str) -> SimpleNamespace:  # noqa: ARG002
+        raise OSError
+
+
+def test_a_cluster_that_is_lost_is_a_sentence(monkeypatch):
+    monkeypatch.setenv(JOB_NOTE, "note")
+    monkeypatch.setenv(CLUSTER, "http://localhost:1")
+    monkeypatch.setattr(cluster, "count_gpus_of_cluster", lambda _: 0)
+    with pytest.raises(ClusterError, match=r"does not answer as it should \(OSError\); look"):
+        cluster.run(Lost("never"), ["demo"])
+
+
 @pytest.mark.parametrize(
     ("device", "has", "gpus"),
     [("auto", 0, 0), ("auto", 4, 1), ("cuda", 0, 1), ("cuda", 4, 1), ("cpu", 4, 0)],

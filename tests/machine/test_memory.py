@@ -29,6 +29,24 @@ def test_what_fits_is_let_through_and_what_does_not_is_refused_with_both_sizes(m
         memory.check_memory(3_100_000_000, "matrices", "make fewer")
 
 
+def test_free_memory_is_what_a_container_has(tmp_path, monkeypatch):
+    own = tmp_path / "own"
+    monkeypatch.setattr(memory, "OWN_GROUPS", own)
+    monkeypatch.setattr(memory, "GROUPS", tmp_path)
+    group = tmp_path / "pod"
+    group.mkdir()
+    own.write_text("1:name=systemd:/elsewhere\n0::/pod\n")
+    unlimited = memory.free_memory()
+    assert memory._free_in_groups() == []
+    (group / "memory.max").write_text("5000000\n")
+    (group / "memory.current").write_text("4000000\n")
+    (group / "memory.stat").write_text("anon 3000000\ninactive_file 500000\n")
+    assert memory._free_in_groups() == [1_500_000]
+    assert memory.free_memory() == 1_500_000 < unlimited
+    (group / "memory.max").write_text("max\n")
+    assert memory._free_in_groups() == []
+
+
 def test_free_memory_is_what_the_machine_has():
     assert 0 < memory.free_memory() <= psutil.virtual_memory().total
 

@@ -22,6 +22,7 @@ modality = "language"
 models = [{ spec = "hf:a/b" }]
 """
 OTHER = GROUP.replace('"g"', '"o"')
+PUBLISHED = "[[published]]\nfigure = 'f'\nwhat = 'w'\nsource = 's'\n"
 FIGURE = """[[figure]]
 name = "f"
 ask = "align --x @g --k 3"
@@ -67,6 +68,12 @@ def test_a_plan_is_what_its_file_says(place: Path):
         (HEAD + GROUP.replace("language", "sound"), "modality: expected one of vision, language"),
         (HEAD + GROUP.replace("spec", "id"), "models 1: unknown key 'id'"),
         (HEAD + GROUP + GROUP, "two groups are named g"),
+        (HEAD + GROUP + FIGURE + FIGURE.replace('"f"', '"F"'), "two figures are named f"),
+        (HEAD + GROUP + FIGURE.replace('"f"', '"Models"'), "a figure is named models, as a table"),
+        (HEAD + GROUP + PUBLISHED + "value = " + "9" * 401, "value: expected a number; got 9+…$"),
+        (".".join("a" * 14_000) + " = 1", "line 1 of .* has over 50 dots outside its texts"),
+        (" . ".join(['"a "'] * 60) + " = 1", "line 1 of .* has over 50 dots outside its texts"),
+        ("titel = '" + "." * 60 + "'", "unknown key 'titel'"),
         (HEAD + GROUP.replace('"g"', '"a g"'), "letters, digits and hyphens"),
         (HEAD + OTHER + FIGURE, "toml: no group named 'g'"),
         (HEAD + GROUP + FIGURE.replace("align", "alive"), "no question of figure f named 'alive"),
@@ -75,10 +82,7 @@ def test_a_plan_is_what_its_file_says(place: Path):
         (HEAD + GROUP + FIGURE.replace("--k 3", "--k '3"), "f: .*opens a quotation, or ends in"),
         (HEAD + GROUP + FIGURE.replace("--k 3", "-x" + "9" * 5_000), r"unrecognized .{,300}…$"),
         (HEAD + OTHER + "[coding]\ngroups = ['h']", "no group named 'h'"),
-        (
-            HEAD + OTHER + "[[published]]\nfigure = 'f'\nwhat = 'w'\nsource = 's'",
-            "no figure named 'f' for w",
-        ),
+        (HEAD + OTHER + PUBLISHED, "no figure named 'f' for w"),
         (HEAD + OTHER + "[[published]]\nfigure = 'f'\nwhat = 'w'", "the key 'source' is missing"),
     ],
 )

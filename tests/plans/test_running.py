@@ -152,6 +152,7 @@ def test_a_value_of_one_s_own_is_that_of_the_rows_that_fit() -> None:
     assert value(column="r", where={"space": "@all"}, pick="mean")[0] == pytest.approx(0.2)
     assert value(column="r", where={"space": "a:1"}) == (0.1, "")
     assert value(column="r")[1] == "3 rows of f fit"
+    assert value(column="space")[1] == "column space of f holds no numbers"
     assert value(column="s")[1] == "the table of f has no column s"
 
 

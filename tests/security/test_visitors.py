@@ -12,6 +12,7 @@ from core.cli import make_parser
 from core.errors import InputError
 from core.settings import ROOT
 from pages._parts.jobs import adding
+from pages._parts.library import add_dataset
 
 TEXT = " ".join((ROOT / "SECURITY.md").read_text().split())
 READS = {  # by command that can be a job: what of it names a file or a folder to read
@@ -91,6 +92,29 @@ def test_what_may_be_read_is_written_down(command):
 def test_no_job_of_a_visitor_writes_elsewhere_or_reaches_another_machine(words):
     with pytest.raises(InputError, match=r"terminal|expected a command first"):
         adding._refuse_outside(words)
+
+
+def hub_words(how, name):
+    return ["dataset", "add", "x", *(word.format(name) for word in how)]
+
+
+@pytest.mark.parametrize("how", [["--hub", "{}"], ["--hub={}"], ["--hu", "{}"], ["--hu={}"]])
+def test_no_visitor_names_a_local_folder_as_a_data_set_of_the_hub(how, tmp_path, monkeypatch):
+    local = ("owner/name", "flickr30k")
+    for name in ("minhuh/prh", "wit_1024", *local):
+        adding._refuse_outside(hub_words(how, name))
+    for name in local:
+        (tmp_path / name).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    for name in (str(tmp_path), "~", "..", "../x", "a/b/c", "a/..", "text", "", *local):
+        with pytest.raises(InputError, match="expected a data set of the hub, as owner/name"):
+            adding._refuse_outside(hub_words(how, name))
+
+
+def test_the_form_of_the_hub_takes_no_local_folder(monkeypatch, tmp_path):
+    monkeypatch.setattr(add_dataset.controls, "pick_text", lambda *_, **__: str(tmp_path))
+    with pytest.raises(InputError, match=r"got '/.*; for a local folder .* in a terminal"):
+        add_dataset.PICKERS["hub"]()
 
 
 def test_what_is_left_out_is_written_down():

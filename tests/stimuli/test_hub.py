@@ -4,6 +4,7 @@ where there is no network.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ import datasets
 import httpx2
 import numpy as np
 import pytest
-from huggingface_hub import constants
+from huggingface_hub import close_session, constants
 from PIL import Image
 
 from core.errors import InputError, OfflineError, StimuliError
@@ -21,6 +22,8 @@ from core.stimuli.catalog import open_dataset
 from core.stimuli.hub import HubDataset
 from core.stimuli.hub_source import PRESETS
 from core.stimuli.preview import Limits, preview_hub
+from tests.hub.online import turn_to
+from tests.hub.server import LocalHub
 
 IMAGES = [Image.fromarray(np.full((6, 8, 3), 30 * shade, dtype=np.uint8)) for shade in range(5)]
 
@@ -146,7 +149,7 @@ def test_changed_data_is_not_the_same_dataset(tmp_path: Path) -> None:
         (
             ["x", "y"],
             [{"bytes": None, "path": "http://example.org/a.png"}],
-            "row 2: image 1 is not in the data set but at http",
+            "row 2: image 1 is not in the data set but at 'http",
         ),
         (["x", "y"], [{"bytes": None, "path": None}], "row 2: image 1 is not in the data set; "),
     ],
@@ -164,6 +167,114 @@ def test_broken_rows_are_named_and_can_be_left_out(
     assert dataset.stimuli["stimulus"].tolist() == ["0"]
     assert dataset.skipped[0].startswith(problem)
     assert open_dataset(dataset.card).card == dataset.card
+
+
+def naming(folder: Path, path: Path | str) -> str:
+    """Save a split of one row whose image is a file that it names."""
+    images = [{"bytes": None, "path": str(path)}]
+    table = datasets.Dataset.from_dict({"image": images, "text": ["x"]})
+    (folder / "data").mkdir(parents=True, exist_ok=True)
+    table.to_parquet(folder / "data" / "train-00000-of-00001.parquet")
+    return str(folder)
+
+
+def refuse_row(folder: str, problem: str) -> None:
+    """Check that a split of one row is refused, when it is looked at and when it is added."""
+    with pytest.raises(StimuliError, match=rf"repo has 1 problem .*:\n  row 1: {problem}"):
+        HubDataset.open(folder, name="h")
+    (seen,) = preview_hub(Addition(hub=folder)).problems
+    assert re.match(f"row 1: {problem}", str(seen))
+
+
+def test_a_file_outside_the_data_set_is_not_read(tmp_path: Path) -> None:
+    IMAGES[0].save(tmp_path / "secret.png")
+    (tmp_path / "repo-2").mkdir()
+    IMAGES[0].save(tmp_path / "repo-2" / "secret.png")
+    repo = tmp_path / "repo"
+    repo.mkdir()
+    (repo / "link.png").symlink_to(tmp_path / "secret.png")
+    (repo / "linked").symlink_to(tmp_path)
+    (repo / "loop.png").symlink_to(repo / "loop.png")
+    outside = (
+        tmp_path / "secret.png",
+        tmp_path / "repo-2" / "secret.png",
+        repo / "link.png",
+        repo / "linked" / "secret.png",
+        repo / "loop.png",
+        f"{repo}/../secret.png",
+        f"{repo}/{'x' * 5000}.png",
+        f"{repo}/a\0.png",
+        "/etc/passwd",
+        "/dev/zero",
+    )
+    problem = "image 0 is not in the data set but at '/.*; only images that the data set itself"
+    for path in outside:
+        refuse_row(naming(repo, path), problem)
+
+
+def test_a_file_of_the_data_set_is_read_within_limits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo = tmp_path / "repo"
+    repo.mkdir()
+    IMAGES[3].save(repo / "own.png")
+    (repo / "link.png").symlink_to("own.png")
+    for path in (repo / "own.png", repo / "link.png"):
+        dataset = HubDataset.open(naming(repo, path), name="h")
+        assert np.array_equal(dataset.image(0), IMAGES[3])
+    refuse_row(naming(repo, repo), ".*repo is a folder; expected an image, as a regular file")
+    monkeypatch.setattr("core.stimuli.images.IMAGE", 10)
+    refuse_row(naming(repo, repo / "own.png"), ".*own.png has .*; expected an image, of 10")
+
+
+def make_image_folder(folder: Path) -> Path:
+    """Save two images as files, beside a table that names them."""
+    (folder / "train").mkdir(parents=True)
+    for number in (1, 2):
+        IMAGES[number].save(folder / "train" / f"{number}.png")
+    table = datasets.Dataset.from_dict({"file_name": ["1.png", "2.png"], "text": ["one", "two"]})
+    table.to_parquet(folder / "train" / "metadata.parquet")
+    return folder
+
+
+def check_image_folder(dataset: HubDataset) -> None:
+    """Check that it holds these images, now and when it is opened again."""
+    for each in (dataset, open_dataset(dataset.card)):
+        assert each.captions["text"].tolist() == ["one", "two"]
+        for index in range(2):
+            assert np.array_equal(each.image(index), IMAGES[index + 1])
+
+
+def test_a_local_folder_of_image_files_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_image_folder(tmp_path / "real" / "repo")
+    check_image_folder(HubDataset.open(str(folder), name="h"))
+    assert len(preview_hub(Addition(hub=str(folder))).samples) == 2
+    (tmp_path / "linked").symlink_to(tmp_path / "real")
+    check_image_folder(HubDataset.open(str(tmp_path / "linked" / "repo"), name="h"))
+    monkeypatch.chdir(tmp_path / "real")
+    check_image_folder(HubDataset.open("repo", name="h"))
+
+
+def test_image_files_of_the_hub_are_read_from_its_cache(
+    hub: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turn_to(hub, tmp_path / "hub", monkeypatch)
+    monkeypatch.setattr(datasets.config, "HF_ENDPOINT", hub.address)
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", False)
+    commit = hub.add_dataset("someone/photos", make_image_folder(tmp_path / "hosted"))
+    check_image_folder(HubDataset.open("someone/photos", name="h"))
+    cached = tmp_path / "hub" / "datasets--someone--photos" / "snapshots" / commit
+    assert (cached / "train" / "1.png").is_symlink()
+    check_image_folder(HubDataset.open(str(cached), name="h"))
+    secret = make_image_folder(tmp_path / "secret") / "train" / "1.png"
+    hub.add_dataset("someone/evil", Path(naming(tmp_path / "evil", secret)))
+    hub.add_dataset("someone/thief", Path(naming(tmp_path / "thief", cached / "train" / "1.png")))
+    for name in ("evil", "thief"):
+        with pytest.raises(StimuliError, match="image 0 is not in the data set but at '/"):
+            HubDataset.open(f"someone/{name}", name="h")
+    close_session()
 
 
 def test_images_keep_their_place_when_others_are_left_out(tmp_path: Path) -> None:

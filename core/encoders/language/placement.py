@@ -25,14 +25,20 @@ def stored_type(files: Sequence[Path]) -> torch.dtype:
     """Return the type of most of the weights in safetensors files; float32 for any that is no
     floating one.
     """
-    sizes: dict[str, int] = {}
+    counts = count_weights(files)
+    return TYPES.get(max(counts, key=lambda kind: counts[kind], default="F32"), torch.float32)
+
+
+def count_weights(files: Sequence[Path]) -> dict[str, int]:
+    """Return how many numbers of each type safetensors files hold."""
+    counts: dict[str, int] = {}
     for path in files:
         with safe_open(path, "pt") as file:
             for name in file.keys():  # noqa: SIM118
                 part = file.get_slice(name)
                 count = torch.Size(part.get_shape()).numel()
-                sizes[part.get_dtype()] = sizes.get(part.get_dtype(), 0) + count
-    return TYPES.get(max(sizes, key=lambda kind: sizes[kind], default="F32"), torch.float32)
+                counts[part.get_dtype()] = counts.get(part.get_dtype(), 0) + count
+    return counts
 
 
 def place(files: Sequence[Path], weights: torch.dtype, device: torch.device) -> dict[str, Any]:
@@ -42,8 +48,7 @@ def place(files: Sequence[Path], weights: torch.dtype, device: torch.device) -> 
     `device` is one), then the memory, then a temporary folder, and moves each to where it computes
     when its turn comes. Raises EncoderError where there is no room for all that either.
     """
-    stored = stored_type(files)
-    size = sum(path.stat().st_size for path in files) * weights.itemsize / stored.itemsize
+    size = sum(count_weights(files).values()) * weights.itemsize
     if size <= SPARE * free_on(device):
         return {}
     room: dict[int | str, int] = {"cpu": int(SPARE * free_on(torch.device("cpu")))}
@@ -55,7 +60,7 @@ def place(files: Sequence[Path], weights: torch.dtype, device: torch.device) -> 
     return {"device_map": "auto", "max_memory": room, "offload_folder": str(spilled)}
 
 
-def _check_room(size: float, weights: torch.dtype, memory: int) -> None:
+def _check_room(size: int, weights: torch.dtype, memory: int) -> None:
     """Raise EncoderError where weights fit neither in memory nor in what the disk has besides."""
     folder = tempfile.gettempdir()
     disk = shutil.disk_usage(folder).free

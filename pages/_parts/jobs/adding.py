@@ -13,12 +13,14 @@ from core.jobs.failures import explain
 from core.jobs.job import jobs_folder
 from core.jobs.starting import PROGRAM, environment
 from core.settings import store_path
+from core.stimuli.hub_source import check_id
 from pages._shared import address, frame
 
 _NEWS = "jobs-news"
 PATIENCE = 30.0  # seconds that the command's own parser may take to read it
 WRITERS = ("study", "train")  # commands that write to folders of their own
 OUTSIDE = ("--save",)  # options that name files to write
+HUB = "--hub"  # the option that names a data set of the hub, and in a terminal a local folder
 ELSEWHERE = "ray://"  # what another machine is called, which could send anything back
 HELP = """Any command that takes long, as it stands under “Command” below each plot: its answer is
 kept, and every page shows it at once."""
@@ -71,7 +73,9 @@ def add(text: str) -> int:
 
 
 def _refuse_outside(words: Sequence[str]) -> None:
-    """Raise InputError for words that reach beyond the store: no visitor writes to other files."""
+    """Raise InputError for words that reach beyond the store: no visitor writes to other files, or
+    names a local folder as a data set of the hub.
+    """
     if words and words[0].startswith("-"):
         raise InputError(f"expected a command first, such as embed; got {words[0]}")
     if words and words[0] in WRITERS:
@@ -82,6 +86,10 @@ def _refuse_outside(words: Sequence[str]) -> None:
     for name in names:
         if any(option.startswith(name) for option in OUTSIDE):  # abbreviated, too
             raise InputError(f"{name} writes outside the store; type this command in a terminal")
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        name, equals, value = word.partition("=")
+        if len(name) > len("--") and HUB.startswith(name):
+            check_id(value if equals else following)
 
 
 def read(text: str) -> list[str]:

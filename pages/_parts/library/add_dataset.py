@@ -15,7 +15,7 @@ from core.figures.numbers import counted
 from core.jobs.job import Job
 from core.questions.words import to_words
 from core.stimuli.addition import OF_HUB, Addition, check_addition
-from core.stimuli.hub_source import DEFAULTS, PRESETS
+from core.stimuli.hub_source import DEFAULTS, PRESETS, check_id
 from core.stimuli.preview import Preview
 from core.stimuli.table import list_tables
 from core.store.notes.titles import check_title
@@ -98,8 +98,10 @@ def _with_table(folder: str) -> Addition:
 
 
 def _pick_hub() -> Addition:
-    """Choose a data set of the hub."""
+    """Choose a data set of the hub; raises InputError for what can be none."""
     hub = controls.pick_text(OPTIONS["hub"], example="wit_1024, or owner/name")
+    if hub:
+        check_id(hub)
     usual = {"revision": "main", **DEFAULTS, **PRESETS.get(hub, {})}
     texts = []
     for name, column in zip(OF_HUB, st.columns(len(OF_HUB)), strict=True):
