@@ -141,6 +141,14 @@ def test_help_is_printed_whole_and_needs_no_reader():
         assert closed.stderr.read() == ""
 
 
+@pytest.mark.parametrize(("word", "code"), [("--help", 0), ("nope", 2)])
+def test_a_parser_without_an_output_ends_as_it_should(word, code):
+    command = ["sh", "-c", '"$0" -m core "$1" >&-', sys.executable, word]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert ended.returncode == code
+    assert "Traceback" not in ended.stderr
+
+
 @pytest.fixture
 def state(tmp_path, monkeypatch) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))

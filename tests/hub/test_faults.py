@@ -181,6 +181,16 @@ def test_a_commit_is_asked_for_once(hosted: LocalHub, tmp_path: Path) -> None:
         assert (commit_of(WANTED), commit_of(pinned)) == (second, first)
 
 
+def test_nobody_is_asked_where_the_store_is_only_shown(
+    hosted: LocalHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PLATOSCOPE_READ_ONLY", "1")
+    hosted.asked.clear()
+    with pytest.raises(InputError, match="hf:someone/model is not read: this dashboard only shows"):
+        fetch()
+    assert hosted.asked == []
+
+
 def test_a_limit_that_is_no_time_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     for text in ("soon", "0", "-3", "nan", "inf"):
         monkeypatch.setenv("PLATOSCOPE_HUB_SECONDS", text)
