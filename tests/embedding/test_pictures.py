@@ -68,12 +68,12 @@ def open_kind(kind: str, folder: Path) -> Dataset:
         return FolderDataset.open(folder, name="photos", images_only=True)
     if kind == "cave":
         return CaveDataset(SIZE)
-    files = [{"image": str(path), "text": path.stem} for path in sorted(folder.glob("*.jpg"))]
-    table = Table.from_list(files, Features({"image": ImageColumn(), "text": Value("string")}))
-    place = folder / "hub"
+    place = folder.with_name("hub")
     if not place.exists():
-        place.mkdir()
-        table.to_parquet(place / "train.parquet")
+        shutil.copytree(folder, place)
+        files = [{"image": str(path), "text": path.stem} for path in sorted(place.glob("*.jpg"))]
+        columns = Features({"image": ImageColumn(), "text": Value("string")})
+        Table.from_list(files, columns).to_parquet(place / "train.parquet")
     return HubDataset.open(str(place), name="photos")
 
 
