@@ -39,6 +39,11 @@ def open_zip(file: UserFile, *, members: int = MEMBERS) -> Iterator[zipfile.ZipF
                     f"{shown(entry.filename)} in {file.path} is compressed in a rare way (method"
                     f" {entry.compress_type}); save it anew with the usual one, deflate"
                 )
+            if entry.compress_size > file.size:  # as many bytes would be asked for at once
+                raise file.raising(
+                    f"{shown(entry.filename)} in {file.path} claims {entry.compress_size:,} bytes,"
+                    f" more than the {file.size:,} of the file; fetch it again"
+                )
         file.check_ratio(sum(entry.file_size for entry in entries))
         yield archive
 

@@ -74,6 +74,15 @@ def test_two_members_of_one_name(tmp_path):
         pass
 
 
+def test_a_member_that_claims_more_than_the_file_has(tmp_path):
+    data = bytearray(zipped([("a", b"1234")]))
+    entry = data.index(b"PK\1\2")  # of the list: its packed size lies twenty bytes on
+    data[entry + 20 : entry + 24] = struct.pack("<I", 2**31 - 1)
+    claims = r"'?a'? in .* claims 2,147,483,647 bytes, more than the \d+ of the file; fetch it"
+    with pytest.raises(FeatureError, match=claims), open_zip(put(tmp_path, bytes(data))):
+        pass
+
+
 def test_a_large_member_is_read_at_once(tmp_path):
     array = np.arange(5_000_000.0)  # 40 MB, more than a list of members may take
     file = put(tmp_path, zipped([("a.npy", npy(array))], zipfile.ZIP_STORED))
