@@ -36,10 +36,7 @@ def _run() -> int:
 
 def _end_thread(ended: threading.ExceptHookArgs) -> None:
     """Say what ended a thread, but for SystemExit, which Python passes over too."""
-    if isinstance(ended.exc_value, PlatoscopeError):
-        with suppress(OSError):  # nobody reads stderr
-            print(f"platoscope: {visible(str(ended.exc_value))}", file=sys.stderr)
-    elif not issubclass(ended.exc_type, SystemExit):
+    if not issubclass(ended.exc_type, SystemExit):
         _say(ended.exc_value)
 
 
@@ -53,8 +50,10 @@ def _flushed(code: object) -> int:
 def _say(error: BaseException | None) -> None:
     from core.unexpected import tell_unexpected  # what is imported above, no interrupt may find
 
+    expected = isinstance(error, PlatoscopeError)
+    sentence = str(error) if expected else tell_unexpected(error or SystemError())
     with suppress(OSError):  # nobody reads stderr
-        print(f"platoscope: {visible(tell_unexpected(error or SystemError()))}", file=sys.stderr)
+        print(f"platoscope: {visible(sentence)}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 PlatoscopeError
 ├── InputError              what was given cannot be used
-│   ├── UnknownNameError    what does not exist, a model or a page say; names the nearest
+│   ├── UnknownNameError    what does not exist, say a model or a page; names the nearest
 │   ├── StimuliError        a dataset: its table, captions or images
 │   ├── FeatureError        imported features or a space: wrong length, NaN, infinity, unsafe file
 │   ├── EncoderError        a model spec, a checkpoint or a text that a model cannot take

@@ -42,12 +42,12 @@ def free_memory() -> int:
 
 
 def _free_in_groups() -> list[int]:
-    """Return how many bytes are free in each control group of this process that has a limit: a
-    container's say. What files keep in memory counts as free: the kernel drops it first.
+    """Return how many bytes are free in each control group around this process that has a limit: a
+    container's, say. What files keep in memory counts as free: the kernel drops it first.
     """
-    groups = [line[3:] for line in _lines(OWN_GROUPS) if line.startswith("0::")]
+    own = [GROUPS / line[3:].lstrip("/") for line in _lines(OWN_GROUPS) if line.startswith("0::")]
     free = []
-    for group in (GROUPS / groups[0].lstrip("/"), GROUPS) if groups else ():
+    for group in (around for first in own for around in (first, *first.parents)):
         limit, held = _lines(group / "memory.max"), _lines(group / "memory.current")
         if limit and held and limit[0].isdecimal():
             parts = dict(line.split() for line in _lines(group / "memory.stat"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from difflib import get_close_matches
@@ -117,24 +118,26 @@ def _value(hint: Any, value: Any, where: str) -> Any:
         return _values(inner[0], value, where)
     if origin is Literal:
         if value not in inner:
-            raise InputError(
-                f"{where}: expected one of {', '.join(inner)}; got {shortened(repr(value), SHOWN)}"
-            )
+            raise InputError(f"{where}: expected one of {', '.join(inner)}; got {_short(value)}")
         return value
     if is_dataclass(hint) or origin is Mapping:
         if not isinstance(value, dict):
-            raise InputError(f"{where}: expected a table; got {shortened(repr(value), SHOWN)}")
+            raise InputError(f"{where}: expected a table; got {_short(value)}")
         return _texts(value, where) if origin else read_table(hint, value, where)
-    if hint is float and type(value) is int and abs(value) < 10**300:
+    if hint is float and type(value) is int and abs(value) <= sys.float_info.max:
         return float(value)
     if type(value) is not hint:
-        raise InputError(f"{where}: expected {TYPES[hint]}; got {shortened(repr(value), SHOWN)}")
+        raise InputError(f"{where}: expected {TYPES[hint]}; got {_short(value)}")
     return value
+
+
+def _short(value: Any) -> str:
+    return shortened(repr(value), SHOWN)
 
 
 def _values(hint: Any, value: Any, where: str) -> tuple[Any, ...]:
     if not isinstance(value, list):
-        raise InputError(f"{where}: expected a list; got {shortened(repr(value), SHOWN)}")
+        raise InputError(f"{where}: expected a list; got {_short(value)}")
     return tuple(_value(hint, one, f"{where} {at}") for at, one in enumerate(value, start=1))
 
 

@@ -120,7 +120,8 @@ def image_bytes(value: Mapping[str, Any] | None, name: str, folders: Sequence[Pa
     if file is None:
         raise StimuliError(
             f"image {name} is not in the data set{f' but at {shown(path)}' if path else ''}; only"
-            " images that the data set itself holds are read: save it there, or skip what is broken"
+            " images that the data set itself holds are read: put it in its folder, or skip what is"
+            " broken"
         )
     return read_image(file)
 

@@ -67,9 +67,9 @@ def test_every_gathered_figure_is_shipped_and_nothing_more(facts):
         for row in gathered(facts, "vision_models.csv")
         for found in of_vision(row)
     }
-    known = {found for found in language | vision if found[2]}
-    assert figures() == {(model, task, float(value)) for model, task, value, _ in known}
-    assert len(published_rows()) == len(known) == 78
+    valued = {found for found in language | vision if found[2]}
+    assert figures() == {(model, task, float(value)) for model, task, value, _ in valued}
+    assert len(published_rows()) == len(valued) == 78
 
 
 def test_every_figure_names_the_place_that_was_gathered(facts):

@@ -98,8 +98,8 @@ def test_every_model_has_a_row_for_each_of_its_tasks(world):
         "counting",
     ]
     assert read["n"].tolist() == [12, 12, 16, 8, 8, 8]
-    known = rows[rows["model"] != "tiny-bert"]
-    assert ((known["low"] <= known["value"]) & (known["value"] <= known["high"])).all()
+    scored = rows[rows["model"] != "tiny-bert"]
+    assert ((scored["low"] <= scored["value"]) & (scored["value"] <= scored["high"])).all()
     assert set(rows["origin"]) == {"measured"}
 
 
@@ -181,13 +181,13 @@ def test_reality_answers_what_is_the_case(monkeypatch):
     """Z as features: the probes read scene, weather and count off it, and nothing of how the event
     was seen.
     """
-    known, unknown = ("scene", "weather", "count"), ("texture", "light", "tilt")
+    of_the_event, unknown = ("scene", "weather", "count"), ("texture", "light", "tilt")
     monkeypatch.setattr(
-        tasks, "TASKS", [task for task in tasks.TASKS if task.name in known + unknown]
+        tasks, "TASKS", [task for task in tasks.TASKS if task.name in of_the_event + unknown]
     )
     truth = np.stack([reality(event) for event in events("probe", 600)]).astype(np.float32)
     rows = {row["task"]: row for row in probe_tasks(dict.fromkeys(FEW, truth), asked=tasks.TASKS)}
-    assert min(rows[task]["value"] for task in known) > 0.97
+    assert min(rows[task]["value"] for task in of_the_event) > 0.97
     assert all(rows[task]["low"] < rows[task]["chance"] + 0.05 for task in unknown)
 
 

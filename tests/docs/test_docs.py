@@ -83,8 +83,10 @@ def pages_texts() -> str:
 def test_every_term_of_the_readme_and_the_pages_is_in_the_glossary() -> None:
     """A term is what they set in bold and begin with a small letter."""
     bold = set(re.findall(r"\*\*([a-z][a-z -]{2,24}[a-z])\*\*", pages_texts()))
-    known = terms()
-    missing = {word for word in bold if word not in known and word.removesuffix("s") not in known}
+    glossary = terms()
+    missing = {
+        word for word in bold if word not in glossary and word.removesuffix("s") not in glossary
+    }
     assert missing == set()
 
 
@@ -107,7 +109,7 @@ def test_every_published_figure_names_a_command_and_our_value_is_of_its_own() ->
     for work, one in rows:
         assert bool(one.study) != bool(one.ask), (work.name, one.place)
         words = f"platoscope {one.demo or one.ask or one.command} "
-        assert any(words.startswith(f"{known} ") for known in COMMANDS), one.place
+        assert any(words.startswith(f"{command} ") for command in COMMANDS), one.place
         if one.study:
             assert one.figure in {figure.name for figure in open_plan(one.study).figures}
 

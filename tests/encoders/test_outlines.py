@@ -48,12 +48,12 @@ def unreachable(monkeypatch):
 def test_a_published_vision_model_is_outlined_without_its_weights(size):
     table = published_models()
     row = table[table["model"].str.startswith(f"timm:vit_{size}")].iloc[0]
-    known = outline(row["model"])
-    assert known.parameters == row["parameters"]
-    assert known.widths == (row["width"],) * row["depth"]
-    assert known.download.size is None
-    assert known.download.why.startswith("The hub cannot be reached (")
-    assert known.download.why.endswith("): a model that is not on this machine needs it.")
+    sketch = outline(row["model"])
+    assert sketch.parameters == row["parameters"]
+    assert sketch.widths == (row["width"],) * row["depth"]
+    assert sketch.download.size is None
+    assert sketch.download.why.startswith("The hub cannot be reached (")
+    assert sketch.download.why.endswith("): a model that is not on this machine needs it.")
 
 
 @pytest.mark.parametrize("name", ["a b", "a/b/c", "~nobody-has-this-name/x", "x" * 300])

@@ -297,8 +297,8 @@ def test_a_model_before_any_training_is_the_same_each_time():
     first, second = (open_vision("timm:test_resnet@untrained", device=CPU) for _ in range(2))
     assert first.card == second.card
     assert (first.card.name, first.card.objective) == ("test_resnet-untrained", "untrained")
-    known = outline("timm:test_resnet@untrained")
-    assert (known.parameters, known.download) == (first.card.parameters, ON_THIS_MACHINE)
+    sketch = outline("timm:test_resnet@untrained")
+    assert (sketch.parameters, sketch.download) == (first.card.parameters, ON_THIS_MACHINE)
 
 
 @pytest.mark.parametrize("prefix", ["module.encoder_q.", "module.base_encoder."])

@@ -247,8 +247,8 @@ def test_every_parameter_says_what_it_may_be(metric):
 
 @every_metric
 def test_an_unknown_parameter_is_refused(metric):
-    known = ", ".join(metric.spec.defaults)
-    takes = f"the parameters {known}" if known else "no parameters"
+    names = ", ".join(metric.spec.defaults)
+    takes = f"the parameters {names}" if names else "no parameters"
     with pytest.raises(MetricError, match=rf"^{metric.spec.id} takes {takes}; got neighbours$"):
         metric(*spaces(0), neighbours=5)
 

@@ -85,9 +85,9 @@ def test_the_ceiling_is_drawn_where_recipes_were_trained_twice(opened, twice):
     entries = [trace["name"] for trace in spec(app, "trend")["data"] if trace.get("name")]
     assert any(name.startswith("ceiling 1") for name in entries)
     table = app.dataframe[0].value
-    known = table["share of the way"].notna()
-    assert known.any()
-    assert set(table.loc[~known, "compared with"]) == {"Reality"}
+    shared = table["share of the way"].notna()
+    assert shared.any()
+    assert set(table.loc[~shared, "compared with"]) == {"Reality"}
 
 
 def test_without_replicates_a_page_says_why_there_is_no_ceiling(opened, demo):

@@ -34,13 +34,13 @@ def test_the_published_studies_are_there():
 
 @PARAMETRIZED
 def test_every_model_has_a_source_and_a_size(plan: Plan):
-    known = set(published_models()["model"])
+    published = set(published_models()["model"])
     members = list(plan.members())
     assert members
     for group, model in members:
         assert model.source, model
         assert model.gated, model
-        assert model.spec in known or model.spec.endswith(f"@{UNTRAINED}"), model
+        assert model.spec in published or model.spec.endswith(f"@{UNTRAINED}"), model
         assert (model.spec.split(":")[0] == "timm") == (group.modality == "vision")
 
 

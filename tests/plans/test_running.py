@@ -90,13 +90,13 @@ def test_a_stopped_study_goes_on_and_ends_the_same(
 ) -> None:
     """A second run opens no model that is there, and every table has the same bytes."""
     store, opened = place.parent / "stopped", list[str]()
-    known = models.open_encoder
+    open_really = models.open_encoder
 
     def open_counting(spec: str, **settings):
         opened.append(spec)
         if len(opened) == 2:
             raise KeyboardInterrupt
-        return known(spec, **settings)
+        return open_really(spec, **settings)
 
     monkeypatch.setattr(models, "open_encoder", open_counting)
     assert run(place, store) == 130

@@ -49,9 +49,9 @@ def test_stress_of_a_triangle_laid_on_a_line():
 def test_stress_is_kruskals_at_the_best_scale(seed):
     rng = np.random.default_rng(seed)
     far, points = squareform(pdist(rng.normal(size=(7, 4)))), rng.normal(size=(7, 2))
-    drawn, known = pdist(points), squareform(far)
+    drawn, apart = pdist(points), squareform(far)
     best = minimize_scalar(
-        lambda scale: ((scale * drawn - known) ** 2).sum() / (known**2).sum(),
+        lambda scale: ((scale * drawn - apart) ** 2).sum() / (apart**2).sum(),
         bounds=(0, 100),
         method="bounded",
     )

@@ -49,9 +49,9 @@ def reads_companions(context: str, ending: str, event: Event) -> bool:
     said = re.search(rf" an? ([\w-]+) ({way}) an? ([\w-]+)\.$", context + ending)
     assert said
     one, relation, other = said.groups()
-    (known,) = called(one, event)
+    (placed,) = called(one, event)
     return any(
-        known.x < thing.x if ways[relation] == "left" else known.x > thing.x
+        placed.x < thing.x if ways[relation] == "left" else placed.x > thing.x
         for thing in called(other, event)
     )
 

@@ -70,8 +70,8 @@ def test_melodies_and_notes_are_those_of_their_version() -> None:
     tokens = [str(tokenizer(text)["input_ids"]) for text in sung]
     advice = "melodies changed: raise VERSION in core/stimuli/cave/music/melody.py"
     assert (melody.VERSION, digest(sung)) == (1, "b9b5fcfe1db9c66c"), advice
-    known = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
-    assert digest([*known, *tokens]) == "0913ce35392cf9e9", "shipped models know other tokens"
+    vocabulary = tokenizer.convert_ids_to_tokens(range(len(tokenizer)))
+    assert digest([*vocabulary, *tokens]) == "0913ce35392cf9e9", "shipped models know other tokens"
 
 
 def test_tokens_are_those_of_the_tokenizer_s_version() -> None:

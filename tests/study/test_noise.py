@@ -85,16 +85,17 @@ def aligned(study: Study, x: str, *y: str, by: Comparison = RSA) -> pd.DataFrame
 def test_dissimilarities_alone_have_the_scores_of_their_vectors(study, by):
     every = Comparison(by.metric, by.k, by.parameters, layers="all")
     others = ("gpt-2-s", "reality", "clean")
-    known, alone = (aligned(study, name, *others, by=every) for name in (SPACE, "rdm"))
-    np.testing.assert_allclose(alone["score"], known["score"], atol=1e-6)
-    assert known["score"].notna().all()
+    by_vectors, alone = (aligned(study, name, *others, by=every) for name in (SPACE, "rdm"))
+    np.testing.assert_allclose(alone["score"], by_vectors["score"], atol=1e-6)
+    assert by_vectors["score"].notna().all()
 
 
 def test_dissimilarities_of_some_stimuli_are_those_among_them(root):
     some = Study(Store(root), "cave", where={"scene": "city"})
-    known, alone = (aligned(some, name, "gpt-2-s") for name in (SPACE, "rdm"))
+    by_vectors, alone = (aligned(some, name, "gpt-2-s") for name in (SPACE, "rdm"))
     assert some.size < SIZE
-    assert alone["score"].item() == pytest.approx(known["score"].item(), abs=1e-3)  # clamped anew
+    score = pytest.approx(by_vectors["score"].item(), abs=1e-3)  # clamped anew
+    assert alone["score"].item() == score
 
 
 @pytest.mark.parametrize("metric", ["cka", "cknna", "svcca", "procrustes"])

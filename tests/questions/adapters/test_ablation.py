@@ -94,7 +94,7 @@ def test_a_row_is_the_mean_over_trainings_beside_the_baselines(
     assert len(trained) == 5 * 8
     row = table[table["measure"] == "recall_10"].iloc[6]
     assert (row["choice"], row["setting"], row["seeds"]) == ("width", "4", 5)
-    found, known = [], []
+    found, by_cca = [], []
     for seed in range(5):
         lesson = prepare(study, SPACES)._replace(parts=split(study.size, draw=seed))
         *_, last = train(lesson.spaces, lesson.parts, Settings(width=4, epochs=2), seed=seed)
@@ -103,10 +103,10 @@ def test_a_row_is_the_mean_over_trainings_beside_the_baselines(
         found.append(np.mean([recall(rank_own(*two), 10) for two in permutations(views.values())]))
         sides = list(permutations(lesson.spaces.values(), 2))
         ways = [METHODS["CCA"](x, y, lesson.parts) for x, y in sides]
-        known.append(np.mean([recall(rank_own(*way), 10) for way in ways]))
+        by_cca.append(np.mean([recall(rank_own(*way), 10) for way in ways]))
     assert row["value"] == pytest.approx(np.mean(found))
-    assert row["CCA"] == pytest.approx(np.mean(known))
-    lead = np.array(found) - known
+    assert row["CCA"] == pytest.approx(np.mean(by_cca))
+    lead = np.array(found) - by_cca
     low, high = stats.t.interval(0.95, 4, lead.mean(), stats.sem(lead)) if lead.std() else (0, 0)
     assert (row["over_CCA_low"], row["over_CCA_high"]) == pytest.approx((low, high), abs=1e-9)
     changes = {tuple(each): rows for each, rows in table.groupby(["choice", "setting"])}

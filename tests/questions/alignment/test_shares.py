@@ -50,9 +50,9 @@ def test_the_ceiling_across_modalities_is_the_geometric_mean_of_pairs_of_seeds(r
 
     vision = mean_of_seeds(["vit-mae-m", "vit-clip-s", "vit-clip-m"])
     language = mean_of_seeds(["gpt-2-xs", "gpt-2-s", "gpt-2-m"])
-    known = table["model_y"] != "reality"
-    assert table.loc[known, "ceiling"].to_numpy() == pytest.approx((vision * language) ** 0.5)
-    assert (table.loc[~known, "reason"] == UNKNOWN).all()
+    of_models = table["model_y"] != "reality"
+    assert table.loc[of_models, "ceiling"].to_numpy() == pytest.approx((vision * language) ** 0.5)
+    assert (table.loc[~of_models, "reason"] == UNKNOWN).all()
     assert "ceiling" not in ask(Alignment(comparison=Comparison(layers="1:2")), study)
     same = ask(Alignment(x=("gpt-2-s",), y=("gpt-2-m",)), study)
     assert same["ceiling"].item() == pytest.approx(language)

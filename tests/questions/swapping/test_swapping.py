@@ -74,21 +74,21 @@ def test_each_stimulus_is_tested_by_probes_that_never_saw_it(world):
 
 def test_ways_are_what_their_sources_say(world):
     _, space, copy, _ = world
-    known, anchors = np.arange(200), np.arange(30)
-    host, guest = hold(space, known, anchors), hold(copy[:, :7], known, anchors)
-    centered = space - space[known].mean(0)
+    fitted, anchors = np.arange(200), np.arange(30)
+    host, guest = hold(space, fitted, anchors), hold(copy[:, :7], fitted, anchors)
+    centered = space - space[fitted].mean(0)
     lengths = np.linalg.norm(centered, axis=1)
     fourth = [centered[i] @ centered[4] / (lengths[i] * lengths[4]) for i in range(50)]
     assert np.corrcoef(cosines(host)[:50, 4], fourth)[0, 1] == pytest.approx(1)
     order = np.random.default_rng(0).permutation(30)
     padded = np.pad(guest.framed, ((0, 0), (0, 5)))  # the oracle wants one width
     best, _ = orthogonal_procrustes(padded[anchors[order]], host.framed[anchors])
-    oracle = padded @ best / host.framed[known].std(0)
+    oracle = padded @ best / host.framed[fitted].std(0)
     own, others = guest.framed[anchors[order]], host.framed[anchors]
     assert np.trace((padded @ best)[anchors[order]].T @ others) == pytest.approx(
         np.linalg.svd(own.T @ others, compute_uv=False).sum()
     )
-    np.testing.assert_allclose(turned(guest, host, order, known), oracle[known], atol=1e-4)
+    np.testing.assert_allclose(turned(guest, host, order, fitted), oracle[fitted], atol=1e-4)
 
 
 def test_the_strength_is_chosen_by_validation(world):
@@ -133,11 +133,11 @@ def test_every_pair_stands_beside_chance_its_home_and_native_probes(asked):
         across = mean.set_index("kind").loc["across modalities"]
         assert across["score"] == pytest.approx(rows["score"].mean())
         assert across["chance"] == pytest.approx(rows["chance"].mean())
-    known = table[table["kept"].notna()]
-    assert (known["native"] > known["chance"]).all()
-    shares = (known["score"] - known["chance"]) / (known["native"] - known["chance"])
-    np.testing.assert_allclose(known["kept"], shares)
-    assert known["kept"].between(known["kept_low"], known["kept_high"]).all()
+    swapped = table[table["kept"].notna()]
+    assert (swapped["native"] > swapped["chance"]).all()
+    shares = (swapped["score"] - swapped["chance"]) / (swapped["native"] - swapped["chance"])
+    np.testing.assert_allclose(swapped["kept"], shares)
+    assert swapped["kept"].between(swapped["kept_low"], swapped["kept_high"]).all()
     said = findings_of(question, table)
     assert "across modalities" in said[0]
     assert "of 6 (orthogonal)" in said[1]

@@ -48,8 +48,8 @@ def test_least_entropy_is_a_global_minimum_of_the_loss_with_the_entropy_that_is_
     net = make_nets(widths=(widths, widths), seed=seed)[0]
     weights = least_entropy(net.world, net.frame, widths, seed=seed)
     assert float(loss(weights, net.frame, net.world)) == pytest.approx(net.world.floor, rel=1e-10)
-    known = least_entropy_value(net.world, net.frame, len(weights))
-    assert float(entropy(weights, net.frame, net.world)) == pytest.approx(known, rel=1e-9)
+    least = least_entropy_value(net.world, net.frame, len(weights))
+    assert float(entropy(weights, net.frame, net.world)) == pytest.approx(least, rel=1e-9)
 
 
 @FEW

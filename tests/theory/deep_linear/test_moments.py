@@ -82,8 +82,8 @@ def test_samples_of_nonlinear_labels_are_those_of_the_formula(nets) -> None:
 def test_the_closed_form_needs_noise_in_the_modes_alone() -> None:
     broken = quiet_labels(*make_nets(d=2, c=2, rank=1, widths=((2,), (2,)), seed=1), 1.0)
     assert broken.predicted is not None  # some noise is left in the one mode
-    for trained, known in zip(broken.trained, broken.predicted, strict=True):
-        first, second = (layer[0].T @ layer[0] for layer in (trained, known))
+    for trained, expected in zip(broken.trained, broken.predicted, strict=True):
+        first, second = (layer[0].T @ layer[0] for layer in (trained, expected))
         assert torch.allclose(first / torch.trace(first), second / torch.trace(second), atol=2e-3)
 
 
