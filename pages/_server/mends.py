@@ -92,6 +92,11 @@ class FetchableFile(MediaFileMetadata):  # type: ignore[misc]
         super().__init__(kind)
         self._made = time.monotonic()
 
+    @property
+    def kind(self) -> MediaFileKind:
+        """Return what Streamlit marks before it deletes it: others it deletes at once."""
+        return MediaFileKind.DOWNLOADABLE
+
     def mark_for_delete(self) -> None:
         """Let the file go the next time that Streamlit looks, unless it is new."""
         if time.monotonic() - self._made > self.SECONDS:

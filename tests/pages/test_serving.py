@@ -142,31 +142,34 @@ def test_nobody_is_told_what_the_repository_holds(monkeypatch):
     assert asked == ["app.py"]
 
 
-def made_for_a_click() -> tuple[MediaFileManager, str]:
-    files = MediaFileManager(MemoryMediaFileStorage("/media"))
+def made_for_a_click(files: MediaFileManager) -> str:
     button = files.add_deferred(lambda: b"x,y", "text/csv", "0.1", "table.csv")
-    return files, files.execute_deferred(button).rpartition("/")[-1].removesuffix(".csv")
+    return files.execute_deferred(button)
 
 
+def drawn_once(files: MediaFileManager) -> str:
+    address = files.add(b"a picture", "image/png", "0.2")
+    files.clear_session_refs()  # the next time, the page is drawn without it
+    return address
+
+
+@pytest.mark.parametrize("made", [made_for_a_click, drawn_once])
 @pytest.mark.parametrize(
-    ("noted", "stays"),
+    ("noted", "seconds", "stays"),
     [
-        (FetchableFile, True),
-        (MediaFileMetadata, False),  # once this one stays, FetchableFile may go
+        (FetchableFile, 60, True),
+        (FetchableFile, -1, False),
+        (MediaFileMetadata, 60, False),  # once this one stays, FetchableFile may go
     ],
 )
-def test_a_file_made_for_a_click_outlives_what_others_draw(monkeypatch, noted, stays):
+def test_a_file_outlives_what_is_drawn_next_and_goes_after_its_time(
+    monkeypatch, made, noted, seconds, stays
+):
     monkeypatch.setattr(media_file_manager, "MediaFileMetadata", noted)
-    files, name = made_for_a_click()
+    monkeypatch.setattr(FetchableFile, "SECONDS", seconds)
+    files = MediaFileManager(MemoryMediaFileStorage("/media"))
+    name = made(files).rpartition("/")[-1].rpartition(".")[0]
+    assert files.read_file(name)
     for _ in range(9):
         files.remove_orphaned_files()
     assert (files.read_file(name) is not None) is stays
-
-
-def test_a_file_made_for_a_click_goes_after_its_time(monkeypatch):
-    monkeypatch.setattr(media_file_manager, "MediaFileMetadata", FetchableFile)
-    monkeypatch.setattr(FetchableFile, "SECONDS", -1)
-    files, name = made_for_a_click()
-    files.remove_orphaned_files()  # marks it
-    files.remove_orphaned_files()
-    assert files.read_file(name) is None
