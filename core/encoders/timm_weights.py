@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
+from urllib.parse import urlsplit
 
 import timm
 import torch
@@ -26,7 +27,7 @@ from core.encoders.checkpoint import (
 from core.encoders.fields import check_vision, read_json
 from core.encoders.requests import HUB, UNTRAINED
 from core.errors import EncoderError, UnknownNameError
-from core.hub.elsewhere import fetching
+from core.hub.elsewhere import fetch_url
 from core.hub.fetch import asking, cached, fetch_snapshot, mending
 from core.hub.repository import Repository
 from core.machine.memory import check_memory
@@ -97,8 +98,9 @@ def load_published(name: str) -> Loaded:
         )
     spec, instead = f"timm:{name}", f"timm:{name}@CHECKPOINT with a weights file"
     if not published.hf_hub_id:
-        with fetching(spec, published.url, instead=instead):
-            model = _create_from_url(name, published.url, instead)
+        file = Path(torch.hub.get_dir(), "checkpoints", Path(urlsplit(published.url).path).name)
+        fetch_url(spec, published.url, file, instead=instead)
+        model = _create_from_file(name, file, instead)
         return _loaded(name, model, digest_state(model.state_dict()))
     wanted = Repository(published.hf_hub_id, spec, instead)
     with mending(wanted), asking(wanted):
@@ -120,14 +122,13 @@ def _create_published(name: str, instead: str) -> Any:
         ) from error
 
 
-def _create_from_url(name: str, url: str, instead: str) -> Any:
-    """Make a model with weights from another server than the hub; a file that cannot be read, as it
-    came without a digest, is removed.
+def _create_from_file(name: str, file: Path, instead: str) -> Any:
+    """Make a model with weights that came from another server than the hub; a file that cannot be
+    read, as it came without a digest, is removed.
     """
     try:
         return _create_published(name, instead)
     except EncoderError as error:
-        file = Path(torch.hub.get_dir(), "checkpoints", Path(url).name)
         file.unlink(missing_ok=True)
         raise EncoderError(
             f"{error}; {file} has been removed: run this again to fetch it anew"

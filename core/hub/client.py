@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Iterator
 from functools import cache
-from http import HTTPStatus
+from math import inf
 from typing import Any
 
 import httpx2
@@ -28,7 +28,7 @@ LEAST_TIME = 0.1  # seconds: with none at all, a connection fails in odd ways
 NO_XET = "HF_HUB_DISABLE_XET"
 CHUNK = 1 << 20  # bytes: of a body that breaks off the library keeps whole chunks
 ASIDE = ("datasets-server.", "s3.amazonaws.com/", "/api/agent-harnesses")  # of addresses that the
-# library asks for what it can do without, each in a time of its own
+# library asks for what it can do without, once each and in a time of its own
 
 
 @cache
@@ -68,11 +68,10 @@ class PatientClient(httpx2.Client):
         """Send a request, and read the answer unless it is streamed; raises HubTroubleError where
         none comes in time, or where the hub was never met.
         """
-        if any(part in f"{request.url.host}{request.url.path}" for part in ASIDE):
-            return super().send(
-                request, stream=stream, auth=auth, follow_redirects=follow_redirects
-            )
         patience, pause = current(), FIRST_PAUSE
+        if any(part in f"{request.url.host}{request.url.path}" for part in ASIDE):
+            own = min(request.extensions["timeout"]["read"] or inf, patience.left())
+            return self._attempt(request, Patience(own), stream, auth, follow_redirects)
         while True:
             try:
                 return self._attempt(request, patience, stream, auth, follow_redirects)
@@ -162,7 +161,7 @@ def _checked(response: httpx2.Response, patience: Patience, stream: bool) -> htt
     """
     try:
         if response.status_code in AGAIN:
-            raise PassingError(_status(response), _wanted(response))
+            raise PassingError(status_of(response), _wanted(response))
         if not stream:
             response.read()
             _check_json(response, patience)
@@ -186,9 +185,11 @@ def _check_json(response: httpx2.Response, patience: Patience) -> None:
         raise patience.give_up(reason) from error
 
 
-def _status(response: httpx2.Response) -> str:
+def status_of(response: httpx2.Response) -> str:
+    """Return what was answered, to be read after "the hub"."""
     code = response.status_code
-    return f"answers with error {code} ({HTTPStatus(code).phrase})"
+    phrase = httpx2.codes.get_reason_phrase(code)  # none for a code of the server's own
+    return f"answers with error {code}{f' ({phrase})' if phrase else ''}"
 
 
 def _wanted(response: httpx2.Response) -> float:

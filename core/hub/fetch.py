@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from math import inf
 from pathlib import Path
 
 from huggingface_hub import HfApi, hf_hub_download, snapshot_download, try_to_load_from_cache
@@ -20,7 +21,7 @@ from core.hub.faults import SENTENCES, explain, explain_download, refused
 from core.hub.patience import Patience, waiting
 from core.hub.repository import Repository
 from core.progress import ConsoleProgress
-from core.settings import check_readable, hub_seconds
+from core.settings import check_readable
 
 README = "README.md"
 ODD = (OSError, ValueError, KeyError, TypeError, AttributeError, AssertionError)  # of odd answers
@@ -28,7 +29,8 @@ ODD = (OSError, ValueError, KeyError, TypeError, AttributeError, AssertionError)
 
 @contextmanager
 def asking(wanted: Repository, limit: float | None = None) -> Iterator[Patience]:
-    """Ask the hub for something within the time limit, or within a shorter one.
+    """Ask the hub for something within the time limit. limit: the seconds that all of it may take,
+    as where a page asks.
 
     Says what went wrong and what to do: raises OfflineError where the hub is out of reach or does
     not do its part; EncoderError for a model, StimuliError for a dataset, that it does not have or
@@ -37,10 +39,9 @@ def asking(wanted: Repository, limit: float | None = None) -> Iterator[Patience]
     """
     check_readable(wanted.title)
     use_patient_client()
-    most = hub_seconds()
     report = None if limit else ConsoleProgress()
     before = files_of(wanted)
-    with waiting(wanted.title, min(limit or most, most), report) as patience:
+    with waiting(wanted.title, report, most=limit or inf) as patience:
         try:
             yield patience
         except PlatoscopeError:
@@ -78,8 +79,8 @@ def _refuse(wanted: Repository, files: Sequence[str]) -> None:
 def _damage(wanted: Repository, files: Sequence[str]) -> InputError:
     return refused(
         wanted,
-        f"has a damaged file in the cache: {', '.join(files)} does not hold what the hub has; it"
-        " has been removed: run this again to fetch it anew",
+        f"is damaged in the cache: what was kept there of {', '.join(files)} is not what the hub"
+        " has, and has been removed; run this again to fetch it anew",
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import inf
 from threading import Event, Lock, Thread
 from time import monotonic
 
@@ -29,10 +30,13 @@ class Patience:
 
     Time counts from the last answer, or from the last LEAST bytes of one, while a request is open
     or has failed. Once it is up, every further request fails at once.
+
+    limit: the seconds. most: those that all requests may take together, however they are answered.
     """
 
-    def __init__(self, limit: float) -> None:
-        self.limit = limit
+    def __init__(self, limit: float, *, most: float = inf) -> None:
+        self.limit, self.most = limit, most
+        self._end = monotonic() + most
         self.trouble: HubTroubleError | None = None
         self.was_answered = False
         self._lock = Lock()
@@ -90,10 +94,12 @@ class Patience:
 
     def left(self) -> float:
         """Return how many seconds are left, 0 where the time is up."""
-        return max(0.0, self.limit - self.silence())
+        return max(0.0, min(self.limit - self.silence(), self._end - monotonic()))
 
     def give_up(self, reason: str) -> HubTroubleError:
         """Return the error in which this and every further request ends."""
+        if monotonic() >= self._end:
+            reason = f"has not answered in full within {self.most:g} s"
         self.trouble = self.trouble or HubTroubleError(reason)
         return self.trouble
 
@@ -107,9 +113,11 @@ def current() -> Patience:
 
 
 @contextmanager
-def waiting(what: str, limit: float, report: Progress | None) -> Iterator[Patience]:
-    """Have patience with the requests within, and report when the hub is silent for long."""
-    patience, done = Patience(limit), Event()
+def waiting(what: str, report: Progress | None, *, most: float = inf) -> Iterator[Patience]:
+    """Have patience with the requests within, and report when a server is silent for long. most:
+    see `Patience`.
+    """
+    patience, done = Patience(hub_seconds(), most=most), Event()
     _active.append(patience)
     teller = Thread(target=_tell, args=(patience, done, what, report), daemon=True)
     teller.start()
@@ -124,7 +132,7 @@ def waiting(what: str, limit: float, report: Progress | None) -> Iterator[Patien
 def _tell(patience: Patience, done: Event, what: str, report: Progress | None) -> None:
     """Report the seconds of silence, and at the end that it is over."""
     waited, total = 0, max(1, round(patience.limit))
-    what = f"{what}: waiting for the hub, in seconds"
+    what = f"{what}: waiting for an answer, in seconds"
     while report and not done.wait(TOLD_EVERY):
         silence = patience.silence()
         if silence >= SHOWN_AFTER:

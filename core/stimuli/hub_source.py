@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import PlatoscopeError, StimuliError, quoted
+from core.files.limits import IMAGE
 from core.hub.repository import Repository
+from core.machine.memory import size_text
 
 if TYPE_CHECKING:
     import datasets
@@ -112,9 +114,9 @@ def load_split(source: dict[str, Any]) -> tuple[datasets.Dataset, dict[str, Any]
 
 
 @contextmanager
-def _explained(source: Mapping[str, Any]) -> Iterator[None]:
+def _explained(source: Mapping[str, Any], limit: float | None = None) -> Iterator[None]:
     """Turn what the library raises into a sentence: ValueError, FileNotFoundError, its own,
-    pyarrow's …
+    pyarrow's … limit: see `asking`.
     """
     from core.hub.fetch import asking, mending  # as above
 
@@ -123,7 +125,7 @@ def _explained(source: Mapping[str, Any]) -> Iterator[None]:
         with _opened(source):
             yield
         return
-    with mending(wanted), _opened(source), asking(wanted):
+    with mending(wanted), _opened(source), asking(wanted, limit):
         yield
 
 
@@ -141,9 +143,10 @@ def _opened(source: Mapping[str, Any]) -> Iterator[None]:
         ) from error
 
 
-def load_first(source: Mapping[str, Any], most: int) -> datasets.Dataset:
+def load_first(source: Mapping[str, Any], most: int, seconds: float) -> datasets.Dataset:
     """Return the first rows of a split without those behind them; raises as `HubDataset.open` does,
-    and StimuliError for a split that does not begin at its first row.
+    StimuliError for a split that does not begin at its first row, and OfflineError where the hub
+    has not sent them within so many seconds.
     """
     import datasets
 
@@ -153,25 +156,41 @@ def load_first(source: Mapping[str, Any], most: int) -> datasets.Dataset:
             f"split {source['split']} begins in the middle, where it cannot be looked into; add it"
             " as it is"
         )
-    with _explained(source):
+    with _explained(source, seconds):
         stream = datasets.load_dataset(
             source["hub_id"], revision=source["revision"], split=name, streaming=True
         )
-        rows = [_fetched(row) for row in stream.decode(False).take(most)]
+        wanted = _repository(source)
+        rows = [_fetched(row, wanted) for row in stream.decode(False).take(most)]
     return datasets.Dataset.from_list(rows)
 
 
-def _fetched(row: Mapping[str, Any]) -> dict[str, Any]:
+def _fetched(row: Mapping[str, Any], wanted: Repository | None) -> dict[str, Any]:
     """Return a row with the bytes of images that are files of the repository."""
     return {
-        name: _fetch(value) if isinstance(value, dict) else value for name, value in row.items()
+        name: _fetch(value, wanted) if isinstance(value, dict) else value
+        for name, value in row.items()
     }
 
 
-def _fetch(value: Mapping[str, Any]) -> Mapping[str, Any]:
+def _fetch(value: Mapping[str, Any], wanted: Repository | None) -> Mapping[str, Any]:
     from huggingface_hub import HfFileSystem
 
     path = value.get("path")
-    if value.get("bytes") is None and isinstance(path, str) and path.startswith("hf://"):
-        return {**value, "bytes": HfFileSystem().read_bytes(path)}
-    return value
+    if value.get("bytes") is not None or not (wanted and _is_of(path, wanted)):
+        return value
+    with HfFileSystem().open(path) as file:
+        if file.size > IMAGE:
+            raise StimuliError(
+                f"{path} has {size_text(file.size)}; expected an image, of {size_text(IMAGE)} at"
+                " most: save it smaller"
+            )
+        return {**value, "bytes": file.read()}
+
+
+def _is_of(path: Any, wanted: Repository) -> bool:
+    """Return whether a path names a file of a repository of data sets, which may be of any commit:
+    `..` would lead to those of others.
+    """
+    own = f"hf://datasets/{wanted.id}@"
+    return isinstance(path, str) and path.startswith(own) and ".." not in path.split("/")

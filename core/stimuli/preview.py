@@ -40,8 +40,8 @@ class Sample:
 
 @dataclass(frozen=True)
 class Limits:
-    """How much a preview looks at: rows of the table, seconds for the images, first images that are
-    decoded however long they take, samples.
+    """How much a preview looks at: rows of the table, seconds for the images, or for all that the
+    hub sends; first images that are decoded however long they take, samples.
     """
 
     rows: int = 200_000
@@ -157,7 +157,7 @@ def preview_hub(addition: Addition, *, limits: Limits = FIRST_OF_HUB) -> Preview
     if addition.texts_only:
         values["image_column"] = hub_source.NO_IMAGE
     source = hub_source.source_of(addition.hub, values, addition.skip_broken)
-    table = hub_source.load_first(source, limits.rows + 1)
+    table = hub_source.load_first(source, limits.rows + 1, limits.seconds)
     is_whole = len(table) <= limits.rows and "[" not in source["split"]
     count = min(len(table), limits.rows)
     rows = hub_rows.read_rows(table.take(count), source)

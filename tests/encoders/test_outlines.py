@@ -126,8 +126,8 @@ def test_a_folder_that_holds_no_model_is_refused(tmp_path: Path, config, said):
 @pytest.mark.parametrize(
     ("config", "weights", "said"),
     [
-        ({}, None, "cannot be read"),
-        ({}, b"version https://git-lfs", "copy it again"),
+        ({}, None, "there is no file .*model.safetensors; check its path"),
+        ({}, b"version https://git-lfs", "copy or fetch it again"),
         ({"model_args": {"depth": "deep"}}, "shipped", "check its config.json"),
     ],
 )

@@ -507,7 +507,8 @@ def test_truncated_weights(tmp_path, resnet, name):
     )
     path.write_bytes(path.read_bytes()[:-1000])
     assert_refused(
-        f"timm:test_resnet@{path}", "cannot be read .*expected whole weights: fetch the file again"
+        f"timm:test_resnet@{path}",
+        "cannot be read .*expected whole weights: copy or fetch it again",
     )
 
 

@@ -93,6 +93,7 @@ FAULTS: Mapping[str, Wrong] = {
     "no file": _always(refusal(404, "EntryNotFound", "Entry not found")),
     "error 500": _always(refusal(500, "", "Internal error")),
     "error 503": _always(refusal(503, "", "Service unavailable")),
+    "error 520": _always(refusal(520, "", "Web server returned an unknown error")),
     "error 429": _always(refusal(429, "", "Too many requests")),
     "wait an hour": _always(refusal(429, "", "Too many requests", **{"Retry-After": "3600"})),
     "redirects": Wrong(lambda _, address: Answer(302, b"", {"Location": address})),

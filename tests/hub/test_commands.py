@@ -209,7 +209,7 @@ def test_a_hub_that_fails_leaves_no_trace(
 WRONG = [
     ("page", "/cdn/", "cannot be fetched: the hub (ADDRESS) sends something other than it should"),
     ("page", "/resolve/", "cannot be fetched: the hub (ADDRESS) does not answer as a hub does"),
-    ("wrong content", "/cdn/", "has a damaged file in the cache: "),
+    ("wrong content", "/cdn/", "is damaged in the cache: "),
 ]
 
 

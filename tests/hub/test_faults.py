@@ -11,7 +11,6 @@ from pathlib import Path
 import httpx2
 import pytest
 from huggingface_hub import constants
-from torch.hub import download_url_to_file
 
 from core.encoders.downloads import Download
 from core.encoders.outlines import Outline, outline, weights_of
@@ -19,7 +18,7 @@ from core.errors import EncoderError, InputError, OfflineError, PlatoscopeError,
 from core.hub import client, patience
 from core.hub.client import use_patient_client
 from core.hub.content import files_of
-from core.hub.elsewhere import fetching
+from core.hub.elsewhere import fetch_url
 from core.hub.fetch import asking, commit_of, fetch_snapshot, mending
 from core.hub.repository import Repository
 from core.settings import CAVE_WEIGHTS
@@ -65,6 +64,7 @@ CASES = [
     ("no revision", API, EncoderError, "has no revision main on the hub; name one"),
     ("no file", FILES, EncoderError, r"has no file \S+ on the hub"),
     ("error 500", API, OfflineError, rf"answers with error 500 \(Internal Server Error\){AGAIN}"),
+    ("error 520", API, OfflineError, "answers with error 520"),
     ("error 503", FILES, OfflineError, "answers with error 503"),
     ("error 503", CDN, OfflineError, "answers with error 503"),
     ("error 429", API, OfflineError, r"answers with error 429 \(Too Many Requests\)"),
@@ -75,7 +75,12 @@ CASES = [
     ("page", FILES, OfflineError, "does not answer as a hub does; HF_ENDPOINT"),
     ("page", CDN, OfflineError, "sends something other than it should"),
     ("odd data", API, OfflineError, "sends something other than it should"),
-    ("wrong content", CDN, EncoderError, "model.safetensors does not hold what the hub has"),
+    (
+        "wrong content",
+        CDN,
+        EncoderError,
+        r"is damaged .* of model\.safetensors is not what",
+    ),
     ("silent", API, OfflineError, "has not answered for 2 s"),
     ("silent", FILES, OfflineError, "has not answered for 2 s"),
     ("silent", CDN, OfflineError, "has not answered for 2 s"),
@@ -130,7 +135,7 @@ def test_what_passes_is_waited_for_and_told(
     hosted.fail("error 503", times=2)
     hosted.fail("slow", FILES)
     assert fetch() == WHOLE
-    assert "hf:someone/model: waiting for the hub, in seconds: 0/30" in capsys.readouterr().err
+    assert "hf:someone/model: waiting for an answer, in seconds: 0/30" in capsys.readouterr().err
 
 
 def test_a_body_that_breaks_off_goes_on_where_it_did(
@@ -160,7 +165,7 @@ def test_files_that_were_damaged_later_are_named_and_fetched_anew() -> None:
     blob = next(path for path in files_of(WANTED) if path.stat().st_size == len(LARGE))
     blob.write_bytes(b"damaged")
     with (
-        pytest.raises(EncoderError, match=r"model\.safetensors does not hold what"),
+        pytest.raises(EncoderError, match=r"of model\.safetensors is not what the hub has"),
         mending(WANTED),
     ):
         raise EncoderError("these weights cannot be read")
@@ -235,18 +240,45 @@ def test_what_is_left_to_fetch_is_said_of_every_form_of_spec(hosted: LocalHub) -
     assert weights_of("hf:someone/model").is_hub_down
 
 
-@pytest.mark.parametrize("fault", ["silent", "reset", "error 503"])
-def test_another_server_has_as_much_time(hosted: LocalHub, fault: str, tmp_path: Path) -> None:
-    hosted.fail(fault)
-    url, began = f"{hosted.address}/someone/model/resolve/main/config.json", time.monotonic()
-    message = rf"^timm:old cannot be fetched from {url} \(.*; try again later"
-    with (
-        pytest.raises(OfflineError, match=message),
-        fetching("timm:old", url, instead="a copy"),
-    ):
-        download_url_to_file(url, str(tmp_path / "weights"), progress=False)
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ("silent", "has not answered for 2 s"),
+        ("dripping", "has sent less than 1,000 bytes in 2 s"),
+        ("reset", r"breaks off the connection \(.*\)"),
+        ("cut", r"breaks off the connection \(.*\)"),
+        ("no file", r"answers with error 404 \(Not Found\)"),
+        ("error 503", r"answers with error 503 \(Service Unavailable\)"),
+        ("error 520", "answers with error 520"),  # a proxy's own, which has no name
+    ],
+)
+def test_another_server_has_as_much_time(
+    online: LocalHub, fault: str, reason: str, tmp_path: Path
+) -> None:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "weights").write_bytes(LARGE)
+    commit = online.add_model("someone/old", tmp_path / "model")
+    url = f"{online.address}/someone/old/resolve/{commit}/weights"
+    online.fail(fault)
+    file, began = tmp_path / "checkpoints" / "weights", time.monotonic()
+    message = f"^timm:old cannot be fetched: {url} {reason}; try again later, or use a copy$"
+    with pytest.raises(OfflineError, match=message):
+        fetch_url("timm:old", url, file, instead="a copy")
     assert time.monotonic() - began < LIMIT + ROOM
-    assert not (tmp_path / "weights").exists()
+    assert list(file.parent.iterdir()) == []
+    online.heal()
+    fetch_url("timm:old", url, file, instead="a copy")
+    assert file.read_bytes() == LARGE
+    online.asked.clear()
+    fetch_url("timm:old", url, file, instead="a copy")
+    assert online.asked == []
+
+
+@pytest.mark.usefixtures("online")
+def test_a_file_of_another_server_that_cannot_be_kept_is_not_its_fault(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(OfflineError, match=r"^timm:old cannot be kept: .*file cannot be written"):
+        fetch_url("timm:old", "http://127.0.0.1:1/w", tmp_path / "file" / "w", instead="a copy")
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ where there is no network.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -264,24 +265,29 @@ def test_a_local_folder_of_image_files_is_read(
     assert holds_image_folder(HubDataset.open("repo", name="h"))
 
 
-def test_image_files_of_the_hub_are_read_from_its_cache(
-    hub: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def online(hub: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalHub]:
+    """Let `datasets` ask a hub of this machine, with an empty cache."""
     turn_to(hub, tmp_path / "hub", monkeypatch)
     monkeypatch.setattr(datasets.config, "HF_ENDPOINT", hub.address)
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", False)
-    commit = hub.add_dataset("someone/photos", make_image_folder(tmp_path / "hosted"))
+    yield hub
+    close_session()
+
+
+def test_image_files_of_the_hub_are_read_from_its_cache(online: LocalHub, tmp_path: Path) -> None:
+    commit = online.add_dataset("someone/photos", make_image_folder(tmp_path / "hosted"))
     assert holds_image_folder(HubDataset.open("someone/photos", name="h"))
     cached = tmp_path / "hub" / "datasets--someone--photos" / "snapshots" / commit
     assert (cached / "train" / "1.png").is_symlink()
     assert holds_image_folder(HubDataset.open(str(cached), name="h"))
     secret = make_image_folder(tmp_path / "secret") / "train" / "1.png"
-    hub.add_dataset("someone/evil", Path(naming(tmp_path / "evil", secret)))
-    hub.add_dataset("someone/thief", Path(naming(tmp_path / "thief", cached / "train" / "1.png")))
+    online.add_dataset("someone/evil", Path(naming(tmp_path / "evil", secret)))
+    path = cached / "train" / "1.png"
+    online.add_dataset("someone/thief", Path(naming(tmp_path / "thief", path)))
     for name in ("evil", "thief"):
         with pytest.raises(StimuliError, match="image 0 is not in the data set but at '/"):
             HubDataset.open(f"someone/{name}", name="h")
-    close_session()
 
 
 def test_images_keep_their_place_when_others_are_left_out(tmp_path: Path) -> None:
@@ -469,18 +475,45 @@ def test_a_preview_says_what_it_cannot_look_into(tmp_path: Path) -> None:
 
 
 def test_a_preview_reads_images_that_are_files_of_the_repository(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    online: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    images = [{"bytes": None, "path": "hf://a/0.png"}]
-    folder = publish(tmp_path / "repo", ["x"], images=images)
-    IMAGES[3].save(tmp_path / "0.png")
-    fetched = []
+    online.add_dataset("someone/photos", make_image_folder(tmp_path / "hosted"))
+    samples = preview_hub(Addition(hub="someone/photos")).samples
+    assert [one.image.getpixel((0, 0))[0] for one in samples] == [30, 60]
+    monkeypatch.setattr("core.stimuli.hub_source.IMAGE", 10)
+    online.asked.clear()
+    with pytest.raises(StimuliError, match=r"/train/1\.png has .*; expected an image, of 10 bytes"):
+        preview_hub(Addition(hub="someone/photos"))
+    assert not any("1.png" in one for one in online.asked)
 
-    def read_bytes(_: object, path: str) -> bytes:
-        fetched.append(path)
-        return (tmp_path / "0.png").read_bytes()
 
-    monkeypatch.setattr("huggingface_hub.HfFileSystem.read_bytes", read_bytes)
-    (sample,) = preview_hub(Addition(hub=folder)).samples
-    assert sample.image.getpixel((0, 0)) == (90, 90, 90)
-    assert fetched == ["hf://a/0.png"]
+@pytest.mark.parametrize(
+    "path",
+    [
+        "hf://datasets/someone/photos@main/train/1.png",
+        "hf://datasets/someone/photos/train/1.png",
+        "hf://someone/model/1.png",
+        "hf://datasets/someone/thief@main/../../photos/resolve/main/train/1.png",
+    ],
+)
+def test_a_preview_reads_no_file_of_another_repository(
+    online: LocalHub, tmp_path: Path, path: str
+) -> None:
+    online.add_dataset("someone/photos", make_image_folder(tmp_path / "hosted"))
+    online.add_dataset("someone/thief", Path(naming(tmp_path / "thief", path)))
+    online.asked.clear()
+    preview = preview_hub(Addition(hub="someone/thief"))
+    (said,) = map(str, preview.problems)
+    assert said.startswith(f"row 1: image 0 is not in the data set but at '{path}'; only images")
+    assert not any("photos" in one or "1.png" in one for one in online.asked)
+
+
+@pytest.mark.parametrize("fault", ["silent", "dripping"])
+def test_a_preview_ends_with_its_time(online: LocalHub, tmp_path: Path, fault: str) -> None:
+    online.add_dataset("someone/photos", make_image_folder(tmp_path / "hosted"))
+    preview_hub(Addition(hub="someone/photos"))  # imports, which take seconds
+    online.fail(fault)
+    began = time.monotonic()
+    with pytest.raises(OfflineError, match=r"photos cannot be fetched: the hub .* within 1 s; try"):
+        preview_hub(Addition(hub="someone/photos"), limits=Limits(rows=2, seconds=1.0))
+    assert time.monotonic() - began < 10
