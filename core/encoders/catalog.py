@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from core.encoders.encoder import Encoder
 from core.encoders.fields import read_json
 from core.encoders.requests import FORMS, Pooling, Precision, Prompt
-from core.errors import EncoderError
+from core.errors import EncoderError, quoted
 
 if TYPE_CHECKING:
     import torch
@@ -39,8 +39,8 @@ def open_encoder(
 def _open(
     spec: str, *, device: torch.device, pooling: Pooling, prompt: Prompt, precision: Precision
 ) -> Encoder:
-    kind, colon, _ = spec.partition(":")
-    if colon and kind == "timm":
+    check_spec(spec)
+    if spec.startswith("timm:"):
         for name, given, usual in (("pooling", pooling, "mean"), ("prompt", prompt, "none")):
             if given != usual:
                 raise EncoderError(
@@ -51,13 +51,16 @@ def _open(
         )
 
         return open_vision(spec, device=device, precision=precision)
-    if colon and kind == "hf":
-        from core.encoders.language.encoder import open_language  # as above
+    from core.encoders.language.encoder import open_language  # as above
 
-        return open_language(
-            spec, device=device, pooling=pooling, prompt=prompt, precision=precision
-        )
-    raise EncoderError(f"{spec!r} is not a model spec; expected {FORMS}")
+    return open_language(spec, device=device, pooling=pooling, prompt=prompt, precision=precision)
+
+
+def check_spec(spec: str) -> None:
+    """Raise EncoderError for another form of spec."""
+    kind, _, name = spec.partition(":")
+    if kind not in ("timm", "hf") or not name:
+        raise EncoderError(f"{quoted(spec)} is not a model spec; expected {FORMS}")
 
 
 def spec_of_folder(folder: Path) -> str:

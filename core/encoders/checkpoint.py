@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import pickle
 import re
-import zipfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,9 +12,10 @@ from typing import Any
 import torch
 from safetensors.torch import load_file
 
+from core.encoders.building import weights_file
 from core.encoders.fields import MOST_PARTS, check_training, read_json
 from core.errors import EncoderError
-from core.files.archives import check_torch
+from core.files.archives import check_safetensors, check_torch
 from core.files.userfile import UserFile
 
 FORMATS = (".safetensors", ".pt", ".pth", ".tar")  # .pth.tar, as training scripts name them
@@ -39,42 +39,30 @@ def read_weights(path: Path) -> dict[str, torch.Tensor]:
         raise EncoderError(
             f"{path} is not a weights file; expected one that ends in {', '.join(FORMATS)}"
         )
-    file = UserFile(path, "whole weights: fetch the file again", EncoderError)
-    with file.decoding():
-        tensors = load_file(path) if path.suffix == ".safetensors" else _load_checked(file)
-    return _state_dict(tensors, path)
+    file = weights_file(path)
+    if path.suffix == ".safetensors":
+        check_safetensors(file)
+        with file.decoding():
+            return _state_dict(load_file(path), path)
+    return _state_dict(load_torch(file, members=MOST_PARTS), path)
 
 
-def _load_checked(file: UserFile) -> Any:
-    """Load what torch.save wrote, after its list of members and its pickle were looked at."""
-    if zipfile.is_zipfile(file.path):
-        check_torch(file, members=MOST_PARTS)
-    try:
-        return load_torch(file.path)
-    except UnsafeFileError as error:
-        raise file.raising(
-            f"{file.path} holds pickled objects, which could run code; expected tensors alone: save"
-            " its state dict as .safetensors"
-        ) from error
+def load_torch(file: UserFile, *, members: int) -> Any:
+    """Return what torch.save wrote, after its list of members and its pickle were looked at:
+    tensors and plain containers only.
 
-
-class UnsafeFileError(Exception):
-    """A file that could run code when it is loaded."""
-
-
-def load_torch(path: Path) -> Any:
-    """Load what torch.save wrote, tensors and plain containers only.
-
-    Raises UnsafeFileError for any other pickled object, ValueError or RuntimeError for a damaged
-    file.
+    Raises the file's error for more members, a damaged file, and any other pickled object.
     """
-    # torch takes what is no zip for a pickle of before 1.6 and blames its objects
-    if not zipfile.is_zipfile(path):
-        raise ValueError("not a whole file of torch.save")
-    try:
-        return torch.load(path, map_location="cpu", weights_only=True)
-    except pickle.UnpicklingError as error:
-        raise UnsafeFileError(str(path)) from error
+    check_torch(file, members=members)  # a zip: torch takes all else for a pickle of before 1.6
+    file.take(file.size)
+    with file.decoding():
+        try:
+            return torch.load(file.path, map_location="cpu", weights_only=True)
+        except pickle.UnpicklingError as error:
+            raise file.raising(
+                f"{file.path} holds pickled objects, which could run code; expected tensors alone:"
+                " save a state dict, as .safetensors where you can"
+            ) from error
 
 
 def _state_dict(tensors: Any, path: Path) -> dict[str, torch.Tensor]:

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from core.errors import FeatureError
-from core.files.archives import check_torch
+from core.files.archives import check_safetensors
 from core.files.arrays import check_type
-from core.files.limits import HEADER, MEMBERS
+from core.files.limits import MEMBERS
 from core.files.userfile import UserFile
 
 # names of torch's types that are numbers, a whole number of bytes each
@@ -36,12 +36,7 @@ def read_safetensors(file: UserFile) -> dict[str, np.ndarray]:
     """
     from safetensors import safe_open  # with torch: seconds that the other kinds need not pay
 
-    with file.open() as opened:
-        if (length := int.from_bytes(opened.read(8), "little")) > min(HEADER, file.size):
-            raise FeatureError(
-                f"{file.path} cannot be read (a header of {length:,} bytes); expected"
-                f" {file.expected}"
-            )
+    check_safetensors(file)
     with file.decoding(), safe_open(file.path, framework="pt") as tensors:
         names = list(tensors.keys())
         file.check_count(len(names), MEMBERS, "tensors")
@@ -56,9 +51,11 @@ def read_torch(file: UserFile) -> dict[str, np.ndarray]:
     """Return the tensors of a file of torch.save by their names, or by their places from 0; raises
     FeatureError as `read_safetensors` does, and for pickled objects.
     """
-    features = _load(file)
     from torch import Tensor  # as above
 
+    from core.encoders.checkpoint import load_torch
+
+    features = load_torch(file, members=MEMBERS)
     if isinstance(features, Mapping) and isinstance(features.get("feats"), Tensor):
         features = {"feats": features["feats"]}
     if isinstance(features, Tensor):
@@ -77,21 +74,6 @@ def read_torch(file: UserFile) -> dict[str, np.ndarray]:
         _check_tensor(part, file)
     with file.decoding():
         return {str(name): _as_array(part) for name, part in features.items()}
-
-
-def _load(file: UserFile) -> Any:
-    """Load what torch.save wrote, after its list of members and its pickle were looked at."""
-    from core.encoders.checkpoint import UnsafeFileError, load_torch
-
-    check_torch(file)
-    file.take(file.size)
-    with file.decoding():
-        try:
-            return load_torch(file.path)
-        except UnsafeFileError as error:
-            raise FeatureError(
-                f"{file.path} holds pickled objects, which could run code; expected tensors alone"
-            ) from error
 
 
 def _check_tensor(tensor: Any, file: UserFile) -> None:

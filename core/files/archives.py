@@ -1,4 +1,6 @@
-"""Zips and pickles of a person's, judged by their lists before anything in them is unpacked."""
+"""Zips, pickles and safetensors of a person's, judged by their lists before anything in them is
+unpacked.
+"""
 
 from __future__ import annotations
 
@@ -97,6 +99,20 @@ def check_torch(file: UserFile, *, members: int = MEMBERS) -> None:
                     f" alone, whose list takes {size_text(HEADER)} at most"
                 )
             check_pickle(archive.read(entry))
+
+
+def check_safetensors(file: UserFile) -> None:
+    """Raise the file's error for safetensors whose list of tensors is larger than is read: the
+    library would take gigabytes for it.
+    """
+    with file.open() as opened:
+        length = int.from_bytes(opened.read(8), "little")
+    if length > min(HEADER, file.size):
+        raise file.raising(
+            f"{file.path} cannot be read (a header of {length:,} bytes); expected {file.expected},"
+            f" whose list of tensors takes {size_text(HEADER)} at most: copy or fetch it again, or"
+            " make it anew"
+        )
 
 
 def check_pickle(data: bytes) -> None:

@@ -60,7 +60,7 @@ def read_parquet(
         wanted = dict.fromkeys(columns or own)
         if missing := wanted.keys() - set(names):
             raise file.raising(
-                f"{file.path.name} has no column {shown(min(missing))}; name one of it so"
+                f"{file.path.name} has no column {shown(min(missing))}; rename the one meant"
             )
         for name, kind in kinds:
             if name in wanted:

@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from core.errors import PlatoscopeError
 from core.files.limits import RATIO, SECONDS, SMALL, room
-from core.machine.memory import size_text
+from core.machine.memory import free_memory, size_text
 
 PART = 16 << 20  # bytes that are read between two looks at the clock
 _NAME = 80  # characters of a name that stands in a file
@@ -129,12 +129,14 @@ class UserFile:
             raise
         except MemoryError as error:
             raise self.raising(
-                f"{self.path} asks for more memory than there is; expected {self.expected}: split"
-                " it, or make it anew"
+                f"{self.path}, of {size_text(self.size)}, asks for more memory than the"
+                f" {size_text(free_memory())} that is free; expected {self.expected}: free some, or"
+                " make the file anew, in parts if it is large"
             ) from error
         except Exception as error:
             raise self.raising(
-                f"{self.path} cannot be read ({said(error)}); expected {self.expected}"
+                f"{self.path} cannot be read ({said(error)}); expected {self.expected}: copy or"
+                " fetch it again, or make it anew"
             ) from error
 
     def _stat(self) -> os.stat_result:

@@ -71,7 +71,7 @@ def check_memory(needed: int, what: str, advice: str) -> None:
     free = free_memory()
     if needed > free:
         raise DeviceError(
-            f"{what} take {size_text(needed)} of memory, but only {size_text(free)} is free:"
+            f"{what} take {size_text(needed)} of memory, but only {size_text(free)} is free;"
             f" {advice}"
         )
 

@@ -229,7 +229,7 @@ def test_tensor_files_without_features(tmp_path, found):
     ],
 )
 @pytest.mark.filterwarnings(
-    "ignore:Validating sparse tensor invariants"
+    "ignore:(Validating sparse tensor|Sparse) invariant"
 )  # torch warns before we see that it is sparse
 def test_tensors_that_are_no_numbers(tmp_path, tensor):
     torch.save(tensor, tmp_path / "x.pt")

@@ -22,13 +22,14 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from core.encoders.building import bounding
+from core.encoders.building import bounding, read_shapes
 from core.encoders.catalog import open_encoder
 from core.encoders.checkpoint import read_weights
 from core.encoders.downloads import INDEX, SINGLE
 from core.encoders.language import placement
 from core.encoders.outlines import outline
 from core.errors import DeviceError, EncoderError
+from core.files.limits import HEADER
 from core.settings import CHECKOUT
 from tests.encoders.odd_checkpoints import LANGUAGE, VISION, make_all, spec_of
 
@@ -195,6 +196,17 @@ def test_weights_whose_list_is_odd_are_a_sentence(tmp_path, listed):
         archive.writestr("x/version", b"3")
     with pytest.raises(EncoderError, match=r"x\.pt (cannot be read|holds pickled objects)"):
         read_weights(tmp_path / "x.pt")
+
+
+@pytest.mark.parametrize("read", [read_weights, lambda path: read_shapes([path])])
+def test_weights_with_a_list_of_any_length_are_refused_before_it_is_read(tmp_path, read):
+    listed = b"{" + b" " * HEADER + b"}"
+    (tmp_path / "x.safetensors").write_bytes(len(listed).to_bytes(8, "little") + listed)
+    sentence = (
+        r"\(a header of 16,000,002 bytes\); expected whole weights, whose list .* 16 MB at most"
+    )
+    with pytest.raises(EncoderError, match=sentence):
+        read(tmp_path / "x.safetensors")
 
 
 def test_weights_without_names_are_a_sentence(tmp_path):

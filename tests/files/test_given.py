@@ -85,5 +85,6 @@ def test_folders_with_pipes_in_them(tmp_path):
         FolderDataset.open(tmp_path, name="d")
     with pytest.raises(StimuliError, match=r"data_batch_1\.bin is a pipe; expected CIFAR-10"):
         read_pictures(tmp_path)
-    with pytest.raises(InputError, match="no text file named"):
-        open_texts(str(tmp_path / "a.png"))
+    os.mkfifo(tmp_path / "a.txt")
+    with pytest.raises(InputError, match=r"a\.txt is a pipe; expected texts"):
+        open_texts(str(tmp_path / "a.txt"))

@@ -96,7 +96,7 @@ def test_names_that_come_twice_and_names_that_do_not(tmp_path):
     file = put(tmp_path, pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"]))
     with pytest.raises(StimuliError, match=r"t\.parquet has several columns named 'a'; rename"):
         read(file)
-    with pytest.raises(StimuliError, match=r"t\.parquet has no column 'text'; name one of it so"):
+    with pytest.raises(StimuliError, match=r"t\.parquet has no column 'text'; rename the one"):
         read(put(tmp_path, pa.table({"a": [1]})), columns=["text"])
 
 

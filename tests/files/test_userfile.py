@@ -118,10 +118,16 @@ def test_what_unpacks_to_far_more(tmp_path):
 @pytest.mark.parametrize(
     ("error", "message"),
     [
-        (KeyError("a\nb"), r"x cannot be read \('a\\nb'\); expected a plan in TOML"),
+        (
+            KeyError("a\nb"),
+            r"x cannot be read \('a\\nb'\); expected a plan in TOML: copy or fetch it",
+        ),
         (RuntimeError("first\nsecond"), r"x cannot be read \(first\); expected"),
         (RecursionError(), r"x cannot be read \(RecursionError\)"),
-        (MemoryError(), "x asks for more memory than there is"),
+        (
+            MemoryError(),
+            r"x, of 0 bytes, asks for more memory than the .* free; .*TOML: free some",
+        ),
     ],
 )
 def test_whatever_a_decoder_raises_is_a_sentence(tmp_path, error, message):

@@ -26,7 +26,7 @@ READERS = {  # what reads a file that a person names, and the kinds that try it
     "core.competence.images.shards": ("tar of images",),
     "core.competence.language.texts": ("parquet of texts", "jsonl of texts"),
     "core.embedding.summaries": ("instruction",),
-    "core.encoders.checkpoint": ("pt of weights", "safetensors of weights"),
+    "core.encoders.building": ("pt of weights", "safetensors of weights"),
     "core.encoders.fields": ODD,
     "core.encoders.imported": ("npy", "npz", "safetensors", "pt", "parquet of features"),
     "core.encoders.measured.judgments": ("csv of judgments",),

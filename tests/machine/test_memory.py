@@ -24,7 +24,7 @@ def test_what_fits_is_let_through_and_what_does_not_is_refused_with_both_sizes(m
     monkeypatch.setattr(memory, "free_memory", lambda: 3 * 10**9)
     memory.check_memory(3 * 10**9, "matrices", "make fewer")
     with pytest.raises(
-        DeviceError, match=r"^matrices take 3\.1 GB of memory, but only 3 GB is free: make fewer$"
+        DeviceError, match=r"^matrices take 3\.1 GB of memory, but only 3 GB is free; make fewer$"
     ):
         memory.check_memory(3_100_000_000, "matrices", "make fewer")
 
@@ -64,6 +64,6 @@ def test_more_permutations_than_fit_are_never_drawn(monkeypatch):
     assert draw_orders(20, count=1_000, seed=0).shape == (1_000, 20)
     with pytest.raises(
         DeviceError,
-        match=r"^1,001 orders of 20 each take 320 kB of memory, but only 320 kB is free: ask",
+        match=r"^1,001 orders of 20 each take 320 kB of memory, but only 320 kB is free; ask",
     ):
         draw_orders(20, count=1_001, seed=0)

@@ -72,7 +72,7 @@ def _read_shard(path: Path) -> list[Sample]:
     """
     images: dict[str, tuple[int, int]] = {}
     labels: dict[str, int] = {}
-    shard = UserFile(path, "a whole tar file: fetch it again", StimuliError)
+    shard = UserFile(path, "a whole tar file", StimuliError)
     with (
         shard.open() as file,
         shard.decoding(),
