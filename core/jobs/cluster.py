@@ -13,10 +13,11 @@ import shlex
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from core.errors import INTERRUPTED, MISTAKE, UNEXPECTED, ClusterError, PlatoscopeError
 from core.jobs.devices import ANY, named_device
@@ -29,8 +30,11 @@ if TYPE_CHECKING:
     from ray.job_submission import JobDetails, JobSubmissionClient
 
 POLL = 0.5  # seconds
-PATIENCE = 120  # seconds that a cluster may take to be ready for jobs after it answers
+PATIENCE = 120  # seconds until a cluster that answers must be ready for jobs, and until one that
+# does not answer any more must do so again
 MARK = "platoscope"  # in a Ray job's metadata: which job of which store it is
+
+T = TypeVar("T")
 
 
 def main(words: Sequence[str]) -> int:
@@ -58,7 +62,8 @@ def run(client: JobSubmissionClient, words: Sequence[str]) -> int:
     except (RuntimeError, OSError) as error:  # those of requests are OSErrors
         raise ClusterError(
             f"the cluster at {cluster_address()} does not answer as it should"
-            f" ({summarize(error)}); look at its dashboard, then retry"
+            f" ({summarize(error)}); a job that it has begun may run on there: look at its"
+            " dashboard, then retry, which follows it"
         ) from error
 
 
@@ -172,13 +177,35 @@ def _follow(client: JobSubmissionClient, number: str, interrupts: Sequence[int])
     printed, stopped = 0, False
     while True:
         if interrupts and not stopped:
-            stopped = client.stop_job(number)
-        job = client.get_job_info(number)
-        text = client.get_job_logs(number)
+            stopped = _ask(partial(client.stop_job, number))
+        job = _ask(partial(client.get_job_info, number))
+        text = _ask(partial(client.get_job_logs, number))
         print(text[printed:], end="", flush=True)
         printed = len(text)
         if job.status.is_terminal():
             return _exit_code(job)
+        time.sleep(POLL)
+
+
+def _ask(question: Callable[[], T]) -> T:
+    """Return a cluster's answer; asks again, and says so, where the connection is lost: what runs
+    there runs on.
+    """
+    until = 0.0
+    while True:
+        try:
+            return question()
+        except OSError as error:
+            now = time.monotonic()
+            if not until:
+                until = now + PATIENCE
+                print(
+                    f"the connection to the cluster is lost ({summarize(error)}); trying again for"
+                    f" {PATIENCE} s",
+                    file=sys.stderr,
+                )
+            elif now > until:
+                raise
         time.sleep(POLL)
 
 

@@ -28,8 +28,7 @@ def remove_leftovers(root: Path) -> None:
             name = new.name.partition(f".new{SUFFIX}")[0]
             _remove(new, target=new.with_name(f"{name}{SUFFIX}"))
         for parts in root.glob("embeddings/*/*.parts"):
-            target = parts.with_suffix(SUFFIX)
-            if target.exists() and not _is_newer(parts, target):
+            if (target := parts.with_suffix(SUFFIX)).exists():
                 _remove(parts, target=target)
 
 
@@ -41,7 +40,7 @@ def _is_newer(parts: Path, target: Path) -> bool:
 
 def _remove(path: Path, *, target: Path) -> None:
     with suppress(StoreError, OSError), locked(target):
-        if path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
+        if not path.is_dir():
             path.unlink(missing_ok=True)
+        elif not _is_newer(path, target):
+            shutil.rmtree(path, ignore_errors=True)

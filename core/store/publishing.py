@@ -74,18 +74,33 @@ def publish(target: Path, fill: Fill) -> Path:
 
 def replace(target: Path, build: Callable[[Path], None]) -> Path:
     """Let `build` write a new file and put it in the place of `target`; see `publish`."""
-    new = target.with_name(f"{target.stem}.new{target.suffix}")
     with writing(target):
-        try:
-            _remove(new)  # of a writer that was killed
-            build(new)
-            sync(new)
-            os.replace(new, target)
-            sync(target.parent)
-        except BaseException:
-            _remove(new)
-            raise
+        _put(target, target.with_name(f"{target.stem}.new{target.suffix}"), build)
     return target
+
+
+def write_file(target: Path, data: bytes) -> None:
+    """Put bytes in the place of a file outside the store, in one step; raises OSError.
+
+    A link stays one; a device and a pipe are no files to be replaced.
+    """
+    if target.exists() and not target.is_file():
+        target.write_bytes(data)
+    else:
+        place = target.resolve()
+        _put(place, place.with_name(f".{place.name}.new"), lambda new: new.write_bytes(data))
+
+
+def _put(target: Path, new: Path, build: Callable[[Path], object]) -> None:
+    try:
+        _remove(new)  # of a writer that was killed
+        build(new)
+        sync(new)
+        os.replace(new, target)
+        sync(target.parent)
+    except BaseException:
+        _remove(new)
+        raise
 
 
 def publish_json(target: Path, value: object) -> Path:

@@ -149,8 +149,29 @@ def test_a_cluster_that_is_lost_is_a_sentence(monkeypatch):
     monkeypatch.setenv(JOB_NOTE, "note")
     monkeypatch.setenv(CLUSTER, "http://localhost:1")
     monkeypatch.setattr(cluster, "count_gpus_of_cluster", lambda _: 0)
-    with pytest.raises(ClusterError, match=r"does not answer as it should \(OSError\); look"):
+    monkeypatch.setattr(cluster, "PATIENCE", -1)
+    sentence = r"does not answer as it should \(OSError\); a job .* may run on there: .* then retry"
+    with pytest.raises(ClusterError, match=sentence):
         cluster.run(Lost("never"), ["demo"])
+
+
+class Shaky(Cluster):
+    """A cluster that loses the connection at the first question of each kind."""
+
+    def _call(self, name: str) -> None:
+        super()._call(name)
+        if name in ("info", "stop") and self.calls.count(name) == 1:
+            raise ConnectionError
+
+
+def test_a_connection_that_is_lost_for_a_while_ends_no_job(monkeypatch, capsys):
+    monkeypatch.setenv(JOB_NOTE, "note")
+    monkeypatch.setattr(cluster, "count_gpus_of_cluster", lambda _: 0)
+    client = Shaky("info")
+    assert cluster.run(client, ["demo"]) == cluster.INTERRUPTED
+    assert client.calls == ["list", "submit", "info", "info", "stop", "stop", "info"]
+    said = "the connection to the cluster is lost (ConnectionError); trying again for 120 s\n"
+    assert capsys.readouterr().err == 2 * said + "stopped\n"
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import sys
 import tomllib
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
+from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
@@ -21,6 +26,16 @@ DECLARED = {
         one for name in ("cluster", "translation") for one in PROJECT["optional-dependencies"][name]
     ],
 }
+COMING = re.findall(r"^    # (.*?) come with", TEXT, re.MULTILINE | re.DOTALL)
+NAMED = {
+    whose: {canonicalize_name(name) for name in re.findall(r"[\w-]+", comment)}
+    | {canonicalize_name(Requirement(text).name) for text in declared}
+    for whose, comment, declared in (
+        ("app", COMING[0], [*PROJECT["dependencies"], *DECLARED["extras"]]),
+        ("tests", COMING[1], PROJECT["optional-dependencies"]["dev"]),
+    )
+}
+HELPERS = {"core", "pages", "docs", "tests", *(each.stem for each in ROOT.glob("tests/**/*"))}
 OF_TORCH = re.compile(r"torch|torchvision|triton|nvidia-.*|cuda-.*")
 
 
@@ -82,6 +97,34 @@ def test_every_dependency_says_why_it_is_there():
     reasons = dict(re.findall(r'^    "([^"]+)",? +# (.{8,})$', TEXT, re.MULTILINE))
     every = [one for several in DECLARED.values() for one in several]
     assert [one for one in every if one not in reasons] == []
+
+
+def imported_by(path: Path) -> Iterator[str]:
+    """Yield the packages that a file imports, within functions and for types too."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield str(node.module).partition(".")[0]
+
+
+@pytest.mark.parametrize(
+    ("places", "ours", "named"),
+    [
+        (("app.py", "core/**/*.py", "pages/**/*.py"), {"core", "pages"}, NAMED["app"]),
+        (("setup.py", "docs/**/*.py", "tests/**/*.py"), HELPERS, NAMED["app"] | NAMED["tests"]),
+    ],
+    ids=["app", "tests"],
+)
+def test_what_is_imported_is_declared_or_said_to_come_with_it(places, ours, named):
+    sources = [path for place in places for path in ROOT.glob(place)]
+    imported = {name for path in sources for name in imported_by(path)} - sys.stdlib_module_names
+    sold_as = packages_distributions()
+    assert {
+        name
+        for name in imported - ours
+        if named.isdisjoint(map(canonicalize_name, sold_as.get(name, [name])))
+    } == set()
 
 
 def test_make_takes_nothing_without_a_hash():

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from core.settings import READ_ONLY
+from core.store import leftovers
 from core.store.leftovers import remove_leftovers
 from core.store.publishing import locked
 
@@ -56,6 +59,22 @@ def test_batches_go_once_their_file_is_there(
     remove_leftovers(tmp_path)
     assert batch.exists() == stays
     assert (folder / "vit.duckdb").exists() == published
+
+
+def test_batches_that_come_before_the_lock_is_held_stay(tmp_path: Path, monkeypatch) -> None:
+    folder = tmp_path / "embeddings" / "photos"
+    old = touch(folder / "vit.parts" / "d323" / "00000000.npz", age=5.0)
+    touch(folder / "vit.duckdb")
+
+    @contextmanager
+    def locked_late(target: Path) -> Iterator[None]:
+        touch(old.with_name("00000001.npz"), age=-5.0)
+        with locked(target):
+            yield
+
+    monkeypatch.setattr(leftovers, "locked", locked_late)
+    remove_leftovers(tmp_path)
+    assert old.exists()
 
 
 def test_a_store_that_is_only_shown_keeps_them(tmp_path: Path, monkeypatch) -> None:

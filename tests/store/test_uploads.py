@@ -9,13 +9,16 @@ import stat
 import time
 import zipfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from threading import Barrier, BrokenBarrierError
 
 import pytest
 from store_fakes import CountedDataset
 
-from core.errors import InputError, StimuliError, StoreWriteError
+from core.errors import InputError, StimuliError, StoreBusyError, StoreWriteError
 from core.stimuli.dataset import DatasetCard
 from core.store import Store, add_dataset, locked
 from core.store.uploads import find_upload, keep_dataset, keep_file, place, uploads_folder
@@ -238,15 +241,14 @@ def test_what_is_uploaded_again_is_not_abandoned(tmp_path: Path) -> None:
     assert path.exists()
 
 
-def test_what_somebody_looks_at_or_uploads_is_not_removed(tmp_path: Path) -> None:
-    shown, written, left = (keep_file(tmp_path, f"{n}.npy", b"x") for n in range(3))
-    for path in (shown, written, left):
+def test_what_somebody_looks_at_is_not_removed(tmp_path: Path) -> None:
+    shown, left = (keep_file(tmp_path, f"{n}.npy", b"x") for n in range(2))
+    for path in (shown, left):
         age(path.parent)
     at = shown.relative_to(uploads_folder(tmp_path)).as_posix()
     assert find_upload(tmp_path, at) == shown.resolve()
-    with locked(written.parent):
-        keep_file(tmp_path, "next.npy", b"x")
-    assert [path.exists() for path in (shown, written, left)] == [True, True, False]
+    keep_file(tmp_path, "next.npy", b"x")
+    assert [path.exists() for path in (shown, left)] == [True, False]
     for elsewhere in ("", "..", "../datasets", "/etc", at + "x"):
         assert find_upload(tmp_path, elsewhere) is None
 
@@ -273,6 +275,38 @@ def test_what_has_no_room_is_refused_before_it_is_written(tmp_path, monkeypatch)
         keep_dataset(tmp_path, [zip_file])
     assert [path.name for path in uploads_folder(tmp_path).glob("*/*")] == ["a.npy"]
     keep_file(tmp_path, "b.npy", bytes(10**6 - 1000))  # less than is left
+
+
+def test_two_uploads_at_once_do_not_take_the_same_room(tmp_path: Path, monkeypatch) -> None:
+    measure, both = place._size_of, Barrier(2)
+
+    def measure_slowly(folder: Path) -> int:
+        size = measure(folder)
+        with suppress(BrokenBarrierError):
+            both.wait(0.5)  # for the other one, before either writes
+        return size
+
+    monkeypatch.setattr(place, "TOTAL", 1_500_000)
+    monkeypatch.setattr(place, "_size_of", measure_slowly)
+
+    def upload(name: str) -> bool:
+        with suppress(StoreWriteError):
+            return bool(keep_file(tmp_path, name, bytes(10**6)))
+        return False
+
+    with ThreadPoolExecutor(2) as visitors:
+        assert sorted(visitors.map(upload, ["a.npy", "b.npy"])) == [False, True]
+    assert len(list(uploads_folder(tmp_path).glob("*/*"))) == 1
+
+
+def test_an_upload_waits_for_the_one_before_it(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(place, "PATIENCE", 0.05)
+    with (
+        locked(uploads_folder(tmp_path)),
+        pytest.raises(StoreBusyError, match=r"is writing 'uploads' in .*; wait until it is done"),
+    ):
+        keep_file(tmp_path, "a.npy", b"x")
+    assert keep_file(tmp_path, "a.npy", b"x").exists()
 
 
 def test_a_store_that_cannot_be_written_says_so(tmp_path: Path) -> None:

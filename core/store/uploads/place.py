@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
-from core.errors import InputError, StoreBusyError, StoreWriteError
+from core.errors import InputError, StoreWriteError
 from core.machine.memory import size_text
 from core.store.inventory import total_size
 from core.store.publishing import locked, writing
@@ -27,7 +27,7 @@ from core.store.reader import Store
 from core.store.schema import published_files
 
 ABANDONED = 24 * 3600.0  # seconds after which an upload that nobody needs is removed
-PATIENCE = 60.0  # seconds to wait for another visitor who uploads the same
+PATIENCE = 300.0  # seconds to wait for the upload of another visitor: 8 GB at 30 MB/s
 LONGEST = 100  # bytes of a name before its extension, and of the extension
 GB = 10**9
 TOTAL = 100 * GB  # bytes of all uploads together
@@ -79,11 +79,12 @@ def keep(
     """Return the folder of an upload, filled by `fill` where it is not there yet, or not as it was
     when it came; see `keep_file`.
 
-    Abandoned uploads are removed first.
+    Abandoned uploads are removed first. Uploads are written one after the other, so that none takes
+    the room that another has found free.
     """
-    remove_abandoned(root, needed)
     target = uploads_folder(root) / digest
-    with locked(target, patience=PATIENCE), writing(target):
+    with locked(uploads_folder(root), patience=PATIENCE), writing(target):
+        _remove_abandoned(root, needed)
         if _is_whole(target):
             os.utime(target)  # its day begins anew
         else:
@@ -91,7 +92,7 @@ def keep(
     return target
 
 
-def remove_abandoned(root: Path, needed: Collection[str]) -> None:
+def _remove_abandoned(root: Path, needed: Collection[str]) -> None:
     """Remove uploads of more than a day ago whose folder stands in no text of `needed` and in no
     dataset's source.
     """
@@ -102,7 +103,9 @@ def remove_abandoned(root: Path, needed: Collection[str]) -> None:
     texts = [*needed, *(str(card.source.get("folder", "")) for card in datasets)]
     for folder in _folders(uploads_folder(root)):
         if _is_old(folder) and not any(folder.name in text for text in texts):
-            _remove(folder)
+            shutil.rmtree(folder, ignore_errors=True)
+            with suppress(OSError):
+                _sum_file(folder).unlink(missing_ok=True)
 
 
 def check_room(uploads: Path, size: int, what: str) -> None:
@@ -173,15 +176,6 @@ def _sum(folder: Path) -> str:
             content = hashlib.file_digest(file, "sha256").hexdigest()
         total.update(f"{path.relative_to(folder)}\0{content}\0".encode(errors="replace"))
     return total.hexdigest()
-
-
-def _remove(folder: Path) -> None:
-    """Remove an upload, unless somebody uploads or looks at the same again just now."""
-    with suppress(StoreBusyError), locked(folder):
-        if _is_old(folder):
-            shutil.rmtree(folder, ignore_errors=True)
-            with suppress(OSError):
-                _sum_file(folder).unlink(missing_ok=True)
 
 
 def _size_of(folder: Path) -> int:
