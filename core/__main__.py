@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from contextlib import suppress
+from io import TextIOWrapper
 from typing import NoReturn
 
 from core.errors import INTERRUPTED, UNEXPECTED, PlatoscopeError
@@ -15,6 +16,8 @@ from core.visible import visible
 def run() -> NoReturn:
     """Run one command, and end the process."""
     threading.excepthook = _end_thread
+    if isinstance(sys.stdout, TextIOWrapper):  # None where it was closed
+        sys.stdout.reconfigure(errors="backslashreplace")  # as stderr has it
     leave(_run())
 
 
@@ -25,7 +28,7 @@ def _run() -> int:
 
         return main()
     except SystemExit as end:  # the parser's: help, or a mistake that it has told
-        return _flushed(end.code)
+        return end.code if isinstance(end.code, int) else 0
     except KeyboardInterrupt:
         print("platoscope: stopped", file=sys.stderr)
         return INTERRUPTED
@@ -38,13 +41,6 @@ def _end_thread(ended: threading.ExceptHookArgs) -> None:
     """Say what ended a thread, but for SystemExit, which Python passes over too."""
     if not issubclass(ended.exc_type, SystemExit):
         _say(ended.exc_value)
-
-
-def _flushed(code: object) -> int:
-    if sys.stdout:  # None where it was closed
-        with suppress(OSError):  # `platoscope --help | head` is no mistake
-            sys.stdout.flush()
-    return code if isinstance(code, int) else 0
 
 
 def _say(error: BaseException | None) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import io
+import json
 import os
 import re
 import shutil
@@ -138,7 +140,52 @@ def test_help_is_printed_whole_and_needs_no_reader():
     assert (whole.returncode, out.split()[:2], err) == (0, ["usage:", "platoscope"], "")
     with subprocess.Popen(command, cwd=ROOT, stdout=-1, stderr=-1, text=True) as closed:
         closed.stdout.close()
-        assert closed.stderr.read() == ""
+        assert (closed.wait(timeout=300), closed.stderr.read()) == (0, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="it needs a disk that is full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_help_that_finds_the_disk_full_says_so(unbuffered):
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", "core", "align", "--help"],
+            cwd=ROOT,
+            env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
+            stdout=full,
+            stderr=-1,
+            text=True,
+            timeout=300,
+        )
+    assert ended.returncode == 2
+    assert "the results could not be printed (No space left on device)" in ended.stderr
+    assert ended.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(("more", "said"), [([], "0 \\u2026 1"), (["--json"], '"0 \\u2026 1"')])
+def test_what_an_output_has_no_letters_for_is_spelled_out(more, said):
+    ended = subprocess.run(
+        [sys.executable, "-m", "core", "metrics", "list", *more],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert said in ended.stdout
+    if more:
+        assert json.loads(ended.stdout)[0]["range"] == "0 … 1"
+
+
+def test_a_mistake_that_cannot_be_said_is_a_mistake(monkeypatch, tmp_path):
+    (tmp_path / "in the way").touch()
+    monkeypatch.setattr(sys, "stderr", Full())
+    assert main(["dataset", "list", "--store", str(tmp_path / "in the way")]) == 2
+
+
+class Full(io.StringIO):
+    def write(self, _: str) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
 
 
 @pytest.mark.parametrize(("word", "code"), [("--help", 0), ("nope", 2)])

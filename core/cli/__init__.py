@@ -11,7 +11,9 @@ import errno
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from core.cli import (
     adapt,
@@ -68,9 +70,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0 done, 2 a mistake of the user's, 130
     interrupted.
     """
-    options = make_parser().parse_args(arguments)
-    options.store = store_path(options.store)
     try:
+        options = make_parser().parse_args(arguments)
+        options.store = store_path(options.store)
         _check_store(options.store)
         _check_job(options)
         _remove_leftovers(options.store)
@@ -136,7 +138,8 @@ def _drop_output() -> None:
 
 
 def _say(sentence: str) -> int:
-    print(f"platoscope: {sentence}", file=sys.stderr)
+    with suppress(OSError):  # nobody reads stderr
+        print(f"platoscope: {sentence}", file=sys.stderr)
     return MISTAKE
 
 
@@ -154,9 +157,16 @@ def _check_job(options: argparse.Namespace) -> None:
         )
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose help is printed, or raises OSError: argparse passes over that."""
+
+    def print_help(self, file: Any = None) -> None:
+        print(self.format_help(), end="", file=file, flush=True)
+
+
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser of every command; the README's test walks it."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="platoscope", description="Do neural networks converge to the same representation?"
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")

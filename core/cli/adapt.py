@@ -33,6 +33,7 @@ def save(question: Adaptation, arguments: argparse.Namespace) -> None:
     from core.questions.adapters.answer import train_adapters  # pandas and duckdb
     from core.questions.adapters.maps.files import dump
     from core.store import Store
+    from core.store.publishing import write_file
 
     if len(question.x) > 1:
         raise InputError(
@@ -42,7 +43,7 @@ def save(question: Adaptation, arguments: argparse.Namespace) -> None:
     study = question.scope.open(Store(arguments.store), device=arguments.device)
     data = dump(*train_adapters(question, study))
     try:
-        arguments.save.write_bytes(data)
+        write_file(arguments.save, data)
     except OSError as error:
         raise InputError(
             f"{arguments.save} cannot be written ({error.strerror}); name another file with --save"

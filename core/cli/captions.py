@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from core.cli.shared import add_command, add_number
-from core.options.ranges import Range
+from core.options.ranges import WORDS
 from core.settings import choose_device
-
-WORDS = Range(1, 1_000)
 
 
 def add(commands: Any) -> None:

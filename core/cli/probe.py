@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.cli.shared import add_command, add_json, add_number, add_on, print_table
 from core.errors import InputError
-from core.options.ranges import Range
+from core.options.ranges import SAMPLES, TOKENS, Range
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from core.crew.units import Unit
 
 
-SAMPLES = Range(6, 10_000_000)  # three to train, one to validate, two to test
-TOKENS, WINDOW = Range(1, 10**12), Range(1, 1_000_000)
+WINDOW = Range(1, 1_000_000)
 
 
 def add(commands: Any) -> None:

@@ -128,7 +128,9 @@ def _rows(table: pd.DataFrame) -> list[dict[str, object]]:
 
 
 def _print_json(value: object) -> None:
-    print(visible_json(json.dumps(value, indent=1, ensure_ascii=False)))
+    # what stdout writes in place of a character that it lacks is no JSON
+    narrow = "utf" not in f"{getattr(sys.stdout, 'encoding', None)}".lower()
+    print(visible_json(json.dumps(value, indent=1, ensure_ascii=narrow)))
 
 
 def report_problems(store: Any) -> None:

@@ -133,10 +133,12 @@ def run_run(arguments: argparse.Namespace) -> int:
     from core.plans.figures import draw_figures  # torch, which a dry run must not cost
     from core.plans.measuring import measure_models
     from core.plans.models import embed_models
-    from core.plans.report import write_report
+    from core.plans.report import check_folder, write_report
     from core.plans.run import Run
     from core.progress import ConsoleProgress
 
+    folder = arguments.to or Path(plan.name)
+    check_folder(plan, folder)
     device, only = arguments.device, _only(arguments)
     with open_crew(arguments.on, device=device) as crew:
         run = Run(plan, arguments.store, device, crew, ConsoleProgress(), _tell, only)
@@ -145,9 +147,11 @@ def run_run(arguments: argparse.Namespace) -> int:
         drawn = draw_figures(run)
     for one in drawn:
         print(one.figure.name)
-    print(write_report(run, drawn, arguments.to or Path(plan.name)))
-    for sentence in (*run.notes, *(f"{one.step}: {one.reason}" for one in run.failures)):
-        print(sentence, file=sys.stderr)
+    print(write_report(run, drawn, folder))
+    for note in run.notes:
+        print(note, file=sys.stderr)
+    for one in run.failures:
+        print(f"platoscope: {one.step}: {one.reason}", file=sys.stderr)
     return MISTAKE if run.failures else 0
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from core.cli.shared import add_command, add_number
 from core.errors import InputError
 from core.machine.cores import count_cores
+from core.machine.processes import end_with_parent, naming_killed
 from core.options.ranges import Range
 from core.settings import CAVE_WEIGHTS, choose_device
 
@@ -106,20 +107,31 @@ def train_all(
 def _side_by_side(
     job: Callable[[Config], Path], configs: Sequence[Config], jobs: int
 ) -> Iterator[Path]:
-    """Yield each job's result in order. One CPU thread each: models this small gain nothing from
-    more, and sums stay the same.
-    """
-    import torch
+    """Yield each job's result in order; raises DeviceError where a process was killed.
 
+    Other than with `spread`, an interrupt reaches the trainings at once.
+    """
     if jobs <= 1:
-        torch.set_num_threads(1)
+        _take_one_thread()
         yield from map(job, configs)
         return
     context = multiprocessing.get_context("spawn")  # CUDA and torch's threads do not survive a fork
-    with ProcessPoolExecutor(
-        jobs, mp_context=context, initializer=torch.set_num_threads, initargs=(1,)
-    ) as workers:
+    with ProcessPoolExecutor(jobs, context, _begin) as workers, naming_killed(jobs):
         yield from workers.map(job, configs)
+
+
+def _begin() -> None:
+    end_with_parent()
+    _take_one_thread()
+
+
+def _take_one_thread() -> None:
+    """Compute with one CPU thread: models this small gain nothing from more, and sums stay the
+    same.
+    """
+    import torch  # as above
+
+    torch.set_num_threads(1)
 
 
 def _tiers(options: argparse.Namespace) -> list[Tier]:

@@ -53,15 +53,23 @@ def spread(
         with _interrupts_held():
             places = {pool.submit(_call, item): place for place, item in enumerate(items)}
         try:
-            for done in as_completed(places):
-                yield places[done], done.result()
-        except BrokenProcessPool as error:
-            raise DeviceError(
-                f"one of {processes} processes was ended from outside, most likely for want of"
-                " memory; free some, then start again: what is finished is kept"
-            ) from error
+            with naming_killed(processes):
+                for done in as_completed(places):
+                    yield places[done], done.result()
         finally:  # whoever stops waits for no more than what has begun
             pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def naming_killed(processes: int) -> Iterator[None]:
+    """Raise DeviceError where one of a pool's processes was killed meanwhile."""
+    try:
+        yield
+    except BrokenProcessPool as error:
+        raise DeviceError(
+            f"one of {processes} processes was ended from outside, most likely for want of memory;"
+            " free some, then start again: what is finished is kept"
+        ) from error
 
 
 @contextmanager

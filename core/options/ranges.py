@@ -56,6 +56,11 @@ class Range:
         return value
 
 
+WORDS = Range(1, 1_000)  # of a caption in fewer words
+TOKENS = Range(1, 10**12)  # of texts that a model codes
+SAMPLES = Range(6, 10_000_000)  # of a probe: three to train, one to validate, two to test
+
+
 def _text(number: int | float) -> str:
     return f"{number:,}" if isinstance(number, int) else f"{number:,.10g}"
 

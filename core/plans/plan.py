@@ -7,11 +7,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from core.encoders.encoder import ModelCard
 from core.encoders.requests import Pooling, Precision
 from core.errors import InputError, UnknownNameError
+from core.files.limits import ROWS
+from core.options.ranges import SAMPLES, TOKENS, WORDS, Range
 from core.settings import expand
 
 Modality = Literal["vision", "language"]
@@ -27,7 +29,7 @@ class PlannedData:
 
     name: str
     source: str = ""
-    size: int | None = None
+    size: Annotated[int, Range(1, ROWS)] | None = None
     hub: str = ""
     folder: str = ""
     table: str = ""
@@ -78,7 +80,7 @@ class Summaries:
     that writes them. instruction: a file beside the plan, {words} in place of the number.
     """
 
-    words: tuple[int, ...]
+    words: tuple[Annotated[int, WORDS], ...]
     writer: str = ""
     instruction: str = ""
     missing: str = ""
@@ -91,7 +93,7 @@ class Coding:
 
     groups: tuple[str, ...]
     text: str = "owt"
-    tokens: int = 4_000_000
+    tokens: Annotated[int, TOKENS] = 4_000_000
     source: str = ""
 
 
@@ -103,8 +105,8 @@ class Probing:
 
     groups: tuple[str, ...]
     tasks: tuple[str, ...]
-    train: int = 6_667
-    test: int = 3_333
+    train: Annotated[int, SAMPLES] = 6_667
+    test: Annotated[int, SAMPLES] = 3_333
     source: str = ""
 
 

@@ -1,4 +1,4 @@
-"""From a TOML file to a plan: every key and type is checked, and every error says where."""
+"""From a TOML file to a plan: every key, type and number is checked, and every error says where."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from dataclasses import MISSING, fields, is_dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from core.errors import InputError, UnknownNameError, shortened
+from core.encoders.catalog import check_spec
+from core.errors import EncoderError, InputError, UnknownNameError, shortened
 from core.files.limits import NOTE
 from core.files.texts import read_toml
 from core.files.userfile import UserFile, shown
-from core.plans.plan import Plan
+from core.plans.plan import Group, Plan
 from core.plans.wording import check_words
 from core.settings import ROOT, expand
 
@@ -79,6 +80,8 @@ def _check(plan: Plan) -> None:
             f"{plan.place}: a figure is named {min(taken)}, as a table that every study writes;"
             " rename it"
         )
+    for group in plan.groups:
+        _check_specs(plan, group)
     measured = [part.groups for part in (plan.coding, plan.probing) if part]
     for name in (name for names in measured for name in names):
         plan.group(name)
@@ -90,11 +93,19 @@ def _check(plan: Plan) -> None:
             raise InputError(f"{plan.place}: no figure named {finding.figure!r} for {finding.what}")
 
 
+def _check_specs(plan: Plan, group: Group) -> None:
+    try:
+        for model in group.models:
+            check_spec(model.spec)
+    except EncoderError as error:
+        raise InputError(f"{plan.place}: group {group.name}: {error}") from error
+
+
 def read_table(
     kind: type[T], values: Mapping[str, Any], where: str, own: Mapping[str, Any] | None = None
 ) -> T:
     """Make a dataclass of a table's values; raises InputError for an unknown or missing key."""
-    made, hints = dict(own or {}), get_type_hints(kind)
+    made, hints = dict(own or {}), get_type_hints(kind, include_extras=True)
     keys = KEYS if kind is Plan else {}
     wanted = {keys.get(one.name, one.name): one for one in fields(kind)}  # type: ignore[arg-type]
     if strange := sorted(values.keys() - wanted.keys()):
@@ -110,10 +121,17 @@ def read_table(
 
 
 def _value(hint: Any, value: Any, where: str) -> Any:
-    """Return a value as its type says; raises InputError for another type."""
+    """Return a value as its type says; raises InputError for another type, or a number out of its
+    range.
+    """
     origin, inner = get_origin(hint), get_args(hint)
-    if origin is UnionType:
+    if origin in (Union, UnionType):
         return _value(next(one for one in inner if one is not NoneType), value, where)
+    if origin is Annotated:
+        kind, numbers = inner
+        if _value(kind, value, where) not in numbers:
+            raise InputError(f"{where}: expected {numbers.described}; got {_short(value)}")
+        return value
     if origin is tuple:
         return _values(inner[0], value, where)
     if origin is Literal:

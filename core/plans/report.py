@@ -12,11 +12,37 @@ import pandas as pd
 from core.errors import InputError
 from core.figures.exports import to_csv, to_html
 from core.figures.numbers import counted
-from core.plans.figures import Drawn, compare
+from core.plans.figures import COMPARED, Drawn, compare
+from core.plans.plan import Plan
 from core.plans.run import Run
 from core.store import Store
+from core.store.publishing import write_file
 
 REPORT, COMPARISON, MODELS = "report.md", "published.csv", "models.csv"
+LISTED = ("group", "spec", "model", "parameters", "source")  # of a model
+
+
+def check_folder(plan: Plan, folder: Path) -> None:
+    """Raise InputError where a report would overwrite a file of a folder that no study wrote into:
+    it has neither of the tables that every study writes.
+    """
+    drawn = (f"{one.name}{end}" for one in plan.figures for end in (".csv", ".html"))
+    taken = [name for name in (MODELS, COMPARISON, REPORT, *drawn) if (folder / name).exists()]
+    tables = (folder / MODELS, LISTED), (folder / COMPARISON, COMPARED)
+    if taken and not any(_begins(file, columns) for file, columns in tables):
+        raise InputError(
+            f"{folder / taken[0]} would be overwritten, and no study wrote into {folder}; name"
+            " another folder with --to, or move the file"
+        )
+
+
+def _begins(file: Path, columns: Sequence[str]) -> bool:
+    """Return whether a file begins as a table with these columns."""
+    head = to_csv(pd.DataFrame(columns=list(columns)))
+    if not file.is_file():
+        return False
+    with file.open("rb") as opened:
+        return opened.read(len(head)) == head
 
 
 def write_report(run: Run, drawn: Sequence[Drawn], folder: Path) -> Path:
@@ -34,7 +60,7 @@ def write_report(run: Run, drawn: Sequence[Drawn], folder: Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, data in files.items():
-            (folder / name).write_bytes(data)
+            write_file(folder / name, data)
     except OSError as error:
         raise InputError(
             f"{folder} cannot be written ({error.strerror}); name another folder with --to"
@@ -49,8 +75,7 @@ def _models(run: Run) -> pd.DataFrame:
         entry = run.entry(group, model)
         name, parameters = (entry.card.name, entry.card.parameters) if entry else ("", None)
         rows.append((group.name, model.spec, name, parameters, model.source or group.source))
-    columns = ["group", "spec", "model", "parameters", "source"]
-    return pd.DataFrame(rows, columns=columns).astype({"parameters": "Int64"})
+    return pd.DataFrame(rows, columns=list(LISTED)).astype({"parameters": "Int64"})
 
 
 def _lines(

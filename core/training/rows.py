@@ -1,21 +1,18 @@
-"""Rows of the training pool: what models of images, language and melodies are shown of one event.
-Worker processes need no torch.
-"""
+"""Rows of the training pool: what models of images, language and melodies are shown of an event."""
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import UInt8, UInt16
 from tokenizers import Tokenizer
 
+from core.machine.processes import spread
 from core.stimuli.cave.densities import LEVELS
 from core.stimuli.cave.drawing import draw
 from core.stimuli.cave.events import Event, draw_event, event_rng
@@ -89,20 +86,12 @@ def fill(
     path: Path, rows: Rows, count: int, shape: tuple[int, ...], dtype: str, *, jobs: int
 ) -> None:
     """Write `rows` of the first `count` training events into a new .npy file, which takes its name
-    when it is complete.
+    when it is complete; raises DeviceError where one of the `jobs` processes was killed.
     """
     new = path.with_suffix(".new.npy")
     np.lib.format.open_memmap(new, mode="w+", dtype=dtype, shape=(count, *shape)).flush()
     _reserve(new)
-    starts = range(0, count, _CHUNK)
-    if jobs == 1:
-        for start in starts:
-            _write(new, rows, start)
-    else:
-        context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
-        with ProcessPoolExecutor(jobs, mp_context=context) as workers:
-            for done in [workers.submit(_write, new, rows, start) for start in starts]:
-                done.result()
+    list(spread(partial(_write, new, rows), range(0, count, _CHUNK), processes=jobs))
     os.replace(new, path)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from dataclasses import replace
@@ -270,6 +271,25 @@ def test_adapt_prints_every_figure_and_the_verdict_and_saves(world: Path, answer
     curve = json.loads(answer(*curve_words)[0])
     assert {row["pairs"] for row in curve} == {8, 16}
     assert len(curve) == 2 * len(rows)
+
+
+def test_adapters_whose_saving_is_stopped_leave_the_earlier_file(
+    world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(new: Path, target: Path) -> None:
+        if target == file:
+            raise KeyboardInterrupt
+        replace_really(new, target)
+
+    file, replace_really = world / "earlier.safetensors", os.replace
+    file.write_bytes(b"earlier")
+    monkeypatch.setattr("os.replace", stop)
+    named = ["--x", "tiny-vit:1", "--y", "tiny-gpt2", "--ref", "tiny-bloom"]
+    quick = ["--k", "2", "--width", "8", "--seeds", "1", "--bootstrap", "40"]
+    words = ["adapt", "--dataset", "photos", *named, *quick, "--save", str(file)]
+    assert main([*words, "--store", str(world / "store")]) == 130
+    assert file.read_bytes() == b"earlier"
+    assert list(world.glob(".earlier*")) == []
 
 
 def test_adapt_takes_several_pairs_and_references(world: Path, answer, capsys) -> None:

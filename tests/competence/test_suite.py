@@ -154,7 +154,8 @@ def test_models_side_by_side_have_the_rows_that_each_has_alone(world, monkeypatc
     together = measure_all(
         world / "store", "cave", MODELS, device=CPU, report=lambda *state: heard.append(state)
     )
-    assert heard == [(done, 3, "models measured") for done in (1, 2, 3)]
+    assert heard[0][2] == "drawing the probe pictures, in hundreds"
+    assert heard[1:] == [(done, 3, "models measured") for done in (1, 2, 3)]
     monkeypatch.setattr("core.competence.suite.count_processes", lambda *_: 1)
     forget(world)
     pd.testing.assert_frame_equal(measured(world), together)
@@ -211,21 +212,6 @@ def test_bits_per_byte_worked_out_by_hand():
         "fewer than two texts"
         in bits_per_byte(pd.DataFrame({"bits": [4.0], "bytes": [2.0]}))[0]["reason"]
     )
-
-
-def test_worker_processes_draw_the_same_pictures():
-    samples = {"plain": 3, "lines": 2}
-    heard = []
-    alone, together = (
-        draw_pictures(samples, jobs=jobs, report=lambda *state: heard.append(state))
-        for jobs in (1, 2)
-    )
-    assert {style: rows.shape for style, rows in alone.items()} == {
-        "plain": (3, 48, 48, 3),
-        "lines": (2, 48, 48, 3),
-    }
-    assert all((alone[style] == together[style]).all() for style in samples)
-    assert heard[-1][:2] == (1, 1)
 
 
 def test_what_cannot_be_measured_is_refused(world, tmp_path):

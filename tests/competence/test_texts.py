@@ -5,6 +5,7 @@ captions.
 from __future__ import annotations
 
 import json
+import os
 
 import numpy as np
 import pandas as pd
@@ -97,11 +98,31 @@ def test_what_is_no_text_is_refused(tmp_path):
         with pytest.raises(InputError, match=message):
             list(open_texts(str(tmp_path / name)).read())
     pd.DataFrame({"words": ["a"]}).to_parquet(tmp_path / "a.parquet")
-    with pytest.raises(InputError, match=r"a.parquet has no column 'text'; name one of it so"):
+    with pytest.raises(InputError, match=r"a.parquet has no column 'text'; rename the one meant"):
         list(open_texts(str(tmp_path / "a.parquet")).read())
     pd.DataFrame({"text": ["a", None]}).to_parquet(tmp_path / "a.parquet")
     with pytest.raises(InputError, match=r"row 2 of .*a.parquet holds no text"):
         list(open_texts(str(tmp_path / "a.parquet")).read())
+
+
+def test_what_is_no_file_or_too_large_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    # calling it would fail
+    monkeypatch.setattr("core.competence.language.texts.digest_files", None)
+    (tmp_path / "zero.txt").symlink_to("/dev/zero")
+    (tmp_path / "a.parquet").mkdir()
+    os.mkfifo(tmp_path / "a.jsonl")
+    with (tmp_path / "large.txt").open("wb") as file:
+        file.truncate(10**12)
+    for name, message in (
+        ("zero.txt", r"zero.txt is a device; expected texts"),
+        ("a.parquet", r"a.parquet is a folder; expected texts"),
+        ("a.jsonl", r"a.jsonl is a pipe; expected texts"),
+        ("large.txt", r"large.txt has 1,000 GB; expected texts, .*, of 2 GB at most"),
+    ):
+        with pytest.raises(InputError, match=message):
+            open_texts(str(tmp_path / name))
+    with pytest.raises(InputError, match="/dev/zero is not a text; expected a file ending in"):
+        open_texts("/dev/zero")
 
 
 def test_a_text_in_a_table_that_is_no_utf_8(tmp_path):

@@ -16,6 +16,7 @@ from core.errors import DeviceError, UnknownNameError
 from core.machine.cores import count_threads
 from core.machine.processes import MOST, count_processes, spread
 from core.settings import ROOT
+from tests.machine.orphans import kill_parent
 
 
 @pytest.fixture(autouse=True)
@@ -76,17 +77,6 @@ def test_few_items_and_shared_devices_get_one_process(monkeypatch):
     assert count_processes(1000) == 1
 
 
-SLEEPERS = r"""
-import os, sys, time
-from core.machine.processes import spread
-def sleep(item):
-    os.write(1, f"{os.getpid()}\n".encode())  # whole, however Python buffers
-    time.sleep(600)
-if __name__ == "__main__":
-    list(spread(sleep, range(4), processes=2))
-"""
-
-
 STARTING = """
 import signal, time
 from core.machine.processes import spread
@@ -117,27 +107,9 @@ def test_an_interrupt_while_processes_start_is_one_traceback(tmp_path):
 
 
 def test_processes_end_with_the_one_that_began_them_however_it_ends(tmp_path):
-    script = tmp_path / "sleepers.py"
-    script.write_text(SLEEPERS)
-    parent = subprocess.Popen(
-        [sys.executable, script],
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    alive = kill_parent(
+        tmp_path,
+        imported="from core.machine.processes import spread",
+        began="list(spread(sleep, range(4), processes=2))",
     )
-    assert parent.stdout
-    children = [int(parent.stdout.readline()) for _ in range(2)]
-    parent.kill()
-    parent.wait()
-    parent.stdout.close()
-    until = time.monotonic() + 120
-    while any(is_alive(child) for child in children) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert not any(is_alive(child) for child in children)
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
+    assert alive == []

@@ -23,6 +23,9 @@ models = [{ spec = "hf:a/b" }]
 """
 OTHER = GROUP.replace('"g"', '"o"')
 PUBLISHED = "[[published]]\nfigure = 'f'\nwhat = 'w'\nsource = 's'\n"
+WORDS = "[summaries]\nwords = [1000, {}]\n"
+CODING = "[coding]\ngroups = []\ntokens = {}\n"
+PROBING = "[probing]\ngroups = []\ntasks = []\n{}\n"
 FIGURE = """[[figure]]
 name = "f"
 ask = "align --x @g --k 3"
@@ -64,6 +67,18 @@ def test_a_plan_is_what_its_file_says(place: Path):
         ("name = 'x'\n" + HEAD, "name is the file's own"),
         (HEAD + "size = '3'", "dataset: size: expected a whole number; got '3'"),
         (HEAD + "size = true", "dataset: size: expected a whole number; got True"),
+        (HEAD + "size = -5", "size: expected a whole number, 1 to 20,000,000; got -5"),
+        (HEAD + "size = " + "9" * 400, "size: expected a whole number, 1 to .* got 9+…$"),
+        (
+            HEAD + GROUP + WORDS.format(1001),
+            "words 2: expected a whole number, 1 to 1,000; got 1001",
+        ),
+        (HEAD + GROUP + CODING.format(0), "tokens: expected a whole number, 1 to 1,0.* got 0"),
+        (HEAD + GROUP + PROBING.format("train = 5"), "train: .*number, 6 to 10,.* got 5"),
+        (HEAD + GROUP + PROBING.format("test = -1"), "test: .*number, 6 to 10,.* got -1"),
+        (HEAD + GROUP.replace("hf:a/b", ""), "toml: group g: '' is not a model spec; expected ti"),
+        (HEAD + GROUP.replace("a/b", ""), "toml: group g: 'hf:' is not a model spec; expected ti"),
+        (HEAD + GROUP.replace("hf:a/b", "resnet18"), "g: 'resnet18' is not a model spec; expect"),
         (HEAD + "[[group]]\nmodality = 'language'", "group 1: the key 'name' is missing"),
         (HEAD + GROUP.replace("language", "sound"), "modality: expected one of vision, language"),
         (HEAD + GROUP.replace("spec", "id"), "models 1: unknown key 'id'"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,9 +11,11 @@ import numpy as np
 import pytest
 import torch
 
+from core.errors import DeviceError
+from core.settings import ROOT
 from core.stimuli.cave.densities import LEVELS
 from core.stimuli.cave.drawing import draw
-from core.stimuli.cave.events import draw_event, events
+from core.stimuli.cave.events import Event, draw_event, events
 from core.stimuli.cave.grammar import describe
 from core.training import pool as pools
 from core.training import rows
@@ -91,6 +95,18 @@ def test_workers_write_what_one_process_writes(
     monkeypatch.setattr(rows, "_CHUNK", 8)
     side_by_side = replace(pool, root=tmp_path, jobs=2)
     assert torch.equal(side_by_side.answers(), pool.answers())
+
+
+def die(_: Event) -> np.ndarray:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return np.empty(0)
+
+
+def test_a_killed_worker_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT))  # workers find this file
+    with pytest.raises(DeviceError, match="one of 2 processes was ended from outside"):
+        rows.fill(tmp_path / "rows.npy", die, 4, (), "uint8", jobs=2)
+    assert not (tmp_path / "rows.npy").exists()
 
 
 def test_pool_is_made_once(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,15 +4,15 @@ processes and shared by all models.
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 from collections.abc import Mapping
-from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 
 import numpy as np
 from jaxtyping import UInt8
 from PIL import Image
 
+from core.machine.cores import count_cores
+from core.machine.processes import spread
 from core.progress import Progress
 from core.stimuli.cave.drawing import draw
 from core.stimuli.cave.events import draw_event
@@ -31,20 +31,16 @@ def draw_pictures(
 ) -> Pictures:
     """Draw the first events of the probe stream in each style, as many as `samples` says.
 
-    jobs: worker processes, one per core where None; 1 draws here.
+    jobs: worker processes, one per core where None; 1 draws here. Raises DeviceError where one of
+    them was killed.
     """
-    jobs = jobs or os.cpu_count() or 1
-    starts = range(0, max(samples.values()), _CHUNK)
-    if jobs == 1:
-        return _joined([_draw(start, dict(samples)) for start in starts])
-    context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
-    with ProcessPoolExecutor(jobs, mp_context=context) as workers:
-        parts = []
-        for part in workers.map(_draw, starts, [dict(samples)] * len(starts)):
-            parts.append(part)
-            if report:
-                report(len(parts), len(starts), "drawing the probe pictures, in hundreds")
-    return _joined(parts)
+    starts, parts = range(0, max(samples.values()), _CHUNK), dict[int, Pictures]()
+    drawing = spread(partial(_draw, dict(samples)), starts, processes=jobs or count_cores())
+    for place, part in drawing:
+        parts[place] = part
+        if report:
+            report(len(parts), len(starts), "drawing the probe pictures, in hundreds")
+    return _joined([parts[place] for place in sorted(parts)])
 
 
 def as_images(rows: UInt8[np.ndarray, "n side side 3"]) -> list[Image.Image]:
@@ -52,7 +48,7 @@ def as_images(rows: UInt8[np.ndarray, "n side side 3"]) -> list[Image.Image]:
     return [Image.fromarray(row) for row in rows]
 
 
-def _draw(start: int, samples: dict[str, int]) -> Pictures:
+def _draw(samples: Mapping[str, int], start: int) -> Pictures:
     """Draw one chunk of events, each in every style that goes so far."""
     stop = min(start + _CHUNK, max(samples.values()))
     plain = [draw(draw_event(SPLIT, index), size=_DRAWN) for index in range(start, stop)]

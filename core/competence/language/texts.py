@@ -53,13 +53,14 @@ def open_texts(name: str) -> Texts:
     if name == CAVE:
         return _open_cave()
     path = expand(name)
-    if not path.is_file():
+    if not path.exists():
         raise UnknownNameError("text file", name, [WEB, CAVE])
     if path.suffix.lower() not in _READERS:
         raise InputError(
             f"{path} is not a text; expected a file ending in {', '.join(_READERS)}, or {WEB} or"
             f" {CAVE}"
         )
+    _file(path)  # what is no file, or too large, is not read for its digest
     return Texts(
         path.name,
         {"file": digest_files([path])},
