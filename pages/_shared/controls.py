@@ -62,7 +62,7 @@ def pick_models(one: Option, models: pd.DataFrame, *, usual: int | None = None) 
     chosen = st.multiselect(
         one.label,
         list(titles.index),
-        format_func=titles.get,
+        format_func=lambda name: titles.get(name, name),  # another's choice may be gone
         placeholder=f"all {len(titles)}" if usual in (None, len(titles)) else f"the usual {usual}",
         **bind(one.name, [], titles.to_dict(), kind="model"),
     )

@@ -50,7 +50,7 @@ def pick_spaces(at: Place) -> tuple[str, ...]:
     chosen = st.multiselect(
         one.label,
         list(names),
-        format_func=names.get,
+        format_func=lambda name: names.get(name, name),
         help=controls.sentence(one.help),
         **bind(one.name, _usual(at, every), names, kind="layer of a model"),
     )

@@ -56,7 +56,7 @@ def fits(value: Any, among: Collection[Any] | None, within: Bounds) -> bool:
     """Return whether a value, or each of several, can be chosen; among and within as of `bind`."""
     values = value if isinstance(value, list | tuple) else [value]
     if among is not None:
-        return all(one in among or one is None for one in values)
+        return all(one in among for one in values)
     low, high = within
     return all(low <= one <= high for one in values if isinstance(one, int | float))
 

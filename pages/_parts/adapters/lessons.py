@@ -63,7 +63,7 @@ def pick(at: Place) -> Adaptation:
         chosen = st.multiselect(
             "Encoders",
             list(models.index),
-            format_func=models["title"].get,
+            format_func=lambda name: models["title"].get(name, name),
             help=ENCODERS,
             **address.bind("encoders", encoders, models.index, kind="model"),
         )

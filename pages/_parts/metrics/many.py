@@ -75,7 +75,7 @@ def _pick(
     chosen = st.multiselect(
         one.label,
         list(titles),
-        format_func=titles.get,
+        format_func=lambda each: titles.get(each, each),
         placeholder="the usual ones",
         help=controls.sentence(one.help),
         **bind(key, list(start), titles),

@@ -63,7 +63,10 @@ def _pick_targets(models: pd.DataFrame) -> tuple[Targets, str]:
     titles = dict.fromkeys(groups, "") | models.set_index("model")["title"].to_dict()
     titles |= {name: name for name in groups}
     names = st.multiselect(
-        one.label, list(titles), format_func=titles.get, **bind(one.name, groups, titles)
+        one.label,
+        list(titles),
+        format_func=lambda name: titles.get(name, name),
+        **bind(one.name, groups, titles),
     )
     shown = names or groups
     target = st.selectbox(

@@ -24,7 +24,7 @@ def pick(dataset: str) -> None:
     st.multiselect(
         "Chosen models",
         list(titles),
-        format_func=titles.get,
+        format_func=lambda name: titles.get(name, name),
         placeholder="click a dot, or search",
         help=HELP,
         on_change=_follow,
