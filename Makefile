@@ -34,7 +34,8 @@ test: $(READY) $(EXTRAS) lint
 # The oldest versions that pyproject.toml allows, by what depends on them most
 test-oldest: $(OLDEST)
 	PYTHONPATH=. OMP_NUM_THREADS=1 $(dir $(OLDEST))bin/python -m pytest -q tests/test_*.py tests/metrics tests/spaces tests/stimuli \
-		tests/store tests/jobs tests/questions tests/figures tests/pages/test_pages.py
+		tests/store tests/jobs tests/questions tests/figures tests/files tests/encoders tests/hub tests/security \
+		tests/pages/test_pages.py
 
 $(OLDEST): locks/oldest.txt
 	$(PYTHON) -m venv $(dir $(OLDEST))

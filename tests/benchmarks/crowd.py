@@ -72,7 +72,7 @@ async def visit(address: str, page: str, *, leave: asyncio.Event, sent: asyncio.
     stream = f"{address.replace('http', 'ws', 1)}/_stcore/stream"
     try:
         async with connect(stream, **AS_BROWSERS) as socket:
-            await socket.send(_asking(address, page))
+            await socket.send(asking(address, page))
             size, error = await asyncio.wait_for(_read(socket), PATIENCE)
             seconds = time.perf_counter() - began
             sent.set()
@@ -96,7 +96,7 @@ async def _read(socket: ClientConnection) -> tuple[int, str]:
     return size, "the server hung up"
 
 
-def _asking(address: str, page: str) -> bytes:
+def asking(address: str, page: str) -> bytes:
     """Return what a browser sends when its address is entered."""
     message = BackMsg()
     message.rerun_script.page_name = page.strip("/")

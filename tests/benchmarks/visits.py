@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
 from itertools import cycle, islice
 from pathlib import Path
 
@@ -23,20 +24,20 @@ from tests.browser.server import CHROMIUM, FLAGS, serve
 IDLE = 100  # milliseconds that it works in three seconds of rest, at most
 
 
-def main(store: Path, visits: int = 200) -> None:
-    """Print the memory after the first visit, and how much more it is after every twentieth."""
-    log = Path(tempfile.mkdtemp()) / "server.log"
-    with serve(store, log=log) as address, sync_playwright() as playwright:
+def visit_pages(
+    address: str, count: int, *, pages: Sequence[str] = PAGES
+) -> Iterator[tuple[int, int]]:
+    """Visit pages in a row; yield the number of the first visit and of every twentieth, and the
+    server's MB then.
+    """
+    with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
-        start = 0
-        for number, link in enumerate(islice(cycle(PAGES), visits), start=1):
+        for number, link in enumerate(islice(cycle(pages), count), start=1):
             context = browser.new_context(viewport={"width": 1280, "height": 800})
             visit(context.new_page(), address + link)
             if number == 1 or number % 20 == 0:
                 rest(address)
-                held = resident(address)
-                start = start or held
-                print(f"visit {number:4}: {held} MB, {held - start:+} MB", flush=True)
+                yield number, resident(address)
             context.close()
         browser.close()
 
@@ -47,6 +48,15 @@ def rest(address: str) -> None:
     while busy(address) - worked > IDLE:
         worked = busy(address)
         time.sleep(3)
+
+
+def main(store: Path, count: int = 200) -> None:
+    """Print the memory after the first visit, and how much more it is after every twentieth."""
+    log, start = Path(tempfile.mkdtemp()) / "server.log", 0
+    with serve(store, log=log) as address:
+        for number, held in visit_pages(address, count):
+            start = start or held
+            print(f"visit {number:4}: {held} MB, {held - start:+} MB", flush=True)
 
 
 if __name__ == "__main__":

@@ -83,9 +83,20 @@ class Striker:
     def strike_all(self, row: Row, *, most: int | None = None) -> Outcome:
         """Let every fault happen at every point of a row, or `most` of them, drawn by its name."""
         points = self.whole(row)
-        outcome, faults = Outcome(points), list(faults_at(points))
+        faults = list(faults_at(points))
         if most is not None:
             faults = random.Random(row.name).sample(faults, min(most, len(faults)))
+        return self._strike_each(row, points, faults)
+
+    def strike_by(self, row: Row, kinds: Iterable[str]) -> Outcome:
+        """Let a fault of each of some kinds happen to a row, at a point drawn by its name."""
+        points, dice = self.whole(row), random.Random(row.name)
+        faults = list(faults_at(points))
+        drawn = [dice.choice([one for one in faults if one.kind == kind]) for kind in kinds]
+        return self._strike_each(row, points, drawn)
+
+    def _strike_each(self, row: Row, points: list[str], faults: Sequence[Fault]) -> Outcome:
+        outcome = Outcome(points)
         for fault in faults:
             outcome.cases += 1
             if wrong := self.strike(row, fault):

@@ -44,6 +44,22 @@ LIKE_ALIGN = (  # questions that keep nothing but neighbors and their answer, as
     *("stimuli neighbors", "stimuli residuals", "stimuli shared", "stitching kinds"),
     *("stitching map", "stitching trend", "translation pairs", "translation sweep"),
 )
+DEEDS = {  # what pages do that writes, beside asking questions: the rows that prove it
+    "core.competence.imported.import_scores": ("competence import",),
+    "core.jobs.queue.cancel": ("jobs cancel",),
+    "core.jobs.queue.retry": ("jobs retry",),
+    "core.jobs.queue.submit": ("jobs add",),
+    "core.jobs.starting.ensure_worker": ("jobs work",),
+    "core.store.deletion.carry_out": ("dataset delete", "model delete"),
+    "core.store.deletion.delete_results": ("result delete",),
+    "core.store.notes.views.remove_view": ("remove a view",),
+    "core.store.notes.views.save_view": ("save a view",),
+    "core.store.renaming.rename_dataset": ("dataset rename",),
+    "core.store.renaming.rename_model": ("model rename",),
+    "core.store.uploads.dataset.keep_dataset": ("upload a dataset",),
+    "core.store.uploads.place.find_upload": (),  # sets the time of a folder, if it can
+    "core.store.uploads.place.keep_file": ("upload a file",),
+}
 Deed = Callable[[], int | None]
 
 
@@ -57,7 +73,7 @@ class Row:
     datasets, embeddings, reports and jobs must be there all the same. once: done a second time it
     says that it is done. longest: seconds after which it is ended. patient: it waits for a disk to
     be well again, and says so. in_steps: its answer is built on earlier ones, which nobody needs
-    once it stands.
+    once it stands. goes_on: without what has failed, and keeps answers over the rest.
     """
 
     name: str
@@ -70,6 +86,7 @@ class Row:
     longest: int = 60
     patient: bool = False
     in_steps: bool = False
+    goes_on: bool = False
 
     def run(self, world: Path) -> int:
         """Do it in this process, in the present folder and over the store that is set."""
@@ -224,7 +241,14 @@ TABLE = (
         quiet=True,
     ),
     Row("demo", base="empty", prepare=_small_demo, quiet=True),
-    Row("study run", "{world}/small.toml --to report", "photos", quiet=True),
+    Row(
+        "study run",
+        "{world}/small.toml --to report",
+        "photos",
+        quiet=True,
+        longest=300,
+        goes_on=True,
+    ),
     Row("train", "gpt2-xs --jobs 1 --runs runs --weights weights", "empty", _small_training),
     Row("jobs add", "align --dataset photos", "photos", _no_worker),
     Row("jobs cancel", "1", "queued", _no_worker),

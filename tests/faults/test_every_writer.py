@@ -16,11 +16,17 @@ from pathlib import Path
 import pytest
 
 from core.cli import make_parser
+from tests.faults.points import KINDS
 from tests.faults.striking import Striker, open_striker
 from tests.faults.table import CARELESS, LIKE_ALIGN, READING, ROWS, TABLE, Row
 
-QUICK = ("import", "model delete", "save a view", "upload a file", "jobs add")
-FEW = 2  # faults of a row in the default run, other ones for each row
+QUICK = {  # rows of the default run, and the kinds of fault that happen to each
+    "import": ("killed before", "vanished"),
+    "model delete": ("killed after", "read-only"),
+    "save a view": ("full", "flipped"),
+    "upload a file": ("denied", "killed before"),
+    "jobs add": ("full", "killed after"),
+}
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it looks files up in /proc")
 
 
@@ -50,10 +56,14 @@ def test_every_command_that_writes_has_a_row() -> None:
     assert sorted([*rows, *READING, *LIKE_ALIGN]) == sorted(commands(make_parser()))
 
 
+def test_every_kind_of_fault_happens_in_the_default_run() -> None:
+    assert {kind for kinds in QUICK.values() for kind in kinds} == set(KINDS)
+
+
 @pytest.mark.parametrize("name", QUICK)
 def test_a_few_faults_harm_nothing(striker: Striker, name: str) -> None:
-    outcome = striker.strike_all(ROWS[name], most=FEW)
-    assert outcome.cases == FEW
+    outcome = striker.strike_by(ROWS[name], QUICK[name])
+    assert outcome.cases == len(QUICK[name])
     assert outcome.wrong == {}
 
 

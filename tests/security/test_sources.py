@@ -5,30 +5,23 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from functools import cache
+from pathlib import Path
 
 import pytest
 
 from core.settings import ROOT
+from tests.sources import SOURCES, full_names, names_in, read_tree
 
-SOURCES = sorted(
-    path.relative_to(ROOT).as_posix()
-    for top in ("core", "pages", "docs", "app.py", "setup.py")
-    for path in ([ROOT / top] if top.endswith(".py") else (ROOT / top).rglob("*.py"))
-)
 RUNS_CODE = {  # what runs a text or a file as code, and pickles, which do
     *("eval", "exec", "compile", "__import__", "os.system", "os.popen", "subprocess.getoutput"),
-    *(
-        "pickle.load",
-        "pickle.loads",
-        "pickle.Unpickler",
-        "cPickle.loads",
-        "dill.load",
-        "dill.loads",
-    ),
+    *("pickle.load", "pickle.loads", "pickle.Unpickler", "dill.load", "dill.loads"),
     *("cloudpickle.load", "cloudpickle.loads", "joblib.load", "shelve.open", "marshal.loads"),
-    *("pd.read_pickle", "pandas.read_pickle", "yaml.load", "yaml.unsafe_load", "yaml.full_load"),
+    *("pandas.read_pickle", "yaml.load", "yaml.unsafe_load", "yaml.full_load"),
     *("torch.hub.load", "torch.jit.load", "runpy.run_path", "importlib.import_module"),
+}
+OWN_MODULES = {  # by module: what it imports by name, a part of this project or of what it needs
+    "core/machine/compiling.py": ["'umap'"],  # late: it takes seconds
+    "core/questions/question.py": ["f'{folder}.answer'"],  # the module beside a question's own
 }
 SQL = re.compile(r"\b(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|ATTACH|PRAGMA|COPY)\b")
 IDENTIFIERS = {  # by module: what stands within its SQL, all of it names of this project's own
@@ -47,21 +40,13 @@ NAMING = {  # by function whose argument becomes such a name: its place, and wha
 }
 
 
-def nodes_of(source: str) -> Iterator[ast.AST]:
-    return ast.walk(ast.parse((ROOT / source).read_text()))
-
-
-def name_of(node: ast.expr) -> str:
-    """Return what is called, as it is written: torch.load; "" for what has no name."""
-    if isinstance(node, ast.Attribute):
-        return f"{name_of(node.value)}.{node.attr}"
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-@cache
-def calls_of(source: str) -> list[tuple[str, ast.Call]]:
-    """Return the calls of a module with what is called."""
-    return [(name_of(node.func), node) for node in nodes_of(source) if isinstance(node, ast.Call)]
+def calls_of(source: str) -> Iterator[tuple[str, ast.Call]]:
+    """Yield the calls of a module with what is called, in full."""
+    path = ROOT / source
+    for node in ast.walk(read_tree(path)):
+        if isinstance(node, ast.Call):
+            for name in full_names(node.func, path):
+                yield name, node
 
 
 def option(call: ast.Call, name: str) -> object:
@@ -77,9 +62,41 @@ def every_call() -> Iterator[tuple[str, ast.Call, str]]:
             yield name, call, f"{source}:{call.lineno}"
 
 
+def runs_code(path: Path) -> list[str]:
+    """Return what of a module would run a text or a file as code."""
+    return [name for name, _ in names_in(read_tree(path), path) if name in RUNS_CODE]
+
+
 def test_nothing_runs_a_text_as_code():
-    assert [place for name, _, place in every_call() if name in RUNS_CODE] == []
+    found = {source: runs_code(ROOT / source) for source in SOURCES}
+    named = {source: names for source, names in found.items() if names}
+    assert named == {source: ["importlib.import_module"] for source in OWN_MODULES}
     assert [place for _, call, place in every_call() if option(call, "shell")] == []
+
+
+@pytest.mark.parametrize("source", OWN_MODULES)
+def test_modules_that_are_imported_by_name_are_our_own(source):
+    calls = [call for name, call in calls_of(source) if name == "importlib.import_module"]
+    assert [ast.unparse(one) for call in calls for one in call.args] == OWN_MODULES[source]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import pickle; pickle.load(file)",
+        "import pickle as p; p.load(file)",
+        "from pickle import load; load(file)",
+        "from pickle import load as read; read(file)",
+        "from importlib import import_module; import_module(name)",
+        "import torch.hub; torch.hub.load(name)",
+        "from torch import hub; hub.load(name)",
+        "import pickle; read = pickle.load",
+        "eval(text)",
+    ],
+)
+def test_what_runs_code_is_found_under_every_name(tmp_path, text):
+    (tmp_path / "one.py").write_text(text)
+    assert len(runs_code(tmp_path / "one.py")) == 1
 
 
 def test_files_of_others_are_read_as_data():
@@ -87,19 +104,19 @@ def test_files_of_others_are_read_as_data():
     for name, call, place in every_call():
         if name == "torch.load":
             assert option(call, "weights_only") is True, place
-        if name == "np.load":
+        if name == "numpy.load":
             assert option(call, "allow_pickle") in (None, False), place  # NumPy's default is False
         if option(call, "trust_remote_code") is not None:
             assert option(call, "trust_remote_code") is False, place
-        seen |= {name} & {"torch.load", "np.load"}
-    assert seen == {"torch.load", "np.load"}  # by these names
+        seen |= {name} & {"torch.load", "numpy.load"}
+    assert seen == {"torch.load", "numpy.load"}  # by these names
 
 
 def statements(source: str) -> Iterator[tuple[str, set[str]]]:
     """Yield every SQL that is put together, with what is put into it, as it is written."""
     if not SQL.search((ROOT / source).read_text()):
         return
-    for node in nodes_of(source):
+    for node in ast.walk(read_tree(ROOT / source)):
         parts: list[ast.expr] = []
         if isinstance(node, ast.JoinedStr):
             parts = [one.value for one in node.values if isinstance(one, ast.FormattedValue)]
@@ -128,7 +145,8 @@ def test_sql_that_is_put_together_is_seen(tmp_path, monkeypatch):
 @pytest.mark.parametrize("source", sorted(IDENTIFIERS))
 def test_what_names_a_table_is_written_out(source):
     """A name that reaches SQL by way of a function is a constant where that function is called."""
-    for name, call in calls_of(source):
+    for called, call in calls_of(source):
+        name = called.rpartition(".")[2]
         at, named = NAMING.get(name, (0, set()))
         given = call.args[at] if name in NAMING else ast.Constant("")
         assert isinstance(given, ast.Constant) or ast.unparse(given) in named, (
