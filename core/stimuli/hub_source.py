@@ -105,12 +105,19 @@ def load_split(source: dict[str, Any]) -> tuple[datasets.Dataset, dict[str, Any]
     """Return a split, and its source at the commit that it was read at."""
     import datasets  # a second, only for those who use the hub
 
+    from core.stimuli.hub_files import JudgedFiles
+
     with _explained(source):
         pinned = _pinned(source)
-        table = datasets.load_dataset(
-            pinned["hub_id"], revision=pinned["revision"], split=pinned["split"]
+        builder = datasets.load_dataset_builder(pinned["hub_id"], revision=pinned["revision"])
+        builder.download_and_prepare(
+            dl_manager=JudgedFiles(
+                dataset_name=builder.dataset_name,
+                base_path=builder.base_path,
+                download_config=datasets.DownloadConfig(use_etag=False),
+            )
         )
-        return table, pinned
+        return builder.as_dataset(split=pinned["split"]), pinned
 
 
 @contextmanager

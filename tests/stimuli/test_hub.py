@@ -13,11 +13,14 @@ from pathlib import Path
 import datasets
 import httpx2
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from huggingface_hub import close_session, constants
 from PIL import Image
 
 from core.errors import InputError, OfflineError, StimuliError
+from core.files.limits import MB
 from core.stimuli.addition import Addition, open_addition
 from core.stimuli.catalog import open_dataset
 from core.stimuli.hub import HubDataset
@@ -349,6 +352,20 @@ def test_a_column_without_images_is_named(tmp_path: Path) -> None:
         HubDataset.open(folder, name="h")
 
 
+def test_a_table_that_unpacks_to_far_more_is_refused_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.files.userfile.SMALL", MB)
+    (tmp_path / "repo").mkdir()
+    table = pa.table({"text": pa.array(["x" * 1_000] * 10_000)})
+    pq.write_table(
+        table, tmp_path / "repo" / "train.parquet", compression="zstd", use_dictionary=False
+    )
+    with pytest.raises(StimuliError, match=r"train\.parquet has .* and claims to unfold to 10,0"):
+        HubDataset.open(str(tmp_path / "repo"), name="h", image_column="")
+    assert list(tmp_path.rglob("*.arrow")) == []
+
+
 def test_a_folder_without_data_is_no_data_set(tmp_path: Path) -> None:
     with pytest.raises(
         StimuliError, match=r"cannot open .* as a hub data set: .*doesn't contain any data files"
@@ -371,20 +388,19 @@ def test_no_code_of_a_repository_runs(tmp_path: Path) -> None:
 def test_a_preset_names_repository_and_revision(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    published = datasets.load_dataset(
-        publish(tmp_path / "repo", [["a", "b"], ["c", "d"]]), split="train"
-    )
+    folder = publish(tmp_path / "repo", [["a", "b"], ["c", "d"]])
+    load = datasets.load_dataset_builder
     asked: list[tuple[object, ...]] = []
 
-    def load(path: str, *, revision: str, split: str) -> datasets.Dataset:
-        asked.append((path, revision, split))
-        return published
+    def load_published(path: str, *, revision: str) -> datasets.DatasetBuilder:
+        asked.append((path, revision))
+        return load(folder)
 
-    monkeypatch.setattr(datasets, "load_dataset", load)
+    monkeypatch.setattr(datasets, "load_dataset_builder", load_published)
     dataset = HubDataset.open("wit_1024", name="wit")
     assert dataset.card.levels == ("0", "1")
     assert open_dataset(dataset.card).card == dataset.card
-    assert asked == [("minhuh/prh", "wit_1024", "train")] * 2
+    assert asked == [("minhuh/prh", "wit_1024")] * 2
     assert set(PRESETS) == {"wit_1024", "flickr30k"}
 
 
@@ -442,7 +458,7 @@ def test_a_network_that_fails_midway_is_told_from_bad_data(
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("download failed") from cause("no route")
 
-    monkeypatch.setattr(datasets, "load_dataset", fail)
+    monkeypatch.setattr(datasets, "load_dataset_builder", fail)
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr("core.hub.fetch.commit_of", lambda _: None)
     with pytest.raises(expected, match=r"download failed|the hub .* cannot be reached"):
