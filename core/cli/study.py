@@ -150,8 +150,8 @@ def run_run(arguments: argparse.Namespace) -> int:
     print(write_report(run, drawn, folder))
     for note in run.notes:
         print(note, file=sys.stderr)
-    for one in run.failures:
-        print(f"platoscope: {one.step}: {one.reason}", file=sys.stderr)
+    for failure in run.failures:
+        print(f"platoscope: {failure.step}: {failure.reason}", file=sys.stderr)
     return MISTAKE if run.failures else 0
 
 

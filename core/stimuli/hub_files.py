@@ -13,7 +13,7 @@ from core.files.parquet import open_parquet
 from core.files.userfile import UserFile
 
 
-class JudgedFiles(datasets.DownloadManager):
+class JudgedFiles(datasets.DownloadManager):  # type: ignore[misc]
     """What brings files here for `datasets`; raises StimuliError for a Parquet table that unpacks
     to more than there is room for.
     """
