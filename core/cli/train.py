@@ -6,6 +6,7 @@ import argparse
 import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from core.cli.shared import add_command, add_number
 from core.errors import InputError
 from core.machine.cores import count_cores
-from core.machine.processes import end_with_parent, naming_killed
+from core.machine.processes import end_with_parent, interrupts_held, naming_killed
 from core.options.ranges import Range
 from core.settings import CAVE_WEIGHTS, choose_device
 
@@ -109,15 +110,37 @@ def _side_by_side(
 ) -> Iterator[Path]:
     """Yield each job's result in order; raises DeviceError where a process was killed.
 
-    Other than with `spread`, an interrupt reaches the trainings at once.
+    The first error waits for the trainings that have begun; an interrupt ends them at once, and
+    their checkpoints let them go on.
     """
     if jobs <= 1:
         _take_one_thread()
         yield from map(job, configs)
         return
     context = multiprocessing.get_context("spawn")  # CUDA and torch's threads do not survive a fork
-    with ProcessPoolExecutor(jobs, context, _begin) as workers, naming_killed(jobs):
-        yield from workers.map(job, configs)
+    pool = ProcessPoolExecutor(jobs, context, _begin)
+    with pool, naming_killed(jobs), _ending_interrupted():
+        with interrupts_held():
+            trainings = [pool.submit(job, config) for config in configs]
+        try:
+            for training in trainings:
+                yield training.result()
+        except Exception:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+@contextmanager
+def _ending_interrupted() -> Iterator[None]:
+    """End the processes that began here where an interrupt, or whoever stops, ends the block: a
+    pool would wait for them, and for what lies in its queue.
+    """
+    try:
+        yield
+    except (KeyboardInterrupt, GeneratorExit):
+        for process in multiprocessing.active_children():
+            process.terminate()
+        raise
 
 
 def _begin() -> None:

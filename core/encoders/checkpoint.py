@@ -54,7 +54,6 @@ def load_torch(file: UserFile, *, members: int) -> Any:
     Raises the file's error for more members, a damaged file, and any other pickled object.
     """
     check_torch(file, members=members)  # a zip: torch takes all else for a pickle of before 1.6
-    file.take(file.size)
     with file.decoding():
         try:
             return torch.load(file.path, map_location="cpu", weights_only=True)

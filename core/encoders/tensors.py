@@ -55,6 +55,7 @@ def read_torch(file: UserFile) -> dict[str, np.ndarray]:
 
     from core.encoders.checkpoint import load_torch
 
+    file.take(file.size)
     features = load_torch(file, members=MEMBERS)
     if isinstance(features, Mapping) and isinstance(features.get("feats"), Tensor):
         features = {"feats": features["feats"]}

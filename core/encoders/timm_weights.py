@@ -30,7 +30,7 @@ from core.errors import EncoderError, UnknownNameError
 from core.hub.elsewhere import fetch_url
 from core.hub.fetch import asking, cached, fetch_snapshot, mending
 from core.hub.repository import Repository
-from core.machine.memory import check_memory
+from core.machine.memory import check_memory, is_out_of_memory
 
 UNREADABLE = (  # what damaged weights end in
     SafetensorError,
@@ -111,11 +111,13 @@ def load_published(name: str) -> Loaded:
 
 def _create_published(name: str, instead: str) -> Any:
     """Make a model with the weights that timm publishes for it; raise EncoderError where they do
-    not fit.
+    not fit. Too little memory stays what it is.
     """
     try:
         return timm.create_model(name, pretrained=True)
     except UNREADABLE as error:
+        if is_out_of_memory(error):
+            raise
         raise EncoderError(
             f"the weights that timm publishes for {name} cannot be read"
             f" ({' '.join(str(error).split())[:200]}); use {instead}"

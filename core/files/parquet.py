@@ -60,7 +60,8 @@ def read_parquet(
         wanted = dict.fromkeys(columns or own)
         if missing := wanted.keys() - set(names):
             raise file.raising(
-                f"{file.path.name} has no column {shown(min(missing))}; rename the one meant"
+                f"{file.path.name} has no column {shown(min(missing))}; rename the one that"
+                " holds it"
             )
         for name, kind in kinds:
             if name in wanted:

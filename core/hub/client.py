@@ -27,8 +27,8 @@ FIRST_PAUSE, LONGEST_PAUSE = 1.0, 8.0  # seconds between two requests
 LEAST_TIME = 0.1  # seconds: with none at all, a connection fails in odd ways
 NO_XET = "HF_HUB_DISABLE_XET"
 CHUNK = 1 << 20  # bytes: of a body that breaks off the library keeps whole chunks
-ASIDE = ("datasets-server.", "s3.amazonaws.com/", "/api/agent-harnesses")  # of addresses that the
-# library asks for what it can do without, once each and in a time of its own
+# parts of addresses that the library asks, once each and in its own time, for what it can spare
+ASIDE = ("datasets-server.", "s3.amazonaws.com/", "/api/agent-harnesses")
 
 
 @cache
@@ -71,7 +71,11 @@ class PatientClient(httpx2.Client):
         patience, pause = current(), FIRST_PAUSE
         if any(part in f"{request.url.host}{request.url.path}" for part in ASIDE):
             own = min(request.extensions["timeout"]["read"] or inf, patience.left())
-            return self._attempt(request, Patience(own), stream, auth, follow_redirects)
+            patience.begin()
+            try:
+                return self._attempt(request, Patience(own), stream, auth, follow_redirects)
+            finally:
+                patience.end()
         while True:
             try:
                 return self._attempt(request, patience, stream, auth, follow_redirects)

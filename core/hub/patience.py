@@ -31,12 +31,14 @@ class Patience:
     Time counts from the last answer, or from the last LEAST bytes of one, while a request is open
     or has failed. Once it is up, every further request fails at once.
 
-    limit: the seconds. most: those that all requests may take together, however they are answered.
+    limit: the seconds. most: those that all requests may take together, however they are answered;
+    what this machine does between two of them does not count.
     """
 
     def __init__(self, limit: float, *, most: float = inf) -> None:
         self.limit, self.most = limit, most
-        self._end = monotonic() + most
+        self._closed = monotonic()  # when the last request was
+        self._end = self._closed + most
         self.trouble: HubTroubleError | None = None
         self.was_answered = False
         self._lock = Lock()
@@ -51,7 +53,8 @@ class Patience:
         if self.trouble:
             raise self.trouble
         with self._lock:
-            if not self._open and not self.failure:
+            if not self._is_waiting():
+                self._end += monotonic() - self._closed
                 self._restart()
             self._open += 1
             return self._since
@@ -60,6 +63,7 @@ class Patience:
         """Close a request."""
         with self._lock:
             self._open -= 1
+            self._closed = monotonic()
 
     def failed(self, reason: str, *, since: float | None = None) -> None:
         """Note why a request is to be repeated: the time runs on, and counts since then where all
@@ -90,15 +94,22 @@ class Patience:
     def silence(self) -> float:
         """Return for how many seconds the hub has kept us waiting."""
         with self._lock:
-            return monotonic() - self._since if self._open or self.failure else 0.0
+            return monotonic() - self._since if self._is_waiting() else 0.0
 
     def left(self) -> float:
         """Return how many seconds are left, 0 where the time is up."""
-        return max(0.0, min(self.limit - self.silence(), self._end - monotonic()))
+        return max(0.0, min(self.limit - self.silence(), self._left_of_most()))
+
+    def _left_of_most(self) -> float:
+        with self._lock:
+            return self._end - (monotonic() if self._is_waiting() else self._closed)
+
+    def _is_waiting(self) -> bool:
+        return bool(self._open or self.failure)
 
     def give_up(self, reason: str) -> HubTroubleError:
         """Return the error in which this and every further request ends."""
-        if monotonic() >= self._end:
+        if self._left_of_most() <= 0:
             reason = f"has not answered in full within {self.most:g} s"
         self.trouble = self.trouble or HubTroubleError(reason)
         return self.trouble

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from ray.job_submission import JobDetails, JobSubmissionClient
 
 POLL = 0.5  # seconds
-PATIENCE = 120  # seconds until a cluster that answers must be ready for jobs, and until one that
-# does not answer any more must do so again
+PATIENCE = 120  # seconds until a new cluster must take jobs, and a lost one answer again
 MARK = "platoscope"  # in a Ray job's metadata: which job of which store it is
 
 T = TypeVar("T")
@@ -52,19 +51,15 @@ def main(words: Sequence[str]) -> int:
 def run(client: JobSubmissionClient, words: Sequence[str]) -> int:
     """Submit a command, or find it where it runs already, and follow it to its end."""
     _check_device(named_device(words))
-    try:
-        with _interrupts() as interrupts:
+    with _interrupts() as interrupts:
+        try:
             number = _running(client)
             if number is None:
                 number = _submit_once_ready(client, words, interrupts)
-            code = _follow(client, number, interrupts) if number else INTERRUPTED
-            return INTERRUPTED if interrupts else code
-    except (RuntimeError, OSError) as error:  # those of requests are OSErrors
-        raise ClusterError(
-            f"the cluster at {cluster_address()} does not answer as it should"
-            f" ({summarize(error)}); a job that it has begun may run on there: look at its"
-            " dashboard, then retry, which follows it"
-        ) from error
+        except (RuntimeError, OSError) as error:  # those of requests are OSErrors
+            raise _explained(error) from error
+        code = _follow(client, number, interrupts) if number else INTERRUPTED
+        return INTERRUPTED if interrupts else code
 
 
 @contextmanager
@@ -189,7 +184,7 @@ def _follow(client: JobSubmissionClient, number: str, interrupts: Sequence[int])
 
 def _ask(question: Callable[[], T]) -> T:
     """Return a cluster's answer; asks again, and says so, where the connection is lost: what runs
-    there runs on.
+    there runs on. Raises ClusterError where it stays lost.
     """
     until = 0.0
     while True:
@@ -205,8 +200,18 @@ def _ask(question: Callable[[], T]) -> T:
                     file=sys.stderr,
                 )
             elif now > until:
-                raise
+                raise _explained(error) from error
+        except RuntimeError as error:
+            raise _explained(error) from error
         time.sleep(POLL)
+
+
+def _explained(error: Exception) -> ClusterError:
+    return ClusterError(
+        f"the cluster at {cluster_address()} does not answer as it should ({summarize(error)}); a"
+        " job that it has begun may run on there: look at its dashboard, then retry, which follows"
+        " it"
+    )
 
 
 def _exit_code(job: JobDetails) -> int:

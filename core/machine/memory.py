@@ -51,7 +51,8 @@ def _free_in_groups() -> list[int]:
         limit, held = _lines(group / "memory.max"), _lines(group / "memory.current")
         if limit and held and limit[0].isdecimal():
             parts = dict(line.split() for line in _lines(group / "memory.stat"))
-            free.append(max(0, int(limit[0]) - int(held[0]) + int(parts.get("inactive_file", 0))))
+            files = sum(int(parts.get(kind, 0)) for kind in ("active_file", "inactive_file"))
+            free.append(max(0, int(limit[0]) - int(held[0]) + files))
     return free
 
 

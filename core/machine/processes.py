@@ -36,21 +36,22 @@ def count_processes(items: int, device: object = "cpu") -> int:
 
 
 def spread(
-    work: Callable[[T], R], items: Sequence[T], *, processes: int
+    work: Callable[[T], R], items: Sequence[T], *, processes: int, light: bool = False
 ) -> Iterator[tuple[int, R]]:
     """Yield what `work` makes of each item, with the item's place, as they are done.
 
     One process is this one, and takes the items in order. Several are new ones, to each of which
-    `work` goes once, so that it may keep what its items have in common. The first error ends all;
-    raises DeviceError where a process was killed.
+    `work` goes once, so that it may keep what its items have in common. light: it computes little,
+    so that its processes need no torch, and take a tenth of a gigabyte each. The first error ends
+    all; raises DeviceError where a process was killed.
     """
     if processes == 1:
         yield from ((place, work(item)) for place, item in enumerate(items))
         return
     context = multiprocessing.get_context("spawn")  # torch's threads do not survive a fork
     threads = max(1, count_threads() // processes)
-    with ProcessPoolExecutor(processes, context, _begin, (work, threads)) as pool:
-        with _interrupts_held():
+    with ProcessPoolExecutor(processes, context, _begin, (work, threads, light)) as pool:
+        with interrupts_held():
             places = {pool.submit(_call, item): place for place, item in enumerate(items)}
         try:
             with naming_killed(processes):
@@ -68,12 +69,12 @@ def naming_killed(processes: int) -> Iterator[None]:
     except BrokenProcessPool as error:
         raise DeviceError(
             f"one of {processes} processes was ended from outside, most likely for want of memory;"
-            " free some, then start again: what is finished is kept"
+            " free some, then start again: finished models and answers are kept"
         ) from error
 
 
 @contextmanager
-def _interrupts_held() -> Iterator[None]:
+def interrupts_held() -> Iterator[None]:
     """Let interrupts wait, for good in the processes that begin meanwhile: this one stops them."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
@@ -86,19 +87,24 @@ def _call(item: Any) -> Any:
     return _work(item)
 
 
-def _begin(work: Callable[[Any], Any], threads: int) -> None:
+def _begin(work: Callable[[Any], Any], threads: int, light: bool) -> None:
     """Prepare a process that shares the cores with others: with so many threads for its arithmetic,
     and so that it ends with the process that began it, however that ends.
     """
     atexit.register(os._exit, 0)  # at a slow exit DuckDB's bindings report leaks that harm nobody
     end_with_parent()
     os.environ[SHARE] = str(threads)
+    if not light:
+        _limit_threads(threads)
+    global _work
+    _work = work
+
+
+def _limit_threads(threads: int) -> None:
     import scipy.linalg  # noqa: F401  its threads are limited where it is loaded
     import torch  # seconds, here alone
     from threadpoolctl import threadpool_limits  # comes with scikit-learn
 
-    global _work
-    _work = work
     torch.set_num_threads(threads)
     threadpool_limits(threads)
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from difflib import get_close_matches
+from itertools import combinations
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -65,19 +66,21 @@ def read_plan(place: Path) -> Plan:
 
 def _check(plan: Plan) -> None:
     """Raise InputError where names within a plan do not fit each other."""
-    for kind, names in (
-        ("group", [group.name for group in plan.groups]),
-        ("figure", [figure.name.lower() for figure in plan.figures]),  # files are named by them
+    for kind, names, alike in (
+        ("group", [group.name for group in plan.groups], str),
+        ("figure", [figure.name for figure in plan.figures], str.lower),  # files may not tell case
     ):
-        if twice := {name for name in names if names.count(name) > 1}:
-            raise InputError(f"{plan.place}: two {kind}s are named {min(twice)}; rename one")
+        for first, second in combinations(names, 2):
+            if alike(first) == alike(second):
+                both = first if first == second else f"{first} and {second}"
+                raise InputError(f"{plan.place}: two {kind}s are named {both}; rename one")
         if wrong := [name for name in names if not name.replace("-", "").isalnum()]:
             raise InputError(
                 f"{plan.place}: {kind} {wrong[0]!r} needs a name of letters, digits and hyphens"
             )
-    if taken := {figure.name.lower() for figure in plan.figures} & TAKEN:
+    if taken := [figure.name for figure in plan.figures if figure.name.lower() in TAKEN]:
         raise InputError(
-            f"{plan.place}: a figure is named {min(taken)}, as a table that every study writes;"
+            f"{plan.place}: a figure is named {taken[0]}, as a table that every study writes;"
             " rename it"
         )
     for group in plan.groups:

@@ -23,9 +23,14 @@ class JudgedFiles(datasets.DownloadManager):  # type: ignore[misc]
         paths = super().download(url_or_urls)
         for path in map(Path, NestedDataStructure(paths).flatten()):
             if path.is_file() and _is_parquet(path):
-                with open_parquet(UserFile(path, "a Parquet table", StimuliError)):
-                    pass  # its footer is judged
+                check_table(path)
         return paths
+
+
+def check_table(path: Path) -> None:
+    """Raise StimuliError for a Parquet table whose footer says that it cannot be read."""
+    with open_parquet(UserFile(path, "a Parquet table", StimuliError)):
+        pass  # opening it judges it
 
 
 def _is_parquet(path: Path) -> bool:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import errno
 import json
 import os
+import secrets
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -24,6 +26,7 @@ from core.store.duck import CONFIG
 
 Fill = Callable[[duckdb.DuckDBPyConnection], None]
 
+UNPLACED = ".platoscope-"  # begins the name of what `write_file` has not yet put in place
 POLL = 0.02  # seconds between two attempts to get a lock
 SIGNED_AT = 1  # byte of a lock file: Windows lets nobody read the first one, which it locks
 _DUCKDB_REFUSED = (
@@ -82,13 +85,23 @@ def replace(target: Path, build: Callable[[Path], None]) -> Path:
 def write_file(target: Path, data: bytes) -> None:
     """Put bytes in the place of a file outside the store, in one step; raises OSError.
 
-    A link stays one; a device and a pipe are no files to be replaced.
+    A link stays one, and a file keeps its rights; a device and a pipe are no files to be replaced.
+    Of several writers the last one's bytes stay, all of them. A killed one leaves a hidden file.
     """
     if target.exists() and not target.is_file():
         target.write_bytes(data)
     else:
-        place = target.resolve()
-        _put(place, place.with_name(f".{place.name}.new"), lambda new: new.write_bytes(data))
+        place = Path(os.path.realpath(target))
+        new = place.with_name(UNPLACED + secrets.token_hex(8))
+        _put(place, new, partial(_write_as_before, data=data, before=place))
+
+
+def _write_as_before(new: Path, *, data: bytes, before: Path) -> None:
+    """Write a new file with the rights of the one that it will replace, if there is one."""
+    with new.open("xb") as file:
+        with suppress(FileNotFoundError):
+            shutil.copymode(before, new)
+        file.write(data)
 
 
 def _put(target: Path, new: Path, build: Callable[[Path], object]) -> None:

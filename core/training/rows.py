@@ -91,7 +91,8 @@ def fill(
     new = path.with_suffix(".new.npy")
     np.lib.format.open_memmap(new, mode="w+", dtype=dtype, shape=(count, *shape)).flush()
     _reserve(new)
-    list(spread(partial(_write, new, rows), range(0, count, _CHUNK), processes=jobs))
+    write = partial(_write, new, rows)
+    list(spread(write, range(0, count, _CHUNK), processes=jobs, light=True))
     os.replace(new, path)
 
 

@@ -18,6 +18,7 @@ from core.study.models import has_unfinished
 from core.study.models import usual as usual_models
 from pages._shared import address, frame
 from pages._shared.address import bind
+from pages._shared.texts import named_by
 
 T = TypeVar("T")
 KINDS = ("modality", "family", "objective")
@@ -62,7 +63,7 @@ def pick_models(one: Option, models: pd.DataFrame, *, usual: int | None = None) 
     chosen = st.multiselect(
         one.label,
         list(titles.index),
-        format_func=lambda name: titles.get(name, name),  # another's choice may be gone
+        format_func=named_by(titles),
         placeholder=f"all {len(titles)}" if usual in (None, len(titles)) else f"the usual {usual}",
         **bind(one.name, [], titles.to_dict(), kind="model"),
     )

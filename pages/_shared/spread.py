@@ -15,6 +15,7 @@ from core.study.spaces import default_language, default_spaces, describe_spaces,
 from pages._shared import controls, frame, queries
 from pages._shared.address import bind, hand, take
 from pages._shared.queries import Place
+from pages._shared.texts import named_by
 
 SUMMARIES = {
     "mean": "mean over models",
@@ -50,7 +51,7 @@ def pick_spaces(at: Place) -> tuple[str, ...]:
     chosen = st.multiselect(
         one.label,
         list(names),
-        format_func=lambda name: names.get(name, name),
+        format_func=named_by(names),
         help=controls.sentence(one.help),
         **bind(one.name, _usual(at, every), names, kind="layer of a model"),
     )

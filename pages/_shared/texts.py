@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import pandas as pd
 
 from core.errors import InputError, UnknownNameError, quoted
 from core.options.ranges import Range
@@ -50,6 +52,11 @@ class Reader:
         except InputError as error:
             bounds = "a number" if math.isinf(high) else f"{low:,.10g} to {high:,.10g}"
             raise InputError(f"{self.kind} is {bounds}, not {quoted(text)}") from error
+
+
+def named_by(titles: Mapping[Any, str] | pd.Series) -> Callable[[str], str]:
+    """Return what tells the title of a choice; of one that is gone meanwhile, its name."""
+    return lambda name: titles.get(name, name)
 
 
 def fits(value: Any, among: Collection[Any] | None, within: Bounds) -> bool:

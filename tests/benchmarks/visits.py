@@ -43,9 +43,11 @@ def visit_pages(
 
 
 def rest(address: str) -> None:
-    """Wait until the server at an address has hardly worked for three seconds."""
+    """Wait until the server at an address has hardly worked for three seconds; a minute at most."""
     worked = 0.0
-    while busy(address) - worked > IDLE:
+    for _ in range(20):
+        if busy(address) - worked <= IDLE:
+            return
         worked = busy(address)
         time.sleep(3)
 

@@ -98,7 +98,7 @@ def test_what_is_no_text_is_refused(tmp_path):
         with pytest.raises(InputError, match=message):
             list(open_texts(str(tmp_path / name)).read())
     pd.DataFrame({"words": ["a"]}).to_parquet(tmp_path / "a.parquet")
-    with pytest.raises(InputError, match=r"a.parquet has no column 'text'; rename the one meant"):
+    with pytest.raises(InputError, match=r"a.parquet has no column 'text'; rename the one that"):
         list(open_texts(str(tmp_path / "a.parquet")).read())
     pd.DataFrame({"text": ["a", None]}).to_parquet(tmp_path / "a.parquet")
     with pytest.raises(InputError, match=r"row 2 of .*a.parquet holds no text"):

@@ -29,6 +29,7 @@ from core.encoders.downloads import INDEX, SINGLE
 from core.encoders.language import placement
 from core.encoders.outlines import outline
 from core.errors import DeviceError, EncoderError
+from core.files import userfile
 from core.files.limits import HEADER
 from core.settings import CHECKOUT
 from tests.encoders.odd_checkpoints import LANGUAGE, VISION, make_all, spec_of
@@ -289,6 +290,13 @@ def test_weights_that_fit_nowhere_are_refused_with_the_sizes(made, monkeypatch):
     with pytest.raises(DeviceError, match=r"the weights in .* take [\d.]+ .B of memory, but only"):
         open_encoder(spec_of("vit", made / "vit"), device=CPU)
     assert (made / "gpt2" / SINGLE).stat().st_size > 10_000
+
+
+def test_weights_of_half_of_the_memory_are_read(tmp_path, monkeypatch):
+    torch.save({"weight": torch.ones(9)}, tmp_path / "weights.pt")
+    monkeypatch.setattr(userfile, "SMALL", 0)
+    monkeypatch.setattr(userfile, "room", lambda: 9)
+    assert read_weights(tmp_path / "weights.pt").keys() == {"weight"}
 
 
 ENDS = {"works / works", "works / refused", "refused / works", "refused / refused"}

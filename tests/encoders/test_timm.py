@@ -366,6 +366,21 @@ def test_a_damaged_file_of_another_server_is_named_and_removed(tmp_path, monkeyp
     assert not file.exists()
 
 
+def test_too_little_memory_damages_no_file(tmp_path, monkeypatch):
+    def fail(*_, **__):
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 GB")
+
+    monkeypatch.setattr(torch.hub, "_hub_dir", str(tmp_path))
+    name = "legacy_seresnet18.in1k"
+    file = tmp_path / "checkpoints" / Path(timm.models.get_pretrained_cfg(name).url).name
+    file.parent.mkdir()
+    file.write_bytes(b"all of it")
+    monkeypatch.setattr(timm, "create_model", fail)
+    with pytest.raises(RuntimeError, match="can't allocate memory"):
+        open_vision(f"timm:{name}", device=CPU)
+    assert file.exists()
+
+
 @pytest.mark.parametrize("spec", ["timm:", "timm:@w.pt", f"timm:{NAME}@"])
 def test_half_a_spec_is_refused(spec):
     assert_refused(spec, "is not whole; expected timm:NAME or timm:NAME@CHECKPOINT")

@@ -18,13 +18,15 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from core.store.publishing import UNPLACED
 from tests.faults.points import DAMAGES, ERRORS, Fault, Points
 from tests.faults.table import ROWS, Row
 
 TIMES = ("saved_at", "seconds", "queued_at", "made_at")
 # A leftover lock is held by nobody: the next writer of its file takes and removes it, and a
 # second run that finds the file whole needs none. Logs tell what happened, checkpoints when; the
-# training pool is named by digests. Parts and `.new` files are compared as all others.
+# training pool is named by digests. Parts and `.new` files are compared as all others, but not what
+# `write_file` could not put in place nor remove: it may be another writer's, and stays, hidden.
 UNREAD = (".lock", ".log", ".pt", ".npy")
 RESULTS = "store/results/"  # kept to save time alone: whoever needs one makes it again
 SPARED = ("neighbors-", "head-")  # results that nobody needs any more once an answer is kept
@@ -105,7 +107,9 @@ def snapshot(case: Path, base: Path) -> dict[str, Any]:
     return {
         str(path.relative_to(case)): "as it was" if _is_as_in(base, case, path) else _content(path)
         for path in names
-        if path.suffix not in UNREAD and path.name not in ("out", "err")
+        if path.suffix not in UNREAD
+        and path.name not in ("out", "err")
+        and not path.name.startswith(UNPLACED)
     }
 
 

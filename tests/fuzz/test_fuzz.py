@@ -16,6 +16,7 @@ import pytest
 from core.settings import ROOT
 from tests.fuzz.kinds import KINDS
 from tests.fuzz.shard import Outcome
+from tests.sources import SOURCES, full_names, module_of, read_tree
 
 FEW, MANY = 30, 100_000
 SHARDS = 2
@@ -33,6 +34,7 @@ READERS = {  # what reads a file that a person names, and the kinds that try it
     "core.plans.reading": ("plan",),
     "core.questions.color.geometry.batches": ("CIFAR batch",),
     "core.questions.color.geometry.pictures": ("pictures",),
+    "core.stimuli.hub_files": ("parquet of the hub",),
     "core.stimuli.images": ("image", "png"),
     "core.stimuli.table": ("csv of captions", "jsonl of captions", "parquet of captions"),
     "core.store.notes.file": ("views", "titles"),
@@ -76,11 +78,11 @@ def failed(outcomes: list[Outcome]) -> dict[str, dict[str, str]]:
 
 def test_every_reader_of_a_persons_file_is_tried():
     reading = {
-        ".".join(path.relative_to(ROOT).with_suffix("").parts)
-        for top in ("core", "pages")
-        for path in (ROOT / top).rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "UserFile"
+        module_of(source)
+        for source in SOURCES
+        for node in ast.walk(read_tree(ROOT / source))
+        if isinstance(node, ast.Call)
+        and "core.files.userfile.UserFile" in full_names(node.func, ROOT / source)
     }
     assert reading == set(READERS)
     assert {kind for kinds in READERS.values() for kind in kinds} <= {*KINDS, *ODD}

@@ -5,6 +5,7 @@ of it.
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from core.hub.client import use_patient_client
 from core.hub.content import files_of
 from core.hub.elsewhere import fetch_url
 from core.hub.fetch import asking, commit_of, fetch_snapshot, mending
+from core.hub.patience import Patience
 from core.hub.repository import Repository
 from core.settings import CAVE_WEIGHTS
 from tests.hub.server import LocalHub
@@ -46,6 +48,15 @@ def hosted(online: LocalHub, tmp_path: Path) -> LocalHub:
     (folder / "model.safetensors").write_bytes(LARGE)
     online.add_model("someone/model", folder)
     return online
+
+
+@pytest.fixture
+def old(online: LocalHub, tmp_path: Path) -> str:
+    """Host a file of another server and give its address."""
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "weights").write_bytes(LARGE)
+    commit = online.add_model("someone/old", tmp_path / "model")
+    return f"{online.address}/someone/old/resolve/{commit}/weights"
 
 
 def fetch() -> dict[str, bytes]:
@@ -174,6 +185,26 @@ def test_files_that_were_damaged_later_are_named_and_fetched_anew() -> None:
     assert fetch() == WHOLE
 
 
+def test_the_time_of_a_page_is_that_of_its_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(patience, "monotonic", lambda: now)
+    page = Patience(30.0, most=15.0)
+    now += 20.0  # this machine's own work
+    page.begin()
+    now += 10.0
+    page.end()
+    now += 20.0
+    assert page.left() == 5.0
+    page.begin()
+    page.failed("answers with error 503")
+    page.end()
+    now += 4.0  # the pause before it is asked again
+    assert page.left() == 1.0
+    page.begin()
+    now += 1.0
+    assert str(page.give_up("is silent")) == "has not answered in full within 15 s"
+
+
 def test_a_commit_is_asked_for_once(hosted: LocalHub, tmp_path: Path) -> None:
     first = fetch_snapshot(WANTED, ["*.json"]).name
     (tmp_path / "model" / "config.json").write_text("{}")
@@ -253,24 +284,58 @@ def test_what_is_left_to_fetch_is_said_of_every_form_of_spec(hosted: LocalHub) -
     ],
 )
 def test_another_server_has_as_much_time(
-    online: LocalHub, fault: str, reason: str, tmp_path: Path
+    online: LocalHub, old: str, fault: str, reason: str, tmp_path: Path
 ) -> None:
-    (tmp_path / "model").mkdir()
-    (tmp_path / "model" / "weights").write_bytes(LARGE)
-    commit = online.add_model("someone/old", tmp_path / "model")
-    url = f"{online.address}/someone/old/resolve/{commit}/weights"
     online.fail(fault)
     file, began = tmp_path / "checkpoints" / "weights", time.monotonic()
-    message = f"^timm:old cannot be fetched: {url} {reason}; try again later, or use a copy$"
+    message = f"^timm:old cannot be fetched: {old} {reason}; try again later, or use a copy$"
     with pytest.raises(OfflineError, match=message):
-        fetch_url("timm:old", url, file, instead="a copy")
+        fetch_url("timm:old", old, file, instead="a copy")
     assert time.monotonic() - began < LIMIT + ROOM
     assert list(file.parent.iterdir()) == []
     online.heal()
-    fetch_url("timm:old", url, file, instead="a copy")
+    fetch_url("timm:old", old, file, instead="a copy")
     assert file.read_bytes() == LARGE
     online.asked.clear()
-    fetch_url("timm:old", url, file, instead="a copy")
+    fetch_url("timm:old", old, file, instead="a copy")
+    assert online.asked == []
+
+
+def test_a_body_of_another_server_that_breaks_off_is_asked_for_anew(
+    online: LocalHub, old: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PLATOSCOPE_HUB_SECONDS", "30")
+    online.fail("cut", CDN, times=1)
+    fetch_url("timm:old", old, tmp_path / "new" / "weights", instead="a copy")
+    assert (tmp_path / "new" / "weights").read_bytes() == LARGE
+
+
+def test_what_a_killed_process_fetched_of_a_file_does_not_stay(old: str, tmp_path: Path) -> None:
+    file = tmp_path / "checkpoints" / "weights"
+    file.parent.mkdir()
+    file.with_name("weights.part").write_bytes(LARGE + LARGE)
+    fetch_url("timm:old", old, file, instead="a copy")
+    assert [path.name for path in file.parent.iterdir()] == ["weights"]
+    assert file.read_bytes() == LARGE
+
+
+def test_a_file_that_two_want_at_once_is_fetched_once(
+    online: LocalHub, old: str, tmp_path: Path
+) -> None:
+    online.fail("slow")
+    file = tmp_path / "checkpoints" / "weights"
+    with ThreadPoolExecutor(2) as both:
+        list(both.map(lambda _: fetch_url("timm:old", old, file, instead="a copy"), range(2)))
+    assert file.read_bytes() == LARGE
+    assert sum("/cdn/" in one for one in online.asked) == 1
+
+
+def test_no_other_server_is_asked_where_the_store_is_only_shown(
+    online: LocalHub, old: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PLATOSCOPE_READ_ONLY", "1")
+    with pytest.raises(InputError, match="timm:old is not read: this dashboard only shows"):
+        fetch_url("timm:old", old, tmp_path / "weights", instead="a copy")
     assert online.asked == []
 
 

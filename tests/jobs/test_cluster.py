@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -153,6 +154,28 @@ def test_a_cluster_that_is_lost_is_a_sentence(monkeypatch):
     sentence = r"does not answer as it should \(OSError\); a job .* may run on there: .* then retry"
     with pytest.raises(ClusterError, match=sentence):
         cluster.run(Lost("never"), ["demo"])
+
+
+class Refusing(Cluster):
+    """A cluster that answers a question by an error, as Ray's client raises it."""
+
+    def get_job_logs(self, _: str) -> str:
+        raise RuntimeError("status code 500")
+
+
+def test_a_fault_of_this_machine_is_not_the_clusters(monkeypatch):
+    monkeypatch.setenv(JOB_NOTE, "note")
+    monkeypatch.setenv(CLUSTER, "http://localhost:1")
+    monkeypatch.setattr(cluster, "count_gpus_of_cluster", lambda _: 0)
+    with pytest.raises(ClusterError, match=r"does not answer as it should .*status code 500"):
+        cluster.run(Refusing("never"), ["demo"])
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(cluster, "print", refuse, raising=False)
+    with pytest.raises(OSError, match="No space left"):
+        cluster.run(Cluster("never"), ["demo"])
 
 
 class Shaky(Cluster):

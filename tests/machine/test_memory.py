@@ -40,9 +40,9 @@ def test_free_memory_is_what_a_container_has(tmp_path, monkeypatch):
     assert memory._free_in_groups() == []
     (group / "memory.max").write_text("5000000\n")
     (group / "memory.current").write_text("4000000\n")
-    (group / "memory.stat").write_text("anon 3000000\ninactive_file 500000\n")
-    assert memory._free_in_groups() == [1_500_000]
-    assert memory.free_memory() == 1_500_000 < unlimited
+    (group / "memory.stat").write_text("anon 3000000\nactive_file 300000\ninactive_file 500000\n")
+    assert memory._free_in_groups() == [1_800_000]
+    assert memory.free_memory() == 1_800_000 < unlimited
     (group / "memory.max").write_text("max\n")
     assert memory._free_in_groups() == []
 

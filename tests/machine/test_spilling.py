@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -9,7 +10,10 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import save_file
 
+from core.encoders.language import placement
 from core.machine import spilling
 from core.settings import CHECKOUT
 
@@ -43,6 +47,22 @@ def test_a_folder_outlives_no_process(place: Path, monkeypatch: pytest.MonkeyPat
     assert left == sorted([own.name, again.name])
     endings.close()
     assert list(place.iterdir()) == []
+
+
+def test_what_a_killed_process_spilled_takes_no_room_from_the_next(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = place / f"{spilling.PREFIX}left"
+    left.mkdir()
+    usage = shutil.disk_usage(place)
+    monkeypatch.setattr(
+        placement.shutil, "disk_usage", lambda _: usage._replace(free=0 if left.exists() else 10**6)
+    )
+    monkeypatch.setattr(placement, "free_on", lambda _: 100)
+    save_file({"a": torch.ones(1_000)}, place / "x.safetensors")
+    files = [place / "x.safetensors"]
+    placed = placement.place(files, torch.float32, torch.device("cpu"))
+    assert Path(placed["offload_folder"]).is_dir()
 
 
 def test_what_another_person_keeps_there_is_left_alone(

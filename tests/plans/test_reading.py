@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from time import monotonic
 
 import pytest
 
@@ -26,6 +27,7 @@ PUBLISHED = "[[published]]\nfigure = 'f'\nwhat = 'w'\nsource = 's'\n"
 WORDS = "[summaries]\nwords = [1000, {}]\n"
 CODING = "[coding]\ngroups = []\ntokens = {}\n"
 PROBING = "[probing]\ngroups = []\ntasks = []\n{}\n"
+KEY = ".".join("a" * 14_000)
 FIGURE = """[[figure]]
 name = "f"
 ask = "align --x @g --k 3"
@@ -83,12 +85,14 @@ def test_a_plan_is_what_its_file_says(place: Path):
         (HEAD + GROUP.replace("language", "sound"), "modality: expected one of vision, language"),
         (HEAD + GROUP.replace("spec", "id"), "models 1: unknown key 'id'"),
         (HEAD + GROUP + GROUP, "two groups are named g"),
-        (HEAD + GROUP + FIGURE + FIGURE.replace('"f"', '"F"'), "two figures are named f"),
-        (HEAD + GROUP + FIGURE.replace('"f"', '"Models"'), "a figure is named models, as a table"),
+        (HEAD + GROUP + FIGURE + FIGURE.replace('"f"', '"F"'), "two figures are named f and F;"),
+        (HEAD + GROUP + FIGURE.replace('"f"', '"Models"'), "a figure is named Models, as a table"),
         (HEAD + GROUP + PUBLISHED + "value = " + "9" * 401, "value: expected a number; got 9+…$"),
-        (".".join("a" * 14_000) + " = 1", "line 1 of .* has over 50 dots outside its texts"),
-        (" . ".join(['"a "'] * 60) + " = 1", "line 1 of .* has over 50 dots outside its texts"),
-        ("titel = '" + "." * 60 + "'", "unknown key 'titel'"),
+        (KEY + " = 1", "line 1 of .* has over 500 dots; expected keys of few parts: shorten it"),
+        (HEAD + '."\u2028".'.join([KEY[:95]] * 80) + " = 1", "line 4 of .* has over 500 dots"),
+        ('title = """\n \' """, {' + KEY[:2999] + ' = "\'"}]', "line 2 of .* has over 500 dots"),
+        ("titel = '" + "." * 500 + "'", "unknown key 'titel'"),
+        ("title" + ".a" * 500 + " = 1", "title: expected text; got {'a': {'a': .*…$"),
         (HEAD + GROUP.replace('"g"', '"a g"'), "letters, digits and hyphens"),
         (HEAD + OTHER + FIGURE, "toml: no group named 'g'"),
         (HEAD + GROUP + FIGURE.replace("align", "alive"), "no question of figure f named 'alive"),
@@ -104,6 +108,13 @@ def test_a_plan_is_what_its_file_says(place: Path):
 def test_a_wrong_plan_is_refused(place: Path, text: str, message: str):
     with pytest.raises(InputError, match=message):
         read(place, text + "\n")
+
+
+def test_an_unclosed_text_of_a_plan_is_refused_at_once(place: Path):
+    start = monotonic()
+    with pytest.raises(InputError, match="cannot be read as TOML"):
+        read(place, "." * 60 + '"' + '\\"' * 100_000)
+    assert monotonic() - start < 5
 
 
 def test_a_study_that_is_not_there_is_named_with_those_that_are():

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import sys
 import tomllib
-from collections.abc import Iterator
 from importlib.metadata import packages_distributions
-from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
@@ -16,6 +13,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from core.settings import ROOT
+from tests.sources import imports_of
 
 LOCKS = ("torch", "app", "extras", "oldest")
 TEXT = (ROOT / "pyproject.toml").read_text()
@@ -99,15 +97,6 @@ def test_every_dependency_says_why_it_is_there():
     assert [one for one in every if one not in reasons] == []
 
 
-def imported_by(path: Path) -> Iterator[str]:
-    """Yield the packages that a file imports, within functions and for types too."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            yield from (alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield str(node.module).partition(".")[0]
-
-
 @pytest.mark.parametrize(
     ("places", "ours", "named"),
     [
@@ -118,7 +107,8 @@ def imported_by(path: Path) -> Iterator[str]:
 )
 def test_what_is_imported_is_declared_or_said_to_come_with_it(places, ours, named):
     sources = [path for place in places for path in ROOT.glob(place)]
-    imported = {name for path in sources for name in imported_by(path)} - sys.stdlib_module_names
+    names = set[str]().union(*(those for path in sources for those in imports_of(path).values()))
+    imported = {name.partition(".")[0] for name in names} - sys.stdlib_module_names
     sold_as = packages_distributions()
     assert {
         name

@@ -527,7 +527,8 @@ def test_a_preview_reads_no_file_of_another_repository(
 @pytest.mark.parametrize("fault", ["silent", "dripping"])
 def test_a_preview_ends_with_its_time(online: LocalHub, tmp_path: Path, fault: str) -> None:
     online.add_dataset("someone/photos", make_image_folder(tmp_path / "hosted"))
-    preview_hub(Addition(hub="someone/photos"))  # imports, which take seconds
+    warm_up = Limits(rows=2, seconds=60.0)
+    preview_hub(Addition(hub="someone/photos"), limits=warm_up)  # imports, which take seconds
     online.fail(fault)
     began = time.monotonic()
     with pytest.raises(OfflineError, match=r"photos cannot be fetched: the hub .* within 1 s; try"):

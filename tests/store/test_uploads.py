@@ -303,10 +303,22 @@ def test_an_upload_waits_for_the_one_before_it(tmp_path: Path, monkeypatch) -> N
     monkeypatch.setattr(place, "PATIENCE", 0.05)
     with (
         locked(uploads_folder(tmp_path)),
-        pytest.raises(StoreBusyError, match=r"is writing 'uploads' in .*; wait until it is done"),
+        pytest.raises(StoreBusyError, match=r"^another visitor is uploading .*; try again in some"),
     ):
         keep_file(tmp_path, "a.npy", b"x")
     assert keep_file(tmp_path, "a.npy", b"x").exists()
+    with locked(uploads_folder(tmp_path)):  # what is there already waits for nobody
+        assert keep_file(tmp_path, "a.npy", b"x").exists()
+
+
+def test_what_comes_again_is_not_removed_meanwhile(tmp_path: Path) -> None:
+    path = keep_file(tmp_path, "a.npy", b"x")
+    age(path.parent)
+    with locked(path.parent):
+        keep_file(tmp_path, "b.npy", b"x")
+    assert path.exists()
+    keep_file(tmp_path, "c.npy", b"x")
+    assert not path.exists()
 
 
 def test_a_store_that_cannot_be_written_says_so(tmp_path: Path) -> None:

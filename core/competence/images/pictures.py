@@ -35,7 +35,8 @@ def draw_pictures(
     them was killed.
     """
     starts, parts = range(0, max(samples.values()), _CHUNK), dict[int, Pictures]()
-    drawing = spread(partial(_draw, dict(samples)), starts, processes=jobs or count_cores())
+    draw_some = partial(_draw, dict(samples))
+    drawing = spread(draw_some, starts, processes=jobs or count_cores(), light=True)
     for place, part in drawing:
         parts[place] = part
         if report:

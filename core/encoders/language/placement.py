@@ -55,8 +55,8 @@ def place(files: Sequence[Path], weights: torch.dtype, device: torch.device) -> 
     if device.type == "cuda":
         every = [torch.device("cuda", index) for index in range(torch.cuda.device_count())]
         room |= {each.index: int(SPARE * free_on(each)) for each in every}
+    spilled = make_spill_folder()  # first, as what it removes makes room
     _check_room(size, weights, sum(room.values()))
-    spilled = make_spill_folder()
     return {"device_map": "auto", "max_memory": room, "offload_folder": str(spilled)}
 
 

@@ -15,11 +15,11 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Collection, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 
-from core.errors import InputError, StoreWriteError
+from core.errors import InputError, StoreBusyError, StoreWriteError
 from core.machine.memory import size_text
 from core.store.inventory import total_size
 from core.store.publishing import locked, writing
@@ -79,17 +79,32 @@ def keep(
     """Return the folder of an upload, filled by `fill` where it is not there yet, or not as it was
     when it came; see `keep_file`.
 
-    Abandoned uploads are removed first. Uploads are written one after the other, so that none takes
-    the room that another has found free.
+    Before one is filled, abandoned ones are removed. Uploads are written one after the other, so
+    that none takes the room that another has found free; one that is there waits for no other.
+    Raises StoreBusyError where the others take long.
     """
     target = uploads_folder(root) / digest
-    with locked(uploads_folder(root), patience=PATIENCE), writing(target):
-        _remove_abandoned(root, needed)
+    with _turn(target), writing(target):
         if _is_whole(target):
             os.utime(target)  # its day begins anew
-        else:
+            return target
+    with _turn(uploads_folder(root)), writing(target):
+        _remove_abandoned(root, needed)
+        if not _is_whole(target):  # it may have come twice at once
             _fill(target, fill)
     return target
+
+
+@contextmanager
+def _turn(target: Path) -> Iterator[None]:
+    """Wait until no other visitor holds the lock of `target`, and hold it."""
+    try:
+        with locked(target, patience=PATIENCE):
+            yield
+    except StoreBusyError as error:
+        raise StoreBusyError(
+            "another visitor is uploading to this store; try again in some minutes"
+        ) from error
 
 
 def _remove_abandoned(root: Path, needed: Collection[str]) -> None:
@@ -102,10 +117,13 @@ def _remove_abandoned(root: Path, needed: Collection[str]) -> None:
         return  # one that cannot be read may need any of them
     texts = [*needed, *(str(card.source.get("folder", "")) for card in datasets)]
     for folder in _folders(uploads_folder(root)):
-        if _is_old(folder) and not any(folder.name in text for text in texts):
-            shutil.rmtree(folder, ignore_errors=True)
-            with suppress(OSError):
-                _sum_file(folder).unlink(missing_ok=True)
+        if not _is_old(folder) or any(folder.name in text for text in texts):
+            continue
+        with suppress(StoreBusyError), locked(folder):  # else it is just being uploaded again
+            if _is_old(folder):
+                shutil.rmtree(folder, ignore_errors=True)
+                with suppress(OSError):
+                    _sum_file(folder).unlink(missing_ok=True)
 
 
 def check_room(uploads: Path, size: int, what: str) -> None:

@@ -26,6 +26,7 @@ from core.study.spaces import describe_spaces
 from pages._shared import address, bar, controls, frame, queries
 from pages._shared.parts import pick_measure, pick_scope
 from pages._shared.queries import Place
+from pages._shared.texts import named_by
 
 LIMITS = {
     "width": (2, WIDEST),
@@ -63,7 +64,7 @@ def pick(at: Place) -> Adaptation:
         chosen = st.multiselect(
             "Encoders",
             list(models.index),
-            format_func=lambda name: models["title"].get(name, name),
+            format_func=named_by(models["title"]),
             help=ENCODERS,
             **address.bind("encoders", encoders, models.index, kind="model"),
         )

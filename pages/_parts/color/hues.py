@@ -30,6 +30,7 @@ from core.study.models import reads
 from pages._shared import bar, controls, facts, queries
 from pages._shared.address import bind
 from pages._shared.queries import Place
+from pages._shared.texts import named_by
 
 HUB = "hf:"
 FEATURES = (".npy", ".safetensors", ".pt", ".parquet")  # files of vectors
@@ -96,7 +97,7 @@ def _pick_sources(at: Place) -> dict[str, str]:
     chosen = st.multiselect(
         OPTIONS["source"].label,
         list(titles),
-        format_func=lambda each: titles.get(each, each),
+        format_func=named_by(titles),
         accept_new_options=True,
         help=SOURCES,
         **bind(

@@ -21,6 +21,7 @@ from core.questions.question import StudyQuestion
 from pages._shared import address, controls, exportbar, frame, parts, prose, queries
 from pages._shared.address import bind
 from pages._shared.queries import Place
+from pages._shared.texts import named_by
 
 MATRIX = """As above, for every metric with each k, rank or bandwidth, on each number of stimuli:
 figure 12 of the paper for the models here. Blocks along the diagonal are one metric. The paper
@@ -75,7 +76,7 @@ def _pick(
     chosen = st.multiselect(
         one.label,
         list(titles),
-        format_func=lambda each: titles.get(each, each),
+        format_func=named_by(titles),
         placeholder="the usual ones",
         help=controls.sentence(one.help),
         **bind(key, list(start), titles),

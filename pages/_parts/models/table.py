@@ -17,6 +17,7 @@ from pages._shared import controls, exportbar, frame, prose, queries
 from pages._shared.address import bind, fragment
 from pages._shared.chosen import selection
 from pages._shared.queries import Place
+from pages._shared.texts import named_by
 
 KEY = "model-table"
 READING = """Each row is a model; an alignment is the mean over the models of a group, without the
@@ -65,7 +66,7 @@ def _pick_targets(models: pd.DataFrame) -> tuple[Targets, str]:
     names = st.multiselect(
         one.label,
         list(titles),
-        format_func=lambda name: titles.get(name, name),
+        format_func=named_by(titles),
         **bind(one.name, groups, titles),
     )
     shown = names or groups

@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from pages._shared import address, queries
+from pages._shared.texts import named_by
 
 KEY = "chosen"
 PAIRS = ("pair_x", "pair_y", "a", "b")  # controls of pages that compare two models
@@ -24,7 +25,7 @@ def pick(dataset: str) -> None:
     st.multiselect(
         "Chosen models",
         list(titles),
-        format_func=lambda name: titles.get(name, name),
+        format_func=named_by(titles),
         placeholder="click a dot, or search",
         help=HELP,
         on_change=_follow,
