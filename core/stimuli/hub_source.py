@@ -40,7 +40,7 @@ def check_id(hub_id: str) -> None:
     if os.path.isdir(hub_id) or not (hub_id in PRESETS or _ID.fullmatch(hub_id)):
         raise StimuliError(
             f"expected a data set of the hub, as owner/name or {' or '.join(PRESETS)}, got"
-            f" {quoted(hub_id)}; for a local folder of data files type the command in a terminal"
+            f" {quoted(hub_id)}; for a local folder of data files, type the command in a terminal"
         )
 
 
