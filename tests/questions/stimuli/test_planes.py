@@ -43,7 +43,7 @@ def test_both_planes_tell_two_clusters_apart_and_neither_depends_on_where_the_sp
     side = np.arange(40) < 20
     for plane in (principal_plane(space)[0], neighbor_plane(space)):
         gap = np.linalg.norm(plane[side].mean(axis=0) - plane[~side].mean(axis=0))
-        assert gap > 2 * max(plane[side].std(), plane[~side].std())
+        assert gap > 2 * max(plane[each].std(axis=0).max() for each in (side, ~side))
     assert principal_plane(space + 7)[0] == pytest.approx(principal_plane(space)[0], abs=1e-9)
 
 
