@@ -5,6 +5,7 @@ import streamlit as st
 from core.settings import ROOT
 from pages._server import memory
 from pages._shared import address, frame, sidebar
+from pages._shared.charts import width
 from pages._shared.chosen import panel
 from pages._shared.saved import links, shelf
 
@@ -133,6 +134,7 @@ def draw() -> None:
     page = st.navigation({**PAGES, "Views": [SIDE_BY_SIDE]}, position="hidden")
     address.begin(page.url_path)
     frame.watch_window(page.url_path)
+    width.watch()
     frame.keep_legible()
     links.remember_pages(PAGES)
     over_store = page not in [*PAGES["Theory"], SIDE_BY_SIDE]

@@ -4,6 +4,7 @@ import os
 import sys
 from contextlib import ExitStack
 
+import pandas as pd
 from streamlit.web.cli import main
 
 from core.files.limits import MB, UPLOAD
@@ -38,6 +39,7 @@ def guards() -> list[str]:
 def serve() -> int:
     """Serve the dashboard until it is stopped, and return its exit code."""
     mend()
+    pd.options.mode.string_storage = "python"  # Arrow's texts are slow to cut into many small parts
     if is_read_only():
         os.environ["HF_HUB_OFFLINE"] = "1"  # before anything asks the hub: no visitor fetches
     else:

@@ -17,6 +17,8 @@ from core.questions.question import Question, StudyQuestion
 from core.questions.words import to_command
 from core.recipe import Recipe
 from pages._shared import frame, queries
+from pages._shared.charts import width
+from pages._shared.charts.drawn_once import drawn_once
 from pages._shared.chosen import selection
 from pages._shared.files import images, paper
 from pages._shared.queries import Place
@@ -107,10 +109,11 @@ def _plot(
 ) -> None:
     title = figure.layout.meta["title"]
     ways = ("points", "box", "lasso") if brush else "points"
-    selection: dict[str, Any] = {} if on_select == "ignore" else {"selection_mode": ways}
+    picks = on_select != "ignore"
+    selection: dict[str, Any] = {"selection_mode": ways} if picks else {}
     with st.container(key=f"chart-{key}"):
         st.plotly_chart(
-            figure,
+            drawn_once(figure, width=width.of_page(), picks=picks),
             theme=None,
             key=key,
             on_select=on_select,

@@ -65,9 +65,14 @@ def count_models(dataset: str) -> int:
     page was open.
     """
     try:
-        return len(store().models(dataset))
+        return _count_models(place(dataset))
     except UnknownNameError:
         return -1
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _count_models(at: Place) -> int:
+    return len(Store(at.root).models(at.dataset))
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)

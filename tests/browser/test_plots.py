@@ -14,6 +14,20 @@ from tests.browser.seen import chart, save
 from tests.browser.server import PATIENCE
 
 pytestmark = pytest.mark.browser
+# plots that were seen, and those that Plotly drew again: a first drawing ends before it is seen
+COUNT_REDRAWS = """
+  window.counted = 0;
+  window.redraws = [];
+  const count = plot => {
+    if (plot.seen || !plot.on) return;
+    plot.seen = true;
+    counted += 1;
+    if (counted <= 2) plot.dataset.first = "";
+    plot.on("plotly_beforeplot", () => redraws.push(plot.data.length));
+  };
+  new MutationObserver(() => document.querySelectorAll(".js-plotly-plot").forEach(count))
+    .observe(document, { subtree: true, childList: true, attributes: true });
+"""
 WIDTHS = "texts => texts.map(one => [one.textContent, one.getComputedTextLength()])"
 
 
@@ -130,3 +144,21 @@ def test_a_transparent_figure_has_no_ground(visit):
     )
     _, png = save(page, "trend", "PNG")
     assert Image.open(BytesIO(png)).convert("RGBA").getpixel((2, 2))[3] == 0
+
+
+def test_a_plot_is_drawn_once(visit):
+    page = visit("/alignment")
+    page.wait_for_function("document.cookie.includes('platoscope-width=')")
+    page.add_init_script(COUNT_REDRAWS)
+    page.reload()
+    chart(page, "trend")
+    chart(page, "layer-map")
+    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+    page.wait_for_timeout(1000)
+    page.evaluate("redraws = []")  # fonts that came late may have changed what labels need
+    page.locator(".st-key-k [data-testid=stNumberInputStepUp]").click()
+    page.locator(".st-key-chart-trend .js-plotly-plot:not([data-first])").wait_for()
+    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+    page.wait_for_timeout(1000)
+    assert page.evaluate("counted") >= 3
+    assert page.evaluate("redraws") == []

@@ -1,0 +1,49 @@
+"""How wide the page is, so that plots can be drawn as wide at once."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+COOKIE = "platoscope-width"  # what the browser keeps for the first page of its next visit
+RANGE = range(100, 10_000)  # pixels that a page may have
+_MEASURE = """
+export default function({ data, setStateValue }) {
+  const page = document.querySelector("[data-testid=stMainBlockContainer]");
+  let waiting;
+  const measure = () => {
+    const { paddingLeft, paddingRight } = getComputedStyle(page);
+    const width = Math.round(page.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight));
+    if (window.top === window.self) {
+      document.cookie = `${data.cookie}=${width}; path=/; max-age=31536000; SameSite=Lax`;
+    }
+    if (width !== data.width) setStateValue("width", width);
+  };
+  // not while the page is being drawn, nor while the window is being dragged
+  const wait = () => { clearTimeout(waiting); waiting = setTimeout(measure, 1500); };
+  const watcher = new ResizeObserver(wait);
+  watcher.observe(page);
+  return () => { clearTimeout(waiting); watcher.disconnect(); };
+}
+"""
+_meter = st.components.v2.component("platoscope_meter", js=_MEASURE)
+
+
+@st.fragment
+def watch() -> None:
+    """Learn from the browser how wide the page is, without drawing it anew."""
+    told = _meter(
+        key="page-width",
+        data={"cookie": COOKIE, "width": of_page()},
+        on_width_change=lambda: None,
+        height=0,
+    ).get("width")
+    if told is not None:
+        st.session_state["page-pixels"] = told
+
+
+def of_page() -> int | None:
+    """Return the pixels across what the page shows, None where the browser has not said it."""
+    kept = None if st.context.is_embedded else st.context.cookies.get(COOKIE)
+    told = st.session_state.get("page-pixels", kept)
+    text = str(told)
+    return int(text) if text.isascii() and text.isdigit() and int(text[:6]) in RANGE else None
