@@ -243,11 +243,7 @@ class Store:
         """
         paths = [dataset_file(self.root, self.dataset(dataset).name)]
         for folder in ("embeddings", "results"):
-            paths += [
-                path
-                for path in published_files(self.root / folder / dataset)
-                if not path.stem.startswith(DERIVED)
-            ]
+            paths += published_files(self.root / folder / dataset, but=DERIVED)
         stamps = [(str(path.relative_to(self.root)), stamp) for path, stamp in stamped(paths)]
         titles = self._titles().of(dataset)
         return hashlib.sha256(repr((stamps, titles)).encode()).hexdigest()[:16]

@@ -124,9 +124,9 @@ def repeats_table(index: int) -> str:
     return f"repeats_{index:02d}"
 
 
-def published_files(folder: Path) -> list[Path]:
+def published_files(folder: Path, *, but: tuple[str, ...] = ()) -> list[Path]:
     """Return the finished files of a folder in order of their names; none where there is no
-    folder.
+    folder. but: beginnings of names that are left out.
     """
     try:
         names = sorted(os.listdir(folder))
@@ -135,7 +135,9 @@ def published_files(folder: Path) -> list[Path]:
     return [
         folder / name
         for name in names
-        if name.endswith(SUFFIX) and not name.endswith(f".new{SUFFIX}") and name[0] != "."
+        if name.endswith(SUFFIX)
+        and not name.endswith(f".new{SUFFIX}")
+        and not name.startswith((".", *but))
     ]
 
 
