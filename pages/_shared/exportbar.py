@@ -40,7 +40,8 @@ def draw(
     """Draw the figure of a question's answer with its export bar.
 
     Recipe and command are those of the question. on_select: called with the selection in session
-    state under `key`. brush: many points may be drawn around, not only one be clicked.
+    state under `key`. brush: many points may be drawn around, not only one be clicked; what is
+    chosen stands beside the plot.
     """
     recipe, command = queries.recipe_of(at, question), frame.question_command(question)
     _plot(
@@ -113,7 +114,7 @@ def _plot(
     selection: dict[str, Any] = {"selection_mode": ways} if picks else {}
     with st.container(key=f"chart-{key}"):
         st.plotly_chart(
-            drawn_once(figure, width=width.of_page(), picks=picks),
+            drawn_once(figure, width=None if brush else width.of_page(), picks=picks),
             theme=None,
             key=key,
             on_select=on_select,

@@ -78,6 +78,8 @@ def test_labels_have_room_where_they_are_shown_and_the_page_is_wide():
     assert sent(plot(margin={"l": 200}))["layout"]["margin"]["l"] == 200
     hidden = plot(xaxis={"visible": False}, yaxis={"showticklabels": False})
     assert sent(hidden)["layout"]["margin"] == usual
+    turned = plot(xaxis={"side": "top"}, yaxis={"side": "right"})
+    assert sent(turned)["layout"]["margin"] == usual
     for width in (PHONE, None):
         assert sent(plot(), width=width)["layout"]["margin"] == usual
 

@@ -16,6 +16,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 LABELS = {"xaxis": {"b": 50, "r": 20}, "yaxis": {"l": 72}}  # pixels that they often take
+SIDES = {"xaxis": "bottom", "yaxis": "left"}  # where labels stand unless an axis says otherwise
 LEGEND = 29  # pixels of its first line
 SHORT = 20  # characters of a label that Plotly does not turn
 PHONE = 640  # pixels: up to this width no room is left that may not be needed
@@ -60,10 +61,15 @@ def _without_template(layout: Tree) -> Tree:
 def _leave_room(layout: Tree) -> None:
     """Widen the margins to what labels often take."""
     for name, axis in layout.items():
-        shown = name[:5] in LABELS and axis.get("visible", True)
-        if shown and axis.get("showticklabels", True):
-            for side, pixels in LABELS[name[:5]].items():
+        if (kind := name[:5]) in LABELS and _labels_stand(axis, SIDES[kind]):
+            for side, pixels in LABELS[kind].items():
                 layout["margin"][side] = max(layout["margin"][side], pixels)
+
+
+def _labels_stand(axis: Tree, side: str) -> bool:
+    """Return whether an axis has labels, and on its usual side."""
+    shown = axis.get("visible", True) and axis.get("showticklabels", True)
+    return bool(shown) and axis.get("side", side) == side
 
 
 def _hang_legend(layout: Tree) -> None:
