@@ -14,6 +14,7 @@ from core.questions.stimuli.question import Plane, StimulusMap
 from pages._parts.stimuli import cards, dots, selection
 from pages._shared import controls, exportbar, facts, frame, prose, queries, spread
 from pages._shared.address import bind
+from pages._shared.charts.picked import is_drawn_around, picked_dots
 from pages._shared.queries import Place
 
 MAPS: Mapping[Plane, str] = {
@@ -97,8 +98,8 @@ def draw(
             f"The map shows {len(points):,} of {queries.size(at):,} stimuli, drawn at random with"
             f" seed {question.seed}."
         )
-    brush = partial(_brush, size)
-    exportbar.draw(at, question, figure, key=KEY, table=points, on_select=brush, brush=True)
+    take = partial(brush, size)
+    exportbar.draw(at, question, figure, key=KEY, table=points, on_select=take, brush=True)
     dots.hear(KEY, selection.clicks(size, chosen))
     values = points.set_index("index")["value"]
     cards.show(
@@ -111,14 +112,14 @@ def draw(
     prose.explain(f"{spread.MEANING}\n\n{READING[kind].format(explained=explained)} {BRUSH}")
 
 
-def _brush(size: int) -> None:
+def brush(size: int) -> None:
     """Take the brushed dots to the address: a chart forgets its selection when it is drawn anew. A
     click is for `dots`.
     """
-    selected = st.session_state[KEY].selection
-    picked = {point["customdata"][0] for point in selected.points if point.get("customdata")}
-    if picked and (selected.lasso or selected.box):
-        selection.brush(sorted(picked), size)
+    firsts = {dot[0] for dot in picked_dots(KEY) if isinstance(dot[0], int)}
+    stimuli = sorted(firsts & set(range(size)))
+    if stimuli and is_drawn_around(KEY):
+        selection.brush(stimuli, size)
 
 
 def _points(at: Place, question: StimulusMap, color: str) -> tuple[pd.DataFrame, tuple[str, str]]:

@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from pages._shared import address, queries
+from pages._shared.charts.picked import picked_dots
 from pages._shared.texts import named_by
 
 KEY = "chosen"
@@ -63,8 +64,8 @@ def by_click(chart: str) -> Callable[[], None]:
     """
 
     def take() -> None:
-        points = st.session_state[chart].selection.points
-        names = points[0].get("customdata", []) if points else []
+        first = next(iter(picked_dots(chart)), [])
+        names = [name for name in first if isinstance(name, str)]
         if len(names) == 1:
             toggle(names[0])
         elif names:
