@@ -86,7 +86,7 @@ export default function({ data, setStateValue }) {
   };
 }
 """
-_width = st.components.v2.component("platoscope_width", js=_NARROW)
+_window = st.components.v2.component("platoscope_window", js=_NARROW)
 
 
 class NeededError(Exception):
@@ -139,8 +139,8 @@ def watch_window(page: str) -> None:
     were visited. page: this one.
     """
     narrow = bool(st.session_state.get("narrow"))
-    window = _width(
-        key="window-width",
+    window = _window(
+        key="window",
         data={"narrow": narrow, "page": page or "start"},
         on_narrow_change=lambda: None,
         height=0,

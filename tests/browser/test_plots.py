@@ -23,11 +23,19 @@ COUNT_REDRAWS = """
     plot.seen = true;
     counted += 1;
     if (counted <= 2) plot.dataset.first = "";
-    plot.on("plotly_beforeplot", () => redraws.push(plot.data.length));
+    plot.on("plotly_beforeplot", () => {
+      if (plot.closest(".st-key-chart-trend")) redraws.push(plot.data.length);
+    });
   };
   new MutationObserver(() => document.querySelectorAll(".js-plotly-plot").forEach(count))
     .observe(document, { subtree: true, childList: true, attributes: true });
 """
+# how much more than its margins a plot's labels and legend have taken, at the left and below
+ROOM = """() => {
+  const plot = document.querySelector(".st-key-chart-trend .js-plotly-plot");
+  const { margin, _size } = plot._fullLayout;
+  return [_size.l - margin.l, _size.b - margin.b];
+}"""
 WIDTHS = "texts => texts.map(one => [one.textContent, one.getComputedTextLength()])"
 
 
@@ -154,6 +162,7 @@ def test_a_plot_is_drawn_once(visit):
     chart(page, "trend")
     chart(page, "layer-map")
     page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+    page.evaluate("document.fonts.ready")
     page.wait_for_timeout(1000)
     page.evaluate("redraws = []")  # fonts that came late may have changed what labels need
     page.locator(".st-key-k [data-testid=stNumberInputStepUp]").click()
@@ -162,3 +171,4 @@ def test_a_plot_is_drawn_once(visit):
     page.wait_for_timeout(1000)
     assert page.evaluate("counted") >= 3
     assert page.evaluate("redraws") == []
+    assert page.evaluate(ROOM) == [0, 0]

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 import pytest
 
 from core.figures.theme import blank
-from pages._shared.charts.drawn_once import LABELS, MOST, drawn_once
+from pages._shared.charts.drawn_once import LABELS, LINE, MOST, drawn_once
 
 WIDE, PHONE = 900, 358
 
@@ -71,33 +71,29 @@ def test_who_may_choose_points_clicks_and_drags_as_streamlit_has_it(drag, click)
     assert "clickmode" not in sent(plot())["layout"]
 
 
+def margins(**layout: object) -> dict:
+    return sent(plot(**layout))["layout"]["margin"]
+
+
 def test_labels_have_room_where_they_are_shown_and_the_page_is_wide():
     room = {**LABELS["xaxis"], **LABELS["yaxis"]}
     usual = blank("light", height=400).layout["template"]["layout"]["margin"]
-    assert sent(plot())["layout"]["margin"] == {**usual, **room}
-    assert sent(plot(margin={"l": 200}))["layout"]["margin"]["l"] == 200
-    hidden = plot(xaxis={"visible": False}, yaxis={"showticklabels": False})
-    assert sent(hidden)["layout"]["margin"] == usual
-    turned = plot(xaxis={"side": "top"}, yaxis={"side": "right"})
-    assert sent(turned)["layout"]["margin"] == usual
+    assert margins() == {**usual, **room}
+    assert margins(margin={"l": 200})["l"] == 200
+    assert margins(xaxis={"visible": False}, yaxis={"showticklabels": False}) == usual
+    assert margins(xaxis={"side": "top"}, yaxis={"side": "right"}) == usual
     for width in (PHONE, None):
         assert sent(plot(), width=width)["layout"]["margin"] == usual
 
 
-def test_the_legend_hangs_below_labels_of_two_lines():
-    legend = sent(plot(xaxis={"title": {"text": "k"}}))["layout"]["legend"]
-    assert legend["yref"] == "paper"
-    plotted = 400 - 36 - LABELS["xaxis"]["b"] - 29  # pixels between title and labels
-    assert legend["y"] * plotted == pytest.approx(-LABELS["xaxis"]["b"])
-
-
 @pytest.mark.parametrize(
-    "axis",
-    [
-        {"title": {"text": "two<br>lines"}, "ticktext": ["one"]},
-        {"ticktext": np.array(["a", "a long label that Plotly would turn"])},
-    ],
+    ("names", "lines"),
+    [([], 0), (["a"], 0), (["a", "b"], 1), (["a", "b" * 150], 2), (["a" * 40] * 7, 4)],
 )
-def test_the_legend_stays_at_the_foot_below_higher_labels(axis):
-    assert sent(plot(xaxis=axis))["layout"]["legend"]["yref"] == "container"
-    assert sent(plot(), width=PHONE)["layout"]["legend"]["yref"] == "container"
+def test_the_legend_has_room_for_its_lines(names, lines):
+    figure = blank("light", height=400)
+    for name in names:
+        figure.add_scatter(x=[1], y=[1], name=name)
+    figure.add_heatmap(z=[[1]], name="no entry") if len(names) != 1 else None
+    margin = sent(figure.figure())["layout"]["margin"]
+    assert margin["b"] == LABELS["xaxis"]["b"] + LINE * lines

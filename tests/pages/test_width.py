@@ -16,7 +16,7 @@ def seen(monkeypatch):
     def see(*, told: object = None, kept: object = None, embedded: bool = False) -> int | None:
         cookies = {} if kept is None else {width.COOKIE: kept}
         context = SimpleNamespace(is_embedded=embedded, cookies=cookies)
-        state = {} if told is None else {"page-pixels": told}
+        state = {} if told is None else {width.KEY: told}
         monkeypatch.setattr(width, "st", SimpleNamespace(context=context, session_state=state))
         return width.of_page()
 
@@ -35,7 +35,21 @@ def test_a_page_within_another_does_not_take_the_others_width(seen):
 
 
 @pytest.mark.parametrize(
-    "value", ["", "wide", "-900", "9" * 5000, "99", "10000", "²", "900.5", "NaN", [900], {"a": 1}]
+    "value",
+    [
+        "",
+        "wide",
+        "-900",
+        "9" * 5000,
+        "0001000000",
+        "99",
+        "10000",
+        "²",
+        "900.5",
+        "NaN",
+        [900],
+        {"a": 1},
+    ],
 )
 def test_a_width_that_nobody_measured_is_none(seen, value):
     assert seen(kept=value) is None

@@ -9,39 +9,41 @@ labels need more room than the margins leave.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
-LABELS = {"xaxis": {"b": 50, "r": 20}, "yaxis": {"l": 72}}  # pixels that they often take
+# pixels that most labels and titles take; where they take more, all is drawn twice
+LABELS = {"xaxis": {"b": 50, "r": 20}, "yaxis": {"l": 72}}
 SIDES = {"xaxis": "bottom", "yaxis": "left"}  # where labels stand unless an axis says otherwise
-LEGEND = 29  # pixels of its first line
-SHORT = 20  # characters of a label that Plotly does not turn
+LINE, MARK, LETTER = 29, 50, 6.5  # pixels of a legend: a line's height, an entry without its text
+LEGENDS = ("scatter", "scattergl", "bar")  # kinds of traces that stand in it unless they say no
 PHONE = 640  # pixels: up to this width no room is left that may not be needed
 MOST = 5_000  # numbers of an array; more take longer to write out than to be drawn twice
 Tree = dict[str, Any]
 
 
 def drawn_once(figure: go.Figure, *, width: int | None, picks: bool) -> go.Figure:
-    """Return a copy of a figure that looks the same and is drawn once.
+    """Return a copy of a figure that is drawn once; on a wide page its labels have ample room.
 
-    width: the pixels that it will take, None where that is unknown: then it is drawn twice. picks:
+    width: the pixels that it will take; None where unknown, and then it is drawn twice. picks:
     whether points may be chosen.
     """
     layout = figure.layout.to_plotly_json()
     layout.pop("meta", None)
     layout = _without_template(layout)
+    data = [_listed(trace.to_plotly_json()) for trace in figure.data]
     if width is not None and width > PHONE:
         _leave_room(layout)
-        _hang_legend(layout)
+        layout["margin"]["b"] += LINE * _lines(data, width)
     layout |= {"datarevision": 1, "width": width}
     if picks:
         drag = layout.setdefault("dragmode", "pan")
         layout.setdefault("hovermode", "closest")
         layout["clickmode"] = "event" if drag in ("lasso", "select") else "event+select"
-    data = [_listed(trace.to_plotly_json()) for trace in figure.data]
     copy = go.Figure({"data": data, "layout": _listed(layout)}, _validate=False)
     copy.layout.template = None  # Plotly has one of its own for who brings none
     return copy
@@ -72,25 +74,17 @@ def _labels_stand(axis: Tree, side: str) -> bool:
     return bool(shown) and axis.get("side", side) == side
 
 
-def _hang_legend(layout: Tree) -> None:
-    """Place the legend below the labels: at the foot of the figure, where it stands otherwise, it
-    gets its room only once they are drawn.
+def _lines(data: list[Tree], width: int) -> int:
+    """Return how many lines the legend takes: one where all entries fit, else columns as wide as
+    the widest.
     """
-    below, above = layout["margin"]["b"], layout["margin"]["t"]
-    if all(_fit_below(axis) for name, axis in layout.items() if name.startswith("xaxis")):
-        plot = layout["height"] - above - below - LEGEND
-        layout["legend"] |= {"yref": "paper", "yanchor": "top", "y": -below / plot}
-
-
-def _fit_below(axis: Tree) -> bool:
-    """Return whether an axis' labels and title fit the room below it: two lines, none turned."""
-    labels = [*axis.get("ticktext", ()), ""]
-    title = axis.get("title", {}).get("text") or ""
-    return _lines(title) + max(map(_lines, labels)) <= 2 and max(map(len, labels)) <= SHORT
-
-
-def _lines(label: str) -> int:
-    return label.count("<br>") + bool(label)
+    if len(data) == 1 and not data[0].get("showlegend"):
+        return 0
+    shown = [one for one in data if one.get("showlegend", one["type"] in LEGENDS)]
+    entries = [MARK + LETTER * len(one.get("name") or "") for one in shown]
+    if sum(entries) <= width:
+        return min(1, len(entries))
+    return math.ceil(len(entries) / max(1, width // max(entries)))
 
 
 def _over(tree: Mapping[str, Any], changes: Mapping[str, Any]) -> Tree:

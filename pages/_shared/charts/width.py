@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 COOKIE = "platoscope-width"  # what the browser keeps for the first page of its next visit
+KEY = "page-pixels"  # in the session: what it says after that
 RANGE = range(100, 10_000)  # pixels that a page may have
 _MEASURE = """
 export default function({ data, setStateValue }) {
@@ -31,19 +32,17 @@ _meter = st.components.v2.component("platoscope_meter", js=_MEASURE)
 @st.fragment
 def watch() -> None:
     """Learn from the browser how wide the page is, without drawing it anew."""
-    told = _meter(
-        key="page-width",
-        data={"cookie": COOKIE, "width": of_page()},
-        on_width_change=lambda: None,
-        height=0,
-    ).get("width")
-    if told is not None:
-        st.session_state["page-pixels"] = told
+    data = {"cookie": COOKIE, "width": of_page()}
+    _meter(key="meter", data=data, on_width_change=_take, height=0)
+
+
+def _take() -> None:
+    st.session_state[KEY] = st.session_state["meter"].get("width")
 
 
 def of_page() -> int | None:
     """Return the pixels across what the page shows, None where the browser has not said it."""
     kept = None if st.context.is_embedded else st.context.cookies.get(COOKIE)
-    told = st.session_state.get("page-pixels", kept)
-    text = str(told)
-    return int(text) if text.isascii() and text.isdigit() and int(text[:6]) in RANGE else None
+    text = str(st.session_state.get(KEY, kept))
+    is_number = text.isascii() and text.isdigit() and len(text) <= 4
+    return int(text) if is_number and int(text) in RANGE else None
