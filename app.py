@@ -134,7 +134,6 @@ def draw() -> None:
     page = st.navigation({**PAGES, "Views": [SIDE_BY_SIDE]}, position="hidden")
     address.begin(page.url_path)
     frame.watch_window(page.url_path)
-    width.watch()
     frame.keep_legible()
     links.remember_pages(PAGES)
     over_store = page not in [*PAGES["Theory"], SIDE_BY_SIDE]
@@ -146,6 +145,7 @@ def draw() -> None:
     page.run()
     with head:
         shelf.show()
+    width.watch()  # last: what is drawn without height still takes its gap
     memory.freeze_imports()
 
 

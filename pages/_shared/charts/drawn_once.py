@@ -19,7 +19,7 @@ import plotly.graph_objects as go
 # pixels that most labels and titles take; where they take more, all is drawn twice
 LABELS = {"xaxis": {"b": 50, "r": 20}, "yaxis": {"l": 72}}
 SIDES = {"xaxis": "bottom", "yaxis": "left"}  # where labels stand unless an axis says otherwise
-LINE, MARK, LETTER = 29, 50, 6.5  # pixels of a legend: a line's height, an entry without its text
+LINE, MARK, LETTER = 29, 45, 6.2  # pixels of a legend: a line's height, an entry without its text
 LEGENDS = ("scatter", "scattergl", "bar")  # kinds of traces that stand in it unless they say no
 PHONE = 640  # pixels: up to this width no room is left that may not be needed
 MOST = 5_000  # numbers of an array; more take longer to write out than to be drawn twice
@@ -75,16 +75,15 @@ def _labels_stand(axis: Tree, side: str) -> bool:
 
 
 def _lines(data: list[Tree], width: int) -> int:
-    """Return how many lines the legend takes: one where all entries fit, else columns as wide as
-    the widest.
-    """
+    """Return how many lines the legend takes: entry after entry, as many as fit a line."""
     if len(data) == 1 and not data[0].get("showlegend"):
         return 0
     shown = [one for one in data if one.get("showlegend", one["type"] in LEGENDS)]
-    entries = [MARK + LETTER * len(one.get("name") or "") for one in shown]
-    if sum(entries) <= width:
-        return min(1, len(entries))
-    return math.ceil(len(entries) / max(1, width // max(entries)))
+    lines, taken = 0, math.inf
+    for entry in shown:
+        wide = MARK + LETTER * len(entry.get("name") or "")
+        lines, taken = (lines + 1, wide) if taken + wide > width else (lines, taken + wide)
+    return lines
 
 
 def _over(tree: Mapping[str, Any], changes: Mapping[str, Any]) -> Tree:

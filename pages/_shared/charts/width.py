@@ -20,7 +20,7 @@ export default function({ data, setStateValue }) {
     if (width !== data.width) setStateValue("width", width);
   };
   // not while the page is being drawn, nor while the window is being dragged
-  const wait = () => { clearTimeout(waiting); waiting = setTimeout(measure, 1500); };
+  const wait = () => { clearTimeout(waiting); waiting = setTimeout(measure, 500); };
   const watcher = new ResizeObserver(wait);
   watcher.observe(page);
   return () => { clearTimeout(waiting); watcher.disconnect(); };
