@@ -80,10 +80,13 @@ class Striker:
         wrong: list[str] = json.loads((self.world / "wrong").read_text())
         return wrong
 
-    def strike_all(self, row: Row, *, most: int | None = None) -> Outcome:
-        """Let every fault happen at every point of a row, or `most` of them, drawn by its name."""
+    def strike_all(self, row: Row, *, at: str = "", most: int | None = None) -> Outcome:
+        """Let every fault happen at every point of a row, or `most` of them, drawn by its name.
+
+        at: what the points have in their names, such as a folder.
+        """
         points = self.whole(row)
-        faults = list(faults_at(points))
+        faults = [fault for fault in faults_at(points) if at in points[fault.point]]
         if most is not None:
             faults = random.Random(row.name).sample(faults, min(most, len(faults)))
         return self._strike_each(row, points, faults)
@@ -153,8 +156,9 @@ def _link_published(source: str, target: str) -> None:
 
 
 def main() -> None:
-    """`python -m tests.faults.striking FOLDER MOST [ROW…]`: strike rows, each MOST times or, where
-    that is 0, in full, and print a table; the world is made in the folder where there is none yet.
+    """`python -m tests.faults.striking FOLDER MOST [ROW[:AT]…]`: strike rows, each MOST times or,
+    where that is 0, in full, and print a table; the world is made in the folder where there is none
+    yet. AT: see `strike_all`.
     """
     import time
 
@@ -164,7 +168,8 @@ def main() -> None:
         print("| row | points | cases | held |\n|---|---|---|---|", flush=True)
         for name in names or ROWS:
             began = time.monotonic()
-            outcome = striker.strike_all(ROWS[name], most=int(most) or None)
+            row, _, at = name.partition(":")
+            outcome = striker.strike_all(ROWS[row], at=at, most=int(most) or None)
             held = outcome.cases - len(outcome.wrong)
             print(f"| {name} | {len(outcome.points)} | {outcome.cases} | {held} |", flush=True)
             for case, wrong in outcome.wrong.items():

@@ -19,7 +19,7 @@ import plotly.graph_objects as go
 # pixels that most labels and titles take; where they take more, all is drawn twice
 LABELS = {"xaxis": {"b": 50, "r": 20}, "yaxis": {"l": 72}}
 SIDES = {"xaxis": "bottom", "yaxis": "left"}  # where labels stand unless an axis says otherwise
-LINE, MARK, LETTER = 29, 45, 6.2  # pixels of a legend: a line's height, an entry without its text
+LINE, MARK, LETTER = 29, 45, 6.2  # of a legend, in pixels: a line, an entry but for its text, a letter
 LEGENDS = ("scatter", "scattergl", "bar")  # kinds of traces that stand in it unless they say no
 PHONE = 640  # pixels: up to this width no room is left that may not be needed
 MOST = 5_000  # numbers of an array; more take longer to write out than to be drawn twice
@@ -38,7 +38,7 @@ def drawn_once(figure: go.Figure, *, width: int | None, picks: bool) -> go.Figur
     data = [_listed(trace.to_plotly_json()) for trace in figure.data]
     if width is not None and width > PHONE:
         _leave_room(layout)
-        layout["margin"]["b"] += LINE * _lines(data, width)
+        layout["margin"]["b"] += LINE * _count_lines(data, width)
     layout |= {"datarevision": 1, "width": width}
     if picks:
         drag = layout.setdefault("dragmode", "pan")
@@ -74,7 +74,7 @@ def _labels_stand(axis: Tree, side: str) -> bool:
     return bool(shown) and axis.get("side", side) == side
 
 
-def _lines(data: list[Tree], width: int) -> int:
+def _count_lines(data: list[Tree], width: int) -> int:
     """Return how many lines the legend takes: entry after entry, as many as fit a line."""
     if len(data) == 1 and not data[0].get("showlegend"):
         return 0
