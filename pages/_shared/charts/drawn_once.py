@@ -19,7 +19,7 @@ import plotly.graph_objects as go
 # pixels that most labels and titles take; where they take more, all is drawn twice
 LABELS = {"xaxis": {"b": 50, "r": 20}, "yaxis": {"l": 72}}
 SIDES = {"xaxis": "bottom", "yaxis": "left"}  # where labels stand unless an axis says otherwise
-LINE, MARK, LETTER = 29, 45, 6.2  # of a legend, in pixels: a line, an entry but for its text, a letter
+LINE, MARK, LETTER = 29, 45, 6.2  # pixels of a legend: a line, an entry without its text, a letter
 LEGENDS = ("scatter", "scattergl", "bar")  # kinds of traces that stand in it unless they say no
 PHONE = 640  # pixels: up to this width no room is left that may not be needed
 MOST = 5_000  # numbers of an array; more take longer to write out than to be drawn twice
