@@ -140,7 +140,7 @@ def watch_window(page: str) -> None:
     """
     narrow = bool(st.session_state.get("narrow"))
     window = _window(
-        key="window",
+        key="browser-window",
         data={"narrow": narrow, "page": page or "start"},
         on_narrow_change=lambda: None,
         height=0,

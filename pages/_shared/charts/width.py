@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 COOKIE = "platoscope-width"  # what the browser keeps for the first page of its next visit
-KEY = "page-pixels"  # in the session: what it says after that
+KEY, METER = "browser-pixels", "browser-width"  # in the session: what it said, and who says it
 RANGE = range(100, 10_000)  # pixels that a page may have
 _MEASURE = """
 export default function({ data, setStateValue }) {
@@ -33,11 +33,11 @@ _meter = st.components.v2.component("platoscope_meter", js=_MEASURE)
 def watch() -> None:
     """Learn from the browser how wide the page is, without drawing it anew."""
     data = {"cookie": COOKIE, "width": of_page()}
-    _meter(key="meter", data=data, on_width_change=_take, height=0)
+    _meter(key=METER, data=data, on_width_change=_take, height=0)
 
 
 def _take() -> None:
-    st.session_state[KEY] = st.session_state["meter"].get("width")
+    st.session_state[KEY] = st.session_state[METER].get("width")
 
 
 def of_page() -> int | None:
