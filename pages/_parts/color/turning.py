@@ -48,6 +48,7 @@ function draw(chart, turn, tilt) {
     for (const mark of drawn.querySelectorAll(".points path"))
       mark.setAttribute("transform", `translate(${place(trace.customdata[mark.__data__.i])})`);
     for (const word of drawn.querySelectorAll(".textpoint")) {
+      if (!word.firstChild) continue;  // Plotly's rest of a point without words
       const [x, y] = place(trace.customdata[word.__data__.i]);
       const across = x - right.l2p(word.__data__.x), down = y - up.l2p(word.__data__.y);
       word.firstChild.setAttribute("transform", `translate(${across},${down})`);
