@@ -43,8 +43,9 @@ dotted line is chance for one pair of layers of unrelated models; the best of ma
 shown, lies a little above it."""
 MADE = """These models are small and a program makes their world: what holds here illustrates the
 hypothesis but does not prove it."""
-KNOWN = """Each mark is a model; larger marks are larger models. The factors behind each event are
-known here, so models can be compared with reality itself, as in no study of natural images."""
+REALITY_SEEN = """Each mark is a model; larger marks are larger models. The factors behind each
+event are known here, so models can be compared with reality itself, as in no study of natural
+images."""
 SIDES: Mapping[Side, str] = {"for": "For", "against": "Against", "open": "Not shown"}
 RULE = """Evidence is every test whose sign the hypothesis predicts, at the 5 % level, smallest p
 first. Spearman's p counts the sizes of one family as independent, so it is too small. The page
@@ -237,7 +238,7 @@ def show_ranking(at: Place, models: pd.DataFrame, question: Overview) -> None:
     figure = figures.ranking(points, against=_yardstick(models), mode=frame.mode())
     exportbar.draw_models(at, ranking, figure, key="ranking", table=points.drop(columns="layers"))
     if reality:
-        prose.explain(KNOWN)
+        prose.explain(REALITY_SEEN)
 
 
 def _names(models: pd.DataFrame, item: Item) -> tuple[str, ...]:

@@ -140,14 +140,14 @@ class OnRay:
 
     def _needs(self, units: Sequence[Unit[R]]) -> list[dict[str, Any]]:
         """Return what Ray is asked for, for each unit."""
-        weights = [_known(unit) for unit in units]
+        weights = [_weights_of(unit) for unit in units]
         if self.device in ("auto", "cuda") and all(node.gpus for node in self.nodes):
             size = smallest_gpu(self.nodes)
             return [needs_on_gpus(one, self.nodes, gpu_bytes=size) for one in weights]
         return [needs_on_cpus(len(units), one, self.nodes) for one in weights]
 
 
-def _known(unit: Unit[Any]) -> int | None:
+def _weights_of(unit: Unit[Any]) -> int | None:
     """Return the size of a unit's weights, None where it cannot be had: the unit will say why."""
     try:
         return unit.weights()

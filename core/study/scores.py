@@ -49,7 +49,7 @@ def score_of(table: pd.DataFrame, task: str, *, origin: str | None = None) -> pd
     model has a value, where the values are of several origins or units, and where one model has
     two.
     """
-    rows = _known(select(table, tasks=(task,), origins=(origin,) if origin else ()))
+    rows = _measured(select(table, tasks=(task,), origins=(origin,) if origin else ()))
     if rows.empty:
         raise InputError(
             f"no embedded model has a {f'{origin} ' if origin else ''}value of {task!r}; embed one,"
@@ -75,7 +75,7 @@ def choices(table: pd.DataFrame) -> pd.DataFrame:
     of most models first.
     """
     counts = (
-        _known(table).groupby(["task", "origin", "group", "unit"], sort=False)["model"].nunique()
+        _measured(table).groupby(["task", "origin", "group", "unit"], sort=False)["model"].nunique()
     )
     return (
         counts.rename("models")
@@ -90,5 +90,5 @@ def known_scores(table: pd.DataFrame, names: Collection[str]) -> list[TaskScore]
     return [TaskScore(*row) for row in offered[list(TaskScore._fields)].itertuples(index=False)]
 
 
-def _known(table: pd.DataFrame) -> pd.DataFrame:
+def _measured(table: pd.DataFrame) -> pd.DataFrame:
     return table[table["embedded"] & table["value"].notna()]

@@ -15,7 +15,7 @@ from core.metrics.knn import mutual_terms
 from core.progress import Progress
 from core.questions.asking import ask
 from core.questions.captions.completion import (
-    NOT_KNOWN,
+    OF_THE_CAVE_ALONE,
     complete_alignment,
     complete_facts,
     complete_scores,
@@ -223,7 +223,9 @@ def describe_levels(_: CaptionLevels, study: Study, report: Progress | None) -> 
         words = np.mean([len(split_words(text)) for text in texts])
         size = np.mean([len(text.encode()) for text in texts])
         facts = float(told_at(study, str(level)).mean())
-        rows.append((level, words, size, facts, models, NOT_KNOWN if np.isnan(facts) else ""))
+        rows.append(
+            (level, words, size, facts, models, OF_THE_CAVE_ALONE if np.isnan(facts) else "")
+        )
         if report:
             report(done, len(levels), "caption levels")
     table = pd.DataFrame(rows, columns=["level", "words", "bytes", "facts", "models", "reason"])

@@ -17,7 +17,9 @@ from core.study.models import is_reality, reads, usual
 from core.study.spaces import default_language
 from core.study.study import Study
 
-NOT_KNOWN = "what a caption tells is known only for the Cave, which makes its own events and words"
+OF_THE_CAVE_ALONE = (
+    "what a caption tells is known only for the Cave, which makes its own events and words"
+)
 
 
 def default_models(study: Study) -> list[str]:
@@ -56,7 +58,7 @@ def complete_facts(question: CaptionFacts, study: Study) -> CaptionFacts:
     Raises as `complete_scores`, and MetricError where nobody knows what a caption tells.
     """
     if not study.dataset.knows_factors:
-        raise MetricError(f"{NOT_KNOWN}; ask for alignment by level instead")
+        raise MetricError(f"{OF_THE_CAVE_ALONE}; ask for alignment by level instead")
     scores = complete_scores(question.scores, study)
     return replace(question, x=scores.x, y=scores.y)
 

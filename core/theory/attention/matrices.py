@@ -19,7 +19,7 @@ from core.errors import EncoderError
 
 Heads = Float[Tensor, "heads size inputs"]
 Value = Callable[[nn.Parameter], Tensor]  # the weight itself, or its gradient
-KNOWN = ("gpt2", "bloom", "llama", "bert", "roberta")  # by config.model_type
+MODEL_TYPES = ("gpt2", "bloom", "llama", "bert", "roberta")  # by config.model_type
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,11 @@ class Layer:
 def find_layers(model: Any) -> list[Layer]:
     """Return every layer's attention, first to last.
 
-    Raises EncoderError for a kind of model that is not among KNOWN, and for fewer keys than
+    Raises EncoderError for a kind of model that is not among MODEL_TYPES, and for fewer keys than
     queries: others lay their matrices out, turn or norm queries and keys in ways of their own.
     """
     config = model.config
-    if config.model_type not in KNOWN or _shares_keys(config):
+    if config.model_type not in MODEL_TYPES or _shares_keys(config):
         raise EncoderError(
             f"queries and keys of {type(model).__name__} are not known; expected the attention of"
             " GPT-2, BLOOM, BERT, RoBERTa, or LLaMA with a key for each query"

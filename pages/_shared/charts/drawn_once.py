@@ -54,7 +54,7 @@ def _without_template(layout: Tree) -> Tree:
     looks: Tree = layout.pop("template")["layout"]
     axes = {kind: looks.pop(kind) for kind in LABELS}
     layout = _over(looks, layout)
-    for name in {*axes, *layout}:
+    for name in dict.fromkeys((*axes, *layout)):
         if (kind := name[:5]) in axes:
             layout[name] = _over(axes[kind], layout.get(name, {}))
     return layout
