@@ -202,7 +202,7 @@ def show_matrices(question: DeepLinear, rows: pd.DataFrame, steps: str) -> None:
     """Draw what becomes of each matrix over training."""
     st.header("Matrix by matrix", anchor=False)
     matrices = build(Matrices, {"preset": question.preset, **vars(question.networks)})
-    figure = weight_figures.matrices(rows, steps=steps, mode=frame.mode())
+    figure = weight_figures.matrices(rows, steps=steps, mode=frame.mode(), narrow=frame.narrow())
     exportbar.draw_alone(matrices, figure, key="matrices", table=rows)
     prose.answer(findings_of(matrices, rows))
 

@@ -94,11 +94,22 @@ def test_matrices_are_drawn_with_the_theory_and_both_sides() -> None:
     # norms with theory 3 · 2, three modes of three matrices, spread 1 + 2 · 2, two sides of two
     assert len(drawn) == 6 + 9 + 5 + 4
     assert {trace.name for trace in drawn if trace.showlegend} == {
-        "M^I Z, frozen",
-        "W_1",
-        "W_2",
-        "W_3",
+        "M<sup>I</sup> Z, frozen",
+        *(f"W<sub>{i}</sub>" for i in (1, 2, 3)),
     }
+
+
+def test_matrices_of_two_networks_stand_side_by_side_or_on_a_phone_one_below_the_other() -> None:
+    net = make_nets(widths=((3, 3), (4,)))[0]
+    rows = [row for name in "ab" for row in weigh(net, net.start, network=name, at=0)]
+    for narrow, columns in ((False, 2), (True, 1)):
+        figure = weights.matrices(pd.DataFrame(rows), steps="steps", mode="light", narrow=narrow)
+        panels = [figure.layout[f"xaxis{number or ''}"] for number in ("", *range(2, 9))]
+        assert len({panel.domain for panel in panels}) == columns
+        of_b = {trace.xaxis for trace in figure.data[len(figure.data) // 2 :]}
+        assert of_b == {"x2", "x4", "x6", "x8"}  # every other heading names network b
+        heads = [note.text for note in figure.layout.annotations]
+        assert [head.endswith("network b</b>") for head in heads] == [False, True] * 4
 
 
 def test_queries_and_keys_are_drawn_over_training() -> None:

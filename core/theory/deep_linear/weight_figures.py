@@ -12,13 +12,14 @@ import plotly.graph_objects as go
 from plotly.colors import sample_colorscale
 
 from core.figures.drawing import Drawing, draw_panels
+from core.figures.panels import cell
 from core.figures.theme import INK, Mode, template
 
 PANELS = {
-    "norms": "norm of W_i on its modes",
-    "modes": "singular values of W_i on its modes",
-    "spread": "spread of the variances of h^i",
-    "balance": "E‖∇W_i‖² (solid), E‖∇W_{i+1}‖² (dotted)",
+    "norms": "norm of W<sub>i</sub> on its modes",
+    "modes": "singular values of W<sub>i</sub> on its modes",
+    "spread": "spread of the variances of h<sup>i</sup>",
+    "balance": "E‖∇W<sub>i</sub>‖² (solid), E‖∇W<sub>i+1</sub>‖² (dotted)",
 }
 
 
@@ -31,35 +32,38 @@ class _Curve(NamedTuple):
     dash: str = "solid"
 
 
-def matrices(points: pd.DataFrame, *, steps: str, mode: Mode) -> go.Figure:
+def matrices(points: pd.DataFrame, *, steps: str, mode: Mode, narrow: bool = False) -> go.Figure:
     """Draw norms, singular values, whitening and gradient balance over training: a row for each, a
     column for each network, with dashed lines where the entropy is least.
 
     A matrix's modes are the largest directions of what it gets; what it does beside them stays as
-    it was drawn. points: rows of `weigh`. steps: what `at` counts.
+    it was drawn. points: rows of `weigh`. steps: what `at` counts. narrow: for a phone, whose
+    panels stand one below the other.
     """
     networks = list(dict.fromkeys(points["network"]))
     heads = [f"<b>{title}, network {name}</b>" for title in PANELS.values() for name in networks]
+    columns = 1 if narrow else len(networks)
+    lines = len(heads) // columns
     figure = draw_panels(
-        len(PANELS), len(networks), heads, vertical_spacing=0.07, horizontal_spacing=0.07
+        lines, columns, heads, vertical_spacing=0.28 / lines, horizontal_spacing=0.07
     )
     figure.update_layout(
         template=template(mode),
-        height=230 * len(PANELS),
+        height=230 * lines,
         meta={"title": "Matrices over training"},
     )
     shown: set[int] = set()
-    for column, network in enumerate(networks, start=1):
+    for side, network in enumerate(networks):
         rows = points[points["network"] == network]
-        for row, panel in enumerate(PANELS, start=1):
+        for line, panel in enumerate(PANELS):
+            at = cell(line * len(networks) + side, columns)
             for curve in _curves(panel, rows):
-                at = {"row": row, "col": column}
                 color = _shade(curve.matrix, of=int(points["matrix"].max()), mode=mode)
                 _draw(figure, rows, curve, at=at, first=curve.matrix not in shown, color=color)
                 shown.add(curve.matrix)
     long = points["at"].max() > 1000
     figure.update_xaxes(type="log" if long else "linear", dtick=1 if long else None)
-    figure.update_xaxes(title_text=steps, row=len(PANELS))
+    figure.update_xaxes(title_text=steps, row=lines)
     return figure.update_yaxes(type="log", nticks=4, exponentformat="power").figure()
 
 
@@ -96,7 +100,7 @@ def _draw(
     first: bool,
     color: str,
 ) -> None:
-    name = f"W_{curve.matrix}" if curve.matrix else "M^I Z, frozen"
+    name = f"W<sub>{curve.matrix}</sub>" if curve.matrix else "M<sup>I</sup> Z, frozen"
     one = rows[rows["matrix"] == curve.matrix]
     look: dict[str, Any] = {"mode": "lines", "legendgroup": name, "name": name, **at}
     line = {"color": color, "width": 2, "dash": curve.dash}
