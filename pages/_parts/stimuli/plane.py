@@ -14,7 +14,7 @@ from core.questions.stimuli.question import Plane, StimulusMap
 from pages._parts.stimuli import cards, dots, selection
 from pages._shared import controls, exportbar, facts, frame, prose, queries, spread
 from pages._shared.address import bind
-from pages._shared.charts.picked import is_drawn_around, picked_dots
+from pages._shared.charts.picked import picked_dots
 from pages._shared.queries import Place
 
 MAPS: Mapping[Plane, str] = {
@@ -116,9 +116,8 @@ def brush(size: int) -> None:
     """Take the brushed dots to the address: a chart forgets its selection when it is drawn anew. A
     click is for `dots`.
     """
-    firsts = {dot[0] for dot in picked_dots(KEY) if isinstance(dot[0], int)}
-    stimuli = sorted(firsts & set(range(size)))
-    if stimuli and is_drawn_around(KEY):
+    firsts = {dot[0] for dot in picked_dots(KEY, around=True) if isinstance(dot[0], int)}
+    if stimuli := sorted(firsts & set(range(size))):
         selection.brush(stimuli, size)
 
 

@@ -7,19 +7,15 @@ from typing import Any
 import streamlit as st
 
 
-def picked_dots(chart: str) -> list[list[Any]]:
-    """Return what the chosen dots of a chart stand for: the custom data of those that have any."""
+def picked_dots(chart: str, *, around: bool = False) -> list[list[Any]]:
+    """Return what the chosen dots of a chart stand for: the custom data of those that have any.
+
+    around: only those that were drawn around, not one that was clicked.
+    """
     try:
-        points = st.session_state[chart]["selection"]["points"]
-        return [list(point["customdata"]) for point in points if point.get("customdata")]
+        picked = st.session_state[chart]["selection"]
+        if around and not (picked.get("lasso") or picked.get("box")):
+            return []
+        return [list(dot["customdata"]) for dot in picked["points"] if dot.get("customdata")]
     except (AttributeError, KeyError, TypeError):
         return []
-
-
-def is_drawn_around(chart: str) -> bool:
-    """Return whether dots were chosen by an area, not by a click."""
-    try:
-        selection = st.session_state[chart]["selection"]
-        return bool(selection.get("lasso") or selection.get("box"))
-    except (AttributeError, KeyError, TypeError):
-        return False
