@@ -56,12 +56,12 @@ class Drawing:
         row, col, look = _part(look)
         for axis, name in self._axes_of(row, col, "xref", "yref").items():
             look[axis] = f"{name} domain" if str(look.get(axis)).endswith(" domain") else name
-        self.layout.setdefault("annotations", []).append(_merge({}, look))
+        self.layout.setdefault("annotations", []).append(merge({}, look))
         return self
 
     def add_shape(self, **look: object) -> Drawing:
         """Draw a line or an area."""
-        self.layout.setdefault("shapes", []).append(_merge({}, look))
+        self.layout.setdefault("shapes", []).append(merge({}, look))
         return self
 
     def add_vline(self, x: float, **look: object) -> Drawing:
@@ -76,13 +76,13 @@ class Drawing:
 
     def update_layout(self, **changes: object) -> Drawing:
         """Change the layout; what is not named stays."""
-        _merge(self.layout, changes)
+        merge(self.layout, changes)
         return self
 
     def update_annotations(self, **changes: object) -> Drawing:
         """Change all texts, the panels' headings among them."""
         for note in self.layout.get("annotations", []):
-            _merge(note, changes)
+            merge(note, changes)
         return self
 
     def update_xaxes(self, **changes: object) -> Drawing:
@@ -103,7 +103,7 @@ class Drawing:
         for place, name in enumerate(list(self._axes(kind))):
             at_row, at_col = divmod(place, self.columns)
             if row in (None, at_row + 1) and col in (None, at_col + 1):
-                _merge(self.layout.setdefault(name, {}), changes)
+                merge(self.layout.setdefault(name, {}), changes)
         return self
 
     def _axes(self, kind: str) -> Iterator[str]:
@@ -149,14 +149,14 @@ def _grid(rows: int, columns: int, heads: int, shape: tuple[tuple[str, Any], ...
     return layout
 
 
-def _merge(tree: Tree, changes: Mapping[str, object]) -> Tree:
+def merge(tree: Tree, changes: Mapping[str, object]) -> Tree:
     """Write changes into a tree, branch by branch; `meta`, which is ours, as a whole."""
     for name, value in changes.items():
         head, _, rest = name.partition("_")
         if rest and name not in WHOLE:
-            _merge(tree.setdefault(head, {}), {rest: value})
+            merge(tree.setdefault(head, {}), {rest: value})
         elif isinstance(value, Mapping) and name not in ("meta", "template"):
-            _merge(tree.setdefault(name, {}), value)
+            merge(tree.setdefault(name, {}), value)
         else:
             tree[name] = _plain(value, name)
     return tree

@@ -11,10 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+
+from core.figures.drawing import Tree, merge
 
 # pixels that most labels and titles take; where they take more, all is drawn twice
 LABELS = {"xaxis": {"b": 50, "r": 20}, "yaxis": {"l": 72}}
@@ -23,7 +26,6 @@ LINE, MARK, LETTER = 29, 45, 6.2  # pixels of a legend: a line, an entry without
 LEGENDS = ("scatter", "scattergl", "bar")  # kinds of traces that stand in it unless they say no
 PHONE = 640  # pixels: up to this width no room is left that may not be needed
 MOST = 5_000  # numbers of an array; more take longer to write out than to be drawn twice
-Tree = dict[str, Any]
 
 
 def drawn_once(figure: go.Figure, *, width: int | None, picks: bool) -> go.Figure:
@@ -53,10 +55,10 @@ def _without_template(layout: Tree) -> Tree:
     """Return a layout that says itself what its template said."""
     looks: Tree = layout.pop("template")["layout"]
     axes = {kind: looks.pop(kind) for kind in LABELS}
-    layout = _over(looks, layout)
+    layout = merge(looks, layout)
     for name in dict.fromkeys((*axes, *layout)):
         if (kind := name[:5]) in axes:
-            layout[name] = _over(axes[kind], layout.get(name, {}))
+            layout[name] = merge(deepcopy(axes[kind]), layout.get(name, {}))
     return layout
 
 
@@ -84,15 +86,6 @@ def _count_lines(data: list[Tree], width: int) -> int:
         wide = MARK + LETTER * len(entry.get("name") or "")
         lines, taken = (lines + 1, wide) if taken + wide > width else (lines, taken + wide)
     return lines
-
-
-def _over(tree: Mapping[str, Any], changes: Mapping[str, Any]) -> Tree:
-    """Return a tree with changes, branch by branch."""
-    changed = {
-        name: _over(tree[name], value) if isinstance(tree.get(name), dict) else value
-        for name, value in changes.items()
-    }
-    return {**tree, **changed}
 
 
 def _listed(value: Any) -> Any:
