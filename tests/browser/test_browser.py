@@ -41,6 +41,29 @@ def test_back_and_forward_pass_through_what_was_shown_and_nothing_else(visit):
     assert shown[2].endswith("/alignment")
 
 
+def test_a_page_comes_though_the_window_was_resized_and_the_server_is_late(visit):
+    page = visit("/captions")
+    held = []
+
+    def relay(browser):
+        server = browser.connect_to_server()
+        server.on_message(lambda said: held.append(said) if page.late else browser.send(said))
+        page.come = lambda: [browser.send(said) for said in held]
+
+    page.late = False
+    page.route_web_socket("**/_stcore/stream", relay)
+    page.reload()
+    page.locator("[class*=st-key-chart] .main-svg").first.wait_for()
+    page.wait_for_timeout(1500)  # until it has said how wide it is
+    page.late = True
+    page.set_viewport_size({"width": 1100, "height": 800})
+    page.get_by_test_id("stSidebar").get_by_role("link", name="Models").click()
+    page.wait_for_timeout(1500)
+    page.late = False
+    page.come()
+    chart(page, "model-map")
+
+
 def test_a_dropdown_changes_the_plot_and_the_link_opens_the_same_view(visit):
     page = visit("/alignment")
     chart(page, "trend")

@@ -7,11 +7,19 @@ import streamlit as st
 COOKIE = "platoscope-width"  # what the browser keeps for the first page of its next visit
 KEY, METER = "browser-pixels", "browser-width"  # in the session: what it said, and who says it
 RANGE = range(100, 10_000)  # pixels that a page may have
+QUIET = 3  # seconds: most pages have begun by then
 _MEASURE = """
+let clicked = 0;
+for (const event of ["click", "popstate"]) {
+  window.addEventListener(event, () => { clicked = Date.now(); }, true);
+}
 export default function({ data, setStateValue }) {
   const page = document.querySelector("[data-testid=stMainBlockContainer]");
   let waiting;
   const measure = () => {
+    // until a page that was asked for has begun, Streamlit takes what is said for the one before,
+    // and shows neither
+    if (Date.now() - clicked < 1000 * data.quiet) return wait();
     const { paddingLeft, paddingRight } = getComputedStyle(page);
     const width = Math.round(page.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight));
     if (window.top === window.self) {
@@ -32,7 +40,7 @@ _meter = st.components.v2.component("platoscope_meter", js=_MEASURE)
 @st.fragment
 def watch() -> None:
     """Learn from the browser how wide the page is, without drawing it anew."""
-    data = {"cookie": COOKIE, "width": of_page()}
+    data = {"cookie": COOKIE, "width": of_page(), "quiet": QUIET}
     _meter(key=METER, data=data, on_width_change=_take, height=0)
 
 
