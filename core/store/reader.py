@@ -35,7 +35,6 @@ from core.store.schema import (
     embedding_file,
     found_card,
     layer_table,
-    model_entry,
     published_files,
     repeats_table,
     result_file,
@@ -72,7 +71,7 @@ class Store:
         """
         revision, titles = self.dataset(dataset).revision, self._titles()
         metas = self._over(self.root / "embeddings" / dataset, "embedding", revision, [])
-        return [titles.model(dataset, model_entry(meta)) for meta in metas]
+        return [titles.model(dataset, meta.entry) for meta in metas]
 
     def models(self, dataset: str) -> list[ModelEntry]:
         """Return the embeddings of a dataset, each model once: those of its captions at further
@@ -105,7 +104,7 @@ class Store:
             raise UnknownNameError(
                 "model", name, [entry.card.name for entry in self.embeddings(dataset)]
             )
-        return self._titles().model(dataset, model_entry(meta))
+        return self._titles().model(dataset, meta.entry)
 
     def stimuli(self, dataset: str) -> pd.DataFrame:
         """Return a row per stimulus in order: `stimulus`, then the factors."""
@@ -244,7 +243,7 @@ class Store:
         paths = [dataset_file(self.root, self.dataset(dataset).name)]
         for folder in ("embeddings", "results"):
             paths += published_files(self.root / folder / dataset, but=DERIVED)
-        stamps = [(str(path.relative_to(self.root)), stamp) for path, stamp in stamped(paths)]
+        stamps = [(path.name, stamp) for path, stamp in stamped(paths)]
         titles = self._titles().of(dataset)
         return hashlib.sha256(repr((stamps, titles)).encode()).hexdigest()[:16]
 

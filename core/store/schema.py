@@ -21,6 +21,7 @@ import reprlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal
@@ -79,6 +80,18 @@ class Meta:
     seconds: float = 0.0
     made_at: str = ""
     versions: Mapping[str, str] | None = None
+
+    @cached_property
+    def entry(self) -> ModelEntry:
+        """Return the entry of an embedding's file, made once: a page asks for all of them often.
+
+        Raises TypeError or ValueError as `check_fields` and `check_training`.
+        """
+        check_fields(ModelCard, self.card, self.card["layers"])
+        check_training(self.card.get("training", {}))
+        card = ModelCard(**{**self.card, "layers": tuple(self.card["layers"])})
+        made = (self.dims, self.device, self.seconds, self.made_at)
+        return ModelEntry(card, self.level, self.recipe.digest, self.recipe, *made)
 
 
 @dataclass(frozen=True)
@@ -172,9 +185,7 @@ def load_meta(rows: Mapping[str, str]) -> Meta:
     fields = {name: values[name] for name in Meta.__dataclass_fields__}
     meta = Meta(**(fields | {"recipe": recipe, "dims": tuple(fields["dims"])}))
     if meta.kind != "result":
-        (dataset_card if meta.kind == "dataset" else model_entry)(
-            meta
-        )  # a card that cannot be read is found here
+        _ = dataset_card(meta) if meta.kind == "dataset" else meta.entry  # whether it can be read
     return meta
 
 
@@ -212,25 +223,6 @@ def found_card(meta: Meta, root: Path) -> DatasetCard:
         return card
     folder = Path(root).resolve() / card.source["folder"]  # as it is where it was named in full
     return replace(card, source={**card.source, "folder": str(folder)})
-
-
-def model_entry(meta: Meta) -> ModelEntry:
-    """Return the entry of an embedding's file; raises TypeError or ValueError as `check_fields`
-    and `check_training`.
-    """
-    check_fields(ModelCard, meta.card, meta.card["layers"])
-    check_training(meta.card.get("training", {}))
-    card = ModelCard(**{**meta.card, "layers": tuple(meta.card["layers"])})
-    return ModelEntry(
-        card,
-        meta.level,
-        meta.recipe.digest,
-        meta.recipe,
-        meta.dims,
-        meta.device,
-        meta.seconds,
-        meta.made_at,
-    )
 
 
 def now() -> str:

@@ -27,6 +27,8 @@ from core.study.study import KEPT
 from pages._shared import queries
 from pages._shared.queries import Place
 
+MOST_VALUES = 16  # of a factor to choose by; a number that differs everywhere chooses nothing
+
 
 @st.cache_data(max_entries=8, show_spinner=False)
 def stimuli(at: Place) -> pd.DataFrame:
@@ -56,6 +58,18 @@ def factor_values(at: Place) -> dict[str, list[str]]:
     return {
         name: sorted(factors[name].dropna().astype(str).unique(), key=lambda one: (len(one), one))
         for name in factors
+    }
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def factor_choices(at: Place) -> dict[str, tuple[str, str]]:
+    """Return each value of each factor that has few, by the words of the command line."""
+    table = stimuli(at)
+    few = [name for name in table.columns if 2 <= table[name].nunique() <= MOST_VALUES]
+    return {
+        f"{name}={value}": (name, value)
+        for name in few
+        for value in sorted(table[name].dropna().astype(str).unique())
     }
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pandas as pd
 import streamlit as st
 
 from core.demo.building import under_way
-from core.errors import PlatoscopeError
+from core.errors import PlatoscopeError, UnknownNameError
 from core.figures import palette
 from core.figures.theme import INK, Mode
 from core.modalities import Item, reader_of
@@ -171,7 +171,7 @@ def draw(
         if first:
             first()
         at = _place()
-        shown = queries.count_models(at.dataset)
+        shown = queries.count_models(at)
         try:
             show(at)
         except NeededError:
@@ -181,9 +181,11 @@ def draw(
 
 @st.fragment(run_every="2s")
 def _await_models(dataset: str, shown: int) -> None:
-    """Draw a page that has nothing to show anew once there are other models."""
-    if queries.count_models(dataset) != shown:
-        st.rerun(scope="app")
+    """Draw a page that has nothing to show anew once there are other models, or no dataset."""
+    with suppress(UnknownNameError):
+        if queries.count_models(queries.place(dataset)) == shown:
+            return
+    st.rerun(scope="app")
 
 
 def draw_alone(question: str, show: Callable[[], None]) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from core.errors import MetricError, StimuliError
@@ -22,7 +21,6 @@ from pages._shared import address, controls, facts, frame, queries
 from pages._shared.address import bind
 from pages._shared.queries import Place
 
-MOST_VALUES = 16  # of a factor to choose by; a number that differs everywhere chooses nothing
 LAYERS = {
     "best": "best aligned pair",
     "last": "last layers",
@@ -47,7 +45,7 @@ CANDIDATES: dict[Candidates, str] = {
 def pick_scope(at: Place) -> Scope:
     """Choose which stimuli are studied, and how their features are clamped. at: of all stimuli."""
     one = controls.option_named(Scope, "where")
-    pairs = _factor_values(facts.stimuli(at))
+    pairs = facts.factor_choices(at)
     where = st.multiselect(
         one.label,
         list(pairs),
@@ -61,16 +59,6 @@ def pick_scope(at: Place) -> Scope:
     clamp = controls.pick_labeled(one, CLAMPS) if q < 1 else EXACT
     stimuli = pick_set(queries.card(at).size)
     return replace(at.scope, clamping=Clamping(q, clamp), where=chosen, stimuli=stimuli)
-
-
-def _factor_values(stimuli: pd.DataFrame) -> dict[str, tuple[str, str]]:
-    """Return each value of each factor that has few, by the words of the command line."""
-    few = [name for name in stimuli.columns if 2 <= stimuli[name].nunique() <= MOST_VALUES]
-    return {
-        f"{name}={value}": (name, value)
-        for name in few
-        for value in sorted(stimuli[name].dropna().astype(str).unique())
-    }
 
 
 def pick_set(size: int) -> str:

@@ -15,7 +15,6 @@ from typing import TypeVar
 import pandas as pd
 import streamlit as st
 
-from core.errors import UnknownNameError
 from core.progress import Progress
 from core.questions import asking
 from core.questions.adapters import lesson as adaptation
@@ -60,18 +59,9 @@ def place(dataset: str) -> Place:
     return Place(str(here.root), here.digest(dataset), Scope(dataset))
 
 
-def count_models(dataset: str) -> int:
-    """Return how many models are embedded; -1 where the dataset was removed or replaced while the
-    page was open.
-    """
-    try:
-        return _count_models(place(dataset))
-    except UnknownNameError:
-        return -1
-
-
 @st.cache_data(max_entries=32, show_spinner=False)
-def _count_models(at: Place) -> int:
+def count_models(at: Place) -> int:
+    """Return how many models are embedded."""
     return len(Store(at.root).models(at.dataset))
 
 

@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import Page
 
 from core.demo.building import under_way
-from core.errors import PlatoscopeError
+from core.errors import PlatoscopeError, UnknownNameError
 from core.figures.numbers import counted
 from core.jobs import queue
 from core.jobs.job import Job
@@ -148,9 +148,12 @@ def _follow_store(dataset: str, shown: News) -> None:
 
 def _news_of(dataset: str) -> News:
     """Return what the store holds now, to be compared with what is shown."""
-    here, models = queries.store(), queries.count_models(dataset)
-    digest = here.digest(dataset) if models >= 0 else ""
-    return News(models, len(here.datasets()), digest)
+    datasets = len(queries.store().datasets())
+    try:
+        at = queries.place(dataset)
+    except UnknownNameError:
+        return News(-1, datasets, "")
+    return News(queries.count_models(at), datasets, at.digest)
 
 
 def what_came(now: News, shown: News) -> str:

@@ -27,7 +27,6 @@ from core.figures.theme import (
     clear,
     heading,
     hue,
-    marker_size,
     noise_line,
     plain,
     reason,
@@ -37,6 +36,7 @@ from core.figures.theme import (
 from core.modalities import find_modality
 from core.questions.alignment.axes import AXES, SOLVED, Axis
 from core.questions.alignment.cards import card
+from core.questions.alignment.lines import RUNS, lines_and_dots
 from core.questions.alignment.points import NOISE
 from core.questions.alignment.published_marks import PUBLISHED, cross, published_marks
 from core.questions.alignment.question import COMPETENCE
@@ -44,8 +44,7 @@ from core.statistics.fits import Fit
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "hexagon", "bowtie")
 NEAR = 3  # a ceiling above so many times the highest score would flatten all else
-# what a legend entry stands for, beside families and chance
-FIT, RUNS, MEANS = "fit", "runs", "means"
+FIT, MEANS = "fit", "means"  # what a legend entry stands for, beside families, lines and chance
 
 
 def trend(
@@ -165,16 +164,13 @@ def _add_panel(
     if len(fit.band):
         _add_band(figure, fit.band.assign(x=axis.unplace(fit.band["x"])), color, at)
     _add_levels(figure, points, at, mode, axis)
-    ordered = points.sort_values("x", kind="stable")
     # better language models of any family follow each other, larger ones of several do not, nor do
     # vision models of several objectives
-    line_of = ["model_y"] if axis == AXES[COMPETENCE] else ["model_y", "group_x"]
-    for _, run in ordered.groupby(line_of, sort=False):
-        figure.add_scatter(**_run(run, color), **at)
-    for group, dots in ordered.groupby("named", sort=False):
-        figure.add_scatter(**_dots(str(group), dots, mode), **at)
-    if len(published := points.dropna(subset=PUBLISHED)):
-        figure.add_scatter(**published_marks(published, mode), **at)
+    line_of = ("model_y",) if axis == AXES[COMPETENCE] else ("model_y", "group_x")
+    for trace in lines_and_dots(points, line_of, color, mode):
+        figure.add_scatter(**trace, **at)
+    if (is_published := points[PUBLISHED].notna()).any():
+        figure.add_scatter(**published_marks(points[is_published], mode), **at)
     if len(fit.band) and points["model_y"].nunique() > 1:  # of one model they are its dots
         means = fit.points.assign(x=axis.unplace(fit.points["x"]))
         figure.add_scatter(**_means(means, mode, axis), **at)
@@ -221,19 +217,6 @@ def _add_band(figure: Drawing, band: pd.DataFrame, color: str, at: Mapping[str, 
     figure.add_scatter(x=band["x"], y=band["fit"], mode="lines", line=line, **named)
 
 
-def _run(run: pd.DataFrame, color: str) -> dict[str, object]:
-    """Return the line of one model through all that it is compared with."""
-    width = (marker_size(run["parameters_y"].iloc[0]) - 4.0) / 5.0
-    return {
-        "x": run["x"],
-        "y": run["score"],
-        "mode": "lines",
-        "line": {"color": clear(color, 0.55), "width": min(max(width, 1.0), 4.0)},
-        "legendgroup": RUNS,
-        **SILENT,
-    }
-
-
 def _marked(points: pd.DataFrame) -> pd.DataFrame:
     """Return the points with the name of their dots in the legend, and their symbol: that of their
     color's group, or of the group that `symbol_x` names.
@@ -245,28 +228,6 @@ def _marked(points: pd.DataFrame) -> pd.DataFrame:
     order = {name: place for place, name in enumerate(points["symbol_x"].unique())}
     shapes = [SYMBOLS[order[name] % len(SYMBOLS)] for name in points["symbol_x"]]
     return points.assign(named=points["group_x"] + ", " + points["symbol_x"], shape=shapes)
-
-
-def _dots(group: str, dots: pd.DataFrame, mode: Mode) -> dict[str, object]:
-    marker = {
-        "color": hue(dots["group_x"].iloc[0], mode),
-        "size": [0.75 * marker_size(count) for count in dots["parameters_x"]],
-        "symbol": dots["shape"].iloc[0],
-        "opacity": 1.0,
-        "line": {"color": INK[mode].paper, "width": 1.5},
-    }
-    return {
-        "x": dots["x"],
-        "y": dots["score"],
-        "mode": "markers",
-        "marker": marker,
-        "legendgroup": group,
-        "showlegend": False,
-        "customdata": dots[["model_x", "model_y"]].to_numpy(),
-        **cards(dots["card"]),
-        "selected": {"marker": {"opacity": 1}},
-        "unselected": {"marker": {"opacity": 1}},
-    }
 
 
 def _name_axes(figure: Drawing, panels: int, columns: int, label: str, axis: Axis) -> None:

@@ -5,7 +5,7 @@ they do not.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ from core.figures.marks import (
 )
 from core.figures.numbers import p_text
 from core.figures.panels import cell, grid, name_rows, per_row
+from core.figures.rows import Row, column, grouped
 from core.figures.theme import (
     INK,
     Mode,
@@ -133,15 +134,18 @@ def _add_sets(
     figure: Drawing, panel: pd.DataFrame, sets: Sets, mode: Mode, at: Mapping[str, int]
 ) -> None:
     """Add the language models of a panel, by family, and the mean over them."""
-    order = {name: place for place, name in enumerate(sets.names)}
-    rows = panel.sort_values("set", key=lambda names: names.map(order))
-    for family, members in rows[rows["language"] != ""].groupby("group_x", sort=False):
-        _add_family(figure, members, sets, hue(str(family), mode), mode, at)
-    mean = rows[rows["language"] == ""]
-    for part in (mean[mean["set"] == "full"], mean[mean["set"] != "full"]):
+    order = list(sets.names)
+    rows = sorted(panel.to_dict("records"), key=lambda row: order.index(row["set"]))
+    for members in grouped([row for row in rows if row["language"]], "group_x"):
+        _add_family(figure, members, sets, mode, at)
+    mean = [row for row in rows if not row["language"]]
+    for part in (
+        [row for row in mean if row["set"] == "full"],
+        [row for row in mean if row["set"] != "full"],
+    ):
         figure.add_scatter(
-            x=part["set"].map(sets.names),
-            y=part["score"],
+            x=_set_names(part, sets),
+            y=column(part, "score"),
             **_mean_look(part, INK[mode].text),
             legendgroup=MEAN,
             showlegend=False,
@@ -151,18 +155,19 @@ def _add_sets(
 
 
 def _add_family(
-    figure: Drawing, rows: pd.DataFrame, sets: Sets, color: str, mode: Mode, at: Mapping[str, int]
+    figure: Drawing, rows: Sequence[Row], sets: Sets, mode: Mode, at: Mapping[str, int]
 ) -> None:
     """Add the score of each language model of a family on each set, joined by a line; that on all
     stimuli cannot be compared with those on smaller sets and stays apart.
 
     One trace for the lines and one for the dots: a browser draws few large ones sooner.
     """
-    family, runs = str(rows["group_x"].iloc[0]), rows[rows["set"] != "full"]
-    lines = [run for _, run in runs.groupby("language", sort=False)]
+    family = str(rows[0]["group_x"])
+    color = hue(family, mode)
+    lines = grouped([row for row in rows if row["set"] != "full"], "language")
     figure.add_scatter(
-        x=_with_gaps(run["set"].map(sets.names) for run in lines),
-        y=_with_gaps(run["score"] for run in lines),
+        x=_with_gaps(_set_names(run, sets) for run in lines),
+        y=_with_gaps(column(run, "score") for run in lines),
         mode="lines",
         line={"color": clear(color, 0.4), "width": 1.5},
         legendgroup=family,
@@ -170,12 +175,12 @@ def _add_family(
         **at,
     )
     figure.add_scatter(
-        x=rows["set"].map(sets.names),
-        y=rows["score"],
+        x=_set_names(rows, sets),
+        y=column(rows, "score"),
         mode="markers",
         marker={
             "color": color,
-            "size": [0.7 * marker_size(count) for count in rows["parameters_x"]],
+            "size": [0.7 * marker_size(count) for count in column(rows, "parameters_x")],
             "symbol": symbol(family, LANGUAGE),
             "line": {"color": INK[mode].paper, "width": 1},
         },
@@ -186,14 +191,19 @@ def _add_family(
     )
 
 
-def _with_gaps(runs: Iterable[pd.Series]) -> list[object]:
+def _set_names(rows: Sequence[Row], sets: Sets) -> list[str]:
+    return [sets.names[name] for name in column(rows, "set")]
+
+
+def _with_gaps(runs: Iterable[Sequence[object]]) -> list[object]:
     """Return the values of several lines as those of one trace, in which None parts two lines."""
     values = [value for run in runs for value in [*run, None]]
     return values[:-1]
 
 
-def _mean_look(mean: pd.DataFrame, color: str) -> dict[str, Any]:
-    error = interval(mean["score"], mean["low"], mean["high"], color=color, thickness=2, width=5)
+def _mean_look(mean: Sequence[Row], color: str) -> dict[str, Any]:
+    ends = (pd.Series(column(mean, name), dtype=float) for name in ("score", "low", "high"))
+    error = interval(*ends, color=color, thickness=2, width=5)
     return {
         "mode": "lines+markers",
         "marker": {"color": color, "size": 10, "symbol": "diamond"},
@@ -202,13 +212,11 @@ def _mean_look(mean: pd.DataFrame, color: str) -> dict[str, Any]:
     }
 
 
-def _cards(rows: pd.DataFrame, sets: Sets) -> dict[str, object]:
-    return cards(
-        _card(row, f"{sets.axis}: {sets.names[row['set']]}") for row in rows.to_dict("records")
-    )
+def _cards(rows: Sequence[Row], sets: Sets) -> dict[str, object]:
+    return cards(_card(row, f"{sets.axis}: {sets.names[row['set']]}") for row in rows)
 
 
-def _card(row: Mapping[Hashable, Any], name: str) -> str:
+def _card(row: Row, name: str) -> str:
     who = (
         sized(row["title_x"], row["parameters_x"])
         if row["language"]
@@ -229,7 +237,7 @@ def _head(title: str, note: str) -> str:
     )
 
 
-def _interval(row: Mapping[Hashable, Any]) -> str:
+def _interval(row: Row) -> str:
     return (
         "" if math.isnan(row["low"]) else f", 95 % interval {row['low']:.3f} to {row['high']:.3f}"
     )
@@ -243,7 +251,7 @@ def _ratios(points: pd.DataFrame) -> dict[str, str]:
     return {row["title_y"]: _ratio(row) for row in rows}
 
 
-def _ratio(row: Mapping[Hashable, Any]) -> str:
+def _ratio(row: Row) -> str:
     if math.isnan(row["score"]):
         return f"no ratio: {wrap(plain(row['reason']), 34)}"
     return f"low / high <b>{row['score']:.2f}</b> ({row['low']:.2f} to {row['high']:.2f})"
@@ -266,13 +274,11 @@ def deciles(points: pd.DataFrame, *, label: str, chance: float, mode: Mode) -> g
     parts_named = {str(part): f"part {part} of {parts}" for part in range(1, parts + 1)}
     sets = Sets("Alignment by part of the ranking by dispersion", "dispersion", parts_named)
     figure = blank(mode, height=400, title=sets.title)
-    for place, (_, run) in enumerate(seen.groupby("title_y", sort=False)):
-        aside = 0.06 * (place - (seen["title_y"].nunique() - 1) / 2)  # intervals stay apart
-        figure.add_scatter(
-            x=run["part"] + aside,
-            **_decile_line(run, mode),
-            **_cards(run, sets),
-        )
+    runs = grouped(seen.to_dict("records"), "title_y")
+    for place, run in enumerate(runs):
+        aside = 0.06 * (place - (len(runs) - 1) / 2)  # intervals stay apart
+        places = [part + aside for part in column(run, "part")]
+        figure.add_scatter(x=places, **_decile_line(run, mode), **_cards(run, sets))
     if not math.isnan(chance):
         ends = {"x": [0.6, parts + 0.4], "y": [chance] * 2}
         figure.add_scatter(**ends, **chance_line(mode), hoverinfo="skip")
@@ -286,12 +292,12 @@ def deciles(points: pd.DataFrame, *, label: str, chance: float, mode: Mode) -> g
     return figure.update_layout(margin_t=16).figure()
 
 
-def _decile_line(run: pd.DataFrame, mode: Mode) -> dict[str, Any]:
-    color = hue(str(run["group_y"].iloc[0]), mode)
+def _decile_line(run: Sequence[Row], mode: Mode) -> dict[str, Any]:
+    color = hue(str(run[0]["group_y"]), mode)
     look = _mean_look(run, color)
     return {
-        "y": run["score"],
-        "name": plain(run["title_y"].iloc[0]),
+        "y": column(run, "score"),
+        "name": plain(run[0]["title_y"]),
         **look,
         "marker": {"color": color, "size": 9, "symbol": VISION.symbol},
         "error_y": {**look["error_y"], "color": clear(color, 0.5), "width": 0},

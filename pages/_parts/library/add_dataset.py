@@ -180,8 +180,8 @@ def _tell_replaced(name: str) -> None:
     """Say what a dataset of the same name loses."""
     cards = {card.name: card for card in queries.store().datasets()}
     if name in cards:
-        models = queries.count_models(name)
-        lost = " Unless it is the same, its models must be embedded again." if models > 0 else ""
+        models = queries.count_models(queries.place(name))
+        lost = " Unless it is the same, its models must be embedded again." if models else ""
         st.warning(
             f"{frame.plain(name)} exists, with {cards[name].size:,} stimuli and"
             f" {counted(models, 'model', 'models')}. What is added takes its place.{lost}",

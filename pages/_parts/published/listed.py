@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import pandas as pd
 import streamlit as st
 
 from core.questions.published.answer import list_published
@@ -38,5 +39,10 @@ def show(at: Place, about: On) -> None:
     with st.expander("What was published"):
         st.markdown(NOTE.format(drawn=DRAWN.get(about, "")))
         st.code(frame.question_command(question), language="bash", wrap_lines=True)
-        table = list_published(question, queries.study(at))
-        st.dataframe(table[list(COLUMNS)].rename(columns=COLUMNS), hide_index=True)
+        st.dataframe(_table(at, question), hide_index=True)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _table(at: Place, question: PublishedValues) -> pd.DataFrame:
+    table = list_published(question, queries.study(at))
+    return table[list(COLUMNS)].rename(columns=COLUMNS)

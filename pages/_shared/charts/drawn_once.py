@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+from _plotly_utils.utils import to_typed_array_spec
 
 from core.figures.drawing import Tree, merge
 
@@ -25,10 +26,22 @@ SIDES = {"xaxis": "bottom", "yaxis": "left"}  # where labels stand unless an axi
 LINE, MARK, LETTER = 29, 45, 6.2  # pixels of a legend: a line, an entry without its text, a letter
 LEGENDS = ("scatter", "scattergl", "bar")  # kinds of traces that stand in it unless they say no
 PHONE = 640  # pixels: up to this width no room is left that may not be needed
+BRANCHES = (Mapping, list, tuple, np.ndarray)  # of a list of them each is looked into
 MOST = 5_000  # numbers of an array; more take longer to write out than to be drawn twice
 
 
-def drawn_once(figure: go.Figure, *, width: int | None, picks: bool) -> go.Figure:
+class PlainFigure(go.Figure):  # type: ignore[misc]  # it has no types
+    """A figure as plain data; nothing is checked or copied, since Streamlit only writes it out."""
+
+    def __init__(self, data: list[Tree], layout: Tree) -> None:
+        self._plain = {"data": data, "layout": layout}
+
+    def to_dict(self) -> Tree:
+        """Return the data as they are."""
+        return self._plain
+
+
+def drawn_once(figure: go.Figure, *, width: int | None, picks: bool) -> PlainFigure:
     """Return a copy of a figure that is drawn once; on a wide page its labels have ample room.
 
     width: the pixels that it will take; None where unknown, and then it is drawn twice. picks:
@@ -46,9 +59,8 @@ def drawn_once(figure: go.Figure, *, width: int | None, picks: bool) -> go.Figur
         drag = layout.setdefault("dragmode", "pan")
         layout.setdefault("hovermode", "closest")
         layout["clickmode"] = "event" if drag in ("lasso", "select") else "event+select"
-    copy = go.Figure({"data": data, "layout": _listed(layout)}, _validate=False)
-    copy.layout.template = None  # Plotly has one of its own for who brings none
-    return copy
+    layout["template"] = None  # Plotly has one of its own for who brings none
+    return PlainFigure(data, _listed(layout))
 
 
 def _without_template(layout: Tree) -> Tree:
@@ -89,11 +101,11 @@ def _count_lines(data: list[Tree], width: int) -> int:
 
 
 def _listed(value: Any) -> Any:
-    """Return arrays as lists, which the browser compares by what they hold."""
+    """Return arrays as lists, which the browser compares by what they hold; long ones packed."""
     if isinstance(value, Mapping):
         return {name: _listed(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple) and value and isinstance(value[0], BRANCHES):
         return [_listed(part) for part in value]
-    if isinstance(value, np.ndarray) and value.size <= MOST:
-        return value.tolist()
+    if isinstance(value, np.ndarray):
+        return value.tolist() if value.size <= MOST else to_typed_array_spec(value)
     return value
