@@ -5,7 +5,8 @@
 For each interaction with a page: the time of the server, from the first byte that the click sends
 to the last one that answers it, and the time until nothing moves any more. Then the time from an
 address entered to its first plot, page by page, and the server's memory before and after all of it.
-QUIET: for how many milliseconds nothing has to move; more than a large store's answer may rest.
+What a page asks every few seconds by itself is no answer to a click, and rests. QUIET: for how many
+milliseconds nothing has to move; more than a large store's answer may rest.
 """
 
 from __future__ import annotations
@@ -32,6 +33,10 @@ WATCH = """() => {
   new MutationObserver(() => { window.changed = performance.now(); }).observe(
     document.body, { subtree: true, childList: true, attributes: true, characterData: true });
 }"""
+REST = """
+const every = window.setInterval;
+window.setInterval = (ask, rest, ...more) => rest < 1000 ? every(ask, rest, ...more) : 0;
+"""
 NO_RUN = "!document.querySelector('[data-testid=stStatusWidget]')"
 PAGES = (
     "/",
@@ -191,6 +196,7 @@ def main(store: Path, quiet: int = QUIET, *, rounds: int = 3) -> None:
     ):
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
         page = browser.new_page(viewport={"width": 1280, "height": 800})
+        page.add_init_script(REST)
         visit(page, address)
         before = resident()
         servers, whole = [], []
