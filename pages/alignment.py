@@ -126,6 +126,7 @@ def show(at: Place) -> None:
     at = replace(at, scope=question.scope)
     models, table = queries.models(at), queries.ask(at, question)
     points = trend_points(table, models)
+    show_trend(at, question, points, look)  # a browser draws it while the rest is found
     with answer:
         high = question.comparison.spec.higher_is_more_aligned
         prose.answer(
@@ -135,7 +136,6 @@ def show(at: Place) -> None:
                 *noise_findings(points, bound=bound_of(question.comparison)),
             ]
         )
-    show_trend(at, question, points, look)
     for reason in dict.fromkeys(table.loc[table["score"].isna(), "reason"]):
         st.caption(f"Left out: {frame.plain(reason)}.")
     scored = points.dropna(subset="score")

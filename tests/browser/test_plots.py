@@ -18,23 +18,24 @@ pytestmark = pytest.mark.browser
 COUNT_REDRAWS = """
   window.counted = 0;
   window.redraws = [];
+  const WATCHED = ".st-key-chart-trend, .st-key-chart-layer-map";
   const count = plot => {
     if (plot.seen || !plot.on) return;
     plot.seen = true;
     counted += 1;
     if (counted <= 2) plot.dataset.first = "";
     plot.on("plotly_beforeplot", () => {
-      if (plot.closest(".st-key-chart-trend")) redraws.push(plot.data.length);
+      if (plot.closest(WATCHED)) redraws.push(plot.data.length);
     });
   };
   new MutationObserver(() => document.querySelectorAll(".js-plotly-plot").forEach(count))
     .observe(document, { subtree: true, childList: true, attributes: true });
 """
-# how much more than its margins a plot's labels and legend have taken, at the left and below
-ROOM = """() => {
-  const plot = document.querySelector(".st-key-chart-trend .js-plotly-plot");
+# how much more than its margins a plot's labels, legend and color bar have taken
+ROOM = """key => {
+  const plot = document.querySelector(`.st-key-chart-${key} .js-plotly-plot`);
   const { margin, _size } = plot._fullLayout;
-  return [_size.l - margin.l, _size.b - margin.b];
+  return ["l", "b", "r"].map(side => _size[side] - margin[side]);
 }"""
 WIDTHS = "texts => texts.map(one => [one.textContent, one.getComputedTextLength()])"
 
@@ -171,4 +172,5 @@ def test_a_plot_is_drawn_once(visit):
     page.wait_for_timeout(1000)
     assert page.evaluate("counted") >= 3
     assert page.evaluate("redraws") == []
-    assert page.evaluate(ROOM) == [0, 0]
+    for key in ("trend", "layer-map"):
+        assert page.evaluate(ROOM, key) == [0, 0, 0]

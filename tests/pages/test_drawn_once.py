@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 import pytest
 
 from core.figures.theme import blank
-from pages._shared.charts.drawn_once import LABELS, LINE, MOST, drawn_once
+from pages._shared.charts.drawn_once import COLOR_BAR, LABELS, LINE, MOST, TICK, TITLE, drawn_once
 
 WIDE, PHONE = 900, 358
 
@@ -84,6 +84,40 @@ def test_labels_have_room_where_they_are_shown_and_the_page_is_wide():
     assert margins(xaxis={"side": "top"}, yaxis={"side": "right"}) == usual
     for width in (PHONE, None):
         assert sent(plot(), width=width)["layout"]["margin"] == usual
+
+
+def test_long_words_of_a_vertical_axis_have_room():
+    words = ["distance to 10 neighbors (consensus)", "<b>all<br>together</b>"]
+    measured = 183  # pixels across the first, in the letters that Chromium drew it with
+
+    def left(*, title: str = "", **axis: object) -> int:
+        figure = blank("light", height=400)
+        figure.add_bar(x=[1, 2], y=words if not axis else [0, 1], orientation="h")
+        figure.update_yaxes(title_text=title, **axis)
+        return sent(figure.figure())["layout"]["margin"]["l"]
+
+    assert measured + TICK <= left() <= measured + TICK + 15
+    assert left(tickvals=[0, 1], ticktext=words) == left()
+    assert left(title="factor") == left() + TITLE
+    assert left(tickvals=[0, 1], ticktext=words[1:]) == LABELS["yaxis"]["l"]
+    assert left(visible=False) < LABELS["yaxis"]["l"]
+
+
+@pytest.mark.parametrize(
+    ("look", "room"),
+    [
+        ({"colorbar": {}}, COLOR_BAR),
+        ({"colorbar": {"orientation": "h"}}, LABELS["xaxis"]["r"]),
+        ({"colorbar": {}, "showscale": False}, LABELS["xaxis"]["r"]),
+    ],
+)
+def test_a_color_bar_beside_a_plot_has_room(look, room):
+    figure = blank("light", height=400)
+    figure.add_heatmap(z=[[1]], **look)
+    assert sent(figure.figure())["layout"]["margin"]["r"] == room
+    figure = blank("light", height=400).update_layout(coloraxis=look)
+    figure.add_scatter(x=[1], y=[1], marker={"color": [1], "coloraxis": "coloraxis"})
+    assert sent(figure.figure())["layout"]["margin"]["r"] == room
 
 
 @pytest.mark.parametrize(
