@@ -1,15 +1,20 @@
-"""What Python's collector need not look at again: imported modules, half a million objects.
+"""How seldom Python's collector has to look, and at how little.
 
-Streamlit collects garbage after each run of a page, which would walk over all of them: a third of
-a second once torch, UMAP and Plotly are there.
+Streamlit collects garbage after each run of a page, before the browser gets the last of it: this
+would walk over half a million objects of imported modules, a third of a second once torch, UMAP and
+Plotly are there, and over all that is held of stores.
 """
 
 from __future__ import annotations
 
 import gc
 import sys
+import time
+
+REST = 10  # seconds from one look at everything to the next; what is new is looked at all the time
 
 _modules_seen = 0
+_looked = 0.0
 
 
 def freeze_imports() -> None:
@@ -19,3 +24,11 @@ def freeze_imports() -> None:
         _modules_seen = len(sys.modules)
         gc.collect()
         gc.freeze()
+
+
+def collect_seldom(generation: int) -> None:
+    """Collect garbage as `gc.collect` does, unless that was done a moment ago."""
+    global _looked
+    if time.monotonic() - _looked > REST:
+        _looked = time.monotonic()
+        gc.collect(generation)

@@ -7,9 +7,10 @@ browser part looks for the server below the address of the page first, which cos
 two requests that fail: here the page names its server. Where a part of a page redraws itself right
 after the whole page, Streamlit forgets to send what holds the parts within it: here all is sent. A
 file that was made for a click is forgotten as soon as two pages of anybody's have been drawn, which
-may be before the browser has fetched it: here it stays for a minute. Any browser may ask it for the
-names of files in the checkout that git does not know: here nothing is told. An error that nobody
-foresaw is a sentence on page and terminal, and a file with its traceback.
+may be before the browser has fetched it: here it stays for a minute. After each run of a page it
+collects garbage: here seldom. Any browser may ask it for the names of files in the checkout that
+git does not know: here nothing is told. An error that nobody foresaw is a sentence on page and
+terminal, and a file with its traceback.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 from starlette.responses import HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
@@ -27,9 +29,11 @@ from streamlit.runtime import app_session, media_file_manager
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.media_file_manager import MediaFileKind, MediaFileMetadata
 from streamlit.runtime.pages_manager import PagesManager
+from streamlit.runtime.scriptrunner import script_runner
 from streamlit.web.server.starlette import starlette_static_routes as routes
 
 from core.unexpected import tell_unexpected
+from pages._server.memory import collect_seldom
 
 NAMED = '<script>window.__streamlit = { BACKEND_BASE_URL: new URL("./", location).href };</script>'
 _make = routes.create_streamlit_static_handler
@@ -41,6 +45,7 @@ def mend() -> None:
     routes.create_streamlit_static_handler = name_server
     app_session.ForwardMsgQueue = WholeQueue
     media_file_manager.MediaFileMetadata = FetchableFile
+    script_runner.gc = SimpleNamespace(collect=collect_seldom)
     app_session.AppSession._handle_git_information_request = tell_nothing
     error_util.show_uncaught_app_exception = show_unexpected
     error_util._log_uncaught_app_exception = log_unexpected

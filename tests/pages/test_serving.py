@@ -1,5 +1,6 @@
 """What the server sends holds together: a part never reaches the browser before what holds it."""
 
+import gc
 import sys
 import time
 from collections.abc import Callable
@@ -11,9 +12,11 @@ from streamlit.runtime import app_session, media_file_manager
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.media_file_manager import MediaFileManager, MediaFileMetadata
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
+from streamlit.runtime.scriptrunner import script_runner
 
 from core.jobs import queue, starting
 from core.jobs.table import queue_file
+from pages._server import memory
 from pages._server.jobs import watch_jobs
 from pages._server.mends import FetchableFile, WholeQueue, tell_nothing
 
@@ -140,6 +143,17 @@ def test_nobody_is_told_what_the_repository_holds(monkeypatch):
     assert asked == ["app.py"]  # once Streamlit asks no more, tell_nothing may go
     tell_nothing(session)
     assert asked == ["app.py"]
+
+
+def test_garbage_is_collected_after_a_run_but_seldom(monkeypatch):
+    assert script_runner.gc is gc  # once Streamlit collects none, collect_seldom may go
+    looks, clock = [], iter([100.0, 100.0, 101.0, 109.9, 110.1, 110.1, 111.0])
+    monkeypatch.setattr(memory, "gc", SimpleNamespace(collect=looks.append))
+    monkeypatch.setattr(memory, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    monkeypatch.setattr(memory, "_looked", 0.0)
+    for run in range(5):
+        memory.collect_seldom(run)
+    assert looks == [0, 3]
 
 
 def made_for_a_click(files: MediaFileManager) -> str:
