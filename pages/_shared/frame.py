@@ -48,6 +48,16 @@ STYLE = """<style>
 [role=group]:has(input[role=combobox]:focus-visible) {{
   outline: 2px solid {ink.ember} !important; outline-offset: 2px;
 }}
+.stApp[data-test-script-state=running]::after {{
+  content: ""; position: fixed; inset: 0 0 auto 0; height: 3px; z-index: 1000000; opacity: 0;
+  background: linear-gradient(90deg, transparent, {ink.ember}, transparent) -40% 0 / 40% no-repeat;
+  animation: working 1.6s .7s ease-in-out infinite;
+}}
+@keyframes working {{ from {{ opacity: 1; }} to {{ opacity: 1; background-position: 140% 0; }} }}
+@media (prefers-reduced-motion: reduce) {{
+  .stApp[data-test-script-state=running]::after {{
+    background: {ink.ember}; animation: working 0s .7s forwards; }}
+}}
 @media (max-width: 640px) {{
   [data-testid=stMainBlockContainer] {{ padding-left: 1rem; padding-right: 1rem; }}
   .js-plotly-plot .modebar-container {{ visibility: hidden; }} /* it would cover the heading */

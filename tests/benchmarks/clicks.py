@@ -24,6 +24,7 @@ from typing import Literal
 from playwright.sync_api import Page, sync_playwright
 
 from tests.benchmarks.relay import Relay, relayed
+from tests.browser.seen import RESTS
 from tests.browser.server import CHROMIUM, FLAGS, serve
 
 QUIET = 700  # ms without a change: the page has settled
@@ -37,7 +38,7 @@ REST = """
 const every = window.setInterval;
 window.setInterval = (ask, rest, ...more) => rest < 1000 ? every(ask, rest, ...more) : 0;
 """
-NO_RUN = "!document.querySelector('[data-testid=stStatusWidget]')"
+NO_RUN = f"document.querySelector('{RESTS}')"
 PAGES = (
     "/",
     "/alignment",

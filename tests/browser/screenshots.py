@@ -14,6 +14,7 @@ from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
 from core.settings import ROOT
+from tests.browser.seen import rest
 from tests.browser.server import CHROMIUM, FLAGS, serve
 
 PAGES = {  # by file: its address
@@ -49,7 +50,7 @@ def shoot(browser: Browser, url: str, path: Path, *, look: str) -> None:
     page.wait_for_selector(f"[class*=st-key-chart], {DRAWN_ALONE}, iframe")
     for frame in page.frames[1:] or page.frames:  # those of two views, or the page itself
         frame.wait_for_selector(f"[class*=st-key-chart] .main-svg, {DRAWN_ALONE}", timeout=300_000)
-    page.wait_for_selector("[data-testid=stStatusWidget]", state="detached")
+    rest(page)
     page.wait_for_timeout(
         4000
     )  # a phone is told from its width, after which plots stack their panels

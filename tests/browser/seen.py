@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+RESTS = ".stApp[data-test-script-state=notRunning]"
+
+
+def rest(page) -> None:
+    """Wait until the page's script does not run."""
+    page.locator(RESTS).wait_for()
+
 
 def chart(page, key: str):
     found = page.locator(f".st-key-chart-{key} .js-plotly-plot .main-svg").first
@@ -54,7 +61,7 @@ def field(page, label: str):
 
 
 def choose(page, label: str, text: str) -> None:
-    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+    rest(page)  # a run that ends closes the list
     field(page, label).locator("input").click()
     page.keyboard.type(text)  # a long list draws only what is in sight
     page.get_by_role("option", name=text).first.click()

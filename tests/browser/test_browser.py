@@ -7,7 +7,7 @@ import re
 import pytest
 
 from core.study.selections import decode
-from tests.browser.seen import chart, choose, download, field, framed, picture, tiles
+from tests.browser.seen import chart, choose, download, field, framed, picture, rest, tiles
 
 pytestmark = pytest.mark.browser
 BAR = """() => {
@@ -67,9 +67,7 @@ def test_a_page_comes_though_the_window_was_resized_and_the_server_is_late(visit
 def test_a_dropdown_changes_the_plot_and_the_link_opens_the_same_view(visit):
     page = visit("/alignment")
     chart(page, "trend")
-    page.locator("[data-testid=stStatusWidget]").wait_for(
-        state="detached"
-    )  # a rerun would close the list
+    rest(page)  # a run that ends closes the list
     page.get_by_label("Compared with").first.click()
     page.keyboard.type("ViT S · MAE")  # a long list draws only what is in sight
     page.get_by_role("option", name="ViT S · MAE").click()
@@ -103,6 +101,16 @@ def check_bar_stays(page) -> None:
     page.wait_for_function(
         "document.querySelector('.st-key-bar')?.getBoundingClientRect().y < -200"
     )
+
+
+def test_a_page_that_works_says_so(visit):
+    page = visit("/alignment")
+    rest(page)
+    line = "getComputedStyle(document.querySelector('.stApp'), '::after').animationName"
+    assert page.evaluate(line) == "none"
+    page.locator(".st-key-k [data-testid=stNumberInputStepUp]").click()
+    page.wait_for_function(f"{line} === 'working'")
+    page.wait_for_function(f"{line} === 'none'")
 
 
 def test_a_clicked_point_opens_its_layers(visit):
@@ -215,7 +223,7 @@ def test_a_simulation_stops_and_goes_on(visit):
     done = page.get_by_text(re.compile(r"^\d+ (of \d+ )?looks")).first
     page.locator(".st-key-stop button").click()
     page.locator(".st-key-go-on button").wait_for()
-    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+    rest(page)
     for _ in range(6):  # a busy machine may still draw the last look
         stopped = done.inner_text()
         page.wait_for_timeout(1500)  # what still ran would have shown itself

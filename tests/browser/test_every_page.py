@@ -8,6 +8,8 @@ from itertools import pairwise
 
 import pytest
 
+from tests.browser.seen import rest
+
 pytestmark = pytest.mark.browser
 PAGES = {
     "/": "converge",
@@ -72,7 +74,7 @@ def test_every_page_opens_cold_and_fits_a_phone(visit, link, theme):
     links = page.get_by_test_id("stSidebar").get_by_test_id("stPageLink")
     links.nth(len(PAGES) - 1).wait_for()
     page.locator(DRAWN).first.wait_for()
-    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+    rest(page)
     check_headings(page)
     assert 10 < count_words(page) <= 250
     resize_to_phone(page)
@@ -99,6 +101,6 @@ def resize_to_phone(page) -> None:
     """Make the window a phone's, and wait until nothing is wider than it."""
     page.set_viewport_size({"width": 390, "height": 844})
     page.wait_for_timeout(500)
-    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+    rest(page)
     page.locator(".st-key-stop").wait_for(state="detached")  # a simulation's plots move to its end
     page.wait_for_function(FITS)

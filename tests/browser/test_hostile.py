@@ -11,7 +11,7 @@ import pytest
 
 from core.visible import visible
 from pages._shared.frame import UNSEEN
-from tests.browser.seen import chart, download, save
+from tests.browser.seen import chart, download, rest, save
 from tests.browser.server import serve
 from tests.pages.hostile import MARKUP, build_hostile, hostile
 
@@ -84,7 +84,7 @@ def test_no_text_of_a_store_becomes_more_than_text(visit, link):
     page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
     shown = flat(hostile(VIEWS[link]))[:150]
     wait_until(page, lambda: shown in flat(page.evaluate(TEXTS)))
-    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+    rest(page)
     page.wait_for_timeout(500)
     assert page.evaluate(MADE) == []
     assert dialogs == []

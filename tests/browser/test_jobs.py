@@ -12,6 +12,7 @@ from core.jobs import queue
 from core.jobs.starting import worker_lock
 from core.jobs.table import queue_file
 from core.store import locked
+from tests.browser.seen import rest
 from tests.browser.server import new_page, serve
 from tests.browser.test_every_page import check_headings
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
@@ -74,7 +75,7 @@ def test_jobs_move_fail_and_are_retried_before_everybodys_eyes(browser, tmp_path
         page.get_by_role("button", name="Retry").click()
         badge(page, 1, "done").wait_for()
         page.wait_for_timeout(3000)  # nothing waits any more, so that the whole page is drawn anew
-        page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+        rest(page)
         page.locator(".st-key-job-1").get_by_role("button", name="Log").click()
         page.get_by_text(f"late: 1 layer of {SIZE} stimuli").wait_for()
         page.wait_for_url("**/jobs?log=1")

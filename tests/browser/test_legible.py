@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.browser.seen import chart
+from tests.browser.seen import chart, rest
 
 pytestmark = pytest.mark.browser
 # the color that is seen through each opacity, on the first ground that is not clear; WCAG 2.2
@@ -51,7 +51,7 @@ def test_captions_stand_out_from_their_ground(visit, theme):
 def test_what_has_the_focus_is_ringed(visit):
     page = visit("/alignment")
     chart(page, "trend")
-    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+    rest(page)
     seen = set()
     for _ in range(45):
         page.keyboard.press("Tab")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.browser.seen import rest
 from tests.browser.server import serve
 from tests.pages.world import SMALL, PaintedDataset, build
 
@@ -29,7 +30,7 @@ def test_a_model_is_found_opened_renamed_and_deleted(visit):
     page.get_by_text("1 of 7 models").wait_for()
     for _ in range(2):  # the same row opens again
         page.get_by_role("button", name="All models").wait_for(state="detached")
-        page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+        rest(page)
         page.locator(f"{TABLE} .dvn-scroller").click(position={"x": 60, "y": 52})
         page.get_by_role("heading", name="GPT-2 M").wait_for()
         page.wait_for_url("**/library?*model=gpt-2-m*")
@@ -50,6 +51,6 @@ def test_a_model_is_found_opened_renamed_and_deleted(visit):
     dialog.get_by_role("button", name="Delete this model").click()
     dialog.wait_for(state="detached")
     page.get_by_text("6 of 6 models").wait_for()
-    assert "model=" not in page.url
+    page.wait_for_function("!location.search.includes('model=')")
     page.go_back()
     page.get_by_text("Not in this view: no model named").wait_for()

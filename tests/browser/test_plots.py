@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import TimeoutError
 
-from tests.browser.seen import chart, save
+from tests.browser.seen import chart, rest, save
 from tests.browser.server import PATIENCE
 
 pytestmark = pytest.mark.browser
@@ -77,7 +77,7 @@ def isolate(page, key: str, name: str, count: int) -> None:
 def test_a_legend_hides_a_family_and_a_double_click_isolates_it(visit, link, key):
     page = visit(link)
     chart(page, key)
-    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+    rest(page)
     every = dots(page, key)
     color = page.locator(f".st-key-chart-{key} .legend .traces").filter(has_text="GPT-2")
     color = color.locator(".legendpoints path").evaluate("dot => dot.style.fill")
@@ -162,13 +162,13 @@ def test_a_plot_is_drawn_once(visit):
     page.reload()
     chart(page, "trend")
     chart(page, "layer-map")
-    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+    rest(page)
     page.evaluate("document.fonts.ready")
     page.wait_for_timeout(1000)
     page.evaluate("redraws = []")  # fonts that came late may have changed what labels need
     page.locator(".st-key-k [data-testid=stNumberInputStepUp]").click()
     page.locator(".st-key-chart-trend .js-plotly-plot:not([data-first])").wait_for()
-    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+    rest(page)
     page.wait_for_timeout(1000)
     assert page.evaluate("counted") >= 3
     assert page.evaluate("redraws") == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.browser.seen import chart, choose, field, tiles
+from tests.browser.seen import chart, choose, field, rest, tiles
 
 pytestmark = pytest.mark.browser
 TOP = "document.querySelector('[data-testid=stMain]').scrollTop"
@@ -79,13 +79,14 @@ def test_a_clicked_dot_is_marked_and_its_layers_are_shown(visit):
     page = visit("/alignment")
     chart(page, "trend").scroll_into_view_if_needed()
     chart(page, "layer-map")
-    page.wait_for_timeout(1500)
+    rest(page)
+    page.wait_for_timeout(1500)  # a chart that is just drawn anew hears nothing yet
     dot = page.evaluate(PAIR)
     page.mouse.click(dot["x"], dot["y"])
     for shown in dot["pair"]:
         page.wait_for_function(f"location.search.includes('chosen={shown}')")
     page.wait_for_function(f"({PAIR})().ring === true")
-    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+    rest(page)
     for label in ("Language model", "Compared with"):
         assert f"<b>{field(page, label).locator('input').input_value()}</b>" in dot["card"]
 

@@ -11,6 +11,7 @@ import pytest
 from core.jobs import queue
 from core.settings import READ_ONLY
 from core.store import SavedView, save_view
+from tests.browser.seen import rest
 from tests.browser.server import new_page, serve
 from tests.browser.test_every_page import PAGES
 from tests.footprint import footprint
@@ -34,7 +35,7 @@ def open_page(browser, link: str):
     page = new_page(browser)
     page.goto(link)
     page.wait_for_selector("h1")
-    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+    rest(page)
     return page
 
 

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.browser.seen import chart
+from tests.browser.seen import chart, rest
 
 pytestmark = pytest.mark.browser
 PANEL = ".st-key-chosen-models"
@@ -25,7 +25,7 @@ RINGS = """key => (document.querySelector(`.st-key-chart-${key} .js-plotly-plot`
 def click(page, key: str, model: str) -> None:
     """Click the dot of a model, whatever it took before."""
     chart(page, key).scroll_into_view_if_needed()
-    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+    rest(page)
     page.wait_for_timeout(1000)  # a chart that is just drawn anew hears nothing yet
     page.mouse.click(*page.evaluate(PLACE, [key, model]))
 
@@ -75,7 +75,7 @@ def tick(page, row: int) -> None:
     """Click the box before a row of the table, counted from 1."""
     table = page.locator("[data-testid=stDataFrame]").first
     table.scroll_into_view_if_needed()
-    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+    rest(page)
     box = table.bounding_box()
     page.mouse.click(box["x"] + 18, box["y"] + 35 * row + 17)
 

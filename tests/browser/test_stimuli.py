@@ -7,7 +7,7 @@ import re
 import pytest
 
 from core.study.selections import decode
-from tests.browser.seen import chart, choose, picture, tiles
+from tests.browser.seen import chart, choose, picture, rest, tiles
 
 pytestmark = pytest.mark.browser
 MAP = "/stimuli?map=residuals"
@@ -24,7 +24,7 @@ DOTS = """() => {
 
 def dots(page) -> list[dict]:
     chart(page, "stimulus-map")
-    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+    rest(page)
     page.wait_for_timeout(1000)  # until the chart is heard
     return page.evaluate(DOTS)
 
@@ -84,7 +84,7 @@ def test_shift_chooses_on_the_map_and_in_the_pictures_and_escape_chooses_none(vi
     page.wait_for_url(lambda url: "brushed=" not in url)
     picture(page, "all", 3).click(modifiers=["Shift"])
     page.wait_for_url("**brushed=*")
-    page.locator("[data-testid=stStatusWidget]").wait_for(state="detached")
+    rest(page)
     page.keyboard.press("Escape")
     page.wait_for_url(lambda url: "brushed=" not in url)
     assert "stimulus=" not in page.url
