@@ -107,6 +107,7 @@ def test_long_words_of_a_vertical_axis_have_room():
     ("look", "room"),
     [
         ({"colorbar": {}}, COLOR_BAR),
+        ({"showscale": True}, COLOR_BAR),
         ({"colorbar": {"orientation": "h"}}, LABELS["xaxis"]["r"]),
         ({"colorbar": {}, "showscale": False}, LABELS["xaxis"]["r"]),
     ],

@@ -98,8 +98,8 @@ def _leave_room(layout: Tree, data: list[Tree]) -> None:
 def _has_color_bar(part: Tree) -> bool:
     """Return whether a trace, or the layout for several, has a color bar beside the plot."""
     scales = [part, part.get("marker", {}), part.get("coloraxis", {})]
-    bars = [scale["colorbar"] for scale in scales if scale.get("showscale", "colorbar" in scale)]
-    return any(bar.get("orientation") != "h" for bar in bars)
+    shown = [scale for scale in scales if scale.get("showscale", "colorbar" in scale)]
+    return any(scale.get("colorbar", {}).get("orientation") != "h" for scale in shown)
 
 
 def _words_on(name: str, axis: Tree, data: list[Tree]) -> list[str]:
