@@ -50,14 +50,9 @@ STYLE = """<style>
 }}
 .stApp[data-test-script-state=running]::after {{
   content: ""; position: fixed; inset: 0 0 auto 0; height: 3px; z-index: 1000000; opacity: 0;
-  background: linear-gradient(90deg, transparent, {ink.ember}, transparent) -40% 0 / 40% no-repeat;
-  animation: working 1.6s .7s ease-in-out infinite;
+  background: {ink.ember}; animation: working .8s .7s ease-in-out infinite alternate;
 }}
-@keyframes working {{ from {{ opacity: 1; }} to {{ opacity: 1; background-position: 140% 0; }} }}
-@media (prefers-reduced-motion: reduce) {{
-  .stApp[data-test-script-state=running]::after {{
-    background: {ink.ember}; animation: working 0s .7s forwards; }}
-}}
+@keyframes working {{ from {{ opacity: .2; }} to {{ opacity: 1; }} }}
 @media (max-width: 640px) {{
   [data-testid=stMainBlockContainer] {{ padding-left: 1rem; padding-right: 1rem; }}
   .js-plotly-plot .modebar-container {{ visibility: hidden; }} /* it would cover the heading */
@@ -164,9 +159,9 @@ def narrow() -> bool:
 
 
 def keep_legible() -> None:
-    """Give every page the same margins; outline chosen values in lists and letter main buttons like
-    paper: white on the dark theme's orange is hard to read. Captions are of the figures' gray, and
-    what has the focus is ringed.
+    """Give every page the same margins, and a line at its top while it works; outline chosen values
+    in lists and letter main buttons like paper: white on the dark theme's orange is hard to read.
+    Captions are of the figures' gray, and what has the focus is ringed.
     """
     st.html(STYLE.format(ink=INK[mode()]) + (WITHIN if st.context.is_embedded else ""))
 

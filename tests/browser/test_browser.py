@@ -62,6 +62,8 @@ def test_a_page_comes_though_the_window_was_resized_and_the_server_is_late(visit
     page.late = False
     page.come()
     chart(page, "model-map")
+    assert "are alike" in page.inner_text("h1")
+    assert len(held) > 0  # the page was asked for while the server was late
 
 
 def test_a_dropdown_changes_the_plot_and_the_link_opens_the_same_view(visit):
