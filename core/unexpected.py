@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from core.errors import shortened
+from core.machine.memory import is_out_of_memory
 
 KEPT = 100  # files of one folder, the newest
 LONGEST = 200  # characters of an error's own message, or of a place
@@ -20,11 +21,16 @@ LONGEST = 200  # characters of an error's own message, or of a place
 
 def tell_unexpected(error: BaseException) -> str:
     """Keep an unexpected error in a file, and return a sentence that names it and asks for a
-    report.
+    report; too little memory is no reason for one.
 
     The file is named by its content: the same error of the same command is kept once, and replaces
     no other.
     """
+    if is_out_of_memory(error):
+        return (
+            f"there is too little memory for this ({summarize(error)}); free some, ask for less, or"
+            " choose a smaller --batch-size or another --device: what is finished is kept"
+        )
     what = f"this was not expected: {summarize(error)}"
     try:
         file = _keep(_describe(error))

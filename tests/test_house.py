@@ -19,13 +19,14 @@ from core.settings import ROOT
 
 FLOORS = (  # lowest first; a room imports those of lower floors alone
     ("core.errors", "core.visible"),
-    ("core.machine", "core.options", "core.unexpected"),
+    ("core.machine", "core.options"),
     (
         "core.files",
         "core.settings",
         "core.progress",
         "core.recipe",
         "core.modalities",
+        "core.unexpected",
     ),
     ("core.hub", "core.crew"),
     ("core.stimuli", "core.spaces"),

@@ -217,6 +217,11 @@ def test_the_same_error_is_kept_once_and_no_other_replaced(state):
     assert sorted(kept) == ["ValueError: one", "ValueError: two"]
 
 
+def test_too_little_memory_asks_for_no_report(state):
+    assert tell_unexpected(MemoryError()).startswith("there is too little memory for this (Memory")
+    assert not state.exists()
+
+
 def test_the_newest_files_are_kept(state, monkeypatch):
     monkeypatch.setattr(unexpected, "KEPT", 3)
     for number in range(5):
@@ -290,6 +295,7 @@ FULL = OSError(errno.ENOSPC, "No space left on device")
 ENDS = [
     (MemoryError(), TOO_LITTLE.format("MemoryError")),
     (torch.OutOfMemoryError("CUDA"), TOO_LITTLE.format("OutOfMemoryError: CUDA")),
+    (RuntimeError("CUDA error: out of memory"), TOO_LITTLE.format("RuntimeError: CUDA error")),
     (RuntimeError("can't allocate memory: 9 TB"), TOO_LITTLE.format("RuntimeError: can't")),
     (OSError(errno.ENOMEM, "Cannot allocate memory"), TOO_LITTLE.format("OSError: .*12. Cannot")),
     (ImportError("x.so: failed to map segment from y"), TOO_LITTLE.format("ImportError: x.so")),

@@ -11,17 +11,13 @@ import numpy as np
 
 from core.encoders.encoder import Encoder, Encoding
 from core.errors import DeviceError, FeatureError
+from core.machine.memory import is_out_of_memory
 
 AUTO = {
     "cpu": 64,
     "mps": 128,
     "cuda": 256,
 }  # images or texts; a GPU is idle with less, and halving corrects too much
-FULL = (
-    "out of memory",
-    "can't allocate memory",
-    "not enough memory",
-)  # CUDA and MPS; the CPU's allocator on Linux and elsewhere
 
 
 def auto_batch_size(device: object) -> int:
@@ -86,10 +82,8 @@ def _try_pieces(encoder: Encoder, items: Sequence[Any], size: int) -> list[Encod
     """Encode all pieces, or return None where the device is full."""
     try:
         return [encoder.encode(items[start : start + size]) for start in range(0, len(items), size)]
-    except MemoryError:
-        return None
-    except RuntimeError as error:
-        if not any(sign in str(error).lower() for sign in FULL):
+    except Exception as error:
+        if not is_out_of_memory(error):
             raise
         return None
 

@@ -10,7 +10,12 @@ import psutil
 from core.errors import DeviceError
 
 OWN_GROUPS, GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
-OUT_OF_MEMORY = ("can't allocate memory", "failed to map segment")  # torch says, and the linker
+OUT_OF_MEMORY = (
+    "out of memory",
+    "can't allocate memory",
+    "not enough memory",
+    "failed to map segment",
+)  # CUDA and MPS say, the CPU's allocator on Linux and elsewhere, and the linker
 
 
 def size_text(size: float | None) -> str:
@@ -83,5 +88,5 @@ def is_out_of_memory(error: BaseException) -> bool:
         isinstance(error, MemoryError)
         or "OutOfMemory" in type(error).__name__
         or getattr(error, "errno", None) == errno.ENOMEM
-        or any(part in str(error) for part in OUT_OF_MEMORY)
+        or any(part in str(error).lower() for part in OUT_OF_MEMORY)
     )
