@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from core.figures.marks import (
 )
 from core.figures.numbers import counted, share_text
 from core.figures.panels import cell, panels
+from core.figures.rows import Row, column, grouped
 from core.figures.theme import (
     INK,
     Mode,
@@ -181,10 +182,10 @@ def training(
     targets = list(dict.fromkeys(points["target"]))
     columns, ends = 1 if narrow else min(2, len(targets)), _ends(points["step"])
     figure = _panels(targets, columns, mode)
-    for place, target in enumerate(targets):
+    for place, rows in enumerate(grouped(points.to_dict("records"), "target")):
         at = cell(place, columns)
         add_chance(figure, ends, chance, mode, at, named=place == 0)
-        for _, run in points[points["target"] == target].groupby("run", sort=False):
+        for run in grouped(rows, "run"):
             figure.add_scatter(**_along(run, mode), **at)
     figure.update_xaxes(**logarithmic(round_ticks(*ends)), title_text="training steps")
     figure.update_yaxes(rangemode="tozero").update_yaxes(title_text=wrap(label, 34), col=1)
@@ -211,8 +212,8 @@ def _panels(targets: list[str], columns: int, mode: Mode) -> Drawing:
     )
 
 
-def _along(run: pd.DataFrame, mode: Mode) -> dict[str, object]:
-    group = str(run["group"].iloc[0])
+def _along(run: Sequence[Row], mode: Mode) -> dict[str, object]:
+    group, modality = run[0]["group"], run[0]["modality"]
     color = hue(group, mode)
     texts = [
         hover_card(
@@ -221,22 +222,22 @@ def _along(run: pd.DataFrame, mode: Mode) -> dict[str, object]:
             f"alignment {row['score']:.3f}, mean over {row['models']}",
             ids=row["model"],
         )
-        for row in run.to_dict("records")
+        for row in run
     ]
     marker = {
         "color": color,
         "size": 8,
-        "symbol": symbol(group, find_modality(run["modality"].iloc[0])),
+        "symbol": symbol(group, find_modality(modality)),
         "line": {"color": INK[mode].paper, "width": 1},
     }
     return {
-        "x": run["step"],
-        "y": run["score"],
+        "x": column(run, "step"),
+        "y": column(run, "score"),
         "mode": "lines+markers",
         "line": {"color": clear(color, 0.6), "width": 2},
         "marker": marker,
         **cards(texts),
-        "customdata": run[["model"]].to_numpy(),
-        "legendgroup": f"{run['modality'].iloc[0]} {group}",
+        "customdata": [[row["model"]] for row in run],
+        "legendgroup": f"{modality} {group}",
         "showlegend": False,
     }

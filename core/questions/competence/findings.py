@@ -210,16 +210,19 @@ def describe_training(table: pd.DataFrame, *, turned: bool = False) -> str:
     A training counts for a target with which both its checkpoints have a score. table: as
     `core.questions.competence.answer.follow_training` returns it. turned: low scores mean aligned.
     """
-    parts, ends = [], table.groupby("run")["step"].agg(["min", "max"]).query("min < max")
-    for target, rows in table.groupby("target", sort=False):
-        scores = rows.set_index(["run", "step"])["score"]
-        first, last = (
-            scores.reindex(list(zip(ends.index, ends[end], strict=True))).to_numpy(float)
-            for end in ("min", "max")
-        )
-        if both := int(np.isfinite(last - first).sum()):
-            rising = int((last < first if turned else last > first).sum())
-            parts.append(f"with {target} in {rising} of {both} trainings")
+    scores = table.pivot(index=["run", "step"], columns="target", values="score")
+    ends = table.groupby("run")["step"].agg(["min", "max"]).query("min < max")
+    first, last = (
+        scores.reindex(list(zip(ends.index, ends[end], strict=True))).reset_index(drop=True)
+        for end in ("min", "max")
+    )
+    both = (last - first).notna().sum()
+    rising = (last < first if turned else last > first).sum()
+    parts = [
+        f"with {target} in {rising[target]} of {both[target]} trainings"
+        for target in dict.fromkeys(table["target"])
+        if both[target]
+    ]
     if not parts:
         return "No training has two checkpoints to compare."
     parts.sort(key=lambda part: not part.startswith(f"with {REALITY}"))
