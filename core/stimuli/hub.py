@@ -6,10 +6,10 @@ is not fetched, and one that is a file is read where it is the data set's own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from PIL import Image
@@ -18,7 +18,7 @@ from core.errors import StimuliError
 from core.stimuli.captions import Problem, refuse
 from core.stimuli.dataset import DatasetCard, check_images, check_name
 from core.stimuli.hub_rows import image_bytes, read_rows
-from core.stimuli.hub_source import load_split, source_of
+from core.stimuli.hub_source import source_of
 from core.stimuli.images import load_image
 
 if TYPE_CHECKING:
@@ -60,21 +60,22 @@ class HubDataset:
         ones after the first are captions that a stimulus does not have. Raises OfflineError where
         the hub is needed and cannot be reached, StimuliError for all else.
         """
+        from core.stimuli import hub_files  # a second, only for those who use the hub
+
         check_name(name)
         columns = {"image_column": image_column, "text_column": text_column}
         source = source_of(hub_id, {"revision": revision, "split": split, **columns}, skip_broken)
-        table, source = load_split(source)
-        hub_id, split = source["hub_id"], source["split"]
+        table, source = hub_files.load_split(source)
         rows = read_rows(table, source)
         whole, problems = rows.whole, rows.problems
         if problems and not skip_broken:
-            raise refuse(hub_id, problems)
+            raise refuse(source["hub_id"], problems)
         if whole.stimuli.empty:
-            raise _nothing_left(hub_id, split, problems)
+            raise _nothing_left(source, problems)
         kept = whole.stimuli["stimulus"].tolist()
         has_images = rows.images is not None
         revision = whole.revision([rows.digests[each] for each in kept] if has_images else [])
-        title = _title(hub_id)
+        title = _title(source["hub_id"])
         card = DatasetCard(name, title, revision, source, whole.levels, len(kept), has_images)
         chosen = rows.images and rows.images.select([int(each) for each in kept])
         broken = tuple(map(str, problems))
@@ -100,9 +101,11 @@ class HubDataset:
         return load_image(data, name=name)
 
 
-def _nothing_left(hub_id: str, split: str, problems: Sequence[Problem]) -> StimuliError:
+def _nothing_left(source: Mapping[str, Any], problems: Sequence[Problem]) -> StimuliError:
     first = f"; {problems[0]}" if problems else ""
-    return StimuliError(f"split {split} of {hub_id} has no usable stimulus{first}; try another")
+    return StimuliError(
+        f"split {source['split']} of {source['hub_id']} has no usable stimulus{first}; try another"
+    )
 
 
 def _title(hub_id: str) -> str:

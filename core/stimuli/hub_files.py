@@ -1,16 +1,133 @@
-"""Tables of a hub's data set, judged before `datasets` reads them: it has no limits of its own."""
+"""The files of a hub data set, as `datasets` reads them. It has no limits of its own: tables are
+judged before it reads them, and all that it reads it reads in a process that may take no more
+memory than one file may.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import datasets
 from datasets.utils.py_utils import NestedDataStructure
+from huggingface_hub import HfFileSystem
 
 from core.errors import StimuliError
+from core.files.limits import IMAGE, SECONDS, room
 from core.files.parquet import open_parquet
 from core.files.userfile import UserFile
+from core.hub.repository import Repository
+from core.machine.confined import confine
+from core.machine.memory import size_text
+from core.stimuli.hub_source import explained, pinned, repository
+
+Source = dict[str, Any]
+R = TypeVar("R")
+
+
+def load_split(source: Source) -> tuple[datasets.Dataset, Source]:
+    """Return a split, and its source at the commit that it was read at; raises as
+    `HubDataset.open` does.
+    """
+    source = _confined(_prepare, source)
+    with explained(source):
+        return _builder(source).as_dataset(split=source["split"]), source
+
+
+def load_first(source: Source, most: int, seconds: float) -> datasets.Dataset:
+    """Return the first rows of a split without those behind them; raises as `HubDataset.open` does,
+    StimuliError for a split that does not begin at its first row, and OfflineError where the hub
+    has not sent them within so many seconds.
+    """
+    name, _, part = source["split"].partition("[")
+    if part and not part.startswith(":"):
+        raise StimuliError(
+            f"split {source['split']} begins in the middle, where it cannot be looked into; add it"
+            " as it is"
+        )
+    rows = _confined(_read_first, {**source, "split": name}, most, seconds, within=SECONDS)
+    return datasets.Dataset.from_list(rows)
+
+
+def _confined(
+    work: Callable[..., R], source: Source, *given: object, within: float | None = None
+) -> R:
+    """Let another process read: a line of JSON or a member of an archive is read whole, however
+    long it is. within: seconds.
+    """
+    most, hub_id = room(), source["hub_id"]
+    try:
+        return confine(work, source, *given, memory=most, seconds=within)
+    except MemoryError as error:
+        raise StimuliError(
+            f"{hub_id} takes more than the {size_text(most)} of memory that may be used, half of"
+            " what is free; free some, or choose another data set"
+        ) from error
+    except TimeoutError as error:
+        raise StimuliError(
+            f"the first rows of {hub_id} were not read within {within:.0f} s; add it as it is, or"
+            " choose another data set"
+        ) from error
+
+
+def _prepare(source: Source) -> Source:
+    """Fetch the files and write their rows into the cache; return the source at the commit that it
+    was read at.
+    """
+    with explained(source):
+        source = pinned(source)
+        builder = _builder(source)
+        builder.download_and_prepare(
+            dl_manager=JudgedFiles(
+                dataset_name=builder.dataset_name,
+                base_path=builder.base_path,
+                download_config=datasets.DownloadConfig(use_etag=False),
+            )
+        )
+    return source
+
+
+def _builder(source: Source) -> datasets.DatasetBuilder:
+    return datasets.load_dataset_builder(source["hub_id"], revision=source["revision"])
+
+
+def _read_first(source: Source, most: int, seconds: float) -> list[dict[str, Any]]:
+    with explained(source, seconds):
+        stream = datasets.load_dataset(
+            source["hub_id"], revision=source["revision"], split=source["split"], streaming=True
+        )
+        wanted = repository(source)
+        return [_fetched(row, wanted) for row in stream.decode(False).take(most)]
+
+
+def _fetched(row: Mapping[str, Any], wanted: Repository | None) -> dict[str, Any]:
+    """Return a row with the bytes of images that are files of the repository."""
+    return {
+        name: _fetch(value, wanted) if isinstance(value, dict) else value
+        for name, value in row.items()
+    }
+
+
+def _fetch(value: Mapping[str, Any], wanted: Repository | None) -> Mapping[str, Any]:
+    path = value.get("path")
+    if value.get("bytes") is not None or not (wanted and _is_of(path, wanted)):
+        return value
+    with HfFileSystem().open(path) as file:
+        if file.size > IMAGE:
+            raise StimuliError(
+                f"{path} has {size_text(file.size)}; expected an image, of {size_text(IMAGE)} at"
+                " most: save it smaller"
+            )
+        return {**value, "bytes": file.read()}
+
+
+def _is_of(path: Any, wanted: Repository) -> bool:
+    """Return whether a path names a file of a repository of data sets, which may be of any commit:
+    `..` would lead to those of others.
+    """
+    own = f"hf://datasets/{wanted.id}@"
+    return isinstance(path, str) and path.startswith(own) and ".." not in path.split("/")
 
 
 class JudgedFiles(datasets.DownloadManager):  # type: ignore[misc]

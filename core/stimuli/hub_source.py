@@ -1,5 +1,5 @@
-"""Where a hub data set comes from: its repository, revision, split and columns; and how a split of
-it is loaded.
+"""Where a hub data set comes from: its repository, revision, split and columns; and what is said
+where it cannot be opened.
 """
 
 from __future__ import annotations
@@ -9,15 +9,11 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from core.errors import PlatoscopeError, StimuliError, quoted
-from core.files.limits import IMAGE
 from core.hub.repository import Repository
-from core.machine.memory import size_text
-
-if TYPE_CHECKING:
-    import datasets
+from core.machine.memory import is_out_of_memory
 
 # Ids that stand for a repository and the choices that go with it. wit_1024: the 1,024 pairs of
 # Wikipedia images and texts that Huh et al. (2024) measured on; its texts are lists, whose first
@@ -63,19 +59,19 @@ def source_of(hub_id: str, values: Mapping[str, str | None], skip_broken: bool) 
     return {"kind": "hub", "hub_id": place, **chosen, "skip_broken": skip_broken}
 
 
-def _pinned(source: dict[str, Any]) -> dict[str, Any]:
+def pinned(source: dict[str, Any]) -> dict[str, Any]:
     """Return a source at the commit that it stands for now, so that it is the same whenever it is
     opened again; as it is where nobody can tell.
     """
     from core.hub.fetch import commit_of  # half a second, only for those who use the hub
 
-    wanted = _repository(source)
+    wanted = repository(source)
     if wanted is None or re.fullmatch("[0-9a-f]{40}", str(wanted.revision)):
         return source
     return {**source, "revision": commit_of(wanted) or wanted.revision}
 
 
-def _repository(source: Mapping[str, Any]) -> Repository | None:
+def repository(source: Mapping[str, Any]) -> Repository | None:
     """Return the hub's repository of a source, None for a local folder."""
     import datasets
 
@@ -93,7 +89,7 @@ def own_folders(source: Mapping[str, Any]) -> tuple[Path, ...]:
     """
     import datasets
 
-    wanted = _repository(source)
+    wanted = repository(source)
     folder = wanted.cache if wanted else Path(source["hub_id"])
     folders = [folder, datasets.config.DOWNLOADED_DATASETS_PATH]
     if folder.parent.name == "snapshots":  # of the hub's cache, whose files are links to its blobs
@@ -101,33 +97,14 @@ def own_folders(source: Mapping[str, Any]) -> tuple[Path, ...]:
     return tuple(Path(os.path.realpath(each)) for each in folders)
 
 
-def load_split(source: dict[str, Any]) -> tuple[datasets.Dataset, dict[str, Any]]:
-    """Return a split, and its source at the commit that it was read at."""
-    import datasets  # a second, only for those who use the hub
-
-    from core.stimuli.hub_files import JudgedFiles
-
-    with _explained(source):
-        pinned = _pinned(source)
-        builder = datasets.load_dataset_builder(pinned["hub_id"], revision=pinned["revision"])
-        builder.download_and_prepare(
-            dl_manager=JudgedFiles(
-                dataset_name=builder.dataset_name,
-                base_path=builder.base_path,
-                download_config=datasets.DownloadConfig(use_etag=False),
-            )
-        )
-        return builder.as_dataset(split=pinned["split"]), pinned
-
-
 @contextmanager
-def _explained(source: Mapping[str, Any], limit: float | None = None) -> Iterator[None]:
+def explained(source: Mapping[str, Any], limit: float | None = None) -> Iterator[None]:
     """Turn what the library raises into a sentence: ValueError, FileNotFoundError, its own,
     pyarrow's … limit: see `asking`.
     """
     from core.hub.fetch import asking, mending  # as above
 
-    wanted = _repository(source)
+    wanted = repository(source)
     if wanted is None:
         with _opened(source):
             yield
@@ -143,61 +120,10 @@ def _opened(source: Mapping[str, Any]) -> Iterator[None]:
     except PlatoscopeError:
         raise
     except Exception as error:
+        if is_out_of_memory(error):
+            raise
         reason = " ".join(str(error).split())[:300]
         raise StimuliError(
             f"cannot open {source['hub_id']} as a hub data set: {reason}; check the id, the"
             " revision and the split"
         ) from error
-
-
-def load_first(source: Mapping[str, Any], most: int, seconds: float) -> datasets.Dataset:
-    """Return the first rows of a split without those behind them; raises as `HubDataset.open` does,
-    StimuliError for a split that does not begin at its first row, and OfflineError where the hub
-    has not sent them within so many seconds.
-    """
-    import datasets
-
-    name, _, part = source["split"].partition("[")
-    if part and not part.startswith(":"):
-        raise StimuliError(
-            f"split {source['split']} begins in the middle, where it cannot be looked into; add it"
-            " as it is"
-        )
-    with _explained(source, seconds):
-        stream = datasets.load_dataset(
-            source["hub_id"], revision=source["revision"], split=name, streaming=True
-        )
-        wanted = _repository(source)
-        rows = [_fetched(row, wanted) for row in stream.decode(False).take(most)]
-    return datasets.Dataset.from_list(rows)
-
-
-def _fetched(row: Mapping[str, Any], wanted: Repository | None) -> dict[str, Any]:
-    """Return a row with the bytes of images that are files of the repository."""
-    return {
-        name: _fetch(value, wanted) if isinstance(value, dict) else value
-        for name, value in row.items()
-    }
-
-
-def _fetch(value: Mapping[str, Any], wanted: Repository | None) -> Mapping[str, Any]:
-    from huggingface_hub import HfFileSystem
-
-    path = value.get("path")
-    if value.get("bytes") is not None or not (wanted and _is_of(path, wanted)):
-        return value
-    with HfFileSystem().open(path) as file:
-        if file.size > IMAGE:
-            raise StimuliError(
-                f"{path} has {size_text(file.size)}; expected an image, of {size_text(IMAGE)} at"
-                " most: save it smaller"
-            )
-        return {**value, "bytes": file.read()}
-
-
-def _is_of(path: Any, wanted: Repository) -> bool:
-    """Return whether a path names a file of a repository of data sets, which may be of any commit:
-    `..` would lead to those of others.
-    """
-    own = f"hf://datasets/{wanted.id}@"
-    return isinstance(path, str) and path.startswith(own) and ".." not in path.split("/")

@@ -149,7 +149,11 @@ def preview_hub(addition: Addition, *, limits: Limits = FIRST_OF_HUB) -> Preview
 
     Raises OfflineError where the hub cannot be reached, StimuliError for all else.
     """
-    from core.stimuli import hub_rows, hub_source  # a second, only for those who use the hub
+    from core.stimuli import (  # a second, only for those who use the hub
+        hub_files,
+        hub_rows,
+        hub_source,
+    )
 
     values = {name: getattr(addition, name) or None for name in OF_HUB}
     if addition.images_only:
@@ -157,7 +161,7 @@ def preview_hub(addition: Addition, *, limits: Limits = FIRST_OF_HUB) -> Preview
     if addition.texts_only:
         values["image_column"] = hub_source.NO_IMAGE
     source = hub_source.source_of(addition.hub, values, addition.skip_broken)
-    table = hub_source.load_first(source, limits.rows + 1, limits.seconds)
+    table = hub_files.load_first(source, limits.rows + 1, limits.seconds)
     is_whole = len(table) <= limits.rows and "[" not in source["split"]
     count = min(len(table), limits.rows)
     rows = hub_rows.read_rows(table.take(count), source)

@@ -28,6 +28,7 @@ from core.competence.published import vtab_tasks
 from core.settings import CHECKOUT
 from core.store import Store
 from tests.competence.labeled_files import write_part
+from tests.hub.online import turn_to
 from tests.hub.server import LocalHub
 
 VIT = {"img_size": SIZE, "patch_size": 8, "embed_dim": 16, "depth": 2, "num_heads": 2}
@@ -140,11 +141,18 @@ def test_models_and_data_come_from_the_hub_at_their_commits(world: World) -> Non
 
 @pytest.fixture
 def at_home(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
-    """Let this process, which may not ask a hub, use what the commands have fetched."""
+    """Let this process and its own, which may not ask a hub, use what the commands have fetched."""
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(world.home / "hub"))
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", world.home / "datasets")
+    monkeypatch.setenv("HF_HUB_CACHE", str(world.home / "hub"))
+    keep_datasets(world.home / "datasets", monkeypatch)
     world.hub.asked.clear()
     return world
+
+
+def keep_datasets(cache: Path, patch: pytest.MonkeyPatch) -> None:
+    """Let this process, and those that it begins, keep data sets there."""
+    patch.setattr(datasets.config, "HF_DATASETS_CACHE", cache)
+    patch.setenv("HF_DATASETS_CACHE", str(cache))
 
 
 def said_here(store: Path, words: list[str], capsys: pytest.CaptureFixture[str]) -> Said:
@@ -177,13 +185,9 @@ FETCHING = [
 @pytest.fixture
 def away(at_home: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     """Let this process ask the hub, half a second long, with an empty cache."""
-    template = at_home.hub.address + "/{repo_id}/resolve/{revision}/{filename}"
-    monkeypatch.setattr(constants, "ENDPOINT", at_home.hub.address)
-    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+    turn_to(at_home.hub, tmp_path / "hub", monkeypatch)
     monkeypatch.setattr(datasets.config, "HF_ENDPOINT", at_home.hub.address)
-    for each in (constants, datasets.config):
-        monkeypatch.setattr(each, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", False)
     monkeypatch.setenv("PLATOSCOPE_HUB_SECONDS", "0.5")
     yield at_home
     at_home.hub.heal()
@@ -229,7 +233,7 @@ def test_what_is_no_file_of_the_hubs_is_said_of_models_and_data_alike(
     of_pairs = (["dataset", "add", "more", "--hub", "someone/pairs"], ["someone/pairs"])
     for words, names in (*FETCHING[1:], of_pairs):
         if words is of_pairs[0]:  # the others need what is in that cache
-            monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "datasets")
+            keep_datasets(tmp_path / "datasets", monkeypatch)
         said = said_here(store, words, capsys)
         assert (said.code, said.out) == (2, ""), said.err
         lines = [line for line in said.err.splitlines() if line.startswith("platoscope:")]

@@ -1,0 +1,70 @@
+"""Another process reads hub data sets, and ends alone where a file would take all memory."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from pathlib import Path
+
+import datasets
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from core.errors import StimuliError
+from core.files.limits import MB
+from core.stimuli import hub_files
+from core.stimuli.addition import Addition
+from core.stimuli.hub import HubDataset
+from core.stimuli.preview import preview_hub
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "repo"
+    folder.mkdir()
+    return folder
+
+
+def test_it_finds_what_is_there_and_says_what_is_not(folder: Path) -> None:
+    pq.write_table(pa.table({"text": ["one", "two"]}), folder / "train.parquet")
+    assert preview_hub(Addition(hub=str(folder), texts_only=True)).rows == 2
+    dataset = HubDataset.open(str(folder), name="h", image_column="")
+    assert dataset.captions["text"].tolist() == ["one", "two"]
+    with pytest.raises(StimuliError, match=r"as a hub data set: .*; check the id"):
+        HubDataset.open(str(folder), name="h", split="test")
+    with pytest.raises(StimuliError, match=r"as a hub data set: .*; check the id"):
+        preview_hub(Addition(hub=str(folder), split="test"))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the memory of a process is limited on Linux")
+def test_a_line_that_unpacks_to_more_than_there_is_room_for_is_refused(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub_files, "room", lambda: 200 * MB)
+    with gzip.open(folder / "train.jsonl.gz", "wt", compresslevel=1) as file:
+        file.write('{"text": "')
+        for _ in range(300):
+            file.write("x" * MB)
+        file.write('"}\n')
+    assert (folder / "train.jsonl.gz").stat().st_size < 3 * MB
+    too_much = r"repo takes more than the 200 MB of memory that may be used, half of what is free;"
+    with pytest.raises(StimuliError, match=too_much):
+        HubDataset.open(str(folder), name="h", image_column="")
+    with pytest.raises(StimuliError, match=too_much):
+        preview_hub(Addition(hub=str(folder), texts_only=True))
+
+
+def test_first_rows_that_do_not_come_are_not_awaited(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub_files, "SECONDS", 0.1)
+    pq.write_table(pa.table({"text": ["one", "two"]}), folder / "train.parquet")
+    with pytest.raises(StimuliError, match=r"the first rows of .*repo were not read within 0 s;"):
+        preview_hub(Addition(hub=str(folder), texts_only=True))
