@@ -154,6 +154,7 @@ def click(page: Page, relay: Relay, act: Act, quiet: int = QUIET) -> tuple[float
     relay.asked, worked = None, busy()
     began = float(page.evaluate("performance.now()"))
     press_it()
+    page.mouse.move(0, 0)  # else a tooltip opens half a second later, where the pointer is left
     while relay.asked is None or relay.answered < relay.asked:
         page.wait_for_timeout(50)
     last = settle(page, quiet)
