@@ -27,10 +27,7 @@ def tell_unexpected(error: BaseException) -> str:
     no other.
     """
     if is_out_of_memory(error):
-        return (
-            f"there is too little memory for this ({summarize(error)}); free some, ask for less, or"
-            " choose a smaller --batch-size or another --device: what is finished is kept"
-        )
+        return tell_too_little_memory(error)
     what = f"this was not expected: {summarize(error)}"
     try:
         file = _keep(_describe(error))
@@ -40,6 +37,14 @@ def tell_unexpected(error: BaseException) -> str:
             f" ({refusal.strerror or refusal})"
         )
     return f"{what}; please report it, with {file}, which holds the traceback"
+
+
+def tell_too_little_memory(error: BaseException) -> str:
+    """Return a sentence on what this machine, or its GPU, lacked."""
+    return (
+        f"there is too little memory for this ({summarize(error)}); free some, ask for less, or"
+        " embed with a smaller --batch-size: what is finished is kept"
+    )
 
 
 def summarize(error: BaseException) -> str:

@@ -288,6 +288,13 @@ def test_a_long_message_is_cut():
     assert summarize(fail("x" * 500)) == f"ValueError: {'x' * 200}…"
 
 
+def wrapped(cause: Exception) -> Exception:
+    error = ValueError("odd")
+    error.__cause__ = cause
+    return error
+
+
+NAMED = FileNotFoundError(errno.ENOENT, "No such file or directory", "/out of memory/x")
 TOO_LITTLE = r"^platoscope: there is too little memory for this \({}.*free some, ask for less"
 NO_FILE = FileNotFoundError(errno.ENOENT, "No such file or directory", "/some/file")
 TOO_LONG = OSError(errno.ENAMETOOLONG, "File name too long", "x" * 5_000)
@@ -297,9 +304,11 @@ ENDS = [
     (torch.OutOfMemoryError("CUDA"), TOO_LITTLE.format("OutOfMemoryError: CUDA")),
     (RuntimeError("CUDA error: out of memory"), TOO_LITTLE.format("RuntimeError: CUDA error")),
     (RuntimeError("can't allocate memory: 9 TB"), TOO_LITTLE.format("RuntimeError: can't")),
+    (wrapped(MemoryError()), TOO_LITTLE.format("ValueError: odd")),
     (OSError(errno.ENOMEM, "Cannot allocate memory"), TOO_LITTLE.format("OSError: .*12. Cannot")),
     (ImportError("x.so: failed to map segment from y"), TOO_LITTLE.format("ImportError: x.so")),
     (NO_FILE, r"^platoscope: /some/file cannot be used \(No such file or directory\); expected"),
+    (NAMED, r"^platoscope: /out of memory/x cannot be used \(No such file or directory\)"),
     (TOO_LONG, r"^platoscope: x{200}… cannot be used \(File name too long\); expected"),
     (FULL, "^platoscope: the results could not be printed .No space left on device.; make room"),
 ]

@@ -43,7 +43,7 @@ from core.errors import (
 from core.machine.memory import is_out_of_memory
 from core.progress import in_job
 from core.settings import store_path
-from core.unexpected import LONGEST, tell_unexpected
+from core.unexpected import LONGEST, tell_too_little_memory
 from core.visible import visible_output
 
 GROUPS = (
@@ -110,7 +110,7 @@ def _remove_leftovers(store: Path) -> None:
 def _explain(error: Exception) -> int:
     """Say what this machine lacks, or which file it refuses; raises what is neither."""
     if is_out_of_memory(error):
-        return _say(tell_unexpected(error))
+        return _say(tell_too_little_memory(error))
     if not isinstance(error, OSError):
         raise error
     reason = error.strerror or error

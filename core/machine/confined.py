@@ -5,20 +5,25 @@ limits does with a foreign file then ends that process alone.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from threading import Thread
-from typing import Any, TypeVar
+from typing import TypeVar, cast
 
 import psutil
 
 from core.machine.memory import is_out_of_memory
+from core.visible import visible_output
 
-# No process of `multiprocessing`: that would run the dashboard's own script once more.
-BEGIN = "from core.machine.confined import answer; answer()"
+# No process of `multiprocessing`: that would run the dashboard's own script once more. -P: from any
+# folder, none of whose files it loads.
+BEGIN = ("-P", "-c", "from core.machine.confined import answer; answer()")
+PATIENCE = 5.0  # seconds for an interrupted process to remove what it has half written
 
 R = TypeVar("R")
 
@@ -31,54 +36,65 @@ def confine(work: Callable[..., R], *given: object, memory: int, seconds: float 
     took more memory or was ended from outside, and TimeoutError where it took longer.
     """
     here, there = Pipe()
-    command = [sys.executable, "-c", BEGIN, str(there.fileno())]
     with subprocess.Popen(
-        command,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        [sys.executable, *BEGIN, str(there.fileno())],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)},
         pass_fds=[there.fileno()],
         stdin=subprocess.DEVNULL,
         start_new_session=True,  # interrupts are for this process, which ends the other
     ) as process:
         there.close()
-        made: Any
         try:
             here.send((memory, work, given))
             made, error = here.recv() if here.poll(seconds) else (None, TimeoutError())
-        except (EOFError, OSError):  # it ended without an answer, or within it
-            made, error = None, MemoryError()
+        except (EOFError, OSError):
+            made, error = None, _end_of(process)
+        except KeyboardInterrupt:
+            process.send_signal(signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(PATIENCE)
+            raise
         finally:
             process.kill()
             here.close()
     if error:
         raise error
-    answer: R = made
-    return answer
+    return cast(R, made)
+
+
+def _end_of(process: subprocess.Popen[bytes]) -> Exception:
+    """Return what the end of a process means that gave no answer, or not all of it."""
+    code = process.wait()
+    if code < 0:  # by a signal: of the system, or of a library that found no memory
+        return MemoryError()
+    return RuntimeError(f"a process ended without an answer, with exit code {code}")
 
 
 def answer() -> None:
     """Do the work that the process which began this one sends, and send it what came of it."""
     there = Connection(int(sys.argv[1]))
-    memory, work, given = there.recv()
-    Thread(target=_end_with, args=(there,), daemon=True).start()
-    _limit_memory(memory)
-    try:
-        there.send((work(*given), None))
-    except Exception as error:
-        there.send((None, MemoryError() if is_out_of_memory(error) else error))
+    with suppress(KeyboardInterrupt), visible_output():
+        memory, work, given = there.recv()
+        Thread(target=_end_with, args=(there,), daemon=True).start()
+        _limit_memory(memory)
+        try:
+            there.send((work(*given), None))
+        except Exception as error:
+            there.send((None, MemoryError() if is_out_of_memory(error) else error))
     os._exit(0)  # threads of libraries may wait for a server
 
 
 def _end_with(there: Connection) -> None:
     """End this process once nobody is at the other end."""
-    try:
+    with suppress(EOFError, OSError):
         there.recv()
-    except (EOFError, OSError):
-        os._exit(1)
+    os._exit(1)
 
 
 def _limit_memory(more: int) -> None:
     """Let this process take no more than so many bytes from now on."""
-    process = psutil.Process()
     if hasattr(psutil, "RLIMIT_DATA"):  # on Linux
-        most = process.memory_info().data + more
+        process = psutil.Process()
+        most, (_, hard) = process.memory_info().data + more, process.rlimit(psutil.RLIMIT_DATA)
+        most = most if hard == psutil.RLIM_INFINITY else min(most, hard)
         process.rlimit(psutil.RLIMIT_DATA, (most, most))

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import psutil
 
-from core.errors import DeviceError
+from core.errors import DeviceError, PlatoscopeError
 
 OWN_GROUPS, GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 OUT_OF_MEMORY = (
     "out of memory",
     "can't allocate memory",
+    "cannot allocate memory",
     "not enough memory",
     "failed to map segment",
 )  # CUDA and MPS say, the CPU's allocator on Linux and elsewhere, and the linker
@@ -83,10 +84,19 @@ def check_memory(needed: int, what: str, advice: str) -> None:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return whether this machine or its GPU had too little memory, whichever library says so."""
+    """Return whether this machine or its GPU had too little memory, whichever library says so, and
+    whatever another one made of it. Errors of this project's own mean what they say.
+    """
+    if isinstance(error, PlatoscopeError):
+        return False
+    return _says_so(error) or (error.__cause__ is not None and is_out_of_memory(error.__cause__))
+
+
+def _says_so(error: BaseException) -> bool:
+    named = getattr(error, "filename", None)  # may be called anything
     return (
         isinstance(error, MemoryError)
         or "OutOfMemory" in type(error).__name__
         or getattr(error, "errno", None) == errno.ENOMEM
-        or any(part in str(error).lower() for part in OUT_OF_MEMORY)
+        or (named is None and any(part in str(error).lower() for part in OUT_OF_MEMORY))
     )

@@ -30,9 +30,7 @@ def load_split(source: Source) -> tuple[datasets.Dataset, Source]:
     """Return a split, and its source at the commit that it was read at; raises as
     `HubDataset.open` does.
     """
-    source = _confined(_prepare, source)
-    with explained(source):
-        return _builder(source).as_dataset(split=source["split"]), source
+    return _confined(_read_split, source)
 
 
 def load_first(source: Source, most: int, seconds: float) -> datasets.Dataset:
@@ -66,18 +64,18 @@ def _confined(
         ) from error
     except TimeoutError as error:
         raise StimuliError(
-            f"the first rows of {hub_id} were not read within {within:.0f} s; add it as it is, or"
+            f"the first rows of {hub_id} were not read within {within:g} s; add it as it is, or"
             " choose another data set"
         ) from error
 
 
-def _prepare(source: Source) -> Source:
-    """Fetch the files and write their rows into the cache; return the source at the commit that it
-    was read at.
+def _read_split(source: Source) -> tuple[datasets.Dataset, Source]:
+    """Fetch the files and write their rows into the cache, where the split that is returned finds
+    them.
     """
     with explained(source):
         source = pinned(source)
-        builder = _builder(source)
+        builder = datasets.load_dataset_builder(source["hub_id"], revision=source["revision"])
         builder.download_and_prepare(
             dl_manager=JudgedFiles(
                 dataset_name=builder.dataset_name,
@@ -85,11 +83,7 @@ def _prepare(source: Source) -> Source:
                 download_config=datasets.DownloadConfig(use_etag=False),
             )
         )
-    return source
-
-
-def _builder(source: Source) -> datasets.DatasetBuilder:
-    return datasets.load_dataset_builder(source["hub_id"], revision=source["revision"])
+        return builder.as_dataset(split=source["split"]), source
 
 
 def _read_first(source: Source, most: int, seconds: float) -> list[dict[str, Any]]:

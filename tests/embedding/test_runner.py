@@ -20,6 +20,7 @@ from core.encoders.encoder import Encoding
 from core.encoders.measured.content import Content
 from core.errors import (
     DeviceError,
+    EncoderError,
     FeatureError,
     InputError,
     StimuliError,
@@ -223,6 +224,12 @@ def test_memory_errors_halve_and_other_errors_pass(tmp_path: Path) -> None:
     space = Store(tmp_path).space("counted", path.stem, 2)
     assert space[whole, 0] == whole * 64 + 32 + 4 / 1024
     assert space[halved, 0] == halved * 64 + 32 + 2 / 1024
+
+
+def test_a_refusal_that_quotes_a_text_on_memory_is_no_want_of_it(tmp_path: Path) -> None:
+    refusal = EncoderError("'the day it ran out of memory' is too long; shorten it")
+    with pytest.raises(EncoderError, match="the day it ran out of memory"):
+        embed(tmp_path, CountedDataset(), Failing(error=refusal), batch_size=4)
 
 
 @dataclass

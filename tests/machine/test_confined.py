@@ -11,10 +11,11 @@ import time
 import psutil
 import pytest
 
-from core.errors import UnknownNameError
+from core.errors import OfflineError, UnknownNameError
 from core.files.limits import GB, MB
 from core.machine.confined import confine
 from core.settings import ROOT
+from tests.machine.orphans import kill_parent
 
 
 @pytest.fixture(autouse=True)
@@ -39,6 +40,21 @@ def fall(by: signal.Signals) -> None:
     os.kill(os.getpid(), by)
 
 
+def end(code: int) -> None:
+    os._exit(code)
+
+
+def quote(words: str) -> None:
+    raise OfflineError(f"the hub answers: {words}")
+
+
+def wrap() -> None:
+    try:
+        bytes(10**15)
+    except MemoryError as error:
+        raise ValueError("an error occurred") from error
+
+
 def test_the_answer_comes_from_another_process():
     process, total = confine(process_and_sum, 1, 2, 3, memory=GB)
     assert (process != os.getpid(), total) == (True, 6)
@@ -47,6 +63,21 @@ def test_the_answer_comes_from_another_process():
 def test_an_error_arrives_as_it_is():
     with pytest.raises(UnknownNameError, match="no model named 'm3'; did you mean"):
         confine(refuse, "m3", memory=GB)
+
+
+def test_an_error_that_quotes_another_machine_means_what_it_says():
+    with pytest.raises(OfflineError, match="answers: out of memory"):
+        confine(quote, "out of memory", memory=GB)
+
+
+def test_an_error_for_want_of_memory_is_that_whatever_a_library_makes_of_it():
+    with pytest.raises(MemoryError):
+        confine(wrap, memory=GB)
+
+
+def test_an_end_without_an_answer_is_no_want_of_memory():
+    with pytest.raises(RuntimeError, match="ended without an answer, with exit code 3"):
+        confine(end, 3, memory=GB)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the memory of a process is limited on Linux")
@@ -69,17 +100,55 @@ def test_a_process_that_takes_too_long_is_ended():
     assert others() <= before
 
 
-def test_it_ends_with_the_one_that_began_it():
-    """Even if that one is killed."""
-    said = "import time; from core.machine.confined import confine; "
-    script = f"{said}confine(time.sleep, 600, memory=10**9)"
-    with subprocess.Popen([sys.executable, "-c", script], cwd=ROOT) as parent:
-        while not (begun := psutil.Process(parent.pid).children()):
-            time.sleep(0.1)
-        time.sleep(0.5)
-        parent.kill()
-    psutil.wait_procs(begun, timeout=30)
-    assert not any(each.is_running() for each in begun)
+def test_it_ends_with_the_one_that_began_it_even_if_that_is_killed(tmp_path):
+    begin = "Thread(target=confine, args=(sleep, 0), kwargs={'memory': 10**9}).start()"
+    alive = kill_parent(
+        tmp_path,
+        imported="from core.machine.confined import confine; from threading import Thread",
+        began=f"from sleepers import sleep; {begin}; {begin}",
+    )
+    assert alive == []
+
+
+INTERRUPTED = """
+import os, signal, time
+from pathlib import Path
+from core.machine.confined import confine
+def write(place):
+    Path(place, "half").touch()
+    try:
+        time.sleep(600)
+    finally:
+        Path(place, "half").unlink()
+if __name__ == "__main__":
+    from interrupted import write
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which pytest's workers do not have
+    confine(write, os.path.dirname(__file__), memory=10**9)
+"""
+
+
+def test_an_interrupted_one_removes_what_it_has_half_written(tmp_path):
+    (tmp_path / "interrupted.py").write_text(INTERRUPTED)
+    parent = subprocess.Popen(
+        [sys.executable, tmp_path / "interrupted.py"],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    while not (tmp_path / "half").exists():
+        assert parent.poll() is None
+        time.sleep(0.05)
+    parent.send_signal(signal.SIGINT)
+    _, said = parent.communicate(timeout=120)
+    assert said.count("Traceback") == said.count("KeyboardInterrupt") == 1  # the parent's
+    assert not (tmp_path / "half").exists()
+
+
+def test_it_loads_no_file_of_the_folder_where_it_begins(tmp_path, monkeypatch):
+    (tmp_path / "psutil.py").write_text("open('ran', 'w')")
+    monkeypatch.chdir(tmp_path)
+    assert confine(process_and_sum, 1, memory=GB)[1] == 1
+    assert not (tmp_path / "ran").exists()
 
 
 def others() -> set[int]:

@@ -407,7 +407,7 @@ def test_a_preset_names_repository_and_revision(
     dataset = HubDataset.open("wit_1024", name="wit")
     assert dataset.card.levels == ("0", "1")
     assert open_dataset(dataset.card).card == dataset.card
-    assert asked == [("minhuh/prh", "wit_1024")] * 4
+    assert asked == [("minhuh/prh", "wit_1024")] * 2
     assert set(PRESETS) == {"wit_1024", "flickr30k"}
 
 

@@ -44,16 +44,20 @@ def test_it_finds_what_is_there_and_says_what_is_not(folder: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the memory of a process is limited on Linux")
+@pytest.mark.parametrize(
+    ("name", "begin", "end"),
+    [("train.jsonl.gz", '{"text": "', '"}\n'), ("train.txt.gz", "one\n" * 1_000, "\n")],
+)
 def test_a_line_that_unpacks_to_more_than_there_is_room_for_is_refused(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, begin: str, end: str
 ) -> None:
     monkeypatch.setattr(hub_files, "room", lambda: 200 * MB)
-    with gzip.open(folder / "train.jsonl.gz", "wt", compresslevel=1) as file:
-        file.write('{"text": "')
+    with gzip.open(folder / name, "wt", compresslevel=1) as file:
+        file.write(begin)
         for _ in range(300):
             file.write("x" * MB)
-        file.write('"}\n')
-    assert (folder / "train.jsonl.gz").stat().st_size < 3 * MB
+        file.write(end)
+    assert (folder / name).stat().st_size < 3 * MB
     too_much = r"repo takes more than the 200 MB of memory that may be used, half of what is free;"
     with pytest.raises(StimuliError, match=too_much):
         HubDataset.open(str(folder), name="h", image_column="")
@@ -66,5 +70,5 @@ def test_first_rows_that_do_not_come_are_not_awaited(
 ) -> None:
     monkeypatch.setattr(hub_files, "SECONDS", 0.1)
     pq.write_table(pa.table({"text": ["one", "two"]}), folder / "train.parquet")
-    with pytest.raises(StimuliError, match=r"the first rows of .*repo were not read within 0 s;"):
+    with pytest.raises(StimuliError, match=r"the first rows of .* were not read within 0\.1 s;"):
         preview_hub(Addition(hub=str(folder), texts_only=True))
