@@ -158,9 +158,10 @@ def _describe(card: DatasetCard, models: pd.DataFrame) -> str:
     others = f", beside {listed(beside)}" if beside else ""
     by = [f"seen by {counted(seeing, 'vision model', 'vision models')}"] if seeing else []
     by += [f"read by {counted(reading, 'language model', 'language models')}"] if reading else []
+    seen = f" {' and '.join(by)}" if by else ""
     return (
         f"Here: **{frame.plain(card.title)}**, {card.size:,} image–caption pairs"
-        f" {' and '.join(by)}{others}{reality}."
+        f"{seen}{others}{reality}."
     )
 
 

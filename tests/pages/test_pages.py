@@ -265,6 +265,12 @@ def test_a_dataset_without_models_says_how_to_embed(opened, tmp_path, page):
     assert page == "stimuli" or missing in said(app)
 
 
+def test_overview_counts_stimuli_that_no_model_has_seen(opened, tmp_path):
+    empty = build(tmp_path, PaintedDataset(10), vision=(), language=(), reality=False)
+    texts = [text.value for text in opened(empty, "overview").markdown]
+    assert any("10 image–caption pairs." in text for text in texts)
+
+
 @pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize("size", [1, 2, 5])
 def test_tiny_stores_have_a_look(opened, small, page, size):
