@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+from tests.browser.server import PATIENCE
 
 RESTS = ".stApp[data-test-script-state=notRunning]"
 
@@ -16,6 +20,46 @@ def chart(page, key: str):
     found = page.locator(f".st-key-chart-{key} .js-plotly-plot .main-svg").first
     found.wait_for()
     return found
+
+
+def aim(page, key: str, find: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Hold the pointer over a dot of a chart until its card shows, and return the dot: a chart that
+    is just drawn anew hears nothing yet, and may still move. find: says where the dot is by now.
+    """
+    from playwright.sync_api import TimeoutError
+
+    chart(page, key).scroll_into_view_if_needed()
+    rest(page)
+    cards = page.locator(f".st-key-chart-{key} .hovertext, .st-key-card-{key} .card")
+    for _ in range(PATIENCE // 1000):
+        dot = find()
+        page.mouse.move(dot["x"] - 3, dot["y"])
+        page.mouse.move(dot["x"], dot["y"])
+        try:
+            cards.filter(visible=True).first.wait_for(timeout=1000)
+        except TimeoutError:
+            continue
+        return dot
+    raise AssertionError(f"no dot of {key} shows its card")
+
+
+def press(page, key: str, find: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Click a dot of a chart, which hears it, and return the dot."""
+    dot = aim(page, key, find)
+    page.mouse.down()
+    page.mouse.up()
+    return dot
+
+
+def first_dot(page, key: str) -> Callable[[], dict[str, Any]]:
+    """Return what says where the first dot of a chart is."""
+    dots = page.locator(f".st-key-chart-{key} .scatterlayer .points path")
+
+    def find() -> dict[str, Any]:
+        box = dots.first.bounding_box()
+        return {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+
+    return find
 
 
 def tiles(page, key: str):

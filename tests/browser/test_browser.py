@@ -7,7 +7,18 @@ import re
 import pytest
 
 from core.study.selections import decode
-from tests.browser.seen import chart, choose, download, field, framed, picture, rest, tiles
+from tests.browser.seen import (
+    chart,
+    choose,
+    download,
+    field,
+    first_dot,
+    framed,
+    picture,
+    press,
+    rest,
+    tiles,
+)
 
 pytestmark = pytest.mark.browser
 BAR = """() => {
@@ -117,10 +128,7 @@ def test_a_page_that_works_says_so(visit):
 
 def test_a_clicked_point_opens_its_layers(visit):
     page = visit("/alignment")
-    chart(page, "trend")
-    points = page.locator(".st-key-chart-trend .scatterlayer .points path")
-    points.first.hover(force=True)
-    points.first.click(force=True)
+    press(page, "trend", first_dot(page, "trend"))
     page.wait_for_url("**chosen=*")
     chart(page, "layer-map")
     assert "best" in " ".join(page.locator(".st-key-chart-layer-map svg").all_text_contents())
@@ -128,10 +136,7 @@ def test_a_clicked_point_opens_its_layers(visit):
 
 def test_a_clicked_mark_opens_the_model_beside_its_nearest(visit):
     page = visit("/models?layout=mds")
-    chart(page, "model-map")
-    mark = page.locator(".st-key-chart-model-map .scatterlayer .points path").first
-    mark.hover(force=True)
-    mark.click(force=True)
+    press(page, "model-map", first_dot(page, "model-map"))
     page.wait_for_url("**chosen=*")
     chart(page, "layer-map")
     pictures = page.locator("[class*=st-key-tiles-beside-] .tile img")

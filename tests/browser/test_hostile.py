@@ -11,7 +11,7 @@ import pytest
 
 from core.visible import visible
 from pages._shared.frame import UNSEEN
-from tests.browser.seen import chart, download, rest, save
+from tests.browser.seen import aim, chart, download, first_dot, rest, save
 from tests.browser.server import serve
 from tests.pages.hostile import MARKUP, build_hostile, hostile
 
@@ -101,11 +101,8 @@ def wait_until(page, holds: Callable[[], bool]) -> None:
 
 def test_a_hover_card_and_a_legend_show_names_as_they_are(visit):
     page = visit("/alignment")
-    chart(page, "trend")
-    point = page.locator(".st-key-chart-trend .scatterlayer .points path").first
-    point.hover(force=True)
+    aim(page, "trend", first_dot(page, "trend"))
     card = page.locator(".st-key-chart-trend .hoverlayer .hovertext")
-    card.wait_for()
     shown = flat(" ".join(page.locator(".st-key-chart-trend svg").all_text_contents()))
     assert f"{MARKUP[:40]}" in flat(card.text_content() or "")
     assert "%{meta.title} &lt; a -> b https://evil.example" in shown

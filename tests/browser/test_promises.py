@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.browser.seen import chart, choose, field, rest, tiles
+from tests.browser.seen import chart, choose, field, press, rest, tiles
 
 pytestmark = pytest.mark.browser
 TOP = "document.querySelector('[data-testid=stMain]').scrollTop"
@@ -35,13 +35,11 @@ PAIR = """() => {
 @pytest.mark.parametrize("mode", ["lasso", "box", "zoom"])
 def test_a_click_on_a_dot_of_the_map_opens_its_stimulus(visit, mode):
     page = visit("/stimuli?map=residuals")
-    chart(page, "stimulus-map").scroll_into_view_if_needed()
+    chart(page, "stimulus-map")
     titles = {"box": "Box Select", "zoom": "Pan"}
     if mode in titles:
         page.locator(f".st-key-chart-stimulus-map [data-title='{titles[mode]}']").click()
-    page.wait_for_timeout(1000)
-    dot = page.evaluate(DOT)
-    page.mouse.click(dot["x"], dot["y"])
+    dot = press(page, "stimulus-map", lambda: page.evaluate(DOT))
     page.wait_for_url(f"**stimulus={dot['id']}*")
     page.get_by_role("button", name="Next").wait_for()
     assert page.get_by_text(f"stimulus {dot['id']} of 80").is_visible()
@@ -77,12 +75,8 @@ def test_a_swipe_over_a_plot_moves_the_page_of_a_phone(visit):
 
 def test_a_clicked_dot_is_marked_and_its_layers_are_shown(visit):
     page = visit("/alignment")
-    chart(page, "trend").scroll_into_view_if_needed()
     chart(page, "layer-map")
-    rest(page)
-    page.wait_for_timeout(1500)  # a chart that is just drawn anew hears nothing yet
-    dot = page.evaluate(PAIR)
-    page.mouse.click(dot["x"], dot["y"])
+    dot = press(page, "trend", lambda: page.evaluate(PAIR))
     for shown in dot["pair"]:
         page.wait_for_function(f"location.search.includes('chosen={shown}')")
     page.wait_for_function(f"({PAIR})().ring === true")

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from tests.browser.seen import chart, rest
+from tests.browser.seen import chart, press, rest
 
 pytestmark = pytest.mark.browser
 PANEL = ".st-key-chosen-models"
@@ -15,8 +15,8 @@ PLACE = """([key, model]) => {
   const trace = chart._fullData.find(one => one.customdata?.some(names => names[0] === model));
   const place = trace.customdata.findIndex(names => names[0] === model);
   const { xaxis, yaxis } = chart._fullLayout, { left, top } = chart.getBoundingClientRect();
-  return [left + xaxis._offset + xaxis.d2p(trace.x[place]),
-          top + yaxis._offset + yaxis.d2p(trace.y[place])];
+  return { x: left + xaxis._offset + xaxis.d2p(trace.x[place]),
+           y: top + yaxis._offset + yaxis.d2p(trace.y[place]) };
 }"""
 RINGS = """key => (document.querySelector(`.st-key-chart-${key} .js-plotly-plot`)?._fullData ?? [])
   .filter(one => one.marker?.symbol === "circle-open").flatMap(one => [...one.x]).length"""
@@ -24,10 +24,7 @@ RINGS = """key => (document.querySelector(`.st-key-chart-${key} .js-plotly-plot`
 
 def click(page, key: str, model: str) -> None:
     """Click the dot of a model, whatever it took before."""
-    chart(page, key).scroll_into_view_if_needed()
-    rest(page)
-    page.wait_for_timeout(1000)  # a chart that is just drawn anew hears nothing yet
-    page.mouse.click(*page.evaluate(PLACE, [key, model]))
+    press(page, key, lambda: page.evaluate(PLACE, [key, model]))
 
 
 def wait_for_rings(page, key: str, count: int) -> None:

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from core.study.selections import decode
-from tests.browser.seen import chart, choose, picture, rest, tiles
+from tests.browser.seen import aim, chart, choose, picture, rest, tiles
 
 pytestmark = pytest.mark.browser
 MAP = "/stimuli?map=residuals"
@@ -71,9 +71,10 @@ def test_pointing_at_a_dot_shows_its_picture_and_caption(visit):
 
 def test_shift_chooses_on_the_map_and_in_the_pictures_and_escape_chooses_none(visit):
     page = visit(MAP)
-    dot = lone(page)
+    dot = aim(page, "stimulus-map", lambda: lone(page))
     page.keyboard.down("Shift")
-    page.mouse.click(dot["x"], dot["y"])
+    page.mouse.down()
+    page.mouse.up()
     page.keyboard.up("Shift")
     page.wait_for_url("**brushed=*")
     assert brushed(page) == [dot["id"]]
