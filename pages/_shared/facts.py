@@ -64,12 +64,11 @@ def factor_values(at: Place) -> dict[str, list[str]]:
 @st.cache_data(max_entries=8, show_spinner=False)
 def factor_choices(at: Place) -> dict[str, tuple[str, str]]:
     """Return each value of each factor that has few, by the words of the command line."""
-    table = stimuli(at)
-    few = [name for name in table.columns if 2 <= table[name].nunique() <= MOST_VALUES]
     return {
         f"{name}={value}": (name, value)
-        for name in few
-        for value in sorted(table[name].dropna().astype(str).unique())
+        for name, values in factor_values(at).items()
+        if 2 <= len(values) <= MOST_VALUES
+        for value in values
     }
 
 

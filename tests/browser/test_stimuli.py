@@ -21,6 +21,9 @@ DOTS = """() => {
       y: top + yaxis._offset + yaxis.d2p(trace.y[i]) })));
 }"""
 
+COLORS = """new Set([...document.querySelectorAll(".st-key-chart-stimulus-map .points path")]
+  .map(dot => dot.style.fill)).size"""
+
 
 def dots(page) -> list[dict]:
     chart(page, "stimulus-map")
@@ -112,9 +115,7 @@ def test_a_factor_colors_the_map(visit):
     page.wait_for_url("**color=f-scene*")
     legend = page.locator(".st-key-chart-stimulus-map .legendtext")
     legend.nth(2).wait_for()
-    fills = "dots => dots.map(dot => dot.style.fill)"
-    shown = page.locator(".st-key-chart-stimulus-map .points path").evaluate_all(fills)
-    assert len(set(shown)) == legend.count()
+    page.wait_for_function(f"{COLORS} === {legend.count()}")  # a legend may stand before its dots
 
 
 def test_keys_walk_between_stimuli_and_back_to_all(visit):
