@@ -112,13 +112,13 @@ def test_the_dashboard_starts_over_an_empty_store(installed: Path, tmp_path: Pat
 
 def fetch(address: str) -> str:
     """Return a page, as soon as the server is up."""
-    for _ in range(300):
+    for _ in range(900):
         try:
             with urllib.request.urlopen(address) as page:
                 return str(page.read().decode())
         except OSError:
             time.sleep(0.2)
-    raise AssertionError(f"{address} does not answer after a minute")
+    raise AssertionError(f"{address} does not answer after three minutes")
 
 
 def test_the_first_page_is_drawn_from_the_wheel(installed: Path, tmp_path: Path) -> None:

@@ -22,28 +22,33 @@ def chart(page, key: str):
     return found
 
 
-def aim(page, key: str, find: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def aim(page, key: str, find: Callable[[], dict[str, Any] | None]) -> dict[str, Any]:
     """Hold the pointer over a dot of a chart until its card shows, and return the dot: a chart that
-    is just drawn anew hears nothing yet, and may still move. find: says where the dot is by now.
+    is just drawn anew hears nothing yet, and may still move. find: says where the dot is by now, if
+    it is anywhere.
     """
     from playwright.sync_api import TimeoutError
 
     chart(page, key).scroll_into_view_if_needed()
     rest(page)
     cards = page.locator(f".st-key-chart-{key} .hovertext, .st-key-card-{key} .card")
+    shown = cards.filter(visible=True)
     for _ in range(PATIENCE // 1000):
-        dot = find()
-        page.mouse.move(dot["x"] - 3, dot["y"])
-        page.mouse.move(dot["x"], dot["y"])
+        if not (dot := find()):
+            page.wait_for_timeout(1000)
+            continue
+        page.mouse.move(5, 5)  # a click may be that of the dot that was pointed at before
         try:
-            cards.filter(visible=True).first.wait_for(timeout=1000)
+            shown.first.wait_for(state="hidden", timeout=1000)
+            page.mouse.move(dot["x"], dot["y"])
+            shown.first.wait_for(timeout=1000)
         except TimeoutError:
             continue
         return dot
     raise AssertionError(f"no dot of {key} shows its card")
 
 
-def press(page, key: str, find: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def press(page, key: str, find: Callable[[], dict[str, Any] | None]) -> dict[str, Any]:
     """Click a dot of a chart, which hears it, and return the dot."""
     dot = aim(page, key, find)
     page.mouse.down()
@@ -51,13 +56,13 @@ def press(page, key: str, find: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     return dot
 
 
-def first_dot(page, key: str) -> Callable[[], dict[str, Any]]:
+def first_dot(page, key: str) -> Callable[[], dict[str, Any] | None]:
     """Return what says where the first dot of a chart is."""
     dots = page.locator(f".st-key-chart-{key} .scatterlayer .points path")
 
-    def find() -> dict[str, Any]:
+    def find() -> dict[str, Any] | None:
         box = dots.first.bounding_box()
-        return {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+        return box and {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
 
     return find
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
 import pytest
+from playwright.sync_api import TimeoutError
 
 from core.study.selections import decode
 from tests.browser.seen import (
+    aim,
     chart,
     choose,
     download,
@@ -19,8 +22,11 @@ from tests.browser.seen import (
     rest,
     tiles,
 )
+from tests.browser.server import PATIENCE
 
 pytestmark = pytest.mark.browser
+MARKED = """[...document.querySelectorAll(".st-key-chart-overlay .points path")]
+  .some(dot => dot.style.opacity < 1)"""
 BAR = """() => {
   const bar = document.querySelector(".st-key-bar");
   const { x, y, width, height } = bar.getBoundingClientRect();
@@ -70,6 +76,8 @@ def test_a_page_comes_though_the_window_was_resized_and_the_server_is_late(visit
     page.set_viewport_size({"width": 1100, "height": 800})
     page.get_by_test_id("stSidebar").get_by_role("link", name="Models").click()
     page.wait_for_timeout(1500)
+    while not held:
+        page.wait_for_timeout(100)
     page.late = False
     page.come()
     chart(page, "model-map")
@@ -110,9 +118,8 @@ def check_bar_stays(page) -> None:
     page.keyboard.press("Escape")
     page.set_viewport_size({"width": 390, "height": 844})
     page.get_by_text("Controls", exact=True).wait_for()
-    page.evaluate(to_end)
     page.wait_for_function(
-        "document.querySelector('.st-key-bar')?.getBoundingClientRect().y < -200"
+        f"({to_end}, document.querySelector('.st-key-bar')?.getBoundingClientRect().y < -200)"
     )
 
 
@@ -120,7 +127,7 @@ def test_a_page_that_works_says_so(visit):
     page = visit("/alignment")
     rest(page)
     line = "getComputedStyle(document.querySelector('.stApp'), '::after').animationName"
-    assert page.evaluate(line) == "none"
+    page.wait_for_function(f"{line} === 'none'")
     page.locator(".st-key-k [data-testid=stNumberInputStepUp]").click()
     page.wait_for_function(f"{line} === 'working'")
     page.wait_for_function(f"{line} === 'none'")
@@ -130,8 +137,7 @@ def test_a_clicked_point_opens_its_layers(visit):
     page = visit("/alignment")
     press(page, "trend", first_dot(page, "trend"))
     page.wait_for_url("**chosen=*")
-    chart(page, "layer-map")
-    assert "best" in " ".join(page.locator(".st-key-chart-layer-map svg").all_text_contents())
+    page.locator(".st-key-chart-layer-map svg").filter(has_text="best").first.wait_for()
 
 
 def test_a_clicked_mark_opens_the_model_beside_its_nearest(visit):
@@ -144,17 +150,26 @@ def test_a_clicked_mark_opens_the_model_beside_its_nearest(visit):
     assert pictures.count() > 0
 
 
+def find_in_all(page, dot) -> None:
+    """Hold the pointer over a dot until the other plots mark its color: a plot that is just drawn
+    hears nothing yet.
+    """
+    for _ in range(PATIENCE // 2000):
+        page.mouse.move(5, 5)
+        dot.hover(force=True)
+        with suppress(TimeoutError):
+            page.wait_for_function(MARKED, timeout=2000)
+            return
+    raise AssertionError("no color is marked")
+
+
 def test_a_drag_turns_all_panels_and_a_color_is_found_in_all(visit):
     page = visit("/color")
     chart(page, "layouts")
     chart(page, "knowledge")
     dots = page.locator(".st-key-chart-layouts .points path")
     before = [dot.get_attribute("transform") for dot in dots.all()]
-    dots.nth(5).hover(force=True)
-    page.wait_for_function(
-        "[...document.querySelectorAll('.st-key-chart-overlay .points path')].some(e =>"
-        " e.style.opacity < 1)"
-    )
+    find_in_all(page, dots.nth(5))
     box = page.locator(".st-key-chart-layouts .js-plotly-plot").bounding_box()
     page.mouse.move(box["x"] + 20, box["y"] + 60)
     page.mouse.down()
@@ -182,7 +197,7 @@ def test_a_stimulus_opens_from_the_gallery(visit):
 
 def test_stimuli_brushed_on_the_map_are_shown_and_studied(visit):
     page = visit("/stimuli?map=residuals")
-    chart(page, "stimulus-map")
+    aim(page, "stimulus-map", first_dot(page, "stimulus-map"))
     box = page.locator(".st-key-chart-stimulus-map .nsewdrag").first.bounding_box()
     left, top, width, height = box["x"], box["y"], box["width"], box["height"]
     corners = [(0.02, 0.02), (0.98, 0.02), (0.98, 0.98), (0.02, 0.98), (0.02, 0.05)]
@@ -215,12 +230,12 @@ def test_a_chosen_preset_stays_when_its_run_ends_and_a_control_changes(visit):
     events.fill("9")
     events.press("Enter")
     page.wait_for_url("**/theory-contrastive?*events=9*")
-    page.locator(".st-key-stop").wait_for()
+    rest(page)
     page.locator(".st-key-stop").wait_for(state="detached")
     assert "preset=capacity" in page.url
-    assert chart(page, "capacity").is_visible()
+    chart(page, "capacity")
     other = visit(page.url.removeprefix(page.url.split("/theory-contrastive")[0]))
-    assert chart(other, "capacity").is_visible()
+    chart(other, "capacity")
     other.get_by_role("button", name="More").click()
     assert other.locator(".st-key-events input").input_value() == "9"
 

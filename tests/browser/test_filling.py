@@ -10,8 +10,8 @@ from tests.browser.server import new_page, serve
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
 pytestmark = pytest.mark.browser
-CARDS = """() => document.querySelector(".st-key-chart-trend .js-plotly-plot")
-  ._fullData.flatMap(one => one.hovertext ?? []).join()"""
+CARDS = """() => (document.querySelector(".st-key-chart-trend .js-plotly-plot")?._fullData ?? [])
+  .flatMap(one => one.hovertext ?? []).join()"""
 
 
 def test_a_page_that_waits_for_models_fills_and_one_that_shows_some_offers_more(browser, tmp_path):

@@ -121,15 +121,12 @@ def type_command(page: Page, store: Path, command: str) -> None:
     form = page.get_by_test_id("stExpander").filter(has_text="Queue a command")
     if not form.get_by_role("textbox").is_visible():
         form.locator("summary").click()
-    for patience in (30_000, PATIENCE):  # what is typed while the page is drawn anew may be lost
+    for patience in (90_000, PATIENCE):  # what is typed while the page is drawn anew may be lost
         form.get_by_role("textbox").fill(command)
         form.get_by_role("button", name="Queue").click()
-        queued = page.get_by_text("Queued as job").first
         with suppress(TimeoutError):
-            queued.wait_for(timeout=patience)
-            return
-        if len(queue.jobs(store)) > before:  # it is queued, and only the page is late
-            queued.wait_for()
+            page.get_by_text("Queued as job").first.wait_for(timeout=patience)
+        if len(queue.jobs(store)) > before:  # the page says so for a moment
             return
     raise AssertionError(f"{command} was not queued")
 

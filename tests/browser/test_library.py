@@ -36,6 +36,7 @@ def test_a_model_is_found_opened_renamed_and_deleted(visit):
         page.wait_for_url("**/library?*model=gpt-2-m*")
         page.get_by_role("button", name="All models").click()
     page.locator(TABLE).wait_for()
+    page.wait_for_url(lambda url: "model=" not in url)
     page.go_back()
     page.get_by_text("platoscope embed --dataset cave --model hf:gpt-2-m").wait_for()
 
@@ -52,6 +53,6 @@ def test_a_model_is_found_opened_renamed_and_deleted(visit):
     dialog.wait_for(state="detached")
     page.get_by_text("6 of 6 models").wait_for()
     page.wait_for_function("!location.search.includes('model=')")
-    assert page.locator(TABLE).is_visible()
+    page.locator(TABLE).wait_for()
     page.go_back()
     page.get_by_text("Not in this view: no model named").wait_for()

@@ -143,6 +143,7 @@ def test_a_figure_is_as_wide_as_a_column_in_every_format(visit):
             page.wait_for_function(
                 "document.querySelector('.st-key-chart-print-trend .main-svg')?.clientWidth < 400"
             )
+            rest(page)
 
 
 def test_a_transparent_figure_has_no_ground(visit):
@@ -170,7 +171,8 @@ def test_a_plot_is_drawn_once(visit):
     page.wait_for_timeout(1000)
     page.evaluate(START_COUNTING)  # fonts that come late may change what labels need
     page.locator(".st-key-k [data-testid=stNumberInputStepUp]").click()
-    page.locator(".st-key-chart-trend .js-plotly-plot:not([data-old])").wait_for()
+    for key in ("trend", "layer-map"):
+        page.locator(f".st-key-chart-{key} .js-plotly-plot:not([data-old])").wait_for()
     rest(page)
     page.wait_for_timeout(1000)
     assert page.evaluate("counted") >= 3

@@ -10,6 +10,7 @@ pytestmark = pytest.mark.browser
 TOP = "document.querySelector('[data-testid=stMain]').scrollTop"
 DOT = """() => {
   const chart = document.querySelector(".st-key-chart-stimulus-map .js-plotly-plot");
+  if (!chart?._fullLayout) return null;  // it is drawn anew in this moment
   const trace = chart._fullData.find(one => one.customdata && one.x.length > 5);
   const { xaxis, yaxis } = chart._fullLayout, { left, top } = chart.getBoundingClientRect();
   return { id: trace.customdata[0][0],
@@ -20,6 +21,7 @@ DOT = """() => {
 
 PAIR = """() => {
   const chart = document.querySelector(".st-key-chart-trend .js-plotly-plot");
+  if (!chart?._fullLayout) return null;  // it is drawn anew in this moment
   const lowest = Math.min(...chart._fullData.filter(one => one.customdata).map(one => one.y[0]));
   const trace = chart._fullData.find(one => one.customdata && one.y[0] === lowest);
   const rings = chart._fullData.filter(one => one.marker?.symbol === "circle-open");
@@ -57,11 +59,12 @@ def test_an_opened_neighbor_is_in_sight(visit):
 
 def test_a_swipe_over_a_plot_moves_the_page_of_a_phone(visit):
     page = visit("/alignment", width=390, height=844)
+    page.get_by_text("Controls", exact=True).wait_for()  # it knows that it is narrow
     chart(page, "trend")
-    page.wait_for_timeout(3000)  # until plots have stacked their panels
+    rest(page)
     page.locator(".st-key-chart-trend .js-plotly-plot").scroll_into_view_if_needed()
+    page.wait_for_function("document.elementFromPoint(200, 500)?.closest('.js-plotly-plot')")
     before = page.evaluate(TOP)
-    assert page.evaluate("document.elementFromPoint(200, 500).closest('.js-plotly-plot') !== null")
     finger = page.context.new_cdp_session(page)
     for kind, y in (
         ("touchStart", 500),
@@ -79,7 +82,7 @@ def test_a_clicked_dot_is_marked_and_its_layers_are_shown(visit):
     dot = press(page, "trend", lambda: page.evaluate(PAIR))
     for shown in dot["pair"]:
         page.wait_for_function(f"location.search.includes('chosen={shown}')")
-    page.wait_for_function(f"({PAIR})().ring === true")
+    page.wait_for_function(f"({PAIR})()?.ring === true")
     rest(page)
     for label in ("Language model", "Compared with"):
         assert f"<b>{field(page, label).locator('input').input_value()}</b>" in dot["card"]

@@ -12,6 +12,7 @@ pytestmark = pytest.mark.browser
 PANEL = ".st-key-chosen-models"
 PLACE = """([key, model]) => {
   const chart = document.querySelector(`.st-key-chart-${key} .js-plotly-plot`);
+  if (!chart?._fullLayout) return null;  // it is drawn anew in this moment
   const trace = chart._fullData.find(one => one.customdata?.some(names => names[0] === model));
   const place = trace.customdata.findIndex(names => names[0] === model);
   const { xaxis, yaxis } = chart._fullLayout, { left, top } = chart.getBoundingClientRect();
@@ -62,6 +63,7 @@ def test_a_choice_goes_along_and_escape_drops_it(visit):
     about.wait_for()
     page.locator(PANEL).get_by_role("button", name="GPT-2 M").click()
     about.wait_for(state="detached")
+    rest(page)  # keys are heard once a run has ended
     page.locator("h1").click()
     page.keyboard.press("Escape")
     wait_for_rings(page, "model-map", 0)
@@ -71,8 +73,9 @@ def test_a_choice_goes_along_and_escape_drops_it(visit):
 def tick(page, row: int) -> None:
     """Click the box before a row of the table, counted from 1."""
     table = page.locator("[data-testid=stDataFrame]").first
-    table.scroll_into_view_if_needed()
     rest(page)
+    table.locator("canvas tbody tr").nth(row - 1).wait_for(state="attached")  # it is drawn by now
+    table.scroll_into_view_if_needed()
     box = table.bounding_box()
     page.mouse.click(box["x"] + 18, box["y"] + 35 * row + 17)
 
@@ -87,6 +90,7 @@ def test_ticked_rows_are_chosen_and_escape_clears_the_ticks(visit):
     page.wait_for_url("**chosen=vit-mae-m&chosen=gpt-2-m&chosen=gpt-2-s*")
     tick(page, 1)
     page.wait_for_url(lambda url: "gpt-2-m" not in url)
+    rest(page)  # keys are heard once a run has ended
     page.locator("h1").click()
     page.keyboard.press("Escape")
     page.wait_for_url(lambda url: "chosen" not in url)

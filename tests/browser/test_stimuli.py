@@ -8,6 +8,7 @@ import pytest
 
 from core.study.selections import decode
 from tests.browser.seen import aim, chart, choose, picture, rest, tiles
+from tests.browser.server import PATIENCE
 
 pytestmark = pytest.mark.browser
 MAP = "/stimuli?map=residuals"
@@ -21,6 +22,10 @@ DOTS = """() => {
       y: top + yaxis._offset + yaxis.d2p(trace.y[i]) })));
 }"""
 
+INSIDE = """card => {
+  const { top, bottom } = card.getBoundingClientRect();
+  return card.querySelector("img").naturalWidth > 0 && top >= 0 && bottom <= innerHeight;
+}"""
 COLORS = """new Set([...document.querySelectorAll(".st-key-chart-stimulus-map .points path")]
   .map(dot => dot.style.fill)).size"""
 
@@ -53,19 +58,11 @@ def brushed(page) -> list[int]:
 
 def test_pointing_at_a_dot_shows_its_picture_and_caption(visit):
     page = visit(MAP)
-    dot = lone(page)
-    page.mouse.move(dot["x"] - 3, dot["y"])
-    page.mouse.move(dot["x"], dot["y"])
+    dot = aim(page, "stimulus-map", lambda: lone(page))
     card = page.locator(".st-key-card-stimulus-map .card")
-    card.wait_for(state="visible")
     assert card.locator("b").inner_text().startswith(f"stimulus {dot['id']} · dispersion")
     assert f"event {dot['id']}" in card.locator("span").inner_text()
-    page.wait_for_function(
-        "card => card.naturalWidth > 0", arg=card.locator("img").element_handle()
-    )
-    box = card.bounding_box()
-    assert box["y"] >= 0
-    assert box["y"] + box["height"] <= 800
+    page.wait_for_function(INSIDE, arg=card.element_handle())
     page.mouse.move(5, 5)
     card.wait_for(state="hidden")
     assert "?map=residuals" in page.url  # nothing else has changed
@@ -102,9 +99,8 @@ def test_a_search_leaves_its_dots_colored_and_the_others_gray(visit):
     field.press("Enter")
     page.wait_for_url("**search=event*")
     page.wait_for_function(f"({DOTS})().length === 11")
-    assert (
-        page.evaluate("document.querySelectorAll('.st-key-chart-stimulus-map .points path').length")
-        == 80
+    page.wait_for_function(
+        "document.querySelectorAll('.st-key-chart-stimulus-map .points path').length === 80"
     )
 
 
@@ -122,18 +118,21 @@ def test_keys_walk_between_stimuli_and_back_to_all(visit):
     page = visit("/stimuli?stimulus=5&map=residuals")
     tiles(page, "a").first.wait_for()
     chart(page, "residuals")
+    rest(page)  # keys are heard once a run has ended
     page.keyboard.press("ArrowRight")
     page.wait_for_url("**stimulus=6*")
     chart(page, "residuals")
+    rest(page)
     page.keyboard.press("ArrowLeft")
     page.wait_for_url("**stimulus=5*")
     chart(page, "residuals")
     tiles(page, "a").first.locator("button").click()
     page.wait_for_url("**trail=5*")
     page.get_by_role("button", name="stimulus 5", exact=True).wait_for()
-    page.wait_for_timeout(500)
+    rest(page)
     page.keyboard.press("Escape")
     page.wait_for_url(lambda url: "stimulus=5" in url and "trail" not in url)
+    rest(page)
     page.keyboard.press("Escape")
     page.wait_for_url(lambda url: "stimulus=" not in url)
     assert chart(page, "stimulus-map").is_visible()
@@ -148,6 +147,17 @@ def test_the_map_stands_beside_its_pictures_and_above_them_on_a_phone(visit):
     phone = visit(MAP, width=390, height=844)
     chart(phone, "stimulus-map")
     tiles(phone, "all").first.wait_for()
-    phone.wait_for_timeout(2000)
-    below = chart(phone, "stimulus-map").bounding_box()
-    assert tiles(phone, "all").first.bounding_box()["y"] > below["y"] + below["height"]
+    phone.get_by_text("Controls", exact=True).wait_for()  # it knows that it is narrow
+    rest(phone)
+    for _ in range(PATIENCE // 1000):
+        if lies_below(phone):
+            return
+        phone.wait_for_timeout(1000)
+    raise AssertionError("the pictures do not lie below the map")
+
+
+def lies_below(phone) -> bool:
+    """Return whether the first picture lies below the map."""
+    shown = chart(phone, "stimulus-map").bounding_box()
+    first = tiles(phone, "all").first.bounding_box()
+    return bool(shown and first) and first["y"] > shown["y"] + shown["height"]

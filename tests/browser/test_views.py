@@ -55,7 +55,7 @@ def test_two_views_stand_side_by_side_and_work(visit):
     assert {frame.evaluate(paper) for frame in page.frames} == {"rgb(21, 24, 29)"}
     sides[0].get_by_text("Table", exact=True).click()
     sides[0].locator("[data-testid=stDataFrame]").first.wait_for()
-    assert "view=table" in page.frames[1].url
+    page.frames[1].wait_for_url("**view=table*")
     boxes = [page.locator("iframe").nth(side).bounding_box() for side in (0, 1)]
     assert boxes[0]["y"] == boxes[1]["y"]
     page.set_viewport_size({"width": 390, "height": 844})

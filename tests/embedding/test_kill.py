@@ -24,7 +24,7 @@ from core.store import Store, add_dataset
 from core.store.schema import embedding_file
 
 DATASET = CountedDataset(120)
-ENCODER = CountingEncoder(delay=0.01, largest=5)  # batches of 8 come as pieces of 4
+ENCODER = CountingEncoder(delay=0.03, largest=5)  # batches of 8 come as pieces of 4
 
 
 @pytest.fixture(scope="module")

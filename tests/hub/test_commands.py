@@ -184,11 +184,11 @@ FETCHING = [
 
 @pytest.fixture
 def away(at_home: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    """Let this process ask the hub, half a second long, with an empty cache."""
+    """Let this process ask the hub, three seconds long, with an empty cache."""
     turn_to(at_home.hub, tmp_path / "hub", monkeypatch)
     monkeypatch.setattr(datasets.config, "HF_ENDPOINT", at_home.hub.address)
     monkeypatch.setattr(datasets.config, "HF_HUB_OFFLINE", False)
-    monkeypatch.setenv("PLATOSCOPE_HUB_SECONDS", "0.5")
+    monkeypatch.setenv("PLATOSCOPE_HUB_SECONDS", "3")
     yield at_home
     at_home.hub.heal()
 

@@ -30,6 +30,7 @@ from core.store.schema import embedding_file
 pytestmark = pytest.mark.usefixtures("quiet", "quick")
 COMMANDS = (sys.executable, str(Path(__file__).with_name("commands.py")))
 SIZE = 40
+QUICK = {"idle": 0.1, "grace": 60.0}  # seconds; a command that was asked to stop needs some
 
 
 @pytest.fixture
@@ -39,21 +40,19 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def at_work(store: Path) -> Iterator[Callable[[], None]]:
+def at_work(store: Path) -> Iterator[Callable[..., None]]:
     """Give what starts a worker in a thread; it has ended when the test ends."""
     started: list[threading.Thread] = []
 
-    def begin() -> None:
-        started.append(threading.Thread(target=work, args=(store,), kwargs=QUICK))
+    def begin(*, grace: float = QUICK["grace"]) -> None:
+        quick = QUICK | {"grace": grace}
+        started.append(threading.Thread(target=work, args=(store,), kwargs=quick))
         started[-1].start()
 
     yield begin
     for each in started:
         each.join(180)
         assert not each.is_alive()
-
-
-QUICK = {"idle": 0.1, "grace": 0.5}
 
 
 def wait_for(condition: Callable[[], object], seconds: float = 180.0) -> None:
@@ -114,10 +113,12 @@ def test_a_failing_job_is_retried_with_its_log_kept(store):
 def test_progress_is_seen_while_a_job_runs_and_a_cancel_stops_it(at_work, store):
     job = queue.submit(store, ["steps", "1000", "0.01"])
     at_work()
-    wait_for(lambda: (note := queue.job(store, job.id).progress) and note.done > 1)
+    wait_for(  # one that was held up at first expects too much
+        lambda: (note := queue.job(store, job.id).progress) and 0 < (note.seconds_left or 0) < 60
+    )
     note = queue.job(store, job.id).progress
     assert (note.total, note.what) == (1000, "steps")
-    assert 0 < note.seconds_left < 60
+    assert note.done > 0
     queue.cancel(store, job.id)
     wait_for(lambda: queue.job(store, job.id).is_finished)
     canceled = queue.job(store, job.id)
@@ -128,7 +129,7 @@ def test_progress_is_seen_while_a_job_runs_and_a_cancel_stops_it(at_work, store)
 def test_a_command_that_does_not_stop_is_killed(at_work, store, tmp_path):
     ready = tmp_path / "ready"
     job = queue.submit(store, ["deaf", str(ready)])
-    at_work()
+    at_work(grace=0.5)
     wait_for(ready.exists)
     queue.cancel(store, job.id)
     wait_for(lambda: queue.job(store, job.id).is_finished)
@@ -138,11 +139,12 @@ def test_a_command_that_does_not_stop_is_killed(at_work, store, tmp_path):
 
 
 def test_a_store_has_one_worker(at_work, store):
-    queue.submit(store, ["steps", "100", "0.01"])
+    job = queue.submit(store, ["steps", "10000", "0.01"])
     at_work()
     wait_for(lambda: has_worker(store))
     with pytest.raises(StoreBusyError, match="wait until it is done, or stop it"):
         work(store, **QUICK)
+    queue.cancel(store, job.id)
 
 
 def test_a_job_whose_lock_is_held_waits_and_says_for_what(store, at_work, capfd):
@@ -171,7 +173,7 @@ def test_an_embedding_that_is_canceled_and_then_loses_its_worker_ends_as_the_sam
 ):
     target = embedding_file(store, "counted", "counting")
     batches = partial(target.parent.glob, "*.parts/*/*.npz")
-    job = queue.submit(store, ["embed", "0.2"])
+    job = queue.submit(store, ["embed", "0.6"])
     worker = start_worker(store)
     wait_for(lambda: len(list(batches())) > 1)
     queue.cancel(store, job.id)

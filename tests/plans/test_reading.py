@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from time import monotonic
+from time import process_time
 
 import pytest
 
@@ -111,10 +111,10 @@ def test_a_wrong_plan_is_refused(place: Path, text: str, message: str):
 
 
 def test_an_unclosed_text_of_a_plan_is_refused_at_once(place: Path):
-    start = monotonic()
+    start = process_time()
     with pytest.raises(InputError, match="cannot be read as TOML"):
         read(place, "." * 60 + '"' + '\\"' * 100_000)
-    assert monotonic() - start < 5
+    assert process_time() - start < 5
 
 
 def test_a_study_that_is_not_there_is_named_with_those_that_are():
