@@ -29,7 +29,7 @@ app: $(READY)
 	$(BIN)/platoscope app --demo --port $(PORT)
 
 test: $(READY) $(EXTRAS) lint
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 4 --dist loadfile --no-loadscope-reorder
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder
 
 # The oldest versions that pyproject.toml allows, by what depends on them most
 test-oldest: $(OLDEST)
