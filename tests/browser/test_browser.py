@@ -128,16 +128,21 @@ def test_a_page_that_works_says_so(visit):
     rest(page)
     line = "getComputedStyle(document.querySelector('.stApp'), '::after').animationName"
     page.wait_for_function(f"{line} === 'none'")
+    k = page.locator(".st-key-k input")
+    before = int(k.input_value())
     page.locator(".st-key-k [data-testid=stNumberInputStepUp]").click()
     page.wait_for_function(f"{line} === 'working'")
     page.wait_for_function(f"{line} === 'none'")
+    assert int(k.input_value()) == before + 1
 
 
 def test_a_clicked_point_opens_its_layers(visit):
     page = visit("/alignment")
     press(page, "trend", first_dot(page, "trend"))
     page.wait_for_url("**chosen=*")
-    page.locator(".st-key-chart-layer-map svg").filter(has_text="best").first.wait_for()
+    best = page.locator(".st-key-chart-layer-map svg").filter(has_text="best").first
+    best.wait_for()
+    assert best.is_visible()
 
 
 def test_a_clicked_mark_opens_the_model_beside_its_nearest(visit):

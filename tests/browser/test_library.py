@@ -54,5 +54,6 @@ def test_a_model_is_found_opened_renamed_and_deleted(visit):
     page.get_by_text("6 of 6 models").wait_for()
     page.wait_for_function("!location.search.includes('model=')")
     page.locator(TABLE).wait_for()
+    assert page.locator(TABLE).is_visible()
     page.go_back()
     page.get_by_text("Not in this view: no model named").wait_for()

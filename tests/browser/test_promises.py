@@ -74,6 +74,7 @@ def test_a_swipe_over_a_plot_moves_the_page_of_a_phone(visit):
         finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
     finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
     page.wait_for_function(f"{TOP} > {before + 100}")
+    assert page.evaluate(TOP) > before + 100
 
 
 def test_a_clicked_dot_is_marked_and_its_layers_are_shown(visit):

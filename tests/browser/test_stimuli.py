@@ -99,9 +99,9 @@ def test_a_search_leaves_its_dots_colored_and_the_others_gray(visit):
     field.press("Enter")
     page.wait_for_url("**search=event*")
     page.wait_for_function(f"({DOTS})().length === 11")
-    page.wait_for_function(
-        "document.querySelectorAll('.st-key-chart-stimulus-map .points path').length === 80"
-    )
+    drawn = "document.querySelectorAll('.st-key-chart-stimulus-map .points path').length"
+    page.wait_for_function(f"{drawn} === 80")
+    assert page.evaluate(drawn) == 80
 
 
 def test_a_factor_colors_the_map(visit):
@@ -112,6 +112,7 @@ def test_a_factor_colors_the_map(visit):
     legend = page.locator(".st-key-chart-stimulus-map .legendtext")
     legend.nth(2).wait_for()
     page.wait_for_function(f"{COLORS} === {legend.count()}")  # a legend may stand before its dots
+    assert page.evaluate(COLORS) == legend.count()
 
 
 def test_keys_walk_between_stimuli_and_back_to_all(visit):
