@@ -53,11 +53,10 @@ def default_captions(at: Place) -> list[str]:
 
 @st.cache_data(max_entries=8, show_spinner=False)
 def factor_values(at: Place) -> dict[str, list[str]]:
-    """Return each factor's values as text, short ones first."""
+    """Return each factor's values as text: numbers by size, words by the alphabet."""
     factors = stimuli(at).drop(columns="stimulus")
     return {
-        name: sorted(factors[name].dropna().astype(str).unique(), key=lambda one: (len(one), one))
-        for name in factors
+        name: list(factors[name].dropna().sort_values().astype(str).unique()) for name in factors
     }
 
 
