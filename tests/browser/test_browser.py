@@ -76,7 +76,9 @@ def test_a_page_comes_though_the_window_was_resized_and_the_server_is_late(visit
     page.set_viewport_size({"width": 1100, "height": 800})
     page.get_by_test_id("stSidebar").get_by_role("link", name="Models").click()
     page.wait_for_timeout(1500)
-    while not held:
+    for _ in range(PATIENCE // 100):
+        if held:
+            break
         page.wait_for_timeout(100)
     page.late = False
     page.come()
@@ -234,8 +236,8 @@ def test_a_chosen_preset_stays_when_its_run_ends_and_a_control_changes(visit):
     assert events.input_value() == "24"
     events.fill("9")
     events.press("Enter")
+    page.locator(".st-key-stop").wait_for()  # soon gone: the run is short
     page.wait_for_url("**/theory-contrastive?*events=9*")
-    rest(page)
     page.locator(".st-key-stop").wait_for(state="detached")
     assert "preset=capacity" in page.url
     chart(page, "capacity")
