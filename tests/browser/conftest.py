@@ -20,8 +20,9 @@ def browser():
             "no Chromium on this machine: install it (apt-get install chromium), or name one in"
             " PLATOSCOPE_CHROMIUM"
         )
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
         yield chromium
@@ -66,9 +67,9 @@ def visit(browser, desk, address, log):
         touched = width < 640
         alone = touched or contexts  # of two pages of a context, one lies behind the other
         context = browser.new_context(has_touch=touched, reduced_motion="reduce") if alone else desk
+        context.set_default_timeout(PATIENCE)  # of what a test opens beside its page, too
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(PATIENCE)
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme=theme)
         page.on("console", lambda message: _note(errors, message))

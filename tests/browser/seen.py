@@ -2,18 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from playwright.sync_api import TimeoutError
+
 from tests.browser.server import PATIENCE
 
+LONG_RUN = "/theory-deep-linear?preset=gradient-flow" + "".join(
+    f"&strength={percent / 100}" for percent in range(1, 61)
+)
+CHOSEN = "location.search.includes('chosen=')"
 RESTS = ".stApp[data-test-script-state=notRunning]"
 
 
 def rest(page) -> None:
     """Wait until the page's script does not run."""
     page.locator(RESTS).wait_for()
+
+
+class Wire:
+    """What the server says to a page that is opened anew: while it is held back, it waits."""
+
+    def __init__(self, page) -> None:
+        self.waiting: list = []
+        self.is_held = False
+        page.route_web_socket("**/_stcore/stream", self._relay)
+        page.reload()
+
+    def _relay(self, browser) -> None:
+        self.waiting.clear()  # what an earlier connection has not heard
+        self._send = browser.send
+        browser.connect_to_server().on_message(
+            lambda said: self.waiting.append(said) if self.is_held else self._send(said)
+        )
+
+    def release(self) -> None:
+        """Let through all that waits, and all that comes later."""
+        while self.waiting:
+            self._send(self.waiting.pop(0))
+        self.is_held = False
+
+    def release_until(self, page, holds: str) -> None:
+        """Let through one word after the other until an expression holds of the page, then the
+        rest.
+        """
+        for _ in range(PATIENCE // 50):
+            if page.evaluate(holds):
+                break
+            if self.waiting:
+                self._send(self.waiting.pop(0))
+            page.wait_for_timeout(50)
+        else:
+            raise AssertionError(f"{holds} never held")
+        self.release()
 
 
 def chart(page, key: str):
@@ -27,8 +71,6 @@ def aim(page, key: str, find: Callable[[], dict[str, Any] | None]) -> dict[str, 
     is just drawn anew hears nothing yet, and may still move. find: says where the dot is by now, if
     it is anywhere.
     """
-    from playwright.sync_api import TimeoutError
-
     chart(page, key).scroll_into_view_if_needed()
     rest(page)
     cards = page.locator(f".st-key-chart-{key} .hovertext, .st-key-card-{key} .card")
@@ -38,22 +80,45 @@ def aim(page, key: str, find: Callable[[], dict[str, Any] | None]) -> dict[str, 
             page.wait_for_timeout(1000)
             continue
         page.mouse.move(5, 5)  # a click may be that of the dot that was pointed at before
-        try:
+        with suppress(TimeoutError):
             shown.first.wait_for(state="hidden", timeout=1000)
             page.mouse.move(dot["x"], dot["y"])
             shown.first.wait_for(timeout=1000)
-        except TimeoutError:
-            continue
-        return dot
+            if find() == dot:  # else it has moved, and the card may be a neighbor's
+                return dot
     raise AssertionError(f"no dot of {key} shows its card")
 
 
-def press(page, key: str, find: Callable[[], dict[str, Any] | None]) -> dict[str, Any]:
-    """Click a dot of a chart, which hears it, and return the dot."""
-    dot = aim(page, key, find)
-    page.mouse.down()
-    page.mouse.up()
-    return dot
+def press(
+    page, key: str, find: Callable[[], dict[str, Any] | None], *, until: str, held: str = ""
+) -> dict[str, Any]:
+    """Click a dot of a chart and return it; a click that falls while the chart is drawn anew is
+    lost, and is made again. until: an expression that holds of the page once it has been heard.
+    held: a key that is held down.
+    """
+    dot: dict[str, Any] = {}
+    for patience in (45_000, 90_000, PATIENCE):
+        rest(page)
+        if dot and page.evaluate(until):  # it was heard after all
+            return dot
+        dot = aim(page, key, find)
+        with holding(page, held):
+            page.mouse.down()
+            page.mouse.up()
+        with suppress(TimeoutError):
+            page.wait_for_function(until, timeout=patience)
+            return dot
+    raise AssertionError(f"no click on a dot of {key} leads to {until}")
+
+
+@contextmanager
+def holding(page, key: str) -> Iterator[None]:
+    """Hold a key down, if any."""
+    if key:
+        page.keyboard.down(key)
+    yield
+    if key:
+        page.keyboard.up(key)
 
 
 def first_dot(page, key: str) -> Callable[[], dict[str, Any] | None]:
@@ -65,6 +130,35 @@ def first_dot(page, key: str) -> Callable[[], dict[str, Any] | None]:
         return box and {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
 
     return find
+
+
+def click_until(button, is_heard: Callable[[], bool]) -> None:
+    """Click a button; where that was lost while what is around it was drawn anew, click again."""
+    for _ in range(PATIENCE // 45_000):
+        with suppress(TimeoutError):  # a click that was heard late takes the button away
+            button.click(timeout=45_000)
+        for _ in range(450):
+            if is_heard():
+                return
+            button.page.wait_for_timeout(100)
+    raise AssertionError(f"no click on {button} was heard")
+
+
+def strike(page, key: str, *, until: str) -> None:
+    """Press a key once the page's run has ended, again where it was lost. until: an expression that
+    holds of the page once it has been heard.
+    """
+    is_struck = False
+    for patience in (45_000, 90_000, PATIENCE):
+        rest(page)
+        if is_struck and page.evaluate(until):  # it was heard after all
+            return
+        is_struck = True
+        page.keyboard.press(key)
+        with suppress(TimeoutError):
+            page.wait_for_function(until, timeout=patience)
+            return
+    raise AssertionError(f"{key} does not lead to {until}")
 
 
 def tiles(page, key: str):
@@ -100,8 +194,11 @@ def save(page, key: str, kind: str) -> tuple[str, bytes]:
         bar.scroll_into_view_if_needed()
         bar.get_by_role("button", name="Figure", exact=True).click()
         chart(page, f"print-{key}")
+    page.evaluate("document.fonts.ready")  # the file takes what is loaded
+    button = dialog.get_by_role("button", name=kind, exact=True)
+    page.wait_for_function("button => button.onclick", arg=button.element_handle())
     with page.expect_download() as waited:
-        dialog.get_by_role("button", name=kind, exact=True).click()
+        button.click()
     return waited.value.suggested_filename, Path(waited.value.path()).read_bytes()
 
 
@@ -110,7 +207,14 @@ def field(page, label: str):
 
 
 def choose(page, label: str, text: str) -> None:
-    rest(page)  # a run that ends closes the list
-    field(page, label).locator("input").click()
-    page.keyboard.type(text)  # a long list draws only what is in sight
-    page.get_by_role("option", name=text).first.click()
+    """Choose what is listed under a label; a list that a redraw has closed is opened again."""
+    option = page.get_by_role("option", name=text).first
+    for patience in (10_000, 30_000, 60_000, PATIENCE):
+        rest(page)
+        field(page, label).locator("input").click()
+        page.keyboard.type(text)  # a long list draws only what is in sight
+        with suppress(TimeoutError):
+            option.click(timeout=patience)
+            return
+        page.keyboard.press("Escape")
+    raise AssertionError(f"{text} is not listed under {label}")

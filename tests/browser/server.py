@@ -30,7 +30,7 @@ FLAGS = (
     "--no-first-run",
     "--disable-quic",
 )
-PATIENCE = 180_000  # milliseconds: the first map by UMAP compiles it, a minute of a busy machine
+PATIENCE = 300_000  # milliseconds: colors are compared for a minute of a machine that is free
 
 
 @contextmanager

@@ -43,6 +43,7 @@ def test_the_first_dataset_of_a_store_is_uploaded_and_added(visit, store):
     form.get_by_text("Skip broken").click()
     form.get_by_text("platoscope dataset add birds --folder").wait_for()
     form.get_by_text("--skip-broken").wait_for()
+    page.wait_for_url("**skip_broken=*")
     page.reload()  # the form, the upload and its options are in the address
     form.locator(".tile img").first.wait_for()
     add.click()

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
+import time
 from contextlib import suppress
+from urllib.parse import urljoin
 
 import pytest
-from playwright.sync_api import TimeoutError
+from playwright.sync_api import TimeoutError, expect
 
 from core.study.selections import decode
+from pages._shared.charts.width import QUIET
 from tests.browser.seen import (
+    CHOSEN,
+    LONG_RUN,
+    Wire,
     aim,
     chart,
     choose,
@@ -27,6 +33,8 @@ from tests.browser.server import PATIENCE
 pytestmark = pytest.mark.browser
 MARKED = """[...document.querySelectorAll(".st-key-chart-overlay .points path")]
   .some(dot => dot.style.opacity < 1)"""
+PLACES = """() => [...document.querySelectorAll(".st-key-chart-layouts .points path")]
+  .map(dot => dot.getAttribute("transform"))"""
 BAR = """() => {
   const bar = document.querySelector(".st-key-bar");
   const { x, y, width, height } = bar.getBoundingClientRect();
@@ -46,10 +54,17 @@ def test_back_and_forward_pass_through_what_was_shown_and_nothing_else(visit):
         choose(page, label, text)
         page.wait_for_url(f"**{said}*")
     shown = [page.url]
-    for step in (page.go_back, page.go_back, page.go_forward, page.go_forward):
+    steps = (
+        (page.go_back, "Unbiased CKA", "best aligned pair"),
+        (page.go_back, "Mutual k-nearest neighbors", "best aligned pair"),
+        (page.go_forward, "Unbiased CKA", "best aligned pair"),
+        (page.go_forward, "Unbiased CKA", "last layers"),
+    )
+    for step, metric, layers in steps:
         step()
-        first = "best aligned pair" if len(shown) < 4 else "last layers"
-        field(page, "Layers").locator(f"input[value='{first}']").wait_for()
+        expect(field(page, "Metric").locator("input")).to_have_value(metric)
+        expect(field(page, "Layers").locator("input")).to_have_value(layers)
+        rest(page)
         shown.append(page.url)
     assert shown[0] == shown[4]
     assert "layers" not in shown[1]
@@ -60,31 +75,36 @@ def test_back_and_forward_pass_through_what_was_shown_and_nothing_else(visit):
 
 def test_a_page_comes_though_the_window_was_resized_and_the_server_is_late(visit):
     page = visit("/captions")
-    held = []
+    for _ in range(9):
+        if leave_late(page) < QUIET - 0.5:  # which a busy machine may exceed
+            break
+        page.set_viewport_size({"width": 1280, "height": 800})
+        page.goto(urljoin(page.url, "captions"))
+    else:
+        raise AssertionError("the server never answered in time")
+    chart(page, "model-map")
+    expect(page.locator("h1")).to_contain_text("are alike")
 
-    def relay(browser):
-        server = browser.connect_to_server()
-        server.on_message(lambda said: held.append(said) if page.late else browser.send(said))
-        page.come = lambda: [browser.send(said) for said in held]
 
-    page.late = False
-    page.route_web_socket("**/_stcore/stream", relay)
-    page.reload()
+def leave_late(page) -> float:
+    """Resize the window and ask for another page of a server that is late; return the seconds until
+    it answered.
+    """
+    wire = Wire(page)
     page.locator("[class*=st-key-chart] .main-svg").first.wait_for()
     page.wait_for_timeout(1500)  # until it has said how wide it is
-    page.late = True
+    wire.is_held = True
     page.set_viewport_size({"width": 1100, "height": 800})
+    began = time.monotonic()
     page.get_by_test_id("stSidebar").get_by_role("link", name="Models").click()
     page.wait_for_timeout(1500)
     for _ in range(PATIENCE // 100):
-        if held:
+        if wire.waiting:
             break
         page.wait_for_timeout(100)
-    page.late = False
-    page.come()
-    chart(page, "model-map")
-    assert "are alike" in page.inner_text("h1")
-    assert len(held) > 0  # the page was asked for while the server was late
+    assert len(wire.waiting) > 0  # the page was asked for while the server was late
+    wire.release()
+    return time.monotonic() - began
 
 
 def test_a_dropdown_changes_the_plot_and_the_link_opens_the_same_view(visit):
@@ -100,10 +120,8 @@ def test_a_dropdown_changes_the_plot_and_the_link_opens_the_same_view(visit):
     )
     again = visit(page.url.split(page.url.split("/alignment")[0])[1])
     chart(again, "trend")
-    assert (
-        again.locator(".st-key-chart-trend .annotation").all_inner_texts()
-        == page.locator(".st-key-chart-trend .annotation").all_inner_texts()
-    )
+    said = page.locator(".st-key-chart-trend .annotation").all_text_contents()
+    expect(again.locator(".st-key-chart-trend .annotation")).to_have_text(said)
     check_bar_stays(again)
 
 
@@ -112,49 +130,46 @@ def check_bar_stays(page) -> None:
     on a phone they scroll away with it.
     """
     to_end = "document.querySelector('[data-testid=stMain]').scrollTo(0, 1e6)"
-    page.evaluate(to_end)
-    page.wait_for_function("document.querySelector('.st-key-bar')?.getBoundingClientRect().y === 0")
+    rest(page)
+    top = "document.querySelector('.st-key-bar')?.getBoundingClientRect().y"
+    page.wait_for_function(f"({to_end}, {top} === 0)")
     assert page.evaluate(BAR) == {"opaque": True, "topmost": True}
     page.locator(".st-key-bar").get_by_role("button", name="More").click()
     page.get_by_text("Horizontal axis", exact=True).click(trial=True)  # nothing covers it
     page.keyboard.press("Escape")
     page.set_viewport_size({"width": 390, "height": 844})
     page.get_by_text("Controls", exact=True).wait_for()
-    page.wait_for_function(
-        f"({to_end}, document.querySelector('.st-key-bar')?.getBoundingClientRect().y < -200)"
-    )
+    page.wait_for_function(f"({to_end}, {top} < -200)")
 
 
 def test_a_page_that_works_says_so(visit):
     page = visit("/alignment")
+    wire = Wire(page)
+    k = page.locator(".st-key-k input")
+    expect(k).to_have_value("10")
     rest(page)
     line = "getComputedStyle(document.querySelector('.stApp'), '::after').animationName"
     page.wait_for_function(f"{line} === 'none'")
-    k = page.locator(".st-key-k input")
-    before = int(k.input_value())
+    wire.is_held = True  # a run may end before it is seen
     page.locator(".st-key-k [data-testid=stNumberInputStepUp]").click()
-    page.wait_for_function(f"{line} === 'working'")
+    wire.release_until(page, f"{line} === 'working'")
     page.wait_for_function(f"{line} === 'none'")
-    assert int(k.input_value()) == before + 1
+    expect(k).to_have_value("11")
 
 
 def test_a_clicked_point_opens_its_layers(visit):
     page = visit("/alignment")
-    press(page, "trend", first_dot(page, "trend"))
-    page.wait_for_url("**chosen=*")
+    press(page, "trend", first_dot(page, "trend"), until=CHOSEN)
     best = page.locator(".st-key-chart-layer-map svg").filter(has_text="best").first
-    best.wait_for()
-    assert best.is_visible()
+    expect(best).to_be_visible()
 
 
 def test_a_clicked_mark_opens_the_model_beside_its_nearest(visit):
     page = visit("/models?layout=mds")
-    press(page, "model-map", first_dot(page, "model-map"))
-    page.wait_for_url("**chosen=*")
+    press(page, "model-map", first_dot(page, "model-map"), until=CHOSEN)
     chart(page, "layer-map")
     pictures = page.locator("[class*=st-key-tiles-beside-] .tile img")
-    pictures.first.wait_for()
-    assert pictures.count() > 0
+    expect(pictures.first).to_be_visible()
 
 
 def find_in_all(page, dot) -> None:
@@ -175,15 +190,20 @@ def test_a_drag_turns_all_panels_and_a_color_is_found_in_all(visit):
     chart(page, "layouts")
     chart(page, "knowledge")
     dots = page.locator(".st-key-chart-layouts .points path")
-    before = [dot.get_attribute("transform") for dot in dots.all()]
     find_in_all(page, dots.nth(5))
+    rest(page)
+    before = page.evaluate(PLACES)
     box = page.locator(".st-key-chart-layouts .js-plotly-plot").bounding_box()
     page.mouse.move(box["x"] + 20, box["y"] + 60)
     page.mouse.down()
     page.mouse.move(box["x"] + 100, box["y"] + 90, steps=4)
-    during = [dot.get_attribute("transform") for dot in dots.all()]
+    page.wait_for_function(
+        f"before => (now => now.length === before.length"
+        f" && now.every((one, i) => one !== before[i]))(({PLACES})())",
+        arg=before,
+    )
+    assert len(before) > 0
     page.mouse.up()
-    assert all(one != other for one, other in zip(before, during, strict=True))
     page.wait_for_url(re.compile("turn=-10.*tilt=45"))
 
 
@@ -219,24 +239,26 @@ def test_stimuli_brushed_on_the_map_are_shown_and_studied(visit):
     chart(page, "stimulus-map")
     page.locator("[class*=st-key-offer-]").get_by_role("link", name="Alignment").click()
     page.wait_for_url("**/alignment*stimuli=80.*")
-    page.locator(".st-key-drop-stimuli").wait_for()
     assert shown > 0
-    assert f"{shown} of 80 stimuli" in page.locator(".st-key-drop-stimuli").inner_text()
+    expect(page.locator(".st-key-drop-stimuli")).to_contain_text(f"{shown} of 80 stimuli")
 
 
 def test_a_chosen_preset_stays_when_its_run_ends_and_a_control_changes(visit):
     page = visit("/theory-contrastive?events=8")
+    wire = Wire(page)
     chart(page, "training")
     page.get_by_role("radio", name="Too narrow").click()
     chart(page, "capacity")
     page.locator(".st-key-stop").wait_for(state="detached")
-    assert page.url.endswith("?preset=capacity")  # a preset is a whole setup: 24 events again
+    page.wait_for_url("**?preset=capacity")  # a preset is a whole setup: 24 events again
     page.get_by_role("button", name="More").click()
     events = page.locator(".st-key-events input")
-    assert events.input_value() == "24"
+    expect(events).to_have_value("24")
+    rest(page)
+    wire.is_held = True  # a run may end before it is seen
     events.fill("9")
     events.press("Enter")
-    page.locator(".st-key-stop").wait_for()  # soon gone: the run is short
+    wire.release_until(page, "document.querySelector('.st-key-stop button')?.checkVisibility()")
     page.wait_for_url("**/theory-contrastive?*events=9*")
     page.locator(".st-key-stop").wait_for(state="detached")
     assert "preset=capacity" in page.url
@@ -244,11 +266,11 @@ def test_a_chosen_preset_stays_when_its_run_ends_and_a_control_changes(visit):
     other = visit(page.url.removeprefix(page.url.split("/theory-contrastive")[0]))
     chart(other, "capacity")
     other.get_by_role("button", name="More").click()
-    assert other.locator(".st-key-events input").input_value() == "9"
+    expect(other.locator(".st-key-events input")).to_have_value("9")
 
 
 def test_a_simulation_stops_and_goes_on(visit):
-    page = visit("/theory-deep-linear?preset=gradient-flow")
+    page = visit(LONG_RUN)
     done = page.get_by_text(re.compile(r"^\d+ (of \d+ )?looks")).first
     page.locator(".st-key-stop button").click()
     page.locator(".st-key-go-on button").wait_for()
@@ -279,5 +301,5 @@ def test_all_a_plot_gives_away_is_downloaded(visit):
 def test_text_of_a_dataset_is_never_obeyed(visit):
     page = visit("/stimuli?stimulus=1")
     chart(page, "agreement")
-    assert page.get_by_text("<img src=x onerror=alert(1)>").count() == 4
+    expect(page.get_by_text("<img src=x onerror=alert(1)>")).to_have_count(4)
     assert page.locator("img[src=x]").count() == 0

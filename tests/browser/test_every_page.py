@@ -75,6 +75,8 @@ def test_every_page_opens_cold_and_fits_a_phone(visit, link, theme):
     links.nth(len(PAGES) - 1).wait_for()
     page.locator(DRAWN).first.wait_for()
     rest(page)
+    page.locator(".st-key-stop").wait_for(state="detached")  # a simulation has ended
+    rest(page)
     check_headings(page)
     assert 10 < count_words(page) <= 250
     resize_to_phone(page)

@@ -25,6 +25,7 @@ from core.jobs.states import process_of
 from core.settings import ROOT
 from core.store import Store
 from tests.browser.screenshots import PAGES
+from tests.browser.seen import click_until
 from tests.browser.server import CHROMIUM, FLAGS, PATIENCE, new_page, serve
 from tests.encoders.tiny_models import make_language, make_vision
 
@@ -63,6 +64,13 @@ def state(page: Page, number: int, label: str) -> None:
     for _ in range(2):
         card(page, number).locator("span", has_text=label).first.wait_for()
         page.wait_for_timeout(300)
+
+
+def click_on_card(page: Page, store: Path, number: int, name: str) -> None:
+    """Click a button on the card of a job, which changes the job's state."""
+    before = queue.job(store, number).state
+    button = card(page, number).get_by_role("button", name=name)
+    click_until(button, lambda: queue.job(store, number).state != before)
 
 
 def type_folder(form: Locator, folder: Path, shown: Locator) -> None:
@@ -170,7 +178,7 @@ def tell(
             until_later.enter_context(held(store, 2))
             add_model(page, reading)
             page.goto(f"{address}/jobs")
-            card(page, 3).get_by_role("button", name="Cancel").click()
+            click_on_card(page, store, 3, "Cancel")
             state(page, 3, "canceled")
             type_command(page, store, f"platoscope embed --dataset photos --model hf:{late}")
         assert queue.job(store, 2).state == "running"
@@ -178,13 +186,13 @@ def tell(
     with serve(store, log=folder / "second.log") as address:
         page.goto(f"{address}/jobs")
         state(page, 2, "done")  # nobody has asked for it since the server was killed
-        card(page, 3).get_by_role("button", name="Retry").click()
+        click_on_card(page, store, 3, "Retry")
         state(page, 3, "done")
         card(page, 4).get_by_text(str(late)).last.wait_for()
         state(page, 4, "failed")
         keep(page, "jobs")
         make_language(late, "llama")
-        card(page, 4).get_by_role("button", name="Retry").click()
+        click_on_card(page, store, 4, "Retry")
         state(page, 4, "done")
         page.goto(f"{address}/library?dataset=photos")
         add_features(page, features)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 
 import pytest
+from playwright.sync_api import expect
 
 from core.visible import visible
 from pages._shared.frame import UNSEEN
@@ -47,6 +48,13 @@ MADE = """() => {
   const bold = [...document.querySelectorAll("b, strong, tspan")].filter(one =>
     one.textContent === "b");
   return [...document.querySelectorAll(made), ...bold].map(one => one.outerHTML.slice(0, 300));
+}"""
+# the texts of a hover card and of its whole plot, while the card is there
+CARD_AND_PLOT = """() => {
+  const plot = document.querySelector(".st-key-chart-trend");
+  const card = plot?.querySelector(".hoverlayer .hovertext");
+  const texts = [...plot?.querySelectorAll("svg") ?? []].map(one => one.textContent);
+  return card && [card.textContent, texts.join(" ")];
 }"""
 TEXTS = """() => {
   const texts = [];
@@ -102,9 +110,8 @@ def wait_until(page, holds: Callable[[], bool]) -> None:
 def test_a_hover_card_and_a_legend_show_names_as_they_are(visit):
     page = visit("/alignment")
     aim(page, "trend", first_dot(page, "trend"))
-    card = page.locator(".st-key-chart-trend .hoverlayer .hovertext")
-    shown = flat(" ".join(page.locator(".st-key-chart-trend svg").all_text_contents()))
-    assert f"{MARKUP[:40]}" in flat(card.text_content() or "")
+    card, shown = (flat(text) for text in page.wait_for_function(CARD_AND_PLOT).json_value())
+    assert f"{MARKUP[:40]}" in card
     assert "%{meta.title} &lt; a -> b https://evil.example" in shown
     assert page.evaluate(MADE) == []
 
@@ -133,6 +140,8 @@ def test_what_is_downloaded_obeys_nothing(visit, tmp_path):
 def test_a_table_offers_no_csv_but_the_guarded_one(visit):
     page = visit("/library?view=datasets")
     grid = page.locator("[data-testid=stDataFrame]").first
+    grid.wait_for()
+    rest(page)
     grid.hover()
     page.get_by_label("Search", exact=True).first.wait_for()
-    assert not page.get_by_label("Download as CSV").first.is_visible()
+    expect(page.get_by_label("Download as CSV").first).to_be_hidden()

@@ -12,7 +12,7 @@ from core.jobs import queue
 from core.jobs.starting import worker_lock
 from core.jobs.table import queue_file
 from core.store import locked
-from tests.browser.seen import rest
+from tests.browser.seen import click_until, rest
 from tests.browser.server import new_page, serve
 from tests.browser.test_every_page import check_headings
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
@@ -72,7 +72,8 @@ def test_jobs_move_fail_and_are_retried_before_everybodys_eyes(browser, tmp_path
         elsewhere.get_by_role("button", name="4 models now: show them").wait_for()
         assert "view=table" in elsewhere.url
         np.save(late, np.load(there))
-        page.get_by_role("button", name="Retry").click()
+        retry = page.get_by_role("button", name="Retry")
+        click_until(retry, lambda: queue.job(store, 1).state != "failed")
         badge(page, 1, "done").wait_for()
         page.wait_for_timeout(3000)  # nothing waits any more, so that the whole page is drawn anew
         rest(page)

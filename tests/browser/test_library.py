@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.browser.seen import rest
 from tests.browser.server import serve
@@ -25,12 +26,14 @@ def address(tmp_path_factory) -> Iterator[str]:
 def test_a_model_is_found_opened_renamed_and_deleted(visit):
     page = visit("/library?view=models")
     page.get_by_text("7 of 7 models").wait_for()
-    page.get_by_role("textbox", name="Search").fill("gpt-2 m")
-    page.keyboard.press("Enter")
+    search = page.get_by_role("textbox", name="Search")
+    search.fill("gpt-2 m")
+    search.press("Enter")
     page.get_by_text("1 of 7 models").wait_for()
     for _ in range(2):  # the same row opens again
         page.get_by_role("button", name="All models").wait_for(state="detached")
         rest(page)
+        page.locator(f"{TABLE} canvas tbody tr").first.wait_for(state="attached")  # it is drawn
         page.locator(f"{TABLE} .dvn-scroller").click(position={"x": 60, "y": 52})
         page.get_by_role("heading", name="GPT-2 M").wait_for()
         page.wait_for_url("**/library?*model=gpt-2-m*")
@@ -41,8 +44,9 @@ def test_a_model_is_found_opened_renamed_and_deleted(visit):
     page.get_by_text("platoscope embed --dataset cave --model hf:gpt-2-m").wait_for()
 
     page.get_by_role("button", name="Rename").click()
-    page.get_by_role("textbox", name="Title").fill("The best <model>")
-    page.keyboard.press("Enter")
+    title = page.get_by_role("textbox", name="Title")
+    title.fill("The best <model>")
+    title.press("Enter")
     page.get_by_role("heading", name="The best <model>").wait_for()
 
     page.get_by_role("button", name="Delete", exact=True).click()
@@ -53,7 +57,6 @@ def test_a_model_is_found_opened_renamed_and_deleted(visit):
     dialog.wait_for(state="detached")
     page.get_by_text("6 of 6 models").wait_for()
     page.wait_for_function("!location.search.includes('model=')")
-    page.locator(TABLE).wait_for()
-    assert page.locator(TABLE).is_visible()
+    expect(page.locator(TABLE)).to_be_visible()
     page.go_back()
     page.get_by_text("Not in this view: no model named").wait_for()

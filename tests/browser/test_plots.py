@@ -81,6 +81,7 @@ def test_a_legend_hides_a_family_and_a_double_click_isolates_it(visit, link, key
     page = visit(link)
     chart(page, key)
     rest(page)
+    page.locator(f".st-key-chart-{key} .scatterlayer .points path").first.wait_for()
     every = dots(page, key)
     color = page.locator(f".st-key-chart-{key} .legend .traces").filter(has_text="GPT-2")
     color = color.locator(".legendpoints path").evaluate("dot => dot.style.fill")
@@ -139,11 +140,14 @@ def test_a_figure_is_as_wide_as_a_column_in_every_format(visit):
         assert across == pytest.approx(width / 25.4 * 72, abs=0.01)
         assert b"+PlatoscopeSans-Regular" in pdf
         if width == 175:
+            rest(page)
+            button = page.get_by_role("dialog").get_by_role("button", name="PNG").element_handle()
+            button.evaluate("button => { window.wide = button.onclick; }")
             page.get_by_role("dialog").get_by_role("radio", name="85 mm").click()
             page.wait_for_function(
                 "document.querySelector('.st-key-chart-print-trend .main-svg')?.clientWidth < 400"
             )
-            rest(page)
+            page.wait_for_function("button => button.onclick !== wide", arg=button)
 
 
 def test_a_transparent_figure_has_no_ground(visit):
@@ -161,6 +165,9 @@ def test_a_transparent_figure_has_no_ground(visit):
 
 def test_a_plot_is_drawn_once(visit):
     page = visit("/alignment")
+    chart(page, "trend")
+    page.context.clear_cookies()  # that of another width
+    page.reload()
     page.wait_for_function("document.cookie.includes('platoscope-width=')")
     page.add_init_script(COUNT_REDRAWS)
     page.reload()

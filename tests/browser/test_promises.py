@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+import json
+import re
 
-from tests.browser.seen import chart, choose, field, press, rest, tiles
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.seen import CHOSEN, LONG_RUN, chart, choose, field, press, rest, tiles
 
 pytestmark = pytest.mark.browser
 TOP = "document.querySelector('[data-testid=stMain]').scrollTop"
@@ -41,17 +45,22 @@ def test_a_click_on_a_dot_of_the_map_opens_its_stimulus(visit, mode):
     titles = {"box": "Box Select", "zoom": "Pan"}
     if mode in titles:
         page.locator(f".st-key-chart-stimulus-map [data-title='{titles[mode]}']").click()
-    dot = press(page, "stimulus-map", lambda: page.evaluate(DOT))
+    opened = "location.search.includes('stimulus=')"
+    dot = press(page, "stimulus-map", lambda: page.evaluate(DOT), until=opened)
     page.wait_for_url(f"**stimulus={dot['id']}*")
     page.get_by_role("button", name="Next").wait_for()
-    assert page.get_by_text(f"stimulus {dot['id']} of 80").is_visible()
+    expect(page.get_by_text(f"stimulus {dot['id']} of 80")).to_be_visible()
 
 
 def test_an_opened_neighbor_is_in_sight(visit):
     page = visit("/stimuli?stimulus=5")
-    chart(page, "agreement").scroll_into_view_if_needed()
-    tiles(page, "near-0").first.scroll_into_view_if_needed()
-    assert page.evaluate(TOP) > 200
+    chart(page, "agreement")
+    near = tiles(page, "near-0").first
+    near.wait_for()
+    rest(page)  # the page begins at its top
+    while not page.evaluate(f"{TOP} > 200"):
+        near.scroll_into_view_if_needed()
+        page.wait_for_timeout(500)
     tiles(page, "near-0").first.locator("button").click()
     page.wait_for_function("!location.search.includes('stimulus=5')")
     page.wait_for_function(f"{TOP} === 0")
@@ -80,27 +89,31 @@ def test_a_swipe_over_a_plot_moves_the_page_of_a_phone(visit):
 def test_a_clicked_dot_is_marked_and_its_layers_are_shown(visit):
     page = visit("/alignment")
     chart(page, "layer-map")
-    dot = press(page, "trend", lambda: page.evaluate(PAIR))
+    dot = press(page, "trend", lambda: page.evaluate(PAIR), until=CHOSEN)
     for shown in dot["pair"]:
         page.wait_for_function(f"location.search.includes('chosen={shown}')")
     page.wait_for_function(f"({PAIR})()?.ring === true")
     rest(page)
+    names = "|".join(re.escape(name) for name in re.findall("<b>(.*?)</b>", dot["card"]))
     for label in ("Language model", "Compared with"):
-        assert f"<b>{field(page, label).locator('input').input_value()}</b>" in dot["card"]
+        shown = field(page, label).locator("input")
+        expect(shown).to_have_value(re.compile(f"^({names})$"))
 
 
 def test_a_link_opens_the_pair_of_layers_that_its_sender_saw(visit):
     page = visit("/alignment")
     chart(page, "layer-map")
+    rest(page)
     before = field(page, "Language model").locator("input").input_value()
     choose(page, "Metric", "Unbiased CKA")
     page.wait_for_url("**metric=unbiased_cka*")
     chart(page, "layer-map")
     page.wait_for_timeout(1500)
+    rest(page)
     assert field(page, "Language model").locator("input").input_value() == before
     again = visit(page.url[page.url.index("/alignment") :])
     chart(again, "layer-map")
-    assert field(again, "Language model").locator("input").input_value() == before
+    expect(field(again, "Language model").locator("input")).to_have_value(before)
 
 
 def test_a_stale_link_says_what_is_not_there_and_keeps_the_rest(visit):
@@ -108,8 +121,8 @@ def test_a_stale_link_says_what_is_not_there_and_keeps_the_rest(visit):
     chart(page, "trend")
     for text in ("'gone'", "'ckaa'", "'nobody'", "'99999'"):
         page.get_by_test_id("stAlert").filter(has_text=text).first.wait_for()
-    assert field(page, "Layers").locator("input").input_value() == "last layers"
-    assert page.locator(".st-key-x [data-tag]").all_inner_texts() == ["GPT-2 M"]
+    expect(field(page, "Layers").locator("input")).to_have_value("last layers")
+    expect(page.locator(".st-key-x [data-tag]")).to_have_text(["GPT-2 M"])
 
 
 PRESS = """clicks => {
@@ -128,13 +141,14 @@ PRESS = """clicks => {
 @pytest.mark.parametrize(
     ("link", "clicks"),
     [
-        ("/theory-deep-linear?preset=gradient-flow", ("stop", "go-on")),
+        (LONG_RUN, ("stop", "go-on")),
         ("/adapters?width=1024", ("train", "stop", "go-on")),  # a training that takes its time
     ],
 )
 def test_the_button_that_was_pressed_gives_way_to_the_next(visit, link, clicks):
     page = visit(link)
-    page.evaluate(PRESS, clicks)  # at once: a training may be over before a test sees its button
+    page.add_init_script(f"({PRESS})({json.dumps(clicks)})")
+    page.reload()  # it is pressed as it comes: a run may be over before a test sees its button
     page.wait_for_function("window.pressed")
     page.wait_for_timeout(2000)
     assert page.evaluate("window.most") == 1

@@ -44,7 +44,8 @@ def check_calm(page) -> None:
     assert page.get_by_test_id("stException").count() == 0
     assert page.locator("input[type=file]").count() == 0
     offered = re.compile(r"^(Add|Queue|Build|Delete|Rename|Cancel|Retry|Save this|Import|Load)")
-    names = [button.inner_text().split("\n")[-1] for button in page.get_by_role("button").all()]
+    texts = page.get_by_role("button").all_inner_texts()
+    names = [text.split("\n")[-1] for text in texts]
     assert [name for name in names if offered.match(name)] == []
 
 

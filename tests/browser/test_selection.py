@@ -5,8 +5,9 @@ from __future__ import annotations
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from playwright.sync_api import expect
 
-from tests.browser.seen import chart, press, rest
+from tests.browser.seen import chart, press, rest, strike
 
 pytestmark = pytest.mark.browser
 PANEL = ".st-key-chosen-models"
@@ -19,13 +20,14 @@ PLACE = """([key, model]) => {
   return { x: left + xaxis._offset + xaxis.d2p(trace.x[place]),
            y: top + yaxis._offset + yaxis.d2p(trace.y[place]) };
 }"""
-RINGS = """key => (document.querySelector(`.st-key-chart-${key} .js-plotly-plot`)?._fullData ?? [])
-  .filter(one => one.marker?.symbol === "circle-open").flatMap(one => [...one.x]).length"""
+RINGS = """key => document.querySelector(`.st-key-chart-${key} .js-plotly-plot`)?._fullData
+  ?.filter(one => one.marker?.symbol === "circle-open").flatMap(one => [...one.x]).length"""
 
 
-def click(page, key: str, model: str) -> None:
-    """Click the dot of a model, whatever it took before."""
-    press(page, key, lambda: page.evaluate(PLACE, [key, model]))
+def click(page, key: str, model: str, *, rings: int) -> None:
+    """Click the dot of a model, after which so many are ringed."""
+    until = f"({RINGS})('{key}') === {rings}"
+    press(page, key, lambda: page.evaluate(PLACE, [key, model]), until=until)
 
 
 def wait_for_rings(page, key: str, count: int) -> None:
@@ -34,18 +36,14 @@ def wait_for_rings(page, key: str, count: int) -> None:
 
 def test_clicks_choose_models_and_drop_them(visit):
     page = visit("/models?layout=mds")
-    click(page, "model-map", "gpt-2-m")
+    click(page, "model-map", "gpt-2-m", rings=1)
     page.wait_for_url("**chosen=gpt-2-m*")
-    wait_for_rings(page, "model-map", 1)
-    click(page, "model-map", "vit-mae-m")
+    click(page, "model-map", "vit-mae-m", rings=2)
     page.wait_for_url("**chosen=gpt-2-m&chosen=vit-mae-m*")
-    wait_for_rings(page, "model-map", 2)
-    for model, left in (("gpt-2-m", 1), ("vit-mae-m", 0)):
-        click(page, "model-map", model)
-        wait_for_rings(page, "model-map", left)
+    click(page, "model-map", "gpt-2-m", rings=1)
+    click(page, "model-map", "vit-mae-m", rings=0)
     page.wait_for_function("!location.search.includes('chosen')")
-    page.locator(PANEL).wait_for(state="detached")
-    assert page.evaluate(RINGS, "model-map") == 0
+    expect(page.locator(PANEL)).to_have_count(0)
 
 
 def test_a_choice_goes_along_and_escape_drops_it(visit):
@@ -63,11 +61,9 @@ def test_a_choice_goes_along_and_escape_drops_it(visit):
     about.wait_for()
     page.locator(PANEL).get_by_role("button", name="GPT-2 M").click()
     about.wait_for(state="detached")
-    rest(page)  # keys are heard once a run has ended
     page.locator("h1").click()
-    page.keyboard.press("Escape")
+    strike(page, "Escape", until="!location.search.includes('chosen')")
     wait_for_rings(page, "model-map", 0)
-    page.wait_for_function("!location.search.includes('chosen')")
 
 
 def tick(page, row: int) -> None:
@@ -90,10 +86,8 @@ def test_ticked_rows_are_chosen_and_escape_clears_the_ticks(visit):
     page.wait_for_url("**chosen=vit-mae-m&chosen=gpt-2-m&chosen=gpt-2-s*")
     tick(page, 1)
     page.wait_for_url(lambda url: "gpt-2-m" not in url)
-    rest(page)  # keys are heard once a run has ended
     page.locator("h1").click()
-    page.keyboard.press("Escape")
-    page.wait_for_url(lambda url: "chosen" not in url)
+    strike(page, "Escape", until="!location.search.includes('chosen')")
     page.wait_for_timeout(1500)
     tick(page, 2)
     page.wait_for_url(lambda url: "chosen=" in url)

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urljoin, urlsplit
 
 import pytest
 
-from tests.browser.seen import chart
+from tests.browser.seen import chart, rest
 
 pytestmark = pytest.mark.browser
 SHELF = ".st-key-shelf"
@@ -31,6 +31,7 @@ def test_a_saved_view_is_opened_in_another_session_and_removed_and_brought_back(
     other.wait_for_url("**/models?dataset=cave&k=5&layout=mds")
     chart(other, "model-map")
     other.locator(SHELF).wait_for(state="detached")  # another page closes it
+    rest(other)
     shelf = open_shelf(other)
     shelf.locator("[class*=st-key-remove] button").first.click()  # the other one is in a tooltip
     shelf.get_by_role("link", name="Nearest <five>").wait_for(state="detached")
@@ -56,8 +57,9 @@ def test_two_views_stand_side_by_side_and_work(visit):
     sides[0].get_by_text("Table", exact=True).click()
     sides[0].locator("[data-testid=stDataFrame]").first.wait_for()
     page.frames[1].wait_for_url("**view=table*")
-    boxes = [page.locator("iframe").nth(side).bounding_box() for side in (0, 1)]
-    assert boxes[0]["y"] == boxes[1]["y"]
+    tops = "[...document.querySelectorAll('iframe')].map(one => one.getBoundingClientRect().y)"
+    first, second = page.evaluate(tops)
+    assert first == second
     page.set_viewport_size({"width": 390, "height": 844})
     page.wait_for_function(
         "() => { const [a, b] = [...document.querySelectorAll('iframe')].map(one =>"

@@ -200,25 +200,9 @@ def test_a_killed_study_goes_on_and_ends_as_it_would_have_here(
     study: Path, alone: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The first run has a Ray of its own, which ends with it."""
-    store = study.parent / "spread"
-    command = [sys.executable, "-m", "core", *words(study, store, "--on", "ray")]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
-    driver = subprocess.Popen(command, cwd=CHECKOUT, **quiet)
-    while driver.poll() is None and not finished(store):
-        time.sleep(0.01)
-    family = psutil.Process(driver.pid).children(recursive=True)
-    names = {one.pid: one.name() for one in family}
-    driver.send_signal(signal.SIGKILL)
-    for child in started_by(family):  # while the driver was being killed
-        with suppress(psutil.NoSuchProcess):
-            names[child.pid] = child.name()
-            family.append(child)
-    said = driver.communicate()[1].splitlines()
-    working = [one for one in family if names[one.pid] not in AGENTS]
-    assert working
-    assert psutil.wait_procs(working, timeout=180)[1] == []
-    steps = r"model |dataset |thumbnails|\d of 6 done"
-    assert [line for line in said if not re.match(steps, line)] == []
+    stores = (study.parent / f"spread-{attempt}" for attempt in range(5))
+    store = next((store for store in stores if kill_midway(study, store)), None)
+    assert store, "all models were embedded each time before the driver was killed"
     held = len(Store(store).embeddings("photos"))
     assert 1 <= held < 6
     capfd.readouterr()
@@ -227,6 +211,36 @@ def test_a_killed_study_goes_on_and_ends_as_it_would_have_here(
     assert "all done: 3/3 (100%)" in said
     assert len([line for line in said.splitlines() if line.startswith("model ")]) == 6 - held
     check_equal(store, alone)
+
+
+def kill_midway(study: Path, store: Path) -> bool:
+    """Kill the driver of a study once a model is embedded, and see that what it started ends;
+    return False where all were embedded sooner.
+    """
+    command = [sys.executable, "-m", "core", *words(study, store, "--on", "ray")]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+    driver = subprocess.Popen(command, cwd=CHECKOUT, **quiet)
+    while driver.poll() is None and not finished(store):
+        time.sleep(0.01)
+    family = psutil.Process(driver.pid).children(recursive=True)
+    names = {}
+    for one in family:
+        with suppress(psutil.NoSuchProcess):
+            names[one.pid] = one.name()
+    driver.send_signal(signal.SIGKILL)
+    for child in started_by(family):  # while the driver was being killed
+        with suppress(psutil.NoSuchProcess):
+            names[child.pid] = child.name()
+            family.append(child)
+    said = driver.communicate()[1].splitlines()
+    working = [one for one in family if names.get(one.pid, "") not in {"", *AGENTS}]
+    assert psutil.wait_procs(working, timeout=180)[1] == []
+    if len(finished(store)) == 6:
+        return False
+    assert working
+    steps = r"model |dataset |thumbnails|\d of 6 done"
+    assert [line for line in said if not re.match(steps, line)] == []
+    return True
 
 
 @pytest.fixture

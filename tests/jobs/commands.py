@@ -1,9 +1,10 @@
 """What jobs run in tests in place of `platoscope`: quick commands, each with an end of its own.
 
 commands.py steps N SECONDS     report N steps
+commands.py unending            report all but the last ten of 1000 steps, and rest
 commands.py deaf FILE           ignore the wish to stop; FILE appears when it does
 commands.py crash | mistake | killed
-commands.py embed SECONDS       embed 40 stimuli, four at a time
+commands.py embed FILE          embed 40 stimuli, four at a time; after two batches wait for FILE
 commands.py worker STORE        be the worker that runs these commands
 """
 
@@ -28,6 +29,16 @@ def steps(count: str, seconds: str) -> None:
         time.sleep(float(seconds))
 
 
+def unending() -> None:
+    from core.progress import ConsoleProgress
+
+    report = ConsoleProgress()
+    for done in range(991):
+        report(done, 1000, "steps")
+        time.sleep(0.01)
+    time.sleep(600)
+
+
 def deaf(file: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Path(file).touch()
@@ -48,14 +59,25 @@ def killed() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def embed(seconds: str) -> None:
+def embed(gate: str) -> None:
     from store_fakes import CountedDataset, CountingEncoder
 
     from core.embedding import runner
     from core.progress import ConsoleProgress
 
-    store, encoder = Path(os.environ["PLATOSCOPE_STORE"]), CountingEncoder(delay=float(seconds))
-    runner.embed(store, CountedDataset(SIZE), encoder, batch_size=4, report=ConsoleProgress())
+    class GatedEncoder(CountingEncoder):
+        batches = 0
+
+        def encode(self, items):
+            self.batches += 1
+            while self.batches > 2 and not Path(gate).exists():
+                time.sleep(0.05)
+            return super().encode(items)
+
+    store = Path(os.environ["PLATOSCOPE_STORE"])
+    runner.embed(
+        store, CountedDataset(SIZE), GatedEncoder(), batch_size=4, report=ConsoleProgress()
+    )
 
 
 def worker(store: str) -> None:
@@ -67,7 +89,9 @@ def worker(store: str) -> None:
 
 
 PROGRAM = (sys.executable, str(Path(__file__).resolve()))
-VERBS = {verb.__name__: verb for verb in (steps, deaf, crash, mistake, killed, embed, worker)}
+VERBS = {
+    verb.__name__: verb for verb in (steps, unending, deaf, crash, mistake, killed, embed, worker)
+}
 
 if __name__ == "__main__":
     sys.path += [str(TESTS), str(TESTS.parent)]

@@ -30,7 +30,7 @@ from core.store.schema import embedding_file
 pytestmark = pytest.mark.usefixtures("quiet", "quick")
 COMMANDS = (sys.executable, str(Path(__file__).with_name("commands.py")))
 SIZE = 40
-QUICK = {"idle": 0.1, "grace": 60.0}  # seconds; a command that was asked to stop needs some
+QUICK = {"idle": 1.0, "grace": 60.0}  # seconds; a command that was asked to stop needs some
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def test_a_failing_job_is_retried_with_its_log_kept(store):
 
 
 def test_progress_is_seen_while_a_job_runs_and_a_cancel_stops_it(at_work, store):
-    job = queue.submit(store, ["steps", "1000", "0.01"])
+    job = queue.submit(store, ["unending"])
     at_work()
     wait_for(  # one that was held up at first expects too much
         lambda: (note := queue.job(store, job.id).progress) and 0 < (note.seconds_left or 0) < 60
@@ -169,11 +169,12 @@ def start_worker(store: Path) -> subprocess.Popen[bytes]:
 
 
 def test_an_embedding_that_is_canceled_and_then_loses_its_worker_ends_as_the_same_file(
-    store, uninterrupted
+    at_work, store, uninterrupted, tmp_path
 ):
+    gate = tmp_path / "gate"
     target = embedding_file(store, "counted", "counting")
     batches = partial(target.parent.glob, "*.parts/*/*.npz")
-    job = queue.submit(store, ["embed", "0.6"])
+    job = queue.submit(store, ["embed", str(gate)])
     worker = start_worker(store)
     wait_for(lambda: len(list(batches())) > 1)
     queue.cancel(store, job.id)
@@ -190,15 +191,17 @@ def test_an_embedding_that_is_canceled_and_then_loses_its_worker_ends_as_the_sam
     assert process.is_alive(store, job.id)  # its command outlived it
     assert not target.exists()
 
-    work(store, **QUICK)
-    assert queue.job(store, job.id).state == "done"
-    assert queue.log_of(job).count("KeyboardInterrupt") == 2  # the command was asked to stop twice
+    at_work()
+    wait_for(lambda: queue.log_of(job).count("KeyboardInterrupt") == 2)  # asked to stop twice
+    gate.touch()
+    wait_for(lambda: queue.job(store, job.id).state == "done")
+    assert queue.log_of(job).count("KeyboardInterrupt") == 2
     assert contents(target) == contents(uninterrupted)
     assert [path.name for path in target.parent.glob("counting*")] == ["counting.duckdb"]
 
 
 def test_a_worker_that_is_stopped_hands_back_what_it_runs(store):
-    job = queue.submit(store, ["steps", "1000", "0.01"])
+    job = queue.submit(store, ["steps", "100000", "0.01"])
     worker = start_worker(store)
     wait_for(lambda: queue.job(store, job.id).progress)
     worker.send_signal(signal.SIGINT)
