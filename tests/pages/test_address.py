@@ -29,7 +29,7 @@ def page() -> None:
 @pytest.fixture
 def first() -> AppTest:
     """Return a page whose first redraw is cut short."""
-    app = AppTest.from_function(page)
+    app = AppTest.from_function(page, default_timeout=180)
     app.query_params["search"] = ["cat"]
     app.query_params["k"] = ["10"]  # what is shown anyway
     app.session_state["cut"] = True
@@ -86,7 +86,7 @@ def test_back_holds_while_a_redraw_is_under_way(first):
     ],
 )
 def test_what_a_link_cannot_say_is_said(key, text, sentence):
-    app = AppTest.from_function(page)
+    app = AppTest.from_function(page, default_timeout=180)
     app.query_params[key] = text
     app.run()
     assert [warning.value for warning in app.warning] == [sentence]
@@ -111,7 +111,7 @@ def test_what_a_link_cannot_say_is_said(key, text, sentence):
     ],
 )
 def test_a_link_with_a_number_that_cannot_be_shows_the_usual_one_and_says_so(text):
-    app = AppTest.from_function(page)
+    app = AppTest.from_function(page, default_timeout=180)
     app.query_params["k"] = [text]
     app.run()
     assert not app.exception
