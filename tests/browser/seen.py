@@ -29,6 +29,7 @@ class Wire:
     def __init__(self, page) -> None:
         self.waiting: list = []
         self.is_held = False
+        self._page = page
         page.route_web_socket("**/_stcore/stream", self._relay)
         page.reload()
 
@@ -45,16 +46,16 @@ class Wire:
             self._send(self.waiting.pop(0))
         self.is_held = False
 
-    def release_until(self, page, holds: str) -> None:
+    def release_until(self, holds: str) -> None:
         """Let through one word after the other until an expression holds of the page, then the
         rest.
         """
         for _ in range(PATIENCE // 50):
-            if page.evaluate(holds):
+            if self._page.evaluate(holds):
                 break
             if self.waiting:
                 self._send(self.waiting.pop(0))
-            page.wait_for_timeout(50)
+            self._page.wait_for_timeout(50)
         else:
             raise AssertionError(f"{holds} never held")
         self.release()
@@ -97,18 +98,33 @@ def press(
     held: a key that is held down.
     """
     dot: dict[str, Any] = {}
-    for patience in (45_000, 90_000, PATIENCE):
-        rest(page)
-        if dot and page.evaluate(until):  # it was heard after all
-            return dot
-        dot = aim(page, key, find)
+
+    def click() -> None:
+        dot.update(aim(page, key, find))
         with holding(page, held):
             page.mouse.down()
             page.mouse.up()
+
+    repeat_until(page, until, click)
+    return dot
+
+
+def strike(page, key: str, *, until: str) -> None:
+    """Press a key, again where it was lost; until: as in `press`."""
+    repeat_until(page, until, lambda: page.keyboard.press(key))
+
+
+def repeat_until(page, until: str, act: Callable[[], None]) -> None:
+    """Act once the page's run has ended, and again unless an expression then holds of the page."""
+    for attempt, patience in enumerate((45_000, 90_000, PATIENCE)):
+        rest(page)
+        if attempt and page.evaluate(until):  # it was heard after all
+            return
+        act()
         with suppress(TimeoutError):
             page.wait_for_function(until, timeout=patience)
-            return dot
-    raise AssertionError(f"no click on a dot of {key} leads to {until}")
+            return
+    raise AssertionError(f"{until} never held")
 
 
 @contextmanager
@@ -142,23 +158,6 @@ def click_until(button, is_heard: Callable[[], bool]) -> None:
                 return
             button.page.wait_for_timeout(100)
     raise AssertionError(f"no click on {button} was heard")
-
-
-def strike(page, key: str, *, until: str) -> None:
-    """Press a key once the page's run has ended, again where it was lost. until: an expression that
-    holds of the page once it has been heard.
-    """
-    is_struck = False
-    for patience in (45_000, 90_000, PATIENCE):
-        rest(page)
-        if is_struck and page.evaluate(until):  # it was heard after all
-            return
-        is_struck = True
-        page.keyboard.press(key)
-        with suppress(TimeoutError):
-            page.wait_for_function(until, timeout=patience)
-            return
-    raise AssertionError(f"{key} does not lead to {until}")
 
 
 def tiles(page, key: str):

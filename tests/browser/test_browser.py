@@ -152,7 +152,7 @@ def test_a_page_that_works_says_so(visit):
     page.wait_for_function(f"{line} === 'none'")
     wire.is_held = True  # a run may end before it is seen
     page.locator(".st-key-k [data-testid=stNumberInputStepUp]").click()
-    wire.release_until(page, f"{line} === 'working'")
+    wire.release_until(f"{line} === 'working'")
     page.wait_for_function(f"{line} === 'none'")
     expect(k).to_have_value("11")
 
@@ -258,7 +258,7 @@ def test_a_chosen_preset_stays_when_its_run_ends_and_a_control_changes(visit):
     wire.is_held = True  # a run may end before it is seen
     events.fill("9")
     events.press("Enter")
-    wire.release_until(page, "document.querySelector('.st-key-stop button')?.checkVisibility()")
+    wire.release_until("document.querySelector('.st-key-stop button')?.checkVisibility()")
     page.wait_for_url("**/theory-contrastive?*events=9*")
     page.locator(".st-key-stop").wait_for(state="detached")
     assert "preset=capacity" in page.url

@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.seen import CHOSEN, LONG_RUN, chart, choose, field, press, rest, tiles
+from tests.browser.server import PATIENCE
 
 pytestmark = pytest.mark.browser
 TOP = "document.querySelector('[data-testid=stMain]').scrollTop"
@@ -58,12 +59,16 @@ def test_an_opened_neighbor_is_in_sight(visit):
     near = tiles(page, "near-0").first
     near.wait_for()
     rest(page)  # the page begins at its top
-    while not page.evaluate(f"{TOP} > 200"):
+    for _ in range(PATIENCE // 500):
         near.scroll_into_view_if_needed()
+        if page.evaluate(TOP) > 200:
+            break
         page.wait_for_timeout(500)
+    assert page.evaluate(TOP) > 200
     tiles(page, "near-0").first.locator("button").click()
     page.wait_for_function("!location.search.includes('stimulus=5')")
     page.wait_for_function(f"{TOP} === 0")
+    assert page.evaluate(TOP) == 0
 
 
 def test_a_swipe_over_a_plot_moves_the_page_of_a_phone(visit):
