@@ -9,6 +9,7 @@ PlatoscopeError
 │   └── MetricError         k outside 1 … n − 1, spaces over different stimuli, degenerate input
 ├── StoreError              the store cannot be read or written
 │   ├── StoreBusyError      another process is writing the same file
+│   ├── StoreChangedError   a file was replaced or removed while it was read
 │   ├── StoreVersionError   written by another schema or over another dataset revision
 │   ├── StoreDamagedError   a truncated or foreign file
 │   └── StoreWriteError     read-only or full
@@ -94,6 +95,10 @@ class StoreError(PlatoscopeError):
 
 class StoreBusyError(StoreError):
     """Another process is writing the same file."""
+
+
+class StoreChangedError(StoreError):
+    """What is read was replaced or removed meanwhile."""
 
 
 class StoreVersionError(StoreError):

@@ -16,7 +16,7 @@ from core.plans.pictures import picture
 from core.plans.plan import Figure, Finding
 from core.plans.run import Run
 from core.plans.wording import MARK, UnknownModelsError, groups_in, question_of
-from core.questions.asking import ask, findings_of, recipe_of
+from core.questions.asking import answer, findings_of
 from core.questions.words import to_command
 from core.recipe import Recipe
 from core.store import Store
@@ -58,14 +58,15 @@ def draw_figures(run: Run) -> list[Drawn]:
 def _draw(run: Run, figure: Figure, names: Names) -> Drawn:
     question = question_of(run.plan, figure, names)
     study = question.scope.open(Store(run.store), device=type(question).device or "cpu")
-    table = ask(question, study, run.report)
+    answered = answer(question, study, run.report)
+    table = answered.table
     return Drawn(
         figure,
         to_command(question),
         table,
         picture(question, table, study),
         findings_of(question, table),
-        recipe_of(question, study),
+        answered.recipe,
     )
 
 

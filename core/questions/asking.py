@@ -1,98 +1,164 @@
-"""From a question to its table: over a study it is made once and kept in the store by its recipe.
+"""From a question to its table: over a study it is computed once and kept in the store.
 
     table = ask(Alignment(), study)
     table = ask(Score("a.npy", "b.npy"))
 
-The recipe takes in the versions of an answer and of all that it needs, so that a table of an older
-version is made again.
+While an answer is computed, the study's view notes what it reads; other answers pass on what they
+read. A kept answer is served only if all of that is still the same: see `core.store.view`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import is_dataclass
+from dataclasses import dataclass, is_dataclass
+from importlib import import_module
 from typing import Any
 
 import pandas as pd
 
-from core.errors import StoreError
 from core.metrics import find_metric
 from core.progress import Patient, Progress, heard_by
 from core.questions.question import Question, StudyQuestion, choices_of
-from core.questions.registry import answer_of, nothing_more
+from core.questions.registry import answer_of
 from core.recipe import Recipe
-from core.study.keeping import keep, kept_table
+from core.store.view import ABSENT, Reads, resolve
+from core.study.keeping import fresh_answer, keep
 from core.study.parts import Measure
 from core.study.study import Study
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A table with all that it depends on: the question in full, and what was read."""
+
+    table: pd.DataFrame
+    question: Recipe
+    reads: Reads
+
+    @property
+    def outside(self) -> Reads:
+        """Return what was read beside the store and the project: a person's own files."""
+        return {key: digest for key, digest in self.reads.items() if key.startswith("path:")}
+
+    @property
+    def recipe(self) -> Recipe:
+        """Return the whole recipe."""
+        reads = {"reads": dict(self.reads)} if self.reads else {}
+        return Recipe.of(self.question.kind, **self.question.choices, **reads)
 
 
 def ask(
     question: Question, study: Study | None = None, report: Progress | None = None
 ) -> pd.DataFrame:
-    """Return the table that answers a question, from the store where it is kept there.
+    """Return the table that answers a question, from the store if a fresh one is kept there.
 
     study: of a `StudyQuestion`; other questions need none. Refuses what cannot be answered before
     anything is computed.
     """
-    answer = answer_of(type(question))
-    complete = answer.complete(question, study)
-
-    def make() -> pd.DataFrame:
-        with heard_by(report and Patient(report)):
-            table: pd.DataFrame = answer.make(complete, study, report)
-        return table
-
-    if study is None or not answer.kept(complete):
-        return make()
-    recipe = _recipe(complete, study)
-
-    def make_unchanged() -> pd.DataFrame:
-        table = make()
-        if _recipe(complete, study) != recipe:
-            raise StoreError("a model was embedded again while it was compared; ask once more")
-        return table
-
-    return keep(study, recipe, make_unchanged)
+    return answer(question, study, report).table
 
 
-def recall(question: StudyQuestion, study: Study) -> pd.DataFrame | None:
-    """Return the kept answer to a question, None where it would have to be computed; raises what
-    makes the question impossible.
-    """
-    return kept_table(study, recipe_of(question, study))
-
-
-def recipe_of(question: Question, study: Study | None = None) -> Recipe:
-    """Return all that a question's answer depends on."""
-    return _recipe(answer_of(type(question)).complete(question, study), study)
-
-
-def _recipe(complete: Question, study: Study | None) -> Recipe:
-    kind = type(complete)
-    choices, versions = choices_of(complete), versions_of(kind)
+def answer(
+    question: Question, study: Study | None = None, report: Progress | None = None
+) -> Answered:
+    """Return `ask` with what the table depends on."""
+    way = answer_of(type(question))
+    complete = way.complete(question, study)
     if study is None:
-        return Recipe.of(kind.command, versions=versions, **choices)
-    assert isinstance(complete, StudyQuestion)
-    for measure in _measures(complete):
-        choices |= {"settings": measure.settings}  # defaults too, which may change
-        del choices["k"], choices["set"]
-    for metric in (*complete.compared_metrics(), *(one.metric for one in _measures(complete))):
-        versions[f"metric {metric}"] = find_metric(metric).version
-    answer = answer_of(kind)
-    stamp = {**answer.reads(complete, study), **answer.stamp(complete, study)}
-    more = {"stamp": stamp} if stamp else {}
-    # the choices in one part: one may be named as a part of every recipe is, such as models
-    return study.recipe(
-        kind.command, complete.models(), versions=versions, question=choices, **more
+        with heard_by(report and Patient(report)):
+            return Answered(way.make(complete, None, report), recipe_of(complete), {})
+    recipe = _recipe(complete, study)
+    name = name_of(recipe)
+    kept = fresh_answer(study, name, recipe)
+    if kept is None:
+        noting = study.noting()
+        with heard_by(report and Patient(report)):
+            table = way.make(complete, noting, report)
+        reads = dict(sorted(noting.store.reads.items()))
+        if way.kept(complete):
+            keep(study, name, recipe, table, reads)
+        kept = table, reads
+    study.store.note({**kept[1], **_versions(complete)})
+    return Answered(kept[0], recipe, kept[1])
+
+
+def recall(question: StudyQuestion, study: Study) -> Answered | None:
+    """Return the fresh answer that is kept, None if it would have to be computed; raises what makes
+    the question impossible.
+    """
+    recipe = question_recipe(question, study)
+    kept = fresh_answer(study, name_of(recipe), recipe)
+    return kept and Answered(kept[0], recipe, kept[1])
+
+
+def recipe_of(question: Question) -> Recipe:
+    """Return what the answer of a question that needs no store depends on."""
+    kind = type(question)
+    return Recipe.of(
+        kind.command,
+        versions={kind.command: answer_of(kind).version},
+        **choices_of(answer_of(kind).complete(question, None)),
     )
 
 
-def stamp_of(question: StudyQuestion, study: Study) -> Mapping[str, Any]:
-    """Return what a question's answer depends on outside the store, such as digests of files."""
-    answer = answer_of(type(question))
-    if answer.stamp is nothing_more:  # spares the question's completion
-        return {}
-    return answer.stamp(answer.complete(question, study), study)
+def question_recipe(question: StudyQuestion, study: Study) -> Recipe:
+    """Return a question in full, completed, with the versions of its answer and its metrics; what
+    its answer reads is not known before it is computed.
+    """
+    return _recipe(answer_of(type(question)).complete(question, study), study)
+
+
+def name_of(recipe: Recipe) -> str:
+    """Return what the store calls the answer to a question; a new version takes the place of the
+    one before.
+    """
+    choices = {key: value for key, value in recipe.choices.items() if key != "versions"}
+    return f"answer-{Recipe.of(recipe.kind, **choices).digest}"
+
+
+def _recipe(complete: StudyQuestion, study: Study) -> Recipe:
+    kind, choices = type(complete), choices_of(complete)
+    for measure in _measures(complete):
+        choices |= {"settings": measure.settings}  # defaults too, which may change
+        del choices["k"], choices["set"]
+    versions = {kind.command: answer_of(kind).version}
+    for metric in _metrics(complete):
+        versions[f"metric {metric}"] = find_metric(metric).version
+    # the choices in one part: one may be named as a part of every recipe is, such as models
+    return study.recipe(kind.command, (), versions=versions, question=choices)
+
+
+def _versions(complete: StudyQuestion) -> dict[str, str]:
+    """Return the versions behind an answer, as reads of another answer that asks for it."""
+    kind = type(complete)
+    names = [f"answer:{kind.__module__}.{kind.__qualname__}"]
+    names += [f"metric:{metric}" for metric in _metrics(complete)]
+    return {name: _version(name) for name in names}
+
+
+def _version(key: str) -> str:
+    kind, _, name = key.partition(":")
+    return _answer_version(name) if kind == "answer" else _metric_version(name)
+
+
+def _answer_version(name: str) -> str:
+    module, _, kind = name.rpartition(".")
+    try:
+        return str(answer_of(getattr(import_module(module), kind)).version)
+    except (ImportError, AttributeError):  # a question of another version
+        return ABSENT
+
+
+def _metric_version(name: str) -> str:
+    return str(find_metric(name).version)
+
+
+resolve("answer", _answer_version)
+resolve("metric", _metric_version)
+
+
+def _metrics(complete: StudyQuestion) -> list[str]:
+    return [*complete.compared_metrics(), *(one.metric for one in _measures(complete))]
 
 
 def _measures(part: object) -> Iterator[Measure]:
@@ -104,22 +170,13 @@ def _measures(part: object) -> Iterator[Measure]:
             yield from _measures(value)
 
 
-def versions_of(kind: type[Question]) -> dict[str, int]:
-    """Return the versions of a question's answer and of all answers it needs, by command."""
-    answer = answer_of(kind)
-    versions = {kind.command: answer.version}
-    for needed in answer.needs:
-        versions |= versions_of(needed)
-    return versions
-
-
 def findings_of(question: Question, table: pd.DataFrame) -> Sequence[str]:
     """Return what a question's table says, in plain sentences; none where nobody wrote any."""
     findings = answer_of(type(question)).findings
     return findings(question, table) if findings else ()
 
 
-def facts_of(question: Question, table: pd.DataFrame) -> Mapping[str, object]:
+def facts_of(question: Question, table: pd.DataFrame) -> Mapping[str, Any]:
     """Return what a command's JSON has beside the rows; nothing where they are all there is."""
     facts = answer_of(type(question)).facts
     return facts(question, table) if facts else {}

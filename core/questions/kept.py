@@ -1,5 +1,5 @@
 """What is kept over a dataset: which question each result answers, and whether it would still be
-shown. A question is read back from its recipe: it is fresh where it has the very same recipe now.
+shown.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import pandas as pd
 
 from core.competence.records import suite_recipe
 from core.errors import PlatoscopeError
-from core.options.declaring import build, options_of, values_of
-from core.questions.asking import recipe_of
-from core.questions.question import Question, StudyQuestion
+from core.metrics import find_metric
+from core.options.declaring import options_of, values_of
+from core.questions.question import Question
+from core.questions.registry import answer_of
 from core.recipe import Recipe
 from core.spaces.choices import EXACT
 from core.store.inventory import ANSWER, KeptResult, results_over
@@ -84,7 +85,7 @@ def _is_fresh(one: KeptResult, study: Study, by_command: Mapping[str, type[Quest
         return False
     with suppress(PlatoscopeError, TypeError, ValueError, KeyError):
         if kind := by_command.get(recipe.kind):
-            return _same_answer(recipe, study, kind)
+            return _same_answer(one, study, kind)
         if recipe.kind in ("captions", "imported-scores"):
             return True
         if recipe.kind == "stitches":
@@ -93,11 +94,13 @@ def _is_fresh(one: KeptResult, study: Study, by_command: Mapping[str, type[Quest
     return False
 
 
-def _same_answer(recipe: Recipe, study: Study, kind: type[Question]) -> bool:
-    if not issubclass(kind, StudyQuestion):
-        return False
-    question = build(kind, _choices(recipe))
-    return recipe_of(question, question.scope.open(study.store)) == recipe
+def _same_answer(one: KeptResult, study: Study, kind: type[Question]) -> bool:
+    """Return whether an answer is of the present version and all that it read is the same."""
+    versions = one.recipe.choices["versions"]
+    present = versions.get(kind.command) == answer_of(kind).version
+    metrics = (name.partition("metric ")[2] for name in versions if name.startswith("metric "))
+    same = all(find_metric(name).version == versions[f"metric {name}"] for name in metrics)
+    return present and same and bool(one.reads) and study.store.is_fresh(one.reads)
 
 
 def _choices(recipe: Recipe) -> dict[str, Any]:

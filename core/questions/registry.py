@@ -30,11 +30,6 @@ def as_it_is(question: Q, _: object) -> Q:
     return question
 
 
-def nothing_more(_: Question, __: object) -> Mapping[str, Any]:
-    """Depend on the question and the models it names alone."""
-    return {}
-
-
 def nothing(_: object) -> Sequence[str]:
     """Leave nothing out."""
     return ()
@@ -57,14 +52,10 @@ class Answer(Generic[Q, W]):
     make: the table, from the complete question, the study and the report of progress.
     complete: names what the question leaves open, such as the models that are meant where none are
     named, and refuses what cannot be answered before anything is computed.
-    needs: the questions that `make` asks in turn.
     findings: what the table says, in sentences.
     facts: plain values by name that the command's JSON has beside the rows.
-    kept: whether the store keeps the table; not where it is made in a moment, and never without a
-    study.
-    reads: what of the store the table depends on beside the models it names, such as their
-    embeddings at other caption levels, as plain JSON values.
-    stamp: what the table depends on outside the store, such as digests of files, likewise.
+    kept: whether keeping the table in the store saves time; no table is kept without a study. What
+    an answer depends on is noted while it is computed, so this cannot make one stale.
     left_out: sentences on what of the store no answer of this kind takes in.
     shown: the columns that a terminal has room for, all where none is named; hidden: those for
     which it has none. JSON has them all.
@@ -73,12 +64,9 @@ class Answer(Generic[Q, W]):
     make: Callable[[Q, W, Progress | None], pd.DataFrame]
     version: int
     complete: Callable[[Q, W], Q] = as_it_is
-    needs: tuple[type[Question], ...] = ()
     findings: Findings[Q] | None = None
     facts: Facts[Q] | None = None
     kept: Callable[[Q], bool] = always
-    reads: Callable[[Q, W], Mapping[str, Any]] = nothing_more
-    stamp: Callable[[Q, W], Mapping[str, Any]] = nothing_more
     left_out: Callable[[W], Sequence[str]] = nothing
     shown: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()

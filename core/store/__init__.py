@@ -15,6 +15,7 @@ from core.store.publishing import is_locked, locked
 from core.store.reader import Store
 from core.store.renaming import rename_dataset, rename_model
 from core.store.schema import ModelEntry
+from core.store.view import View
 from core.store.writer import Embedding, add_dataset, write_embedding, write_result
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "ModelEntry",
     "SavedView",
     "Store",
+    "View",
     "add_dataset",
     "carry_out",
     "delete_results",

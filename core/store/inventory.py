@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,13 +33,14 @@ SORTS: dict[str, Sort] = {  # by the kind of its recipe, what a result is; other
 @dataclass(frozen=True)
 class KeptResult:
     """A result over a dataset: the name and size of its file, when it was made and by which
-    recipe.
+    recipe; reads: what an answer was computed from.
     """
 
     name: str
     size: int
     made_at: str
     recipe: Recipe
+    reads: Mapping[str, str]
 
     @property
     def sort(self) -> Sort:
@@ -49,7 +50,10 @@ class KeptResult:
     @property
     def models(self) -> frozenset[str]:
         """Return the names of the embeddings that it depends on."""
-        return models_in(self.recipe)
+        if not self.reads:
+            return models_in(self.recipe)
+        keys = (key.split(":") for key in self.reads)
+        return frozenset(names[-1] for kind, *names in keys if kind == "embedding")
 
 
 def models_in(recipe: Recipe) -> frozenset[str]:
@@ -67,7 +71,7 @@ def results_over(root: Path, dataset: str) -> list[KeptResult]:
     for path in published_files(Path(root).absolute() / "results" / dataset):
         meta, size = examine_if_usable(path), file_size(path)
         if meta is not None and size is not None and meta.kind == "result":
-            results.append(KeptResult(path.stem, size, meta.made_at, meta.recipe))
+            results.append(KeptResult(path.stem, size, meta.made_at, meta.recipe, meta.reads))
     return results
 
 

@@ -13,11 +13,18 @@ from core.store.schema import Kind, Meta, published_files
 from core.store.versions import VERSIONS
 
 
-def all_usable(folder: Path, kind: Kind, revision: str | None, refused: list[str]) -> list[Meta]:
+def all_usable(
+    folder: Path,
+    kind: Kind,
+    revision: str | None,
+    refused: list[str],
+    *,
+    but: tuple[str, ...] = (),
+) -> list[Meta]:
     """Return the metas of a folder's files, in order; the reason of each that cannot be used is
-    added to `refused`.
+    added to `refused`. but: beginnings of names that are left out.
     """
-    files, versions = stamped(published_files(folder)), tuple(VERSIONS.items())
+    files, versions = stamped(published_files(folder, but=but)), tuple(VERSIONS.items())
     metas, reasons = _usable_once(files, kind, revision, versions)
     if reasons:
         _usable_once.cache_clear()  # a reason may pass though the file stays the same

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pandas as pd
 from jaxtyping import Float32
@@ -108,11 +109,11 @@ class Store:
 
     def stimuli(self, dataset: str) -> pd.DataFrame:
         """Return a row per stimulus in order: `stimulus`, then the factors."""
-        return read_frame(dataset_file(self.root, self.dataset(dataset).name), "stimuli")
+        return self.frame(dataset_file(self.root, self.dataset(dataset).name), "stimuli")
 
     def captions(self, dataset: str) -> pd.DataFrame:
         """Return `index`, `level`, `text`, by index, then level."""
-        return read_frame(dataset_file(self.root, self.dataset(dataset).name), "captions")
+        return self.frame(dataset_file(self.root, self.dataset(dataset).name), "captions")
 
     def summaries(self, dataset: str) -> dict[str, Recipe]:
         """Return the caption levels that were written for a dataset after it was added, and how
@@ -146,7 +147,7 @@ class Store:
                 f"stimulus {wrong[0]} is not in {dataset!r}, which has 0 … {card.size - 1}"
             )
         query = "SELECT index, webp FROM file.thumbnails WHERE list_contains(?, index)"
-        with reading(dataset_file(self.root, card.name)) as connection:
+        with self.opened(dataset_file(self.root, card.name)) as connection:
             images = dict(connection.execute(query, [[int(index) for index in indices]]).fetchall())
         return [images[index] for index in indices]
 
@@ -155,9 +156,9 @@ class Store:
         that was added without them, or of texts alone.
         """
         path = dataset_file(self.root, self.dataset(dataset).name)
-        with reading(path) as connection:
+        with self.opened(path) as connection:
             measured = has_table(connection, "sizes")
-        return read_frame(path, "sizes") if measured else None
+        return self.frame(path, "sizes") if measured else None
 
     def space(self, dataset: str, model: str, layer: int) -> Float32[np.ndarray, "n dims"]:
         """Return one layer's vectors, a row per stimulus in the dataset's order; read-only, not
@@ -168,7 +169,7 @@ class Store:
         dims = self.model(dataset, model).dims
         if not 0 <= layer < len(dims):
             raise UnknownNameError("layer", str(layer), map(str, range(len(dims))))
-        with reading(embedding_file(self.root, dataset, model)) as connection:
+        with self.opened(embedding_file(self.root, dataset, model)) as connection:
             table = connection.sql(
                 f"SELECT vector FROM file.{layer_table(layer)} ORDER BY stimulus"
             ).to_arrow_table()
@@ -181,7 +182,7 @@ class Store:
         size, dims = self.dataset(dataset).size, self.model(dataset, model).dims
         if not 0 <= layer < len(dims):
             raise UnknownNameError("layer", str(layer), map(str, range(len(dims))))
-        with reading(embedding_file(self.root, dataset, model)) as connection:
+        with self.opened(embedding_file(self.root, dataset, model)) as connection:
             table = connection.sql(
                 f"SELECT vector FROM file.{repeats_table(layer)} ORDER BY row"
             ).to_arrow_table()
@@ -192,7 +193,7 @@ class Store:
         """Return `index`, `bits`, `bytes` per text, None for a model that does not code texts."""
         self.model(dataset, model)
         query = "SELECT stimulus AS index, bits, bytes FROM file.texts ORDER BY stimulus"
-        with reading(embedding_file(self.root, dataset, model)) as connection:
+        with self.opened(embedding_file(self.root, dataset, model)) as connection:
             if not has_table(connection, "texts"):
                 return None
             costs: pd.DataFrame = connection.sql(query).to_arrow_table().to_pandas()
@@ -203,7 +204,7 @@ class Store:
         card = self.dataset(dataset)
         path = result_file(self.root, dataset, name)
         meta = usable(path, "result", dataset, card.revision, refused=[])
-        return (read_frame(path, "result"), meta.recipe) if meta else None
+        return (self.frame(path, "result"), meta.recipe) if meta else None
 
     def results(self, dataset: str, beginning: str) -> list[str]:
         """Return the names of a dataset's results that begin so, whether or not they can be used;
@@ -246,6 +247,14 @@ class Store:
         stamps = [(path.name, stamp) for path, stamp in stamped(paths)]
         titles = self._titles().of(dataset)
         return hashlib.sha256(repr((stamps, titles)).encode()).hexdigest()[:16]
+
+    def opened(self, path: Path) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
+        """Open a file of the store for reading; raises StoreError if it was removed meanwhile."""
+        return reading(path)
+
+    def frame(self, path: Path, name: str) -> pd.DataFrame:
+        """Return a table of a file of the store; see `read_frame`."""
+        return read_frame(path, name)
 
     def _titles(self) -> Titles:
         """Return the titles that people gave; a file of them that cannot be read gives none."""

@@ -14,12 +14,13 @@ has.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
 import reprlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
@@ -48,10 +49,9 @@ FIELDS: Mapping[type, Mapping[str, type | tuple[type, ...]]] = {  # what JSON gi
         **{"parameters": (int, type(None)), "training": dict},
     },
 }
-DERIVED = (
-    "neighbors-",
-    "answer-",
-)  # what the names of results begin with that follow from the embeddings alone
+# what the names of results begin with that follow from all else, so that nothing depends on whether
+# they are there yet
+DERIVED = ("neighbors-", "answer-", "stitches-", "head-")
 
 # what the names of results begin with that are captions, written after the dataset was added
 SUMMARY = "captions-"
@@ -65,7 +65,8 @@ class Meta:
 
     card: the DatasetCard or ModelCard as plain data, empty for a result. dims: widths of an
     embedding's layers. device and seconds: where and how long it was computed. made_at: ISO 8601,
-    UTC. versions: of the packages that took part.
+    UTC. versions: of the packages that took part. reads: what an answer was computed from, see
+    `core.store.view`; empty for all else, and for answers of earlier versions.
     """
 
     kind: Kind
@@ -80,6 +81,7 @@ class Meta:
     seconds: float = 0.0
     made_at: str = ""
     versions: Mapping[str, str] | None = None
+    reads: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def entry(self) -> ModelEntry:
@@ -92,6 +94,12 @@ class Meta:
         card = ModelCard(**{**self.card, "layers": tuple(self.card["layers"])})
         made = (self.dims, self.device, self.seconds, self.made_at)
         return ModelEntry(card, self.level, self.recipe.digest, self.recipe, *made)
+
+    @cached_property
+    def digest_as_read(self) -> str:
+        """Return what changes with anything that an answer may take from an embedding's file."""
+        said = self.recipe.digest, self.level, self.dims, sorted(map(repr, self.card.items()))
+        return hashlib.sha256(repr(said).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -182,6 +190,7 @@ def load_meta(rows: Mapping[str, str]) -> Meta:
     recipe = Recipe.of(values["recipe_kind"], **values["recipe"])
     if recipe.digest != values["recipe_digest"]:
         raise ValueError("the recipe and its digest differ")
+    values.setdefault("reads", {})
     fields = {name: values[name] for name in Meta.__dataclass_fields__}
     meta = Meta(**(fields | {"recipe": recipe, "dims": tuple(fields["dims"])}))
     if meta.kind != "result":

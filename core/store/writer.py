@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -137,16 +137,23 @@ def publish_embedding(target: Path, embedding: Embedding) -> Path:
 
 
 def write_result(
-    root: Path, *, dataset: DatasetCard, name: str, table: pd.DataFrame | pa.Table, recipe: Recipe
+    root: Path,
+    *,
+    dataset: DatasetCard,
+    name: str,
+    table: pd.DataFrame | pa.Table,
+    recipe: Recipe,
+    reads: Mapping[str, str] | None = None,
 ) -> Path:
     """Publish a table that was computed over a dataset's embeddings, in place of the one of that
-    name.
+    name. reads: what an answer was computed from, see `core.store.view`.
     """
     target = result_file(root, dataset.name, name)
 
     def fill(connection: duckdb.DuckDBPyConnection) -> None:
         _write_frame(connection, "result", table)
-        _write_meta(connection, Meta("result", name, dataset.name, dataset.revision, recipe, {}))
+        meta = Meta("result", name, dataset.name, dataset.revision, recipe, {}, reads=reads or {})
+        _write_meta(connection, meta)
 
     with locked(target):
         return publish(target, fill)

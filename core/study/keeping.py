@@ -1,39 +1,44 @@
-"""Tables that take long to make are kept in the store under their recipe: the same question is not
-computed twice.
+"""Answers are kept in the store with what they were computed from: the same question is computed
+again only if something that its answer read has changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 
 import pandas as pd
 
-from core.errors import StoreBusyError, StoreWriteError
+from core.errors import StoreBusyError, StoreError, StoreWriteError
 from core.recipe import Recipe
-from core.store import write_result
+from core.store import View, write_result
+from core.store.view import Reads
 from core.study.study import Study
 
 
-def keep(study: Study, recipe: Recipe, make: Callable[[], pd.DataFrame]) -> pd.DataFrame:
-    """Return the table that the store holds under a recipe; where it holds none, make it and keep
-    it there.
+def keep(study: Study, name: str, recipe: Recipe, table: pd.DataFrame, reads: Reads) -> None:
+    """Keep an answer under a name, unless the store has changed since it was read or cannot be
+    written: an answer is kept only to save time later.
     """
-    kept, name = kept_table(study, recipe), _name(recipe)
-    if kept is not None:
-        return kept
-    table = make()
-    # kept only to save time later: a store that cannot be written now still gives every answer
-    with suppress(StoreWriteError, StoreBusyError):
-        write_result(study.store.root, dataset=study.dataset, name=name, table=table, recipe=recipe)
-    return table
+    with suppress(StoreWriteError, StoreBusyError, StoreError):
+        if View(study.store.root).is_fresh(reads):
+            write_result(
+                study.store.root,
+                dataset=study.dataset,
+                name=name,
+                table=table,
+                recipe=recipe,
+                reads=reads,
+            )
 
 
-def kept_table(study: Study, recipe: Recipe) -> pd.DataFrame | None:
-    """Return the table that the store holds under a recipe, None where it holds none."""
-    stored = study.store.result(study.dataset.name, _name(recipe))
-    return stored[0] if stored and stored[1] == recipe else None
-
-
-def _name(recipe: Recipe) -> str:
-    return f"answer-{recipe.digest}"
+def fresh_answer(study: Study, name: str, recipe: Recipe) -> tuple[pd.DataFrame, Reads] | None:
+    """Return the answer that is kept under a name with what it read, None if there is none by this
+    recipe or if anything that it read has changed.
+    """
+    meta = study.store.answer(study.dataset.name, name)
+    if meta is None or meta.recipe != recipe or not study.store.is_fresh(meta.reads):
+        return None
+    stored = study.store.result(study.dataset.name, name)
+    if stored is None or stored[1] != recipe:  # replaced in this moment
+        return None
+    return stored[0], meta.reads

@@ -97,6 +97,7 @@ def published_here(study: Study) -> pd.DataFrame:
     """Return the published values of this study's dataset whose models are all in the store, with
     the names that the store gives them in place of their specs; none for a part of the stimuli.
     """
+    study.store.note_shipped(FILE)
     card, table = study.dataset, published_alignments().dropna(subset=["stimuli", "value"])
     mine = [
         study.rows is None and is_dataset(card, dataset, int(size))

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -14,12 +15,10 @@ import pandas as pd
 from jaxtyping import Float32, Int32, Int64
 
 from core.competence.records import SKILL
-from core.encoders.encoder import ModelCard
 from core.errors import (
     MetricError,
     StimuliError,
     StoreBusyError,
-    StoreError,
     StoreWriteError,
     UnknownNameError,
 )
@@ -29,7 +28,7 @@ from core.recipe import Recipe
 from core.spaces.choices import EXACT
 from core.spaces.neighbors import VERSION as NEIGHBORS
 from core.spaces.preprocess import check_q, clamp_outliers
-from core.store import ModelEntry, Store, write_result
+from core.store import ModelEntry, Store, View, write_result
 from core.study.clamping import Clamping
 from core.study.comparison.pair_scores import HeldScores
 from core.study.layers import concatenate
@@ -54,8 +53,9 @@ class Study:
     a value, or one of several, as text, for each factor named. stimuli: only those of a set, as
     `core.study.selections.encode` writes it; "" for all. The study is then as if the dataset held
     no others. device: where models are compared, as `core.metrics.engines.make_engine` reads it;
-    scores change by rounding alone. Safe to share between threads. A model that is embedded again
-    is read again. Raises UnknownNameError for the dataset, a factor or a value, MetricError for q,
+    scores change by rounding alone. The study shows the store as it was when
+    the study was opened, and notes what is read (`core.store.view`). Safe to share between threads.
+    Raises UnknownNameError for the dataset, a factor or a value, MetricError for q,
     StimuliError for a text that is no set of these stimuli and where none is left.
     """
 
@@ -70,14 +70,14 @@ class Study:
         device: str = "cpu",
     ) -> None:
         check_q(clamping.q)
-        self.store = store
-        self.dataset = store.dataset(dataset)
+        self.store = store if isinstance(store, View) else View(store.root)
+        self.dataset = self.store.dataset(dataset)
         self.clamping = clamping
         self.where = dict(where or {})
         self.stimuli = stimuli
         self.device = device
         self.rows = (
-            choose_stimuli(store.stimuli(dataset), self.where, stimuli)
+            choose_stimuli(self.store.stimuli(dataset), self.where, stimuli)
             if self.where or stimuli
             else None
         )
@@ -85,7 +85,14 @@ class Study:
         self.held_scores = HeldScores()
         self._held: dict[tuple[str, bool], tuple[str, Prepared[Lists]]] = {}
         self._skills: dict[str, tuple[float, str]] = {}  # by the embedding's digest
-        self._described: tuple[list[ModelCard], pd.DataFrame] | None = None
+        self._described: list[pd.DataFrame] = []
+        self.store.model_names(dataset)  # the moment that the study shows
+
+    def noting(self) -> Study:
+        """Return this study with a view that has read nothing yet; what is held is shared."""
+        study = copy.copy(self)
+        study.store = self.store.noting()
+        return study
 
     def readers(self, item: Item) -> list[str]:
         """Return the names of the embedded models that read images, or captions, in the store's
@@ -200,11 +207,10 @@ class Study:
 
     def models(self) -> pd.DataFrame:
         """Return a row per embedded model; see `core.study.models.describe`."""
-        cards = [entry.card for entry in self.store.models(self.dataset.name)]
-        described = self._described
-        if described is None or cards != described[0]:
-            described = self._described = cards, describe(cards)
-        return described[1].copy()
+        entries = self.store.models(self.dataset.name)
+        if not self._described:
+            self._described.append(describe([entry.card for entry in entries]))
+        return self._described[0].copy()
 
     def _skill(self, model: str) -> tuple[float, str]:
         digest = self.entry(model).digest
@@ -259,9 +265,6 @@ class Study:
             lists = search_matrices(self.matrices(name), depth)
         else:
             lists = search(self.spaces(name), depth, model=name, device=self.device)
-        # else these may be layers of two embeddings
-        if self.entry(name).digest != entry.digest:
-            raise StoreError(f"model {name} was embedded again while it was read; ask once more")
         if all(lists.refusals):
             raise MetricError(f"model {name} has no layer with neighbors: {lists.refusals[0]}")
         return lists

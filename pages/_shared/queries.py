@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
-from typing import TypeVar
 
 import pandas as pd
 import streamlit as st
@@ -18,6 +17,7 @@ import streamlit as st
 from core.progress import Progress
 from core.questions import asking
 from core.questions.adapters import lesson as adaptation
+from core.questions.asking import Answered
 from core.questions.question import StudyQuestion
 from core.recipe import Recipe
 from core.settings import store_path
@@ -28,8 +28,6 @@ from core.study.study import Study
 
 MOST_HELD = 64  # tables of one place
 PATIENCE = 0.2  # seconds of waiting between two looks whether the visitor has gone on
-T = TypeVar("T")
-Key = tuple[StudyQuestion, str]
 
 
 @dataclass(frozen=True)
@@ -68,7 +66,10 @@ def count_models(at: Place) -> int:
 @st.cache_resource(max_entries=8, show_spinner=False)
 def study(at: Place) -> Study:
     """Return the study of a dataset; it holds the neighbors that it has read."""
-    return at.scope.open(Store(at.root), device="auto")
+    made = at.scope.open(Store(at.root), device="auto")
+    if Store(at.root).digest(at.dataset) != at.digest:
+        st.rerun()  # the store has changed since the page began: nothing of then and now is mixed
+    return made
 
 
 def ask(at: Place, question: StudyQuestion) -> pd.DataFrame:
@@ -76,29 +77,44 @@ def ask(at: Place, question: StudyQuestion) -> pd.DataFrame:
 
     The page holds it too: in a store that cannot be written it would be made on every click.
     """
-    held, key = _held(at), _key(at, question)
-    if key in held:
-        return held[key]
-    with _alone(at, key):
-        if key not in held:
+    return answer(at, question).table
+
+
+def answer(at: Place, question: StudyQuestion) -> Answered:
+    """Return `ask` with what the table depends on."""
+    held = _held(at)
+    if found := _find(at, question):
+        return found
+    with _alone(at, question):
+        if not (found := _find(at, question)):
             with _bar() as report:
-                _hold(held, key, asking.ask(question, study(at), report))
-        return held[key]
+                found = asking.answer(question, study(at), report)
+            _hold(held, question, found)
+        return found
 
 
 def recall(at: Place, question: StudyQuestion) -> pd.DataFrame | None:
     """Return the kept answer to a question, None where it would have to be computed."""
-    held, key = _held(at), _key(at, question)
-    if key not in held:
-        table = asking.recall(question, study(at))
-        if table is None:
+    found = _find(at, question)
+    if not found:
+        found = asking.recall(question, study(at))
+        if found is None:
             return None
-        _hold(held, key, table)
-    return held[key]
+        _hold(_held(at), question, found)
+    return found.table
+
+
+def _find(at: Place, question: StudyQuestion) -> Answered | None:
+    """Return the answer that is held; a place stays as it is, but files outside the store may
+    change.
+    """
+    found = _held(at).get(question)
+    outside = {} if found is None else found.outside
+    return found if not outside or study(at).store.is_fresh(outside) else None
 
 
 @contextmanager
-def _alone(at: Place, key: Key) -> Iterator[None]:
+def _alone(at: Place, key: StudyQuestion) -> Iterator[None]:
     """Let one visitor at a time make a table; the others wait for it, and may leave meanwhile."""
     makers, note = _makers(at), st.empty()
     lock = makers.setdefault(key, Lock())
@@ -114,19 +130,16 @@ def _alone(at: Place, key: Key) -> Iterator[None]:
 
 def recipe_of(at: Place, question: StudyQuestion) -> Recipe:
     """Return all that the answer of a question depends on."""
-    held, key = _held_recipes(at), _key(at, question)
-    if key not in held:
-        _hold(held, key, asking.recipe_of(question, study(at)))
-    return held[key]
+    return answer(at, question).recipe
 
 
-def _key(at: Place, question: StudyQuestion) -> Key:
-    """Return what is held under: files outside the store may change."""
-    return question, repr(asking.stamp_of(question, study(at)))
+def question_recipe(at: Place, question: StudyQuestion) -> Recipe:
+    """Return a question in full, whether or not it is answered."""
+    return asking.question_recipe(question, study(at))
 
 
-def _hold(held: dict[Key, T], key: Key, value: T) -> None:
-    held[key] = value
+def _hold(held: dict[StudyQuestion, Answered], question: StudyQuestion, found: Answered) -> None:
+    held[question] = found
     if len(held) > MOST_HELD:
         held.pop(next(iter(held)))
 
@@ -178,19 +191,13 @@ def _bar() -> Iterator[Progress]:
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _makers(at: Place) -> dict[Key, Lock]:  # noqa: ARG001 - the cache's key
+def _makers(at: Place) -> dict[StudyQuestion, Lock]:  # noqa: ARG001 - the cache's key
     """Return what is held by those who make a table of a place."""
     return {}
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _held_recipes(at: Place) -> dict[Key, Recipe]:  # noqa: ARG001 - the cache's key
-    """Return the recipes that were made of a place."""
-    return {}
-
-
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _held(at: Place) -> dict[Key, pd.DataFrame]:  # noqa: ARG001 - the cache's key
+def _held(at: Place) -> dict[StudyQuestion, Answered]:  # noqa: ARG001 - the cache's key
     """Return the tables that were made of a place: in a store that cannot be written they would be
     made on every click.
     """

@@ -236,7 +236,6 @@ declare(
         curve,
         version=1,
         complete=complete_curve,
-        needs=(Adaptation,),
         findings=curve_findings,
         kept=never,
     ),

@@ -14,10 +14,8 @@ from core.questions.alignment.findings import fit_findings
 from core.questions.alignment.noise import add_noise
 from core.questions.alignment.placing import FITTED, add_fits, check_axis
 from core.questions.alignment.question import Alignment
-from core.questions.alignment.shares import add_shares, read_replicates
+from core.questions.alignment.shares import add_shares
 from core.questions.asking import ask
-from core.questions.competence.question import CompetenceScores, TasksSolved
-from core.questions.convergence.question import Replicates
 from core.questions.registry import Answer, declare
 from core.study.comparison.comparing import align_models
 from core.study.comparison.engines import choose_engine
@@ -98,10 +96,8 @@ declare(
         align,
         version=4,
         complete=complete,
-        needs=(Replicates, TasksSolved, CompetenceScores),
         findings=fit_findings,
         hidden=(*FITTED, *BESIDE[1:]),
-        reads=read_replicates,
         kept=takes_long,
     ),
 )

@@ -7,7 +7,7 @@ import pandas as pd
 
 from core.metrics.spec import MetricSpec
 from core.questions.alignment.question import Alignment
-from core.questions.asking import ask, recipe_of
+from core.questions.asking import ask
 from core.questions.convergence.question import Replicates
 from core.study.comparison.ceilings import ceiling_between
 from core.study.layers import ALL
@@ -25,12 +25,6 @@ def replicates_of(question: Alignment) -> Replicates | None:
     if comparison.layers == ALL or comparison.read_layers().pair is not None:
         return None
     return Replicates(question.scope, (), comparison)
-
-
-def read_replicates(question: Alignment, study: Study) -> dict[str, str]:
-    """Return what the ceiling depends on: other models than those that are aligned."""
-    replicates = replicates_of(question)
-    return {"replicates": recipe_of(replicates, study).digest} if replicates else {}
 
 
 def add_shares(table: pd.DataFrame, question: Alignment, study: Study) -> pd.DataFrame:

@@ -4,7 +4,7 @@ against vision models and reality.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -53,18 +53,6 @@ FEWEST = 16  # stimuli of a bin
 Compared = CaptionScores | CaptionAlignment | CaptionFacts
 
 
-def embeddings_read(question: Compared, study: Study) -> dict[str, str]:
-    """Return the digests of the embeddings that a complete question compares: those of x at all
-    levels, and y.
-    """
-    read = tellings(study)
-    return _digests(study, [*read.loc[read["model"].isin(question.x), "name"], *question.y])
-
-
-def _digests(study: Study, names: Iterable[str]) -> dict[str, str]:
-    return {name: study.entry(name).digest for name in names}
-
-
 def score_levels(question: CaptionScores, study: Study, report: Progress | None) -> pd.DataFrame:
     """Align language models at every level that they are embedded at with vision models and
     reality.
@@ -91,9 +79,7 @@ declare(
         score_levels,
         version=2,
         complete=complete_scores,
-        reads=embeddings_read,
         left_out=outdated_sentences,
-        needs=(CaptionLevels,),
     ),
 )
 
@@ -136,21 +122,10 @@ declare(
         version=1,
         kept=never,  # objectives and titles depend on what else is embedded
         complete=complete_alignment,
-        reads=embeddings_read,
         left_out=outdated_sentences,
-        needs=(CaptionScores,),
         findings=alignment_findings,
     ),
 )
-
-
-def models_described(question: CaptionFacts, study: Study) -> Mapping[str, Any]:
-    """Return the embeddings that are read, and what stands for the models: which also depends on
-    what else is embedded.
-    """
-    models = study.models()
-    about = models[models["model"].isin(question.y)][["model", "group", "title"]]
-    return {**embeddings_read(question, study), "described": about.to_dict("records")}
 
 
 def compare_facts(question: CaptionFacts, study: Study, report: Progress | None) -> pd.DataFrame:
@@ -172,9 +147,7 @@ declare(
         compare_facts,
         version=2,
         complete=complete_facts,
-        reads=models_described,
         left_out=outdated_sentences,
-        needs=(CaptionScores,),
         findings=facts_findings,
     ),
 )
@@ -237,7 +210,6 @@ declare(
     Answer(
         describe_levels,
         version=2,
-        reads=lambda _, study: _digests(study, tellings(study)["name"]),
         left_out=outdated_sentences,
     ),
 )

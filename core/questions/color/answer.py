@@ -27,7 +27,7 @@ from core.questions.color.geometry.language import check_sentences
 from core.questions.color.geometry.layout import lay_out
 from core.questions.color.geometry.perception import differences, to_hex
 from core.questions.color.geometry.superpose import superpose
-from core.questions.color.geometry.words import LAB, color_words
+from core.questions.color.geometry.words import LAB, TABLE, color_words
 from core.questions.color.question import (
     ColorAgreement,
     ColorLayout,
@@ -35,7 +35,7 @@ from core.questions.color.question import (
     Precision,
     SourceQuestion,
 )
-from core.questions.color.sources.naming import name_sources, open_source, stamps
+from core.questions.color.sources.naming import name_sources, open_source
 from core.questions.registry import Answer, declare, never
 from core.statistics.discoveries import adjust
 from core.study.models import UNTRAINED, reads, without_variants
@@ -94,7 +94,6 @@ declare(
         version=1,
         complete=complete_sources,
         kept=lambda question: len(question.source) == 1,
-        stamp=stamps,
     ),
 )
 
@@ -150,7 +149,6 @@ declare(
         version=1,
         complete=complete_agreement,
         findings=agreement_findings,
-        stamp=stamps,
     ),
 )
 
@@ -194,7 +192,6 @@ declare(
         compare_models,
         version=1,
         complete=check_models,
-        needs=(ColorLayout,),
         findings=model_findings,
         kept=never,
     ),
@@ -222,6 +219,7 @@ def _gather(study: Study, question: SourceQuestion) -> list[Dissimilarities]:
     them is refused, not left out.
     """
     survey, words = question.palette.survey, question.palette.words
+    study.store.note_shipped(TABLE)
     sources = [open_source(question, name) for name in question.source]
     colors = [source.gather(study, survey) for source in sources]
     _check_words(words, survey, colors)

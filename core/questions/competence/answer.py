@@ -126,7 +126,6 @@ declare(
         bin_models,
         version=1,
         complete=complete_bins,
-        needs=(ModelPairs, TasksSolved),
         findings=bin_findings,
         kept=never,
     ),
@@ -222,7 +221,7 @@ def follow_training(question: Training, study: Study, report: Progress | None) -
 
 declare(
     Training,
-    Answer(follow_training, version=1, needs=(ModelPairs,), findings=training_findings, kept=never),
+    Answer(follow_training, version=1, findings=training_findings, kept=never),
 )
 
 
@@ -231,4 +230,4 @@ def trend(question: Trends, study: Study, report: Progress | None) -> pd.DataFra
     return trend_table(question, study, report)
 
 
-declare(Trends, Answer(trend, version=1, needs=(Bins, TasksSolved), kept=never))
+declare(Trends, Answer(trend, version=1, kept=never))

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from core.competence.imported import find_models, imported_rows
-from core.competence.published import published_rows
+from core.competence.published import FOLDER, SCORES, published_rows
 from core.competence.records import COLUMNS, MEASURED, measured_elsewhere, measured_rows
 from core.store import ModelEntry
 from core.study.study import Study
@@ -29,6 +29,7 @@ def registry(study: Study) -> pd.DataFrame:
     nobody measured or published has no row. Measured values are those of the present tasks and
     weights, and for every language model how well it codes the captions studied.
     """
+    study.store.note_shipped(*(FOLDER / name for name in SCORES))
     entries = study.store.models(study.dataset.name)
     measured = [
         measured_scores(study),

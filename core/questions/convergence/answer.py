@@ -127,7 +127,6 @@ declare(
         tabulate,
         version=4,
         complete=complete,
-        needs=(ModelPairs, TasksSolved),
         findings=level_findings,
     ),
 )
@@ -148,7 +147,6 @@ declare(
         divide,
         version=3,
         complete=complete,
-        needs=(ModelPairs, TasksSolved),
         findings=karenina_findings,
     ),
 )
@@ -167,9 +165,7 @@ def explain(question: Hypotheses, study: Study, report: Progress | None) -> pd.D
 
 declare(
     Hypotheses,
-    Answer(
-        explain, version=3, complete=complete, needs=(ModelPairs,), findings=hypothesis_findings
-    ),
+    Answer(explain, version=3, complete=complete, findings=hypothesis_findings),
 )
 
 
@@ -211,9 +207,7 @@ def compare(question: FineTuned, study: Study, report: Progress | None) -> pd.Da
 
 declare(
     FineTuned,
-    Answer(
-        compare, version=2, complete=complete, needs=(ModelPairs,), findings=fine_tuned_findings
-    ),
+    Answer(compare, version=2, complete=complete, findings=fine_tuned_findings),
 )
 
 
@@ -250,7 +244,6 @@ declare(
         summarize,
         version=2,
         complete=complete,
-        needs=(Levels, Hypotheses, AnnaKarenina, Overview, FineTuned, Replicates),
         findings=summary_findings,
     ),
 )

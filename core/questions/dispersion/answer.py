@@ -88,9 +88,7 @@ def disperse(question: StimulusDispersion, study: Study, report: Progress | None
 
 declare(
     StimulusDispersion,
-    Answer(
-        disperse, version=2, complete=name_ranked, needs=(ConsensusSpace, HeldOutPoints), kept=never
-    ),
+    Answer(disperse, version=2, complete=name_ranked, kept=never),
 )
 
 
@@ -100,7 +98,6 @@ declare(
         rankings.rank_stimuli,
         version=1,
         complete=name_rankings,
-        needs=(StimulusDispersion,),
         findings=lambda _, table: rankings.compare_rankings(table),
         kept=never,
     ),
@@ -135,7 +132,6 @@ declare(
         fit_held_out,
         version=2,
         complete=name_joint,
-        needs=(HeldOutPoints,),
         findings=lambda _, table: findings.held_out(table),
         kept=never,
     ),
@@ -155,7 +151,6 @@ declare(
         compare_sets,
         version=2,
         complete=name_effect,
-        needs=(StimulusDispersion,),
         findings=lambda question, table: findings.effect(
             table, higher_is_better=question.measure.spec.higher_is_more_aligned
         ),
@@ -176,7 +171,6 @@ declare(
         compare_parts,
         version=2,
         complete=name_parts,
-        needs=(StimulusDispersion,),
         findings=lambda _, table: findings.parts(table),
     ),
 )
@@ -196,7 +190,6 @@ declare(
         drop_ends,
         version=2,
         complete=name_drop,
-        needs=(StimulusDispersion,),
         findings=lambda question, table: findings.drop(
             table,
             repeats=question.trial.repeats,
@@ -231,7 +224,6 @@ declare(
         rank_predictors,
         version=2,
         complete=name_predictors,
-        needs=(StimulusDispersion, ConsensusSpace),
         findings=lambda _, table: findings.predictors(table),
     ),
 )
@@ -253,7 +245,6 @@ declare(
         compare_words,
         version=2,
         complete=name_words,
-        needs=(StimulusDispersion,),
         findings=lambda _, table: findings.words(table),
         kept=never,
     ),
@@ -291,7 +282,6 @@ declare(
         collect_findings,
         version=2,
         complete=name_findings,
-        needs=(SetEffect, DropEffect, HeldOutFits, DispersionPredictors),
         kept=never,
     ),
 )

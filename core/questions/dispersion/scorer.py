@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -32,14 +31,28 @@ class Scorer(NamedTuple):
     refused: dict[str, str]
 
 
-# each holds every neighbor of every stimulus, so that sets of another size are scored at once
-@lru_cache(maxsize=2)
+MOST_HELD = 2  # each holds every neighbor of every stimulus, so that other sets are scored at once
+
+
+def find_scorer(
+    study: Study, tested: tuple[Layer, ...], language: tuple[str, ...], measure: Measure
+) -> Scorer:
+    """Return what scores sets of stimuli; the last ones are held by the study. Raises as
+    `make_scorer`.
+    """
+    for name in (*(place.model for place in tested), *language):
+        study.entry(name)  # notes that it is read, by a scorer that is held, too
+    held, key = study.held_scores.scorers, (tested, language, measure)
+    if key not in held:
+        held[key] = make_scorer(study, tested, language, measure)
+        for oldest in list(held)[:-MOST_HELD]:
+            held.pop(oldest, None)
+    scorer: Scorer = held[key]
+    return scorer
+
+
 def make_scorer(
-    study: Study,
-    tested: tuple[Layer, ...],
-    language: tuple[str, ...],
-    measure: Measure,
-    digests: tuple[str, ...],  # noqa: ARG001 - a model that is embedded again is read again
+    study: Study, tested: tuple[Layer, ...], language: tuple[str, ...], measure: Measure
 ) -> Scorer:
     """Find each language model's best layer for each tested space over all stimuli, and make both
     ready to be scored on sets.

@@ -26,7 +26,7 @@ from core.questions.dispersion.question import (
     Trial,
     models_of,
 )
-from core.questions.dispersion.scorer import Scorer, make_scorer
+from core.questions.dispersion.scorer import Scorer, find_scorer
 from core.questions.dispersion.set_effects import PART, effect_table, score_all
 from core.study.selections import Chosen, ends, parts, random_sets, without
 from core.study.spaces import default_language, find_spaces, name_spaces
@@ -127,9 +127,7 @@ def score_trial(
     """
     trial = question.trial
     tested = find_spaces(study, trial.tested)
-    names = [*dict.fromkeys(place.model for place in tested), *trial.language]
-    digests = tuple(study.entry(name).digest for name in names)
-    scorer = make_scorer(study, tuple(tested), trial.language, question.measure, digests)
+    scorer = find_scorer(study, tuple(tested), trial.language, question.measure)
     return _score(scorer, _groups(question, study, report), sets, question, report)
 
 

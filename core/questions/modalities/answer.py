@@ -11,7 +11,7 @@ import pandas as pd
 from core.modalities import known_first
 from core.progress import Progress
 from core.questions.alignment.question import Alignment
-from core.questions.asking import ask, recipe_of
+from core.questions.asking import ask
 from core.questions.convergence.question import Replicates
 from core.questions.modalities.findings import findings
 from core.questions.modalities.meeting import COLUMNS, Meeting, rows_of
@@ -58,25 +58,13 @@ def meet(question: Modalities, study: Study, report: Progress | None) -> pd.Data
     return table
 
 
-def read_others(question: Modalities, study: Study) -> dict[str, str]:
-    """Return what the table depends on beside its models: what they are held against."""
-    others = _fresh(study)["model"]
-    replicates = Replicates(question.scope, (), question.comparison)
-    return {
-        "replicates": recipe_of(replicates, study).digest,
-        **{name: study.entry(name).digest for name in sorted(others)},
-    }
-
-
 declare(
     Modalities,
     Answer(
         meet,
         version=2,
         complete=complete,
-        needs=(Alignment, Replicates),
         findings=findings,
-        reads=read_others,
     ),
 )
 

@@ -89,7 +89,7 @@ def place(question: ModelLayout, study: Study, report: Progress | None) -> pd.Da
     return map_table(apart, drawn).assign(layout=question.layout)
 
 
-declare(ModelLayout, Answer(place, version=1, complete=complete_layout, needs=(ModelPairs,)))
+declare(ModelLayout, Answer(place, version=1, complete=complete_layout))
 
 
 def map_models(question: ModelMap, study: Study, report: Progress | None) -> pd.DataFrame:
@@ -110,7 +110,6 @@ declare(
         map_models,
         version=1,
         complete=complete,
-        needs=(ModelLayout,),
         findings=map_findings,
         kept=never,
         shown=("model", "x", "y", *NEAREST, "floored", "reason"),
@@ -168,7 +167,6 @@ declare(
         tabulate,
         version=1,
         complete=complete_table,
-        needs=(ModelPairs, TasksSolved),
         findings=table_findings,
         kept=never,
     ),

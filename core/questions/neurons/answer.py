@@ -162,7 +162,6 @@ declare(
         follow_competence,
         version=1,
         complete=complete_models,
-        needs=(NeuronShare, TasksSolved),
         findings=trend_findings,
         kept=never,
         shown=("measure", "modality", "partners", "title", "competence", "value", "rise", "q"),
@@ -198,5 +197,5 @@ declare(
 )
 declare(
     NeuronStimuli,
-    Answer(tabulate_stimuli, version=2, complete=complete_pair, needs=(NeuronPairs,), kept=never),
+    Answer(tabulate_stimuli, version=2, complete=complete_pair, kept=never),
 )

@@ -66,7 +66,6 @@ declare(
         survey,
         version=1,
         complete=complete,
-        needs=(TasksSolved, Alignment),
         findings=overview_findings,
         kept=never,
     ),

@@ -143,7 +143,6 @@ declare(
         compare,
         version=1,
         complete=complete_bits,
-        needs=(PrefixPair, WithoutImage, Alignment, TasksSolved),
         findings=bits_findings,
         shown=COLUMNS[:10] + COLUMNS[13:17],
     ),
@@ -227,7 +226,6 @@ declare(
         show_captions,
         version=1,
         complete=complete_pair,
-        needs=(PrefixPair, WithoutImage),
         findings=caption_findings,
     ),
 )

@@ -103,7 +103,6 @@ declare(
         lay_out,
         version=2,
         complete=name_joint,
-        needs=(StimulusDispersion, ConsensusSpace),
         kept=lambda question: question.map == "umap",
     ),
 )
@@ -147,7 +146,7 @@ def _position(stimulus: int, indices: Int[np.ndarray, " n"]) -> int:
 
 declare(
     StimulusResiduals,
-    Answer(rank_residuals, version=1, complete=name_joint, needs=(StimulusDispersion,), kept=never),
+    Answer(rank_residuals, version=1, complete=name_joint, kept=never),
 )
 
 
@@ -173,7 +172,7 @@ def find_neighbors(
 
 declare(
     StimulusNeighbors,
-    Answer(find_neighbors, version=1, complete=name_neighbors, needs=(ConsensusSpace,), kept=never),
+    Answer(find_neighbors, version=1, complete=name_neighbors, kept=never),
 )
 
 

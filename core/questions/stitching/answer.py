@@ -142,7 +142,6 @@ declare(
         map_layers,
         version=1,
         complete=complete_map,
-        needs=(Alignment,),
         findings=map_findings,
         kept=never,
     ),
@@ -210,7 +209,5 @@ def follow(question: StitchTrend, study: Study, report: Progress | None) -> pd.D
 
 declare(
     StitchTrend,
-    Answer(
-        follow, version=3, complete=complete_many, needs=(TasksSolved,), findings=trend_findings
-    ),
+    Answer(follow, version=3, complete=complete_many, findings=trend_findings),
 )

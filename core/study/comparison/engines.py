@@ -38,6 +38,7 @@ def choose_engine(
     models: those that are held at once; with none, only the measure and the number of stimuli are
     checked. concatenated: as for `Study.spaces`. Raises UnknownNameError for a model, too.
     """
+    study.store.note({f"metric:{measure.metric}": str(find_metric(measure.metric).version)})
     layers = sum(len(study.entry(name).dims) + concatenated for name in dict.fromkeys(models))
     return engine_over(study.size, measure, layers=layers, device=study.device)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float64
@@ -77,7 +78,8 @@ class HeldScores:
 
     pairs: by the metric's recipe and the digests of both models. models: why a model cannot be
     compared, by recipe and digest. traits: numbers of a model's layers that its chance depends on.
-    noise: what its repeated measurements say of each layer, by recipe and digest.
+    noise: what its repeated measurements say of each layer, by recipe and digest. scorers: see
+    `core.questions.dispersion.scorer`.
     """
 
     def __init__(self) -> None:
@@ -85,6 +87,7 @@ class HeldScores:
         self.models: dict[tuple[str, str], str] = {}
         self.traits: dict[tuple[str, str, bool], list[float]] = {}
         self.noise: dict[tuple[str, str], list[Noise]] = {}
+        self.scorers: dict[Any, Any] = {}
 
     def forget_oldest(self) -> None:
         """Let go of the pairs beyond MOST_HELD."""

@@ -27,7 +27,7 @@ def ask(
     seconds: about how long, asked where it is not kept. what: takes so long, in words.
     """
     kept = queries.recall(at, question)
-    wanted = f"wanted-{queries.recipe_of(at, question).digest}"
+    wanted = f"wanted-{queries.question_recipe(at, question).digest}"
     if kept is not None or st.session_state.get(wanted) or (takes := seconds()) <= PATIENCE:
         return queries.ask(at, question)
     once = "" if is_read_only() else ", once: the answer is kept"

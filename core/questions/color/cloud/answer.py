@@ -13,8 +13,6 @@ from core.questions.color.cloud.findings import pixel_findings
 from core.questions.color.cloud.question import ColorPixels
 from core.questions.color.geometry.defaults import SHIPPED
 from core.questions.color.geometry.words import LAB
-from core.questions.color.question import ColorLayout
-from core.questions.color.sources.naming import stamps
 from core.questions.color.sources.pixels import Pixels
 from core.questions.registry import Answer, declare
 from core.study.study import Study
@@ -59,8 +57,6 @@ declare(
         show_pixels,
         version=1,
         complete=complete_pixels,
-        needs=(ColorLayout,),
         findings=pixel_findings,
-        stamp=lambda question, study: stamps(question.layout, study),
     ),
 )

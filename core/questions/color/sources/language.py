@@ -32,12 +32,6 @@ class LanguageModel:
     def title(self) -> str:
         return self.model
 
-    def stamp(self, study: Study) -> str:
-        """Return the digest of the weights of a model of the study."""
-        if self.model not in study.readers("caption"):
-            return ""
-        return study.entry(self.model).card.weights
-
     def gather(self, study: Study, survey: str) -> Dissimilarities:
         words, layer = color_words(survey), self.reading.layer or LAST
         if self.model in study.readers("caption"):

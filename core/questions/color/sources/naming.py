@@ -67,11 +67,6 @@ def open_source(question: SourceQuestion, name: str) -> Source:
             return LanguageModel(name, alone.reading)
 
 
-def stamps(question: SourceQuestion, study: Study) -> dict[str, str]:
-    """Return what changes with the data behind each source of a complete question."""
-    return {name: open_source(question, name).stamp(study) for name in question.source}
-
-
 def _check_options(question: SourceQuestion, sources: tuple[str, ...]) -> None:
     """Refuse options that none of the sources has."""
     foreign = foreign_options(sources)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from core.questions.color.geometry.cooccurrence import cell_centers, count_color
 from core.questions.color.geometry.defaults import GRID, PAIRS, RADIUS, SHIPPED
 from core.questions.color.geometry.dissimilarities import Dissimilarities, from_counts
 from core.questions.color.geometry.perception import to_hex, to_lab
-from core.questions.color.geometry.pictures import Picture, decode, find_pictures, read_pictures
+from core.questions.color.geometry.pictures import Picture, decode, read_pictures
 from core.questions.color.geometry.shipped import FILE as SHIPPED_FILE
 from core.questions.color.geometry.shipped import PAIRS as SHIPPED_PAIRS
 from core.questions.color.geometry.shipped import read_counts
@@ -55,18 +54,6 @@ class Pixels:
     def title(self) -> str:
         return f"pixels of {Path(self.images).stem}"
 
-    def stamp(self, study: Study) -> str:
-        """Return what changes whenever the pictures do."""
-        cards = {card.name: card.revision for card in study.store.datasets()}
-        if self.images in cards:
-            return cards[self.images]
-        if self.images == SHIPPED:
-            return hashlib.sha256(SHIPPED_FILE.read_bytes()).hexdigest()[:16]
-        path = self._path(study)
-        files = find_pictures(path) if path.is_dir() else [path]
-        stats = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
-        return hashlib.sha256(repr(stats).encode()).hexdigest()[:16]
-
     def gather(self, study: Study, survey: str) -> Dissimilarities:
         table = self.count(study)
         met = np.flatnonzero(table.any(axis=1))
@@ -90,6 +77,7 @@ class Pixels:
         """Return how often the colors of the grid meet."""
         if self.images == SHIPPED:
             check_shipped(self.counting)
+            study.store.note_shipped(SHIPPED_FILE)
             return read_counts()
         radius, pairs, grid = self.counting.radius, self.counting.pairs, self.counting.grid
         return count_colors(self.pictures(study), radius=radius, pairs=pairs, grid=grid, seed=0)
@@ -98,7 +86,9 @@ class Pixels:
         """Return the pictures; the counts that come with the project have none."""
         side = self.counting.side
         if self.images not in {card.name for card in study.store.datasets()}:
-            return read_pictures(self._path(study), side=side)
+            path = self._path(study)
+            study.store.note_path(path)
+            return read_pictures(path, side=side)
         rows = _rows(study, self.images)
         names = [f"stimulus {row} of {self.images}" for row in rows]
         return decode(study.store.thumbnails(self.images, rows), names=names, side=side)

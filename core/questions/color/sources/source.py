@@ -16,8 +16,5 @@ class Source(Protocol):
     def title(self) -> str:
         """Return what tables call the source."""
 
-    def stamp(self, study: Study) -> str:
-        """Return what changes with the data behind the source; "" where the recipe has it."""
-
     def gather(self, study: Study, survey: str) -> Dissimilarities:
         """Return the dissimilarities. survey: the one that says which color a word means."""

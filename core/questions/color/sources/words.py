@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,9 +32,6 @@ class Perception:
 
     title: str = "perception"
 
-    def stamp(self, study: Study) -> str:  # noqa: ARG002 — as of all sources
-        return ""
-
     def gather(self, study: Study, survey: str) -> Dissimilarities:  # noqa: ARG002 — as of all sources
         table = color_words(survey)
         lab = table[LAB].to_numpy(np.float64)
@@ -53,9 +49,6 @@ class Captions:
 
     def __post_init__(self) -> None:
         check_finite(smoothing=self.counting.smoothing)
-
-    def stamp(self, study: Study) -> str:  # noqa: ARG002 — the recipe names the dataset
-        return ""
 
     def gather(self, study: Study, survey: str) -> Dissimilarities:
         words = color_words(survey)
@@ -82,17 +75,11 @@ class Vectors:
     def title(self) -> str:
         return Path(self.file).stem
 
-    def stamp(self, study: Study) -> str:  # noqa: ARG002 — as of all sources
-        from core.encoders.checkpoint import digest_files  # torch, as below
-
-        check_readable(self.file)
-        file = Path(self.file)
-        return digest_files([file])[:16] if os.path.isfile(file) else ""
-
-    def gather(self, study: Study, survey: str) -> Dissimilarities:  # noqa: ARG002 — as of all sources
+    def gather(self, study: Study, survey: str) -> Dissimilarities:
         from core.encoders.imported import read_features  # torch, for some of the formats
 
         check_readable(self.file)
+        study.store.note_path(Path(self.file))
         words = color_words(survey, self.words or None)
         vectors, expected = read_features(Path(self.file))[-1], len(self.words) or len(words)
         if len(vectors) != expected or len(words) != expected:

@@ -1,0 +1,303 @@
+"""A store as it is at one moment, which notes everything that is read of it.
+
+    view = View(root)
+    view.space("cave", "gpt2-s", 3)
+    view.reads      {"embedding:cave:gpt2-s": "5b0c…"}
+
+An answer carries the reads that it was computed from. It is fresh while a new view has the same
+digest for each of them (`View.is_fresh`). A digest says what something was made from (its recipe:
+weights, data, versions), not its bytes: the same model embedded on another processor is the same.
+
+| key | digest of |
+|---|---|
+| dataset:D | the dataset's recipe and revision |
+| datasets | the names and recipes of all datasets |
+| embedding:D:M | how the embedding was made, and its card without the title that a person gave |
+| models:D | all embeddings of a dataset with their titles, in the store's order |
+| result:D:NAME | the recipe of a result, such as measured or imported scores |
+| results:D:BEGINNING | the names and recipes of all results whose names begin so |
+| shipped:PATH | the bytes of a file that comes with the project |
+| path:PATH | names, sizes and times of a person's own files |
+
+What has a key of another kind is resolved by a function that `resolve` registers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import TypeVar, cast
+
+import duckdb
+import pandas as pd
+
+from core.errors import StoreChangedError, UnknownNameError
+from core.recipe import Recipe
+from core.settings import ROOT
+from core.stimuli.dataset import DatasetCard
+from core.store.examine import Stamp, examine_if_usable, stamp
+from core.store.listing import all_usable
+from core.store.notes.titles import Titles
+from core.store.reader import Store
+from core.store.schema import DERIVED, Kind, Meta, ModelEntry, result_file
+
+ABSENT = ""
+Reads = Mapping[str, str]
+T = TypeVar("T")
+Listing = dict[str, Meta]
+
+_RESOLVERS: dict[str, Callable[[str], str]] = {}
+
+
+def resolve(kind: str, digest: Callable[[str], str]) -> None:
+    """Register what gives the present digest of keys `KIND:NAME` that are not of the store; it
+    takes the name, and returns ABSENT for one that is not there.
+    """
+    _RESOLVERS[kind] = digest
+
+
+class View(Store):
+    """A store that stays as it was when it was first looked at, and notes what is read.
+
+    reads: the digest of everything that was read, by key; see the module. Answers, neighbors and
+    stitches that are added meanwhile are found: they follow from the rest. Reading a file that was
+    replaced or removed since raises StoreChangedError. Safe to share between threads.
+    """
+
+    def __init__(self, root: str | Path) -> None:
+        super().__init__(root)
+        self.reads: dict[str, str] = {}
+        self._moment = _Moment()
+
+    def noting(self) -> View:
+        """Return a view of the same moment that has read nothing yet."""
+        view = View(self.root)
+        view._moment = self._moment
+        return view
+
+    def note(self, reads: Reads) -> None:
+        """Note what was read through another view, or beside the store."""
+        self.reads.update(reads)
+
+    def note_shipped(self, *paths: Path) -> None:
+        """Note that files which come with the project were read."""
+        names = [path.relative_to(ROOT).as_posix() for path in paths]
+        self._note(*(f"shipped:{name}" for name in names))
+
+    def note_path(self, path: Path) -> None:
+        """Note that a person's own file, or all files of a folder, were read."""
+        self._note(f"path:{path}")
+
+    def is_fresh(self, reads: Reads) -> bool:
+        """Return whether everything that was read is still the same."""
+        return all(self.current(key) == digest for key, digest in reads.items())
+
+    def current(self, key: str) -> str:
+        """Return the present digest of a key, ABSENT if there is no such thing."""
+        held = self._moment.digests
+        kind, _, name = key.partition(":")
+        if kind in _LIVE or kind in _RESOLVERS:
+            return _LIVE[kind](name) if kind in _LIVE else _RESOLVERS[kind](name)
+        if key not in held:
+            held[key] = self._digest(kind, *name.split(":"))
+        return held[key]
+
+    def datasets(self) -> list[DatasetCard]:
+        self._note("datasets")
+        return super().datasets()
+
+    def dataset(self, name: str) -> DatasetCard:
+        self._note(f"dataset:{name}")
+        cards = {card.name: card for card in super().datasets()}
+        if name not in cards:
+            raise UnknownNameError("dataset", name, cards)
+        return cards[name]
+
+    def embeddings(self, dataset: str) -> list[ModelEntry]:
+        self._note(f"models:{dataset}")
+        return super().embeddings(dataset)
+
+    def model(self, dataset: str, name: str) -> ModelEntry:
+        """Return one embedding's entry under the title of its own card: titles that people gave are
+        in the listings.
+        """
+        self._note(f"embedding:{dataset}:{name}")
+        found = self._entries(dataset).get(name)
+        if found is None:
+            self.dataset(dataset)
+            raise UnknownNameError("model", name, self._entries(dataset))
+        return found.entry
+
+    def model_names(self, dataset: str) -> list[str]:
+        """Return the names of all embeddings of a dataset; notes nothing."""
+        return list(self._entries(dataset))
+
+    def result(self, dataset: str, name: str) -> tuple[pd.DataFrame, Recipe] | None:
+        if name.startswith(DERIVED):
+            return super().result(dataset, name)
+        self._note(f"result:{dataset}:{name}")
+        if name not in self._results(dataset):
+            return None
+        found = super().result(dataset, name)
+        if found is None or found[1] != self._results(dataset)[name].recipe:
+            raise _changed(name)
+        return found
+
+    def answer(self, dataset: str, name: str) -> Meta | None:
+        """Return what the file of a kept answer says of itself, None if there is none of use."""
+        meta = examine_if_usable(result_file(self.root, dataset, name))
+        known = self._known().get(dataset)
+        if meta is None or known is None or meta.revision != known.revision or meta.name != name:
+            return None
+        return meta
+
+    def results(self, dataset: str, beginning: str) -> list[str]:
+        self._note(f"results:{dataset}:{beginning}")
+        return super().results(dataset, beginning)
+
+    @contextmanager
+    def opened(self, path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+        with super().opened(path) as connection:
+            yield connection
+        self._check(path)
+
+    def frame(self, path: Path, name: str) -> pd.DataFrame:
+        frame = super().frame(path, name)
+        if path.parent == self.root / "datasets":
+            self._check(path)
+        return frame
+
+    def _check(self, path: Path) -> None:
+        """Raise StoreChangedError if a dataset or an embedding is not the one of this view."""
+        now = examine_if_usable(path)
+        if path.parent == self.root / "datasets":
+            held = self._known().get(path.stem)
+        else:
+            held = self._entries(path.parent.name).get(path.stem)
+        if now is None or held is None or now.recipe != held.recipe:
+            raise _changed(path.stem)
+
+    def _note(self, *keys: str) -> None:
+        for key in keys:
+            if key not in self.reads:
+                self.reads[key] = self.current(key)
+
+    def _digest(self, kind: str, *names: str) -> str:
+        if kind == "dataset":
+            return _of_recipes(self._known(), names[0])
+        if kind == "datasets":
+            return _hash(sorted((name, meta.recipe.digest) for name, meta in self._known().items()))
+        if names[0] not in self._known():
+            return ABSENT
+        if kind == "embedding":
+            found = self._entries(names[0]).get(names[1])
+            return found.digest_as_read if found else ABSENT
+        if kind == "models":
+            titled = self._titles().of(names[0])[1]
+            return _hash(
+                [(name, one.digest_as_read) for name, one in self._entries(names[0]).items()],
+                sorted(titled.items()),
+            )
+        if kind == "result":
+            return _of_recipes(self._results(names[0]), names[1])
+        if kind == "results":
+            held = self._results(names[0]).items()
+            return _hash([(n, one.recipe.digest) for n, one in held if n.startswith(names[1])])
+        return ABSENT  # written by another version, which knew another kind
+
+    def _known(self) -> Listing:
+        return {meta.name: meta for meta in self._datasets([])}
+
+    def _entries(self, dataset: str) -> Listing:
+        return self._moment.once(
+            ("embeddings by name", dataset),
+            lambda: self._by_name("embeddings", "embedding", dataset),
+        )
+
+    def _results(self, dataset: str) -> Listing:
+        return self._moment.once(
+            ("results by name", dataset), lambda: self._by_name("results", "result", dataset)
+        )
+
+    def _by_name(self, folder: str, kind: Kind, dataset: str) -> Listing:
+        known = self._known().get(dataset)
+        if known is None:
+            return {}
+        metas = self._over(self.root / folder / dataset, kind, known.revision, [])
+        return {meta.name: meta for meta in metas}
+
+    def _titles(self) -> Titles:
+        return self._moment.once("titles", super()._titles)
+
+    def _datasets(self, refused: list[str]) -> list[Meta]:
+        return self._over(self.root / "datasets", "dataset", None, refused)
+
+    def _over(
+        self, folder: Path, kind: Kind, revision: str | None, refused: list[str]
+    ) -> list[Meta]:
+        metas, reasons = self._moment.once(
+            (folder, revision), lambda: _list(folder, kind, revision)
+        )
+        refused += reasons
+        return metas
+
+
+class _Moment:
+    """What was looked at first, shared by all views of one moment; digests: of the keys that were
+    asked for.
+    """
+
+    def __init__(self) -> None:
+        self.digests: dict[str, str] = {}
+        self._held: dict[Hashable, object] = {}
+
+    def once(self, key: Hashable, look: Callable[[], T]) -> T:
+        if key not in self._held:
+            self._held.setdefault(key, look())
+        return cast(T, self._held[key])
+
+
+def _list(folder: Path, kind: Kind, revision: str | None) -> tuple[list[Meta], list[str]]:
+    reasons: list[str] = []
+    return all_usable(folder, kind, revision, reasons, but=DERIVED), reasons
+
+
+def _of_recipes(metas: Listing, name: str) -> str:
+    return metas[name].recipe.digest if name in metas else ABSENT
+
+
+def _hash(*parts: object) -> str:
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
+
+
+def _shipped(name: str) -> str:
+    path = ROOT / name
+    return _bytes_of(path, stamp(path)) if path.is_file() else ABSENT
+
+
+@lru_cache(maxsize=64)
+def _bytes_of(path: Path, _: Stamp) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+
+
+def _path(name: str) -> str:
+    path = Path(name)
+    if not os.path.exists(path):  # a very long path is no error
+        return ABSENT
+    files = sorted(_files(path)) if path.is_dir() else [path]
+    return _hash([(str(file), *stamp(file)[:2]) for file in files])
+
+
+def _files(folder: Path) -> Iterable[Path]:
+    return (file for file in folder.rglob("*") if file.is_file())
+
+
+_LIVE: dict[str, Callable[[str], str]] = {"shipped": _shipped, "path": _path}
+
+
+def _changed(name: str) -> StoreChangedError:
+    return StoreChangedError(f"{name} changed in the store while it was read; ask again")
