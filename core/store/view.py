@@ -132,9 +132,11 @@ class View(Store):
             raise UnknownNameError("model", name, self._entries(dataset))
         return found.entry
 
-    def model_names(self, dataset: str) -> list[str]:
-        """Return the names of all embeddings of a dataset; notes nothing."""
-        return list(self._entries(dataset))
+    def freeze(self, dataset: str) -> None:
+        """Look at all that is listed over a dataset, which then stays as it is now."""
+        self._entries(dataset)
+        self._results(dataset)
+        self._titles()
 
     def result(self, dataset: str, name: str) -> tuple[pd.DataFrame, Recipe] | None:
         if name.startswith(DERIVED):

@@ -53,10 +53,10 @@ class Study:
     a value, or one of several, as text, for each factor named. stimuli: only those of a set, as
     `core.study.selections.encode` writes it; "" for all. The study is then as if the dataset held
     no others. device: where models are compared, as `core.metrics.engines.make_engine` reads it;
-    scores change by rounding alone. The study shows the store as it was when
-    the study was opened, and notes what is read (`core.store.view`). Safe to share between threads.
-    Raises UnknownNameError for the dataset, a factor or a value, MetricError for q,
-    StimuliError for a text that is no set of these stimuli and where none is left.
+    scores change by rounding alone. The study shows the store as it was when it was opened, and
+    notes what is read (`core.store.view`). Safe to share between threads. Raises UnknownNameError
+    for the dataset, a factor or a value, MetricError for q, StimuliError for a text that is no set
+    of these stimuli and where none is left.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Study:
         self._held: dict[tuple[str, bool], tuple[str, Prepared[Lists]]] = {}
         self._skills: dict[str, tuple[float, str]] = {}  # by the embedding's digest
         self._described: list[pd.DataFrame] = []
-        self.store.model_names(dataset)  # the moment that the study shows
+        self.store.freeze(dataset)
 
     def noting(self) -> Study:
         """Return this study with a view that has read nothing yet; what is held is shared."""

@@ -187,7 +187,7 @@ def _write(root, dataset, card, layers, bits) -> None:
             layers=layers,
             bits=bits,
             bytes=None if bits is None else np.full(dataset.size, 40.0),
-            recipe=Recipe.of("embedding", version=VERSIONS["embedding"], model=card.name),
+            recipe=Recipe.of("embedding", version=VERSIONS["embedding"], model=card.weights),
             device="cpu",
             seconds=0.1,
         ),

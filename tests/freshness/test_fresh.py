@@ -1,0 +1,262 @@
+"""An answer that is served is never stale: asked again after each change of a store, every question
+gives what it gives over the same store without any results.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from core.catalog import QUESTIONS
+from core.competence.imported import import_scores
+from core.competence.records import as_table, result_name, row, suite_recipe
+from core.errors import PlatoscopeError
+from core.questions import asking as asking_module
+from core.questions.asking import ask
+from core.questions.convergence.question import Levels
+from core.questions.question import StudyQuestion
+from core.questions.registry import ANSWERS, answer_of
+from core.questions.stimuli.question import StimulusList
+from core.recipe import Recipe
+from core.store import Store, View, carry_out, plan_model_deletion, rename_model, write_result
+from core.store.schema import DERIVED, published_files
+from core.study.study import Study
+from tests.pages import world
+from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
+
+Step = Callable[[Path], object]
+EVERY = [kind for kind in QUESTIONS if issubclass(kind, StudyQuestion)]
+SAMPLE = {  # one of each way of reading: models by name, all of a kind, scores, captions, others
+    "align",
+    "captions levels",
+    "captions scores",
+    "competence list",
+    "competence tasks",
+    "competence trends",
+    "convergence ceiling",
+    "convergence levels",
+    "metrics agreement",
+    "modalities",
+    "models pairs",
+    "models table",
+    "overview",
+    "stimuli list",
+}
+DATASET = PaintedDataset(32)
+REPLACED = "vit-mae-m"
+
+
+def small(root: Path) -> Path:
+    return build(root, DATASET, vision=VISION[1:4], language=LANGUAGE[:3])
+
+
+def measure(*names: str) -> Step:
+    """Return a step that gives models scores in the Cave's suite, the later ones higher."""
+
+    def step(root: Path) -> None:
+        for place, name in enumerate(names, start=1):
+            entry = Store(root).model("cave", name)
+            value = 0.3 + 0.1 * place
+            rows = [
+                row(
+                    task,
+                    "scenes",
+                    unit="top-1",
+                    split="test",
+                    n=100,
+                    value=value - 0.05 * at,
+                    low=value - 0.1,
+                    high=value + 0.1,
+                    chance=0.1,
+                )
+                for at, task in enumerate(("scene", "count", "hue"))
+            ]
+            recipe = suite_recipe(entry)
+            table = as_table(rows, model=name, recipe=recipe)
+            card = Store(root).dataset("cave")
+            write_result(root, dataset=card, name=result_name(name), table=table, recipe=recipe)
+
+    return step
+
+
+def add(kind: str, size: str, skill: float) -> Step:
+    def step(root: Path) -> None:
+        other = {"vision": [(kind, size, skill)], "language": []}
+        if kind in {family for family, *_ in LANGUAGE}:
+            other = {"vision": [], "language": [(kind, size, skill)]}
+        build(root, DATASET, reality=False, **other)
+
+    return step
+
+
+def replace_model(root: Path) -> None:
+    """Embed other weights under the name of a model."""
+    card = replace(Store(root).model("cave", REPLACED).card, weights="others")
+    world._write(root, DATASET, card, [DATASET.world * 0.5] * 4, None)
+
+
+def import_own(root: Path) -> None:
+    names = [entry.card.name for entry in Store(root).models("cave")]
+    lines = [f"{name},own,{0.1 + at / 20},score" for at, name in enumerate(names)]
+    import_scores(root, "cave", "\n".join(["model,task,value,unit", *lines]).encode(), name="a.csv")
+
+
+def import_others(root: Path) -> None:
+    import_scores(root, "cave", b"model,task,value,unit\ngpt-2-xs,own,.99,score", name="b.csv")
+
+
+def remove(name: str) -> Step:
+    return lambda root: carry_out(root, plan_model_deletion(root, "cave", name))
+
+
+def rename(name: str) -> Step:
+    return lambda root: rename_model(root, "cave", name, "Another title")
+
+
+def write_level(root: Path) -> None:
+    """Add captions that were written after the dataset was added."""
+    card = Store(root).dataset("cave")
+    table = pd.DataFrame({"index": range(card.size), "level": "3", "text": "a red ball"})
+    recipe = Recipe.of("captions", version=1, level="3")
+    write_result(root, dataset=card, name="captions-3", table=table, recipe=recipe)
+
+
+def names_of(root: Path) -> list[str]:
+    return [entry.card.name for entry in Store(root).models("cave")]
+
+
+def steps(root: Path) -> list[tuple[str, Step]]:
+    names = names_of(root)
+    language = [name for name in names if not name.startswith("vit") and name != "reality"]
+    vision = [name for name in names if name.startswith("vit")]
+    return [
+        ("measured", measure(*language)),
+        ("measured the others, too", measure(*vision)),
+        ("added a vision model", add("SimCLR", "m", 0.9)),
+        ("added a language model", add("BLOOM", "m", 0.9)),
+        ("replaced a model", replace_model),
+        ("imported scores", import_own),
+        ("imported other scores", import_others),
+        ("renamed a model", rename(vision[-1])),
+        ("wrote a caption level", write_level),
+        ("removed a model", remove(vision[0])),
+    ]
+
+
+def answers(root: Path, kinds: Iterable[type[StudyQuestion]]) -> dict[str, pd.DataFrame | str]:
+    """Return the table of each question, or why it has none."""
+    found: dict[str, pd.DataFrame | str] = {}
+    for kind in kinds:
+        try:
+            found[kind.command] = ask(kind(), Study(Store(root), "cave"))
+        except PlatoscopeError as error:
+            found[kind.command] = str(error)
+    return found
+
+
+def without_results(root: Path, to: Path) -> Path:
+    """Copy a store, but for what follows from the rest of it."""
+    copy = Path(shutil.copytree(root, to))
+    for path in published_files(copy / "results" / "cave"):
+        if path.name.startswith(DERIVED):
+            path.unlink()
+    return copy
+
+
+def assert_equal(kept: dict[str, pd.DataFrame | str], fresh: dict[str, pd.DataFrame | str]) -> None:
+    for command, table in fresh.items():
+        if isinstance(table, str):
+            assert kept[command] == table, command
+        else:
+            assert isinstance(kept[command], pd.DataFrame), command
+            pd.testing.assert_frame_equal(
+                kept[command].reset_index(drop=True),
+                table.reset_index(drop=True),
+                check_dtype=False,
+                rtol=1e-9,
+                obj=command,
+            )
+
+
+def asking() -> bool:
+    """Return whether an answer is being computed in this thread."""
+    frame = sys._getframe()
+    while frame is not None:
+        if frame.f_code is asking_module.answer.__code__:
+            return True
+        frame = frame.f_back
+    return False
+
+
+@pytest.fixture(autouse=True)
+def _no_read_goes_unnoted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail where a question reads a file of the store other than through its study's view."""
+    for name in ("opened", "frame"):
+        read = getattr(Store, name)
+
+        def noted(store: Store, *given: object, read: Callable = read) -> object:
+            assert isinstance(store, View) or not asking(), f"{given} is read and not noted"
+            return read(store, *given)
+
+        monkeypatch.setattr(Store, name, noted)
+
+
+def test_a_read_beside_the_view_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = small(tmp_path / "store")
+
+    def beside(*_: object) -> pd.DataFrame:
+        return Store(root).stimuli("cave")
+
+    monkeypatch.setitem(ANSWERS, StimulusList, replace(answer_of(StimulusList), make=beside))
+    with pytest.raises(AssertionError, match="read and not noted"):
+        ask(StimulusList(), Study(Store(root), "cave"))
+
+
+def change_and_ask(root: Path, tmp_path: Path, kinds: list[type[StudyQuestion]]) -> None:
+    before = answers(root, kinds)
+    moved = 0
+    for place, (what, step) in enumerate(steps(root)):
+        step(root)
+        kept = answers(root, kinds)
+        fresh = answers(without_results(root, tmp_path / f"fresh-{place}"), kinds)
+        try:
+            assert_equal(kept, fresh)
+        except AssertionError as error:
+            raise AssertionError(f"after the step: {what}") from error
+        moved += any(str(before[name]) != str(fresh[name]) for name in fresh)
+        before = fresh
+    assert moved >= 7  # else the steps change nothing that is asked
+
+
+def test_a_question_asked_after_each_change_is_answered_afresh(tmp_path: Path) -> None:
+    kinds = [kind for kind in EVERY if kind.command in SAMPLE]
+    assert {kind.command for kind in kinds} == SAMPLE
+    change_and_ask(small(tmp_path / "store"), tmp_path, kinds)
+
+
+@pytest.mark.slow
+def test_every_question_asked_after_each_change_is_answered_afresh(tmp_path: Path) -> None:
+    change_and_ask(small(tmp_path / "store"), tmp_path, EVERY)
+
+
+def test_levels_of_competence_follow_what_is_measured_later(tmp_path: Path) -> None:
+    """Once answered while language models alone were measured, and served ever after."""
+    root = build(tmp_path / "store", DATASET, vision=VISION, language=LANGUAGE)
+    names = names_of(root)
+    question = Levels(by="competence", permutations=99)
+    before = ask(question, Study(Store(root), "cave"))
+    assert (
+        set(before["pairs_of"]) == {"language"}
+        or before["pairs_of"].isin(["all", "language"]).all()
+    )
+    measure(*[name for name in names if name.startswith("vit")])(root)
+    after = ask(question, Study(Store(root), "cave"))
+    assert {"vision", "across"} <= set(after["pairs_of"])
+    fresh = ask(question, Study(Store(without_results(root, tmp_path / "fresh")), "cave"))
+    pd.testing.assert_frame_equal(after, fresh)

@@ -1,0 +1,114 @@
+"""A view notes what is read, and tells whether that is still the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import pytest
+
+from core.errors import StoreChangedError
+from core.store import View, rename_model
+from core.store import view as module
+from tests.freshness.test_fresh import (
+    REPLACED,
+    add,
+    import_others,
+    import_own,
+    names_of,
+    remove,
+    replace_model,
+    small,
+)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return small(tmp_path)
+
+
+def test_every_read_is_noted_under_its_key(root: Path) -> None:
+    view = View(root)
+    view.space("cave", "vit-mae-m", 1)
+    view.text_costs("cave", "gpt-2-xs")
+    view.stimuli("cave")
+    read = {"embedding:cave:vit-mae-m", "embedding:cave:gpt-2-xs", "dataset:cave"}
+    assert set(view.reads) == read
+    view.models("cave")
+    view.result("cave", "competence-gpt-2-xs")
+    view.results("cave", "measured~")
+    more = {"models:cave", "result:cave:competence-gpt-2-xs", "results:cave:measured~"}
+    assert set(view.reads) == read | more
+
+
+def test_what_was_read_of_one_model_stays_fresh_while_others_come_and_go(root: Path) -> None:
+    one, every = View(root), View(root)
+    one.space("cave", "vit-mae-m", 0)
+    every.models("cave")
+    for step in (add("SimCLR", "m", 0.9), remove("gpt-2-xs")):
+        step(root)
+        assert View(root).is_fresh(one.reads)
+        assert not View(root).is_fresh(every.reads)
+    remove("vit-mae-m")(root)
+    assert not View(root).is_fresh(one.reads)
+
+
+def test_a_title_changes_the_list_of_models_and_no_embedding(root: Path) -> None:
+    one, every = View(root), View(root)
+    one.model("cave", "vit-mae-m")
+    every.models("cave")
+    rename_model(root, "cave", "vit-mae-m", "Another title")
+    assert View(root).is_fresh(one.reads)
+    assert not View(root).is_fresh(every.reads)
+
+
+def test_scores_that_are_not_there_yet_are_a_read_too(root: Path) -> None:
+    view = View(root)
+    assert view.result("cave", "competence~user") is None
+    reads = dict(view.reads)
+    import_own(root)
+    assert not View(root).is_fresh(reads)
+    now = View(root)
+    assert now.result("cave", "competence~user") is not None
+    import_others(root)
+    assert not View(root).is_fresh(now.reads)
+
+
+def test_a_view_stays_as_it_was_and_refuses_what_was_replaced(root: Path) -> None:
+    view = View(root)
+    before = [entry.card.name for entry in view.models("cave")]
+    add("SimCLR", "m", 0.9)(root)
+    assert [entry.card.name for entry in view.models("cave")] == before
+    assert [entry.card.name for entry in View(root).models("cave")] != before
+    name = names_of(root)[0]
+    assert np.isfinite(view.space("cave", name, 0)).all()
+    replace_model(root)
+    with pytest.raises(StoreChangedError, match="ask again"):
+        view.space("cave", REPLACED, 0)
+
+
+def test_files_of_a_person_are_read_by_name_size_and_time(tmp_path: Path, root: Path) -> None:
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    (folder / "a.png").write_bytes(b"1")
+    view = View(root)
+    view.note_path(folder)
+    assert View(root).is_fresh(view.reads)
+    (folder / "b.png").write_bytes(b"2")
+    assert not View(root).is_fresh(view.reads)
+
+
+def test_a_key_of_an_unknown_kind_is_never_fresh(root: Path) -> None:
+    assert not View(root).is_fresh({"planet:cave": "1"})
+    assert module.ABSENT == ""
+
+
+def test_five_hundred_reads_are_checked_in_a_moment(root: Path) -> None:
+    view = View(root)
+    view.models("cave")
+    reads = {f"embedding:cave:m{at}": "" for at in range(500)} | view.reads
+    view.is_fresh(reads)
+    began = perf_counter()
+    assert view.is_fresh(reads)
+    assert perf_counter() - began < 0.05  # 5 ms are the aim; a busy machine takes longer
