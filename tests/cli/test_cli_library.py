@@ -10,12 +10,10 @@ from typing import Any
 
 import pytest
 
-from core.catalog import ANSWERED, QUESTIONS
 from core.cli import main
 from core.embedding.features import import_features
 from core.encoders.measured.content import Content
 from core.metrics import METRICS
-from core.questions.registry import answer_of
 from core.store import Store
 from tests.pages.world import SMALL, PaintedDataset, build
 
@@ -125,8 +123,3 @@ def test_what_is_stale_is_deleted_where_nothing_is_named(
     assert {row["state"] for row in results(root, capsys)} == {"fresh"}
     assert main([*delete, "--yes", "neighbors-gpt-2-m"]) == 0
     assert "neighbors-gpt-2-m" not in {row["name"] for row in results(root, capsys)}
-
-
-def test_every_question_whose_answers_may_be_kept_can_be_read_back() -> None:
-    asked = {needed for kind in QUESTIONS for needed in answer_of(kind).needs}
-    assert asked | set(QUESTIONS) <= set(ANSWERED)

@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 
 from core.questions.alignment.question import Alignment
+from core.questions.asking import Answered
+from core.recipe import Recipe
 from core.study.parts import Scope
 from pages._shared import queries
 
@@ -22,8 +24,11 @@ def at(demo, monkeypatch):
 
 def answer_by(monkeypatch, ask) -> None:
     """Let pages alone be answered so: a module of the core may be imported meanwhile."""
-    stamp_of = queries.asking.stamp_of
-    monkeypatch.setattr(queries, "asking", SimpleNamespace(ask=ask, stamp_of=stamp_of))
+
+    def answer(*given):
+        return Answered(ask(*given), Recipe.of("a question"), {})
+
+    monkeypatch.setattr(queries, "asking", SimpleNamespace(answer=answer))
 
 
 def test_two_visitors_who_ask_the_same_make_its_table_once(at, monkeypatch):

@@ -165,7 +165,7 @@ def test_an_answer_is_kept_and_another_question_is_another(
 def test_every_choice_is_in_the_recipe(study: Study, other: dict[str, object]) -> None:
     elsewhere = Study(study.store, "cave", device="cpu")
     first, again, changed = (
-        asking.recipe_of(question(**choices), where)
+        asking.question_recipe(question(**choices), where)
         for choices, where in (({}, study), ({}, elsewhere), (other, study))
     )
     assert first == again != changed

@@ -11,8 +11,7 @@ import pytest
 from core.metrics import METRICS
 from core.questions.alignment.question import Alignment
 from core.questions.alignment.shares import BELOW, UNKNOWN, shares
-from core.questions.asking import ask, recipe_of
-from core.questions.convergence.question import Replicates
+from core.questions.asking import ask
 from core.store import Store
 from core.study.comparison.comparing import align_models
 from core.study.parts import Comparison, Scope
@@ -56,11 +55,3 @@ def test_the_ceiling_across_modalities_is_the_geometric_mean_of_pairs_of_seeds(r
     assert "ceiling" not in ask(Alignment(comparison=Comparison(layers="1:2")), study)
     same = ask(Alignment(x=("gpt-2-s",), y=("gpt-2-m",)), study)
     assert same["ceiling"].item() == pytest.approx(language)
-
-
-def test_a_kept_answer_is_stale_once_another_seed_is_there(root, tmp_path):
-    few = build(tmp_path / "few", PaintedDataset(30), **SMALL)
-    question = Alignment(x=("gpt-2-s",), y=("vit-clip-m",))
-    recipes = [recipe_of(question, Scope().open(Store(each))) for each in (few, root)]
-    assert recipes[0] != recipes[1]
-    assert ask(Replicates(), Scope().open(Store(few))).empty

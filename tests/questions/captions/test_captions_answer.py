@@ -16,7 +16,7 @@ from store_fakes import CountedDataset, CountingEncoder
 from core.embedding.runner import embed
 from core.errors import MetricError, UnknownNameError
 from core.questions.asking import ask, left_out_of
-from core.questions.asking import recipe_of as recipe
+from core.questions.asking import question_recipe as recipe
 from core.questions.captions.answer import bin_facts
 from core.questions.captions.completion import complete_facts, default_models
 from core.questions.captions.points import panel_points
@@ -29,7 +29,6 @@ from core.questions.captions.question import (
 from core.questions.captions.tellings import tellings, texts_at, told_at
 from core.questions.captions.trends import by_level, level_trends
 from core.questions.overview.question import Overview
-from core.questions.registry import answer_of
 from core.recipe import Recipe
 from core.store import Embedding, Store, add_dataset, write_embedding, write_result
 from core.store.versions import VERSIONS
@@ -181,21 +180,6 @@ def test_each_choice_of_what_is_told_is_in_its_recipe(study: Study, changed) -> 
     assert recipe(one, study) != recipe(other, study)
 
 
-def test_the_recipe_names_every_embedding_that_is_compared(study: Study) -> None:
-    names = {"gpt-2-m", "gpt-2-m~5", "gpt-2-m~40", "llama-m", "llama-m~5", "llama-m~40"}
-    targets = {"vit-clip-s", "vit-clip-m", "reality"}
-    for question in (CaptionScores(), CaptionAlignment(), CaptionFacts()):
-        assert set(recipe(question, study).choices["stamp"]) - {"described"} == names | targets
-    assert set(recipe(CaptionLevels(), study).choices["stamp"]) == names | {"gpt-2-xs"}
-
-
-def test_tables_that_name_groups_are_not_kept_or_name_them_in_their_recipe(study: Study) -> None:
-    """Titles and objectives depend on what else is embedded: one more model may change them."""
-    assert not answer_of(CaptionAlignment).kept(CaptionAlignment())
-    described = recipe(CaptionFacts(), study).choices["stamp"]["described"]
-    assert {row["model"]: row["group"] for row in described}["vit-clip-s"] == "CLIP"
-
-
 def test_the_alignment_is_the_mean_of_the_scores_with_the_trend_of_each_target(
     study: Study,
 ) -> None:
@@ -244,6 +228,7 @@ def test_a_level_that_was_written_again_is_left_out_until_it_is_read_again(tmp_p
     }
     assert tell_outdated(study) == []
     write(" in many more words", words=6)
+    study = Study(Store(tmp_path), "counted")
     assert caption_levels(study)["level"].tolist() == ["20", "5"]
     assert tellings(study)["name"].tolist() == ["counting", "counting~5"]
     path = tmp_path / "embeddings" / "counted" / "counting~brief.duckdb"
@@ -253,6 +238,7 @@ def test_a_level_that_was_written_again_is_left_out_until_it_is_read_again(tmp_p
     ]
     path.unlink()
     embed(tmp_path, dataset, CountingEncoder(), level="brief")
+    study = Study(Store(tmp_path), "counted")
     assert caption_levels(study).set_index("level")["words"].to_dict() == {
         "20": 4,
         "5": 4,

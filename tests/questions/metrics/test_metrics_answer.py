@@ -13,7 +13,7 @@ import core.metrics.engines
 import core.questions.asking
 from core.errors import MetricError, PlatoscopeError, StoreWriteError
 from core.metrics import METRICS
-from core.questions.asking import ask, recipe_of
+from core.questions.asking import ask, question_recipe
 from core.questions.metrics import answer as comparison
 from core.questions.metrics.agreement import COMPARED, rank_agreement
 from core.questions.metrics.question import (
@@ -145,7 +145,7 @@ def test_the_agreement_is_that_of_all_finished_models_by_all_metrics_but_costly_
     assert complete.metrics == COMPARED
     direct = rank_agreement(comparison.compare_metrics(complete, study))
     pd.testing.assert_frame_equal(ask(question, study), direct)
-    assert recipe_of(question, study) == recipe_of(complete, study)
+    assert question_recipe(question, study) == question_recipe(complete, study)
     two = ask(MetricAgreement(size=40, k=4, metrics=("cka", "rsa")), study)
     assert set(two["metric_x"]) == {"cka", "rsa"}
 
@@ -193,7 +193,7 @@ def test_models_are_centered_on_the_smallest(study):
 )
 def test_what_cannot_be_compared_is_refused_before_anything_is_computed(study, question, message):
     with pytest.raises(PlatoscopeError, match=message):
-        recipe_of(question, study)
+        question_recipe(question, study)
 
 
 @pytest.mark.parametrize(
@@ -212,17 +212,16 @@ def test_growing_samples(n, sizes):
     assert growing(n) == sizes
 
 
-def test_a_table_is_made_once_and_anew_for_another_recipe(study):
-    made = []
-
-    def make() -> pd.DataFrame:
-        made.append(1)
-        return pd.DataFrame({"score": [0.5]})
-
-    for seed, times in ((0, 1), (0, 1), (1, 2)):
-        table = kept.keep(study, Recipe.of("kept", seed=seed), make)
-        assert table["score"].tolist() == [0.5]
-        assert len(made) == times
+def test_a_table_is_kept_for_its_recipe_and_for_what_it_read(study):
+    table, recipe = pd.DataFrame({"score": [0.5]}), Recipe.of("kept", seed=0)
+    reads = {"dataset:cave": study.store.current("dataset:cave")}
+    kept.keep(study, "answer-0", recipe, table, reads)
+    found = kept.fresh_answer(study, "answer-0", recipe)
+    assert found is not None
+    assert (found[0]["score"].tolist(), found[1]) == ([0.5], reads)
+    assert kept.fresh_answer(study, "answer-0", Recipe.of("kept", seed=1)) is None
+    kept.keep(study, "answer-1", recipe, table, {"dataset:cave": "another"})
+    assert kept.fresh_answer(study, "answer-1", recipe) is None
 
 
 def test_a_store_that_cannot_be_written_still_answers(study, monkeypatch):
@@ -230,10 +229,8 @@ def test_a_store_that_cannot_be_written_still_answers(study, monkeypatch):
         raise StoreWriteError("no space is left")
 
     monkeypatch.setattr(kept, "write_result", refuse)
-    table = kept.keep(
-        study, Recipe.of("kept", seed="never"), lambda: pd.DataFrame({"score": [0.25]})
-    )
-    assert table["score"].tolist() == [0.25]
+    kept.keep(study, "answer-2", Recipe.of("kept"), pd.DataFrame({"score": [0.25]}), {})
+    assert kept.fresh_answer(study, "answer-2", Recipe.of("kept")) is None
 
 
 ON_DEVICE = (
@@ -246,7 +243,7 @@ ON_DEVICE = (
 
 @pytest.mark.parametrize("question", ON_DEVICE, ids=lambda question: question.command)
 def test_metrics_are_compared_on_the_study_s_device(study, question, monkeypatch):
-    monkeypatch.setattr(core.questions.asking, "keep", lambda _study, _recipe, make: make())
+    monkeypatch.setattr(core.questions.asking, "fresh_answer", lambda *_: None)
     expected, places = ask(question, study), []
 
     def choose_device(name: str) -> torch.device:

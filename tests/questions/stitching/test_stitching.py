@@ -17,7 +17,7 @@ from core.embedding.runner import embed
 from core.encoders.catalog import open_encoder
 from core.errors import InputError, MetricError
 from core.networks import heads, kept_heads
-from core.questions.asking import ask, recipe_of
+from core.questions.asking import ask, question_recipe
 from core.questions.kept import FRESH, list_results
 from core.questions.stitching import keeping, many, roster
 from core.questions.stitching.findings import (
@@ -265,7 +265,7 @@ def test_all_layers_are_kept_pair_by_pair_and_gone_on_from(study: Study, monkeyp
     assert f"Fitted head: {NAMES[0]}" in states
     again = keeping.stitches_recipe(study, *NAMES, QUICK)
     assert again != keeping.stitches_recipe(study, *NAMES[::-1], QUICK)
-    assert recipe_of(one, study) == recipe_of(one, study)
+    assert question_recipe(one, study) == question_recipe(one, study)
 
 
 def test_what_cannot_be_asked_is_refused_in_a_sentence(study: Study) -> None:
