@@ -11,21 +11,17 @@ from core.catalog import QUESTIONS
 from core.cli.shared import (
     add_command,
     add_json,
-    add_on,
     group,
     print_object,
     print_table,
     report_problems,
 )
-from core.errors import InputError
-from core.options.declaring import options_of, value_of
 from core.questions.question import Question, StudyQuestion
 from core.questions.words import add_options, read_question
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from core.crew.crew import Crew
     from core.study.study import Study
 
 
@@ -42,9 +38,6 @@ def add(commands: Any) -> None:
         add_options(command, kind)
         if issubclass(kind, StudyQuestion):
             _add_device(command, kind.device)
-            command.set_defaults(on="here")
-            if kind.spread:
-                add_on(command)
         add_json(command)
 
 
@@ -58,15 +51,15 @@ def _add_device(command: argparse.ArgumentParser, usual: str | None) -> None:
 
 def run_question(kind: type[Question], arguments: argparse.Namespace) -> None:
     """Print the table that answers a question; its findings go to stderr, beside no JSON."""
-    from core.crew.opening import open_crew
     from core.progress import ConsoleProgress
     from core.questions.asking import ask, findings_of  # pandas and duckdb
+    from core.settings import choose_device
 
     question, progress = read_question(kind, arguments), ConsoleProgress()
     if isinstance(question, StudyQuestion):
-        _check_on(question, arguments.on)
-        with progress.awake(), open_crew(arguments.on, device=arguments.device) as crew:
-            study = _open(question, arguments, crew)
+        choose_device(arguments.device)  # raises before any work
+        with progress.awake():
+            study = _open(question, arguments)
             table = ask(question, study, progress)
         if table.empty:  # what the question names may be in a file left out
             report_problems(study.store)
@@ -81,24 +74,12 @@ def run_question(kind: type[Question], arguments: argparse.Namespace) -> None:
         print(sentence, file=sys.stderr)
 
 
-def _check_on(question: StudyQuestion, on: str) -> None:
-    """Raise InputError where there is nothing to be done elsewhere."""
-    kind = type(question)
-    if on != "here" and kind.spread:
-        one = next(one for one in options_of(kind) if one.name == kind.spread)
-        if value_of(question, one) == one.default:
-            raise InputError(
-                f"--on spreads the work of {one.flag}, which is not asked for; name it, or leave"
-                " --on out"
-            )
-
-
-def _open(question: StudyQuestion, arguments: argparse.Namespace, crew: Crew) -> Study:
+def _open(question: StudyQuestion, arguments: argparse.Namespace) -> Study:
     """Open the study of a question; what no answer of its kind takes in goes to stderr."""
     from core.questions.asking import left_out_of
     from core.store import Store
 
-    study = question.scope.open(Store(arguments.store), device=arguments.device, crew=crew)
+    study = question.scope.open(Store(arguments.store), device=arguments.device)
     for sentence in left_out_of(type(question), study):
         print(sentence, file=sys.stderr)
     return study

@@ -57,9 +57,7 @@ def draw_figures(run: Run) -> list[Drawn]:
 
 def _draw(run: Run, figure: Figure, names: Names) -> Drawn:
     question = question_of(run.plan, figure, names)
-    study = question.scope.open(
-        Store(run.store), device=type(question).device or "cpu", crew=run.crew
-    )
+    study = question.scope.open(Store(run.store), device=type(question).device or "cpu")
     table = ask(question, study, run.report)
     return Drawn(
         figure,

@@ -32,8 +32,6 @@ class StudyQuestion(Question):
 
     # where it is answered by default: "auto" prefers a GPU; None where no GPU would help
     device: ClassVar[str | None] = "cpu"
-    # the option whose work `--on` spreads over processes, "" where it all stays in one
-    spread: ClassVar[str] = ""
 
     scope: Scope = part(Scope)
 

@@ -14,7 +14,6 @@ import pandas as pd
 from jaxtyping import Float32, Int32, Int64
 
 from core.competence.records import SKILL
-from core.crew.crew import HERE, Crew
 from core.encoders.encoder import ModelCard
 from core.errors import (
     MetricError,
@@ -55,10 +54,9 @@ class Study:
     a value, or one of several, as text, for each factor named. stimuli: only those of a set, as
     `core.study.selections.encode` writes it; "" for all. The study is then as if the dataset held
     no others. device: where models are compared, as `core.metrics.engines.make_engine` reads it;
-    scores change by rounding alone. crew: who does what can be spread over processes. Safe to share
-    between threads. A model that is embedded again is read again. Raises UnknownNameError for the
-    dataset, a factor or a value, MetricError for q, StimuliError for a text that is no set of these
-    stimuli and where none is left.
+    scores change by rounding alone. Safe to share between threads. A model that is embedded again
+    is read again. Raises UnknownNameError for the dataset, a factor or a value, MetricError for q,
+    StimuliError for a text that is no set of these stimuli and where none is left.
     """
 
     def __init__(
@@ -70,7 +68,6 @@ class Study:
         where: Where | None = None,
         stimuli: str = "",
         device: str = "cpu",
-        crew: Crew = HERE,
     ) -> None:
         check_q(clamping.q)
         self.store = store
@@ -79,7 +76,6 @@ class Study:
         self.where = dict(where or {})
         self.stimuli = stimuli
         self.device = device
-        self.crew = crew
         self.rows = (
             choose_stimuli(store.stimuli(dataset), self.where, stimuli)
             if self.where or stimuli

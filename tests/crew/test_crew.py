@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-from core.cli import main
 from core.crew.crew import HERE, results
 from core.crew.merging import MergedProgress, Stage
 from core.crew.needs import Node, needs_on_cpus, needs_on_gpus
@@ -132,18 +131,10 @@ def test_a_device_of_one_machine_is_none_of_ray_s() -> None:
         pass
 
 
-def test_an_alignment_without_permutations_has_nothing_to_spread(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    assert main(["align", "--on", "ray", "--store", str(tmp_path)]) == 2
-    said = capsys.readouterr().err
-    assert "--on spreads the work of --null, which is not asked for; name it, or leave" in said
-
-
 def test_an_address_without_a_cluster_is_a_sentence_in_time(tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="needs Ray: pip install 'platoscope[cluster]'")
     seconds = {f"RAY_CLIENT_{which}_CONNECTION_TIMEOUT_S": "1" for which in ("INITIAL", "MAX")}
-    words = ["align", "--null", "19", "--on", "ray://127.0.0.1:1", "--store", str(tmp_path)]
+    words = ["probe", "--dataset", "cave", "--on", "ray://127.0.0.1:1", "--store", str(tmp_path)]
     begun = time.monotonic()
     subprocess.run([sys.executable, "-c", "import core.crew.on_ray"], cwd=CHECKOUT, check=True)
     began = time.monotonic()

@@ -136,17 +136,7 @@ def test_a_lost_worker_loses_one_batch(crew: Crew, tmp_path: Path) -> None:
 def study(hub: LocalHub, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the file of a small study."""
     root = tmp_path_factory.mktemp("study")
-    place = write_study(root, host_models(hub, root))
-    with place.open("a") as file:
-        file.write(CALIBRATED)
-    return place
-
-
-CALIBRATED = """
-[[figure]]
-name = "calibrated"
-ask = "align --x @language --y @vision --axis parameters --null 39 --metric cknna"
-"""
+    return write_study(root, host_models(hub, root))
 
 
 def words(study: Path, store: Path, *more: str) -> list[str]:
@@ -176,7 +166,7 @@ def check_equal(store: Path, alone: Path) -> None:
         {path.name: path.read_bytes() for path in (one / "out").glob("*.csv")}
         for one in (store, alone)
     ]
-    assert len(tables[0]) == 5
+    assert len(tables[0]) == 4
     assert tables[0] == tables[1]
 
 

@@ -185,7 +185,7 @@ def test_a_typed_command_is_queued_as_the_command_line_does_it(opened, store, mo
         ("adapt --dataset cave --sav=/elsewhere", "--sav writes outside the store"),
         ("train vit-mae-xs", "train writes outside the store"),
         ("study run figure-2 --to /elsewhere", "study writes outside the store"),
-        ("align --on ray://evil.example:10001", "ray://… is another machine"),
+        ("probe --on ray://evil.example:10001", "ray://… is another machine"),
     ],
 )
 def test_what_is_no_job_is_said_in_a_sentence_and_stays_typed(opened, store, text, sentence):

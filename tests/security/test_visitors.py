@@ -84,8 +84,8 @@ def test_what_may_be_read_is_written_down(command):
         ["study", "run", "figure-2", "--to", "/x"],
         ["study", "run", "figure-2"],
         ["train", "vit-mae-xs"],
-        ["align", "--on", "ray://evil.example:10001"],
-        ["align", "--on=ray://evil.example:10001"],
+        ["probe", "--on", "ray://evil.example:10001"],
+        ["probe", "--on=ray://evil.example:10001"],
         ["--store", "/x", "demo"],
     ],
 )

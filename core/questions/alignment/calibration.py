@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float64
+from jaxtyping import Float64, Int64
 
-from core.crew.units import Once
 from core.errors import MetricError
 from core.metrics import METRICS, find_metric
 from core.metrics.spec import AnyEngine
+from core.pairs.shuffled import Scoring, shuffled_scores
 from core.progress import Progress, tell_each
 from core.questions.alignment.question import Alignment
-from core.questions.alignment.shuffling import prepare_elsewhere, prepare_shuffling, scoring_by
 from core.spaces.preprocess import normalize_rows
 from core.statistics.discoveries import adjust
 from core.statistics.intervals import check_draws, draw_halves, half_interval
 from core.statistics.neighbor_intervals import depth_for_halves, halved, neighbor_interval
 from core.statistics.nulls import calibrate, check_count, draw_orders, null_scores
-from core.study.comparison.engines import fits
+from core.study.comparison.comparing import prepare_each
+from core.study.comparison.engines import choose_engine, fits
 from core.study.layers import aggregate
 from core.study.parts import Comparison
 from core.study.study import Study
 
 HALVES = "halves of the stimuli"
 PAIR = ["model_x", "model_y"]
+AT_ONCE = 10  # permutations, about, between two reports
 
 
 def add_nulls(
@@ -80,11 +82,10 @@ def _calibrated(question: Alignment, study: Study, report: Progress | None) -> p
     """Calibrate every pair of models that can be compared; the others have no row."""
     comparison, calibration = question.comparison, question.calibration
     choice = comparison.read_layers()
-    here = prepare_shuffling(question, study)
-    scoring = Once(partial(prepare_elsewhere, question, study.store.root, study.device), here)
+    shuffling = _prepare(question, study)
     layers_x, layers_y = (
         [len(study.entry(name).dims) + choice.concatenated for name in names]
-        for names in (here.x, here.y)
+        for names in (shuffling.x, shuffling.y)
     )
     score_all = partial(
         null_scores,
@@ -92,11 +93,52 @@ def _calibrated(question: Alignment, study: Study, report: Progress | None) -> p
         layers_x=layers_x,
         layers_y=layers_y,
     )
-    observed = score_all(here.score, np.arange(study.size)[None])
+    observed = score_all(shuffling.score, np.arange(study.size)[None])
     orders = draw_orders(study.size, count=calibration.null, seed=calibration.seed)
-    null = score_all(scoring_by(study.crew, scoring, count=calibration.null, report=report), orders)
-    pairs = pd.DataFrame([(a, b) for a in here.x for b in here.y], columns=PAIR)
+    score = _reporting(shuffling.score, count=calibration.null, report=report)
+    null = score_all(score, orders)
+    pairs = pd.DataFrame([(a, b) for a in shuffling.x for b in shuffling.y], columns=PAIR)
     return pairs.join(calibrate(observed[0], null, spec=comparison.spec))
+
+
+@dataclass(frozen=True)
+class _Shuffling:
+    """What scores permutations, and the models of both sides that can be compared."""
+
+    score: Scoring
+    x: Sequence[str]
+    y: Sequence[str]
+
+
+def _prepare(question: Alignment, study: Study) -> _Shuffling:
+    """Make the models of a complete question ready to be compared under permutations."""
+    comparison, models = question.comparison, question.models()
+    concatenated = comparison.read_layers().concatenated
+    engine = choose_engine(study, comparison, models, concatenated=concatenated)
+    ready, _ = prepare_each(study, engine, models, concatenated=concatenated)
+    x, y = (
+        [name for name in dict.fromkeys(names) if name in ready]
+        for names in (question.x, question.y)
+    )
+    sides = ([ready[name] for name in names] for names in (x, y))
+    return _Shuffling(shuffled_scores(engine, *sides), x, y)
+
+
+def _reporting(score: Scoring, *, count: int, report: Progress | None) -> Scoring:
+    """Return what scores a few permutations at a time; count: of those that are reported."""
+    done = 0
+
+    def scores(orders: Int64[np.ndarray, "P n"]) -> Float64[np.ndarray, "P Lx Ly"]:
+        nonlocal done
+        batches = list[np.ndarray]()
+        for part in np.array_split(orders, max(1, len(orders) // AT_ONCE)):
+            batches.append(score(part))
+            done += len(part)
+            if report:
+                report(done, count, "permutations")
+        return np.concatenate(batches)
+
+    return scores
 
 
 def _intervals(

@@ -21,7 +21,6 @@ class Alignment(StudyQuestion):
     """
 
     command: ClassVar[str] = "align"
-    spread: ClassVar[str] = "null"
 
     x: tuple[str, ...] = option(
         (), label="On the axis", metavar="M", help="models (all finished ones of --axis-models)"
