@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from core.questions.adapters.ablation.question import Ablation
-from core.questions.adapters.composition.question import Composition
 from core.questions.adapters.nuisances.question import AdapterProbes
 from core.questions.adapters.question import Adaptation, Course, Kernels, PairsCurve
 from core.questions.alignment.question import Alignment
@@ -106,8 +104,6 @@ from core.theory.deep_linear.question import DeepLinear, Matrices
 
 QUESTIONS: tuple[type[Question], ...] = (  # by command
     Adaptation,
-    Ablation,
-    Composition,
     Course,
     PairsCurve,
     Kernels,

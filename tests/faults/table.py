@@ -27,7 +27,7 @@ READING = {  # commands that write nothing of their own
     "views": "prints",
 }
 LIKE_ALIGN = (  # questions that keep nothing but neighbors and their answer, as `align` does
-    *("adapters " + name for name in ("ablation", "compose", "course", "curve", "kernels")),
+    *("adapters " + name for name in ("course", "curve", "kernels")),
     *("adapters probes", "benefits bias", "benefits hallucination", "benefits transfer"),
     *("captions " + name for name in ("alignment", "facts", "levels", "scores")),
     *("color " + name for name in ("agreement", "layout", "pixels")),
