@@ -96,7 +96,6 @@ from core.questions.swapping.question import Swap
 from core.questions.translation.question import (
     Translation,
     TranslationPairs,
-    TranslationSweep,
 )
 from core.theory.attention.question import Attention
 from core.theory.contrastive.question import Contrastive
@@ -178,7 +177,6 @@ QUESTIONS: tuple[type[Question], ...] = (  # by command
     Swap,
     Translation,
     TranslationPairs,
-    TranslationSweep,
     Attention,
     Contrastive,
     DeepLinear,

@@ -42,7 +42,7 @@ LIKE_ALIGN = (  # questions that keep nothing but neighbors and their answer, as
     *("neurons share", "neurons stimuli", "neurons trend", "overview", "prefix captions"),
     *("published", "reliability", "stimuli list", "stimuli map", "stimuli nearest"),
     *("stimuli neighbors", "stimuli residuals", "stimuli shared", "stitching kinds"),
-    *("stitching map", "stitching trend", "translation pairs", "translation sweep"),
+    *("stitching map", "stitching trend", "translation pairs"),
 )
 DEEDS = {  # what pages do that writes, beside asking questions: the rows that prove it
     "core.competence.imported.import_scores": ("competence import",),
