@@ -12,7 +12,6 @@ PORT ?= 8501
 BIN := .venv/bin
 READY := .venv/.ready
 EXTRAS := .venv/.extras
-OLDEST := build/oldest/.ready
 PIP := $(BIN)/python -m pip
 LOCKED := install -q --no-deps --only-binary :all: --require-hashes
 UV := build/uv/bin/uv
@@ -23,24 +22,13 @@ OF_TORCH := torch torchvision cuda-bindings cuda-pathfinder cuda-toolkit triton 
 	nvidia-cusparse nvidia-cusparselt-cu13 nvidia-nccl-cu13 nvidia-nvjitlink nvidia-nvshmem-cu13 nvidia-nvtx
 NOT_TORCH := $(foreach name,$(OF_TORCH),--no-emit-package $(name))
 
-.PHONY: app test test-oldest lint docs bench screenshots lock audit clean
+.PHONY: app test lint docs bench screenshots lock audit clean
 
 app: $(READY)
 	$(BIN)/platoscope app --demo --port $(PORT)
 
 test: $(READY) $(EXTRAS) lint
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder
-
-# The oldest versions that pyproject.toml allows, by what depends on them most
-test-oldest: $(OLDEST)
-	PYTHONPATH=. OMP_NUM_THREADS=1 $(dir $(OLDEST))bin/python -m pytest -q tests/test_*.py tests/metrics tests/spaces tests/stimuli \
-		tests/store tests/jobs tests/questions tests/figures tests/files tests/encoders tests/hub tests/security \
-		tests/pages/test_pages.py
-
-$(OLDEST): locks/oldest.txt
-	$(PYTHON) -m venv $(dir $(OLDEST))
-	$(dir $(OLDEST))bin/python -m pip $(LOCKED) -r locks/oldest.txt
-	@touch $(OLDEST)
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -81,7 +69,6 @@ lock: $(UV)
 	printf 'torch\ntorchvision\n' | $(COMPILE) -c build/all.txt - -o locks/torch.txt
 	$(COMPILE) -c build/all.txt $(NOT_TORCH) --extra dev pyproject.toml -o locks/app.txt
 	$(COMPILE) -c build/all.txt $(NOT_TORCH) --extra cluster --extra translation pyproject.toml -o locks/extras.txt
-	$(COMPILE) --resolution lowest-direct --extra dev --extra translation pyproject.toml -o locks/oldest.txt
 
 # Asks a service on the network for known weaknesses of the locked versions
 audit:

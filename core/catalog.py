@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from core.questions.adapters.ablation.question import Ablation
-from core.questions.adapters.composition.question import Composition
 from core.questions.adapters.nuisances.question import AdapterProbes
 from core.questions.adapters.question import Adaptation, Course, Kernels, PairsCurve
 from core.questions.alignment.question import Alignment
@@ -98,7 +96,6 @@ from core.questions.swapping.question import Swap
 from core.questions.translation.question import (
     Translation,
     TranslationPairs,
-    TranslationSweep,
 )
 from core.theory.attention.question import Attention
 from core.theory.contrastive.question import Contrastive
@@ -106,8 +103,6 @@ from core.theory.deep_linear.question import DeepLinear, Matrices
 
 QUESTIONS: tuple[type[Question], ...] = (  # by command
     Adaptation,
-    Ablation,
-    Composition,
     Course,
     PairsCurve,
     Kernels,
@@ -182,7 +177,6 @@ QUESTIONS: tuple[type[Question], ...] = (  # by command
     Swap,
     Translation,
     TranslationPairs,
-    TranslationSweep,
     Attention,
     Contrastive,
     DeepLinear,

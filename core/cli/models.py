@@ -65,7 +65,7 @@ def _add_import(commands: Any) -> None:
         commands,
         "import",
         run_import,
-        "import features made elsewhere, (n, d) or (n, layers, d), or measurements and judgments",
+        "import features made elsewhere, (n, d) or (n, layers, d), measurements or dissimilarities",
         job=True,
     )
     add_options(features, ImportRequest)
@@ -213,13 +213,12 @@ def run_import(arguments: argparse.Namespace) -> None:
     from core.embedding.features import import_features
     from core.encoders.measured.content import read_content
     from core.figures.numbers import counted
-    from core.progress import ConsoleProgress
     from core.store import Store
 
     request, store = read_question(ImportRequest, arguments), Store(arguments.store)
     check_modality(request.modality)
     card = store.dataset(request.dataset)
-    content = read_content(request, list(store.stimuli(card.name)["stimulus"]), ConsoleProgress())
+    content = read_content(request, list(store.stimuli(card.name)["stimulus"]))
     import_features(
         arguments.store,
         card,
@@ -233,11 +232,7 @@ def run_import(arguments: argparse.Namespace) -> None:
 
 
 def _measured(content: Content) -> str:
-    """Say how the layers were measured, and of judgments how well their space foretells others."""
-    from core.encoders.measured.content import tell_judgments  # numpy, which parsing must not cost
-
+    """Say how the layers were measured."""
     if content.over:
         return f", measured over {len(content.repeats[0])} {content.over}"
-    if content.geometry == "dissimilarities":
-        return ", their dissimilarities alone"
-    return f", {tell_judgments(content.notes)}" if content.notes else ""
+    return ", their dissimilarities alone" if content.geometry == "dissimilarities" else ""

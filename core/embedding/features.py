@@ -89,7 +89,7 @@ def import_features(
         None,
         _digest((*content.layers, *content.repeats)),
         tuple(f"layer {index}" for index in range(len(content.layers))),
-        content.notes,
+        {},
         geometry=content.geometry,
         over=content.over,
     )

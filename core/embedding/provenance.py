@@ -53,15 +53,10 @@ def reading_words(entry: ModelEntry) -> list[str]:
 
 
 def _measured(card: ModelCard) -> list[str]:
-    """Return the options for what was measured and how: repeats, dissimilarities or judgments."""
+    """Return the options for what was measured and how: repeats or dissimilarities."""
     if card.over:
         return ["--repeats", card.over]
-    if card.geometry == "dissimilarities":
-        return ["--dissimilarities"]
-    if "judgments" not in card.training:
-        return []
-    seed = card.training["seed"]
-    return ["--triplets", *(["--seed", str(seed)] if seed else [])]
+    return ["--dissimilarities"] if card.geometry == "dissimilarities" else []
 
 
 def _precision(entry: ModelEntry) -> list[str]:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from core.options.declaring import argument, option, required
-from core.options.shared import seed_option
 
 MOST_BATCH = 10_000
 UNTRAINED = "untrained"  # in place of a checkpoint: the weights before any training
@@ -77,7 +76,7 @@ class ImportRequest:
     command: ClassVar[str] = "import"
 
     file: str = argument(
-        help=".npy .npz .safetensors .pt .parquet, of judgments .csv",
+        help=".npy .npz .safetensors .pt .parquet, of dissimilarities .csv",
         label="Feature file",
         metavar="FILE",
     )
@@ -98,13 +97,6 @@ class ImportRequest:
         help="the file holds how different stimuli are: (n, n), (layers, n, n), the pairs i < j, or"
         " a .csv with first, second, dissimilarity",
     )
-    triplets: bool = option(
-        False,
-        label="Triplet judgments",
-        help="the file is a .csv of judgments, with first, second, odd or with anchor, near, far:"
-        " their space is fitted",
-    )
-    seed: int = seed_option("with --triplets, draws which ones are held out")
 
 
 def precision_of(name: str) -> Precision:

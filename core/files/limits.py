@@ -23,7 +23,7 @@ IMAGE = GB  # bytes of an image file: twice the most pixels as RGB
 FIELD = MB  # characters of a caption or any other cell: a long novel
 RECORD = 16 * MB  # bytes of a line of JSON: a document of OpenWebText has 0.1 MB at most
 
-ROWS = 20_000_000  # of a table: four times the largest set of judgments (THINGS, 4.7 million)
+ROWS = 20_000_000  # of a table
 COLUMNS = 20_000  # of a table: the widest layers have 16,384 dims
 CHUNKS = 200_000  # columns times row groups of a Parquet file: their list alone takes seconds
 FOOTER = 32 * MB  # bytes of that list: 100 to 170 for each

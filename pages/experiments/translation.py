@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import pandas as pd
 import streamlit as st
 
 from core.questions.asking import findings_of
 from core.questions.translation import figures
 from core.questions.translation.answer import usual_models
-from core.questions.translation.made import seconds_for
 from core.questions.translation.matching import has_transport
+from core.questions.translation.measuring import seconds_for
 from core.questions.translation.question import (
     METHOD_TITLES,
     Matching,
     TranslationPairs,
-    TranslationSweep,
 )
 from core.study.spaces import find_spaces
 from pages._parts.experiments import patience
@@ -27,14 +25,10 @@ LEAST = 2  # models
 MATCHED = {"both": "both", **METHOD_TITLES}
 MISSING = """Gromov–Wasserstein needs POT, which is not installed here: pip install
 'platoscope[translation]'. Quadratic assignment does without."""
-CURVE = """The line is of made spaces: two copies of one latent, each with noise of its own, from
-none (right) to much (left). Translation is said to begin to work where half of the partners are
-found; bars are intervals over draws."""
 PAIRS = """Each mark is a pair of models. Both are given the same stimuli in unknown orders, as
 kernels alone, and matched so that the kernels agree most; a partner is **found** where a stimulus
 is matched with itself. Dotted is **chance**, 1/n: a random matching finds one partner on average,
-however many stimuli there are. Alignment is mutual k-NN over the very same stimuli, so that made
-spaces and models are measured alike."""
+however many stimuli there are. Alignment is mutual k-NN over the very same stimuli."""
 
 
 def show(at: Place) -> None:
@@ -76,45 +70,26 @@ def _pick_matching(size: int) -> Matching:
 
 @fragment
 def show_alignment(at: Place, size: int, matching: Matching) -> None:
-    """Draw how many partners are found over alignment: of made spaces, and of pairs of models."""
-    st.header("At what alignment does it begin to work?", anchor=False)
+    """Draw how many partners are found over alignment, for pairs of models."""
+    st.header("Are more aligned models easier to translate?", anchor=False)
     with frame.part():
-        sweep = TranslationSweep(at.scope, size=size, matching=matching)
-        curve = patience.ask(at, sweep, lambda: sweep.steps * seconds_for(size, matching))
-        if curve is None:
-            return
-        drawn = st.container()
         pairs = TranslationPairs(at.scope, size=size, matching=matching)
-        answers = patience.ask(
+        table = patience.ask(
             at, pairs, lambda: _seconds(at, pairs), what="Matching pairs of models"
         )
-        with drawn:
-            _draw(at, sweep, curve, pairs, answers)
+        if table is None:
+            return
+        titles = _titles(at)
+        said = findings_of(pairs, table.replace({"space_x": titles, "space_y": titles}))
+        prose.answer(said[: prose.LEAD])
+        figure = figures.over_alignment(table, titles, frame.mode(), narrow=frame.narrow())
+        exportbar.draw(at, pairs, figure, key="translation-pairs", table=table)
+        prose.explain(PAIRS, said[prose.LEAD :])
 
 
 def _seconds(at: Place, pairs: TranslationPairs) -> float:
     count = len(usual_models(queries.study(at)))
     return count * (count - 1) / 2 * seconds_for(pairs.size, pairs.matching)
-
-
-def _draw(
-    at: Place,
-    sweep: TranslationSweep,
-    curve: pd.DataFrame,
-    pairs: TranslationPairs,
-    answers: pd.DataFrame | None,
-) -> None:
-    titles = {} if answers is None else _titles(at)
-    said, more = findings_of(sweep, curve), list[str]()
-    if answers is not None:
-        more += findings_of(pairs, answers.replace({"space_x": titles, "space_y": titles}))
-    prose.answer([*said[:1], *more[:1]])
-    figure = figures.over_alignment(curve, answers, titles, frame.mode(), narrow=frame.narrow())
-    if answers is None:
-        exportbar.draw(at, sweep, figure, key="translation-sweep", table=curve)
-    else:
-        exportbar.draw(at, pairs, figure, key="translation-pairs", table=answers)
-    prose.explain(CURVE + "\n\n" + PAIRS, [*said[1:], *more[1:]])
 
 
 def _titles(at: Place) -> dict[str, str]:

@@ -1,6 +1,4 @@
-"""What is measured of brains and people: every form of file, refusals in words, and judgments that
-give back the space that made them.
-"""
+"""What is measured of brains and people: every form of file, and refusals in words."""
 
 from __future__ import annotations
 
@@ -8,19 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.optimize import check_grad
 from scipy.spatial.distance import pdist, squareform
 
-from core.encoders.measured import ordinal
 from core.encoders.measured.content import read_content
 from core.encoders.measured.dissimilarities import read_dissimilarities
-from core.encoders.measured.judgments import read_triplets
-from core.encoders.measured.ordinal import fit_judgments, foretold, split_triplets
 from core.encoders.measured.repeats import read_repeats
 from core.encoders.requests import ImportRequest
 from core.errors import FeatureError, InputError
-from core.metrics import METRICS
-from core.spaces.preprocess import normalize_rows
 
 IDS = ["ape", "bee", "cat", "dog"]
 SPACE = np.random.default_rng(0).normal(size=(4, 3))
@@ -106,28 +98,28 @@ def test_what_is_no_dissimilarity_matrix_is_refused(tmp_path, array, message):
         read_dissimilarities(saved(tmp_path / "x.npy", array), IDS)
 
 
-def test_judgments_put_the_most_alike_pair_first(tmp_path):
-    odd = written(tmp_path / "a.csv", "odd,first,second", "dog, ape ,1", "0,2,3")
-    assert read_triplets(odd, IDS).tolist() == [
-        [[0, 1], [0, 3], [1, 3]],
-        [[2, 3], [2, 0], [3, 0]],
-    ]
-    near = written(tmp_path / "b.csv", "anchor,near,far", "bee,cat,0")
-    assert read_triplets(near, IDS).tolist() == [[[1, 2], [1, 0]]]
-
-
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
         (("first,second", "0,1"), "1 rows of first, second; expected rows with the columns first"),
-        (("first,second,odd",), "0 rows of first, second, odd"),
-        (("first,second,odd", "0,1,eel"), "row 1 of .* names 'eel'; expected a stimulus"),
-        (("anchor,near,far", "0,1,2", "3,1,3"), "row 2 of .* names a stimulus twice"),
+        (("first,second,dissimilarity",), "0 rows of first, second, dissimilarity"),
+        (("first,second,dissimilarity", "0,eel,1"), "row 1 of .* names 'eel'; expected a stimulus"),
     ],
 )
-def test_other_tables_are_no_judgments(tmp_path, lines, message):
+def test_other_tables_are_no_ratings(tmp_path, lines, message):
     with pytest.raises(FeatureError, match=message):
-        read_triplets(written(tmp_path / "x.csv", *lines), IDS)
+        read_dissimilarities(written(tmp_path / "x.csv", *lines), IDS)
+
+
+@pytest.mark.parametrize("header", ["odd,first,second", "anchor,near,far"])
+def test_triplets_are_told_what_is_expected_instead(tmp_path, header):
+    path = written(tmp_path / "x.csv", header, "0,1,2")
+    for ways, what in (({"dissimilarities": True}, "holds judgments of triplets"), ({}, "a table")):
+        request = ImportRequest(str(path), "d", "n", "people", **ways)
+        with pytest.raises(
+            FeatureError, match=f"{what}.*; expected ratings of pairs .* or a space"
+        ):
+            read_content(request, IDS)
 
 
 @pytest.mark.parametrize(
@@ -146,8 +138,6 @@ def test_a_file_is_read_in_one_way():
     both = ImportRequest("x.npy", "d", "n", "brain", repeats="trials", dissimilarities=True)
     with pytest.raises(InputError, match="got --dissimilarities and --repeats: leave one out"):
         read_content(both, IDS)
-    with pytest.raises(InputError, match="give it with --triplets alone"):
-        read_content(ImportRequest("x.npy", "d", "n", "brain", seed=1), IDS)
 
 
 def test_a_file_without_arrays_is_refused_however_it_is_read(tmp_path):
@@ -164,77 +154,3 @@ def test_trials_are_averaged_and_subjects_stand_side_by_side(tmp_path):
     np.testing.assert_allclose(trials.layers[0], REPEATS.mean(axis=0), rtol=1e-6)
     subjects = read_content(ImportRequest(path, "d", "n", "brain", repeats="subjects"), IDS)
     np.testing.assert_array_equal(subjects.layers[0], np.hstack(list(REPEATS)))
-
-
-PLANTED = np.random.default_rng(0).gamma(1.0, 1.6, size=(20, 3))
-
-
-def judged(count: int, *, pairs: int, seed: int = 0) -> np.ndarray:
-    """Return judgments drawn from the planted space by the model's own probabilities."""
-    rng = np.random.default_rng(seed)
-    triplets = np.array([rng.choice(len(PLANTED), 3, replace=False) for _ in range(count)])
-    sides = [[0, 1], [0, 2], [1, 2]][:pairs]
-    asked = np.stack([triplets[:, side] for side in sides], axis=1)
-    similar = np.einsum("mpd,mpd->mp", PLANTED[asked[..., 0]], PLANTED[asked[..., 1]])
-    chosen = (similar + rng.gumbel(size=similar.shape)).argmax(axis=1)
-    order = np.argsort(np.arange(pairs) != chosen[:, None], axis=1, kind="stable")
-    return np.take_along_axis(asked, order[..., None], axis=1)
-
-
-def test_judgments_of_a_planted_space_recover_it_the_better_the_more_there_are():
-    spaces = [
-        fit_judgments(judged(count, pairs=3), stimuli=20, seed=0) for count in (120, 500, 2000)
-    ]
-    truth = normalize_rows(PLANTED)
-    near = [METRICS["rsa"](truth, normalize_rows(one.space)) for one in spaces]
-    assert near == sorted(near)
-    assert near[-1] > 0.95
-    best = spaces[-1]
-    assert (best.chance, best.space.min() > 0) == (1 / 3, True)
-    assert best.accuracy > 0.75
-    assert best.held_out == pytest.approx(200, abs=50)
-    assert best.accuracy == pytest.approx(
-        foretold(best.space, judged(1500, pairs=3, seed=1)), abs=0.05
-    )
-
-
-def test_an_anchors_judgments_have_a_chance_of_one_half():
-    found = fit_judgments(judged(1000, pairs=2), stimuli=20, seed=0)
-    assert found.chance == 0.5
-    assert found.accuracy > 0.7
-
-
-def test_random_judgments_foretell_no_more_than_chance():
-    asked = judged(1500, pairs=3)
-    rng = np.random.default_rng(2)
-    shuffled = np.take_along_axis(
-        asked, rng.permuted(np.tile(np.arange(3), (1500, 1)), axis=1)[..., None], 1
-    )
-    found = fit_judgments(shuffled, stimuli=20, seed=0)
-    assert found.accuracy == pytest.approx(1 / 3, abs=4 * np.sqrt(2 / 9 / found.held_out))
-
-
-def test_the_slope_of_the_posterior_is_that_of_its_value():
-    asked, flat = judged(120, pairs=3), np.random.default_rng(3).uniform(0.3, 1, 40)
-
-    def part(which: int):
-        return lambda x: np.ravel(ordinal._loss(x.reshape(20, 2), asked)[which])
-
-    assert check_grad(lambda x: part(0)(x)[0], part(1), flat) < 1e-3
-
-
-def test_all_judgments_of_one_triplet_are_on_one_side():
-    asked = judged(300, pairs=3)
-    twice = np.concatenate([asked, asked[:, ::-1]])
-    for side in split_triplets(twice, seed=4):
-        np.testing.assert_array_equal(side[:300], side[300:])
-    assert sum(side.sum() for side in split_triplets(twice, seed=4)) == 600
-
-
-def test_too_few_judgments_and_stimuli_in_none_are_refused():
-    with pytest.raises(FeatureError, match=r"expected at least 100 judgments, .* got 99"):
-        fit_judgments(judged(99, pairs=3), stimuli=20, seed=0)
-    with pytest.raises(
-        FeatureError, match="1 of 21 stimuli are in no judgment, such as stimulus 20"
-    ):
-        fit_judgments(judged(300, pairs=3), stimuli=21, seed=0)

@@ -27,7 +27,7 @@ READING = {  # commands that write nothing of their own
     "views": "prints",
 }
 LIKE_ALIGN = (  # questions that keep nothing but neighbors and their answer, as `align` does
-    *("adapters " + name for name in ("ablation", "compose", "course", "curve", "kernels")),
+    *("adapters " + name for name in ("course", "curve", "kernels")),
     *("adapters probes", "benefits bias", "benefits hallucination", "benefits transfer"),
     *("captions " + name for name in ("alignment", "facts", "levels", "scores")),
     *("color " + name for name in ("agreement", "layout", "pixels")),
@@ -42,7 +42,7 @@ LIKE_ALIGN = (  # questions that keep nothing but neighbors and their answer, as
     *("neurons share", "neurons stimuli", "neurons trend", "overview", "prefix captions"),
     *("published", "reliability", "stimuli list", "stimuli map", "stimuli nearest"),
     *("stimuli neighbors", "stimuli residuals", "stimuli shared", "stitching kinds"),
-    *("stitching map", "stitching trend", "translation pairs", "translation sweep"),
+    *("stitching map", "stitching trend", "translation pairs"),
 )
 DEEDS = {  # what pages do that writes, beside asking questions: the rows that prove it
     "core.competence.imported.import_scores": ("competence import",),

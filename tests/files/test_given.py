@@ -22,7 +22,10 @@ from core.store.notes.views import read_views
 
 COMMANDS = {
     "import": ("x.npy", "import {} --dataset counted --name n --modality vision"),
-    "triplets": ("x.csv", "import {} --dataset counted --name n --modality people --triplets"),
+    "ratings": (
+        "x.csv",
+        "import {} --dataset counted --name n --modality people --dissimilarities",
+    ),
     "scores": ("x.csv", "competence import {} --dataset counted"),
     "instruction": ("x.txt", "summarize --dataset counted --model hf:x --words 3 --instruction {}"),
     "plan": ("x.toml", "study show {}"),

@@ -17,7 +17,7 @@ from core.competence.language.texts import open_texts
 from core.embedding.summaries import read_instruction
 from core.encoders.checkpoint import read_weights
 from core.encoders.measured.content import read_content
-from core.encoders.measured.judgments import read_ratings, read_triplets
+from core.encoders.measured.judgments import read_ratings
 from core.encoders.requests import ImportRequest
 from core.plans.reading import read_plan
 from core.questions.adapters.maps.files import load
@@ -60,8 +60,8 @@ def weights(path: Path, _: Random) -> object:
     return read_weights(path)
 
 
-def judged(path: Path, dice: Random) -> object:
-    return dice.choice((read_triplets, read_ratings))(path, STIMULI)
+def judged(path: Path, _: Random) -> object:
+    return read_ratings(path, STIMULI)
 
 
 def dataset(path: Path, dice: Random) -> object:

@@ -195,7 +195,7 @@ def lines(dice: Random) -> bytes:
 
 
 def judgments(dice: Random) -> bytes:
-    header = dice.choice(("first,second,odd", "anchor,near,far", "first,second,dissimilarity"))
+    header = dice.choice(("first,second,dissimilarity", "second,first,dissimilarity"))
     rows = ["0,1,2", "1,2,3", "s0,s2,3", "0,2,1", "0,3,2", "2,3,1", "1,3,0"]
     return "\n".join([header, *rows, ""]).encode()
 

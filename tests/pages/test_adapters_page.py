@@ -209,23 +209,13 @@ def test_three_encoders_go_together(page, monkeypatch):
     assert "--z reality:0" in app.code[0].value
 
 
-def test_what_each_choice_brings_and_the_way_through_another_are_drawn_when_asked(page):
-    tried = {"choices": "true", "widths": "4", "temperatures": "1.0", "products": "raw"}
-    app = page(
-        encoders=["vit-mae-m", "gpt-2-m", "reality"],
-        **{"measure": "true", "seeds": "1", "through": "true", **tried},
-    )
+def test_an_old_link_with_choices_opens_and_probes_of_no_cave_are_a_sentence(page):
+    old = {"choices": "true", "widths": "4", "temperatures": "1.0", "through": "true"}
+    encoders = ["vit-mae-m", "gpt-2-m", "reality"]
+    app = page(encoders=encoders, **{"measure": "true", "seeds": "1", "products": "raw"}, **old)
     assert not app.exception
     assert not said(app)
-    assert charts(app) == ["kernels", "gains", "choices-drawn", "composed"]
-    ablation, compose = (code.value for code in app.code[-2:])
-    assert ablation.startswith("platoscope adapters ablation --x vit-mae-m:2 --y gpt-2-m:2 --z")
-    assert "--products raw" in ablation
-    assert "--widths 4 --temperatures 1.0" in ablation
-    assert compose.startswith("platoscope adapters compose --x vit-mae-m:2")
-    make_parser().parse_args(shlex.split(ablation)[1:])
-    assert "As chosen, adapters reach a recall at 10 of" in words(app)
-    assert "Through y, recall at 10 between x and z is" in words(app)
+    assert charts(app) == ["kernels", "gains"]
     app.toggle(key="probes").set_value(True).run()
     assert "known of the Cave's stimuli alone" in said(app)
 

@@ -15,7 +15,7 @@ from packaging.version import Version
 from core.settings import ROOT
 from tests.sources import imports_of
 
-LOCKS = ("torch", "app", "extras", "oldest")
+LOCKS = ("torch", "app", "extras")
 TEXT = (ROOT / "pyproject.toml").read_text()
 PROJECT = tomllib.loads(TEXT)["project"]
 DECLARED = {
@@ -77,18 +77,6 @@ def test_what_is_declared_is_locked_within_its_bounds(lock):
     for text in DECLARED[lock]:
         one = Requirement(text)
         assert one.specifier.contains(locked[canonicalize_name(one.name)][0]), text
-
-
-def test_the_oldest_versions_are_those_that_are_declared():
-    oldest = entries("oldest")
-    for text in DECLARED["app"]:
-        one = Requirement(text)
-        (bound,) = one.specifier
-        version = oldest[canonicalize_name(one.name)][0]
-        assert bound.operator == ">=", text
-        assert version.release[: len(Version(bound.version).release)] == (
-            Version(bound.version).release
-        ), text
 
 
 def test_every_dependency_says_why_it_is_there():

@@ -1,7 +1,5 @@
-"""People's judgments from a CSV table: triplets, or dissimilarities of pairs.
+"""People's judgments from a CSV table: dissimilarities of pairs.
 
-    first,second,odd                 of three the odd one out: the two others are most alike
-    anchor,near,far                  the anchor is more like `near` than like `far`
     first,second,dissimilarity       how different two are; several ratings are averaged
 
 A stimulus is named by its id in the dataset, or by its place from 0.
@@ -22,26 +20,13 @@ from core.files.limits import TEXT
 from core.files.texts import csv_rows
 from core.files.userfile import UserFile, shown
 
-ODD, NEAR = ("first", "second", "odd"), ("anchor", "near", "far")
 RATED = ("first", "second", "dissimilarity")
+TRIPLETS = ({"first", "second", "odd"}, {"anchor", "near", "far"})  # which others import
+INSTEAD = (
+    "expected ratings of pairs with the columns first, second, dissimilarity and --dissimilarities,"
+    " or a space that was fitted to judgments elsewhere, such as a .npy of (n, d)"
+)
 SHOWN = 100  # characters of what stands in a table
-
-
-def read_triplets(path: Path, stimuli: Sequence[str]) -> Int64[np.ndarray, "m p 2"]:
-    """Return the pairs of each judged triplet as indices, the one found most alike first: three of
-    an odd-one-out, two of an anchor's.
-
-    Raises FeatureError for another table, an unknown stimulus and a triplet of fewer than three.
-    """
-    table = _read_table(path, (ODD, NEAR))
-    columns = ODD if set(ODD) <= {*table.columns} else NEAR
-    triplets = _indices(table[list(columns)], stimuli, path)
-    if len(same := np.flatnonzero((np.diff(np.sort(triplets, axis=1), axis=1) == 0).any(axis=1))):
-        raise FeatureError(
-            f"row {same[0] + 1} of {path} names a stimulus twice; expected three different ones"
-        )
-    sides = ((0, 1), (0, 2), (1, 2)) if columns == ODD else ((0, 1), (0, 2))
-    return np.stack([triplets[:, list(side)] for side in sides], axis=1)
 
 
 def read_ratings(path: Path, stimuli: Sequence[str]) -> Float64[np.ndarray, "n n"]:
@@ -50,7 +35,7 @@ def read_ratings(path: Path, stimuli: Sequence[str]) -> Float64[np.ndarray, "n n
     Raises FeatureError for another table, an unknown stimulus, a value that is no number, and where
     a pair was not rated.
     """
-    table = _read_table(path, (RATED,))
+    table = _read_table(path)
     pairs = np.sort(_indices(table[["first", "second"]], stimuli, path), axis=1)
     values = pd.to_numeric(table["dissimilarity"], errors="coerce").to_numpy(np.float64)
     if len(wrong := np.flatnonzero(~np.isfinite(values))):
@@ -67,21 +52,23 @@ def read_ratings(path: Path, stimuli: Sequence[str]) -> Float64[np.ndarray, "n n
         raise FeatureError(
             f"{path} has no rating of {len(unrated)} of {n * (n - 1) // 2} pairs, such as"
             f" {stimuli[unrated[0][0]]!r} and {stimuli[unrated[0][1]]!r}; expected each pair at"
-            " least once; triplets need not be complete"
+            " least once"
         )
     mean = np.divide(total, times, out=np.zeros((n, n)), where=times > 0)
     return mean + np.triu(mean, 1).T
 
 
-def _read_table(path: Path, expected: Sequence[Sequence[str]]) -> pd.DataFrame:
-    wanted = " or ".join(", ".join(columns) for columns in expected)
+def _read_table(path: Path) -> pd.DataFrame:
+    wanted = ", ".join(RATED)
     if path.suffix.lower() != ".csv":
         raise FeatureError(f"{path} is no .csv; expected a table with the columns {wanted}")
     file = UserFile(path, f"a CSV in UTF-8 with the columns {wanted}", FeatureError, most=TEXT)
     header, rows = csv_rows(file)
     if twice := [name for name, count in Counter(header).items() if count > 1]:
         raise FeatureError(f"{path} has several columns named {shown(twice[0])}; keep one")
-    if not any(set(columns) <= {*header} for columns in expected) or not rows:
+    if any(columns <= {*header} for columns in TRIPLETS):
+        raise FeatureError(f"{path} holds judgments of triplets, which are not read; {INSTEAD}")
+    if not {*RATED} <= {*header} or not rows:
         content = f"{len(rows)} rows of {', '.join(header[:6])[:SHOWN] or 'no columns'}"
         raise FeatureError(f"{path} has {content}; expected rows with the columns {wanted}")
     return pd.DataFrame(rows, columns=header, dtype="str")

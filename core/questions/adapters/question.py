@@ -29,9 +29,9 @@ Products = Literal["cosine", "raw"]
 A = TypeVar("A", bound="AdapterQuestion")
 
 
-def pairs_option(default: tuple[int, ...] | None, *, help: str, least: int = LEAST) -> Any:
+def pairs_option(default: tuple[int, ...] | None, *, help: str) -> Any:
     """Declare how many pairs train adapters, or several such numbers."""
-    return option(default, least=least, most=MOST_STIMULI, label="Pairs", help=help)
+    return option(default, least=LEAST, most=MOST_STIMULI, label="Pairs", help=help)
 
 
 def trainings_option(help: str) -> Any:
@@ -47,9 +47,9 @@ def halves_option() -> Any:
 
 @dataclass(frozen=True)
 class Fitting:
-    """How adapters are trained. PUBLISHED is what the proposal writes; where it names nothing
-    (first weights, decay, which pass is kept) it takes this program's, and its denominator runs
-    over a batch of 256 pairs, the proposal's over all.
+    """How adapters are trained. What the proposal does not name (first weights, decay, which pass
+    is kept) is this program's own. The loss's denominator runs over a batch of 256 pairs, the
+    proposal's over all.
     """
 
     width: int = option(
@@ -88,9 +88,6 @@ class Fitting:
     offset: bool = option(
         True, label="Offset", help="center each encoder's vectors (published: no offset)"
     )
-
-
-PUBLISHED = Fitting(start="random", direction="forward", products="raw", offset=False)
 
 
 @dataclass(frozen=True)

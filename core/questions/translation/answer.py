@@ -1,4 +1,4 @@
-"""Translation with no pairs given: over numbers of stimuli, pairs of models and made spaces."""
+"""Translation with no pairs given: over numbers of stimuli, and pairs of models."""
 
 from __future__ import annotations
 
@@ -10,16 +10,13 @@ import pandas as pd
 from jaxtyping import Float32
 
 from core.errors import InputError
-from core.machine.memory import check_memory
 from core.progress import Progress
 from core.questions.registry import Answer, declare
 from core.questions.translation.findings import (
     pairs_findings,
-    sweep_findings,
     translation_findings,
 )
 from core.questions.translation.kinds import kinds_of
-from core.questions.translation.made import made_spaces
 from core.questions.translation.measuring import (
     COLUMNS,
     check_sizes,
@@ -30,7 +27,6 @@ from core.questions.translation.measuring import (
 from core.questions.translation.question import (
     Translation,
     TranslationPairs,
-    TranslationSweep,
 )
 from core.statistics.discoveries import adjust
 from core.study.models import UNTRAINED, is_reality, trained, usual
@@ -40,7 +36,6 @@ from core.study.study import Study
 
 SIZES = (16, 32, 64, 128)
 HIDDEN = ("draws", "rank_low", "rank_high", "chance_low", "chance_high", "p")
-MOST_NOISE = 1.5  # of the sweep; the latent's own spread is 1
 
 
 def complete_translation(question: Translation, study: Study) -> Translation:
@@ -168,44 +163,4 @@ declare(
         findings=pairs_findings,
         hidden=("low", "high", *HIDDEN),
     ),
-)
-
-
-def complete_sweep(question: TranslationSweep, _: Study) -> TranslationSweep:
-    """Return the question; raises MetricError for its size, InputError for a method that is not
-    installed.
-    """
-    methods_of(question.matching)
-    check_sizes([question.size], question.size, question.matching.k)
-    draws = question.matching.draws
-    check_memory(
-        2 * 8 * draws * question.size * question.dims,
-        f"{draws:,} pairs of spaces of {question.size:,} stimuli in {question.dims:,} dimensions",
-        "make fewer or smaller ones",
-    )
-    return question
-
-
-def sweep(question: TranslationSweep, _: Study, report: Progress | None) -> pd.DataFrame:
-    """Return a row per amount of private noise and method: noise, its standard deviation where the
-    latent's is 1, and the columns of `translate`.
-    """
-    matching, tables = question.matching, []
-    for step, noise in enumerate(np.linspace(0, MOST_NOISE, question.steps)):
-        if report:
-            report(step, question.steps, "amounts of noise")
-        rng = np.random.default_rng([matching.seed, step])
-        pairs = [
-            made_spaces(question.size, question.dims, float(noise), rng, latent=question.latent)
-            for _ in range(matching.draws)
-        ]
-        tables.append(pd.DataFrame(measure_pairs(pairs, matching)).assign(noise=noise))
-    if report:
-        report(question.steps, question.steps, "amounts of noise")
-    return _adjusted(pd.concat(tables, ignore_index=True)[["noise", *COLUMNS]])
-
-
-declare(
-    TranslationSweep,
-    Answer(sweep, version=1, complete=complete_sweep, findings=sweep_findings, hidden=HIDDEN),
 )

@@ -19,7 +19,6 @@ from core.figures.theme import (
     dotted,
     hover_card,
     plain,
-    reason,
     wrap,
 )
 from core.questions.translation.kinds import KINDS, ONE_RECIPE
@@ -95,23 +94,14 @@ def _card(row: Mapping[Hashable, Any], *first: str) -> str:
 
 
 def over_alignment(
-    curve: pd.DataFrame | None,
-    pairs: pd.DataFrame | None,
-    titles: Mapping[str, str],
-    mode: Mode,
-    *,
-    narrow: bool = False,
+    pairs: pd.DataFrame, titles: Mapping[str, str], mode: Mode, *, narrow: bool = False
 ) -> go.Figure:
-    """Draw how many partners are found over alignment, a panel per method: made spaces as a line
-    with intervals, pairs of models as marks by what they have in common.
+    """Draw how many partners are found over alignment, a panel per method: pairs of models as marks
+    by what they have in common.
 
-    curve: rows of `TranslationSweep`. pairs: of `TranslationPairs`. Either may be missing. titles:
-    what spaces are called.
+    pairs: rows of `TranslationPairs`. titles: what spaces are called.
     """
-    tables = [table for table in (curve, pairs) if table is not None]
-    if not tables:
-        return reason("Neither made spaces nor pairs of models were matched yet.", mode)
-    methods = list(dict.fromkeys(method for table in tables for method in table["method"]))
+    methods = list(dict.fromkeys(pairs["method"]))
     heads = [
         f"<b>{METHOD_TITLES[method][:1].upper()}{METHOD_TITLES[method][1:]}</b>"
         for method in methods
@@ -119,37 +109,14 @@ def over_alignment(
     figure = grid(heads, mode, narrow=narrow, height=400, gap=0.06)
     columns = per_row(len(methods), narrow)
     for place, method in enumerate(methods):
-        at = cell(place, columns)
-        if curve is not None:
-            _add_made(figure, curve[curve["method"] == method], mode, at, named=not place)
-        if pairs is not None:
-            _add_pairs(figure, pairs[pairs["method"] == method], titles, mode, at, named=not place)
+        at, rows = cell(place, columns), pairs[pairs["method"] == method]
+        look = {"mode": "lines", "line": dotted(mode), **SILENT}
+        figure.add_scatter(x=[0.0, 1.0], y=[rows["chance"].iloc[0]] * 2, **look, **at)
+        _add_pairs(figure, rows, titles, mode, at, named=not place)
         figure.update_xaxes(title_text=wrap("alignment (mutual k-NN of the same stimuli)"), **at)
     figure.update_yaxes(range=[-0.04, 1.06], **in_percent())
     figure.update_yaxes(title_text="share of partners found", col=1)
     return figure.update_layout(meta={"title": "Translation over alignment"}).figure()
-
-
-def _add_made(
-    figure: Drawing, rows: pd.DataFrame, mode: Mode, at: Mapping[str, int], *, named: bool
-) -> None:
-    rows = rows.sort_values("alignment")
-    ends = [0.0, 1.0]
-    chance = rows["chance"].iloc[0]
-    figure.add_scatter(x=ends, y=[chance] * 2, mode="lines", line=dotted(mode), **SILENT, **at)
-    figure.add_scatter(
-        x=rows["alignment"],
-        y=rows["top1"],
-        mode="lines+markers",
-        line={"color": INK[mode].text, "width": 2},
-        marker={"color": INK[mode].text, "size": 6},
-        error_y=interval(rows["top1"], rows["low"], rows["high"], thickness=1.2, width=3),
-        name="made spaces",
-        legendgroup="made spaces",
-        showlegend=named,
-        **cards(_card(row, f"private noise {row['noise']:.2f}") for row in rows.to_dict("records")),
-        **at,
-    )
 
 
 def _add_pairs(

@@ -16,7 +16,6 @@ from core.questions.translation.question import (
     METHOD_TITLES,
     Translation,
     TranslationPairs,
-    TranslationSweep,
 )
 from core.statistics.correlations import Correlation
 
@@ -148,48 +147,3 @@ def alignment_and_rank(rows: pd.DataFrame, *, seed: int) -> Correlation:
         matrices[0, x, y] = matrices[0, y, x] = row["alignment"]
         matrices[1, x, y] = matrices[1, y, x] = row["rank"]
     return correlate_pairs(matrices[0], matrices[1], groups, seed=seed)
-
-
-def sweep_findings(question: TranslationSweep, table: pd.DataFrame) -> list[str]:
-    """Say at what alignment of made spaces translation begins to work."""
-    said = [
-        _begins(METHOD_TITLES[str(method)], rows.sort_values("alignment"))
-        for method, rows in table.groupby("method", sort=False)
-    ]
-    said.append(
-        f"Here {question.size} stimuli have {question.dims} shared dimensions; with more stimuli,"
-        " or fewer dimensions, it begins elsewhere."
-    )
-    failed = table[table["top1"] < HALF]
-    return said if failed.empty else [*said, f"Where fewer than half are found: {_search(failed)}"]
-
-
-def _begins(name: str, rows: pd.DataFrame) -> str:
-    start = crossing(rows["alignment"].to_numpy(float), rows["top1"].to_numpy(float))
-    unsure = np.flatnonzero(rows["q"].to_numpy(float) > SURE)
-    sure = rows.iloc[unsure[-1] + 1 if len(unsure) else 0 :]
-    if sure.empty:
-        return f"By {name} made spaces are not shown to be translated beyond chance."
-    first = f"beyond chance from an alignment of {sure['alignment'].iloc[0]:.2f} on"
-    if not np.isfinite(start):
-        return f"By {name} made spaces are translated {first}, and nowhere to half."
-    return (
-        f"By {name} half of the partners of made spaces are found at an alignment of {start:.2f},"
-        f" {first}."
-    )
-
-
-def crossing(alignment: np.ndarray, top1: np.ndarray) -> float:
-    """Return the alignment from which on at least half of the partners are found, linear between
-    the steps below and above; NaN where that is nowhere.
-
-    alignment: rising.
-    """
-    below = np.flatnonzero(top1 < HALF)
-    last = int(below[-1]) if len(below) else -1
-    if last == len(top1) - 1:
-        return np.nan
-    if last < 0:
-        return float(alignment[0])
-    part = (HALF - top1[last]) / (top1[last + 1] - top1[last])
-    return float(alignment[last] + part * (alignment[last + 1] - alignment[last]))

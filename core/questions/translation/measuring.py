@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -27,6 +30,7 @@ from core.statistics.intervals import mean_interval
 from core.statistics.nulls import draw_orders
 
 MATRICES = 12  # of a number for every two stimuli, while two spaces are matched
+DIMS, FEW = 16, 8  # dimensions and stimuli of what a machine is timed with
 COLUMNS = (
     "method",
     "n",
@@ -147,3 +151,19 @@ def _interval(shares: Float64[np.ndarray, " draws"]) -> tuple[float, float]:
 
 def _aligned(x: Space, y: Space, k: int) -> float:
     return mutual_knn(*(normalize_rows(each.astype(np.float32)) for each in (x, y)), k=k)
+
+
+@cache
+def seconds_for(size: int, matching: Matching) -> float:
+    """Return about how many seconds it takes to measure one pair of spaces over all draws, at the
+    pace that this machine has now.
+    """
+    spent = {}
+    for n in (min(size, FEW), size):  # the first imports what it needs
+        latent, *noise = np.random.default_rng(0).normal(size=(3, n, DIMS))
+        began = time.perf_counter()
+        measure_pairs(
+            [(latent + noise[0], latent + noise[1])], replace(matching, k=min(matching.k, n - 1))
+        )
+        spent[n] = time.perf_counter() - began
+    return spent[size] * matching.draws

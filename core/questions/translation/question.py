@@ -11,7 +11,6 @@ from core.options.shared import neighbors_option, seed_option
 from core.questions.question import StudyQuestion
 
 Method = Literal["both", "gw", "qap"]
-Latent = Literal["skewed", "normal"]
 SIZE = 64
 METHOD_TITLES = {"gw": "Gromov–Wasserstein", "qap": "quadratic assignment"}
 
@@ -93,29 +92,3 @@ class TranslationPairs(StudyQuestion):
 
     def models(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(space.rpartition(":")[0] for space in self.spaces))
-
-
-@dataclass(frozen=True)
-class TranslationSweep(StudyQuestion):
-    """At what alignment does translation with no pairs begin to work?
-
-    Over made spaces; it is kept beside a dataset's pairs, and depends on none of its models.
-    """
-
-    command: ClassVar[str] = "translation sweep"
-    device: ClassVar[None] = None
-
-    size: int = size_option()
-    dims: int = option(
-        16, least=1, most=4096, label="Shared dimensions", help="of the latent that spaces share"
-    )
-    latent: Latent = option(
-        "skewed",
-        label="Latent",
-        help="skewed: no two of its directions are alike, nor the two ends of one; normal: all are"
-        " alike, so that it looks the same from everywhere",
-    )
-    steps: int = option(
-        13, least=2, most=100, label="Steps", help="amounts of private noise, from none to 1.5"
-    )
-    matching: Matching = part(Matching)

@@ -13,7 +13,6 @@ import streamlit as st
 
 from core.competence.records import MEASURED
 from core.embedding.provenance import command_of, file_of
-from core.encoders.measured.content import tell_judgments
 from core.encoders.requests import ImportRequest
 from core.figures.numbers import count_text, time_text
 from core.machine.memory import size_text
@@ -101,15 +100,13 @@ def _draw_layers(entry: ModelEntry) -> None:
 
 
 def _draw_measured(at: Place, entry: ModelEntry) -> None:
-    """Say how reliable repeated measurements are, or how well judgments foretell others."""
+    """Say how reliable repeated measurements are."""
     if entry.card.over:
         st.subheader("Reliability", anchor=False)
         question = Reliability(at.scope, (entry.card.name,))
         table = queries.ask(at, question)
         st.dataframe(table.drop(columns="model"), hide_index=True, height=tables.height(table))
         st.caption(frame.plain(" ".join(findings_of(question, table))))
-    elif "judgments" in entry.card.training:
-        st.caption(frame.plain(tell_judgments(entry.card.training)))
 
 
 def _draw_nearest(at: Place, models: pd.DataFrame, name: str) -> None:

@@ -7,7 +7,7 @@ import streamlit as st
 from core.questions.asking import findings_of
 from core.questions.translation import figures
 from core.questions.translation.answer import usual_sizes
-from core.questions.translation.made import seconds_for
+from core.questions.translation.measuring import seconds_for
 from core.questions.translation.question import Matching, Translation
 from core.study.models import is_reality, usual
 from core.study.spaces import largest_models

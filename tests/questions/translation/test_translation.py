@@ -1,4 +1,4 @@
-"""Translation over sizes, pairs of models and made spaces, and what is said of it."""
+"""Translation over sizes and pairs of models, and what is said of it."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.errors import InputError, MetricError, UnknownNameError
+from core.errors import DeviceError, InputError, MetricError, UnknownNameError
 from core.questions.asking import ask, findings_of
 from core.questions.translation import figures
 from core.questions.translation.answer import usual_models
-from core.questions.translation.findings import alignment_and_rank, crossing
-from core.questions.translation.made import made_spaces, make_latent
-from core.questions.translation.measuring import draw_sets, measure_pairs
+from core.questions.translation.findings import alignment_and_rank
+from core.questions.translation.measuring import check_sizes, draw_sets, measure_pairs
 from core.questions.translation.question import (
     Matching,
     Translation,
     TranslationPairs,
-    TranslationSweep,
 )
 from core.store import Store
 from core.study.parts import Scope
@@ -39,12 +37,6 @@ def pairs(study) -> pd.DataFrame:
     return ask(TranslationPairs(SCOPE, size=12, matching=MATCHING), study)
 
 
-@pytest.fixture(scope="module")
-def made(study) -> pd.DataFrame:
-    question = TranslationSweep(SCOPE, size=16, dims=4, steps=4, matching=MATCHING)
-    return ask(question, study)
-
-
 def test_sets_of_stimuli_have_none_in_common() -> None:
     sets = list(draw_sets(30, 7, draws=9, seed=1))
     assert [len(one) for one in sets] == [7] * 4
@@ -60,21 +52,6 @@ def test_copies_are_translated_whole_and_every_number_follows() -> None:
     assert (row["n"], row["draws"], row["chance"]) == (12, 5, 1 / 12)
     assert row["p"] < 1e-30
     assert row["low"] == row["high"] == 1
-
-
-@pytest.mark.parametrize("latent", ["normal", "skewed"])
-def test_made_spaces_share_what_the_noise_leaves(latent) -> None:
-    rng = np.random.default_rng(0)
-    same, noisy = (made_spaces(4000, 3, noise, rng, latent=latent) for noise in (0.0, 1.0))
-    np.testing.assert_array_equal(*same)
-    products = [(noisy[0] * other).sum(1).mean() for other in (noisy[1], noisy[0])]
-    assert products == pytest.approx([3, 6], rel=0.1)  # of the latent alone; with the noise
-
-
-def test_a_skewed_latent_has_no_direction_twice_and_no_mirror() -> None:
-    z = make_latent(20_000, 3, np.random.default_rng(0), "skewed")
-    assert z.var(0) * 11 / 18 == pytest.approx([1, 1 / 2, 1 / 3], rel=0.1)
-    assert ((z**3).mean(0) / z.std(0) ** 3 > 1).all()
 
 
 def test_more_stimuli_make_a_row_each(study) -> None:
@@ -105,34 +82,10 @@ def test_pairs_of_models_say_what_they_have_in_common(study, pairs) -> None:
     assert "cannot be tested" in said[2]
 
 
-def test_made_spaces_are_translated_until_noise_hides_them(made) -> None:
-    assert made["top1"].iloc[0] == 1
-    assert made["alignment"].is_monotonic_decreasing
-    assert made["noise"].tolist() == [0, 0.5, 1, 1.5]
-    said = findings_of(TranslationSweep(SCOPE, size=16, dims=4, matching=MATCHING), made)
-    assert "half of the partners of made spaces are found at an alignment of" in said[0]
-
-
-def test_the_curve_and_the_pairs_are_drawn_on_one_axis(made, pairs) -> None:
-    both = figures.over_alignment(made, pairs, {}, "dark", narrow=False)
-    names = {trace.name for trace in both.data}
-    assert {"made spaces", "one recipe", "vision", "across modalities"} <= names
-    assert len(figures.over_alignment(made, None, {}, "light").data) < len(both.data)
-    assert "Neither" in figures.over_alignment(None, None, {}, "light").layout.meta["title"]
-
-
-@pytest.mark.parametrize(
-    ("alignment", "top1", "expected"),
-    [
-        ([0.2, 0.4, 0.6], [0.0, 0.25, 0.75], 0.5),
-        ([0.2, 0.4, 0.6], [0.9, 0.1, 0.9], 0.5),
-        ([0.2, 0.4, 0.6], [0.5, 0.6, 0.7], 0.2),
-        ([0.2, 0.4, 0.6], [0.5, 0.6, 0.4], np.nan),
-    ],
-)
-def test_translation_begins_where_it_stays_above_half(alignment, top1, expected) -> None:
-    found = crossing(np.array(alignment), np.array(top1))
-    assert found == pytest.approx(expected, nan_ok=True)
+def test_pairs_are_drawn_over_alignment_beside_chance(pairs) -> None:
+    figure = figures.over_alignment(pairs, {}, "dark", narrow=False)
+    assert {"one recipe", "vision", "across modalities"} <= {trace.name for trace in figure.data}
+    assert list(figure.data[0].y) == pytest.approx([1 / 12] * 2)
 
 
 def test_what_cannot_be_translated_is_refused_at_once(study) -> None:
@@ -146,3 +99,5 @@ def test_what_cannot_be_translated_is_refused_at_once(study) -> None:
     ):
         with pytest.raises(error, match=match):
             ask(question, study)
+    with pytest.raises(DeviceError, match="matchings of 1,000,000 stimuli take 96,000 GB of"):
+        check_sizes([1_000_000], 1_000_000, k=3)

@@ -9,7 +9,6 @@ import streamlit as st
 from core.embedding.batches import check_finite
 from core.encoders.imported import READERS
 from core.encoders.measured.content import read_content
-from core.encoders.measured.judgments import read_triplets
 from core.encoders.requests import ImportRequest
 from core.errors import FeatureError, PlatoscopeError
 from core.settings import store_path
@@ -23,7 +22,7 @@ from pages._shared import address, frame
 FILE = "features"  # what the address calls the file that was uploaded
 _CHOSEN, _TROUBLE = "features-file", "features-trouble"
 HELP = """One row per stimulus, in the dataset's order: (n, d), or (n, layers, d), or an array per
-layer. Repeated measurements are (repeats, n, units), dissimilarities (n, n), judgments a table."""
+layer. Repeated measurements are (repeats, n, units), dissimilarities (n, n) or a table of pairs."""
 
 
 def pick() -> Path | None:
@@ -46,9 +45,6 @@ def check(request: ImportRequest, store: Store, card: DatasetCard) -> None:
     """Raise FeatureError for a file that cannot be imported over a dataset; say what is in it."""
     path = Path(request.file)
     try:
-        if request.triplets:
-            st.caption(f"{_judged(path, _stimuli(store, card)):,} judgments.")
-            return
         rows, widths = _shape(request, _stimuli(store, card))
     except FeatureError as error:  # where the store keeps the file is of no use here
         raise FeatureError(str(error).replace(str(path), path.name)) from error
@@ -77,12 +73,6 @@ def _shape(request: ImportRequest, stimuli: tuple[str, ...]) -> tuple[int, tuple
             name = f"layer {place}"
             check_finite(layer, stimuli, layer=name, model=Path(request.file).name)
     return len(layers[0]), tuple(layer.shape[1] for layer in layers)
-
-
-@st.cache_data(max_entries=8, show_spinner="Reading the judgments")
-def _judged(path: Path, stimuli: tuple[str, ...]) -> int:
-    """Return how many judgments a file holds; their space is fitted by the job."""
-    return len(read_triplets(path, stimuli))
 
 
 def _take() -> None:

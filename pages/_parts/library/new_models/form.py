@@ -49,14 +49,12 @@ WAYS: Mapping[str, Mapping[str, Any]] = {  # what a file holds, in the words of 
     "trials": {"repeats": "trials"},
     "subjects": {"repeats": "subjects"},
     "dissimilarities": {"dissimilarities": True},
-    "triplets": {"triplets": True},
 }
 HOLDS = {
     "features": "features",
     "trials": "trials",
     "subjects": "subjects",
     "dissimilarities": "dissimilarities",
-    "triplets": "triplet judgments",
 }
 WAY = "import_way"  # the control of HOLDS
 FORM = (  # the controls that start anew once models are queued

@@ -1,1 +1,0 @@
-"""One choice of how adapters are trained changed at a time, beside methods without training."""

@@ -1,1 +1,0 @@
-"""Adapters of two pairs of encoders, put one after the other, beside those of the outer two."""
