@@ -10,7 +10,6 @@ from core.store.deletion import (
     plan_dataset_deletion,
     plan_model_deletion,
 )
-from core.store.notes.views import SavedView, read_views, remove_view, save_view
 from core.store.publishing import is_locked, locked
 from core.store.reader import Store
 from core.store.renaming import rename_dataset, rename_model
@@ -21,7 +20,6 @@ __all__ = [
     "Deletion",
     "Embedding",
     "ModelEntry",
-    "SavedView",
     "Store",
     "add_dataset",
     "carry_out",
@@ -30,11 +28,8 @@ __all__ = [
     "locked",
     "plan_dataset_deletion",
     "plan_model_deletion",
-    "read_views",
-    "remove_view",
     "rename_dataset",
     "rename_model",
-    "save_view",
     "write_embedding",
     "write_result",
 ]

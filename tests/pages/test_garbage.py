@@ -17,7 +17,6 @@ VIEWS = [  # pages, with what has them read all of their parameters
     ("stimuli", {"view": "gallery"}),
     ("stimuli", {"stimulus": "1"}),
     ("jobs", {"log": "1"}),
-    ("side_by_side", {}),
     ("stimuli", {}),
     ("overview", {}),
     ("alignment", {}),
