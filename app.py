@@ -5,7 +5,6 @@ import streamlit as st
 from core.settings import ROOT
 from pages._server import memory
 from pages._shared import address, frame, sidebar
-from pages._shared.charts import width
 from pages._shared.chosen import panel
 
 PAGES = {
@@ -133,7 +132,6 @@ def draw() -> None:
     if over_store:
         panel.show()  # it stays in view wherever it is drawn, and need not wait for the page
     page.run()
-    width.watch()  # last: what is drawn without height still takes its gap
     memory.freeze_imports()
 
 

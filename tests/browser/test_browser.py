@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-import time
 from contextlib import suppress
-from urllib.parse import urljoin
 
 import pytest
 from playwright.sync_api import TimeoutError, expect
 
 from core.study.selections import decode
-from pages._shared.charts.width import QUIET
 from tests.browser.seen import (
     CHOSEN,
     LONG_RUN,
@@ -71,40 +68,6 @@ def test_back_and_forward_pass_through_what_was_shown_and_nothing_else(visit):
     assert "metric=unbiased_cka" in shown[1]
     assert shown[1] == shown[3]
     assert shown[2].endswith("/alignment")
-
-
-def test_a_page_comes_though_the_window_was_resized_and_the_server_is_late(visit):
-    page = visit("/captions")
-    for _ in range(9):
-        if leave_late(page) < QUIET - 0.5:  # which a busy machine may exceed
-            break
-        page.set_viewport_size({"width": 1280, "height": 800})
-        page.goto(urljoin(page.url, "captions"))
-    else:
-        raise AssertionError("the server never answered in time")
-    chart(page, "model-map")
-    expect(page.locator("h1")).to_contain_text("are alike")
-
-
-def leave_late(page) -> float:
-    """Resize the window and ask for another page of a server that is late; return the seconds until
-    it answered.
-    """
-    wire = Wire(page)
-    page.locator("[class*=st-key-chart] .main-svg").first.wait_for()
-    page.wait_for_timeout(1500)  # until it has said how wide it is
-    wire.is_held = True
-    page.set_viewport_size({"width": 1100, "height": 800})
-    began = time.monotonic()
-    page.get_by_test_id("stSidebar").get_by_role("link", name="Models").click()
-    page.wait_for_timeout(1500)
-    for _ in range(PATIENCE // 100):
-        if wire.waiting:
-            break
-        page.wait_for_timeout(100)
-    assert len(wire.waiting) > 0  # the page was asked for while the server was late
-    wire.release()
-    return time.monotonic() - began
 
 
 def test_a_dropdown_changes_the_plot_and_the_link_opens_the_same_view(visit):
