@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 
 import pytest
-from playwright.sync_api import TimeoutError, expect
+from playwright.sync_api import expect
 
 from core.study.selections import decode
 from tests.browser.seen import (
@@ -25,13 +24,8 @@ from tests.browser.seen import (
     rest,
     tiles,
 )
-from tests.browser.server import PATIENCE
 
 pytestmark = pytest.mark.browser
-MARKED = """[...document.querySelectorAll(".st-key-chart-overlay .points path")]
-  .some(dot => dot.style.opacity < 1)"""
-PLACES = """() => [...document.querySelectorAll(".st-key-chart-layouts .points path")]
-  .map(dot => dot.getAttribute("transform"))"""
 BAR = """() => {
   const bar = document.querySelector(".st-key-bar");
   const { x, y, width, height } = bar.getBoundingClientRect();
@@ -133,41 +127,6 @@ def test_a_clicked_mark_opens_the_model_beside_its_nearest(visit):
     chart(page, "layer-map")
     pictures = page.locator("[class*=st-key-tiles-beside-] .tile img")
     expect(pictures.first).to_be_visible()
-
-
-def find_in_all(page, dot) -> None:
-    """Hold the pointer over a dot until the other plots mark its color: a plot that is just drawn
-    hears nothing yet.
-    """
-    for _ in range(PATIENCE // 2000):
-        page.mouse.move(5, 5)
-        dot.hover(force=True)
-        with suppress(TimeoutError):
-            page.wait_for_function(MARKED, timeout=2000)
-            return
-    raise AssertionError("no color is marked")
-
-
-def test_a_drag_turns_all_panels_and_a_color_is_found_in_all(visit):
-    page = visit("/color")
-    chart(page, "layouts")
-    chart(page, "knowledge")
-    dots = page.locator(".st-key-chart-layouts .points path")
-    find_in_all(page, dots.nth(5))
-    rest(page)
-    before = page.evaluate(PLACES)
-    box = page.locator(".st-key-chart-layouts .js-plotly-plot").bounding_box()
-    page.mouse.move(box["x"] + 20, box["y"] + 60)
-    page.mouse.down()
-    page.mouse.move(box["x"] + 100, box["y"] + 90, steps=4)
-    page.wait_for_function(
-        f"before => (now => now.length === before.length"
-        f" && now.every((one, i) => one !== before[i]))(({PLACES})())",
-        arg=before,
-    )
-    assert len(before) > 0
-    page.mouse.up()
-    page.wait_for_url(re.compile("turn=-10.*tilt=45"))
 
 
 def test_a_stimulus_opens_from_the_gallery(visit):
