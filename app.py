@@ -5,9 +5,7 @@ import streamlit as st
 from core.settings import ROOT
 from pages._server import memory
 from pages._shared import address, frame, sidebar
-from pages._shared.charts import width
 from pages._shared.chosen import panel
-from pages._shared.saved import links, shelf
 
 PAGES = {
     "": [
@@ -119,33 +117,21 @@ PAGES = {
     ],
 }
 
-SIDE_BY_SIDE = st.Page(
-    "pages/side_by_side.py",
-    title="Side by side",
-    icon=":material/splitscreen_right:",
-    url_path=links.SIDE_BY_SIDE,
-)
-
 
 def draw() -> None:
     """Draw the page that the address names, in its frame."""
     icon = str(ROOT / "data" / "icon.png")
     st.set_page_config(page_title="Platoscope", page_icon=icon, layout="wide")
-    page = st.navigation({**PAGES, "Views": [SIDE_BY_SIDE]}, position="hidden")
+    page = st.navigation(PAGES, position="hidden")
     address.begin(page.url_path)
     frame.watch_window(page.url_path)
     frame.keep_legible()
-    links.remember_pages(PAGES)
-    over_store = page not in [*PAGES["Theory"], SIDE_BY_SIDE]
+    over_store = page not in PAGES["Theory"]
     with st.sidebar:
-        head = sidebar.head()
         sidebar.draw(PAGES, over_store=over_store)
     if over_store:
         panel.show()  # it stays in view wherever it is drawn, and need not wait for the page
     page.run()
-    with head:
-        shelf.show()
-    width.watch()  # last: what is drawn without height still takes its gap
     memory.freeze_imports()
 
 

@@ -1,17 +1,17 @@
-"""`platoscope metrics list` and `views`: what metrics there are, and which views are saved."""
+"""`platoscope metrics list`: what metrics there are."""
 
 from __future__ import annotations
 
 import argparse
 from typing import Any
 
-from core.cli.shared import add_command, add_json, group, print_table
+from core.cli.shared import add_command, group, print_table
 
 LONG = ["formula", "misses", "reference", "printed"]  # columns that a terminal has no room for
 
 
 def add(commands: Any) -> None:
-    """Add `metrics list` and `views`."""
+    """Add `metrics list`."""
     metrics = add_command(
         group(commands, "metrics"),
         "list",
@@ -24,7 +24,6 @@ def add(commands: Any) -> None:
         action="store_true",
         help="print JSON, with formula, source, and the properties as the paper prints them",
     )
-    add_json(add_command(commands, "views", run_views, "list the saved views: name and link"))
 
 
 def run_metrics(arguments: argparse.Namespace) -> None:
@@ -36,13 +35,3 @@ def run_metrics(arguments: argparse.Namespace) -> None:
         table if arguments.json else table.drop(columns=LONG),
         as_json=arguments.json,
     )
-
-
-def run_views(arguments: argparse.Namespace) -> None:
-    """Print one row per saved view, the latest first."""
-    import pandas as pd  # a third of a second, which parsing must not cost
-
-    from core.store import read_views
-
-    rows = [(view.name, view.link) for view in read_views(arguments.store)]
-    print_table(pd.DataFrame(rows, columns=["name", "link"]), as_json=arguments.json)

@@ -10,7 +10,6 @@ from core.store.deletion import (
     plan_dataset_deletion,
     plan_model_deletion,
 )
-from core.store.notes.views import SavedView, read_views, remove_view, save_view
 from core.store.publishing import is_locked, locked
 from core.store.reader import Store
 from core.store.renaming import rename_dataset, rename_model
@@ -22,7 +21,6 @@ __all__ = [
     "Deletion",
     "Embedding",
     "ModelEntry",
-    "SavedView",
     "Store",
     "View",
     "add_dataset",
@@ -32,11 +30,8 @@ __all__ = [
     "locked",
     "plan_dataset_deletion",
     "plan_model_deletion",
-    "read_views",
-    "remove_view",
     "rename_dataset",
     "rename_model",
-    "save_view",
     "write_embedding",
     "write_result",
 ]

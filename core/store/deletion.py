@@ -9,18 +9,16 @@ from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import InputError, StoreBusyError, StoreError, UnknownNameError
+from core.errors import InputError, StoreBusyError, UnknownNameError
 from core.store.examine import Stamp, examine_if_usable, stamp
 from core.store.inventory import (
     KeptResult,
     Sort,
     file_size,
-    names_in_view,
     results_over,
     total_size,
 )
 from core.store.notes.titles import editing_titles
-from core.store.notes.views import read_views
 from core.store.publishing import is_locked, locked, writing
 from core.store.reader import Store
 from core.store.schema import ModelEntry, dataset_file, embedding_file, published_files, result_file
@@ -76,7 +74,7 @@ def plan_model_deletion(root: Path, dataset: str, model: str) -> Deletion:
     files = [result_file(store.root, dataset, one.name) for one in results]
     files += [embedding_file(store.root, dataset, name) for name in (*further, model)]
     levels = [f"its embeddings at other caption levels ({', '.join(further)})"] if further else []
-    stays = _tuned_from(model, store.models(dataset)) + _views_of(root, names)
+    stays = _tuned_from(model, store.models(dataset))
     goes = (*levels, *_sorts(results))
     return Deletion(dataset, model, tuple(files), _stamps(files), goes, tuple(stays))
 
@@ -93,8 +91,7 @@ def plan_dataset_deletion(root: Path, dataset: str) -> Deletion:
     if other := len(results) - len(usable):
         goes.append(_counted(other, UNUSABLE))
     files = (*results, *embeddings, dataset_file(store.root, dataset))
-    stays = tuple(_views_of(root, {dataset}))
-    return Deletion(dataset, "", files, _stamps(files), tuple(goes), stays)
+    return Deletion(dataset, "", files, _stamps(files), tuple(goes), ())
 
 
 def carry_out(root: Path, deletion: Deletion) -> None:
@@ -157,14 +154,6 @@ def _tuned_from(model: str, entries: Sequence[ModelEntry]) -> list[str]:
     }
     names = [name for name, start in starts.items() if start == model]
     return [f"the models fine-tuned from it ({', '.join(names)})"] if names else []
-
-
-def _views_of(root: Path, names: set[str]) -> list[str]:
-    """Say which saved views name one of these; a file of views that cannot be read names none."""
-    with suppress(StoreError):
-        views = [view.name for view in read_views(root) if names_in_view(view) & names]
-        return [f"the saved views that name it ({', '.join(views)})"] if views else []
-    return []
 
 
 def _stamps(files: Iterable[Path]) -> tuple[Stamp | None, ...]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 from core.recipe import Recipe
 from core.store.examine import examine_if_usable
-from core.store.notes.views import SavedView
 from core.store.schema import ModelEntry, dataset_file, embedding_file, published_files
 
 Sort = tuple[str, str]  # one of them, several of them
@@ -116,9 +113,3 @@ def dataset_sizes(root: Path, dataset: str) -> tuple[int, int, int]:
 def total_size(paths: Iterable[Path]) -> int:
     """Return how many bytes files take together."""
     return sum(file_size(path) or 0 for path in paths)
-
-
-def names_in_view(view: SavedView) -> frozenset[str]:
-    """Return every name that a saved view's link says, of datasets and models among others."""
-    values = [one for many in parse_qs(urlsplit(view.link).query).values() for one in many]
-    return frozenset(part for value in values for part in re.split("[:=]", value))

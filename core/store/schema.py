@@ -5,7 +5,7 @@
     ROOT/embeddings/DATASET/MODEL.duckdb     meta, layer_00, layer_01 …, texts (where the model
     codes texts), repeats_00 … (where each stimulus was measured several times)
     ROOT/results/DATASET/NAME.duckdb         meta, result
-    ROOT/views.json                          saved views, see core/store/views.py
+    ROOT/titles.json                         titles that people gave, see core/store/notes/titles.py
     ROOT/uploads/DIGEST/…                    what people uploaded, see core/store/uploads
 
 `meta` is a table of keys and values, so that a file of any schema can at least say which schema it

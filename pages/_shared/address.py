@@ -75,12 +75,6 @@ def page() -> str:
     return _view().page
 
 
-def settled() -> Texts:
-    """Return the texts of what the last redraw showed, the dataset's name always among them."""
-    dataset = st.session_state["dataset"] if "dataset" in _view().bound else ""
-    return ({"dataset": [dataset]} if dataset else {}) | _view().settled
-
-
 def _take_changes(view: View) -> bool:
     """Return whether a control was changed since the last redraw began: its redraw may cross an
     address on its way. Where none was, another address is Back, even if a redraw is cut short.

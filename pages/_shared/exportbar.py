@@ -17,8 +17,6 @@ from core.questions.question import Question, StudyQuestion
 from core.questions.words import to_command
 from core.recipe import Recipe
 from pages._shared import frame, queries
-from pages._shared.charts import width
-from pages._shared.charts.drawn_once import drawn_once
 from pages._shared.chosen import selection
 from pages._shared.files import images, paper
 from pages._shared.queries import Place
@@ -110,11 +108,10 @@ def _plot(
 ) -> None:
     title = figure.layout.meta["title"]
     ways = ("points", "box", "lasso") if brush else "points"
-    picks = on_select != "ignore"
-    selection: dict[str, Any] = {"selection_mode": ways} if picks else {}
+    selection: dict[str, Any] = {"selection_mode": ways} if on_select != "ignore" else {}
     with st.container(key=f"chart-{key}"):
         st.plotly_chart(
-            drawn_once(figure, width=None if brush else width.of_page(), picks=picks),
+            figure,
             theme=None,
             key=key,
             on_select=on_select,

@@ -58,9 +58,6 @@ STYLE = """<style>
   .js-plotly-plot .modebar-container {{ visibility: hidden; }} /* it would cover the heading */
 }}
 </style>"""
-WITHIN = """<style>/* a page within another has no toolbar to stay clear of */
-[data-testid=stMainBlockContainer] { padding-top: 2.25rem; }
-</style>"""
 ELSEWHERE = "run the command where the store is kept to get the answer"
 UNSEEN = "\u2060"  # a word joiner
 _MARKUP = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>$~:&])")
@@ -163,7 +160,7 @@ def keep_legible() -> None:
     in lists and letter main buttons like paper: white on the dark theme's orange is hard to read.
     Captions are of the figures' gray, and what has the focus is ringed.
     """
-    st.html(STYLE.format(ink=INK[mode()]) + (WITHIN if st.context.is_embedded else ""))
+    st.html(STYLE.format(ink=INK[mode()]))
 
 
 def draw(

@@ -7,7 +7,6 @@ from contextlib import suppress
 from typing import NamedTuple
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import Page
 
 from core.demo.building import under_way
@@ -25,7 +24,7 @@ from pages._shared.texts import Texts
 
 JOBS = "jobs"  # the address of the page that shows them
 WORDMARK = """<style>
-.st-key-head { margin-top: -2.6rem; flex-wrap: nowrap; }
+.st-key-head { margin-top: -2.6rem; }
 .st-key-navigation { gap: 0.7rem; }  /* all pages and the dataset fit a window of 800 px */
 .wordmark { font: 600 1.35rem "Source Serif 4", "Source Serif", serif; }
 </style><div class="wordmark">Platoscope</div>"""
@@ -42,24 +41,15 @@ class News(NamedTuple):
 
 
 def draw(pages: Mapping[str, Sequence[Page]], *, over_store: bool) -> None:
-    """Draw the links to all pages and, for a page over the store, the choice of the dataset."""
+    """Draw the product's name, links to all pages and, for a page over the store, the choice of the
+    dataset.
+    """
+    st.container(key="head").html(WORDMARK)
     links = st.container(gap="small", key="navigation")
     if over_store:
         _pick_dataset()
     with links:
         _navigate(pages)
-
-
-def head() -> DeltaGenerator:
-    """Draw the product's name at the head of the sidebar, and return what has room beside it."""
-    beside = st.container(
-        horizontal=True,
-        horizontal_alignment="distribute",
-        vertical_alignment="center",
-        key="head",
-    )
-    beside.html(WORDMARK, width="content")
-    return beside
 
 
 def _navigate(pages: Mapping[str, Sequence[Page]]) -> None:

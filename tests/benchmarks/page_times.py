@@ -24,9 +24,7 @@ from streamlit.testing.v1 import AppTest
 from core.settings import ROOT
 
 PAGES = tuple(
-    path.stem
-    for path in sorted((ROOT / "pages").glob("*.py"))
-    if path.stem not in ("overview", "side_by_side")
+    path.stem for path in sorted((ROOT / "pages").glob("*.py")) if path.stem != "overview"
 )
 RUNS = 2
 

@@ -47,9 +47,8 @@ def shoot(browser: Browser, url: str, path: Path, *, look: str) -> None:
     page = context.new_page()
     page.goto(url)
     page.wait_for_selector("h1")
-    page.wait_for_selector(f"[class*=st-key-chart], {DRAWN_ALONE}, iframe")
-    for frame in page.frames[1:] or page.frames:  # those of two views, or the page itself
-        frame.wait_for_selector(f"[class*=st-key-chart] .main-svg, {DRAWN_ALONE}", timeout=300_000)
+    page.wait_for_selector(f"[class*=st-key-chart], {DRAWN_ALONE}")
+    page.wait_for_selector(f"[class*=st-key-chart] .main-svg, {DRAWN_ALONE}", timeout=300_000)
     rest(page)
     page.wait_for_timeout(
         4000

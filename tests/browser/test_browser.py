@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
-import time
-from contextlib import suppress
-from urllib.parse import urljoin
 
 import pytest
-from playwright.sync_api import TimeoutError, expect
+from playwright.sync_api import expect
 
 from core.study.selections import decode
-from pages._shared.charts.width import QUIET
 from tests.browser.seen import (
     CHOSEN,
     LONG_RUN,
@@ -28,13 +24,8 @@ from tests.browser.seen import (
     rest,
     tiles,
 )
-from tests.browser.server import PATIENCE
 
 pytestmark = pytest.mark.browser
-MARKED = """[...document.querySelectorAll(".st-key-chart-overlay .points path")]
-  .some(dot => dot.style.opacity < 1)"""
-PLACES = """() => [...document.querySelectorAll(".st-key-chart-layouts .points path")]
-  .map(dot => dot.getAttribute("transform"))"""
 BAR = """() => {
   const bar = document.querySelector(".st-key-bar");
   const { x, y, width, height } = bar.getBoundingClientRect();
@@ -71,40 +62,6 @@ def test_back_and_forward_pass_through_what_was_shown_and_nothing_else(visit):
     assert "metric=unbiased_cka" in shown[1]
     assert shown[1] == shown[3]
     assert shown[2].endswith("/alignment")
-
-
-def test_a_page_comes_though_the_window_was_resized_and_the_server_is_late(visit):
-    page = visit("/captions")
-    for _ in range(9):
-        if leave_late(page) < QUIET - 0.5:  # which a busy machine may exceed
-            break
-        page.set_viewport_size({"width": 1280, "height": 800})
-        page.goto(urljoin(page.url, "captions"))
-    else:
-        raise AssertionError("the server never answered in time")
-    chart(page, "model-map")
-    expect(page.locator("h1")).to_contain_text("are alike")
-
-
-def leave_late(page) -> float:
-    """Resize the window and ask for another page of a server that is late; return the seconds until
-    it answered.
-    """
-    wire = Wire(page)
-    page.locator("[class*=st-key-chart] .main-svg").first.wait_for()
-    page.wait_for_timeout(1500)  # until it has said how wide it is
-    wire.is_held = True
-    page.set_viewport_size({"width": 1100, "height": 800})
-    began = time.monotonic()
-    page.get_by_test_id("stSidebar").get_by_role("link", name="Models").click()
-    page.wait_for_timeout(1500)
-    for _ in range(PATIENCE // 100):
-        if wire.waiting:
-            break
-        page.wait_for_timeout(100)
-    assert len(wire.waiting) > 0  # the page was asked for while the server was late
-    wire.release()
-    return time.monotonic() - began
 
 
 def test_a_dropdown_changes_the_plot_and_the_link_opens_the_same_view(visit):
@@ -172,41 +129,6 @@ def test_a_clicked_mark_opens_the_model_beside_its_nearest(visit):
     expect(pictures.first).to_be_visible()
 
 
-def find_in_all(page, dot) -> None:
-    """Hold the pointer over a dot until the other plots mark its color: a plot that is just drawn
-    hears nothing yet.
-    """
-    for _ in range(PATIENCE // 2000):
-        page.mouse.move(5, 5)
-        dot.hover(force=True)
-        with suppress(TimeoutError):
-            page.wait_for_function(MARKED, timeout=2000)
-            return
-    raise AssertionError("no color is marked")
-
-
-def test_a_drag_turns_all_panels_and_a_color_is_found_in_all(visit):
-    page = visit("/color")
-    chart(page, "layouts")
-    chart(page, "knowledge")
-    dots = page.locator(".st-key-chart-layouts .points path")
-    find_in_all(page, dots.nth(5))
-    rest(page)
-    before = page.evaluate(PLACES)
-    box = page.locator(".st-key-chart-layouts .js-plotly-plot").bounding_box()
-    page.mouse.move(box["x"] + 20, box["y"] + 60)
-    page.mouse.down()
-    page.mouse.move(box["x"] + 100, box["y"] + 90, steps=4)
-    page.wait_for_function(
-        f"before => (now => now.length === before.length"
-        f" && now.every((one, i) => one !== before[i]))(({PLACES})())",
-        arg=before,
-    )
-    assert len(before) > 0
-    page.mouse.up()
-    page.wait_for_url(re.compile("turn=-10.*tilt=45"))
-
-
 def test_a_stimulus_opens_from_the_gallery(visit):
     page = visit("/stimuli?view=gallery")
     picture(page, "all", 5).click()
@@ -215,11 +137,10 @@ def test_a_stimulus_opens_from_the_gallery(visit):
     assert len(framed(page, "a")) > 0
     assert framed(page, "a") == framed(page, "b")
     tiles(page, "b").first.locator("button").click()
-    page.wait_for_url("**trail=5*")
-    assert "stimulus=5" not in page.url
-    page.get_by_role("button", name="Stimuli", exact=True).click()
+    page.wait_for_function("/stimulus=(?!5(&|$))/.test(location.search)")
+    page.get_by_role("button", name=re.compile("^Back")).click()
     picture(page, "all", 5).wait_for()
-    page.wait_for_url(lambda url: "stimulus=" not in url and "trail=" not in url)
+    page.wait_for_url(lambda url: "stimulus=" not in url)
 
 
 def test_stimuli_brushed_on_the_map_are_shown_and_studied(visit):

@@ -10,7 +10,6 @@ import pytest
 
 from core.jobs import queue
 from core.settings import READ_ONLY
-from core.store import SavedView, save_view
 from tests.browser.seen import rest
 from tests.browser.server import new_page, serve
 from tests.browser.test_every_page import PAGES
@@ -18,15 +17,14 @@ from tests.footprint import footprint
 from tests.pages.world import SMALL, PaintedDataset, build
 
 pytestmark = pytest.mark.browser
-FURTHER = ("/stitching", "/jobs?log=1", "/library?add=models", "/theory-attention", "/side-by-side")
+FURTHER = ("/stitching", "/jobs?log=1", "/library?add=models", "/theory-attention")
 
 
 @pytest.fixture
 def shown(tmp_path, monkeypatch):
-    """Return a store with a view and a job that waits, beside nobody to run it."""
+    """Return a store with a job that waits, beside nobody to run it."""
     monkeypatch.setattr(queue, "ensure_worker", lambda _: None)
     store = build(tmp_path / "store", PaintedDataset(40), **SMALL)
-    save_view(store, SavedView("Kept", "/alignment?k=5"))
     queue.submit(store, ["import", "/nowhere.npy", "--name", "x", "--dataset", "cave"])
     return store
 
@@ -43,7 +41,7 @@ def check_calm(page) -> None:
     """Check that a page shows no error and offers nothing that would write."""
     assert page.get_by_test_id("stException").count() == 0
     assert page.locator("input[type=file]").count() == 0
-    offered = re.compile(r"^(Add|Queue|Build|Delete|Rename|Cancel|Retry|Save this|Import|Load)")
+    offered = re.compile(r"^(Add|Queue|Build|Delete|Rename|Cancel|Retry|Import|Load)")
     texts = page.get_by_role("button").all_inner_texts()
     names = [text.split("\n")[-1] for text in texts]
     assert [name for name in names if offered.match(name)] == []
@@ -57,12 +55,6 @@ def test_what_people_change_elsewhere_is_shown_and_not_offered(browser, shown, t
             page.get_by_text("This store is only shown").first.wait_for()
             check_calm(page)
             page.close()
-        page = open_page(browser, f"{address}/alignment")
-        page.get_by_role("button", name="Views").click()
-        page.get_by_text("neither saved nor removed").wait_for()
-        page.get_by_role("link", name="Kept").wait_for()
-        check_calm(page)
-        page.close()
     assert footprint(shown) == before
     assert [job.state for job in queue.jobs(shown)] == ["queued"]  # and no worker took it
 

@@ -57,7 +57,7 @@ def test_a_job_is_queued_shown_canceled_and_queued_again(run, tmp_path):
         (["show", "4"], "no job has the number 4"),
         (["add"], "no command named ''"),
         (["add", "embd"], "no command named 'embd'; did you mean embed"),
-        (["add", "views"], "`platoscope views` takes a moment and is no job"),
+        (["add", "model", "list"], "`platoscope model` takes a moment and is no job"),
         (["add", *EMBED, "--store", "x"], "--store comes before the command"),
     ],
 )
@@ -74,7 +74,7 @@ def test_words_that_the_command_refuses_are_not_queued(run, capsys):
     assert run("list")[1] == ""
 
 
-@pytest.mark.parametrize("words", [["views"], ["app"], ["model", "list"], ["jobs", "list"]])
+@pytest.mark.parametrize("words", [["app"], ["model", "list"], ["jobs", "list"]])
 def test_what_takes_a_moment_or_for_ever_is_no_job(words, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv(JOB_NOTE, str(tmp_path / "1.json"))
     assert main([*words, "--store", str(tmp_path)]) == 2

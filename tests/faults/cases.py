@@ -22,7 +22,7 @@ from core.store.publishing import UNPLACED
 from tests.faults.points import DAMAGES, ERRORS, Fault, Points
 from tests.faults.table import ROWS, Row
 
-TIMES = ("saved_at", "seconds", "queued_at", "made_at")
+TIMES = ("seconds", "queued_at", "made_at")
 # A leftover lock is held by nobody: the next writer of its file takes and removes it, and a
 # second run that finds the file whole needs none. Logs tell what happened, checkpoints when; the
 # training pool is named by digests. Parts and `.new` files are compared as all others, but not what
@@ -30,7 +30,7 @@ TIMES = ("saved_at", "seconds", "queued_at", "made_at")
 UNREAD = (".lock", ".log", ".pt", ".npy")
 RESULTS = "store/results/"  # kept to save time alone: whoever needs one makes it again
 SPARED = ("neighbors-", "head-")  # results that nobody needs any more once an answer is kept
-WRITTEN = ("store/titles.json", "store/views.json")  # by people: what is lost of them is lost
+WRITTEN = ("store/titles.json",)  # by people: what is lost of them is lost
 PASSED = "weights/gpt2-xs-step"  # by a training that has gone on, and cannot go back
 
 
@@ -171,7 +171,7 @@ def _judge_reading(case: Path, base: Path, *, lossy: bool) -> Iterator[str]:
     what a sentence names, as it says.
     """
     from core.errors import StoreError
-    from core.store import Store, read_views
+    from core.store import Store
     from core.store.notes.titles import read_titles
 
     store = case / "store"
@@ -184,13 +184,12 @@ def _judge_reading(case: Path, base: Path, *, lossy: bool) -> Iterator[str]:
             if not lossy or str(path) not in str(error) or ";" not in str(error):
                 yield f"unreadable: {error}"
             path.unlink()
-    for read, name in ((read_views, "views.json"), (read_titles, "titles.json")):
-        try:
-            read(store)
-        except StoreError as error:
-            if not lossy or "move it away" not in str(error):
-                yield f"unreadable: {error}"
-            (store / name).unlink()
+    try:
+        read_titles(store)
+    except StoreError as error:
+        if not lossy or "move it away" not in str(error):
+            yield f"unreadable: {error}"
+        (store / "titles.json").unlink()
     for problem in Store(store).problems():
         if not lossy:
             yield f"left out: {problem}"

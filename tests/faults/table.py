@@ -24,7 +24,6 @@ READING = {  # commands that write nothing of their own
     "theory contrastive": "needs no store",
     "theory deep-linear": "needs no store",
     "theory matrices": "needs no store",
-    "views": "prints",
 }
 LIKE_ALIGN = (  # questions that keep nothing but neighbors and their answer, as `align` does
     *("adapters " + name for name in ("course", "curve", "kernels")),
@@ -52,8 +51,6 @@ DEEDS = {  # what pages do that writes, beside asking questions: the rows that p
     "core.jobs.starting.ensure_worker": ("jobs work",),
     "core.store.deletion.carry_out": ("dataset delete", "model delete"),
     "core.store.deletion.delete_results": ("result delete",),
-    "core.store.notes.views.remove_view": ("remove a view",),
-    "core.store.notes.views.save_view": ("save a view",),
     "core.store.renaming.rename_dataset": ("dataset rename",),
     "core.store.renaming.rename_model": ("model rename",),
     "core.store.uploads.dataset.keep_dataset": ("upload a dataset",),
@@ -157,20 +154,6 @@ def _quick_jobs() -> None:
     process.PROGRAM = (sys.executable, "-c", "print('done')")
 
 
-def _save_view() -> None:
-    from core.store import SavedView, save_view
-    from tests.faults.world import VIEW
-
-    save_view(_store(), SavedView("Another", VIEW.link, VIEW.saved_at))
-
-
-def _remove_view() -> None:
-    from core.store import remove_view
-    from tests.faults.world import VIEW
-
-    remove_view(_store(), VIEW)
-
-
 def _upload_file() -> None:
     from core.store.uploads import keep_file
 
@@ -254,8 +237,6 @@ TABLE = (
     Row("jobs cancel", "1", "queued", _no_worker),
     Row("jobs retry", "1", "canceled", _no_worker),
     Row("jobs work", "--idle 0.3", "queued", _quick_jobs, quiet=True, longest=6, patient=True),
-    Row("save a view", deed=_save_view, once=True),
-    Row("remove a view", deed=_remove_view, once=True),
     Row("upload a file", deed=_upload_file),
     Row("upload a dataset", deed=_upload_dataset),
 )

@@ -12,7 +12,6 @@ import pytest
 
 from core.cli import main
 from core.jobs import queue
-from core.store import SavedView, save_view
 from tests.faults.table import DEEDS, LIKE_ALIGN, READING, ROWS
 from tests.footprint import footprint
 from tests.pages.world import SMALL, PaintedDataset, build
@@ -36,13 +35,12 @@ KEEPING = {  # what of the questions writes, and by what: results alone
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with a store, in which there are a job and a view, and two spaces."""
+    """Return a folder with a store, in which there is a job, and two spaces."""
     folder = tmp_path_factory.mktemp("read")
     store = build(folder / "store", PaintedDataset(60), **SMALL)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(queue, "ensure_worker", lambda _: None)
         queue.submit(store, ["align"], owner="somebody")
-    save_view(store, SavedView("Mine", "/alignment?k=3", "2026-01-01T00:00:00+00:00"))
     for name in ("x", "y"):
         np.save(folder / f"{name}.npy", np.random.default_rng(0).normal(size=(40, 5)))
     return folder

@@ -22,11 +22,10 @@ from core.encoders.catalog import spec_of_folder
 from core.jobs import queue
 from core.settings import CAVE_WEIGHTS
 from core.stimuli.cave import CaveDataset
-from core.store import SavedView, Store, add_dataset, save_view
+from core.store import Store, add_dataset
 from tests.pages import world as painted
 from tests.plans import worlds
 
-VIEW = SavedView("Mine", "/alignment?k=3", "2026-01-01T00:00:00+00:00")
 SHIPPED = ("vit-multitask-xs", "vit-clip-xs", "gpt2-xs")
 EVENTS = 24  # of the small Cave
 
@@ -76,7 +75,7 @@ def _write_files(world: Path) -> None:
 
 
 def _fill_photos(world: Path, specs: dict[str, list[str]]) -> None:
-    """Make a store of photos alone, and one with models, neighbors, a title and a view."""
+    """Make a store of photos alone, and one with models, neighbors and a title."""
     store = world / "stores" / "photos"
     _run(store, "dataset", "add", "photos", "--folder", f"{world}/photos")
     shutil.copytree(store, world / "stores" / "models")
@@ -85,7 +84,6 @@ def _fill_photos(world: Path, specs: dict[str, list[str]]) -> None:
     _run(store, "embed", "--dataset", "photos", "--model", *few)
     _run(store, "model", "rename", "--dataset", "photos", "gpt2", "The second")
     _run(store, "align", "--dataset", "photos", "--k", "3")
-    save_view(store, VIEW)
 
 
 def _fill_cave(store: Path) -> None:

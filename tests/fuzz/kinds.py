@@ -27,7 +27,6 @@ from core.stimuli.hub_files import check_table
 from core.stimuli.images import check_image, load_image, read_image
 from core.stimuli.preview import preview_folder
 from core.store.notes.titles import read_titles
-from core.store.notes.views import read_views
 from core.store.uploads import keep_dataset
 from tests.fuzz import mutations as by
 from tests.fuzz import valid
@@ -155,7 +154,6 @@ KINDS = {
     ),
     "plan": Kind("p.toml", valid.plan, WORDS, lambda path, _: read_plan(path)),
     "instruction": Kind("i.txt", valid.instruction, WORDS, lambda path, _: read_instruction(path)),
-    "views": Kind("views.json", valid.views, WORDS, lambda path, _: read_views(path.parent)),
     "titles": Kind("titles.json", valid.titles, WORDS, lambda path, _: read_titles(path.parent)),
     "image": Kind("x.png", valid.image, (*ANY, *ANY, whole), picture),
     "png": Kind("x.png", valid.png, (by.rechunk_png,), picture),

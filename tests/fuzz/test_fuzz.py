@@ -37,7 +37,7 @@ READERS = {  # what reads a file that a person names, and the kinds that try it
     "core.stimuli.hub_files": ("parquet of the hub",),
     "core.stimuli.images": ("image", "png"),
     "core.stimuli.table": ("csv of captions", "jsonl of captions", "parquet of captions"),
-    "core.store.notes.file": ("views", "titles"),
+    "core.store.notes.file": ("titles",),
 }
 
 

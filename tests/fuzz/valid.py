@@ -8,7 +8,6 @@ import tarfile
 import tempfile
 import zipfile
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -212,11 +211,6 @@ def plan(dice: Random) -> bytes:
 
 def instruction(dice: Random) -> bytes:  # noqa: ARG001 — as of all kinds
     return b"Say it in {words} words, and no more.\n"
-
-
-def views(dice: Random) -> bytes:
-    saved = datetime(2026, 1, dice.randint(1, 28), tzinfo=UTC).isoformat()
-    return json.dumps({"mine": {"link": "/alignment?k=10", "saved_at": saved}}, indent=1).encode()
 
 
 def titles(dice: Random) -> bytes:

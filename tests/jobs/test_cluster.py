@@ -265,7 +265,7 @@ def test_a_cluster_runs_jobs_and_stops_them(address, store, tmp_path, monkeypatc
     assert cluster.count_gpus_of_cluster(address) == 1
     np.save(tmp_path / "a.npy", np.random.default_rng(0).normal(size=(30, 4)).astype(np.float32))
     score = queue.submit(store, ["score", "a.npy", "a.npy"], folder=tmp_path)
-    wrong = queue.submit(store, ["views"])
+    wrong = queue.submit(store, ["model", "list"])
     long = queue.submit(store, ["demo"])
     worker = threading.Thread(target=work, args=(store,), kwargs={"idle": 0.1, "grace": 30.0})
     worker.start()
@@ -277,7 +277,7 @@ def test_a_cluster_runs_jobs_and_stops_them(address, store, tmp_path, monkeypatc
     states = [queue.job(store, job.id).state for job in (score, wrong, long)]
     assert states == ["done", "failed", "canceled"], [queue.log_of(job) for job in (score, wrong)]
     assert "layer_x  layer_y  score" in queue.log_of(score)
-    failure = "`platoscope views` cannot be a job; type it in a terminal instead"
+    failure = "`platoscope model` cannot be a job; type it in a terminal instead"
     assert queue.job(store, wrong.id).failure == failure
 
     from ray.job_submission import JobSubmissionClient

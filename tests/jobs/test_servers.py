@@ -20,7 +20,7 @@ SUBMIT = """
 import sys
 from pathlib import Path
 from core.jobs.queue import submit
-print(*[submit(Path(sys.argv[1]), words).id for words in (sys.argv[2:], ["views"])])
+print(*[submit(Path(sys.argv[1]), words).id for words in (sys.argv[2:], ["model", "list"])])
 """
 
 
@@ -54,7 +54,7 @@ def test_two_servers_at_once_share_their_jobs_which_outlive_them(store, features
     refused, scored = queue.jobs(store)
     assert (scored.state, scored.failure) == ("done", "")
     assert "cka" in queue.log_of(scored)
-    assert refused.failure == "`platoscope views` cannot be a job; type it in a terminal instead"
+    assert refused.failure == "`platoscope model` cannot be a job; type it in a terminal instead"
     assert has_worker(store)  # it waits for more
     queue_file(store).unlink()
     while has_worker(store):  # without a queue it ends

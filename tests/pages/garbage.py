@@ -27,5 +27,5 @@ GARBAGE: dict[str, list[str]] = {
     "set": ["60.zzzz", "40.AAAA", "99999999999.AAAA", "-1.x"],
     "pickle": ["gASVAAAAAAAAAAB9lC4="],
     "json": ['{"a": [1, 2]}'],
-    "view": ["/alignment?k=nan", "//evil.example", "javascript:alert(1)", "/views?left=/views"],
+    "view": ["/alignment?k=nan", "//evil.example", "javascript:alert(1)", "/models?layout=mds"],
 }

@@ -17,7 +17,6 @@ VIEWS = [  # pages, with what has them read all of their parameters
     ("stimuli", {"view": "gallery"}),
     ("stimuli", {"stimulus": "1"}),
     ("jobs", {"log": "1"}),
-    ("side_by_side", {}),
     ("stimuli", {}),
     ("overview", {}),
     ("alignment", {}),
@@ -144,4 +143,4 @@ def test_garbage_that_once_got_through(opened, small, page, query):
 
 def test_the_keys_of_a_page_are_those_that_it_reads(opened, small, monkeypatch):
     keys = keys_of(opened, small(40), "stimuli", {"stimulus": "1"}, monkeypatch)
-    assert {"dataset", "chosen", "stimulus", "trail", "k", "a", "b", "layer_a"} <= keys
+    assert {"dataset", "chosen", "stimulus", "k", "a", "b", "layer_a"} <= keys

@@ -40,7 +40,6 @@ VIEWS = [
     ("jobs", {}),
     ("models", {}),
     ("color", {}),
-    ("side_by_side", {}),
 ]
 QUICK = (
     "library",

@@ -10,7 +10,6 @@ import pytest
 
 from core.jobs import queue
 from core.settings import READ_ONLY
-from core.store import SavedView, save_view
 from pages._parts.experiments import patience
 from tests.footprint import footprint
 from tests.pages.test_pages import PAGES
@@ -27,11 +26,10 @@ def whole(tmp_path_factory):
 
 @pytest.fixture
 def shown(whole, tmp_path, monkeypatch):
-    """Return a store with a view and two jobs, which is only shown from now on."""
+    """Return a store with two jobs, which is only shown from now on."""
     store = shutil.copytree(whole, tmp_path / "store")
     monkeypatch.setattr(queue, "ensure_worker", lambda _: None)
     monkeypatch.setattr(patience, "PATIENCE", 0.0)
-    save_view(store, SavedView("kept", "/alignment?k=5"))
     queue.submit(store, ["embed", "--model", "timm:one"], owner="ada")
     queue.cancel(store, 1)
     queue.submit(store, ["embed", "--model", "timm:two"], owner="ada")
@@ -62,7 +60,6 @@ def test_every_page_shows_the_store_offers_no_change_and_makes_none(opened, show
     app = opened(shown, page)
     assert not app.exception
     assert offers(app) == []
-    assert "views are opened here, and neither saved nor removed" in captions(app)
     assert footprint(shown) == before
 
 

@@ -43,7 +43,7 @@ def test_a_chosen_model_has_a_ring_on_every_plot_of_models(opened, demo, page, c
 def test_links_to_other_pages_take_the_choice_along(opened, demo):
     app = opened(demo, "theory/deep_linear", chosen=CHOSEN, stimulus="3")
     drawn = [link.proto for link in app.sidebar.get("page_link")]
-    links = [link.query_string for link in drawn if link.page != "views"]
+    links = [link.query_string for link in drawn]
     assert len(links) == 21
     assert set(links) == {"chosen=gpt-2-m&chosen=vit-mae-m&stimulus=3"}
 

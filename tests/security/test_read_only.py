@@ -23,7 +23,6 @@ from core.questions.color.cloud.question import ColorPixels
 from core.questions.color.question import ColorLayout
 from core.settings import READ_ONLY, ROOT, check_readable, check_writable, is_read_only
 from core.store import (
-    SavedView,
     Store,
     add_dataset,
     carry_out,
@@ -31,10 +30,8 @@ from core.store import (
     locked,
     plan_dataset_deletion,
     plan_model_deletion,
-    remove_view,
     rename_dataset,
     rename_model,
-    save_view,
 )
 from core.store.publishing import publish_json
 from core.store.uploads import find_upload, keep_dataset, keep_file, uploads_folder
@@ -44,18 +41,16 @@ from core.theory.attention.question import Attention
 from tests.footprint import footprint
 from tests.pages.world import PaintedDataset
 
-VIEW = SavedView("kept", "/alignment?k=5")
 SCORES = b"model,task,value,unit\ngpt-2-s,reading,0.5,accuracy\n"
 
 
 @pytest.fixture
 def shown(store, tmp_path, monkeypatch) -> Path:
-    """Return a store with a view, a job, a result and an upload, which is only shown from now
+    """Return a store with a job, a result and an upload, which is only shown from now
     on.
     """
     copy = shutil.copytree(store, tmp_path / "shown", symlinks=True)
     monkeypatch.setattr(queue, "ensure_worker", lambda _: None)
-    save_view(copy, VIEW)
     queue.submit(copy, ["embed", "--model", "timm:one"], owner="ada")
     queue.cancel(copy, 1)
     queue.submit(copy, ["embed", "--model", "timm:two"], owner="ada")
@@ -73,9 +68,6 @@ WRITES = {  # by what is done, over a store
     "import scores": lambda at: import_scores(at, "cave", SCORES, name="scores.csv"),
     "rename a dataset": lambda at: rename_dataset(at, "cave", "Other"),
     "rename a model": lambda at: rename_model(at, "cave", "gpt-2-s", "Other"),
-    "save a view": lambda at: save_view(at, SavedView("new", "/models")),
-    "replace a view": lambda at: save_view(at, VIEW, over=VIEW),
-    "remove a view": lambda at: remove_view(at, VIEW),
     "keep a file": lambda at: keep_file(at, "new.npy", b"1"),
     "keep a dataset": lambda at: keep_dataset(at, [("a.csv", b"image,caption\n")]),
     "queue a job": lambda at: queue.submit(at, ["demo"]),
@@ -164,7 +156,7 @@ def test_the_variable_is_read(monkeypatch, text, value):
 @pytest.mark.parametrize("text", ["yes", "true", "2", " "])
 def test_a_slip_of_the_pen_does_not_open_the_store(monkeypatch, text):
     monkeypatch.setenv(READ_ONLY, text)
-    for check in (check_readable, check_writable, lambda name: save_view(Path(name), VIEW)):
+    for check in (check_readable, check_writable, lambda name: keep_file(Path(name), name, b"1")):
         with pytest.raises(InputError, match=r"PLATOSCOPE_READ_ONLY must be 1, or 0"):
             check("x")
 

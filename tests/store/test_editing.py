@@ -5,32 +5,39 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from threading import Barrier
 
 import pandas as pd
 import pytest
 from store_fakes import CountedDataset, CountingEncoder
 
 from core.embedding.runner import Slot, embed
-from core.errors import InputError, StoreBusyError, StoreWriteError, UnknownNameError
+from core.errors import (
+    InputError,
+    StoreBusyError,
+    StoreDamagedError,
+    StoreWriteError,
+    UnknownNameError,
+)
 from core.recipe import Recipe
 from core.store import (
-    SavedView,
     Store,
     carry_out,
     delete_results,
     locked,
     plan_dataset_deletion,
     plan_model_deletion,
-    read_views,
     rename_dataset,
     rename_model,
-    save_view,
     write_result,
 )
 from core.store.inventory import models_in, results_over
+from core.store.notes import titles
+from core.store.notes.titles import tidy
 from core.study.study import Study
 
 
@@ -57,8 +64,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, about in (("answer-1", ["plain~5", "other"]), ("answer-2", ["other"])):
         table, recipe = pd.DataFrame({"score": [1.0]}), study.recipe("models pairs", about)
         write_result(root, dataset=dataset.card, name=name, table=table, recipe=recipe)
-    save_view(root, SavedView("Pair", "/models?dataset=counted&a=plain%3A2"))
-    save_view(root, SavedView("Other", "/models?dataset=elsewhere&a=plainer"))
     return root
 
 
@@ -117,6 +122,47 @@ def test_damaged_titles_leave_the_models_their_own_and_are_named(root: Path, tex
     assert any("titles.json does not hold titles" in one for one in Store(root).problems())
 
 
+def test_damaged_titles_are_never_written_over(root: Path) -> None:
+    (root / "titles.json").write_text("{")
+    with pytest.raises(StoreDamagedError, match=r"titles.json does not hold titles; mend it"):
+        rename_model(root, "counted", "plain", "A title")
+    assert (root / "titles.json").read_text() == "{"
+
+
+def test_a_title_is_made_tidy() -> None:
+    assert tidy("  two\n lines\t\u202e of\x00it ") == "two lines of it"
+
+
+def test_people_who_name_models_at_once_lose_nothing(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(titles, "PATIENCE", 120.0)  # a busy machine's turns are long
+    models = ["plain", "tuned", "other"]
+    barrier = Barrier(len(models))
+
+    def name(model: str) -> None:
+        barrier.wait()
+        for n in range(10):
+            rename_model(root, "counted", model, f"{model} {n}")
+            assert Store(root).model("counted", model).card.title == f"{model} {n}"
+
+    with ThreadPoolExecutor(len(models)) as pool:
+        list(pool.map(name, models))
+    assert titles.read_titles(root).models == {"counted": {one: f"{one} 9" for one in models}}
+
+
+def test_who_waits_too_long_for_the_titles_is_told(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(titles, "PATIENCE", 0.1)
+    with (
+        locked(root / "titles.json"),
+        pytest.raises(StoreBusyError, match="is writing 'titles'"),
+    ):
+        rename_model(root, "counted", "plain", "A title")
+    rename_model(root, "counted", "plain", "A title")
+
+
 def test_a_model_goes_with_all_that_depends_on_it_and_nothing_else(root: Path) -> None:
     rename_model(root, "counted", "plain", "Gone soon")
     plan, before = plan_model_deletion(root, "counted", "plain"), files(root)
@@ -125,13 +171,8 @@ def test_a_model_goes_with_all_that_depends_on_it_and_nothing_else(root: Path) -
         "1 kept answer",
         "1 list of neighbors",
     )
-    assert plan.stays == (
-        "the models fine-tuned from it (tuned)",
-        "the saved views that name it (Pair)",
-    )
-    assert plan.sentences[1] == (
-        "Kept: the models fine-tuned from it (tuned), the saved views that name it (Pair)."
-    )
+    assert plan.stays == ("the models fine-tuned from it (tuned)",)
+    assert plan.sentences[1] == "Kept: the models fine-tuned from it (tuned)."
     assert plan.size == sum(path.stat().st_size for path in plan.files)
     assert files(root) == before  # nothing yet
     carry_out(root, plan)
@@ -144,7 +185,6 @@ def test_a_model_goes_with_all_that_depends_on_it_and_nothing_else(root: Path) -
     assert files(root) - before == set()
     assert [entry.card.name for entry in Store(root).models("counted")] == ["other", "tuned"]
     assert "Gone soon" not in (root / "titles.json").read_text()
-    assert [view.name for view in read_views(root)] == ["Other", "Pair"]
     with pytest.raises(UnknownNameError):
         plan_model_deletion(root, "counted", "plain")
 
@@ -173,9 +213,9 @@ def test_a_dataset_goes_with_all_that_was_made_over_it(root: Path) -> None:
         "2 lists of neighbors",
         "1 result that cannot be used",
     )
-    assert plan.stays == ("the saved views that name it (Pair)",)
+    assert plan.stays == ()
     carry_out(root, plan)
-    assert files(root) == {"titles.json", "views.json"}
+    assert files(root) == {"titles.json"}
     assert Store(root).datasets() == []
     assert Store(root).problems() == []
     assert not (root / "embeddings" / "counted").exists()

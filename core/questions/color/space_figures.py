@@ -1,6 +1,4 @@
-"""The Color page's spaces: layouts of colors in their own colors, side by side or over each other,
-seen from one side.
-"""
+"""Layouts of colors in their own colors, side by side or over each other."""
 
 from __future__ import annotations
 
@@ -18,7 +16,6 @@ from core.figures.numbers import p_text
 from core.figures.panels import cell, panels
 from core.figures.theme import INK, Mode, blank, plain, reason, template
 from core.questions.color.space_panels import (
-    View,
     add_colors,
     add_cross,
     add_lines,
@@ -29,15 +26,12 @@ from core.questions.color.space_panels import (
 SIDE, WIDE = 290, 460  # pixels of a panel, and of the one where two layouts lie over each other
 
 
-def layouts(
-    tables: Sequence[pd.DataFrame], *, turn: int, tilt: int, mode: Mode, narrow: bool = False
-) -> go.Figure:
+def layouts(tables: Sequence[pd.DataFrame], *, mode: Mode, narrow: bool = False) -> go.Figure:
     """Draw each source's layout in a panel of its own, all seen from one side; colors are drawn in
     themselves.
 
     tables: as `core.questions.color.answer.lay_out_colors` gives them, of one number of dimensions.
-    turn, tilt: degrees; see `core.questions.color.turning.project`. All panels have one scale.
-    customdata of each point: color and coordinates.
+    All panels have one scale; see `core.questions.color.space_panels.project`.
     """
     columns = 1 if narrow else min(3, len(tables))
     rows = math.ceil(len(tables) / columns)
@@ -53,15 +47,14 @@ def layouts(
     )
     figure.update_annotations(font_size=13)
     reach = max(reach_of(table) for table in tables)
-    view = View(turn, tilt, SIDE / (2 * reach))
     for place, table in enumerate(tables):
-        add_cross(figure, table, view, mode, cell(place, columns))
-        add_colors(figure, table, view, mode, cell(place, columns))
+        add_cross(figure, table, mode, cell(place, columns))
+        add_colors(figure, table, mode, cell(place, columns), scale=SIDE / (2 * reach))
     _frame(figure, mode, reach=reach, panels=len(tables))
     return figure.update_layout(margin_t=48, margin_l=24, margin_r=24).figure()
 
 
-def overlay(x: pd.DataFrame, y: pd.DataFrame, *, turn: int, tilt: int, mode: Mode) -> go.Figure:
+def overlay(x: pd.DataFrame, y: pd.DataFrame, *, mode: Mode) -> go.Figure:
     """Draw two layouts over each other with a line between the two places of every color that both
     have.
 
@@ -74,12 +67,11 @@ def overlay(x: pd.DataFrame, y: pd.DataFrame, *, turn: int, tilt: int, mode: Mod
     title = f"{x['source'].iloc[0]} and {y['source'].iloc[0]} laid over each other"
     figure = blank(mode, height=WIDE + 50, title=title)
     reach = max(reach_of(x), reach_of(y))
-    view = View(turn, tilt, WIDE / (2 * reach))
-    add_cross(figure, x, view, mode, {})
-    names = [name for color in both for name in (color, color, None)]
-    add_lines(figure, names, _ties(x, y), INK[mode].soft, view, {})
-    add_colors(figure, y, view, mode, {}, square=True)
-    add_colors(figure, x, view, mode, {})
+    scale = WIDE / (2 * reach)
+    add_cross(figure, x, mode, {})
+    add_lines(figure, _ties(x, y), INK[mode].soft, {})
+    add_colors(figure, y, mode, {}, scale=scale, square=True)
+    add_colors(figure, x, mode, {}, scale=scale)
     for table, symbol in ((x, "circle"), (y, "square")):
         marker = {"symbol": symbol, "size": 11, "color": INK[mode].soft}
         source = str(table["source"].iloc[0])
@@ -108,7 +100,7 @@ def _head(table: pd.DataFrame) -> str:
 
 
 def _frame(figure: Drawing, mode: Mode, *, reach: float, panels: int) -> None:
-    """Give all panels one scale and no axes; a drag turns them and does not zoom."""
+    """Give all panels one scale and no axes; a drag does not zoom."""
     figure.update_layout(template=template(mode), dragmode=False, hovermode="closest")
     hidden = {"visible": False, "fixedrange": True}
     figure.update_xaxes(range=[-reach, reach], **hidden)

@@ -1,1 +1,1 @@
-"""What people write into a store: the titles they give and the views they save, as text files."""
+"""What people write into a store: the titles that they give, as a text file."""

@@ -19,9 +19,10 @@ from core.errors import InputError
 from core.stimuli.dataset import DatasetCard
 from core.store.examine import Stamp, stamp
 from core.store.notes.file import PATIENCE, read_file
-from core.store.notes.views import LONGEST, tidy
 from core.store.publishing import locked, publish_json
 from core.store.schema import ModelEntry
+
+LONGEST = 80  # characters of a title
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,11 @@ def editing_titles(root: Path) -> Iterator[Titles]:
         titles = Titles(titles.datasets, {name: of for name, of in titles.models.items() if of})
         if titles != before:
             publish_json(path, {"datasets": titles.datasets, "models": titles.models})
+
+
+def tidy(title: str) -> str:
+    """Return a title on one line, without characters that cannot be seen."""
+    return " ".join("".join(one if one.isprintable() else " " for one in title).split())
 
 
 def check_title(title: str) -> str:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import streamlit as st
 
 from core.questions.asking import findings_of
@@ -24,13 +21,13 @@ CIELAB. The published figure 8 begins with these two."""
 SINGLE, COUNTED = "pixels", "the cells of a grid in RGB that CIFAR-10’s counted pixels fall in,"
 
 
-def show(at: Place, hues: Hues, seen: Mapping[str, Any]) -> None:
-    """Draw both panels. seen: from where, as the figures of spaces take it."""
+def show(at: Place, hues: Hues) -> None:
+    """Draw both panels."""
     st.header("Pixels, and the layout of their co-occurrences", anchor=False)
     question = pick(at, hues)
     table = queries.ask(at, question)
     panels = [table[table["source"] == source] for source in (CLOUD, LAYOUT)]
-    figure = figures.layouts(panels, **seen, narrow=frame.narrow())
+    figure = figures.layouts(panels, mode=frame.mode(), narrow=frame.narrow())
     exportbar.draw(at, question, figure, key="cloud", table=table)
     pixels = COUNTED if question.images == SHIPPED else SINGLE
     prose.explain(READING.format(pixels=pixels), findings_of(question, table))

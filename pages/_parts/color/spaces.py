@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.questions.color import space_figures as figures
 from core.questions.color.geometry.words import color_words
-from pages._parts.color import cloud, turning
+from pages._parts.color import cloud
 from pages._parts.color.hues import Hues
 from pages._shared import exportbar, frame, prose
 from pages._shared.address import fragment
@@ -21,7 +21,7 @@ READING = """Each dot is a color, drawn in that color. Dots that are close are
 colors that the source finds similar. Each layout is rotated, scaled and, where that fits better,
 mirrored onto perception, so that all share the axes {axes}. τ says how well the order of color
 differences matches perception's (0 is chance), disparity how much of the layout's shape does not
-(0 is the same, 1 nothing in common). {turn}**Point at a color** to find it in all."""
+(0 is the same, 1 nothing in common)."""
 AXES = {
     3: "of CIELAB: L* dark to light, a* green to red, b* blue to yellow",
     2: "of perception's own plane",
@@ -37,39 +37,28 @@ Tables = Mapping[str, pd.DataFrame]  # layouts by source
 def show(at: Place, hues: Hues, tables: Tables) -> None:
     """Draw the layouts and the overlay.
 
-    A fragment: turning them, or choosing what is overlaid, draws nothing else anew.
+    A fragment: choosing what is overlaid draws nothing else anew.
     """
     dims, above = hues.question.dims, st.container()
     st.header("Two layouts overlaid", anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         x, y = _pick_two(hues, list(tables))
+    mode, narrow = frame.mode(), frame.narrow()
     with above:
-        turn, tilt = _pick_angles(dims)
-    seen: dict[str, Any] = {"turn": turn, "tilt": tilt, "mode": frame.mode()}
-    with above:
-        figure = figures.layouts(list(tables.values()), **seen, narrow=frame.narrow())
+        figure = figures.layouts(list(tables.values()), mode=mode, narrow=narrow)
         draw(at, hues, figure, tables, key="layouts")
-        turning_text = "**Drag a panel** to turn all. " * (dims == 3)
-        prose.explain(READING.format(axes=AXES[dims], turn=turning_text))
+        prose.explain(READING.format(axes=AXES[dims]))
         _show_words(tables)
-    figure = figures.overlay(tables[x], tables[y], **seen)
+    figure = figures.overlay(tables[x], tables[y], mode=mode)
     draw(at, hues, figure, {name: tables[name] for name in (x, y)}, key="overlay")
     with frame.part():
-        cloud.show(at, hues, seen)
-    turning.link(["layouts", "overlay", "cloud"], turn=turn, tilt=tilt, flat=dims == 2)
+        cloud.show(at, hues)
 
 
 def draw(at: Place, hues: Hues, figure: go.Figure, tables: Tables, *, key: str) -> None:
     """Draw a figure of some layouts with its export bar."""
     table = pd.concat(list(tables.values()), ignore_index=True)
     exportbar.draw(at, hues.layout(*tables), figure, key=key, table=table)
-
-
-def _pick_angles(dims: int) -> tuple[int, int]:
-    if dims == 2:
-        return 0, 0
-    with st.container(horizontal=True):
-        return turning.pick()
 
 
 def _pick_two(hues: Hues, names: list[str]) -> tuple[str, str]:

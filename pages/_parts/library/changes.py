@@ -20,7 +20,7 @@ from core.store import (
     rename_dataset,
     rename_model,
 )
-from core.store.notes.views import LONGEST, tidy
+from core.store.notes.titles import LONGEST, tidy
 from pages._shared import frame
 
 OPEN = "model"  # the control that says which model is open

@@ -15,7 +15,7 @@ from core.questions.stimuli.question import StimulusNeighbors, StimulusResiduals
 from core.stimuli.cave.music.notes import read
 from core.stimuli.cave.music.roll import describe_roll, draw_roll
 from core.stimuli.cave.music.stimuli import melody_of
-from pages._parts.stimuli import selection, trail
+from pages._parts.stimuli import selection
 from pages._shared import exportbar, facts, frame, gallery, prose, queries, spread
 from pages._shared.queries import Place
 
@@ -31,7 +31,7 @@ holds the middle half of all stimuli."""
 def show(at: Place, index: int) -> None:
     """Draw a stimulus large, with all its captions and factors."""
     gallery.show_top(index)
-    trail.draw(queries.card(at).size, index)
+    _draw_ways(queries.card(at).size, index)
     picture, words = st.columns([2, 3]) if queries.card(at).has_images else (None, st.container())
     factors, captions = facts.stimuli(at).iloc[index], facts.captions(at)
     if picture:
@@ -57,6 +57,21 @@ def show(at: Place, index: int) -> None:
             )
             with st.expander(f"{len(present)} factors", expanded=len(present) <= 8):
                 st.dataframe(table, hide_index=True)
+
+
+def _draw_ways(size: int, index: int) -> None:
+    """Draw which stimulus it is, and the buttons that go back and on, which have keys of their
+    own.
+    """
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="small", key="ways", wrap=True
+    ):
+        st.markdown(f"**stimulus {index}** of {size:,}", width="content")
+        st.space("stretch")
+        st.button("Back", shortcut="Esc", on_click=gallery.choose, args=(None,), type="tertiary")
+        for label, key, step in (("Previous", "Left", -1), ("Next", "Right", 1)):
+            turn = ((index + step) % size,)
+            st.button(label, shortcut=key, on_click=gallery.choose, args=turn, type="tertiary")
 
 
 def _draw_melody(at: Place, index: int) -> None:

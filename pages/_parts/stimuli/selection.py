@@ -18,8 +18,7 @@ from core.questions.dispersion.question import SetEffect
 from core.questions.stimuli.question import StimulusList
 from core.questions.words import to_query
 from core.study.selections import decode, encode
-from pages._parts.stimuli import trail
-from pages._shared import address, frame, queries
+from pages._shared import address, frame, gallery, queries
 from pages._shared.queries import Place
 from pages._shared.tiles import Clicks
 
@@ -56,7 +55,7 @@ def toggle(size: int, index: int) -> None:
 
 def clicks(size: int, chosen: Collection[int]) -> Clicks:
     """Return what a click on a picture does: it opens a stimulus; Shift+click chooses it."""
-    return Clicks(partial(trail.follow, size), partial(toggle, size), chosen)
+    return Clicks(gallery.choose, partial(toggle, size), chosen)
 
 
 def brush(indices: Sequence[int], size: int) -> None:

@@ -41,7 +41,7 @@ export default function({ parentElement }) {
 """
 _FORMATS = """<div class="bar" role="toolbar" aria-label="Save the figure">
 <button type="button" data-format="svg" title="Vector graphic, its font inside">SVG</button>
-<button type="button" data-format="png" title="Image of 300 dots per inch">PNG</button>
+<button type="button" data-format="png" title="Image of 300 pixels per inch">PNG</button>
 <button type="button" data-format="pdf" title="Vector graphic, its font inside">PDF</button>
 </div>"""
 _JS = """
@@ -144,30 +144,7 @@ async function painted(svg) {
   [canvas.width, canvas.height] = [width, height];
   canvas.getContext("2d").drawImage(image, 0, 0);
   URL.revokeObjectURL(image.src);
-  const file = await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
-  return resolved(await file.arrayBuffer());
-}
-
-// Writes the resolution behind the header of a PNG file, which is 33 bytes
-function resolved(png) {
-  const chunk = new DataView(new ArrayBuffer(21)), dots = Math.round(DPI / 0.0254);
-  chunk.setUint32(0, 9);
-  [..."pHYs"].forEach((letter, place) => chunk.setUint8(4 + place, letter.charCodeAt(0)));
-  chunk.setUint32(8, dots);
-  chunk.setUint32(12, dots);
-  chunk.setUint8(16, 1);
-  chunk.setUint32(17, checksum(new Uint8Array(chunk.buffer, 4, 13)));
-  return new Blob([png.slice(0, 33), chunk.buffer, png.slice(33)], { type: "image/png" });
-}
-
-// The CRC-32 of some bytes
-function checksum(bytes) {
-  let rest = ~0;
-  for (const byte of bytes) {
-    rest ^= byte;
-    for (let bit = 0; bit < 8; bit++) rest = (rest >>> 1) ^ (rest & 1 ? 0xEDB88320 : 0);
-  }
-  return ~rest >>> 0;
+  return new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
 }
 
 function download(file, name) {

@@ -18,38 +18,42 @@ from core.questions.color import knowledge_figures as color_knowledge
 from core.questions.color import space_figures as color_space
 from core.questions.color.geometry.perception import to_hex
 from core.questions.color.geometry.words import LAB, color_words
-from core.questions.color.turning import GAP, LETTER, LINE, place_words, project
+from core.questions.color.space_panels import (
+    CENTER,
+    GAP,
+    LETTER,
+    LINE,
+    TILT,
+    TURN,
+    place_words,
+    points_of,
+    project,
+)
 from core.statistics.correlations import Correlation
 
-ANGLES = st.integers(-180, 180)
 POINTS = np.random.default_rng(0).normal(size=(6, 3))
 
 
-@given(ANGLES, ANGLES)
-def test_turning_keeps_all_distances(turn, tilt):
-    seen = project(POINTS, turn=turn, tilt=tilt)
-    apart = [np.linalg.norm(points[:, None] - points, axis=2) for points in (POINTS, seen)]
+def test_a_view_keeps_all_distances():
+    apart = [
+        np.linalg.norm(points[:, None] - points, axis=2) for points in (POINTS, project(POINTS))
+    ]
     assert apart[1] == pytest.approx(apart[0], abs=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("turn", "tilt", "seen"),
-    [
-        (0, 0, (2, 1, -3)),
-        (0, 90, (2, 3, 1)),
-        (90, 0, (3, 1, 2)),
-        (180, 0, (-2, 1, 3)),
-        (0, -90, (2, -3, -1)),
-    ],
-)
-def test_one_point_is_seen_from_each_side(turn, tilt, seen):
-    assert project(np.array([[1.0, 2.0, 3.0]]), turn=turn, tilt=tilt)[0] == pytest.approx(
-        seen, abs=1e-12
-    )
+def test_lightness_points_up_and_is_seen_from_a_little_above():
+    steps = np.array(CENTER) + np.vstack([np.zeros(3), np.eye(3)])
+    middle, *axes = project(steps)
+    assert middle == pytest.approx([0, 0, 0], abs=1e-12)
+    across, over = np.radians(TURN), np.radians(TILT)
+    assert axes[0] == pytest.approx([0, np.cos(over), np.sin(over)])
+    red = [np.cos(across), -np.sin(across) * np.sin(over), np.sin(across) * np.cos(over)]
+    assert axes[1] == pytest.approx(red)
+    assert axes[2] == pytest.approx(np.cross(axes[0], axes[1]))
 
 
-def test_a_plane_is_never_turned():
-    flat = project(POINTS[:, :2], turn=70, tilt=20)
+def test_a_plane_is_shown_as_it_is():
+    flat = project(POINTS[:, :2])
     assert flat[:, :2].tolist() == POINTS[:, :2].tolist()
     assert not flat[:, 2].any()
 
@@ -124,9 +128,7 @@ def dots(figure) -> list:
 
 
 def test_layouts_have_a_panel_for_each_source_in_its_own_colors():
-    figure = color_space.layouts(
-        [table("perception", off=0.0), table()], turn=0, tilt=90, mode="light"
-    )
+    figure = color_space.layouts([table("perception", off=0.0), table()], mode="light")
     assert "<b>perception</b><br><span style='font-size:12px'>8 colors, the reference" in headings(
         figure
     )
@@ -136,20 +138,19 @@ def test_layouts_have_a_panel_for_each_source_in_its_own_colors():
     )
     first, second = dots(figure)
     assert (first.xaxis, second.xaxis) == ("x", "x2")
-    named = {
-        row[0]: (hexa, x)
-        for row, hexa, x in zip(first.customdata, first.marker.color, first.x, strict=True)
-    }
-    red = color_words(words=["red"]).iloc[0]
-    assert named["red"] == (red["hex"], pytest.approx(red["a"], abs=1e-3))
-    moved = {row[0]: x for row, x in zip(second.customdata, second.x, strict=True)}
-    assert moved["red"] == pytest.approx(red["a"] + 10, abs=1e-3)
+    for trace, rows in ((first, table(off=0.0)), (second, table())):
+        x, y, _ = project(points_of(rows)).T
+        drawn = zip(trace.marker.color, zip(trace.x, trace.y, strict=True), strict=True)
+        assert dict(drawn) == {
+            hexa: pytest.approx(place, abs=1e-3)
+            for hexa, *place in zip(rows["hex"], x, y, strict=True)
+        }
     assert "10.0 ΔE from where perception has it" in second.hovertext[0]
 
 
-@pytest.mark.parametrize(("turn", "tilt"), [(0, 90), (30, 30), (-120, -80)])
-def test_no_dot_leaves_its_panel_from_whichever_side(turn, tilt):
-    figure = color_space.layouts([table(count=24, off=0.0)], turn=turn, tilt=tilt, mode="light")
+@pytest.mark.parametrize("off", [0.0, 10.0, -90.0])
+def test_no_dot_leaves_its_panel(off):
+    figure = color_space.layouts([table(count=24, off=off)], mode="light")
     (trace,) = dots(figure)
     for values, axis in ((trace.x, figure.layout.xaxis), (trace.y, figure.layout.yaxis)):
         assert axis.range[0] < min(values)
@@ -157,37 +158,38 @@ def test_no_dot_leaves_its_panel_from_whichever_side(turn, tilt):
 
 
 def test_far_dots_are_drawn_first_and_small():
-    (trace,) = dots(color_space.layouts([table()], turn=0, tilt=0, mode="dark"))
-    near = [-row[3] for row in trace.customdata]
-    assert near == sorted(near)
+    (trace,) = dots(color_space.layouts([table()], mode="dark"))
+    near = dict(zip(table()["hex"], project(points_of(table()))[:, 2], strict=True))
+    assert [near[one] for one in trace.marker.color] == sorted(near.values())
     assert list(trace.marker.size) == sorted(trace.marker.size)
     assert trace.marker.line.color == INK["dark"].soft  # black is seen on dark, white on light
 
 
 @pytest.mark.parametrize("narrow", [False, True])
-def test_layouts_in_a_plane_have_no_axes_to_turn(narrow):
-    figure = color_space.layouts([table(dims=2)] * 4, turn=0, tilt=0, mode="light", narrow=narrow)
+def test_layouts_in_a_plane_have_no_axes(narrow):
+    figure = color_space.layouts([table(dims=2)] * 4, mode="light", narrow=narrow)
     assert {trace.mode for trace in figure.data if len(trace.x)} == {"markers+text"}
     assert len({axis.domain for axis in figure.select_xaxes()}) == (1 if narrow else 3)
 
 
 def test_many_colors_have_no_words():
     many = pd.concat([table(count=24)] * 2, ignore_index=True)
-    (trace,) = dots(color_space.layouts([many], turn=0, tilt=0, mode="light"))
+    (trace,) = dots(color_space.layouts([many], mode="light"))
     assert set(trace.text) == {""}
 
 
 def test_the_overlay_joins_partners_and_says_where_there_are_none():
     x, y = table("perception", off=0.0), table(count=5)
-    figure = color_space.overlay(x, y, turn=0, tilt=90, mode="light")
+    figure = color_space.overlay(x, y, mode="light")
     lines = [trace for trace in figure.data if trace.mode == "lines"][-1]
     assert len(lines.x) == 15
     assert lines.x[2] is None
+    across = 10.0 * np.cos(np.radians(TURN))
     assert [lines.x[i + 1] - lines.x[i] for i in range(0, 15, 3)] == pytest.approx(
-        [10.0] * 5, abs=1e-2
+        [across] * 5, abs=1e-2
     )
     assert {trace.marker.symbol for trace in dots(figure)} == {"circle", "square"}
-    empty = color_space.overlay(x.head(2), table().tail(2), turn=0, tilt=0, mode="light")
+    empty = color_space.overlay(x.head(2), table().tail(2), mode="light")
     assert "no color in common" in headings(empty)
 
 
