@@ -20,12 +20,14 @@ from core.plans.plan import Plan
 from core.plans.reading import open_plan, shipped
 from core.plans.sizes import sizes
 from core.plans.wording import question_of
-from core.questions.adapters.question import PUBLISHED, Adaptation, Fitting
+from core.questions.adapters.question import Adaptation, Fitting
 from core.stimuli.hub_source import PRESETS
 
 NAMES = {"prh-vision-language", "prh-vision", "dispersion", "dense-captions", "adapters"}
 PLANS = [open_plan(name) for name in shipped()]
 PARAMETRIZED = pytest.mark.parametrize("plan", PLANS, ids=[plan.name for plan in PLANS])
+
+PUBLISHED = Fitting(start="random", direction="forward", products="raw", offset=False)
 
 
 def test_the_published_studies_are_there():
