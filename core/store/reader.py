@@ -109,11 +109,11 @@ class Store:
 
     def stimuli(self, dataset: str) -> pd.DataFrame:
         """Return a row per stimulus in order: `stimulus`, then the factors."""
-        return self.frame(dataset_file(self.root, self.dataset(dataset).name), "stimuli")
+        return read_frame(dataset_file(self.root, self.dataset(dataset).name), "stimuli")
 
     def captions(self, dataset: str) -> pd.DataFrame:
         """Return `index`, `level`, `text`, by index, then level."""
-        return self.frame(dataset_file(self.root, self.dataset(dataset).name), "captions")
+        return read_frame(dataset_file(self.root, self.dataset(dataset).name), "captions")
 
     def summaries(self, dataset: str) -> dict[str, Recipe]:
         """Return the caption levels that were written for a dataset after it was added, and how
@@ -158,7 +158,7 @@ class Store:
         path = dataset_file(self.root, self.dataset(dataset).name)
         with self.opened(path) as connection:
             measured = has_table(connection, "sizes")
-        return self.frame(path, "sizes") if measured else None
+        return read_frame(path, "sizes") if measured else None
 
     def space(self, dataset: str, model: str, layer: int) -> Float32[np.ndarray, "n dims"]:
         """Return one layer's vectors, a row per stimulus in the dataset's order; read-only, not
@@ -204,7 +204,7 @@ class Store:
         card = self.dataset(dataset)
         path = result_file(self.root, dataset, name)
         meta = usable(path, "result", dataset, card.revision, refused=[])
-        return (self.frame(path, "result"), meta.recipe) if meta else None
+        return (read_frame(path, "result"), meta.recipe) if meta else None
 
     def results(self, dataset: str, beginning: str) -> list[str]:
         """Return the names of a dataset's results that begin so, whether or not they can be used;
@@ -251,10 +251,6 @@ class Store:
     def opened(self, path: Path) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
         """Open a file of the store for reading; raises StoreError if it was removed meanwhile."""
         return reading(path)
-
-    def frame(self, path: Path, name: str) -> pd.DataFrame:
-        """Return a table of a file of the store; see `read_frame`."""
-        return read_frame(path, name)
 
     def _titles(self) -> Titles:
         """Return the titles that people gave; a file of them that cannot be read gives none."""

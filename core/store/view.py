@@ -43,7 +43,7 @@ from core.store.examine import Stamp, examine_if_usable, stamp
 from core.store.listing import all_usable
 from core.store.notes.titles import Titles
 from core.store.reader import Store
-from core.store.schema import DERIVED, Kind, Meta, ModelEntry, result_file
+from core.store.schema import DERIVED, Kind, Meta, ModelEntry, dataset_file, result_file
 
 ABSENT = ""
 Reads = Mapping[str, str]
@@ -167,11 +167,15 @@ class View(Store):
             yield connection
         self._check(path)
 
-    def frame(self, path: Path, name: str) -> pd.DataFrame:
-        frame = super().frame(path, name)
-        if path.parent == self.root / "datasets":
-            self._check(path)
-        return frame
+    def stimuli(self, dataset: str) -> pd.DataFrame:
+        table = super().stimuli(dataset)
+        self._check(dataset_file(self.root, dataset))
+        return table
+
+    def captions(self, dataset: str) -> pd.DataFrame:
+        table = super().captions(dataset)
+        self._check(dataset_file(self.root, dataset))
+        return table
 
     def _check(self, path: Path) -> None:
         """Raise StoreChangedError if a dataset or an embedding is not the one of this view."""

@@ -23,8 +23,7 @@ from tests.faults.table import CARELESS, LIKE_ALIGN, READING, ROWS, TABLE, Row
 QUICK = {  # rows of the default run, and the kinds of fault that happen to each
     "import": ("killed before", "vanished"),
     "model delete": ("killed after", "read-only"),
-    "save a view": ("full", "flipped"),
-    "upload a file": ("denied", "killed before"),
+    "upload a file": ("denied", "killed before", "flipped"),
     "jobs add": ("full", "killed after"),
 }
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it looks files up in /proc")

@@ -197,7 +197,7 @@ def asking() -> bool:
 @pytest.fixture(autouse=True)
 def _no_read_goes_unnoted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fail where a question reads a file of the store other than through its study's view."""
-    for name in ("opened", "frame"):
+    for name in ("opened", "stimuli", "captions", "result"):
         read = getattr(Store, name)
 
         def noted(store: Store, *given: object, read: Callable = read) -> object:
