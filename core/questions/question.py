@@ -35,10 +35,6 @@ class StudyQuestion(Question):
 
     scope: Scope = part(Scope)
 
-    def models(self) -> tuple[str, ...]:
-        """Return the names of the embeddings that the answer of a complete question depends on."""
-        return ()
-
     def compared_metrics(self) -> tuple[str, ...]:
         """Return the metrics that the answer depends on, beside those of its measures."""
         return ()

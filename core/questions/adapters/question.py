@@ -125,10 +125,6 @@ class AdapterQuestion(StudyQuestion):
     measure: Measure = part(Measure)
     seed: int = seed_option("of which stimuli test, validate and train, and of all draws")
 
-    def models(self) -> tuple[str, ...]:
-        spaces = (*self.x, *self.y, *self.z, *self.ref)
-        return tuple(dict.fromkeys(space.rpartition(":")[0] for space in spaces))
-
     @property
     def spaces(self) -> tuple[str, ...]:
         """Return the encoders that are trained together, of a question about one x and one y."""

@@ -112,7 +112,7 @@ class _Shuffling:
 
 def _prepare(question: Alignment, study: Study) -> _Shuffling:
     """Make the models of a complete question ready to be compared under permutations."""
-    comparison, models = question.comparison, question.models()
+    comparison, models = question.comparison, (*question.x, *question.y)
     concatenated = comparison.read_layers().concatenated
     engine = choose_engine(study, comparison, models, concatenated=concatenated)
     ready, _ = prepare_each(study, engine, models, concatenated=concatenated)

@@ -58,6 +58,3 @@ class Alignment(StudyQuestion):
         if not self.calibration.null:
             return label
         return f"calibrated {label}".replace(", lower is more aligned", "")
-
-    def models(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*self.x, *self.y)))

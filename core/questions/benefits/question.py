@@ -24,9 +24,6 @@ class Transfer(StudyQuestion):
         help="learners with transfer and without (all)",
     )
 
-    def models(self) -> tuple[str, ...]:
-        return self.names
-
 
 @dataclass(frozen=True)
 class _OverSize(StudyQuestion):
@@ -43,9 +40,6 @@ class _OverSize(StudyQuestion):
         999, least=1, help="times that sizes are dealt anew within families"
     )
     seed: int = seed_option("seed of the permutations and of sampling")
-
-    def models(self) -> tuple[str, ...]:
-        return self.names
 
 
 @dataclass(frozen=True)
@@ -75,9 +69,6 @@ class ModelColors(StudyQuestion):
 
     model: str = option("", label="Language model", metavar="M", help="the language model")
 
-    def models(self) -> tuple[str, ...]:
-        return (self.model,)
-
 
 @dataclass(frozen=True)
 class ModelCaptions(StudyQuestion):
@@ -91,6 +82,3 @@ class ModelCaptions(StudyQuestion):
     model: str = option("", label="Language model", metavar="M", help="the language model")
     samples: int = option(256, least=10, most=10_000, help="texts that the model writes")
     seed: int = seed_option("seed of sampling")
-
-    def models(self) -> tuple[str, ...]:
-        return (self.model,)

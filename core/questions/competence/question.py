@@ -106,9 +106,6 @@ class Bins(StudyQuestion):
     permutations: int = draws_option(999, least=1, help="permutations that test the trend")
     seed: int = seed_option("seed of the permutations")
 
-    def models(self) -> tuple[str, ...]:
-        return self.contenders.names
-
 
 @dataclass(frozen=True)
 class Downstream(StudyQuestion):
@@ -131,9 +128,6 @@ class Downstream(StudyQuestion):
         " most tasks)",
     )
     comparison: Comparison = part(Comparison)
-
-    def models(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*self.contenders.names, self.target)))
 
 
 @dataclass(frozen=True)

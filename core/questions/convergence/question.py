@@ -26,9 +26,6 @@ class _Trainings(StudyQuestion):
     )
     comparison: Comparison = part(Comparison)
 
-    def models(self) -> tuple[str, ...]:
-        return self.names
-
 
 @dataclass(frozen=True)
 class _Dealt(_Trainings):

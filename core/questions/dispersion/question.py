@@ -97,9 +97,6 @@ class JointQuestion(StudyQuestion):
 
     joint: Spaces = part(Spaces)
 
-    def models(self) -> tuple[str, ...]:
-        return self.joint.models
-
 
 @dataclass(frozen=True)
 class ConsensusSpace(JointQuestion):
@@ -168,10 +165,6 @@ class SetsQuestion(StudyQuestion):
         neighbors = f", k = {k}" if k else ""
         return f"alignment with language models ({self.measure.spec.short}{neighbors})"
 
-    def models(self) -> tuple[str, ...]:
-        tested = models_of(self.trial.tested)
-        return tuple(dict.fromkeys((*self.ranking.models, *tested, *self.trial.language)))
-
 
 @dataclass(frozen=True)
 class SetEffect(SetsQuestion):
@@ -209,9 +202,6 @@ class RankingQuestion(StudyQuestion):
     device: ClassVar[None] = None
 
     ranking: Ranking = part(Ranking)
-
-    def models(self) -> tuple[str, ...]:
-        return self.ranking.models
 
 
 @dataclass(frozen=True)

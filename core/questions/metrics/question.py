@@ -40,9 +40,6 @@ class MetricAgreement(StudyQuestion):
     )
     seed: int = seed_option(SEED)
 
-    def models(self) -> tuple[str, ...]:
-        return self.names
-
     def compared_metrics(self) -> tuple[str, ...]:
         return self.metrics
 
@@ -90,9 +87,6 @@ class MetricMatrix(StudyQuestion):
     )
     seed: int = seed_option(SEED)
 
-    def models(self) -> tuple[str, ...]:
-        return self.names
-
     def compared_metrics(self) -> tuple[str, ...]:
         return self.metrics
 
@@ -124,9 +118,6 @@ class MetricTrends(StudyQuestion):
     k: int = neighbors_option()
     rule: LayerRule = part(LayerRule)
 
-    def models(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*self.x, *self.y)))
-
     def compared_metrics(self) -> tuple[str, ...]:
         return self.metrics
 
@@ -151,9 +142,6 @@ class Neighborhoods(StudyQuestion):
     )
     seed: int = seed_option(SEED)
 
-    def models(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*self.x, *self.y)))
-
     def compared_metrics(self) -> tuple[str, ...]:
         return ("mutual_knn", "cknna")
 
@@ -163,9 +151,6 @@ class _PairQuestion(StudyQuestion):
     """A question about one layer of each of two models."""
 
     pair: LayerPair = part(LayerPair)
-
-    def models(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((self.pair.x, self.pair.y)))
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,3 @@ class Modalities(StudyQuestion):
         19, least=19, help="times that stimuli are shuffled, to measure chance"
     )
     seed: int = seed_option("seed of the permutations")
-
-    def models(self) -> tuple[str, ...]:
-        return self.names

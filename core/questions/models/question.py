@@ -53,9 +53,6 @@ class ModelPairs(StudyQuestion):
     roster: Roster = part(Roster)
     comparison: Comparison = part(Comparison)
 
-    def models(self) -> tuple[str, ...]:
-        return self.roster.names
-
 
 @dataclass(frozen=True)
 class ModelLayout(StudyQuestion):
@@ -72,9 +69,6 @@ class ModelLayout(StudyQuestion):
     layout: LayoutName = option("umap", help="how distances are drawn in a plane")
     seed: int = seed_option("seed of UMAP and t-SNE")
 
-    def models(self) -> tuple[str, ...]:
-        return self.roster.names
-
 
 @dataclass(frozen=True)
 class ModelMap(StudyQuestion):
@@ -86,9 +80,6 @@ class ModelMap(StudyQuestion):
     comparison: Comparison = part(Comparison)
     layout: LayoutName = option("umap", label="Map", help="how distances are drawn in a plane")
     seed: int = seed_option("seed of UMAP and t-SNE")
-
-    def models(self) -> tuple[str, ...]:
-        return self.roster.names
 
 
 @dataclass(frozen=True)
@@ -114,9 +105,6 @@ class ModelTable(StudyQuestion):
     comparison: Comparison = part(Comparison)
     targets: Targets = part(Targets)
 
-    def models(self) -> tuple[str, ...]:
-        return self.roster.names
-
 
 @dataclass(frozen=True)
 class ModelProfiles(StudyQuestion):
@@ -127,6 +115,3 @@ class ModelProfiles(StudyQuestion):
     roster: Roster = part(Roster)
     measure: Measure = part(Measure)
     targets: Targets = part(Targets)
-
-    def models(self) -> tuple[str, ...]:
-        return self.roster.names

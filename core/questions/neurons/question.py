@@ -55,9 +55,6 @@ class NeuronShare(StudyQuestion):
     )
     mining: Mining = part(Mining)
 
-    def models(self) -> tuple[str, ...]:
-        return self.names
-
 
 @dataclass(frozen=True)
 class NeuronTrend(StudyQuestion):
@@ -78,9 +75,6 @@ class NeuronTrend(StudyQuestion):
         999, least=1, help="times that competence is dealt anew within lines"
     )
 
-    def models(self) -> tuple[str, ...]:
-        return self.names
-
 
 @dataclass(frozen=True)
 class NeuronPairs(StudyQuestion):
@@ -97,9 +91,6 @@ class NeuronPairs(StudyQuestion):
     )
     b: str = option("", label="Another model", metavar="M", help="another model")
     mining: Mining = part(Mining)
-
-    def models(self) -> tuple[str, ...]:
-        return (self.a, self.b)
 
 
 @dataclass(frozen=True)

@@ -63,9 +63,6 @@ class PrefixBits(StudyQuestion):
     )
     lessons: Lessons = part(Lessons)
 
-    def models(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*self.x, *self.y)))
-
 
 @dataclass(frozen=True)
 class PrefixCaptions(StudyQuestion):
@@ -80,9 +77,6 @@ class PrefixCaptions(StudyQuestion):
         False, label="Train on shuffled images", help="train on images of other captions"
     )
     lessons: Lessons = part(Lessons)
-
-    def models(self) -> tuple[str, ...]:
-        return (self.x, self.y)
 
 
 @dataclass(frozen=True)
@@ -108,6 +102,3 @@ class WithoutImage(StudyQuestion):
     x: str = option("", name="x", label="Language model", metavar="M", help="the language model")
     tokens: int = option(1, least=1, most=1_024, label="Tokens", help="length of the prefix")
     lessons: Lessons = part(Lessons)
-
-    def models(self) -> tuple[str, ...]:
-        return (self.x,)

@@ -20,6 +20,3 @@ class Reliability(StudyQuestion):
         (), name="models", label="Models", metavar="M", help="models (all with repeats)"
     )
     measure: Measure = part(Measure)
-
-    def models(self) -> tuple[str, ...]:
-        return self.names

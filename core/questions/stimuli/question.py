@@ -81,9 +81,6 @@ class NearestStimuli(StudyQuestion):
     stimulus: int = stimulus_option()
     k: int = neighbors_option(NEIGHBORS, help="neighbors of the stimulus, 1 … n − 1")
 
-    def models(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((self.pair.x, self.pair.y)))
-
 
 @dataclass(frozen=True)
 class SharedNeighbors(StudyQuestion):
@@ -93,6 +90,3 @@ class SharedNeighbors(StudyQuestion):
 
     pair: LayerPair = part(LayerPair)
     k: int = neighbors_option(NEIGHBORS)
-
-    def models(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((self.pair.x, self.pair.y)))

@@ -53,9 +53,6 @@ class _OfTwo(StudyQuestion):
     y: str = option("", label="Upper layers of", metavar="G", help="the model that goes on")
     fitting: Fitting = part(Fitting)
 
-    def models(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((self.x, self.y)))
-
 
 @dataclass(frozen=True)
 class Stitch(_OfTwo):
@@ -102,9 +99,6 @@ class _OfMany(StudyQuestion):
         help="vision models that finished a usual training, in all their seeds (all that fit)",
     )
     fitting: Fitting = part(Fitting)
-
-    def models(self) -> tuple[str, ...]:
-        return self.names
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,3 @@ class Swap(StudyQuestion):
         help="times that anchors are paired at random, which gives chance and p",
     )
     seed: int = seed_option("of folds, anchors and permutations")
-
-    def models(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(space.rpartition(":")[0] for space in self.spaces))

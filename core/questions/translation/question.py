@@ -69,9 +69,6 @@ class Translation(StudyQuestion):
     )
     matching: Matching = part(Matching)
 
-    def models(self) -> tuple[str, ...]:
-        return tuple(space.rpartition(":")[0] for space in (self.a, self.b))
-
 
 @dataclass(frozen=True)
 class TranslationPairs(StudyQuestion):
@@ -89,6 +86,3 @@ class TranslationPairs(StudyQuestion):
     )
     size: int = size_option()
     matching: Matching = part(Matching)
-
-    def models(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(space.rpartition(":")[0] for space in self.spaces))
