@@ -31,6 +31,7 @@ from core.encoders.encoder import ModelCard
 from core.encoders.fields import check_training
 from core.errors import InputError
 from core.recipe import Recipe
+from core.settings import ROOT
 from core.stimuli.dataset import DatasetCard
 
 SCHEMA = 1
@@ -97,9 +98,11 @@ class Meta:
 
     @cached_property
     def digest_as_read(self) -> str:
-        """Return what changes with anything that an answer may take from an embedding's file."""
+        """Return what changes with anything that an answer may take from an embedding's file, on
+        whichever machine it was made: the folder of the project is left out of the card's paths.
+        """
         said = self.recipe.digest, self.level, self.dims, sorted(map(repr, self.card.items()))
-        return hashlib.sha256(repr(said).encode()).hexdigest()[:16]
+        return hashlib.sha256(repr(said).replace(str(ROOT), "").encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,10 @@ weights, data, versions), not its bytes: the same model embedded on another proc
 | path:PATH | names, sizes and times of a person's own files |
 
 What has a key of another kind is resolved by a function that `resolve` registers.
+
+A `Catalog` lists what a store that is being built will hold. A view with catalogs takes it as there
+already, so that an answer over the complete store is fresh before anything is embedded, and no
+longer once the store holds something else.
 """
 
 from __future__ import annotations
@@ -28,6 +32,7 @@ import hashlib
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar, cast
@@ -60,22 +65,36 @@ def resolve(kind: str, digest: Callable[[str], str]) -> None:
     _RESOLVERS[kind] = digest
 
 
+@dataclass(frozen=True)
+class Catalog:
+    """What the store will hold over a dataset: the digest of its recipe, and of each embedding as
+    read and of each result's recipe by name.
+    """
+
+    dataset: str
+    recipe: str
+    embeddings: Mapping[str, str]
+    results: Mapping[str, str]
+
+
 class View(Store):
     """A store that stays as it was when it was first looked at, and notes what is read.
 
     reads: the digest of everything that was read, by key; see the module. Answers, neighbors and
     stitches that are added meanwhile are found: they follow from the rest. Reading a file that was
     replaced or removed since raises StoreChangedError. Safe to share between threads.
+    catalogs: what the store will hold.
     """
 
-    def __init__(self, root: str | Path) -> None:
+    def __init__(self, root: str | Path, *catalogs: Catalog) -> None:
         super().__init__(root)
         self.reads: dict[str, str] = {}
+        self._catalogs = {catalog.dataset: catalog for catalog in catalogs}
         self._moment = _Moment()
 
     def noting(self) -> View:
         """Return a view of the same moment that has read nothing yet."""
-        view = View(self.root)
+        view = View(self.root, *self._catalogs.values())
         view._moment = self._moment
         return view
 
@@ -192,27 +211,38 @@ class View(Store):
             if key not in self.reads:
                 self.reads[key] = self.current(key)
 
+    def catalog(self, dataset: str) -> Catalog | None:
+        """Return what the store holds of a dataset together with what it will hold, None if it
+        neither holds nor expects it.
+        """
+        known, expected = self._known().get(dataset), self._catalogs.get(dataset)
+        if known is None:
+            return expected
+        embeddings = {name: meta.digest_as_read for name, meta in self._entries(dataset).items()}
+        results = {name: meta.recipe.digest for name, meta in self._results(dataset).items()}
+        if expected is not None and expected.recipe == known.recipe.digest:
+            embeddings = {**expected.embeddings, **embeddings}
+            results = {**expected.results, **results}
+        return Catalog(dataset, known.recipe.digest, embeddings, results)
+
     def _digest(self, kind: str, *names: str) -> str:
-        if kind == "dataset":
-            return _of_recipes(self._known(), names[0])
         if kind == "datasets":
             return _hash(sorted((name, meta.recipe.digest) for name, meta in self._known().items()))
-        if names[0] not in self._known():
+        catalog = self._moment.once(("catalog", names[0]), lambda: self.catalog(names[0]))
+        if catalog is None:
             return ABSENT
+        if kind == "dataset":
+            return catalog.recipe
         if kind == "embedding":
-            found = self._entries(names[0]).get(names[1])
-            return found.digest_as_read if found else ABSENT
+            return catalog.embeddings.get(names[1], ABSENT)
         if kind == "models":
             titled = self._titles().of(names[0])[1]
-            return _hash(
-                [(name, one.digest_as_read) for name, one in self._entries(names[0]).items()],
-                sorted(titled.items()),
-            )
+            return _hash(sorted(catalog.embeddings.items()), sorted(titled.items()))
         if kind == "result":
-            return _of_recipes(self._results(names[0]), names[1])
+            return catalog.results.get(names[1], ABSENT)
         if kind == "results":
-            held = self._results(names[0]).items()
-            return _hash([(n, one.recipe.digest) for n, one in held if n.startswith(names[1])])
+            held = catalog.results.items()
+            return _hash(sorted(one for one in held if one[0].startswith(names[1])))
         return ABSENT  # written by another version, which knew another kind
 
     def _known(self) -> Listing:
@@ -270,10 +300,6 @@ class _Moment:
 def _list(folder: Path, kind: Kind, revision: str | None) -> tuple[list[Meta], list[str]]:
     reasons: list[str] = []
     return all_usable(folder, kind, revision, reasons, but=DERIVED), reasons
-
-
-def _of_recipes(metas: Listing, name: str) -> str:
-    return metas[name].recipe.digest if name in metas else ABSENT
 
 
 def _hash(*parts: object) -> str:

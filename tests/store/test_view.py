@@ -112,3 +112,30 @@ def test_five_hundred_reads_are_checked_in_a_moment(root: Path) -> None:
     began = perf_counter()
     assert view.is_fresh(reads)
     assert perf_counter() - began < 0.05  # 5 ms are the aim; a busy machine takes longer
+
+
+def test_an_answer_over_the_complete_store_is_fresh_before_anything_is_embedded(
+    root: Path, tmp_path: Path
+) -> None:
+    one, every = View(root), View(root)
+    one.model("cave", REPLACED)
+    every.models("cave")
+    every.results("cave", "scores")
+    catalog = View(root).catalog("cave")
+    assert catalog is not None
+    growth = [  # whether what one model gives, and what is asked of all, is still to be true
+        (None, True, True),
+        (add("MAE", "m", 0.7), True, True),
+        (add("SimCLR", "m", 0.9), True, False),
+        (replace_model, False, False),
+    ]
+    grown = tmp_path / "grown"
+    for step, one_is_fresh, all_are_fresh in growth:
+        if step is not None:
+            step(grown)
+        view = View(grown, catalog)
+        assert (view.is_fresh(one.reads), view.is_fresh(every.reads)) == (
+            one_is_fresh,
+            all_are_fresh,
+        )
+    assert not View(tmp_path / "other").is_fresh(one.reads)
