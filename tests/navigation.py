@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 from core.settings import ROOT
 
@@ -55,6 +56,12 @@ class Page:
     def name(self) -> str:
         """Return what a test that is made for each page calls it."""
         return self.path or "start"
+
+    @property
+    def link(self) -> str:
+        """Return its example's address on a server."""
+        query = urlencode(self.example, doseq=True)
+        return f"/{self.path}?{query}" if query else f"/{self.path}"
 
 
 def _read_navigation() -> Iterator[Page]:
