@@ -13,12 +13,10 @@ from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
 from core.settings import ROOT
-from tests.browser.seen import settle
+from tests.browser.seen import DRAWN, settle
 from tests.browser.server import CHROMIUM, FLAGS, PATIENCE, serve
 from tests.navigation import PAGES, Page
 
-# where there is no chart, or none before it is asked for
-DRAWN_ALONE = "[data-testid=stImage], .st-key-library-models, .st-key-jobs, [class*=st-key-here-]"
 QUIET = 2000  # ms without a change: a phone is told from its width, which draws plots anew
 LOOKS = {"light": (1280, 800, "light"), "dark": (1280, 800, "dark"), "phone": (390, 844, "light")}
 
@@ -47,7 +45,7 @@ def shoot(browser: Browser, url: str, path: Path, *, look: str) -> None:
     page = context.new_page()
     page.goto(url)
     page.wait_for_selector("h1")
-    page.wait_for_selector(f"[class*=st-key-chart] .main-svg, {DRAWN_ALONE}", timeout=PATIENCE)
+    page.wait_for_selector(DRAWN, timeout=PATIENCE)
     settle(page, QUIET)
     page.screenshot(path=path)
     context.close()

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.seen import chart, rest, settle
+from tests.browser.seen import DRAWN, chart, rest, settle
 from tests.navigation import PAGES, Page
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -28,9 +28,7 @@ WORDS = """() => {
   return text.split(/\\s+/).filter(word => /[\\p{L}\\p{N}]/u.test(word)).length;
 }"""
 # whether nothing is wider than a phone
-FITS = """() => {
-  const drawn = `.js-plotly-plot, [data-testid=stImage] img, .st-key-library-models,
-    [class*=st-key-here-], .st-key-jobs, [data-testid=stAlert]`;
+FITS = """drawn => {
   const shown = [...document.querySelectorAll(drawn)];
   const fits = element => element.clientWidth > 0 && element.clientWidth <= 390;
   const page = document.querySelector("[data-testid=stMain]");
@@ -81,7 +79,7 @@ def test_every_page_opens_cold_and_fits_a_phone(visit, page: Page):
     window.set_viewport_size({"width": 390, "height": 844})
     settle(window)
     window.locator(".st-key-stop").wait_for(state="detached")  # its plots move to their end
-    window.wait_for_function(FITS)
+    window.wait_for_function(FITS, arg=DRAWN)
 
 
 def check_headings(window) -> None:

@@ -13,8 +13,8 @@ from tests.navigation import PAGES, Page
 pytestmark = pytest.mark.browser
 FIGURE = ".js-plotly-plot .main-svg"
 INSTEAD = {  # of a figure, by the page's path
-    "stitching": "[data-testid=stAlert]",  # models of the test's store cannot be run
-    "reading": "[class*=st-key-here-]",  # it is offered, since it takes long
+    "stitching": ".st-key-stitch button",  # it takes long and is offered
+    "reading": "[class*=st-key-here-] button",
     "library": ".st-key-library-models canvas",
     "jobs": ".st-key-jobs",
 }
