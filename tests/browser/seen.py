@@ -126,10 +126,12 @@ def strike(page, key: str, *, until: str) -> None:
 
 
 def repeat_until(page, until: str, act: Callable[[], None]) -> None:
-    """Act once the page's run has ended, and again unless an expression then holds of the page."""
-    for attempt, patience in enumerate((45_000, 90_000, PATIENCE)):
+    """Act when the page's script does not run, again where that was lost, until an expression holds
+    of the page.
+    """
+    for patience in (45_000, 90_000, PATIENCE):
         rest(page)
-        if attempt and page.evaluate(until):  # it was heard after all
+        if page.evaluate(until):
             return
         act()
         with suppress(TimeoutError):

@@ -16,6 +16,7 @@ from tests.browser.seen import (
     picture,
     press,
     rest,
+    settle,
     strike,
     tiles,
 )
@@ -51,15 +52,6 @@ COLORS = """() => {
   const colors = new Set(all(".points path").map(dot => dot.style.fill)).size;
   return all(".legendtext").length === colors && colors > 2 && colors;
 }"""
-# whether an expression of the map's box and of the first picture's holds
-LIES = """
-  (() => {{
-    const map = document.querySelector(".st-key-chart-stimulus-map .main-svg");
-    const tile = document.querySelector(".st-key-tiles-all .tile");
-    if (!map || !tile) return false;
-    const [plot, first] = [map, tile].map(one => one.getBoundingClientRect());
-    return {};
-  }})()"""
 
 
 def brushed(page) -> list[int]:
@@ -180,7 +172,18 @@ def test_keys_walk_between_stimuli_and_back_to_all(visit):
 
 def test_the_map_stands_beside_its_pictures_and_above_them_on_a_phone(visit):
     page = visit(MAP)
-    page.wait_for_function(LIES.format("plot.right <= first.left && first.top < 700"))
+    plot, first = boxes(page)
+    assert plot["x"] + plot["width"] <= first["x"]
+    assert first["y"] < 700
     page.set_viewport_size({"width": 390, "height": 844})
     page.get_by_text("Controls", exact=True).wait_for()  # it knows that it is narrow
-    page.wait_for_function(LIES.format("first.top > plot.bottom"))
+    plot, first = boxes(page)
+    assert first["y"] > plot["y"] + plot["height"]
+
+
+def boxes(page) -> tuple[dict, dict]:
+    """Return where the map and the first picture lie, once nothing moves."""
+    shown, first = chart(page, "stimulus-map"), tiles(page, "all").first
+    first.wait_for()
+    settle(page)
+    return shown.bounding_box(), first.bounding_box()
