@@ -34,16 +34,11 @@ Step = Callable[[Path], object]
 Answers = dict[str, pd.DataFrame | str]
 EVERY = [kind for kind in QUESTIONS if issubclass(kind, StudyQuestion)]
 SAMPLE = {  # one of each way of reading: models by name, all of a kind, scores, captions, others
-    "align",
     "captions levels",
     "captions scores",
     "competence list",
     "competence tasks",
-    "competence trends",
     "convergence ceiling",
-    "convergence levels",
-    "metrics agreement",
-    "modalities",
     "models pairs",
     "models table",
     "overview",
