@@ -66,19 +66,24 @@ def answer(
     if study is None:
         with heard_by(report and Patient(report)):
             return Answered(way.make(complete, None, report), recipe_of(complete), {})
+    study.store.note(_versions(complete))
     recipe = _recipe(complete, study)
     name = name_of(recipe)
     kept = fresh_answer(study, name, recipe)
-    if kept is None:
-        noting = study.noting()
+    if kept is not None:
+        table, reads = kept
+        study.store.note(reads)
+        return Answered(table, recipe, reads)
+    noting = study.noting()
+    try:
         with heard_by(report and Patient(report)):
             table = way.make(complete, noting, report)
+    finally:  # an answer that goes on without this one depends on why it could not be given, too
         reads = dict(sorted(noting.store.reads.items()))
-        if way.kept(complete):
-            keep(study, name, recipe, table, reads)
-        kept = table, reads
-    study.store.note({**kept[1], **_versions(complete)})
-    return Answered(kept[0], recipe, kept[1])
+        study.store.note(reads)
+    if way.kept(complete):
+        keep(study, name, recipe, table, reads)
+    return Answered(table, recipe, reads)
 
 
 def recall(question: StudyQuestion, study: Study) -> Answered | None:
