@@ -23,7 +23,6 @@ from core.plans.reading import read_plan
 from core.questions.adapters.maps.files import load
 from core.questions.color.geometry.pictures import read_pictures
 from core.stimuli.folder import FolderDataset
-from core.stimuli.hub_files import check_table
 from core.stimuli.images import check_image, load_image, read_image
 from core.stimuli.preview import preview_folder
 from core.store.notes.titles import read_titles
@@ -139,12 +138,6 @@ KINDS = {
         "t.parquet", valid.parquet, (*ANY, by.refoot_parquet, whole, whole), dataset
     ),
     "parquet of texts": Kind("t.parquet", valid.parquet, (*ANY, by.refoot_parquet, whole), texts),
-    "parquet of the hub": Kind(
-        "t.parquet",
-        valid.parquet,
-        (*ANY, by.refoot_parquet, whole),
-        lambda path, _: check_table(path),
-    ),
     "csv of captions": Kind("t.csv", valid.captions, WORDS, dataset),
     "jsonl of captions": Kind("t.jsonl", valid.lines, WORDS, dataset),
     "jsonl of texts": Kind("t.jsonl", valid.lines, WORDS, texts),
