@@ -51,6 +51,7 @@ def read_torch(file: UserFile) -> dict[str, np.ndarray]:
 
     from core.encoders.checkpoint import load_torch
 
+    file.check_room(2 * file.size)
     features = load_torch(file)
     if isinstance(features, Mapping) and isinstance(features.get("feats"), Tensor):
         features = {"feats": features["feats"]}

@@ -35,7 +35,7 @@ def read_npy(file: UserFile) -> np.ndarray:
     """Return the array of an .npy file; raises the file's error for a damaged one, and for values
     that are no numbers.
     """
-    file.check_room(2 * file.size)  # as they are, and as float32
+    file.check_room(2 * file.size)  # as it is, and as float32
     with file.open() as opened, file.decoding():
         return _read_values(opened, _read_header(opened), file)
 
@@ -47,6 +47,7 @@ def read_npz(file: UserFile, wanted: Wanted = every) -> dict[str, np.ndarray]:
     """
     arrays: dict[str, np.ndarray] = {}
     with open_zip(file) as archive:
+        file.check_room(2 * sum(entry.file_size for entry in archive.infolist()))
         for name in archive.namelist():
             with archive.open(name) as member:
                 header = _read_header(member)

@@ -21,6 +21,7 @@ from core.store.uploads.place import GB, check_room, digest_of, keep, safe_name
 
 LONGEST_PART = 200  # bytes of a file's or folder's name
 LONGEST_PATH = 1000  # bytes of a name with its folders, which systems bound as well
+_ENCRYPTED = 0x1
 _ENTRY = b"PK\x01\x02"  # how each entry begins in a zip's list
 _LITTER = 4  # entries for each file, at most: folders, and what systems add
 
@@ -139,6 +140,8 @@ def _check_entry(entry: zipfile.ZipInfo, archive: str) -> PurePosixPath:
             f"{entry.filename[:LONGEST_PART]!a} in {archive} is a link or a device; put the file"
             " itself into the zip"
         )
+    if entry.flag_bits & _ENCRYPTED:
+        raise StimuliError(f"{archive} has a password; make it anew without one")
     return _safe_path(entry.filename, archive)
 
 
