@@ -36,11 +36,12 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def check_vision(path: Path, settings: Mapping[str, Any]) -> None:
     """Raise EncoderError where a `pretrained_cfg` of timm's would have images enlarged until they
-    take all memory.
+    take all memory, or names no part of a model.
     """
     for names, fits, expected in (
         (("input_size", "test_input_size"), _is_image, IMAGE),
         (("crop_pct", "test_crop_pct"), _is_share, SHARE),
+        (("classifier",), lambda value: _is_text(value) or _are_texts(value), "names of parts"),
     ):
         for name in names:
             if settings.get(name) is not None and not fits(settings[name]):
@@ -106,7 +107,7 @@ def _is_text(value: Any) -> bool:
 
 
 def _are_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_is_text, value))
+    return isinstance(value, list | tuple) and all(map(_is_text, value))
 
 
 IMAGE = f"3 colors, height and width, up to {WIDEST:,} pixels each"

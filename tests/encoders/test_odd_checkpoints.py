@@ -63,7 +63,8 @@ ODD = [
     ("gpt2", CONFIG, {"n_embd": "wide"}, "cannot be opened: "),
     ("gpt2", CONFIG, {"n_layer": 1_900}, OUTGROWN),
     ("gpt2", CONFIG, {"n_layer": 3}, "lacks weights of GPT2LMHeadModel: transformer.h.2"),
-    ("gpt2", CONFIG, {"n_layer": 10**9}, "odd has over 2,000 layers; check its config.json"),
+    ("gpt2", CONFIG, {"n_layer": 10**9}, "odd: n_layer is over 2,000; check its config.json"),
+    ("bert", CONFIG, {"num_labels": 1 << 63}, "odd: num_labels is over 1,000,000; check"),
     ("gpt2", CONFIG, {"architectures": [7]}, "cannot be opened: "),
     ("gpt2", CONFIG, {"is_encoder_decoder": True}, "is an encoder-decoder; expected an encoder"),
     ("bert", "tokenizer_config.json", {"model_max_length": "long"}, "model_max_length as a number"),
@@ -75,6 +76,7 @@ ODD = [
     ("vit", CONFIG, {"model_args": {"num_heads": 0}}, "does not fit vit_tiny_patch16_224: ZeroDiv"),
     ("resnet", CONFIG, {"model_args": {"features_only": True}}, "read out: AttributeError"),
     ("vit", CONFIG, {"pretrained_cfg": {"mean": ["a"] * 3}}, "odd cannot be read out: "),
+    ("vit", CONFIG, {"pretrained_cfg": {"classifier": 1}}, "classifier must be names of parts"),
     ("vit", CONFIG, {"pretrained_cfg": {"interpolation": "best"}}, "odd cannot be read out: "),
     ("vit", CONFIG, {"pretrained_cfg": {"input_size": [3, 10**6, 32]}}, f"input_size {IMAGES}"),
     ("vit", CONFIG, {"pretrained_cfg": {"crop_pct": 1e-9}}, "crop_pct must be a share of the imag"),
@@ -165,7 +167,7 @@ def test_tables_that_are_not_kept_are_bounded_too():
 
 def test_a_config_alone_is_bounded_too(made, tmp_path):
     spec = change(made, tmp_path / "odd", "gpt2", CONFIG, n_layer=10**9)
-    with pytest.raises(EncoderError, match="over 2,000 layers"):
+    with pytest.raises(EncoderError, match="n_layer is over 2,000"):
         outline(spec)
 
 
@@ -235,14 +237,8 @@ def ends_of(first: int, count: int) -> Counter[str]:
     return Counter(end for _, end in changed)
 
 
-def test_any_changed_field_is_refused_in_a_sentence_or_works():
-    ends = ends_of(0, 40)
-    assert ends.keys() <= ENDS
-    assert ends.total() == 40
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(8))
+@pytest.mark.parametrize("part", range(4))
 def test_thousands_of_changed_fields_are_refused_in_a_sentence_or_work(part):
     ends = ends_of(1_000 + 500 * part, 500)
     assert ends.keys() <= ENDS

@@ -36,8 +36,10 @@ CAUSAL = (
     "ForCausalLM",
     "LMHeadModel",
 )  # how the architectures that predict the next token are named
-DEEPEST = 2_000  # layers
-DEPTHS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")  # what their number is called
+MOST = {  # fields of which each layer or label takes memory as soon as a config is read
+    **dict.fromkeys(("num_hidden_layers", "n_layer", "n_layers", "num_layers"), 2_000),
+    "num_labels": 1_000_000,
+}
 TOKENIZERS = ("tokenizer*", "vocab*", "merges.txt", "*.model", "special_tokens_map.json")
 FETCHED = ("*.json", "*.txt", "*.model", "*.jinja", "model*.safetensors")
 
@@ -169,8 +171,9 @@ def read_config(folder: Path) -> Any:
     """
     fields = read_json(folder / "config.json")
     with refusing(f"{folder} cannot be opened", OPENED), quiet():
-        if max(fields.get(name) or 0 for name in DEPTHS) > DEEPEST:  # each takes memory at once
-            raise EncoderError(f"{folder} has over {DEEPEST:,} layers; check its config.json")
+        for name, most in MOST.items():
+            if (fields.get(name) or 0) > most:
+                raise EncoderError(f"{folder}: {name} is over {most:,}; check its config.json")
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
         is_causal(config)  # so that names which are none are found here
     if config.is_encoder_decoder:
