@@ -13,14 +13,11 @@ from pathlib import Path
 import datasets
 import httpx2
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from huggingface_hub import close_session, constants
 from PIL import Image
 
 from core.errors import InputError, OfflineError, StimuliError
-from core.files.limits import MB
 from core.stimuli import hub_files
 from core.stimuli.addition import Addition, open_addition
 from core.stimuli.catalog import open_dataset
@@ -357,20 +354,6 @@ def test_a_column_without_images_is_named(tmp_path: Path) -> None:
         StimuliError, match=r"column 'image' holds no images \(.*\); name the column that does"
     ):
         HubDataset.open(folder, name="h")
-
-
-def test_a_table_that_unpacks_to_far_more_is_refused_before_it_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("core.files.userfile.SMALL", MB)
-    (tmp_path / "repo").mkdir()
-    table = pa.table({"text": pa.array(["x" * 1_000] * 10_000)})
-    pq.write_table(
-        table, tmp_path / "repo" / "train.parquet", compression="zstd", use_dictionary=False
-    )
-    with pytest.raises(StimuliError, match=r"train\.parquet has .* and claims to unfold to 10,0"):
-        HubDataset.open(str(tmp_path / "repo"), name="h", image_column="")
-    assert list(tmp_path.rglob("*.arrow")) == []
 
 
 def test_a_folder_without_data_is_no_data_set(tmp_path: Path) -> None:
