@@ -24,34 +24,14 @@ from typing import Literal
 from playwright.sync_api import Page, sync_playwright
 
 from tests.benchmarks.relay import Relay, relayed
-from tests.browser.seen import RESTS
-from tests.browser.server import CHROMIUM, FLAGS, serve
+from tests.browser.seen import DRAWN, QUIET, settle
+from tests.browser.server import CHROMIUM, FLAGS, PATIENCE, serve
+from tests.navigation import PAGES
 
-QUIET = 700  # ms without a change: the page has settled
-PLOT = ".js-plotly-plot .main-svg, [data-testid=stImage] img"
-WATCH = """() => {
-  window.changed = performance.now();
-  new MutationObserver(() => { window.changed = performance.now(); }).observe(
-    document.body, { subtree: true, childList: true, attributes: true, characterData: true });
-}"""
 REST = """
 const every = window.setInterval;
 window.setInterval = (ask, rest, ...more) => rest < 1000 ? every(ask, rest, ...more) : 0;
 """
-NO_RUN = f"document.querySelector('{RESTS}')"
-PAGES = (
-    "/",
-    "/alignment",
-    "/competence",
-    "/convergence",
-    "/models",
-    "/metrics",
-    "/dispersion",
-    "/captions",
-    "/adapters",
-    "/color",
-)
-
 
 Click = Callable[[], None]
 Act = Callable[[Page], Click]  # opens and types what comes before the click that is timed
@@ -127,21 +107,12 @@ CLICKS: list[tuple[str, str, Act]] = [
 ]
 
 
-def settle(page: Page, quiet: int = QUIET) -> float:
-    """Wait until nothing moves; return when the last change was, in ms of the page's clock."""
-    still = f"performance.now() - window.changed > {quiet}"
-    # seldom: each look makes the browser draw a frame, and the two work on the same cores
-    page.wait_for_function(f"{still} && {NO_RUN}", timeout=180_000, polling=100)
-    return float(page.evaluate("window.changed"))
-
-
 def visit(page: Page, url: str, quiet: int = QUIET) -> float:
-    """Enter an address; return the seconds until its first plot."""
+    """Enter an address; return the seconds until it has drawn."""
     began = time.perf_counter()
     page.goto(url)
-    page.locator(PLOT).first.wait_for(timeout=300_000)
+    page.locator(DRAWN).first.wait_for(timeout=PATIENCE)
     seconds = time.perf_counter() - began
-    page.evaluate(WATCH)
     settle(page, quiet)
     return seconds
 
@@ -151,13 +122,14 @@ def click(page: Page, relay: Relay, act: Act, quiet: int = QUIET) -> tuple[float
     those that the server's processors worked.
     """
     press_it = act(page)
-    relay.asked, worked = None, busy()
+    relay.begin()
+    worked = busy()
     began = float(page.evaluate("performance.now()"))
     press_it()
     page.mouse.move(0, 0)  # else a tooltip opens half a second later, where the pointer is left
-    while relay.asked is None or relay.answered < relay.asked:
-        page.wait_for_timeout(50)
-    last = settle(page, quiet)
+    relay.wait()
+    settle(page, quiet)
+    last = float(page.evaluate("window.changed"))
     return 1000 * (relay.answered - relay.asked), last - began, busy() - worked
 
 
@@ -222,7 +194,7 @@ def main(store: Path, quiet: int = QUIET, *, rounds: int = 3) -> None:
         quick = sum(time < 1000 for time in whole)
         print(f"median server time {statistics.median(servers):.0f} ms (at most 300)")
         print(f"{quick} of {len(whole)} settle within 1 s (nine of ten)")
-        for link in PAGES:
+        for link in (page.link for page in PAGES):
             print(f"{link:22} first plot after {visit(page, address + link):.2f} s (at most 2)")
         print(f"memory {before} MB after one visit, {resident()} MB after all")
         browser.close()

@@ -28,10 +28,13 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
 
 from core.figures.numbers import counted
-from tests.benchmarks.clicks import PAGES, PLOT, busy, resident
+from tests.benchmarks.clicks import busy, resident
+from tests.browser.seen import DRAWN
 from tests.browser.server import CHROMIUM, FLAGS, serve
+from tests.navigation import PAGES
 
 PATIENCE = 180.0  # seconds until a visitor gives up, which counts as an error
+LINKS = [page.link for page in PAGES]
 MOST = 100  # visitors: more than this machine would ever serve
 AS_BROWSERS: dict[str, Any] = {  # which ask for no sign of life
     "subprotocols": ["streamlit"],
@@ -99,7 +102,8 @@ async def _read(socket: ClientConnection) -> tuple[int, str]:
 def asking(address: str, page: str) -> bytes:
     """Return what a browser sends when its address is entered."""
     message = BackMsg()
-    message.rerun_script.page_name = page.strip("/")
+    path, _, message.rerun_script.query_string = page.strip("/").partition("?")
+    message.rerun_script.page_name = path
     context = message.rerun_script.context_info
     context.url, context.timezone, context.locale = address + page, "UTC", "en-US"
     context.color_scheme = "light"
@@ -116,15 +120,13 @@ def _error_of(message: ForwardMsg) -> str:
     return "the page did not compile" if is_end and message.script_finished == failed else ""
 
 
-async def come(
-    address: str, visitors: int, *, pages: Sequence[str] = PAGES, browse: bool = False
-) -> Round:
+async def come(address: str, visitors: int, *, browse: bool = False) -> Round:
     """Let visitors come at once, each to the next of the pages; browse: with a Chromium."""
     leave, before = asyncio.Event(), busy(address)
     done = [asyncio.Event() for _ in range(visitors)]
     visits = [
         asyncio.create_task(visit(address, page, leave=leave, sent=sent))
-        for page, sent in zip(cycle(pages), done, strict=False)
+        for page, sent in zip(cycle(LINKS), done, strict=False)
     ]
     drawn = await _draw(address) if browse else float("nan")
     await asyncio.gather(*(sent.wait() for sent in done))
@@ -139,7 +141,7 @@ async def _draw(address: str) -> float:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
         page, began = await browser.new_page(), time.perf_counter()
         await page.goto(f"{address}/alignment", timeout=1000 * PATIENCE)
-        await page.locator(PLOT).first.wait_for(timeout=1000 * PATIENCE)
+        await page.locator(DRAWN).first.wait_for(timeout=1000 * PATIENCE)
         seconds = time.perf_counter() - began
         await browser.close()
     return seconds

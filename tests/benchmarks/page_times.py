@@ -22,10 +22,8 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 
 from core.settings import ROOT
+from tests.navigation import PAGES, Page
 
-PAGES = tuple(
-    path.stem for path in sorted((ROOT / "pages").glob("*.py")) if path.stem != "overview"
-)
 RUNS = 2
 
 
@@ -33,14 +31,14 @@ def main(store: Path, pages: list[str], dataset: str = "") -> None:
     """Print a row per page."""
     os.environ["PLATOSCOPE_STORE"] = str(store)
     logging.disable(logging.WARNING)  # else a line for each page that no browser has opened
-    print(f"{'page':14} {'first':>8} {'second':>8} {'worked':>8} {'sent':>8} {'memory':>8}")
+    print(f"{'page':18} {'first':>8} {'second':>8} {'worked':>8} {'sent':>8} {'memory':>8}")
     with mock.patch.object(PagesManager, "uses_pages_directory", new=False, create=True):
-        for page in pages or ["overview", *PAGES]:
+        for page in [one for one in PAGES if not pages or one.name in pages]:
             runs = [open_page(page, dataset) for _ in range(RUNS)]
             (_, first, _), (app, second, worked) = runs
             memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
             print(
-                f"{page:14} {first:6.2f} s {second:6.2f} s {worked:6.2f} s"
+                f"{page.name:18} {first:6.2f} s {second:6.2f} s {worked:6.2f} s"
                 f" {sent(app) / 2**10:5.0f} kB {memory:5.2f} GB",
                 flush=True,
             )
@@ -50,17 +48,17 @@ def main(store: Path, pages: list[str], dataset: str = "") -> None:
                 print(f"    says: {one.value}")
 
 
-def open_page(page: str, dataset: str) -> tuple[AppTest, float, float]:
+def open_page(page: Page, dataset: str) -> tuple[AppTest, float, float]:
     """Open a page as a new visitor does; return it, the seconds that its script ran, and those that
     processors worked.
     """
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=3600)
     if dataset:
         app.query_params["dataset"] = dataset
-    if page != "overview":  # which comes first, and is not drawn
+    if page.path:  # the first page comes first, and is not drawn
         with mock.patch("pages._shared.frame.draw"):
             app.run()
-        app.switch_page(f"pages/{page}.py")
+        app.switch_page(f"pages/{page.script}.py")
     began, worked = time.perf_counter(), time.process_time()
     app.run()
     return app, time.perf_counter() - began, time.process_time() - worked

@@ -10,19 +10,31 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from threading import Thread
+from threading import Event, Thread
 from urllib.parse import urlsplit
+
+from tests.browser.server import PATIENCE
 
 CHUNK = 1 << 16
 
 
 class Relay:
-    """When the browser first sent since `asked` was None, and the server last, in seconds."""
+    """When the browser first sent since a click began, and the server last, in seconds."""
 
     def __init__(self, port: int) -> None:
         self.port = port
-        self.asked: float | None = None
-        self.answered = 0.0
+        self.asked = self.answered = 0.0
+        self._is_asked, self._is_answered = Event(), Event()
+
+    def begin(self) -> None:
+        """Listen for what the next click asks."""
+        self._is_asked.clear()
+        self._is_answered.clear()
+
+    def wait(self) -> None:
+        """Wait until the server has begun to answer."""
+        if not self._is_answered.wait(PATIENCE / 1000):
+            raise TimeoutError("nothing was asked, or it was not answered")
 
     async def accept(self, up: asyncio.StreamReader, down: asyncio.StreamWriter) -> None:
         """Pass on one connection of the browser."""
@@ -37,11 +49,14 @@ class Relay:
             )
 
     def _ask(self) -> None:
-        if self.asked is None:
+        if not self._is_asked.is_set():
             self.asked = time.perf_counter()
+            self._is_asked.set()
 
     def _answer(self) -> None:
         self.answered = time.perf_counter()
+        if self._is_asked.is_set():
+            self._is_answered.set()
 
 
 def _nothing() -> None:

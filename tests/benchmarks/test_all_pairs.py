@@ -30,4 +30,5 @@ def test_the_study_has_the_published_size():
 def test_a_scale_shrinks_models_and_layers_alike():
     study = make_study(0.1)
     assert 0.05 < study.pairs / 168_300 * 10 < 2
-    assert {len(model.features()) for model in study.vision} == {8}
+    assert {model.layers for model in study.vision} == {8}
+    assert len(study.vision[0].features()) == 8

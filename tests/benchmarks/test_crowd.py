@@ -5,34 +5,27 @@ from __future__ import annotations
 import asyncio
 import math
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
+from core.jobs import queue
 from core.settings import READ_ONLY
-from tests.benchmarks.clicks import PAGES
 from tests.benchmarks.crowd import Round, Visit, come, describe
-from tests.benchmarks.visits import visit_pages
-from tests.browser.server import CHROMIUM, serve
+from tests.browser.server import serve
+from tests.footprint import footprint
+from tests.navigation import PAGES
+from tests.pages.levels import retell
 from tests.pages.world import SMALL, PaintedDataset, build
 
-QUICK = ("/library", "/stimuli?view=gallery", "/jobs")
-VISITS = 200
-MOST = 500  # MB that a server holds more, once many have come
-EITHER = pytest.mark.parametrize("read_only", ["0", "1"])
+MOST = 500  # MB that a server holds more after two hundred visits
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build(tmp_path_factory.mktemp("crowd") / "store", PaintedDataset(20), **SMALL)
-
-
-def crowd(address: str, visitors: int, **how: object) -> Round:
+def crowd(address: str, visitors: int) -> Round:
     """Let visitors come, in a thread: a browser of another test may have left its loop running in
     this one.
     """
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(lambda: asyncio.run(come(address, visitors, **how))).result()
+        return thread.submit(lambda: asyncio.run(come(address, visitors))).result()
 
 
 def missed(told: Round) -> list[Visit]:
@@ -40,43 +33,31 @@ def missed(told: Round) -> list[Visit]:
     return [one for one in told.visits if one.error or one.size <= 10_000]
 
 
-@EITHER
-@pytest.mark.filterwarnings("ignore::ResourceWarning")
-def test_eight_visitors_at_once_get_all_of_their_pages(store, tmp_path, read_only):
-    with serve(store, log=tmp_path / "log", **{READ_ONLY: read_only}) as address:
-        told = crowd(address, 8, pages=QUICK)
-    assert len(told.visits) == 8
-    assert missed(told) == []
-    assert "Traceback" not in (tmp_path / "log").read_text()
-
-
-@EITHER
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
-def test_fifty_visitors_at_once_get_all_of_their_pages(store, tmp_path, read_only):
-    with serve(store, log=tmp_path / "log", **{READ_ONLY: read_only}) as address:
-        before = crowd(address, 1)
-        told = crowd(address, 50)
-    assert len(told.visits) == 50
-    assert missed(told) == []
-    assert "Traceback" not in (tmp_path / "log").read_text()
-    assert told.memory - before.memory < MOST
-
-
-@EITHER
-@pytest.mark.slow
-@pytest.mark.skipif(not CHROMIUM, reason="no Chromium here")
-def test_memory_stays_within_bounds_over_two_hundred_visits(tmp_path, read_only):
-    store, log = build(tmp_path / "store", PaintedDataset(60)), tmp_path / "log"
-    pages = [page for page in PAGES if page != "/captions"]  # which draws nothing over this store
-    with (
-        serve(store, log=log, **{READ_ONLY: read_only}) as address,
-        ThreadPoolExecutor(1) as thread,
-    ):
-        visits = thread.submit(lambda: list(visit_pages(address, VISITS, pages=pages)))
-        held = [memory for _, memory in visits.result()]
+def test_fifty_visitors_at_once_get_all_of_their_pages_and_two_hundred_leave_no_memory(tmp_path):
+    dataset, log = PaintedDataset(60), tmp_path / "log"
+    store = retell(build(tmp_path / "store", dataset, **SMALL), dataset, ["gpt-2-m"])
+    with serve(store, log=log) as address:
+        told = [crowd(address, len(PAGES)), *(crowd(address, 50) for _ in range(4))]
+    assert [missed(one) for one in told] == [[]] * 5
     assert "Traceback" not in log.read_text()
-    assert max(held) - held[0] < MOST
+    assert max(one.memory for one in told) - told[0].memory < MOST
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_a_server_that_only_shows_a_store_leaves_it_as_it_was(tmp_path, monkeypatch):
+    monkeypatch.setattr(queue, "ensure_worker", lambda _: None)
+    store, log = build(tmp_path / "store", PaintedDataset(40), **SMALL), tmp_path / "log"
+    queue.submit(store, ["import", "/nowhere.npy", "--name", "x", "--dataset", "cave"])
+    before = footprint(store)
+    with serve(store, log=log, **{READ_ONLY: "1"}) as address:
+        told = crowd(address, len(PAGES))
+    assert missed(told) == []
+    assert "Traceback" not in log.read_text()
+    assert footprint(store) == before
+    assert [job.state for job in queue.jobs(store)] == ["queued"]  # and no worker took it
 
 
 def test_a_round_is_told_in_a_line_and_its_errors_in_one_each():

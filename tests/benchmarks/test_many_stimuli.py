@@ -1,11 +1,13 @@
 """The benchmark of many stimuli runs, at a small size, and extrapolates what it does not run."""
 
 import numpy as np
+import pytest
 
 from tests.benchmarks import many_stimuli
 from tests.benchmarks.many_stimuli import WAYS, growth, main, spaces
 
 
+@pytest.mark.slow
 def test_it_prints_what_was_measured_and_what_was_not(capsys, monkeypatch):
     monkeypatch.setattr(many_stimuli, "in_own_process", lambda task: task())
     main([200, 400], [8], layers=2, limit=1000)

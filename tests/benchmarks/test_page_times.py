@@ -1,9 +1,12 @@
 """The clock of pages runs, over a small store."""
 
+import pytest
+
 from tests.benchmarks.page_times import main
 from tests.pages.world import SMALL, PaintedDataset, build
 
 
+@pytest.mark.slow
 def test_it_prints_both_runs_of_a_page(capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("PLATOSCOPE_STORE", "")  # is set, and put back
     main(build(tmp_path, PaintedDataset(20), **SMALL), ["library"])

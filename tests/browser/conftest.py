@@ -1,16 +1,41 @@
-"""A Chromium, a dashboard over a synthetic store, and a function that opens its links cold."""
+"""A Chromium, a dashboard over a synthetic store, and a function that opens its links cold. A test
+that fails here is repeated once, which the summary tells.
+"""
 
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from _pytest.runner import runtestprotocol
 
 from tests.browser.server import CHROMIUM, FLAGS, PATIENCE, serve
 from tests.pages.levels import retell
 from tests.pages.world import PaintedDataset, build
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool:
+    """Run a test, once more if it fails, and warn of the first failure: warnings reach the summary
+    of the terminal from other processes, too.
+    """
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    reports = runtestprotocol(item, log=False, nextitem=nextitem)
+    failure = next((report for report in reports if report.failed), None)
+    if failure:
+        crash = getattr(failure.longrepr, "reprcrash", None)
+        said = (crash.message if crash else failure.longreprtext).strip().splitlines()[0]
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.warn(f"repeated: {item.name}: {said}", pytest.PytestWarning, stacklevel=1)
+        reports = runtestprotocol(item, log=False, nextitem=nextitem)
+    for report in reports:
+        item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +62,7 @@ def log(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def address(tmp_path_factory, log) -> Iterator[str]:
-    dataset = PaintedDataset(80)
+    dataset = PaintedDataset(60)
     store = retell(
         build(tmp_path_factory.mktemp("store"), dataset), dataset, ("gpt-2-m", "llama-m")
     )
@@ -95,8 +120,6 @@ def visit(browser, desk, address, log):
             assert page.get_by_text("Page not found").count() == 0
     finally:
         for page in pages:
-            if page.url.startswith(address):
-                page.evaluate("localStorage.clear()")
             page.close()
         for context in contexts:
             if context is not desk:

@@ -6,7 +6,6 @@ on a phone, as PNG files.
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 
@@ -14,17 +13,11 @@ from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
 from core.settings import ROOT
-from tests.browser.seen import rest
-from tests.browser.server import CHROMIUM, FLAGS, serve
+from tests.browser.seen import DRAWN, settle
+from tests.browser.server import CHROMIUM, FLAGS, PATIENCE, serve
+from tests.navigation import PAGES, Page
 
-PAGES = {  # by file: its address
-    name.replace("/", "_"): link
-    for name, link in re.findall(
-        r'"pages/([\w/]+).py",[^)]*?url_path="([^"]+)"', (ROOT / "app.py").read_text()
-    )
-}
-# where there is no chart, or none before it is asked for
-DRAWN_ALONE = "[data-testid=stImage], .st-key-library-models, .st-key-jobs, [class*=st-key-here-]"
+QUIET = 2000  # ms without a change: a phone is told from its width, which draws plots anew
 LOOKS = {"light": (1280, 800, "light"), "dark": (1280, 800, "dark"), "phone": (390, 844, "light")}
 
 
@@ -34,10 +27,15 @@ def main(store: Path, folder: Path) -> None:
     with serve(store, log=folder / "server.log") as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
         for look in LOOKS:
-            for page, link in PAGES.items():
-                link = "" if page == "overview" else link  # the default page has no name of its own
-                shoot(browser, f"{address}/{link}", folder / f"{page}-{look}.png", look=look)
+            for page in PAGES:
+                path = folder / f"{name_of(page)}-{look}.png"
+                shoot(browser, f"{address}/{page.path}", path, look=look)
         browser.close()
+
+
+def name_of(page: Page) -> str:
+    """Return what a page's files are called."""
+    return page.script.replace("/", "_")
 
 
 def shoot(browser: Browser, url: str, path: Path, *, look: str) -> None:
@@ -47,12 +45,8 @@ def shoot(browser: Browser, url: str, path: Path, *, look: str) -> None:
     page = context.new_page()
     page.goto(url)
     page.wait_for_selector("h1")
-    page.wait_for_selector(f"[class*=st-key-chart], {DRAWN_ALONE}")
-    page.wait_for_selector(f"[class*=st-key-chart] .main-svg, {DRAWN_ALONE}", timeout=300_000)
-    rest(page)
-    page.wait_for_timeout(
-        4000
-    )  # a phone is told from its width, after which plots stack their panels
+    page.wait_for_selector(DRAWN, timeout=PATIENCE)
+    settle(page, QUIET)
     page.screenshot(path=path)
     context.close()
 
@@ -62,7 +56,7 @@ def renew(folder: Path) -> None:
     data, small = ROOT / "data" / "screenshots", ROOT / "docs" / "pictures"
     for place in (data, small):
         place.mkdir(parents=True, exist_ok=True)
-    for page in PAGES:
+    for page in map(name_of, PAGES):
         picture = Image.open(folder / f"{page}-light.png").convert("RGB")
         if page == "overview":
             picture.save(data / "overview.png", optimize=True)

@@ -8,14 +8,29 @@ from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import TimeoutError
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.browser.server import PATIENCE
 
-LONG_RUN = "/theory-deep-linear?preset=gradient-flow" + "".join(
-    f"&strength={percent / 100}" for percent in range(1, 61)
-)
 CHOSEN = "location.search.includes('chosen=')"
+# what a page draws: plots, pictures, or in their place tables, jobs, an offer or a sentence
+DRAWN = """.js-plotly-plot .main-svg, [data-testid=stImage] img, .st-key-library-models,
+  .st-key-jobs, [class*=st-key-here-], .st-key-stitch, [data-testid=stAlert]"""
 RESTS = ".stApp[data-test-script-state=notRunning]"
+HEARD = 3_000  # ms in which a page that hears the pointer shows it
+QUIET = 700  # ms without a change: the page has settled
+WATCH = """() => {
+  if (window.changed) return;
+  window.changed = performance.now();
+  new MutationObserver(() => { window.changed = performance.now(); }).observe(
+    document.body, { subtree: true, childList: true, attributes: true, characterData: true });
+}"""
+FIRST_DOT = """key => {
+  const dot = document.querySelector(`.st-key-chart-${key} .scatterlayer .points path`);
+  if (!dot) return null;
+  const { x, y, width, height } = dot.getBoundingClientRect();
+  return { x: x + width / 2, y: y + height / 2 };
+}"""
 
 
 def rest(page) -> None:
@@ -23,42 +38,40 @@ def rest(page) -> None:
     page.locator(RESTS).wait_for()
 
 
+def settle(page, quiet: int = QUIET) -> None:
+    """Wait until the page's script does not run and nothing has changed for so many ms."""
+    page.evaluate(WATCH)
+    still = f"performance.now() - window.changed > {quiet} && document.querySelector('{RESTS}')"
+    # seldom: each look makes the browser draw a frame, and the two work on the same cores
+    page.wait_for_function(still, polling=100, timeout=PATIENCE)
+
+
 class Wire:
-    """What the server says to a page that is opened anew: while it is held back, it waits."""
+    """What the server says to a page that is opened anew; the ends of its runs can be held back."""
 
     def __init__(self, page) -> None:
-        self.waiting: list = []
         self.is_held = False
-        self._page = page
+        self._waiting: list[bytes] = []
         page.route_web_socket("**/_stcore/stream", self._relay)
         page.reload()
 
     def _relay(self, browser) -> None:
-        self.waiting.clear()  # what an earlier connection has not heard
+        self._waiting.clear()  # what an earlier connection has not heard
         self._send = browser.send
-        browser.connect_to_server().on_message(
-            lambda said: self.waiting.append(said) if self.is_held else self._send(said)
-        )
+        browser.connect_to_server().on_message(self._hear)
+
+    def _hear(self, said: bytes) -> None:
+        ends = ForwardMsg.FromString(said).WhichOneof("type") == "script_finished"
+        if self.is_held and (ends or self._waiting):
+            self._waiting.append(said)
+        else:
+            self._send(said)
 
     def release(self) -> None:
         """Let through all that waits, and all that comes later."""
-        while self.waiting:
-            self._send(self.waiting.pop(0))
         self.is_held = False
-
-    def release_until(self, holds: str) -> None:
-        """Let through one word after the other until an expression holds of the page, then the
-        rest.
-        """
-        for _ in range(PATIENCE // 50):
-            if self._page.evaluate(holds):
-                break
-            if self.waiting:
-                self._send(self.waiting.pop(0))
-            self._page.wait_for_timeout(50)
-        else:
-            raise AssertionError(f"{holds} never held")
-        self.release()
+        while self._waiting:
+            self._send(self._waiting.pop(0))
 
 
 def chart(page, key: str):
@@ -67,40 +80,38 @@ def chart(page, key: str):
     return found
 
 
-def aim(page, key: str, find: Callable[[], dict[str, Any] | None]) -> dict[str, Any]:
+def aim(page, key: str, find: str = FIRST_DOT, arg: object = None) -> dict[str, Any]:
     """Hold the pointer over a dot of a chart until its card shows, and return the dot: a chart that
-    is just drawn anew hears nothing yet, and may still move. find: says where the dot is by now, if
-    it is anywhere.
+    is just drawn anew hears nothing yet, and may still move. find: a function of the page that
+    returns where the dot is by now, if it is anywhere. arg: what it is given, the key without.
     """
     chart(page, key).scroll_into_view_if_needed()
     rest(page)
     cards = page.locator(f".st-key-chart-{key} .hovertext, .st-key-card-{key} .card")
-    shown = cards.filter(visible=True)
-    for _ in range(PATIENCE // 1000):
-        if not (dot := find()):
-            page.wait_for_timeout(1000)
-            continue
-        page.mouse.move(5, 5)  # a click may be that of the dot that was pointed at before
+    shown, arg = cards.filter(visible=True).first, key if arg is None else arg
+    for _ in range(PATIENCE // HEARD):
+        dot: dict[str, Any] = page.wait_for_function(find, arg=arg).json_value()
+        page.mouse.move(5, 5)  # a card may be that of the dot that was pointed at before
         with suppress(TimeoutError):
-            shown.first.wait_for(state="hidden", timeout=1000)
+            shown.wait_for(state="hidden", timeout=HEARD)
             page.mouse.move(dot["x"], dot["y"])
-            shown.first.wait_for(timeout=1000)
-            if find() == dot:  # else it has moved, and the card may be a neighbor's
+            shown.wait_for(timeout=HEARD)
+            if page.evaluate(find, arg) == dot:  # else it has moved: the card may be a neighbor's
                 return dot
     raise AssertionError(f"no dot of {key} shows its card")
 
 
 def press(
-    page, key: str, find: Callable[[], dict[str, Any] | None], *, until: str, held: str = ""
+    page, key: str, find: str = FIRST_DOT, arg: object = None, *, until: str, held: str = ""
 ) -> dict[str, Any]:
-    """Click a dot of a chart and return it; a click that falls while the chart is drawn anew is
-    lost, and is made again. until: an expression that holds of the page once it has been heard.
-    held: a key that is held down.
+    """Click a dot of a chart, found as by `aim`, and return it; a click that falls while the chart
+    is drawn anew is lost, and is made again. until: an expression that holds of the page once it
+    has been heard. held: a key that is held down.
     """
     dot: dict[str, Any] = {}
 
     def click() -> None:
-        dot.update(aim(page, key, find))
+        dot.update(aim(page, key, find, arg))
         with holding(page, held):
             page.mouse.down()
             page.mouse.up()
@@ -115,10 +126,12 @@ def strike(page, key: str, *, until: str) -> None:
 
 
 def repeat_until(page, until: str, act: Callable[[], None]) -> None:
-    """Act once the page's run has ended, and again unless an expression then holds of the page."""
-    for attempt, patience in enumerate((45_000, 90_000, PATIENCE)):
+    """Act when the page's script does not run, again where that was lost, until an expression holds
+    of the page.
+    """
+    for patience in (45_000, 90_000, PATIENCE):
         rest(page)
-        if attempt and page.evaluate(until):  # it was heard after all
+        if page.evaluate(until):
             return
         act()
         with suppress(TimeoutError):
@@ -137,26 +150,18 @@ def holding(page, key: str) -> Iterator[None]:
         page.keyboard.up(key)
 
 
-def first_dot(page, key: str) -> Callable[[], dict[str, Any] | None]:
-    """Return what says where the first dot of a chart is."""
-    dots = page.locator(f".st-key-chart-{key} .scatterlayer .points path")
-
-    def find() -> dict[str, Any] | None:
-        box = dots.first.bounding_box()
-        return box and {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
-
-    return find
-
-
-def click_until(button, is_heard: Callable[[], bool]) -> None:
-    """Click a button; where that was lost while what is around it was drawn anew, click again."""
-    for _ in range(PATIENCE // 45_000):
+def click_until(button, shown) -> None:
+    """Click a button until something is shown: a click is lost where what is around the button was
+    drawn anew.
+    """
+    for attempt in range(PATIENCE // 45_000):
+        if attempt and shown.is_visible():  # it was heard after all
+            return
         with suppress(TimeoutError):  # a click that was heard late takes the button away
             button.click(timeout=45_000)
-        for _ in range(450):
-            if is_heard():
-                return
-            button.page.wait_for_timeout(100)
+        with suppress(TimeoutError):
+            shown.wait_for(timeout=45_000)
+            return
     raise AssertionError(f"no click on {button} was heard")
 
 

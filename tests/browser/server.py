@@ -29,6 +29,11 @@ FLAGS = (
     "--disable-sync",
     "--no-first-run",
     "--disable-quic",
+    # Playwright's own, and the pages of Chromium's address bar, which cost a second in each window
+    "--disable-features=AvoidUnnecessaryBeforeUnloadCheckSync,DestroyProfileOnBrowserClose,"
+    "HttpsUpgrades,LensOverlay,MediaRouter,PaintHolding,ThirdPartyStoragePartitioning,"
+    "OptimizationHints,NetworkTimeServiceQuerying,AimEnabled,PreconnectToSearch,"
+    "WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup",
 )
 PATIENCE = 300_000  # milliseconds: colors are compared for a minute of a machine that is free
 

@@ -1,5 +1,5 @@
-"""Every page in a real Chromium, cold by its deep link: its heading, its words, its width on a
-phone.
+"""Every page in a real Chromium, cold by its address: its headings, its words, its width on a
+phone; and what pages owe to eyes, fingers, keyboards and screen readers.
 """
 
 from __future__ import annotations
@@ -7,36 +7,12 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
+from playwright.sync_api import expect
 
-from tests.browser.seen import rest
+from tests.browser.seen import DRAWN, chart, rest, settle
+from tests.navigation import PAGES, Page
 
-pytestmark = pytest.mark.browser
-PAGES = {
-    "/": "converge",
-    "/library": "in the store",
-    "/alignment": "agree more",
-    "/competence": "better models",
-    "/convergence": "come together",
-    "/benefits": "models buy",
-    "/models": "are alike",
-    "/metrics": "depend on the metric",
-    "/dispersion": "carry over",
-    "/captions": "says more",
-    "/adapters": "linear adapters",
-    "/reading": "read another",
-    "/neurons": "neurons recur",
-    "/translation": "no pairs given",
-    "/color": "geometry of color",
-    "/stimuli": "models agree on",
-    "/theory-contrastive": "sees in pieces",
-    "/theory-deep-linear": "come to see the same",
-}
-
-OFFERED = "[class*=st-key-here-]"  # what takes long is drawn once it is asked for
-DRAWN = (
-    ".js-plotly-plot .main-svg, [data-testid=stImage] img, .st-key-library-models canvas,"
-    f" {OFFERED}"
-)
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 HEADINGS = "() => [...document.querySelectorAll('h1, h2, h3, h4, h5, h6')].map(h => +h.tagName[1])"
 # what stands open at a second visit, without tables, plots and what a dataset says
 WORDS = """() => {
@@ -51,58 +27,110 @@ WORDS = """() => {
   const text = walk(document.querySelector("[data-testid=stMain]"));
   return text.split(/\\s+/).filter(word => /[\\p{L}\\p{N}]/u.test(word)).length;
 }"""
-FITS = """() => {
-  const drawn = `.js-plotly-plot, [data-testid=stImage] img, .st-key-library-models,
-    [class*=st-key-here-]`;
+# whether nothing is wider than a phone
+FITS = """drawn => {
   const shown = [...document.querySelectorAll(drawn)];
   const fits = element => element.clientWidth > 0 && element.clientWidth <= 390;
   const page = document.querySelector("[data-testid=stMain]");
   return page.scrollWidth <= 390 && shown.length > 0 && shown.every(fits);
 }"""
+# the color that is seen through each opacity, on the first ground that is not clear; WCAG 2.2
+CONTRASTS = """selector => {
+  const parse = color => color.match(/[\\d.]+/g).map(Number);
+  const luminance = ([r, g, b]) => [r, g, b].map(c => c / 255)
+    .map(c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+  return [...document.querySelectorAll(selector)].filter(e => e.innerText?.trim()).map(e => {
+    let opacity = 1, ground = null;
+    for (let at = e; at instanceof Element; at = at.parentElement) {
+      const style = getComputedStyle(at), back = parse(style.backgroundColor);
+      if (!ground) opacity *= style.opacity;
+      if (!ground && (back.length === 3 || back[3] === 1)) ground = back;
+    }
+    const ink = parse(getComputedStyle(e).color);
+    const share = opacity * (ink[3] ?? 1);
+    const seen = ink.slice(0, 3).map((c, i) => share * c + (1 - share) * ground[i]);
+    const [low, high] = [luminance(seen), luminance(ground)].sort((a, b) => a - b);
+    return [(high + 0.05) / (low + 0.05), e.innerText.slice(0, 40)];
+  });
+}"""
+RINGED = """() => {
+  let at = document.activeElement;
+  while (at.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
+  for (let step = 0; step < 3 && at; step++, at = at.parentElement) {
+    const { outlineStyle, outlineWidth } = getComputedStyle(at);
+    if (outlineStyle === "solid" && parseFloat(outlineWidth) >= 2) return true;
+  }
+  return false;
+}"""
+TOP = "document.querySelector('[data-testid=stMain]').scrollTop"
 
 
-@pytest.mark.parametrize(
-    ("link", "theme"),
-    [
-        (link, "light" if link == "/" else "dark")
-        for link in ("/stimuli?stimulus=3", *reversed(PAGES))
-    ],  # a deep link is the first of a fresh server
-)
-def test_every_page_opens_cold_and_fits_a_phone(visit, link, theme):
-    page = visit(link, theme=theme)
-    assert PAGES[link.partition("?")[0]] in page.inner_text("h1")
-    links = page.get_by_test_id("stSidebar").get_by_test_id("stPageLink")
-    links.nth(len(PAGES) - 1).wait_for()
-    page.locator(DRAWN).first.wait_for()
-    rest(page)
-    page.locator(".st-key-stop").wait_for(state="detached")  # a simulation has ended
-    rest(page)
-    check_headings(page)
-    assert 10 < count_words(page) <= 250
-    resize_to_phone(page)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_page_opens_cold_and_fits_a_phone(visit, page: Page):
+    window = visit(page.link, theme="dark" if page.path else "light")
+    links = window.get_by_test_id("stSidebar").get_by_test_id("stPageLink")
+    expect(links).to_have_count(len(PAGES))
+    settle(window)
+    window.locator(".st-key-stop").wait_for(state="detached")  # a simulation has ended
+    settle(window)
+    check_headings(window)
+    assert 10 < window.evaluate(WORDS) <= 250
+    window.set_viewport_size({"width": 390, "height": 844})
+    settle(window)
+    window.locator(".st-key-stop").wait_for(state="detached")  # its plots move to their end
+    window.wait_for_function(FITS, arg=DRAWN)
 
 
-def count_words(page) -> int:
-    """Return how many words the page shows once nothing more comes."""
-    before, now = -1, page.evaluate(WORDS)
-    while now != before:
-        page.wait_for_timeout(1000)
-        before, now = now, page.evaluate(WORDS)
-    return now
-
-
-def check_headings(page) -> None:
+def check_headings(window) -> None:
     """Check that there is one H1, which comes first, and that no level is left out."""
-    levels = page.evaluate(HEADINGS)
+    levels = window.evaluate(HEADINGS)
     assert levels.count(1) == 1
     assert levels[0] == 1
     assert all(low - high <= 1 for high, low in pairwise(levels))
 
 
-def resize_to_phone(page) -> None:
-    """Make the window a phone's, and wait until nothing is wider than it."""
-    page.set_viewport_size({"width": 390, "height": 844})
-    page.wait_for_timeout(500)
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_captions_stand_out_from_their_ground(visit, theme):
+    page = visit("/alignment", theme=theme)
+    captions = "[data-testid=stCaptionContainer] p"
+    page.locator(captions).first.wait_for()
+    settle(page)
+    contrasts = page.evaluate(CONTRASTS, captions)
+    assert len(contrasts) >= 4  # the groups of pages, at least
+    assert [text for contrast, text in contrasts if contrast < 4.5] == []
+
+
+def test_what_has_the_focus_is_ringed(visit):
+    page = visit("/alignment")
+    chart(page, "trend")
     rest(page)
-    page.locator(".st-key-stop").wait_for(state="detached")  # a simulation's plots move to its end
-    page.wait_for_function(FITS)
+    seen = set()
+    for _ in range(45):
+        page.keyboard.press("Tab")
+        what, is_ringed = page.evaluate(
+            f"[document.activeElement.outerHTML.slice(0, 200), ({RINGED})()]"
+        )
+        if not what.startswith("<body"):
+            seen.add(what.split()[0])
+            assert is_ringed, what
+    assert {"<a", "<button", "<input"} <= seen
+
+
+def test_a_swipe_over_a_plot_moves_the_page_of_a_phone(visit):
+    page = visit("/alignment", width=390, height=844)
+    page.get_by_text("Controls", exact=True).wait_for()  # it knows that it is narrow
+    chart(page, "trend")
+    rest(page)
+    page.locator(".st-key-chart-trend .js-plotly-plot").scroll_into_view_if_needed()
+    page.wait_for_function("document.elementFromPoint(200, 500)?.closest('.js-plotly-plot')")
+    before = page.evaluate(TOP)
+    finger = page.context.new_cdp_session(page)
+    for kind, y in (
+        ("touchStart", 500),
+        *(("touchMove", 500 - 15 * step) for step in range(1, 13)),
+    ):
+        points = [{"x": 200, "y": y}]
+        finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    page.wait_for_function(f"{TOP} > {before + 100}")

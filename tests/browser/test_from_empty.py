@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
@@ -24,21 +24,19 @@ from core.jobs import queue
 from core.jobs.states import process_of
 from core.settings import ROOT
 from core.store import Store
-from tests.browser.screenshots import PAGES
-from tests.browser.seen import click_until
+from tests.browser.seen import click_until, settle
 from tests.browser.server import CHROMIUM, FLAGS, PATIENCE, new_page, serve
 from tests.encoders.tiny_models import make_language, make_vision
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 SIZE = 24
 COLORS = {"red": 0, "yellow": 42, "green": 85, "blue": 170}  # hues of 256
 SHOWING = {  # what of each page draws the models that came in
-    "start": ".js-plotly-plot .main-svg",
+    "": ".js-plotly-plot .main-svg",
     "alignment": ".st-key-trend .main-svg",
     "models": ".st-key-model-map .main-svg",
     "stimuli": ".tile img",
     "metrics": ".st-key-agreement .main-svg",
-    "library": "text=4 of 4 models",
 }
 
 
@@ -59,18 +57,14 @@ def card(page: Page, number: int) -> Locator:
     return page.locator(f".st-key-job-{number}")
 
 
-def state(page: Page, number: int, label: str) -> None:
-    """Wait until a job is in a state, as its card says it twice: a redraw puts cards anew."""
-    for _ in range(2):
-        card(page, number).locator("span", has_text=label).first.wait_for()
-        page.wait_for_timeout(300)
+def state(page: Page, number: int, label: str) -> Locator:
+    """Return what a job's card says of its state, if it is this one."""
+    return card(page, number).locator("span", has_text=label).first
 
 
-def click_on_card(page: Page, store: Path, number: int, name: str) -> None:
-    """Click a button on the card of a job, which changes the job's state."""
-    before = queue.job(store, number).state
-    button = card(page, number).get_by_role("button", name=name)
-    click_until(button, lambda: queue.job(store, number).state != before)
+def click_on_card(page: Page, number: int, name: str, label: str) -> None:
+    """Click a button on the card of a job until the card says the state that comes of it."""
+    click_until(card(page, number).get_by_role("button", name=name), state(page, number, label))
 
 
 def type_folder(form: Locator, folder: Path, shown: Locator) -> None:
@@ -95,7 +89,7 @@ def add_folder(page: Page, folder: Path, keep: Callable[[Page, str], object]) ->
     type_folder(form, folder, form.locator(".tile img").first)
     keep(page, "dataset")
     form.get_by_role("button", name="Add this dataset").click()
-    state(page, 1, "done")
+    state(page, 1, "done").wait_for()
     page.get_by_text("No model is embedded over this dataset yet").wait_for()
 
 
@@ -158,12 +152,9 @@ def held(store: Path, number: int) -> Iterator[None]:
 def tell(
     browser: Browser,
     folder: Path,
-    links: Iterable[str],
     keep: Callable[[Page, str], object] = lambda *_: None,
 ) -> Path:
-    """Live the story in a folder and return its store. links: pages that are opened at its end.
-    keep: takes a picture of it, by its name.
-    """
+    """Live the story in a folder and return its store. keep: takes a picture of it, by its name."""
     seeing = make_vision(folder / "seeing", "vit_tiny_patch16_224", img_size=32, depth=2)
     reading, late = make_language(folder / "reading", "gpt2"), folder / "late"
     features, store = folder / "mine.npy", folder / "store"
@@ -178,53 +169,42 @@ def tell(
             until_later.enter_context(held(store, 2))
             add_model(page, reading)
             page.goto(f"{address}/jobs")
-            click_on_card(page, store, 3, "Cancel")
-            state(page, 3, "canceled")
+            click_on_card(page, 3, "Cancel", "canceled")
             type_command(page, store, f"platoscope embed --dataset photos --model hf:{late}")
         assert queue.job(store, 2).state == "running"
 
     with serve(store, log=folder / "second.log") as address:
         page.goto(f"{address}/jobs")
-        state(page, 2, "done")  # nobody has asked for it since the server was killed
-        click_on_card(page, store, 3, "Retry")
-        state(page, 3, "done")
+        state(page, 2, "done").wait_for()  # nobody has asked for it since the server was killed
+        click_on_card(page, 3, "Retry", "done")
         card(page, 4).get_by_text(str(late)).last.wait_for()
-        state(page, 4, "failed")
+        state(page, 4, "failed").wait_for()
         keep(page, "jobs")
         make_language(late, "llama")
-        click_on_card(page, store, 4, "Retry")
-        state(page, 4, "done")
+        click_on_card(page, 4, "Retry", "done")
         page.goto(f"{address}/library?dataset=photos")
         add_features(page, features)
         page.goto(f"{address}/jobs")
-        state(page, 5, "done")
+        state(page, 5, "done").wait_for()
         type_command(page, store, "platoscope align --dataset photos --k 3 --null 19")
-        state(page, 6, "done")
+        state(page, 6, "done").wait_for()
         page.goto(f"{address}/library?dataset=photos&view=results")
         page.get_by_text("align").first.wait_for()
-        for link in links:
-            page.goto(f"{address}/{'' if link == 'start' else link}")
-            page.locator(SHOWING.get(link, "h1")).first.wait_for()
+        for path, drawn in SHOWING.items():
+            page.goto(f"{address}/{path}")
+            page.locator(drawn).first.wait_for()
             assert page.get_by_text("this was not expected").count() == 0
         page.goto(f"{address}/library?dataset=photos")
-        page.locator(SHOWING["library"]).first.wait_for()
+        page.get_by_text("4 of 4 models").first.wait_for()
         keep(page, "library")
     page.close()
     return store
 
 
-@pytest.mark.parametrize(
-    "links",
-    [
-        pytest.param(tuple(SHOWING), id="those that draw the models"),
-        pytest.param(tuple(PAGES.values()), marks=pytest.mark.slow, id="all"),
-    ],
-)
 def test_models_and_data_come_in_by_the_browser_and_work_outlives_its_server(
-    browser: Browser, tmp_path: Path, links: tuple[str, ...]
+    browser: Browser, tmp_path: Path
 ) -> None:
-    """Open every page at the end in the slow run; `test_every_page` does over another store."""
-    store = tell(browser, tmp_path, links)
+    store = tell(browser, tmp_path)
     names = {entry.card.name for entry in Store(store).models("photos")}
     assert names == {"seeing", "reading", "late", "mine"}
     assert [job.state for job in queue.jobs(store)] == ["done"] * 6
@@ -234,7 +214,7 @@ def main() -> None:
     """Renew the pictures of `docs/browser.md`."""
 
     def keep(page: Page, name: str) -> None:
-        page.wait_for_timeout(1500)
+        settle(page, 1500)
         picture = Image.open(BytesIO(page.screenshot())).convert("RGB")
         picture.resize((800, 500), Image.Resampling.LANCZOS).quantize(128).save(
             ROOT / "docs" / "pictures" / f"browser-{name}.png", optimize=True
@@ -242,7 +222,7 @@ def main() -> None:
 
     with TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
-        tell(browser, Path(folder), SHOWING, keep)
+        tell(browser, Path(folder), keep)
         browser.close()
 
 

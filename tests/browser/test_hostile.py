@@ -5,43 +5,26 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
 from core.visible import visible
 from pages._shared.frame import UNSEEN
-from tests.browser.seen import aim, chart, download, first_dot, rest, save
+from tests.browser.seen import aim, chart, download, rest, save, settle
 from tests.browser.server import serve
 from tests.pages.hostile import MARKUP, build_hostile, hostile
 
-pytestmark = pytest.mark.browser
-VIEWS = {  # what a page shows of the store, by its link
-    "/": "dataset",
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+VIEWS = {  # what a page shows of the store, by its link: forms, plots, a table, pictures, jobs
     "/library?model=vision-1": "title vision-1",
-    "/library?view=datasets": "dataset",
-    "/library?view=results": "dataset",
     "/alignment?chosen=vision-1": "title vision-1",
-    "/competence": "dataset",
-    "/convergence": "dataset",
-    "/benefits": "dataset",
-    "/models": "dataset",
     "/models?view=table": "dataset",
-    "/metrics": "title language-2",
-    "/stimuli?view=gallery": "caption 0 of =1+1 level A",
     "/stimuli?stimulus=1": "caption 1 of =1+1 level A",
-    "/dispersion": "title vision-1",
-    "/captions": "level A",
-    "/color": "dataset",
-    "/adapters": "title vision-2",
-    "/stitching": "dataset",
-    "/reading": "level A",
-    "/neurons": "dataset",
-    "/translation": "dataset",
     "/jobs": "dataset",
 }
-QUICK = ("/library?model=vision-1", "/alignment?chosen=vision-1", "/stimuli?stimulus=1")
 MADE = """() => {
   const made = `img[src=x], img[alt='Streamlit logo'], a[href*=evil], a[href^=javascript],
     [onerror], main .katex:not([data-testid=stExpander] *)`;
@@ -71,7 +54,12 @@ TEXTS = """() => {
 }"""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
+def log(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("log") / "server.log"
+
+
+@pytest.fixture(scope="module")
 def address(tmp_path_factory, log) -> Iterator[str]:
     with serve(build_hostile(tmp_path_factory.mktemp("hostile")), log=log) as address:
         yield address
@@ -82,34 +70,21 @@ def flat(text: str) -> str:
     return re.sub(r"\s+", " ", visible(text).replace(UNSEEN, "").replace("\xa0", " "))
 
 
-@pytest.mark.parametrize(
-    "link",
-    [link if link in QUICK else pytest.param(link, marks=pytest.mark.slow) for link in VIEWS],
-)
+@pytest.mark.parametrize("link", VIEWS)
 def test_no_text_of_a_store_becomes_more_than_text(visit, link):
+    """Look at each kind of thing that is shown; `tests.pages.test_hostile` reads every page."""
     dialogs = []
     page = visit(link)
     page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
-    shown = flat(hostile(VIEWS[link]))[:150]
-    wait_until(page, lambda: shown in flat(page.evaluate(TEXTS)))
-    rest(page)
-    page.wait_for_timeout(500)
+    settle(page)
+    assert flat(hostile(VIEWS[link]))[:150] in flat(page.evaluate(TEXTS))
     assert page.evaluate(MADE) == []
     assert dialogs == []
 
 
-def wait_until(page, holds: Callable[[], bool]) -> None:
-    """Wait until something holds, three minutes at most."""
-    for _ in range(360):
-        if holds():
-            return
-        page.wait_for_timeout(500)
-    raise AssertionError(page.evaluate(TEXTS))
-
-
 def test_a_hover_card_and_a_legend_show_names_as_they_are(visit):
     page = visit("/alignment")
-    aim(page, "trend", first_dot(page, "trend"))
+    aim(page, "trend")
     card, shown = (flat(text) for text in page.wait_for_function(CARD_AND_PLOT).json_value())
     assert f"{MARKUP[:40]}" in card
     assert "%{meta.title} &lt; a -> b https://evil.example" in shown

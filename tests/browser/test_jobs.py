@@ -1,4 +1,6 @@
-"""Jobs in a real Chromium: people watch one queue, which nobody has to reload."""
+"""What changes while people watch, in a real Chromium: one queue of jobs, which nobody has to
+reload, and a page over a store that is still being filled.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,16 @@ import pytest
 from core.jobs import queue
 from core.jobs.starting import worker_lock
 from core.jobs.table import queue_file
-from core.store import locked
-from tests.browser.seen import click_until, rest
+from core.store import add_dataset, locked
+from tests.browser.seen import chart, click_until
 from tests.browser.server import new_page, serve
 from tests.browser.test_every_page import check_headings
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 SIZE = 40
+CARDS = """() => (document.querySelector(".st-key-chart-trend .js-plotly-plot")?._fullData ?? [])
+  .flatMap(one => one.hovertext ?? []).join()"""
 NARROW = "document.querySelector('[data-testid=stMain]').scrollWidth <= 390"
 
 
@@ -56,7 +60,7 @@ def test_jobs_move_fail_and_are_retried_before_everybodys_eyes(browser, tmp_path
         np.save(file, np.random.default_rng(seed).normal(size=(SIZE, 4)).astype(np.float32))
     at_work = ExitStack()
     at_work.enter_context(locked(worker_lock(store)))  # as a worker does, which takes no job yet
-    with serve(store, log=store / "server.log") as address, at_work:
+    with serve(store, log=tmp_path / "server.log") as address, at_work:
         page, elsewhere = new_page(browser), new_page(browser)
         page.goto(f"{address}/jobs")
         page.get_by_text("No jobs yet").wait_for()
@@ -72,13 +76,9 @@ def test_jobs_move_fail_and_are_retried_before_everybodys_eyes(browser, tmp_path
         elsewhere.get_by_role("button", name="4 models now: show them").wait_for()
         assert "view=table" in elsewhere.url
         np.save(late, np.load(there))
-        retry = page.get_by_role("button", name="Retry")
-        click_until(retry, lambda: queue.job(store, 1).state != "failed")
-        badge(page, 1, "done").wait_for()
-        page.wait_for_timeout(3000)  # nothing waits any more, so that the whole page is drawn anew
-        rest(page)
-        page.locator(".st-key-job-1").get_by_role("button", name="Log").click()
-        page.get_by_text(f"late: 1 layer of {SIZE} stimuli").wait_for()
+        click_until(page.get_by_role("button", name="Retry"), badge(page, 1, "done"))
+        log = page.locator(".st-key-job-1").get_by_role("button", name="Log")
+        click_until(log, page.get_by_text(f"late: 1 layer of {SIZE} stimuli"))
         page.wait_for_url("**/jobs?log=1")
         add_features(page, f"{address}/library?add=models&models_from=features", more)
         check_headings(page)
@@ -88,3 +88,21 @@ def test_jobs_move_fail_and_are_retried_before_everybodys_eyes(browser, tmp_path
             assert each.get_by_text("this was not expected").count() == 0
             each.close()
     queue_file(store).unlink()  # so that the worker ends
+
+
+def test_a_page_that_waits_for_models_fills_and_one_that_shows_some_offers_more(browser, tmp_path):
+    dataset = PaintedDataset(40)
+    add_dataset(store := tmp_path / "store", dataset)
+    with serve(store, log=tmp_path / "server.log") as address:
+        page = new_page(browser)
+        page.goto(f"{address}/alignment")
+        page.get_by_text("is embedded over this dataset yet").wait_for()
+        build(store, dataset, vision=VISION[1:3], language=LANGUAGE[2:3], reality=False)
+        chart(page, "trend")  # nobody has clicked
+        build(store, dataset, vision=(), language=LANGUAGE[4:5], reality=False)
+        more = page.get_by_role("button", name="4 models now: show them")
+        more.wait_for()
+        assert "LLaMA" not in page.evaluate(CARDS)
+        more.click()
+        page.wait_for_function(f"({CARDS})().includes('LLaMA')")
+        page.close()

@@ -1,29 +1,43 @@
-"""The Library in a real Chromium: searched, opened by a click, renamed, and less one model."""
+"""The Library in a real Chromium: models are searched, opened by a click, renamed and deleted; a
+dataset comes in from the browser alone.
+"""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import expect
 
+from core.jobs import queue
+from core.store import Store
 from tests.browser.seen import rest
 from tests.browser.server import serve
+from tests.pages.test_add_dataset import files, zipped
 from tests.pages.world import SMALL, PaintedDataset, build
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 TABLE = ".st-key-library-models"
 
 
-@pytest.fixture(scope="module")
-def address(tmp_path_factory) -> Iterator[str]:
-    """Serve a store of its own, which the test changes."""
-    store = build(tmp_path_factory.mktemp("library"), PaintedDataset(20), **SMALL)
-    with serve(store, log=store / "server.log") as address:
+@pytest.fixture
+def store(tmp_path):
+    """Return an empty store, which the test fills and changes."""
+    return tmp_path / "store"
+
+
+@pytest.fixture
+def log(tmp_path):
+    return tmp_path / "server.log"
+
+
+@pytest.fixture
+def address(store, log):
+    """Serve a store of the test's own."""
+    with serve(store, log=log) as address:
         yield address
 
 
-def test_a_model_is_found_opened_renamed_and_deleted(visit):
+def test_a_model_is_found_opened_renamed_and_deleted(store, visit):
+    build(store, PaintedDataset(20), **SMALL)
     page = visit("/library?view=models")
     page.get_by_text("7 of 7 models").wait_for()
     search = page.get_by_role("textbox", name="Search")
@@ -60,3 +74,34 @@ def test_a_model_is_found_opened_renamed_and_deleted(visit):
     expect(page.locator(TABLE)).to_be_visible()
     page.go_back()
     page.get_by_text("Not in this view: no model named").wait_for()
+
+
+def test_the_first_dataset_of_a_store_is_uploaded_and_added(visit, store):
+    page = visit("/library")
+    page.get_by_role("button", name="Add a dataset").click()
+    form = page.locator(".st-key-dataset-form")
+    data = zipped({f"birds/{name}": data for name, data in files(broken=True).items()})
+    entry = {"name": "birds.zip", "mimeType": "application/zip", "buffer": data}
+    form.locator("input[type=file]").set_input_files(entry)
+    form.get_by_text("1 problem").wait_for()
+    form.locator(".tile img").nth(5).wait_for()
+    assert form.locator(".tile img").count() == 6
+    add = form.get_by_role("button", name="Add this dataset")
+    assert add.is_disabled()
+    assert Store(store).datasets() == []
+
+    form.get_by_text("Skip broken").click()
+    form.get_by_text("platoscope dataset add birds --folder").wait_for()
+    form.get_by_text("--skip-broken").wait_for()
+    page.wait_for_url("**skip_broken=*")
+    page.reload()  # the form, the upload and its options are in the address
+    form.locator(".tile img").first.wait_for()
+    add.click()
+    hide = page.get_by_role("button", name="Hide", exact=True)
+    hide.wait_for()
+    assert [job.state for job in queue.jobs(store)] == ["done"]
+    assert Store(store).dataset("birds").size == 6
+    page.get_by_text("No model is embedded over this dataset yet").wait_for()
+    hide.click()
+    page.locator("[class*=st-key-job-]").wait_for(state="detached")
+    assert "add=" not in page.url

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from io import BytesIO
 
 import pytest
 from PIL import Image
-from playwright.sync_api import TimeoutError
+from playwright.sync_api import expect
 
-from tests.browser.seen import chart, rest, save
-from tests.browser.server import PATIENCE
+from tests.browser.seen import chart, download, rest, save
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 WIDTHS = "texts => texts.map(one => [one.textContent, one.getComputedTextLength()])"
 
 
@@ -29,25 +27,9 @@ def dots(page, key: str) -> list[str]:
     )
 
 
-def wait_for_dots(page, key: str, count: int, *, timeout: int = PATIENCE) -> None:
-    page.wait_for_function(
-        "([key, count]) => document.querySelectorAll("
-        "`.st-key-chart-${key} .scatterlayer .points path`).length === count",
-        arg=[key, count],
-        timeout=timeout,
-    )
-
-
-def isolate(page, key: str, name: str, count: int) -> None:
-    """Double-click an entry, again where a busy machine took it for two clicks, which undo each
-    other.
-    """
-    for patience in (20_000, 60_000, PATIENCE):
-        entry(page, key, name).dblclick()
-        with suppress(TimeoutError):
-            wait_for_dots(page, key, count, timeout=patience)
-            return
-    raise AssertionError(f"a double click on {name} does not isolate it")
+def expect_dots(page, key: str, count: int) -> None:
+    drawn = page.locator(f".st-key-chart-{key} .scatterlayer .points path")
+    expect(drawn).to_have_count(count)
 
 
 @pytest.mark.parametrize(("link", "key"), [("/alignment", "trend"), ("/", "headline")])
@@ -61,13 +43,15 @@ def test_a_legend_hides_a_family_and_a_double_click_isolates_it(visit, link, key
     color = color.locator(".legendpoints path").evaluate("dot => dot.style.fill")
     assert 0 < every.count(color) < len(every)
     entry(page, key, "GPT-2").click()
-    wait_for_dots(page, key, len(every) - every.count(color))
+    expect_dots(page, key, len(every) - every.count(color))
     assert color not in dots(page, key)
-    page.wait_for_timeout(600)  # sooner, two clicks are a double click
     entry(page, key, "GPT-2").click()
-    wait_for_dots(page, key, len(every))
-    page.wait_for_timeout(600)
-    isolate(page, key, "GPT-2", every.count(color))
+    expect_dots(page, key, len(every))
+    # a busy machine may take its time between the two clicks
+    plot = page.locator(f".st-key-chart-{key} .js-plotly-plot")
+    plot.evaluate("plot => { plot._context.doubleClickDelay = 60_000; }")
+    entry(page, key, "GPT-2").dblclick()
+    expect_dots(page, key, every.count(color))
     assert set(dots(page, key)) == {color}
 
 
@@ -79,7 +63,7 @@ def test_a_figure_for_paper_sets_its_texts_as_the_page_does(visit, tmp_path):
     assert name.endswith(".svg")
     assert b"data:font/woff2;base64," in svg
     assert b"<title>Alignment and competence</title>" in svg
-    assert b"n = 12 models, 80 stimuli" in svg.split(b"</desc>")[0]
+    assert b"n = 12 models, 60 stimuli" in svg.split(b"</desc>")[0]
     assert b"mutual_knn" in svg.split(b"</metadata>")[0]
     root = svg.split(b"<title>")[0]
     assert b'width="175mm"' in root
@@ -99,7 +83,23 @@ def test_a_figure_for_paper_sets_its_texts_as_the_page_does(visit, tmp_path):
         assert box["x"] + box["width"] <= edge["x"] + edge["width"] + 1
 
 
-def test_a_figure_is_as_wide_as_a_column_in_every_format(visit):
+def set_print(page, label: str, shows: str) -> None:
+    """Choose how the open figure is printed and wait until its files are made of that. shows: an
+    expression of its plot that holds then.
+    """
+    rest(page)
+    dialog = page.get_by_role("dialog")
+    button = dialog.get_by_role("button", name="PNG").element_handle()
+    button.evaluate("button => { window.former = button.onclick; }")
+    dialog.get_by_role("radio", name=label).click()
+    plot = "document.querySelector('.st-key-chart-print-trend .js-plotly-plot')"
+    page.wait_for_function(f"{plot}?._fullLayout?.{shows}")  # while it is drawn anew there is none
+    page.wait_for_function("button => button.onclick !== former", arg=button)
+
+
+def test_a_figure_is_as_wide_as_a_column_in_every_format_and_has_no_ground_where_none_is_asked(
+    visit,
+):
     page = visit("/alignment")
     chart(page, "trend")
     for width in (175, 85):
@@ -113,24 +113,19 @@ def test_a_figure_is_as_wide_as_a_column_in_every_format(visit):
         assert across == pytest.approx(width / 25.4 * 72, abs=0.01)
         assert b"+PlatoscopeSans-Regular" in pdf
         if width == 175:
-            rest(page)
-            button = page.get_by_role("dialog").get_by_role("button", name="PNG").element_handle()
-            button.evaluate("button => { window.wide = button.onclick; }")
-            page.get_by_role("dialog").get_by_role("radio", name="85 mm").click()
-            page.wait_for_function(
-                "document.querySelector('.st-key-chart-print-trend .main-svg')?.clientWidth < 400"
-            )
-            page.wait_for_function("button => button.onclick !== wide", arg=button)
-
-
-def test_a_transparent_figure_has_no_ground(visit):
-    page = visit("/alignment")
-    chart(page, "trend")
-    save(page, "trend", "PNG")
-    page.get_by_role("dialog").get_by_role("radio", name="Transparent").click()
-    page.wait_for_function(  # while the plot is drawn anew there is none
-        "document.querySelector('.st-key-chart-print-trend .js-plotly-plot')"
-        "?._fullLayout?.paper_bgcolor === 'rgba(0,0,0,0)'"
-    )
+            set_print(page, "85 mm", "width < 400")
+    set_print(page, "Transparent", "paper_bgcolor === 'rgba(0,0,0,0)'")
     _, png = save(page, "trend", "PNG")
     assert Image.open(BytesIO(png)).convert("RGBA").getpixel((2, 2))[3] == 0
+
+
+def test_table_page_and_recipe_are_downloaded(visit):
+    page = visit("/alignment")
+    chart(page, "trend")
+    name, table = download(page, "trend", "CSV")
+    assert name.endswith(".csv")
+    assert b"vit-mae-s" in table
+    _, html = download(page, "trend", "HTML")
+    assert html.startswith(b"<!DOCTYPE html>")
+    _, recipe = download(page, "trend", "Recipe")
+    assert b'"mutual_knn"' in recipe

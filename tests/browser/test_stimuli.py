@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import expect
 
 from core.study.selections import decode
-from tests.browser.seen import aim, chart, choose, picture, press, rest, strike, tiles
-from tests.browser.server import PATIENCE
+from tests.browser.seen import (
+    aim,
+    chart,
+    choose,
+    framed,
+    picture,
+    press,
+    rest,
+    settle,
+    strike,
+    tiles,
+)
 
-pytestmark = pytest.mark.browser
-FIVE = "/[?&]stimulus=5(&|$)/.test(location.search)"
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+SIZE = 60
 MAP = "/stimuli?map=residuals"
+FIVE = "/[?&]stimulus=5(&|$)/.test(location.search)"
+OPENED = "location.search.includes('stimulus=')"
+TOP = "document.querySelector('[data-testid=stMain]').scrollTop"
 DOTS = """() => {
   const chart = document.querySelector(".st-key-chart-stimulus-map .js-plotly-plot");
   if (!chart?._fullLayout) return [];  // it is drawn anew in this moment
@@ -24,7 +36,12 @@ DOTS = """() => {
       x: left + xaxis._offset + xaxis.d2p(trace.x[i]),
       y: top + yaxis._offset + yaxis.d2p(trace.y[i]) })));
 }"""
-
+# the dot that is farthest from all others
+LONE = f"""() => {{
+  const dots = ({DOTS})(), near = (a, b) => (a.x - b.x) ** 2 + (a.y - b.y) ** 2;
+  const room = dot => Math.min(...dots.filter(one => one !== dot).map(one => near(one, dot)));
+  return dots.length ? dots.reduce((best, dot) => room(dot) > room(best) ? dot : best) : null;
+}}"""
 INSIDE = """card => {
   const { top, bottom } = card.getBoundingClientRect();
   return card.querySelector("img").naturalWidth > 0 && top >= 0 && bottom <= innerHeight;
@@ -37,35 +54,14 @@ COLORS = """() => {
 }"""
 
 
-def dots(page) -> list[dict]:
-    chart(page, "stimulus-map")
-    rest(page)
-    page.wait_for_timeout(1000)  # until the chart is heard
-    return page.evaluate(DOTS)
-
-
-def lone(page) -> dict | None:
-    """Return the dot that is farthest from all others, None while there is none."""
-    every = dots(page)
-
-    def room(dot: dict) -> float:
-        return min(
-            (dot["x"] - one["x"]) ** 2 + (dot["y"] - one["y"]) ** 2
-            for one in every
-            if one["id"] != dot["id"]
-        )
-
-    return max(every, key=room, default=None)
-
-
 def brushed(page) -> list[int]:
     code = re.search(r"brushed=([^&]+)", page.url)
-    return decode(code.group(1), 80).tolist() if code else []
+    return decode(code.group(1), SIZE).tolist() if code else []
 
 
-def test_pointing_at_a_dot_shows_its_picture_and_caption(visit):
+def test_pointing_shows_a_picture_and_caption_and_shift_chooses_until_escape(visit):
     page = visit(MAP)
-    dot = aim(page, "stimulus-map", lambda: lone(page))
+    dot = aim(page, "stimulus-map", LONE)
     card = page.locator(".st-key-card-stimulus-map .card")
     assert card.locator("b").inner_text().startswith(f"stimulus {dot['id']} · dispersion")
     assert f"event {dot['id']}" in card.locator("span").inner_text()
@@ -75,15 +71,12 @@ def test_pointing_at_a_dot_shows_its_picture_and_caption(visit):
     assert "?map=residuals" in page.url  # nothing else has changed
     assert "stimulus=" not in page.url
 
-
-def test_shift_chooses_on_the_map_and_in_the_pictures_and_escape_chooses_none(visit):
-    page = visit(MAP)
     chosen = "location.search.includes('brushed=')"
-    dot = press(page, "stimulus-map", lambda: lone(page), until=chosen, held="Shift")
+    dot = press(page, "stimulus-map", LONE, until=chosen, held="Shift")
     assert brushed(page) == [dot["id"]]
     tiles(page, "all").nth(1).wait_for(state="detached")
     expect(tiles(page, "all")).to_have_class("tile chosen")
-    page.locator(".st-key-drop-brushed").get_by_text("1 of 80 chosen").first.wait_for()
+    page.locator(".st-key-drop-brushed").get_by_text(f"1 of {SIZE} chosen").first.wait_for()
     picture(page, "all", dot["id"]).click(modifiers=["Shift"])
     page.wait_for_url(lambda url: "brushed=" not in url)
     picture(page, "all", 3).click(modifiers=["Shift"])
@@ -92,24 +85,74 @@ def test_shift_chooses_on_the_map_and_in_the_pictures_and_escape_chooses_none(vi
     assert "stimulus=" not in page.url
 
 
-def test_a_search_leaves_its_dots_colored_and_the_others_gray(visit):
+@pytest.mark.parametrize("mode", ["lasso", "box", "zoom"])
+def test_a_click_on_a_dot_of_the_map_opens_its_stimulus(visit, mode):
     page = visit(MAP)
-    dots(page)
-    field = page.get_by_label("Search the captions")
-    field.fill("event 7")
-    field.press("Enter")
-    page.wait_for_url("**search=event*")
-    page.wait_for_function(f"({DOTS})().length === 11")
-    expect(page.locator(".st-key-chart-stimulus-map .points path")).to_have_count(80)
+    chart(page, "stimulus-map")
+    titles = {"box": "Box Select", "zoom": "Pan"}
+    if mode in titles:
+        page.locator(f".st-key-chart-stimulus-map [data-title='{titles[mode]}']").click()
+    dot = press(page, "stimulus-map", LONE, until=OPENED)
+    page.wait_for_url(f"**stimulus={dot['id']}*")
+    page.get_by_role("button", name="Next").wait_for()
+    expect(page.get_by_text(f"stimulus {dot['id']} of {SIZE}")).to_be_visible()
 
 
-def test_a_factor_colors_the_map(visit):
+def test_a_factor_colors_the_map_and_a_search_leaves_its_dots_colored_and_the_others_gray(visit):
     page = visit(MAP)
-    dots(page)
+    chart(page, "stimulus-map")
     choose(page, "Color", "scene")
     page.wait_for_url("**color=f-scene*")
     colors = page.wait_for_function(COLORS)  # a legend may stand before its dots
     assert colors.json_value() >= 3
+    rest(page)
+    search = page.get_by_label("Search the captions")
+    search.fill("event 5")
+    search.press("Enter")
+    page.wait_for_url("**search=event*")
+    page.wait_for_function(f"({DOTS})().length === 11")
+    expect(page.locator(".st-key-chart-stimulus-map .points path")).to_have_count(SIZE)
+
+
+def test_stimuli_brushed_on_the_map_are_shown_and_studied(visit):
+    page = visit(MAP)
+    aim(page, "stimulus-map")
+    box = page.locator(".st-key-chart-stimulus-map .nsewdrag").first.bounding_box()
+    left, top, width, height = box["x"], box["y"], box["width"], box["height"]
+    corners = [(0.02, 0.02), (0.98, 0.02), (0.98, 0.98), (0.02, 0.98), (0.02, 0.05)]
+    page.mouse.move(left + corners[0][0] * width, top + corners[0][1] * height)
+    page.mouse.down()
+    for x, y in corners[1:]:
+        page.mouse.move(left + x * width, top + y * height, steps=5)
+    page.mouse.up()
+    page.wait_for_url(f"**brushed={SIZE}.*")
+    page.locator(".st-key-drop-brushed").wait_for()
+    shown = len(brushed(page))
+    chart(page, "stimulus-map")
+    page.locator("[class*=st-key-offer-]").get_by_role("link", name="Alignment").click()
+    page.wait_for_url(f"**/alignment*stimuli={SIZE}.*")
+    assert shown > 0
+    expect(page.locator(".st-key-drop-stimuli")).to_contain_text(f"{shown} of {SIZE} stimuli")
+
+
+def test_a_stimulus_opens_from_the_gallery_and_its_neighbor_in_sight(visit):
+    page = visit("/stimuli?view=gallery")
+    picture(page, "all", 5).click()
+    page.wait_for_url("**stimulus=5*")
+    chart(page, "agreement")
+    assert len(framed(page, "a")) > 0
+    assert framed(page, "a") == framed(page, "b")
+    near = tiles(page, "near-0").first
+    near.wait_for()
+    rest(page)  # the page begins at its top
+    into_view = "tile => (tile.scrollIntoView(), " + TOP + " > 200)"
+    page.wait_for_function(into_view, arg=near.element_handle())
+    near.locator("button").click()
+    page.wait_for_function(f"{OPENED} && !{FIVE}")
+    page.wait_for_function(f"{TOP} === 0")
+    page.get_by_role("button", name=re.compile("^Back")).click()
+    picture(page, "all", 5).wait_for()
+    page.wait_for_url(lambda url: "stimulus=" not in url)
 
 
 def test_keys_walk_between_stimuli_and_back_to_all(visit):
@@ -121,37 +164,26 @@ def test_keys_walk_between_stimuli_and_back_to_all(visit):
     strike(page, "ArrowLeft", until=FIVE)
     chart(page, "residuals")
     tiles(page, "a").first.locator("button").click()
-    page.wait_for_function(f"location.search.includes('stimulus=') && !{FIVE}")
+    page.wait_for_function(f"{OPENED} && !{FIVE}")
     chart(page, "residuals")
-    strike(page, "Escape", until="!location.search.includes('stimulus=')")
+    strike(page, "Escape", until=f"!{OPENED}")
     expect(chart(page, "stimulus-map")).to_be_visible()
 
 
 def test_the_map_stands_beside_its_pictures_and_above_them_on_a_phone(visit):
     page = visit(MAP)
-    assert comes_to(page, lies_beside)
-    phone = visit(MAP, width=390, height=844)
-    chart(phone, "stimulus-map")
-    tiles(phone, "all").first.wait_for()
-    phone.get_by_text("Controls", exact=True).wait_for()  # it knows that it is narrow
-    rest(phone)
-    assert comes_to(phone, lies_below)
+    plot, first = boxes(page)
+    assert plot["x"] + plot["width"] <= first["x"]
+    assert first["y"] < 700
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.get_by_text("Controls", exact=True).wait_for()  # it knows that it is narrow
+    plot, first = boxes(page)
+    assert first["y"] > plot["y"] + plot["height"]
 
 
-def comes_to(page, lies: Callable[[dict, dict], bool]) -> bool:
-    """Wait until the map and the first picture lie so, and return whether they ever do."""
-    for _ in range(PATIENCE // 1000):
-        shown = chart(page, "stimulus-map").bounding_box()
-        first = tiles(page, "all").first.bounding_box()
-        if shown and first and lies(shown, first):
-            return True
-        page.wait_for_timeout(1000)
-    return False
-
-
-def lies_beside(shown: dict, first: dict) -> bool:
-    return shown["x"] + shown["width"] <= first["x"] and first["y"] < 700
-
-
-def lies_below(shown: dict, first: dict) -> bool:
-    return first["y"] > shown["y"] + shown["height"]
+def boxes(page) -> tuple[dict, dict]:
+    """Return where the map and the first picture lie, once nothing moves."""
+    shown, first = chart(page, "stimulus-map"), tiles(page, "all").first
+    first.wait_for()
+    settle(page)
+    return shown.bounding_box(), first.bounding_box()

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.seen import chart, press, rest, strike
+from tests.browser.seen import CHOSEN, chart, field, press, rest, strike
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 PANEL = ".st-key-chosen-models"
+TABLE = "[data-testid=stDataFrame]"
 PLACE = """([key, model]) => {
   const chart = document.querySelector(`.st-key-chart-${key} .js-plotly-plot`);
   if (!chart?._fullLayout) return null;  // it is drawn anew in this moment
@@ -22,22 +24,38 @@ PLACE = """([key, model]) => {
 }"""
 RINGS = """key => document.querySelector(`.st-key-chart-${key} .js-plotly-plot`)?._fullData
   ?.filter(one => one.marker?.symbol === "circle-open").flatMap(one => [...one.x]).length"""
+# the lowest dot of the trend: its pair of models, its card, and whether it is ringed
+PAIR = """() => {
+  const chart = document.querySelector(".st-key-chart-trend .js-plotly-plot");
+  if (!chart?._fullLayout) return null;  // it is drawn anew in this moment
+  const lowest = Math.min(...chart._fullData.filter(one => one.customdata).map(one => one.y[0]));
+  const trace = chart._fullData.find(one => one.customdata && one.y[0] === lowest);
+  const rings = chart._fullData.filter(one => one.marker?.symbol === "circle-open");
+  const { _xaxis: x, _yaxis: y } = { _xaxis: chart._fullLayout[trace.xaxis.replace("x", "xaxis")],
+                                     _yaxis: chart._fullLayout[trace.yaxis.replace("y", "yaxis")] };
+  const { left, top } = chart.getBoundingClientRect();
+  return { pair: trace.customdata[0], card: trace.hovertext[0],
+           x: left + x._offset + x.d2p(trace.x[0]), y: top + y._offset + y.d2p(trace.y[0]),
+           ring: rings.some(one => one.x[0] === trace.x[0] && one.y[0] === trace.y[0]) };
+}"""
 
 
 def click(page, key: str, model: str, *, rings: int) -> None:
     """Click the dot of a model, after which so many are ringed."""
-    until = f"({RINGS})('{key}') === {rings}"
-    press(page, key, lambda: page.evaluate(PLACE, [key, model]), until=until)
+    press(page, key, PLACE, [key, model], until=f"({RINGS})('{key}') === {rings}")
 
 
 def wait_for_rings(page, key: str, count: int) -> None:
     page.wait_for_function(f"key => ({RINGS})(key) === {count}", arg=key)
 
 
-def test_clicks_choose_models_and_drop_them(visit):
+def test_a_click_chooses_a_model_shows_its_layers_and_nearest_and_another_drops_it(visit):
     page = visit("/models?layout=mds")
     click(page, "model-map", "gpt-2-m", rings=1)
     page.wait_for_url("**chosen=gpt-2-m*")
+    chart(page, "layer-map")
+    pictures = page.locator("[class*=st-key-tiles-beside-] .tile img")
+    expect(pictures.first).to_be_visible()
     click(page, "model-map", "vit-mae-m", rings=2)
     page.wait_for_url("**chosen=gpt-2-m&chosen=vit-mae-m*")
     click(page, "model-map", "gpt-2-m", rings=1)
@@ -68,27 +86,52 @@ def test_a_choice_goes_along_and_escape_drops_it(visit):
 
 def tick(page, row: int) -> None:
     """Click the box before a row of the table, counted from 1."""
-    table = page.locator("[data-testid=stDataFrame]").first
     rest(page)
-    table.locator("canvas tbody tr").nth(row - 1).wait_for(state="attached")  # it is drawn by now
+    table = page.locator(TABLE).first
     table.scroll_into_view_if_needed()
     box = table.bounding_box()
     page.mouse.click(box["x"] + 18, box["y"] + 35 * row + 17)
 
 
+def expect_ticks(page, *rows: int) -> None:
+    """Wait until the table has drawn its rows, with these ticked."""
+    drawn = page.locator(f"{TABLE} canvas tbody tr")
+    drawn.nth(1).wait_for(state="attached")
+    for row in (1, 2):
+        expect(drawn.nth(row - 1)).to_have_attribute("aria-selected", str(row in rows).lower())
+
+
 def test_ticked_rows_are_chosen_and_escape_clears_the_ticks(visit):
     page = visit("/models?view=table&family=GPT-2&chosen=vit-mae-m")
-    page.locator("[data-testid=stDataFrame] canvas").first.wait_for()
-    page.wait_for_timeout(1500)  # until it has drawn its rows
+    expect_ticks(page)
     tick(page, 1)
     page.wait_for_url("**chosen=vit-mae-m&chosen=gpt-2-m*")
+    expect_ticks(page, 1)
     tick(page, 2)
     page.wait_for_url("**chosen=vit-mae-m&chosen=gpt-2-m&chosen=gpt-2-s*")
+    expect_ticks(page, 1, 2)
     tick(page, 1)
     page.wait_for_url(lambda url: "gpt-2-m" not in url)
+    expect_ticks(page, 2)
     page.locator("h1").click()
     strike(page, "Escape", until="!location.search.includes('chosen')")
-    page.wait_for_timeout(1500)
+    expect_ticks(page)
     tick(page, 2)
     page.wait_for_url(lambda url: "chosen=" in url)
     assert parse_qs(urlsplit(page.url).query)["chosen"] == ["gpt-2-s"]
+
+
+def test_a_clicked_dot_is_marked_and_the_layers_of_its_pair_are_shown(visit):
+    page = visit("/alignment")
+    chart(page, "layer-map")
+    dot = press(page, "trend", PAIR, until=CHOSEN)
+    for shown in dot["pair"]:
+        page.wait_for_function(f"location.search.includes('chosen={shown}')")
+    page.wait_for_function(f"({PAIR})()?.ring === true")
+    rest(page)
+    names = "|".join(re.escape(name) for name in re.findall("<b>(.*?)</b>", dot["card"]))
+    for label in ("Language model", "Compared with"):
+        shown = field(page, label).locator("input")
+        expect(shown).to_have_value(re.compile(f"^({names})$"))
+    best = page.locator(".st-key-chart-layer-map svg").filter(has_text="best").first
+    expect(best).to_be_visible()

@@ -1,0 +1,113 @@
+"""Controls, links and the Back button in a real Chromium: what was chosen is shown, by the address
+alone.
+"""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.seen import Wire, chart, choose, field, rest
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+BAR = """() => {
+  const bar = document.querySelector(".st-key-bar");
+  const { x, y, width, height } = bar.getBoundingClientRect();
+  const ground = getComputedStyle(bar).backgroundColor;
+  const top = document.elementFromPoint(x + width / 2, y + height - 3);
+  return { opaque: ground.startsWith("rgb("), topmost: bar.contains(top) };
+}"""
+TO_END = "document.querySelector('[data-testid=stMain]').scrollTo(0, 1e6)"
+TOP_OF_BAR = "document.querySelector('.st-key-bar')?.getBoundingClientRect().y"
+WORKS = "getComputedStyle(document.querySelector('.stApp'), '::after').animationName === 'working'"
+
+
+def test_back_and_forward_pass_through_what_was_shown_and_nothing_else(visit):
+    page = visit("/alignment")
+    chart(page, "trend")
+    for label, text, said in (
+        ("Metric", "Unbiased CKA", "metric=unbiased_cka"),
+        ("Layers", "last layers", "layers=last"),
+    ):
+        choose(page, label, text)
+        page.wait_for_url(f"**{said}*")
+    shown = [page.url]
+    steps = (
+        (page.go_back, "Unbiased CKA", "best aligned pair"),
+        (page.go_back, "Mutual k-nearest neighbors", "best aligned pair"),
+        (page.go_forward, "Unbiased CKA", "best aligned pair"),
+        (page.go_forward, "Unbiased CKA", "last layers"),
+    )
+    for step, metric, layers in steps:
+        step()
+        expect(field(page, "Metric").locator("input")).to_have_value(metric)
+        expect(field(page, "Layers").locator("input")).to_have_value(layers)
+        rest(page)
+        shown.append(page.url)
+    assert shown[0] == shown[4]
+    assert "layers" not in shown[1]
+    assert "metric=unbiased_cka" in shown[1]
+    assert shown[1] == shown[3]
+    assert shown[2].endswith("/alignment")
+
+
+def test_a_dropdown_changes_the_plot_and_the_link_opens_the_same_view(visit):
+    page = visit("/alignment")
+    chart(page, "layer-map")
+    rest(page)  # a run that ends closes the list
+    page.get_by_label("Compared with").first.click()
+    page.keyboard.type("ViT S · MAE")  # a long list draws only what is in sight
+    page.get_by_role("option", name="ViT S · MAE").click()
+    page.wait_for_url("**y=vit-mae-s*")
+    notes = ".st-key-chart-trend .annotation"
+    expect(page.locator(notes)).to_have_count(1)
+    rest(page)
+    pair = field(page, "Language model").locator("input").input_value()
+    choose(page, "Metric", "Unbiased CKA")
+    page.wait_for_url("**metric=unbiased_cka*")
+    rest(page)
+    expect(field(page, "Language model").locator("input")).to_have_value(pair)
+    again = visit(page.url[page.url.index("/alignment") :])
+    chart(again, "layer-map")
+    expect(field(again, "Language model").locator("input")).to_have_value(pair)
+    expect(again.locator(notes)).to_have_text(page.locator(notes).all_text_contents())
+    check_bar_stays(again)
+
+
+def check_bar_stays(page) -> None:
+    """Check that the controls stay in view at the end of a page, and what they open lies above it;
+    on a phone they scroll away with it.
+    """
+    rest(page)
+    page.wait_for_function(f"({TO_END}, {TOP_OF_BAR} === 0)")
+    assert page.evaluate(BAR) == {"opaque": True, "topmost": True}
+    page.locator(".st-key-bar").get_by_role("button", name="More").click()
+    page.get_by_text("Horizontal axis", exact=True).click(trial=True)  # nothing covers it
+    page.keyboard.press("Escape")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.get_by_text("Controls", exact=True).wait_for()
+    page.wait_for_function(f"({TO_END}, {TOP_OF_BAR} < -200)")
+
+
+def test_a_page_that_works_says_so(visit):
+    page = visit("/models?layout=mds")
+    wire = Wire(page)
+    k = page.locator(".st-key-k input")
+    expect(k).to_have_value("10")
+    rest(page)
+    page.wait_for_function(f"!({WORKS})")
+    wire.is_held = True  # a run may end before it is seen
+    page.locator(".st-key-k [data-testid=stNumberInputStepUp]").click()
+    page.wait_for_function(WORKS)
+    wire.release()
+    page.wait_for_function(f"!({WORKS})")
+    expect(k).to_have_value("11")
+
+
+def test_a_stale_link_says_what_is_not_there_and_keeps_the_rest(visit):
+    page = visit("/alignment?dataset=gone&metric=ckaa&x=nobody&x=gpt-2-m&k=99999&layers=last")
+    chart(page, "trend")
+    for text in ("'gone'", "'ckaa'", "'nobody'", "'99999'"):
+        page.get_by_test_id("stAlert").filter(has_text=text).first.wait_for()
+    expect(field(page, "Layers").locator("input")).to_have_value("last layers")
+    expect(page.locator(".st-key-x [data-tag]")).to_have_text(["GPT-2 M"])
