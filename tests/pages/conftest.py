@@ -20,8 +20,11 @@ from core.statistics.layouts import LAYOUTS
 from pages._parts.dispersion import pick
 from pages._parts.experiments import patience
 from tests.navigation import PAGES
+from tests.pages import printed
 from tests.pages.seen import dead_entries
 from tests.pages.world import LANGUAGE, SMALL, VISION, PaintedDataset, build
+
+MADE_APART = ("adapters", "color")  # their plots may be of several answers, or of a training
 
 
 @pytest.fixture(autouse=True)
@@ -119,21 +122,25 @@ def twice(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def opened(monkeypatch):
-    """Return a function that opens a page over a store, as a link would; whatever legend it shows
-    hides what it names.
+    """Return a function that opens a page over a store, as a link would: whatever legend it shows
+    hides what it names, and each plot is of a question that was asked.
     """
     # Every opened page would look for components of others in all installed packages: half of the
     # time of most tests
     monkeypatch.setattr("streamlit.components.v2.manifest_scanner.scan_component_manifests", list)
-    paths = {page.script: page.path for page in PAGES}
+    paths, record = {page.script: page.path for page in PAGES}, printed.record(monkeypatch)
 
     def open_page(store: Path, page: str, **query: str) -> AppTest:
         monkeypatch.setenv("PLATOSCOPE_STORE", str(store))
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=180)
         app.query_params.update(query)
         app._page_hash = calc_hash(paths[page])  # `switch_page` would draw the first page before
+        record.asked.clear()
+        record.drawn.clear()
         app.run()
         assert dead_entries(app) == []
+        drawn = {question for question, _ in record.drawn.values()}
+        assert page in MADE_APART or drawn <= {*record.asked}
         return app
 
     return open_page

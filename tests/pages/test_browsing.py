@@ -18,13 +18,6 @@ from tests.pages.world import COLORS, LANGUAGE, NASTY, VISION, PaintedDataset, b
 ENDS = "ends"
 
 
-@pytest.fixture(autouse=True)
-def _quick_layout(monkeypatch):
-    monkeypatch.setattr(
-        "core.questions.stimuli.answer.neighbor_plane", lambda joint, *, seed: joint[:, :2] + seed
-    )  # UMAP takes seconds
-
-
 def captions(app) -> list[str]:
     return [caption.value for caption in app.caption]
 
@@ -167,7 +160,7 @@ def test_a_damaged_set_in_the_link_chooses_nothing(opened, three):
     assert "60 of 60 stimuli" in captions(app)
 
 
-@pytest.mark.parametrize("given", ["60", "-1", "abc"])
+@pytest.mark.parametrize("given", ["60", "-1", "abc", "9" * 5_000])
 def test_a_link_to_a_stimulus_that_is_not_there_says_so_over_the_gallery(opened, three, given):
     app = opened(three, "stimuli", stimulus=given)
     assert not app.exception
@@ -244,3 +237,19 @@ def test_one_model_leaves_the_gallery_and_says_what_else_needs(opened, tmp_path,
     assert not app.exception
     assert len(shown(app, "all")) == 6
     assert "at least two models" in said(app)
+
+
+def test_the_gallery_searches_filters_and_opens(opened, demo):
+    app = opened(demo, "stimuli", view="gallery")
+    assert "60 of 60 stimuli" in [caption.value for caption in app.caption]
+    app.text_input(key="search").set_value("EVENT 5").run()
+    assert "11 of 60 stimuli" in [caption.value for caption in app.caption]  # 5 and 50 … 59
+    assert "thing color" in [field.label for field in app.multiselect]
+    app.multiselect(key="f-scene").set_value(["beach"]).run()
+    assert "5 of 60 stimuli" in [caption.value for caption in app.caption]  # 5, 50, 53, 56, 59
+    app.text_input(key="search").set_value("no such words").run()
+    assert "No stimulus matches" in said(app)
+    app.text_input(key="search").set_value("").run()
+    app.query_params["stimulus"] = "5"
+    app.run()
+    assert charts(app) == ["agreement", "residuals"]

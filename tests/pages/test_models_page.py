@@ -6,13 +6,9 @@ import shutil
 
 import pytest
 
-from core.encoders.encoder import ModelCard
 from core.questions import asking
-from core.recipe import Recipe
-from core.store import Embedding, write_embedding
-from core.store.versions import VERSIONS
 from tests.pages.seen import charts, said
-from tests.pages.world import NASTY, VISION, PaintedDataset, build
+from tests.pages.world import NASTY, VISION, PaintedDataset, add_features, build
 
 
 def texts(app) -> str:
@@ -119,26 +115,9 @@ def test_an_imported_model_with_a_nasty_name_is_drawn_as_text_and_one_without_ne
 ):
     dataset = PaintedDataset(40)
     shutil.copytree(small(40), tmp_path, dirs_exist_ok=True)
-    for name, title, layer in (
-        ("nasty", NASTY, dataset.world),
-        ("flat", "Flat", dataset.world * 0 + 1),
-    ):
-        card = ModelCard(name, title, "vision", f"import:{name}", "own", "own", None, "w", ("0",))
-        write_embedding(
-            tmp_path,
-            Embedding(
-                dataset=dataset.card,
-                card=card,
-                level=None,
-                layers=[layer],
-                bits=None,
-                bytes=None,
-                recipe=Recipe.of("embedding", version=VERSIONS["embedding"], model=name),
-                device="cpu",
-                seconds=1.0,
-            ),
-        )
-    app = opened(tmp_path, "models", layout="mds", chosen="nasty")
+    add_features(tmp_path, dataset, dataset.world, title=NASTY)
+    add_features(tmp_path, dataset, dataset.world * 0 + 1, name="flat", title="Flat")
+    app = opened(tmp_path, "models", layout="mds", chosen="own")
     assert not app.exception
     assert charts(app) == ["model-map", "layer-map"]
     assert not any("onerror" in text.value for text in app.markdown)
