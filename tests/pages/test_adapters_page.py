@@ -140,6 +140,7 @@ def test_a_training_moves_is_stopped_goes_on_and_loses_nothing(page, monkeypatch
     assert "--x vit-mae-m:2 --y gpt-2-m:2 --ref vit-clip-m:2 --width 8 --k 3" in command
 
 
+@pytest.mark.slow
 def test_what_cannot_be_had_is_left_empty_and_each_reason_said_once(page, monkeypatch):
     def refuse(*_):
         raise InputError("vectors of 9 and 12 dimensions have no cosine")
@@ -181,6 +182,7 @@ def test_a_link_whose_names_are_there_is_not_warned_of(page):
     assert not said(page())
 
 
+@pytest.mark.slow
 def test_the_verdict_over_trainings_has_its_interval_and_the_baselines(page):
     app = page(measure="true", seeds="2")
     assert not app.exception
@@ -200,6 +202,7 @@ def test_the_verdict_over_trainings_has_its_interval_and_the_baselines(page):
     assert app.code[-1].value.startswith("platoscope adapters curve --x vit-mae-m:2")
 
 
+@pytest.mark.slow
 def test_three_encoders_go_together(page, monkeypatch):
     app = page(encoders=["vit-mae-m", "gpt-2-m", "reality"])
     app.button(key="train").click().run()
@@ -209,6 +212,7 @@ def test_three_encoders_go_together(page, monkeypatch):
     assert "--z reality:0" in app.code[0].value
 
 
+@pytest.mark.slow
 def test_an_old_link_with_choices_opens_and_probes_of_no_cave_are_a_sentence(page):
     old = {"choices": "true", "widths": "4", "temperatures": "1.0", "through": "true"}
     encoders = ["vit-mae-m", "gpt-2-m", "reality"]
@@ -292,6 +296,7 @@ def test_a_file_of_anything_else_is_answered_by_one_sentence(page, data, sentenc
     assert charts(app) == ["kernels"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "chosen", [{"width": 100, "temperature": 0.01234567}, {"temperature": 10.0, "learned": True}]
 )
@@ -363,6 +368,7 @@ def test_ties_are_no_hits(page, store, monkeypatch):
     assert "at place 8.5" in captions
 
 
+@pytest.mark.slow
 def test_too_few_models_and_encoders_say_what_to_do(opened, page, tmp_path):
     app = opened(
         build(
@@ -398,6 +404,7 @@ def test_the_published_way_without_clamping_is_a_choice_of_the_page(page):
     assert "--q 1" in app.code[0].value
 
 
+@pytest.mark.slow
 def test_the_command_of_each_plot_prints_what_the_page_drew(page, store, monkeypatch, capsys):
     record = printed.record(monkeypatch)
     app = page(measure="true", seeds="2", cost="true")

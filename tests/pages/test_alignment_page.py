@@ -65,6 +65,7 @@ def test_vision_models_may_stand_on_the_axis_and_language_models_in_panels(opene
     assert "--axis-models vision --axis parameters" in line
 
 
+@pytest.mark.slow
 def test_the_test_of_fine_tuned_copies_is_linked_where_there_are_any(opened, demo, tmp_path):
     tuned = [*VISION[2:4], ("CLIP-fine-tuned", "s", 0.8)]
     store = build(tmp_path, PaintedDataset(30), vision=tuned, language=LANGUAGE[:2])
@@ -81,6 +82,7 @@ def test_what_no_model_has_is_said(opened, demo):
     assert charts(app) == ["trend", "layer-map"]
 
 
+@pytest.mark.slow
 def test_the_ceiling_is_drawn_where_recipes_were_trained_twice(opened, twice):
     app = opened(twice, "alignment", vertical="share")
     assert not app.exception
@@ -110,6 +112,7 @@ def test_all_layers_side_by_side_are_a_layer_of_the_map_and_stand_for_no_other_m
     assert all("side by side" not in one for one in app.selectbox(key="layer_x").options)
 
 
+@pytest.mark.slow
 def test_layers_have_profiles_over_depth_and_two_of_them_stand_for_all_models(opened, demo):
     app = opened(demo, "alignment", layer_view="profiles", pair_x="gpt-2-m", pair_y="vit-clip-m")
     assert not app.exception
@@ -189,6 +192,7 @@ def test_models_appear_while_another_process_embeds(opened, small, tmp_path):
     assert "ViT S · MAE" in app.multiselect(key="y").options
 
 
+@pytest.mark.slow
 def test_alignment_by_any_metric_on_a_part_of_the_stimuli_calibrated(opened, demo, tmp_path):
     store = tmp_path / "store"
     shutil.copytree(demo, store)

@@ -11,9 +11,7 @@ import pytest
 
 from core.cli import make_parser
 from core.embedding.summaries import summarize
-from core.questions.words import to_command
 from core.stimuli.dataset import DatasetCard
-from tests.pages import printed
 from tests.pages.levels import retell
 from tests.pages.seen import charts, said
 from tests.pages.world import LANGUAGE, NASTY, VISION, PaintedDataset, build
@@ -58,17 +56,6 @@ def test_it_draws_levels_what_they_tell_and_one_stimulus(opened, leveled):
     ]
 
 
-def test_every_printed_command_gives_the_table_that_the_page_asked_for(
-    opened, leveled, monkeypatch, capsys
-):
-    record = printed.record(monkeypatch)
-    commands = codes(opened(leveled, "captions"))
-    assert list(record.drawn) == PLOTS
-    for question, _ in record.drawn.values():
-        assert any(code.startswith(to_command(question)) for code in commands)
-        printed.assert_same(printed.run(question, leveled, capsys), record.asked[question])
-
-
 def test_panels_models_and_lines_are_followed(opened, leveled):
     app = opened(leveled, "captions")
     app.segmented_control(key="by").set_value("model")
@@ -85,6 +72,7 @@ def test_panels_models_and_lines_are_followed(opened, leveled):
     assert any("of 4 nearest in common" in text.value for text in app.caption)
 
 
+@pytest.mark.slow
 def test_sizes_of_one_family_have_no_trend(opened, leveled, tmp_path):
     root = retell(shutil.copytree(leveled, tmp_path / "store"), PaintedDataset(40), ["gpt-2-s"])
     app = opened(root, "captions")
@@ -96,6 +84,7 @@ def test_sizes_of_one_family_have_no_trend(opened, leveled, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_another_metric_leaves_the_parts_that_compare_neighbors(opened, leveled):
     app = opened(leveled, "captions")
     app.selectbox(key="metric").set_value("cka").run()
@@ -118,6 +107,7 @@ def test_a_stimulus_is_shown_as_it_is_at_every_level_whichever_are_studied(opene
     assert app.query_params["stimulus"] == "2"
 
 
+@pytest.mark.slow
 def test_a_model_that_a_link_names_and_that_is_not_there_is_said_until_others_are_chosen(
     opened, leveled
 ):

@@ -22,7 +22,6 @@ from core.store import (
     rename_model,
 )
 from core.store.inventory import results_over
-from pages._parts.experiments import patience
 from tests.pages.seen import said
 from tests.pages.world import VISION, PaintedDataset, build
 
@@ -92,11 +91,6 @@ QUICK = (
     ("dataset", "another dataset takes its place"),
     ("results", "the store vanishes"),
 )
-
-
-@pytest.fixture(autouse=True)
-def _impatient(monkeypatch) -> None:
-    monkeypatch.setattr(patience, "PATIENCE", 0.0)
 
 
 @pytest.fixture

@@ -61,6 +61,7 @@ def test_it_draws_bins_scores_and_training_and_says_what_is_seen(opened, measure
     assert app.selectbox(key="target").value.startswith("vit-")
 
 
+@pytest.mark.slow
 def test_controls_of_the_bins_change_them_and_their_command(opened, measured):
     app = opened(measured, "competence")
     app.selectbox(key="by").set_value("family")
@@ -94,6 +95,7 @@ def test_any_score_is_set_against_alignment_with_any_target_and_the_bits_per_byt
     assert any(score in code for code in codes(app))
 
 
+@pytest.mark.slow
 def test_a_score_of_vision_models_is_ranked_by_tasks_solved_and_leaves_the_target_out(
     opened, measured
 ):
@@ -108,13 +110,7 @@ def test_a_score_of_vision_models_is_ranked_by_tasks_solved_and_leaves_the_targe
     assert any("--score 'task 1 (measured)' --target vit-clip-m" in code for code in codes(app))
 
 
-def test_where_nothing_was_measured_the_bins_say_how_and_the_rest_is_drawn(opened, demo):
-    app = opened(demo, "competence")
-    assert "has not been measured" in said(app)
-    assert any(code.startswith("platoscope probe --dataset cave") for code in codes(app))
-    assert charts(app) == ["downstream", "training"]
-
-
+@pytest.mark.slow
 def test_language_models_alone_are_told_what_they_lack(opened, tmp_path):
     app = opened(build(tmp_path, PaintedDataset(20), vision=(), reality=False), "competence")
     assert not app.exception
@@ -140,6 +136,7 @@ def upload(app, text: str, name: str = "mine.csv"):
     return next(button for button in app.button if button.label == "Import").click().run()
 
 
+@pytest.mark.slow
 def test_own_scores_are_imported_told_and_can_be_drawn(opened, measured, tmp_path):
     app = opened(Path(shutil.copytree(measured, tmp_path / "own")), "competence")
     rows = "".join(
@@ -176,6 +173,7 @@ def test_a_store_that_cannot_be_written_says_so(opened, measured, monkeypatch):
     assert "the store is read-only; choose another store" in said(app)
 
 
+@pytest.mark.slow
 def test_a_fixed_pair_of_layers_is_refused_for_pairs_of_one_set_in_a_sentence(opened, tmp_path):
     store = measure(
         build(tmp_path, PaintedDataset(20), vision=VISION[:2], language=(), reality=False)

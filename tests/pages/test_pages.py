@@ -20,7 +20,7 @@ from tests.pages.seen import charts, said
 from tests.pages.world import VISION, PaintedDataset, build
 
 WITHOUT_FIGURE = {"captions", "stitching", "reading", "library", "jobs"}
-SPEAKS = {"competence", "captions", "reading", "jobs"}  # nothing was measured, retold or queued
+SPEAKS = {"competence", "captions", "reading", "translation", "jobs"}  # of what is not there yet
 OVER_DATASET = [page for page in PAGES if page.over_store and page.path != "jobs"]
 each_page = pytest.mark.parametrize("page", OVER_DATASET, ids=lambda page: page.name)
 
@@ -158,6 +158,7 @@ def test_metrics_draws_its_five_plots_of_finished_models(opened, demo):
     assert len(app.latex) == len(METRICS)
 
 
+@pytest.mark.slow
 def test_metrics_follows_its_controls(opened, demo):
     app = opened(demo, "metrics")
     app.selectbox(key="a").set_value("gpt-2-m")
@@ -170,6 +171,7 @@ def test_metrics_follows_its_controls(opened, demo):
     assert "--a gpt-2-m --layer-a 3 --b vit-clip-m --layer-b 1 --k 59" in command
 
 
+@pytest.mark.slow
 def test_metrics_draws_every_parameter_and_every_trend_where_they_are_wanted(opened, demo):
     chosen = {"matrix_metric": "mutual_knn", "trends_metric": "cka", "as": "paper"}
     app = opened(
@@ -193,6 +195,7 @@ def test_every_printed_command_gives_the_table_that_the_page_asked_for(
         printed.assert_same(printed.run(question, demo, capsys), record.asked[question])
 
 
+@pytest.mark.slow
 def test_metrics_needs_two_models_of_any_kind(opened, tmp_path):
     one = build(tmp_path / "one", PaintedDataset(20), vision=VISION[:1], language=(), reality=False)
     assert "No language model is embedded" in said(opened(one, "metrics"))
