@@ -164,7 +164,7 @@ def test_a_damaged_set_in_the_link_chooses_nothing(opened, three):
 def test_a_link_to_a_stimulus_that_is_not_there_says_so_over_the_gallery(opened, three, given):
     app = opened(three, "stimuli", stimulus=given)
     assert not app.exception
-    assert f"The link opens stimulus {given}; here they are counted from 0 to 59." in said(app)
+    assert f"The link opens stimulus {given[:40]}; here they are counted from 0 to 59." in said(app)
     assert len(shown(app, "all")) == 20
 
 
@@ -218,7 +218,7 @@ def test_an_opened_stimulus_leads_to_its_neighbors_and_back_to_all(opened, three
     assert charts(app) == ["stimulus-map"]
 
 
-@pytest.mark.parametrize("view", ["gallery", "map", ENDS])
+@pytest.mark.parametrize("view", ["map", ENDS])
 def test_two_models_and_three_stimuli_have_a_look(opened, tmp_path, view):
     build(tmp_path, PaintedDataset(3), vision=VISION[:1], language=LANGUAGE[:1], reality=False)
     app = opened(tmp_path, "stimuli", view=view)
@@ -228,15 +228,6 @@ def test_two_models_and_three_stimuli_have_a_look(opened, tmp_path, view):
     app.run()
     assert not app.exception
     assert "residuals" in charts(app)
-
-
-@pytest.mark.parametrize("view", ["gallery", "map", ENDS])
-def test_one_model_leaves_the_gallery_and_says_what_else_needs(opened, tmp_path, view):
-    build(tmp_path, PaintedDataset(6), vision=VISION[:1], language=(), reality=False)
-    app = opened(tmp_path, "stimuli", view=view)
-    assert not app.exception
-    assert len(shown(app, "all")) == 6
-    assert "at least two models" in said(app)
 
 
 def test_the_gallery_searches_filters_and_opens(opened, demo):
@@ -253,3 +244,11 @@ def test_the_gallery_searches_filters_and_opens(opened, demo):
     app.query_params["stimulus"] = "5"
     app.run()
     assert charts(app) == ["agreement", "residuals"]
+
+
+def test_one_model_leaves_the_gallery_and_says_what_else_needs(opened, tmp_path):
+    build(tmp_path, PaintedDataset(6), vision=VISION[:1], language=(), reality=False)
+    app = opened(tmp_path, "stimuli", view=ENDS)
+    assert not app.exception
+    assert len(shown(app, "all")) == 6
+    assert "at least two models" in said(app)

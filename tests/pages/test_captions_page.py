@@ -56,6 +56,7 @@ def test_it_draws_levels_what_they_tell_and_one_stimulus(opened, leveled):
     ]
 
 
+@pytest.mark.slow
 def test_panels_models_and_lines_are_followed(opened, leveled):
     app = opened(leveled, "captions")
     app.segmented_control(key="by").set_value("model")
@@ -96,6 +97,7 @@ def test_another_metric_leaves_the_parts_that_compare_neighbors(opened, leveled)
     assert "dotted line" not in words(app)
 
 
+@pytest.mark.slow
 def test_a_stimulus_is_shown_as_it_is_at_every_level_whichever_are_studied(opened, leveled):
     app = opened(leveled, "captions", stimulus="1", where="scene=city", q="0.9")
     assert not app.exception

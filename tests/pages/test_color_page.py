@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from core.cli import make_parser
 from core.encoders.encoder import Encoding, ModelCard
@@ -19,6 +18,7 @@ from core.questions.color.cloud.question import ColorPixels
 from core.questions.color.geometry.words import LAB, color_words
 from core.questions.color.question import ColorAgreement, ColorLayout, ColorModels
 from core.questions.words import read_question
+from pages._parts.color import hues
 from tests.pages.seen import charts, said, seen
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
@@ -130,6 +130,7 @@ def test_the_page_draws_layouts_agreement_errors_and_knowledge(opened, store):
     ]
 
 
+@pytest.mark.slow
 def test_choices_reach_the_commands_and_the_numbers(opened, store):
     app = opened(store, "color", dims="2")
     app.selectbox(key="survey").set_value("uw")
@@ -159,52 +160,6 @@ def test_the_radius_is_that_of_pictures_and_not_of_the_counts_that_ship(opened, 
 
 
 @pytest.mark.slow
-def test_an_old_link_with_angles_opens_and_disparity_is_of_layouts_alone(opened, store):
-    app = opened(store, "color", turn="-75", tilt="90")
-    assert said(app) == ""
-    assert "of" in [control.label for control in app.get("button_group")]
-    app.segmented_control(key="measure").set_value("disparity").run()
-    assert not app.exception
-    assert "of" not in [control.label for control in app.get("button_group")]
-
-
-@pytest.mark.slow
-def test_sentences_without_a_place_for_the_color_are_refused_and_the_rest_is_drawn(opened, store):
-    app = opened(store, "color")
-    for text in ("{} %s <i>", ""):
-        app.text_area(key="sentences").set_value(text).run()
-        assert not app.exception
-        assert panels(app)[-1] == "captions of The Cave"
-        assert "Left out: GPT-2 M (best), a" in words(app)
-        assert charts(app)[:5] == PLOTS[:5]
-
-
-@pytest.mark.slow
-def test_pictures_and_vectors_of_the_user_are_sources_by_their_path(opened, store, tmp_path):
-    pixels = np.random.default_rng(0).integers(0, 256, (20, 12, 12, 3)).astype(np.uint8)
-    (tmp_path / "shots").mkdir()
-    for place, picture in enumerate(pixels):
-        Image.fromarray(picture).save(tmp_path / "shots" / f"{place}.png")
-    np.savez(tmp_path / "mine.npz", pictures=pixels)
-    np.savez(tmp_path / "shots" / "mine.npz", pictures=pixels)
-    np.save(tmp_path / "vectors.npy", color_words()[LAB].to_numpy(np.float32))
-    given = [
-        str(tmp_path / name)
-        for name in ("mine.npz", "shots", "vectors.npy", "none.npz", "shots/mine.npz")
-    ]
-    app = opened(store, "color")
-    app.multiselect(key="source").set_value(given[:4]).run()
-    assert not app.exception
-    assert panels(app) == ["perception", *given[:3]]
-    assert "no dataset, folder or file named" in words(app)
-    assert charts(app)[:5] == PLOTS[:5]
-    assert any(f"vectors:{given[2]}" in line for line in commands(app))
-    app.multiselect(key="source").set_value([given[0], given[4]]).run()
-    assert "rename one of the files" in said(app)
-    assert charts(app) == ["layouts", "overlay", "cloud", "errors", "knowledge"]
-
-
-@pytest.mark.slow
 def test_odd_choices_of_sources_and_words_are_answered_and_the_rest_is_drawn(opened, store):
     app = opened(store, "color")
     app.multiselect(key="source").set_value(["best", "gpt-2-m"]).run()
@@ -231,3 +186,17 @@ def test_a_store_without_language_models_and_color_words_draws_pixels(opened, tm
     assert "Left out: captions of The Cave, 0 colors were seen 20 times or more" in words(app)
     assert "No language model is embedded" in said(app)
     assert charts(app) == PLOTS[:5]
+
+
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        ("/a/shots", "pixels:/a/shots"),
+        ("/a/mine.npz", "pixels:/a/mine.npz"),
+        ("/a/mine.NPY", "vectors:/a/mine.NPY"),
+        ("hf:me/mine", "hf:me/mine"),
+        ("perception", "perception"),
+    ],
+)
+def test_pictures_vectors_and_models_of_the_user_are_sources_by_what_is_typed(text, source):
+    assert hues._read_typed(text) == source

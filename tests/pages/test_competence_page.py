@@ -119,6 +119,7 @@ def test_language_models_alone_are_told_what_they_lack(opened, tmp_path):
     assert charts(app) == ["training"]
 
 
+@pytest.mark.slow
 def test_the_table_has_every_value_with_its_origin_and_is_filtered(opened, measured):
     app = opened(measured, "competence")
     table = app.dataframe[0].value
@@ -164,6 +165,7 @@ def test_a_table_with_a_mistake_is_answered_by_a_sentence_and_nothing_is_taken(o
         assert "user" not in set(app.dataframe[0].value["origin"])
 
 
+@pytest.mark.slow
 def test_a_store_that_cannot_be_written_says_so(opened, measured, monkeypatch):
     def refuse(*_: object, **__: object) -> None:
         raise StoreWriteError("the store is read-only; choose another store with --store")

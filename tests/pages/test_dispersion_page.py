@@ -118,6 +118,7 @@ def test_language_models_alone_are_not_aligned_with_themselves(opened, small):
     assert "--tested vit-mae-m:2" in commands(app)[0]
 
 
+@pytest.mark.slow
 def test_ranking_by_others_needs_three_models(opened, three):
     app = opened(three, "dispersion")
     app.selectbox(key="ranker").set_value("others")

@@ -177,11 +177,11 @@ def force(app: AppTest, control: str, texts: list[str]) -> AppTest:
 @pytest.mark.parametrize(
     ("page", "query"),
     [
-        ("models", {}),
+        ("stimuli", {"view": "gallery"}),
         pytest.param("models", {"view": "table"}, marks=pytest.mark.slow),
         *(
             pytest.param(page, {}, marks=pytest.mark.slow)
-            for page in ("alignment", "dispersion", "adapters", "metrics", "color")
+            for page in ("models", "alignment", "dispersion", "adapters", "metrics", "color")
         ),
     ],
 )

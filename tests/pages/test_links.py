@@ -22,15 +22,19 @@ CHOSEN: Query = {
     "set": ["variant=released"],
     "layers": "last",
 }
-VIEWS: list[tuple[str, Query]] = [  # pages, each with an address that chooses much
+VIEWS = [  # pages, each with an address that chooses much
     ("alignment", CHOSEN),
     ("models", {"models": NAMED, "layout": "mds", "k": "5", "seed": "3", "q": "0.9"}),
-    ("dispersion", {"by": "median", "size": "20", "metric": "mutual_knn", "seed": "4"}),
+    pytest.param(
+        "dispersion",
+        {"by": "median", "size": "20", "metric": "mutual_knn", "seed": "4"},
+        marks=pytest.mark.slow,
+    ),
     ("stimuli", {"stimulus": "5", "k": "7", "a": "gpt-2-m", "layer_a": "1", "b": "vit-mae-m"}),
 ]
 
 
-@pytest.mark.parametrize(("page", "address"), VIEWS, ids=[page for page, _ in VIEWS])
+@pytest.mark.parametrize(("page", "address"), VIEWS)
 def test_the_questions_of_a_page_are_those_of_its_address(opened, demo, page, address):
     app = opened(demo, page, **address)
     assert not app.exception

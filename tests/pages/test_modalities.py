@@ -27,6 +27,7 @@ def test_every_page_opens_over_a_store_with_a_fourth_modality(opened, store, mon
     assert not said(app) or page.path in SPEAKS
 
 
+@pytest.mark.slow
 def test_convergence_asks_whether_they_meet(opened, store, monkeypatch):
     register(monkeypatch)
     app = opened(store, "convergence")
@@ -35,6 +36,7 @@ def test_convergence_asks_whether_they_meet(opened, store, monkeypatch):
     assert "chance: shuffled stimuli" in app.get("plotly_chart")[-1].proto.spec
 
 
+@pytest.mark.slow
 def test_the_overview_counts_its_models_and_ranks_them(opened, store, monkeypatch):
     register(monkeypatch)
     app = opened(store, "overview")

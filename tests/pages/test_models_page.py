@@ -110,6 +110,7 @@ def test_one_model_alone_is_told_what_it_lacks(opened, tmp_path):
     assert "needs at least two models" in said(app)
 
 
+@pytest.mark.slow
 def test_an_imported_model_with_a_nasty_name_is_drawn_as_text_and_one_without_neighbors_is_left_out(
     opened, small, tmp_path
 ):

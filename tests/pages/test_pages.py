@@ -4,7 +4,6 @@ store of one's own, `test_hostile` opens each.
 
 from __future__ import annotations
 
-import shutil
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -77,9 +76,10 @@ def test_a_dataset_without_models_says_how_to_embed(opened, unseen, page: Page):
 
 
 @pytest.fixture(scope="module")
-def damaged(small, tmp_path_factory) -> Path:
-    """Return a store of which a model and a dataset cannot be read."""
-    root = Path(shutil.copytree(small(12), tmp_path_factory.mktemp("damaged") / "store"))
+def damaged(tmp_path_factory) -> Path:
+    """Return a store of which a model and a dataset cannot be read; two models are left."""
+    root = tmp_path_factory.mktemp("damaged")
+    build(root, PaintedDataset(12), vision=VISION[1:3], language=LANGUAGE[:1], reality=False)
     whole = root / "embeddings" / "cave" / "vit-mae-m.duckdb"
     whole.write_bytes(whole.read_bytes()[:3000])
     (root / "datasets" / "other.duckdb").write_text("not a database")

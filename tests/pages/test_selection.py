@@ -29,7 +29,7 @@ def ringed(app) -> dict[str, int]:
 @pytest.mark.parametrize(
     ("page", "charts"),
     [
-        ("overview", {"headline", "ranking", "growth"}),
+        pytest.param("overview", {"headline", "ranking", "growth"}, marks=pytest.mark.slow),
         ("alignment", {"trend"}),
         ("competence", {"downstream"}),
         ("models", {"model-map"}),
@@ -70,7 +70,7 @@ def test_pages_of_a_pair_start_from_the_last_two_and_follow_another_choice(
 
 
 def test_the_panel_names_the_chosen_and_clears_them(opened, demo):
-    app = opened(demo, "overview", chosen=CHOSEN)
+    app = opened(demo, "alignment", chosen=CHOSEN)
     app.button(key="clear-chosen").click().run()
     assert app.multiselect(key="chosen").value == []
     assert "chosen" not in app.query_params

@@ -103,6 +103,7 @@ def test_what_cannot_be_learned_is_said(on_nothing):
     )
 
 
+@pytest.mark.slow
 def test_deep_linear_networks_end_aligned(on_nothing):
     app = on_nothing("theory/deep_linear", a="4", b="5, 4")
     assert charts(app) == ["training", "layers", "way", "matrices"]
@@ -148,6 +149,7 @@ def test_a_breaker_is_swept_and_drawn_beside_its_prediction(on_nothing):
     assert "at strength 2" in seen(app)
 
 
+@pytest.mark.slow
 def test_steps_of_sgd_are_chosen_where_it_trains(on_nothing):
     app = on_nothing(
         "theory/deep_linear", preset="edge-of-stability", a="3", b="3", step="0.01", batch="4"
