@@ -205,16 +205,6 @@ def test_another_metric_layer_and_clamping_are_followed(page):
 
 
 @pytest.mark.slow
-def test_three_encoders_go_together(page, monkeypatch):
-    app = page(encoders=["vit-mae-m", "gpt-2-m", "reality"])
-    app.button(key="train").click().run()
-    finish(app, monkeypatch)
-    assert not app.exception
-    assert len(app.selectbox(key="lookup").options) == 6
-    assert "--z reality:0" in app.code[0].value
-
-
-@pytest.mark.slow
 def test_an_old_link_with_choices_opens_and_probes_of_no_cave_are_a_sentence(page):
     old = {"choices": "true", "widths": "4", "temperatures": "1.0", "through": "true"}
     encoders = ["vit-mae-m", "gpt-2-m", "reality"]
@@ -268,25 +258,6 @@ def test_a_file_of_anything_else_is_answered_by_one_sentence(page):
     assert not app.exception
     assert "not a complete safetensors file" in said(app)
     assert charts(app) == ["kernels"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "chosen", [{"width": 100, "temperature": 0.01234567}, {"temperature": 10.0, "learned": True}]
-)
-def test_any_settings_of_a_file_that_controls_can_show_are_shown(page, store, chosen):
-    made = trained(store, **chosen)
-    app = upload(page(), files.dump(*made))
-    assert not app.exception
-    assert "its median place is" in words(app)
-    shown = {
-        "width": app.number_input(key="width"),
-        "temperature": app.number_input(key="temperature"),
-        "learned": app.toggle(key="learned"),
-    }
-    assert {name: shown[name].value for name in chosen} == chosen
-    assert f"--temperature {chosen['temperature']}" in app.code[0].value  # every digit
-    assert "its median place is" in words(app.run())
 
 
 def test_adapters_that_no_control_can_show_are_not_said_to_be_loaded(page, store):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -74,30 +73,6 @@ def test_panels_models_and_lines_are_followed(opened, leveled):
 
 
 @pytest.mark.slow
-def test_sizes_of_one_family_have_no_trend(opened, leveled, tmp_path):
-    root = retell(shutil.copytree(leveled, tmp_path / "store"), PaintedDataset(40), ["gpt-2-s"])
-    app = opened(root, "captions")
-    app.multiselect(key="x").set_value(["gpt-2-m", "gpt-2-s"]).run()
-    assert not app.exception
-    assert (
-        "No trend can be tested here: a trend needs language models of 2 families at 3 caption"
-        " levels; here 1 at 4." in words(app)
-    )
-
-
-@pytest.mark.slow
-def test_another_metric_leaves_the_parts_that_compare_neighbors(opened, leveled):
-    app = opened(leveled, "captions")
-    app.selectbox(key="metric").set_value("cka").run()
-    assert not app.exception
-    assert charts(app) == PLOTS
-    assert "--metric cka" in codes(app)[0]
-    assert codes(app)[2].startswith("platoscope captions facts")
-    assert "--metric" not in codes(app)[2]
-    assert "dotted line" not in words(app)
-
-
-@pytest.mark.slow
 def test_a_stimulus_is_shown_as_it_is_at_every_level_whichever_are_studied(opened, leveled):
     app = opened(leveled, "captions", stimulus="1", where="scene=city", q="0.9")
     assert not app.exception
@@ -107,21 +82,6 @@ def test_a_stimulus_is_shown_as_it_is_at_every_level_whichever_are_studied(opene
     assert not any("onerror" in text.value for text in (*app.markdown, *app.caption))
     next(button for button in app.button if button.label == "Next").click().run()
     assert app.query_params["stimulus"] == "2"
-
-
-@pytest.mark.slow
-def test_a_model_that_a_link_names_and_that_is_not_there_is_said_until_others_are_chosen(
-    opened, leveled
-):
-    app = opened(leveled, "captions", x="gpt-2-n", y="vit-s")
-    assert "no model named 'gpt-2-n'; did you mean gpt-2-m" in said(app)
-    assert "no model named 'vit-s'; did you mean" in said(app)
-    assert charts(app) == PLOTS
-    app.run()
-    assert "'gpt-2-n'" in said(app)
-    app.multiselect(key="x").set_value(["llama-m"]).run()
-    assert "'gpt-2-n'" not in said(app)
-    assert "named 'vit-s'" in said(app)
 
 
 def test_one_level_of_the_cave_names_the_demo(opened, small):

@@ -160,25 +160,6 @@ def test_the_radius_is_that_of_pictures_and_not_of_the_counts_that_ship(opened, 
 
 
 @pytest.mark.slow
-def test_odd_choices_of_sources_and_words_are_answered_and_the_rest_is_drawn(opened, store):
-    app = opened(store, "color")
-    app.multiselect(key="source").set_value(["best", "gpt-2-m"]).run()
-    assert panels(app) == ["perception", "GPT-2 M (best)"]  # which are one
-    app.multiselect(key="source").set_value([PIXELS])
-    app.selectbox(key="by").set_value("cells").run()
-    assert not app.exception
-    assert "no color in common" in said(app)
-    assert charts(app) == ["layouts", "overlay", "cloud", "errors", "knowledge"]
-    app.multiselect(key="source").set_value([]).run()
-    assert "Choose a source beside perception" in said(app)
-    assert charts(app) == ["layouts", "overlay", "cloud", "knowledge"]
-    app.multiselect(key="words").set_value(["red", "blue", "pink"]).run()
-    assert not app.exception
-    assert "more colors than that; got 3 colors in 3 dimensions" in words(app)
-    assert charts(app) == ["knowledge"]
-
-
-@pytest.mark.slow
 def test_a_store_without_language_models_and_color_words_draws_pixels(opened, tmp_path):
     build(tmp_path, PaintedDataset(6), vision=VISION[:1], language=(), reality=False)
     app = opened(tmp_path, "color")

@@ -8,11 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import StoreWriteError
-from core.questions.asking import ask
-from core.questions.competence.question import Downstream
 from core.questions.competence.registry import CAPTIONS
-from core.store import Store
-from core.study.study import Study
 from pages._parts.competence import scores
 from tests.pages.measured import measure
 from tests.pages.seen import charts, said, seen
@@ -96,21 +92,6 @@ def test_any_score_is_set_against_alignment_with_any_target_and_the_bits_per_byt
 
 
 @pytest.mark.slow
-def test_a_score_of_vision_models_is_ranked_by_tasks_solved_and_leaves_the_target_out(
-    opened, measured
-):
-    app = opened(measured, "competence")
-    app.selectbox(key="score").set_value("task 1 (measured)")
-    app.selectbox(key="target").set_value("vit-clip-m").run()
-    assert "its rank in the share of tasks that it solves" in texts(app)
-    assert "rank" not in [box.key for box in app.selectbox]
-    question = Downstream(score="task 1 (measured)", target="vit-clip-m")
-    table = ask(question, Study(Store(measured), "cave"))
-    assert set(table["model"]) == {"vit-mae-s", "vit-mae-m", "vit-clip-s", "vit-supervised-s"}
-    assert any("--score 'task 1 (measured)' --target vit-clip-m" in code for code in codes(app))
-
-
-@pytest.mark.slow
 def test_language_models_alone_are_told_what_they_lack(opened, tmp_path):
     app = opened(build(tmp_path, PaintedDataset(20), vision=(), reality=False), "competence")
     assert not app.exception
@@ -173,13 +154,3 @@ def test_a_store_that_cannot_be_written_says_so(opened, measured, monkeypatch):
     monkeypatch.setattr(scores, "import_scores", refuse)
     app = upload(opened(measured, "competence"), "model,task,value,unit\na,b,1,%\n")
     assert "the store is read-only; choose another store" in said(app)
-
-
-@pytest.mark.slow
-def test_a_fixed_pair_of_layers_is_refused_for_pairs_of_one_set_in_a_sentence(opened, tmp_path):
-    store = measure(
-        build(tmp_path, PaintedDataset(20), vision=VISION[:2], language=(), reality=False)
-    )
-    app = opened(store, "competence", layers="2:3")
-    assert not app.exception
-    assert "models of one set are compared by" in said(app)

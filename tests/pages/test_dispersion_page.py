@@ -79,20 +79,6 @@ def test_set_size_summary_ranking_and_metric_are_followed(opened, three):
 
 
 @pytest.mark.slow
-def test_the_ranking_can_be_that_of_language_models(opened, small):
-    app = opened(small(40), "dispersion")
-    app.selectbox(key="ranker").set_value("language").run()
-    assert not app.exception
-    assert charts(app)[0] == "effect"
-    assert "--tested vit-mae-m:2 vit-clip-m:2" in commands(app)[0]
-    assert app.selectbox(key="by").options[-3:] == [
-        "GPT-2 M alone",
-        "GPT-2 S alone",
-        "GPT-2 XS alone",
-    ]
-
-
-@pytest.mark.slow
 def test_two_models_have_no_supplement_two_and_one_says_what_to_do(opened, three):
     app = opened(three, "dispersion")
     app.multiselect(key="spaces").set_value(["vit-mae-m:2", "vit-mae-m:3"]).run()

@@ -87,13 +87,6 @@ def test_a_link_shows_a_chosen_model_beside_its_three_nearest(opened, demo):
     assert len(app.dataframe[0].value.columns) == 6  # the facts' names, and five models
 
 
-def test_a_link_to_a_model_that_is_gone_draws_the_map_and_says_so(opened, demo):
-    app = opened(demo, "models", layout="mds", chosen="nobody")
-    assert not app.exception
-    assert "no model named 'nobody'" in said(app)
-    assert charts(app) == ["model-map"]
-
-
 @pytest.mark.parametrize(("layout", "drawn"), [("umap", []), ("mds", ["model-map"])])
 def test_two_models_have_no_umap_and_are_told_why(opened, tmp_path, layout, drawn):
     store = build(tmp_path, PaintedDataset(20), vision=VISION[:2], language=(), reality=False)
@@ -163,12 +156,3 @@ def test_the_table_is_searched_and_filtered(tabulated):
     app.multiselect(key="size").set_value(["1M to 10M"]).run()
     assert rows(app) == ["ViT M · MAE"]
     assert not app.exception
-
-
-def test_the_table_compares_with_any_model(tabulated):
-    app = tabulated
-    app.multiselect(key="targets").set_value(["vit-clip-m"]).run()
-    table = app.dataframe[0].value.set_index("title")
-    assert table["vit-clip-m"].isna().sum() == 1  # itself
-    assert "reality" not in table
-    assert any("--targets vit-clip-m" in code for code in codes(app))
