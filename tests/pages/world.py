@@ -145,6 +145,20 @@ def build(
     return root
 
 
+def add_features(
+    root: Path,
+    dataset: PaintedDataset,
+    features: np.ndarray,
+    *,
+    title: str,
+    name: str = "own",
+    modality: str = "vision",
+) -> None:
+    """Add features of a dataset's stimuli as a model of one layer."""
+    card = ModelCard(name, title, modality, f"import:{name}", "own", "own", None, "w", ("0",))
+    _write(root, dataset, card, [features], None)
+
+
 def _card(name, title, modality, family, objective, size) -> ModelCard:
     layers = ("embedding", "block 1", "block 2", "block 3")
     return ModelCard(
