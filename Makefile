@@ -23,6 +23,9 @@ OF_TORCH := torch torchvision cuda-bindings cuda-pathfinder cuda-toolkit triton 
 PYTEST := OMP_NUM_THREADS=1 NUMBA_CACHE_DIR=$(CURDIR)/build/numba $(BIN)/python -m pytest -q -n 2 --dist worksteal
 NOT_TORCH := $(foreach name,$(OF_TORCH),--no-emit-package $(name))
 
+# with its bytecode kept, no process that a test begins compiles the project anew
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: app test test-all lint docs bench screenshots lock audit clean
 
 app: $(READY)
