@@ -25,7 +25,7 @@ from core.questions.question import StudyQuestion
 from core.questions.registry import ANSWERS, always, answer_of, as_it_is
 from core.questions.stimuli.question import StimulusList, StimulusNeighbors
 from core.recipe import Recipe
-from core.store import Store, View, carry_out, plan_model_deletion, rename_model, write_result
+from core.store import Store, carry_out, plan_model_deletion, rename_model, write_result
 from core.store.schema import DERIVED, published_files
 from core.study.study import Study
 from tests.pages import world
@@ -194,24 +194,25 @@ def without_results(root: Path, to: Path) -> Path:
     return copy
 
 
-def asking() -> bool:
-    """Return whether an answer is being computed in this thread."""
+def noting_view() -> Store | None:
+    """Return the view of the answer that is being computed in this thread, if one is."""
     frame = sys._getframe()
     while frame is not None:
         if frame.f_code is asking_module.answer.__code__:
-            return True
+            noting = frame.f_locals.get("noting")
+            return noting and noting.store
         frame = frame.f_back
-    return False
+    return None
 
 
 @pytest.fixture(autouse=True)
 def _no_read_goes_unnoted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fail where a question reads a file of the store other than through its study's view."""
-    for name in ("opened", "stimuli", "captions", "result"):
+    for name in ("opened", "stimuli", "captions", "result", "embeddings", "results", "datasets"):
         read = getattr(Store, name)
 
         def noted(store: Store, *given: object, read: Callable = read) -> object:
-            assert isinstance(store, View) or not asking(), f"{given} is read and not noted"
+            assert store is (noting_view() or store), f"{given} is read and not noted"
             return read(store, *given)
 
         monkeypatch.setattr(Store, name, noted)
@@ -220,12 +221,15 @@ def _no_read_goes_unnoted(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_read_beside_the_view_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = small(tmp_path / "store")
 
-    def beside(*_: object) -> pd.DataFrame:
-        return Store(root).stimuli("cave")
+    study = Study(Store(root), "cave")
+    for store, read in ((Store(root), "stimuli"), (Store(root), "models"), (study.store, "models")):
 
-    monkeypatch.setitem(ANSWERS, StimulusList, replace(answer_of(StimulusList), make=beside))
-    with pytest.raises(AssertionError, match="read and not noted"):
-        ask(StimulusList(), Study(Store(root), "cave"))
+        def beside(*_: object, store: Store = store, read: str = read) -> object:
+            return getattr(store, read)("cave")
+
+        monkeypatch.setitem(ANSWERS, StimulusList, replace(answer_of(StimulusList), make=beside))
+        with pytest.raises(AssertionError, match="read and not noted"):
+            ask(StimulusList(), study)
 
 
 def test_an_answer_without_another_that_could_not_be_given_is_asked_again(
