@@ -17,6 +17,8 @@ from tests.fuzz.kinds import KINDS
 from tests.fuzz.shard import Outcome
 from tests.sources import SOURCES, full_names, module_of, read_tree
 
+pytestmark = pytest.mark.slow
+
 CASES = {kind: 40 if kind.startswith("parquet") else 400 for kind in KINDS}  # a process for each
 # pyarrow's own pool reserves a gigabyte, and ends a process that may not have it
 ENVIRONMENT = {
@@ -57,7 +59,6 @@ def test_every_reader_of_a_persons_file_is_tried():
     assert {kind for kinds in READERS.values() for kind in kinds} <= {*KINDS, *ODD}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_damaged_files_are_read_or_refused_in_a_sentence(kind):
     words = ["--seed", "many", "--cases", str(CASES[kind]), "--kind", kind]
