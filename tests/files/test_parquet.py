@@ -14,9 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from core.errors import StimuliError
-from core.files import parquet
+from core.files import batches, parquet
+from core.files.batches import BATCH
 from core.files.limits import COLUMNS, MB
-from core.files.parquet import BATCH, read_parquet
+from core.files.parquet import read_parquet
 from core.files.userfile import UserFile
 from core.settings import ROOT
 
@@ -92,10 +93,17 @@ def test_a_long_text_that_is_named_often(tmp_path, monkeypatch):
     monkeypatch.setattr(parquet, "room", lambda: 500 * MB)
     with pytest.raises(StimuliError, match=r"t\.parquet.* takes more .*memory.*; expected a table"):
         read(file)
+    monkeypatch.setattr(parquet, "room", lambda: 0)  # as little is always left
+    assert read(put(tmp_path, pa.table({"a": range(100_000)}))).num_rows == 100_000
 
 
 def abort(*_: object) -> Iterator[None]:
     os.abort()
+    yield
+
+
+def end(*_: object) -> Iterator[None]:
+    os._exit(127)
     yield
 
 
@@ -104,14 +112,15 @@ def sleep(*_: object) -> Iterator[None]:
     yield
 
 
-def test_a_reader_that_crashes_is_a_sentence(tmp_path, monkeypatch):
-    monkeypatch.setattr(parquet, "_read", abort)
+@pytest.mark.parametrize("crash", [abort, end])
+def test_a_reader_that_crashes_is_a_sentence(tmp_path, monkeypatch, crash):
+    monkeypatch.setattr(batches, "read_batches", crash)
     with pytest.raises(StimuliError, match=r"t\.parquet cannot be read: .* or is damaged; expect"):
         read(put(tmp_path, pa.table({"a": [1]})))
 
 
 def test_a_reader_that_does_not_end_is_a_sentence(tmp_path, monkeypatch):
-    monkeypatch.setattr(parquet, "_read", sleep)
+    monkeypatch.setattr(batches, "read_batches", sleep)
     monkeypatch.setattr(parquet, "SECONDS", 0.1)
     with pytest.raises(StimuliError, match=r"t\.parquet was not read within 0 s; copy it to a dis"):
         read(put(tmp_path, pa.table({"a": [1]})))

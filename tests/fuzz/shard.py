@@ -75,8 +75,8 @@ def _no_sentence(error: PlatoscopeError) -> str:
 
 def limit(cases: int) -> None:
     """Let this process take no more memory and time than its cases may."""
-    taken = psutil.Process().memory_info().vms
-    resource.setrlimit(resource.RLIMIT_AS, (taken + HEADROOM, taken + HEADROOM))
+    taken = psutil.Process().memory_info().data
+    resource.setrlimit(resource.RLIMIT_DATA, (taken + HEADROOM, taken + HEADROOM))
     seconds = SECONDS + cases  # of the CPU, a second for each case
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -96,7 +96,7 @@ def main() -> None:
         [options.case] if options.case else [f"{options.seed}.{i}" for i in range(options.cases)]
     )
     folder, outcome = valid.scratch(), Outcome(options.kind)
-    run(options.kind, "first", folder, Outcome(options.kind))  # libraries reserve memory at first
+    run(options.kind, "first", folder, Outcome(options.kind))  # libraries take memory at first
     limit(len(numbers))
     for case in numbers:
         print(case, file=sys.stderr, flush=True)  # the last one is where it ended

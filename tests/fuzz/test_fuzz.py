@@ -17,7 +17,16 @@ from tests.fuzz.kinds import KINDS
 from tests.fuzz.shard import Outcome
 from tests.sources import SOURCES, full_names, module_of, read_tree
 
+pytestmark = pytest.mark.slow
+
 CASES = {kind: 40 if kind.startswith("parquet") else 400 for kind in KINDS}  # a process for each
+# pyarrow's own pool reserves a gigabyte, and ends a process that may not have it
+ENVIRONMENT = {
+    **os.environ,
+    "PYTHONPATH": str(ROOT),
+    "OMP_NUM_THREADS": "1",
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+}
 ODD = ("tests/encoders/test_odd_checkpoints.py",)  # changes cards and configs, field by field
 READERS = {  # what reads a file that a person names, and the kinds that try it
     "core.cli.competence": ("csv of scores",),
@@ -50,7 +59,6 @@ def test_every_reader_of_a_persons_file_is_tried():
     assert {kind for kinds in READERS.values() for kind in kinds} <= {*KINDS, *ODD}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_damaged_files_are_read_or_refused_in_a_sentence(kind):
     words = ["--seed", "many", "--cases", str(CASES[kind]), "--kind", kind]
@@ -59,7 +67,7 @@ def test_damaged_files_are_read_or_refused_in_a_sentence(kind):
         cwd=ROOT,
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        env=ENVIRONMENT,
     )
     assert done.returncode == 0, f"ended with {done.returncode} at {done.stderr[-3_000:]}"
     outcome = Outcome(**json.loads(done.stdout))

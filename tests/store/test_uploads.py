@@ -180,6 +180,7 @@ def test_what_cannot_be_unpacked_says_what_to_do(tmp_path: Path) -> None:
         (good[:-30], "is no zip, or a damaged one"),
         (bytes(locked), "has a password; make it anew without one"),
         (twice, "has 'a.csv' twice; rename one of the two"),
+        (zipped(**{"a\nb.png": b""}), "cannot be shown; rename that file"),
         (zipped(**{"a" * 201: b""}), "is too long a name; use 200 bytes at most"),
         (zipped(**{"d/" * 500 + "a": b""}), "200 bytes at most, and 1,000 with its folders"),
     ):

@@ -153,6 +153,8 @@ def _safe_path(name: str, where: str) -> PurePosixPath:
             f"{name[:LONGEST_PART]!a} in {where} leads out of its folder; use names relative to it"
             " and without '..'"
         )
+    if not name.isprintable():
+        raise StimuliError(f"{name[:LONGEST_PART]!a} in {where} cannot be shown; rename that file")
     sizes = [len(part.encode(errors="replace")) for part in (name, *path.parts)]
     if sizes[0] > LONGEST_PATH or max(sizes[1:]) > LONGEST_PART:
         raise StimuliError(
