@@ -194,8 +194,8 @@ def main(store: Path, quiet: int = QUIET, *, rounds: int = 3) -> None:
         quick = sum(time < 1000 for time in whole)
         print(f"median server time {statistics.median(servers):.0f} ms (at most 300)")
         print(f"{quick} of {len(whole)} settle within 1 s (nine of ten)")
-        for link in (page.link for page in PAGES):
-            print(f"{link:22} first plot after {visit(page, address + link):.2f} s (at most 2)")
+        for link in (f"/{page.path}" for page in PAGES):
+            print(f"{link:22} drawn after {visit(page, address + link):.2f} s (at most 2)")
         print(f"memory {before} MB after one visit, {resident()} MB after all")
         browser.close()
 

@@ -34,7 +34,7 @@ from tests.browser.server import CHROMIUM, FLAGS, serve
 from tests.navigation import PAGES
 
 PATIENCE = 180.0  # seconds until a visitor gives up, which counts as an error
-LINKS = [page.link for page in PAGES]
+LINKS = [f"/{page.path}" for page in PAGES]
 MOST = 100  # visitors: more than this machine would ever serve
 AS_BROWSERS: dict[str, Any] = {  # which ask for no sign of life
     "subprotocols": ["streamlit"],
@@ -120,13 +120,15 @@ def _error_of(message: ForwardMsg) -> str:
     return "the page did not compile" if is_end and message.script_finished == failed else ""
 
 
-async def come(address: str, visitors: int, *, browse: bool = False) -> Round:
+async def come(
+    address: str, visitors: int, *, links: Sequence[str] = LINKS, browse: bool = False
+) -> Round:
     """Let visitors come at once, each to the next of the pages; browse: with a Chromium."""
     leave, before = asyncio.Event(), busy(address)
     done = [asyncio.Event() for _ in range(visitors)]
     visits = [
         asyncio.create_task(visit(address, page, leave=leave, sent=sent))
-        for page, sent in zip(cycle(LINKS), done, strict=False)
+        for page, sent in zip(cycle(links), done, strict=False)
     ]
     drawn = await _draw(address) if browse else float("nan")
     await asyncio.gather(*(sent.wait() for sent in done))

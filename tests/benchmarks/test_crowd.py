@@ -17,6 +17,7 @@ from tests.navigation import PAGES
 from tests.pages.levels import retell
 from tests.pages.world import SMALL, PaintedDataset, build
 
+LINKS = [page.link for page in PAGES]
 MOST = 500  # MB that a server holds more after two hundred visits
 
 
@@ -25,7 +26,7 @@ def crowd(address: str, visitors: int) -> Round:
     this one.
     """
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(lambda: asyncio.run(come(address, visitors))).result()
+        return thread.submit(lambda: asyncio.run(come(address, visitors, links=LINKS))).result()
 
 
 def missed(told: Round) -> list[Visit]:
