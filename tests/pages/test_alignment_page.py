@@ -153,6 +153,7 @@ def test_alignment_without_reality_or_bits_draws_its_reason(opened, tmp_path):
     assert "Reality" not in app.multiselect(key="y").options
 
 
+@pytest.mark.slow
 def test_a_dataset_with_fewer_stimuli_pulls_k_down(opened, tmp_path):
     for size, name in ((40, "cave"), (5, "few")):
         dataset = PaintedDataset(size, name=name, title=name.title())
@@ -164,6 +165,7 @@ def test_a_dataset_with_fewer_stimuli_pulls_k_down(opened, tmp_path):
     assert app.number_input(key="k").value <= 4
 
 
+@pytest.mark.slow
 def test_models_appear_while_another_process_embeds(opened, small, tmp_path):
     shutil.copytree(small(12), tmp_path, dirs_exist_ok=True)
     app = opened(tmp_path, "alignment")
@@ -235,5 +237,5 @@ def test_a_model_that_holds_one_vector_only_is_left_out_once_with_its_reason(
     )
     app = opened(tmp_path, "alignment")
     assert not app.exception
-    reasons = [one.value for one in app.caption if "flat" in one.value.lower()]
+    reasons = [one.value for one in app.caption if "flat" in one.value]
     assert ["no layer with neighbors" in reason for reason in reasons] == [True]

@@ -218,6 +218,7 @@ def test_an_opened_stimulus_leads_to_its_neighbors_and_back_to_all(opened, three
     assert charts(app) == ["stimulus-map"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("view", ["map", ENDS])
 def test_two_models_and_three_stimuli_have_a_look(opened, tmp_path, view):
     build(tmp_path, PaintedDataset(3), vision=VISION[:1], language=LANGUAGE[:1], reality=False)

@@ -25,6 +25,7 @@ def commands(app) -> list[str]:
     return [code.value for code in app.code]
 
 
+@pytest.mark.slow
 def test_the_page_draws_figure_two_its_supplements_and_what_explains_them(opened, three):
     app = opened(three, "dispersion")
     assert not app.exception

@@ -10,6 +10,8 @@ from tests.audio import NAMES, build_with_audio, register
 from tests.pages.seen import said
 from tests.pages.test_pages import SPEAKS, assert_calm, each_page
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory) -> Path:
@@ -18,7 +20,6 @@ def store(tmp_path_factory) -> Path:
         return build_with_audio(tmp_path_factory.mktemp("audio"))
 
 
-@pytest.mark.slow
 @each_page
 def test_every_page_opens_over_a_store_with_a_fourth_modality(opened, store, monkeypatch, page):
     register(monkeypatch)
@@ -27,7 +28,6 @@ def test_every_page_opens_over_a_store_with_a_fourth_modality(opened, store, mon
     assert not said(app) or page.path in SPEAKS
 
 
-@pytest.mark.slow
 def test_convergence_asks_whether_they_meet(opened, store, monkeypatch):
     register(monkeypatch)
     app = opened(store, "convergence")
@@ -36,7 +36,6 @@ def test_convergence_asks_whether_they_meet(opened, store, monkeypatch):
     assert "chance: shuffled stimuli" in app.get("plotly_chart")[-1].proto.spec
 
 
-@pytest.mark.slow
 def test_the_overview_counts_its_models_and_ranks_them(opened, store, monkeypatch):
     register(monkeypatch)
     app = opened(store, "overview")

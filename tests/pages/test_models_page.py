@@ -43,6 +43,7 @@ def test_it_draws_the_map_and_the_tree_and_says_how_far_they_can_be_believed(on_
     assert "cophenetic correlation" in texts(app)
 
 
+@pytest.mark.slow
 def test_another_color_computes_nothing_anew(on_the_map, monkeypatch):
     app = on_the_map
     monkeypatch.setattr(asking, "keep", None)  # whoever asks for a map or for pairs would call it
@@ -58,6 +59,7 @@ def test_another_color_computes_nothing_anew(on_the_map, monkeypatch):
     assert app.exception
 
 
+@pytest.mark.slow
 def test_the_world_and_unfinished_models_can_be_left_out(on_the_map):
     app = on_the_map
     app.toggle(key="world").set_value(False).run()

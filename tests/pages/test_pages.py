@@ -16,7 +16,7 @@ from pages._shared import frame, queries
 from tests.navigation import PAGES, Page
 from tests.pages import printed
 from tests.pages.seen import charts, said
-from tests.pages.world import VISION, PaintedDataset, build
+from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
 WITHOUT_FIGURE = {"captions", "stitching", "reading", "library", "jobs"}
 SPEAKS = {"competence", "captions", "reading", "translation", "jobs"}  # of what is not there yet

@@ -50,11 +50,12 @@ def test_links_to_other_pages_take_the_choice_along(opened, demo):
     assert set(links) == {"chosen=gpt-2-m&chosen=vit-mae-m&stimulus=3"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "keys"),
     [
         ("alignment", ("pair_x", "pair_y")),
-        pytest.param("metrics", ("a", "b"), marks=pytest.mark.slow),
+        ("metrics", ("a", "b")),
     ],
 )
 def test_pages_of_a_pair_start_from_the_last_two_and_follow_another_choice(

@@ -88,6 +88,7 @@ def test_the_printed_command_prints_what_the_page_shows(on_nothing, capsys, page
         assert rows is printed or printed["verdict"] in seen(app)
 
 
+@pytest.mark.slow
 def test_a_link_opens_a_preset(on_nothing):
     app = on_nothing("theory/contrastive", preset="capacity", events="8")
     assert charts(app) == ["capacity"]
