@@ -1,4 +1,4 @@
-# Two commands: `make app` and `make test`. Everything else is a part of them.
+# Two commands: `make app` and `make test`. CONTRIBUTING.md says when to run `make test-all`.
 #
 #   PYTHON=python3.12        the interpreter that makes the environment (3.11 or newer)
 #   TORCH_INDEX=ADDRESS      take torch and torchvision from this package index, a CPU build for small machines say
@@ -20,15 +20,23 @@ COMPILE := $(UV) pip compile -q --universal --python-version 3.11 --only-binary 
 OF_TORCH := torch torchvision cuda-bindings cuda-pathfinder cuda-toolkit triton nvidia-cublas nvidia-cuda-cccl nvidia-cuda-cupti \
 	nvidia-cuda-nvrtc nvidia-cuda-runtime nvidia-cudnn-cu13 nvidia-cufft nvidia-cufile nvidia-cusolver \
 	nvidia-cusparse nvidia-cusparselt-cu13 nvidia-nccl-cu13 nvidia-nvjitlink nvidia-nvshmem-cu13 nvidia-nvtx
+PYTEST := OMP_NUM_THREADS=1 NUMBA_CACHE_DIR=$(CURDIR)/build/numba $(BIN)/python -m pytest -q -n 2 --dist worksteal
 NOT_TORCH := $(foreach name,$(OF_TORCH),--no-emit-package $(name))
 
-.PHONY: app test lint docs bench screenshots lock audit clean
+# with its bytecode kept, no process that a test begins compiles the project anew
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: app test test-all lint docs bench screenshots lock audit clean
 
 app: $(READY)
 	$(BIN)/platoscope app --demo --port $(PORT)
 
 test: $(READY) $(EXTRAS) lint
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder
+	$(PYTEST)
+
+# All but what needs a GPU or the network: shapes and figures checked everywhere, properties at full depth
+test-all: $(READY) $(EXTRAS) lint
+	PLATOSCOPE_TESTS=all $(PYTEST) -m 'not gpu and not network'
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -1,4 +1,8 @@
-"""Shapes in the types are checked in every test; nothing here touches the network."""
+"""What all tests share; nothing here touches the network.
+
+With PLATOSCOPE_TESTS=all, as `make test-all` sets it, every call is checked for the shapes in its
+types, every figure by Plotly, and every property with hypothesis' hundred examples.
+"""
 
 from __future__ import annotations
 
@@ -7,70 +11,31 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import plotly.graph_objects as go
 import pytest
 from hypothesis import HealthCheck, settings
-from jaxtyping import config, install_import_hook
 
 from tests.hub.server import LocalHub
 
 MAIN = sys.modules["__main__"]
+ROOT = Path(__file__).parents[1]
+ALL = os.environ.get("PLATOSCOPE_TESTS") == "all"
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
-ROOT = Path(__file__).parents[1]
-SHAPED = [  # every module with a shape in its types; mypy checks the others
-    ".".join(path.relative_to(ROOT).with_suffix("").parts)
-    for path in (ROOT / "core").rglob("*.py")
-    if "from jaxtyping" in path.read_text("utf-8")
-]
-install_import_hook(SHAPED, "beartype.beartype")
-# a busy machine is slow at random, which is no fault of a property; CI draws the same examples
-# every time
-settings.register_profile(
-    "busy",
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-    derandomize="CI" in os.environ,
-)
-settings.load_profile("busy")
+if ALL:
+    from jaxtyping import install_import_hook
 
+    shaped = [  # every module with a shape in its types
+        ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        for path in (ROOT / "core").rglob("*.py")
+        if "from jaxtyping" in path.read_text("utf-8")
+    ]
+    install_import_hook(shaped, "beartype.beartype")
 
-LONGEST = (  # of those that take a minute or more, the longest first
-    "crew/test_on_ray",
-    "browser/test_from_empty",
-    "browser/test_browser",
-    "browser/test_every_page",
-    "pages/test_pages",
-    "browser/test_promises",
-    "test_demo",
-    "competence/test_suite",
-    "browser",
-    "pages",
-    "cli/test_cli",
-    "embedding",
-    "jobs",
-)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the files that take longest, so that none of them is left alone at the end."""
-
-    def rank(item: pytest.Item) -> int:
-        name = item.nodeid.removeprefix("tests/")
-        return next((at for at, one in enumerate(LONGEST) if name.startswith(one)), len(LONGEST))
-
-    items.sort(key=rank)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _shapes_checked_once(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Leave the shapes of what pages and commands call to the tests of that: checking them once
-    more takes a third of the time.
-    """
-    above = [Path(__file__).parent / name for name in ("pages", "cli", "test_demo.py")]
-    config.update("jaxtyping_disable", any(request.path.is_relative_to(one) for one in above))
-    yield
-    config.update("jaxtyping_disable", False)
+# a busy machine is slow at random, which is no fault of a property
+patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("few", patient, max_examples=10, derandomize=True, database=None)
+settings.register_profile("all", patient, max_examples=100)
+settings.load_profile("all" if ALL else "few")
 
 
 @pytest.fixture(autouse=True)
@@ -82,8 +47,12 @@ def _main_is_pytest(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _checked_by_plotly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let Plotly check every figure that a test draws: building them leaves that out."""
+def _checked_by_plotly(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let Plotly check the figures that a test draws: building them leaves that out."""
+    if not ALL and "figures" not in request.path.relative_to(ROOT).as_posix():
+        return
+    import plotly.graph_objects as go
+
     from core.figures.drawing import Drawing  # typed by the hook above, so not imported before it
 
     draw = Drawing.figure

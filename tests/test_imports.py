@@ -40,6 +40,7 @@ sys.exit(str(failures[0]) if failures else 0)
 """
 
 
+@pytest.mark.slow
 def test_a_package_is_imported_before_those_of_its_parts_that_it_imports_itself():
     found = dict(_parts_before_packages())
     with ThreadPoolExecutor(2) as processes:
@@ -49,7 +50,9 @@ def test_a_package_is_imported_before_those_of_its_parts_that_it_imports_itself(
     assert racy == {}, "write `from package import part`, or import the package first"
 
 
-@pytest.mark.parametrize("seconds", ["0.02", "0.05", "0.1"])
+@pytest.mark.parametrize(
+    "seconds", ["0.05", *(pytest.param(one, marks=pytest.mark.slow) for one in ("0.02", "0.1"))]
+)
 def test_two_threads_load_compiled_loops_at_once(seconds):
     run = subprocess.run(
         [sys.executable, "-c", LOOPS, seconds], cwd=ROOT, capture_output=True, text=True

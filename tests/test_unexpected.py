@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -56,13 +57,14 @@ QUIET_THREAD = """from threading import Thread
 RECURSION = "return main()"
 REMOTE = """import ray
     raise ray.exceptions.RayTaskError("f", "a long\\ntraceback", LookupError("far"))"""
+slow = partial(pytest.param, marks=pytest.mark.slow)
 SEEN = [
     ("raise ValueError('a bad\\n turn')", 1, "ValueError: a bad turn"),
-    (RECURSION, 1, "RecursionError: maximum recursion depth exceeded"),
-    pytest.param(WORKER, 1, "TypeError: object of type 'int' has no len()", marks=pytest.mark.slow),
-    (STORE, 1, "ValueError: over a store"),
     (THREAD, 0, "IndexError: list index out of range"),
-    ("raise SystemError", 1, "SystemError"),
+    slow(RECURSION, 1, "RecursionError: maximum recursion depth exceeded"),
+    slow(WORKER, 1, "TypeError: object of type 'int' has no len()"),
+    slow(STORE, 1, "ValueError: over a store"),
+    slow("raise SystemError", 1, "SystemError"),
 ]
 
 
@@ -98,7 +100,7 @@ def test_an_unexpected_error_is_one_line_and_a_file(tmp_path, body, code, said):
 
 @pytest.mark.parametrize(
     ("error", "said"),
-    [("InputError('take less')", "platoscope: take less\n"), ("SystemExit(3)", "")],
+    [("InputError('take less')", "platoscope: take less\n"), slow("SystemExit(3)", "")],
 )
 def test_a_thread_that_ends_as_foreseen_asks_for_no_report(tmp_path, error, said):
     ended = end(tmp_path, QUIET_THREAD.format(error=error))
@@ -106,6 +108,7 @@ def test_a_thread_that_ends_as_foreseen_asks_for_no_report(tmp_path, error, said
     assert not (tmp_path / "state").exists()
 
 
+@pytest.mark.slow
 def test_an_error_in_a_worker_of_ray_is_named_by_its_cause(tmp_path):
     pytest.importorskip("ray")
     said = "platoscope: this was not expected: LookupError: far; please report it"
@@ -144,7 +147,7 @@ def test_help_is_printed_whole_and_needs_no_reader():
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="it needs a disk that is full")
-@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("unbuffered", ["", slow("1")])
 def test_help_that_finds_the_disk_full_says_so(unbuffered):
     with open("/dev/full", "w") as full:
         ended = subprocess.run(
@@ -161,7 +164,7 @@ def test_help_that_finds_the_disk_full_says_so(unbuffered):
     assert ended.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize(("more", "said"), [([], "0 \\u2026 1"), (["--json"], '"0 \\u2026 1"')])
+@pytest.mark.parametrize(("more", "said"), [slow([], "0 \\u2026 1"), (["--json"], '"0 \\u2026 1"')])
 def test_what_an_output_has_no_letters_for_is_spelled_out(more, said):
     ended = subprocess.run(
         [sys.executable, "-m", "core", "metrics", "list", *more],
@@ -188,7 +191,7 @@ class Full(io.StringIO):
         raise OSError(errno.ENOSPC, "No space left on device")
 
 
-@pytest.mark.parametrize(("word", "code"), [("--help", 0), ("nope", 2)])
+@pytest.mark.parametrize(("word", "code"), [slow("--help", 0), ("nope", 2)])
 def test_a_parser_without_an_output_ends_as_it_should(word, code):
     command = ["sh", "-c", '"$0" -m core "$1" >&-', sys.executable, word]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)

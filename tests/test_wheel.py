@@ -16,6 +16,7 @@ import pytest
 from core.settings import ROOT
 from tests.ports import find_free_port
 
+pytestmark = pytest.mark.slow
 FILES = ("app.py", "setup.py", "pyproject.toml", "README.md", "LICENSE")
 FOLDERS = (".streamlit", "core", "pages", "data")
 MODEL = "gpt2-xs"  # stands for all the Cave's weights, which take seconds to pack

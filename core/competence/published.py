@@ -7,7 +7,7 @@ folder, or a timm name without its tag, may have other weights.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +17,7 @@ from core.competence.records import COLUMNS, PUBLISHED
 from core.competence.sheet import UNITS, read_sheet
 from core.errors import InputError
 from core.settings import ROOT
+from core.store.examine import Stamp, stamp
 
 FOLDER = ROOT / "data" / "published"
 SCORES = ("language_scores.csv", "vision_scores.csv")
@@ -31,7 +32,8 @@ def published_rows() -> pd.DataFrame:
     model after fine-tuning, else ""; the source says so too. What no source states has no row;
     interval, chance and n are NaN, since none of the sources states them.
     """
-    return _shipped().copy()
+    files = [FOLDER / name for name in SCORES]
+    return pd.concat([_read_once(file, stamp(file)) for file in files], ignore_index=True)
 
 
 def published_models() -> pd.DataFrame:
@@ -70,6 +72,6 @@ def read_published(path: Path) -> pd.DataFrame:
     ]
 
 
-@cache
-def _shipped() -> pd.DataFrame:
-    return pd.concat([read_published(FOLDER / name) for name in SCORES], ignore_index=True)
+@lru_cache(maxsize=len(SCORES))
+def _read_once(path: Path, _: Stamp) -> pd.DataFrame:
+    return read_published(path)

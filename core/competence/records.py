@@ -5,7 +5,7 @@ Nothing here needs torch.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ from core.stimuli.cave.events import SEED
 from core.stimuli.cave.music import melody
 from core.store import ModelEntry, Store
 from core.store.versions import VERSIONS
+from core.store.view import resolve
 
 COLUMNS = (
     "model",
@@ -96,6 +97,14 @@ def _asked(reads: Item | None) -> dict[str, Any]:
     return {"tasks": [BITS, *samples], "samples": samples, "questions": exams.VERSION}
 
 
+def _suite_digest(reads: str) -> str:
+    """Return what names the present questions to models that read this."""
+    return Recipe.of("suite", **_asked(cast(Item, reads))).digest
+
+
+resolve("suite", _suite_digest)
+
+
 def result_name(model: str) -> str:
     """Return what the store calls a model's competence."""
     return f"competence-{model}"
@@ -125,6 +134,8 @@ def measured_elsewhere(store: Store, dataset: str) -> list[pd.DataFrame]:
 
 def measured_rows(store: Store, dataset: str, entry: ModelEntry) -> pd.DataFrame | None:
     """Return a model's stored competence, None where it has none by the present recipe."""
+    reads = str(modality_of(entry.card).reads)
+    store.note({f"suite:{reads}": _suite_digest(reads)})
     stored = store.result(dataset, result_name(entry.card.name))
     return stored[0] if stored and stored[1] == suite_recipe(entry) else None
 

@@ -6,7 +6,7 @@ store, or makes it itself.
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 from core.errors import PlatoscopeError
@@ -133,13 +133,15 @@ def _color_sources(study: Study) -> tuple[str, ...]:
 
 def _has_answer(store: Path, dataset: str, question: StudyQuestion) -> bool:
     try:
-        ask(question, _study(store, dataset))
+        ask(question, _study(store, dataset, Store(store).digest(dataset)))
     except PlatoscopeError:
         return False
     return True
 
 
-@cache
-def _study(store: Path, dataset: str) -> Study:
-    """Return the study of this process, whose spaces and neighbors serve all its questions."""
+@lru_cache(maxsize=1)
+def _study(store: Path, dataset: str, _: str) -> Study:
+    """Return the study of this process, whose spaces and neighbors serve all its questions until
+    the store changes.
+    """
     return Study(Store(store), dataset)

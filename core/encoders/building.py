@@ -9,16 +9,14 @@ from pathlib import Path
 from threading import get_ident
 from typing import TYPE_CHECKING
 
-from core.encoders.fields import MOST_PARTS
 from core.errors import EncoderError, PlatoscopeError
-from core.files.archives import check_safetensors
-from core.files.userfile import UserFile
 from core.machine.memory import is_out_of_memory
 from core.unexpected import summarize
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+MOST_PARTS = 50_000  # parameters of a model, as tensors: DeepSeek's largest has a third of these
 # what a model may have beyond twice its weights: in parameters, and in tables that are not kept,
 # such as masks, of which the smallest models of 2,048 tokens have as many as large ones
 SPARE_PARTS, SPARE_NUMBERS, SPARE_TABLES = 1_000, 1 << 20, 1 << 27
@@ -108,18 +106,12 @@ def _held(shapes: Sequence[Sequence[int]] | None) -> str:
     return f"its weights are {len(shapes):,} tensors of {_count(shapes):,} numbers"
 
 
-def weights_file(path: Path) -> UserFile:
-    """Return a file of weights, to be read within limits; raises EncoderError without one."""
-    return UserFile(path, "whole weights", EncoderError)
-
-
 def read_shapes(files: Sequence[Path]) -> dict[str, list[int]]:
     """Return the shapes of the tensors in safetensors files by name; their numbers are not read."""
     from safetensors import safe_open
 
     shapes: dict[str, list[int]] = {}
     for path in files:
-        check_safetensors(weights_file(path))
         what = f"{path} cannot be read"
         with refusing(what, "expected whole weights: copy it again"), safe_open(path, "pt") as file:
             names = list(file.keys())

@@ -12,10 +12,9 @@ from typing import Any
 import torch
 from safetensors.torch import load_file
 
-from core.encoders.building import weights_file
-from core.encoders.fields import MOST_PARTS, check_training, read_json
+from core.encoders.fields import check_training, read_json
 from core.errors import EncoderError
-from core.files.archives import check_safetensors, check_torch
+from core.files.archives import check_torch
 from core.files.userfile import UserFile
 
 FORMATS = (".safetensors", ".pt", ".pth", ".tar")  # .pth.tar, as training scripts name them
@@ -39,21 +38,18 @@ def read_weights(path: Path) -> dict[str, torch.Tensor]:
         raise EncoderError(
             f"{path} is not a weights file; expected one that ends in {', '.join(FORMATS)}"
         )
-    file = weights_file(path)
+    file = UserFile(path, "whole weights", EncoderError)
     if path.suffix == ".safetensors":
-        check_safetensors(file)
         with file.decoding():
             return _state_dict(load_file(path), path)
-    return _state_dict(load_torch(file, members=MOST_PARTS), path)
+    return _state_dict(load_torch(file), path)
 
 
-def load_torch(file: UserFile, *, members: int) -> Any:
-    """Return what torch.save wrote, after its list of members and its pickle were looked at:
-    tensors and plain containers only.
-
-    Raises the file's error for more members, a damaged file, and any other pickled object.
+def load_torch(file: UserFile) -> Any:
+    """Return what torch.save wrote: tensors and plain containers only; raises the file's error for
+    a damaged file, and any other pickled object.
     """
-    check_torch(file, members=members)  # a zip: torch takes all else for a pickle of before 1.6
+    check_torch(file)
     with file.decoding():
         try:
             return torch.load(file.path, map_location="cpu", weights_only=True)

@@ -28,14 +28,15 @@ def read_columns(file: UserFile) -> dict[str, np.ndarray]:
         _check_kind(kind, name, file)
         kinds[name] = kind
 
-    parts = []
+    parts, taken = [], 0
     for batch in read_parquet(file, check=check):
         if len(kinds) > 1 and any(kind.num_fields for kind in kinds.values()):
             raise FeatureError(
                 f"{file.path} has {len(kinds)} columns, some of them lists; expected only numbers,"
                 " or one column of lists"
             )
-        file.take(COPIES * batch.nbytes)
+        taken += COPIES * batch.nbytes
+        file.check_room(taken)
         named = zip(kinds, batch.columns, strict=True)
         columns = [_from_column(column, file, name) for name, column in named]
         parts.append(columns[0] if len(columns) == 1 else np.stack(columns, axis=1))

@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 
 from core.errors import FeatureError
-from core.files.archives import check_safetensors
 from core.files.arrays import check_type
-from core.files.limits import MEMBERS
 from core.files.userfile import UserFile
 
 # names of torch's types that are numbers, a whole number of bytes each
@@ -22,12 +20,12 @@ TYPES = frozenset(
     + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
     + ["bfloat16", "float8_e4m3fn", "float8_e5m2"]
 )
-# what safetensors calls these, and their bytes
-SIZES = {
-    **{f"F{8 * size}": size for size in (2, 4, 8)},
-    **{f"{sign}{8 * size}": size for sign in "IU" for size in (1, 2, 4, 8)},
-    **{"BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1},
-}
+# what safetensors calls these
+KINDS = frozenset(
+    [f"F{bits}" for bits in (16, 32, 64)]
+    + [f"{sign}{bits}" for sign in "IU" for bits in (8, 16, 32, 64)]
+    + ["BF16", "F8_E4M3", "F8_E5M2"]
+)
 
 
 def read_safetensors(file: UserFile) -> dict[str, np.ndarray]:
@@ -36,15 +34,13 @@ def read_safetensors(file: UserFile) -> dict[str, np.ndarray]:
     """
     from safetensors import safe_open  # with torch: seconds that the other kinds need not pay
 
-    check_safetensors(file)
     with file.decoding(), safe_open(file.path, framework="pt") as tensors:
         names = list(tensors.keys())
-        file.check_count(len(names), MEMBERS, "tensors")
-        for name in names:
-            part = tensors.get_slice(name)
-            check_type(file, part.get_dtype(), fits=part.get_dtype() in SIZES)
-            file.take(2 * prod(part.get_shape()) * max(SIZES[part.get_dtype()], 4))
-        return {name: _as_array(tensors.get_tensor(name)) for name in names}
+        parts = {name: tensors.get_slice(name) for name in names}
+        for part in parts.values():
+            check_type(file, part.get_dtype(), fits=part.get_dtype() in KINDS)
+        file.check_room(sum(8 * prod(part.get_shape()) for part in parts.values()))
+        return {name: _as_array(tensors.get_tensor(name)) for name in parts}
 
 
 def read_torch(file: UserFile) -> dict[str, np.ndarray]:
@@ -55,8 +51,8 @@ def read_torch(file: UserFile) -> dict[str, np.ndarray]:
 
     from core.encoders.checkpoint import load_torch
 
-    file.take(file.size)
-    features = load_torch(file, members=MEMBERS)
+    file.check_room(2 * file.size)
+    features = load_torch(file)
     if isinstance(features, Mapping) and isinstance(features.get("feats"), Tensor):
         features = {"feats": features["feats"]}
     if isinstance(features, Tensor):
@@ -70,30 +66,13 @@ def read_torch(file: UserFile) -> dict[str, np.ndarray]:
             f"{file.path} holds {type(features).__name__}; expected a tensor, several, or"
             " platonic-rep's feats"
         )
-    file.check_count(len(features), MEMBERS, "tensors")
-    for part in features.values():
-        _check_tensor(part, file)
     with file.decoding():
+        for part in features.values():
+            kind = str(part.dtype).removeprefix("torch.")
+            check_type(file, str(part.dtype), fits=kind in TYPES)
+        # as they are and as float32; a view that repeats one value is small on disk
+        file.check_room(sum(8 * part.numel() for part in features.values()))
         return {str(name): _as_array(part) for name, part in features.items()}
-
-
-def _check_tensor(tensor: Any, file: UserFile) -> None:
-    """Raise FeatureError for a tensor without numbers, and for one that takes more memory than it
-    may: a view that repeats one value is small on disk.
-    """
-    import torch  # as above
-
-    kind = str(tensor.dtype).removeprefix("torch.")
-    plain = tensor.layout is torch.strided and not (tensor.is_quantized or tensor.is_nested)
-    check_type(file, f"{tensor.dtype} ({tensor.layout})", fits=plain and kind in TYPES)
-    if tensor.device.type != "cpu":
-        raise FeatureError(
-            f"{file.path} holds a tensor on the device {tensor.device}, without values; save it"
-            " from the CPU"
-        )
-    size = tensor.numel() * max(tensor.element_size(), 4)
-    file.check_ratio(size)
-    file.take(2 * size)
 
 
 def _as_array(tensor: Any) -> np.ndarray:

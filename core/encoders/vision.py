@@ -97,16 +97,18 @@ def open_vision(spec: str, *, device: torch.device, precision: Precision = "auto
         data = timm.data.resolve_data_config({}, model=model)
         picture = torch.zeros(1, *data["input_size"], device=device, dtype=arithmetic.weights)
         layers = _name_layers(model, picture)
+        prepare = Preparation(
+            timm.data.create_transform(**data, is_training=False),
+            cropped=data.get("crop_mode", "center") == "center",
+        )
+        prepare(Image.new("RGB", (64, 64)))  # what the config says of images works
     return VisionEncoder(
         card=_describe(spec, loaded, layers=layers),
         recipe=_recipe(model, data, arithmetic, of_patches=of_patches),
         device=str(device),
         arithmetic=arithmetic,
         model=model,
-        prepare=Preparation(
-            timm.data.create_transform(**data, is_training=False),
-            cropped=data.get("crop_mode", "center") == "center",
-        ),
+        prepare=prepare,
         of_patches=of_patches,
     )
 

@@ -1,12 +1,9 @@
-"""NumPy's own files, read by their headers: nothing is unpickled, and nothing is allocated that the
-file does not hold.
-"""
+"""NumPy's own files, read by NumPy's header parser: nothing is unpickled."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import prod
 from typing import IO
 
 import numpy as np
@@ -14,21 +11,16 @@ import numpy as np
 from core.files.archives import open_zip
 from core.files.userfile import UserFile
 
-VERSIONS = ((1, 0), (2, 0), (3, 0))
 REPRESENTABLE = "numbers: float16, bfloat16, float32, float64 or integers"
 
 
 @dataclass(frozen=True)
 class Header:
-    """What an .npy stream says of its array. size: bytes."""
+    """What an .npy stream says of its array."""
 
     shape: tuple[int, ...]
-    kind: np.dtype
     in_columns: bool
-
-    @property
-    def size(self) -> int:
-        return prod(self.shape) * self.kind.itemsize
+    kind: np.dtype
 
 
 Wanted = Callable[[Header], bool]
@@ -43,8 +35,9 @@ def read_npy(file: UserFile) -> np.ndarray:
     """Return the array of an .npy file; raises the file's error for a damaged one, and for values
     that are no numbers.
     """
+    file.check_room(2 * file.size)  # as it is, and as float32
     with file.open() as opened, file.decoding():
-        return _read_values(opened, _read_header(opened), file, file.size)
+        return _read_values(opened, _read_header(opened), file)
 
 
 def read_npz(file: UserFile, wanted: Wanted = every) -> dict[str, np.ndarray]:
@@ -54,14 +47,12 @@ def read_npz(file: UserFile, wanted: Wanted = every) -> dict[str, np.ndarray]:
     """
     arrays: dict[str, np.ndarray] = {}
     with open_zip(file) as archive:
-        for entry in archive.infolist():
-            file.tick()
-            with archive.open(entry) as member:
+        file.check_room(2 * sum(entry.file_size for entry in archive.infolist()))
+        for name in archive.namelist():
+            with archive.open(name) as member:
                 header = _read_header(member)
                 if wanted(header):
-                    arrays[entry.filename.removesuffix(".npy")] = _read_values(
-                        member, header, file, entry.file_size
-                    )
+                    arrays[name.removesuffix(".npy")] = _read_values(member, header, file)
     return arrays
 
 
@@ -72,38 +63,17 @@ def check_type(file: UserFile, name: str, *, fits: bool) -> None:
 
 
 def _read_header(stream: IO[bytes]) -> Header:
-    version = np.lib.format.read_magic(stream)
-    if version not in VERSIONS:
-        raise ValueError(f"a format {version} that is not known")
-    read = (
-        np.lib.format.read_array_header_1_0
-        if version == (1, 0)
-        else np.lib.format.read_array_header_2_0
-    )
-    shape, in_columns, kind = read(stream)
-    return Header(shape, kind, in_columns)
+    is_first = np.lib.format.read_magic(stream) == (1, 0)
+    read = np.lib.format.read_array_header_1_0 if is_first else np.lib.format.read_array_header_2_0
+    return Header(*read(stream))
 
 
-def _shown(shape: tuple[int, ...]) -> str:
-    """Return a shape, a hostile one no longer than a line."""
-    text = str(shape) if max(map(abs, shape), default=0) < 10**30 else "(…)"
-    return text if len(text) <= 100 else f"{text[:100]} …"
-
-
-def _read_values(stream: IO[bytes], header: Header, file: UserFile, size: int) -> np.ndarray:
-    """Read an array whose header was held against the `size` in bytes of what there is."""
-    shape, kind = header.shape, header.kind
-    if kind.hasobject:
+def _read_values(stream: IO[bytes], header: Header, file: UserFile) -> np.ndarray:
+    if header.kind.hasobject:
         raise file.raising(
             f"{file.path} holds pickled objects, which could run code; expected plain arrays of"
             f" {REPRESENTABLE}"
         )
-    check_type(file, str(kind), fits=kind.kind in "fiu")
-    if min(shape, default=0) < 0 or header.size > size:
-        raise file.raising(
-            f"{file.path} claims shape {_shown(shape)} of {kind} but holds {size:,} bytes; expected"
-            " a whole file"
-        )
-    file.take(2 * prod(shape) * max(kind.itemsize, 4))  # as they are, and as float32
-    values = np.frombuffer(stream.read(header.size), kind)
-    return values.reshape(shape, order="F" if header.in_columns else "C")
+    check_type(file, str(header.kind), fits=header.kind.kind in "fiu")
+    values = np.frombuffer(stream.read(), header.kind)
+    return values.reshape(header.shape, order="F" if header.in_columns else "C")

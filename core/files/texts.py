@@ -17,8 +17,6 @@ from core.files.userfile import UserFile, said
 EXAMPLE = '{"caption": "…", …}, an object in each line'
 CELL = 64  # bytes that a cell takes in memory beside its characters
 _COPIES = 6  # of the bytes of a CSV: as text, and four for each character as a stream of it
-DOTS = 500  # in a line of TOML: reading a key takes time and memory by the square of its parts
-LOOK = 100_000  # from one look at clock and memory to the next
 
 
 def csv_rows(file: UserFile, *, most: int | None = None) -> tuple[list[str], list[list[str]]]:
@@ -28,13 +26,14 @@ def csv_rows(file: UserFile, *, most: int | None = None) -> tuple[list[str], lis
     row of another length than the header, and for a cell of over FIELD characters.
     """
     csv.field_size_limit(FIELD)
-    file.take(_COPIES * file.size)
-    lines = csv.reader(io.StringIO(file.text(), newline=""), strict=True)
+    file.check_room(_COPIES * file.size)
+    text = file.text()
+    file.check_room(_COPIES * file.size + CELL * (text.count(",") + text.count("\n")))
+    lines = csv.reader(io.StringIO(text, newline=""), strict=True)
     name, rows, columns = file.path.name, list[list[str]](), list[str]()
     try:
         columns = next(filter(None, lines), [])
         file.check_count(len(columns), COLUMNS, "columns")
-        every = max(1, LOOK // max(1, len(columns)))  # rows
         for number, line in enumerate(islice(filter(None, lines), most), start=1):
             if len(line) != len(columns):
                 raise file.raising(
@@ -42,8 +41,7 @@ def csv_rows(file: UserFile, *, most: int | None = None) -> tuple[list[str], lis
                     f" {len(columns)}; put texts with commas or line breaks in double quotes"
                 )
             rows.append(line)
-            if number % every == 0:
-                look(file, rows=number, cells=LOOK)
+        file.check_count(len(rows), ROWS, "rows")
     except csv.Error as error:
         raise file.raising(
             f"{name} is not a CSV table: {said(error)} at line {lines.line_num}"
@@ -64,8 +62,7 @@ def json_lines(file: UserFile) -> Iterator[tuple[int, dict[str, Any]]]:
                     f"line {number} of {name} has over {RECORD:,} bytes; expected one JSON object"
                     " per line"
                 )
-            if number % LOOK == 0:
-                look(file, rows=number)
+            file.check_count(number, ROWS, "rows")
             if number == 1:
                 line = line.removeprefix(b"\xef\xbb\xbf")
             if line.strip():
@@ -74,24 +71,10 @@ def json_lines(file: UserFile) -> Iterator[tuple[int, dict[str, Any]]]:
 
 def read_toml(file: UserFile) -> dict[str, Any]:
     """Return the tables of a TOML file; raises its error for what is none."""
-    text = file.text()
-    for number, line in enumerate(text.split("\n"), start=1):  # as TOML: \u2028 breaks no key
-        if line.count(".") > DOTS:
-            raise file.raising(
-                f"line {number} of {file.path} has over {DOTS} dots; expected keys of few parts:"
-                " shorten it, or break the line"
-            )
     try:
-        return tomllib.loads(text)
+        return tomllib.loads(file.text())
     except (ValueError, RecursionError) as error:  # ValueError: a number of 5,000 digits, too
         raise file.raising(f"{file.path} cannot be read as TOML: {said(error)}") from error
-
-
-def look(file: UserFile, *, rows: int, cells: int = 0) -> None:
-    """Look at the clock and the number of rows, and note the memory of further cells."""
-    file.tick()
-    file.check_count(rows, ROWS, "rows")
-    file.take(cells * CELL)
 
 
 def _next_line(opened: BinaryIO, file: UserFile) -> bytes:

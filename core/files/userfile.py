@@ -6,73 +6,69 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from time import monotonic
 from typing import BinaryIO
 
 from core.errors import PlatoscopeError
-from core.files.limits import RATIO, SECONDS, SMALL, room
-from core.machine.memory import free_memory, size_text
+from core.files.limits import SMALL, room
+from core.machine.memory import size_text
 
-PART = 16 << 20  # bytes that are read between two looks at the clock
 _NAME = 80  # characters of a name that stands in a file
 _LONGEST = 200  # characters of what a library says of a file
-_KINDS = (
-    (stat.S_ISDIR, "a folder"),
-    (stat.S_ISFIFO, "a pipe"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
-)
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True)
 class UserFile:
-    """A regular file, and what reading it has taken so far.
+    """A regular file, and what it should hold.
 
-    expected: what it should hold, for messages. raising: what all its faults are raised as. most:
-    its bytes. Making one raises where there is no such file, or one that is no regular file or too
-    large; nothing is opened for that.
+    expected: what that is, for messages. raising: what all its faults are raised as. most: its
+    bytes. Making one raises where there is no such file, or one that is no regular file (reading a
+    pipe or a device would not end) or too large; nothing is opened for that.
     """
 
     path: Path
     expected: str
     raising: type[PlatoscopeError]
     most: float = float("inf")
-    size: int = field(init=False)
-    _taken: int = field(init=False, default=0)
-    _start: float = field(init=False, default_factory=monotonic)
 
     def __post_init__(self) -> None:
-        self._check(self._stat())
+        if not stat.S_ISREG(self._status.st_mode):
+            kind = "a folder" if stat.S_ISDIR(self._status.st_mode) else "a pipe or a device"
+            raise self.raising(
+                f"{self.path} is {kind}; expected {self.expected}, as a regular file"
+            )
+        if self.size > self.most:
+            raise self.raising(
+                f"{self.path} has {size_text(self.size)}; expected {self.expected}, of"
+                f" {size_text(self.most)} at most"
+            )
+
+    @cached_property
+    def _status(self) -> os.stat_result:
+        try:
+            return os.stat(self.path)
+        except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+            raise self.unreadable(error) from error
+
+    @property
+    def size(self) -> int:
+        return self._status.st_size
 
     def open(self) -> BinaryIO:
-        """Open the file, which may have become another since it was looked at."""
         try:
-            handle = os.open(self.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-        except (OSError, ValueError) as error:
+            return self.path.open("rb")
+        except OSError as error:
             raise self.unreadable(error) from error
-        try:
-            self._check(os.fstat(handle))
-        except PlatoscopeError:
-            os.close(handle)
-            raise
-        return os.fdopen(handle, "rb")
 
     def read(self) -> bytes:
-        """Return all bytes, as many as the file had when it was opened."""
+        self.check_room(self.size)
         with self.open() as file:
-            self.take(self.size)
-            parts, left = [], self.size
             try:
-                while left and (part := file.read(min(left, PART))):
-                    parts.append(part)
-                    left -= len(part)
-                    self.tick()
+                return file.read()
             except OSError as error:
                 raise self.unreadable(error) from error
-        return b"".join(parts)
 
     def text(self) -> str:
         """Return the file as text without a byte order mark; raises for what is not UTF-8, and for
@@ -80,25 +76,12 @@ class UserFile:
         """
         return decode(self.read(), self.path.name, self.raising)
 
-    def take(self, size: int) -> None:
-        """Note memory that is about to be used, in bytes; raises where it is more than there is
-        room for.
-        """
-        self._taken += size
-        if self._taken > SMALL and self._taken > (most := room()):
+    def check_room(self, size: int) -> None:
+        """Raise where so many bytes are more than one file may take of the memory."""
+        if size > SMALL and size > (most := room()):
             raise self.raising(
-                f"{self.path} takes {size_text(self._taken)} of memory, and {size_text(most)} may"
-                " be used, half of what is free; free some, or split the file"
-            )
-
-    def check_ratio(self, unpacked: int) -> None:
-        """Raise where a file claims to unpack to far more than honest numbers do. unpacked: its
-        bytes then.
-        """
-        if unpacked > SMALL and unpacked > RATIO * self.size:
-            raise self.raising(
-                f"{self.path} has {self.size:,} bytes and claims to unfold to {unpacked:,}; at most"
-                f" {RATIO} times its size is read: save it uncompressed, in parts if it is large"
+                f"{self.path} takes {size_text(size)} of memory, and {size_text(most)} may be used,"
+                " half of what is free; free some, or split the file"
             )
 
     def check_count(self, count: int, most: int, what: str) -> None:
@@ -107,18 +90,6 @@ class UserFile:
             raise self.raising(
                 f"{self.path} has {count:,} {what}; at most {most:,} are read: split it"
             )
-
-    def tick(self) -> None:
-        """Raise where reading has taken too long."""
-        if monotonic() - self._start > SECONDS:
-            raise self.raising(
-                f"{self.path} was not read within {SECONDS:.0f} s; copy it to a disk of this"
-                " machine, or split it"
-            )
-
-    def let_go(self) -> None:
-        """Count memory and time anew: what was read so far is not held any more."""
-        self._taken, self._start = 0, monotonic()
 
     @contextmanager
     def decoding(self) -> Iterator[None]:
@@ -129,34 +100,15 @@ class UserFile:
             raise
         except MemoryError as error:
             raise self.raising(
-                f"{self.path}, of {size_text(self.size)}, asks for more memory than the"
-                f" {size_text(free_memory())} that is free; expected {self.expected}: free some, or"
-                " make the file anew, in parts if it is large"
+                f"{self.path}, of {size_text(self.size)}, takes more memory than may be used;"
+                f" expected {self.expected}: free some, or make the file anew, in parts if it is"
+                " large"
             ) from error
         except Exception as error:
             raise self.raising(
                 f"{self.path} cannot be read ({said(error)}); expected {self.expected}: copy or"
                 " fetch it again, or make it anew"
             ) from error
-
-    def _stat(self) -> os.stat_result:
-        try:
-            return os.stat(self.path)
-        except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-            raise self.unreadable(error) from error
-
-    def _check(self, status: os.stat_result) -> None:
-        self.size = status.st_size
-        if not stat.S_ISREG(status.st_mode):
-            kind = next((name for is_kind, name in _KINDS if is_kind(status.st_mode)), "no file")
-            raise self.raising(
-                f"{self.path} is {kind}; expected {self.expected}, as a regular file"
-            )
-        if self.size > self.most:
-            raise self.raising(
-                f"{self.path} has {size_text(self.size)}; expected {self.expected}, of"
-                f" {size_text(self.most)} at most"
-            )
 
     def unreadable(self, error: Exception) -> PlatoscopeError:
         if isinstance(error, FileNotFoundError | NotADirectoryError | ValueError):

@@ -8,8 +8,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, suppress
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from threading import Thread
@@ -29,11 +29,24 @@ R = TypeVar("R")
 
 
 def confine(work: Callable[..., R], *given: object, memory: int, seconds: float | None = None) -> R:
-    """Return what `work` makes of what is given, in a process of its own.
+    """Return what `work` makes of what is given, in a process of its own; see `stream`."""
+    with closing(stream(_once, work, *given, memory=memory, seconds=seconds)) as made:
+        return cast(R, next(made))
+
+
+def _once(work: Callable[..., R], *given: object) -> Iterator[R]:
+    yield work(*given)
+
+
+def stream(
+    work: Callable[..., Iterator[R]], *given: object, memory: int, seconds: float | None = None
+) -> Generator[R]:
+    """Yield what `work` yields of what is given, in a process of its own, which ends with the
+    generator.
 
     memory: bytes that it may take beyond those of its libraries; limited on Linux alone. seconds:
-    that it may take, None for as many as it needs. Raises what `work` raises, MemoryError where it
-    took more memory or was ended from outside, and TimeoutError where it took longer.
+    that each item may take, None for as many as it needs. Raises what `work` raises, MemoryError
+    where it took more memory or crashed, and TimeoutError where an item took longer.
     """
     here, there = Pipe()
     with subprocess.Popen(
@@ -45,10 +58,15 @@ def confine(work: Callable[..., R], *given: object, memory: int, seconds: float 
     ) as process:
         there.close()
         try:
-            here.send((memory, work, given))
-            made, error = here.recv() if here.poll(seconds) else (None, TimeoutError())
-        except (EOFError, OSError):
-            made, error = None, _end_of(process)
+            with suppress(OSError):  # it has ended already, as is found below
+                here.send((memory, work, given))
+            while True:
+                made, error = _next_answer(here, process, seconds)
+                if isinstance(error, StopIteration):
+                    return
+                if error:
+                    raise error
+                yield cast(R, made)
         except KeyboardInterrupt:
             process.send_signal(signal.SIGINT)
             with suppress(subprocess.TimeoutExpired):
@@ -57,15 +75,21 @@ def confine(work: Callable[..., R], *given: object, memory: int, seconds: float 
         finally:
             process.kill()
             here.close()
-    if error:
-        raise error
-    return cast(R, made)
+
+
+def _next_answer(
+    here: Connection, process: subprocess.Popen[bytes], seconds: float | None
+) -> tuple[object, Exception | None]:
+    try:
+        return here.recv() if here.poll(seconds) else (None, TimeoutError())
+    except (EOFError, OSError):
+        return None, _end_of(process)
 
 
 def _end_of(process: subprocess.Popen[bytes]) -> Exception:
     """Return what the end of a process means that gave no answer, or not all of it."""
     code = process.wait()
-    if code < 0:  # by a signal: of the system, or of a library that found no memory
+    if code < 0:  # by a signal: of the system, or of a library that found no memory or crashed
         return MemoryError()
     return RuntimeError(f"a process ended without an answer, with exit code {code}")
 
@@ -78,7 +102,9 @@ def answer() -> None:
         Thread(target=_end_with, args=(there,), daemon=True).start()
         _limit_memory(memory)
         try:
-            there.send((work(*given), None))
+            for made in work(*given):
+                there.send((made, None))
+            there.send((None, StopIteration()))
         except Exception as error:
             there.send((None, MemoryError() if is_out_of_memory(error) else error))
     os._exit(0)  # threads of libraries may wait for a server

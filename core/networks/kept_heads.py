@@ -27,13 +27,15 @@ from core.networks.vision import VisionNetwork
 from core.progress import tell
 from core.recipe import Recipe
 from core.store import ModelEntry, Store, write_result
-from core.training.export import read_head
+from core.training.export import HEAD, read_head
 
 VERSION = 1  # raise it when heads are fitted otherwise
 
 
 def head_of(store: Store, dataset: str, entry: ModelEntry, network: VisionNetwork) -> Head:
     """Return the head of a vision model; raises EncoderError for a file of another model's."""
+    if file := head_file(entry.card):
+        store.note_files(file)
     if head := published_head(entry.card):
         return check_width(_to(head, network), network)
     name, recipe = f"head-{entry.card.name}", head_recipe(entry)
@@ -65,10 +67,16 @@ def head_recipe(entry: ModelEntry) -> Recipe:
     )
 
 
+def head_file(card: ModelCard) -> Path | None:
+    """Return where the head of a model in a folder is published, None for other models."""
+    _, _, folder = card.spec.partition("@")
+    return Path(folder) / HEAD if folder else None
+
+
 def published_head(card: ModelCard) -> Head | None:
     """Return the head beside the weights of a model in a folder, None where there is none."""
-    _, _, folder = card.spec.partition("@")
-    kept = read_head(Path(folder)) if folder else None
+    file = head_file(card)
+    kept = read_head(file.parent) if file else None
     if kept is None or not set(kept.tasks) <= set(CLASSES):
         return None
     return Head(kept.weight, kept.bias, kept.tasks, PUBLISHED)

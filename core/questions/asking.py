@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from core.metrics import find_metric
+from core.metrics import METRICS, find_metric
 from core.progress import Patient, Progress, heard_by
 from core.questions.question import Question, StudyQuestion, choices_of
 from core.questions.registry import answer_of
@@ -66,19 +66,24 @@ def answer(
     if study is None:
         with heard_by(report and Patient(report)):
             return Answered(way.make(complete, None, report), recipe_of(complete), {})
+    study.store.note(_versions(complete, study))
     recipe = _recipe(complete, study)
     name = name_of(recipe)
     kept = fresh_answer(study, name, recipe)
-    if kept is None:
-        noting = study.noting()
+    if kept is not None:
+        table, reads = kept
+        study.store.note(reads)
+        return Answered(table, recipe, reads)
+    noting = study.noting()
+    try:
         with heard_by(report and Patient(report)):
             table = way.make(complete, noting, report)
+    finally:  # an answer that goes on without this one depends on why it could not be given, too
         reads = dict(sorted(noting.store.reads.items()))
-        if way.kept(complete):
-            keep(study, name, recipe, table, reads)
-        kept = table, reads
-    study.store.note({**kept[1], **_versions(complete)})
-    return Answered(kept[0], recipe, kept[1])
+        study.store.note(reads)
+    if way.kept(complete):
+        keep(study, name, recipe, table, reads)
+    return Answered(table, recipe, reads)
 
 
 def recall(question: StudyQuestion, study: Study) -> Answered | None:
@@ -127,17 +132,12 @@ def _recipe(complete: StudyQuestion, study: Study) -> Recipe:
     return study.recipe(kind.command, (), versions=versions, question=choices)
 
 
-def _versions(complete: StudyQuestion) -> dict[str, str]:
+def _versions(complete: StudyQuestion, study: Study) -> dict[str, str]:
     """Return the versions behind an answer, as reads of another answer that asks for it."""
     kind = type(complete)
     names = [f"answer:{kind.__module__}.{kind.__qualname__}"]
     names += [f"metric:{metric}" for metric in _metrics(complete)]
-    return {name: _version(name) for name in names}
-
-
-def _version(key: str) -> str:
-    kind, _, name = key.partition(":")
-    return _answer_version(name) if kind == "answer" else _metric_version(name)
+    return {name: study.store.current(name) for name in names}
 
 
 def _answer_version(name: str) -> str:
@@ -166,7 +166,7 @@ def _kinds(kind: type[Question]) -> Iterator[type[Question]]:
 
 
 def _metric_version(name: str) -> str:
-    return str(find_metric(name).version)
+    return str(METRICS[name].version) if name in METRICS else ABSENT
 
 
 resolve("answer", _answer_version)

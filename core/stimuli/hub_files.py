@@ -1,22 +1,17 @@
-"""The files of a hub data set, as `datasets` reads them. It has no limits of its own: tables are
-judged before it reads them, and all that it reads it reads in a process that may take no more
-memory than one file may.
+"""The files of a hub data set, as `datasets` reads them. It has no limits of its own: it reads in a
+process that may take no more memory than one file may.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, TypeVar
 
 import datasets
-from datasets.utils.py_utils import NestedDataStructure
 from huggingface_hub import HfFileSystem
 
 from core.errors import StimuliError
 from core.files.limits import IMAGE, SECONDS, room
-from core.files.parquet import open_parquet
-from core.files.userfile import UserFile
 from core.hub.repository import Repository
 from core.machine.confined import confine
 from core.machine.memory import size_text
@@ -60,7 +55,7 @@ def _confined(
     except MemoryError as error:
         raise StimuliError(
             f"{hub_id} takes more than the {size_text(most)} of memory that may be used, half of"
-            " what is free; free some, or choose another data set"
+            " what is free, or is damaged; free some, or choose another data set"
         ) from error
     except TimeoutError as error:
         raise StimuliError(
@@ -76,13 +71,7 @@ def _read_split(source: Source) -> tuple[datasets.Dataset, Source]:
     with explained(source):
         source = pinned(source)
         builder = datasets.load_dataset_builder(source["hub_id"], revision=source["revision"])
-        builder.download_and_prepare(
-            dl_manager=JudgedFiles(
-                dataset_name=builder.dataset_name,
-                base_path=builder.base_path,
-                download_config=datasets.DownloadConfig(use_etag=False),
-            )
-        )
+        builder.download_and_prepare()
         return builder.as_dataset(split=source["split"]), source
 
 
@@ -122,28 +111,3 @@ def _is_of(path: Any, wanted: Repository) -> bool:
     """
     own = f"hf://datasets/{wanted.id}@"
     return isinstance(path, str) and path.startswith(own) and ".." not in path.split("/")
-
-
-class JudgedFiles(datasets.DownloadManager):  # type: ignore[misc]
-    """What brings files here for `datasets`; raises StimuliError for a Parquet table that unpacks
-    to more than there is room for.
-    """
-
-    def download(self, url_or_urls: Any) -> Any:
-        """Fetch files, or find those that are here, and return their paths in the same form."""
-        paths = super().download(url_or_urls)
-        for path in map(Path, NestedDataStructure(paths).flatten()):
-            if path.is_file() and _is_parquet(path):
-                check_table(path)
-        return paths
-
-
-def check_table(path: Path) -> None:
-    """Raise StimuliError for a Parquet table whose footer says that it cannot be read."""
-    with open_parquet(UserFile(path, "a Parquet table", StimuliError)):
-        pass  # opening it judges it
-
-
-def _is_parquet(path: Path) -> bool:
-    with path.open("rb") as file:  # in the hub's cache it has no extension
-        return file.read(4) == b"PAR1"

@@ -17,7 +17,7 @@ import numpy as np
 from PIL import Image, ImageOps
 
 from core.errors import StimuliError
-from core.files.limits import IMAGE, SCANS
+from core.files.limits import IMAGE
 from core.files.userfile import UserFile
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP", "AVIF", "JPEG2000", "PPM")
@@ -41,7 +41,6 @@ _SHORT_SIDE = (
     64,
 )  # a JPEG is checked at an eighth of its size where that is not smaller than this
 _STRIP = 256  # rows of an image that are laid over white at a time
-_JPEG, _SCAN = b"\xff\xd8", b"\xff\xda"
 _DOUBTFUL = ("I", "F", "LAB")  # whether these become RGB is known only after trying
 _OPENING = Lock()  # catch_warnings changes the filters of every thread
 
@@ -55,7 +54,6 @@ def load_image(data: bytes, *, name: str, side: int | None = None) -> Image.Imag
     Raises StimuliError for what is not an image, is cut off, has over MAX_PIXELS, or whose values
     have no stated range.
     """
-    _check_scans(data, name)
     image = _open(BytesIO(data), name)
     try:
         if side is not None:
@@ -72,7 +70,6 @@ def check_image(data: bytes, *, name: str) -> None:
     """Decode an image just far enough to know that load_image will: JPEG at an eighth of its size,
     all others in full.
     """
-    _check_scans(data, name)
     image = _open(BytesIO(data), name)
     try:
         image.draft("RGB", _SHORT_SIDE)
@@ -102,14 +99,6 @@ def read_size(path: Path, name: str) -> tuple[int, int]:
 
 def _file(path: Path) -> UserFile:
     return UserFile(path, "an image", StimuliError, most=IMAGE)
-
-
-def _check_scans(data: bytes, name: str) -> None:
-    """Raise StimuliError for a JPEG that draws itself anew so often that it takes minutes."""
-    if data.startswith(_JPEG) and (scans := data.count(_SCAN)) > SCANS:
-        raise StimuliError(
-            f"image {name} has {scans:,} scans, over the limit of {SCANS}; save it anew as a JPEG"
-        )
 
 
 def _open(file: BinaryIO, name: str) -> Image.Image:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from core.errors import StimuliError
 from core.files import limits
 from core.files.parquet import as_text, read_parquet
-from core.files.texts import LOOK, csv_rows, json_lines, look
+from core.files.texts import CELL, csv_rows, json_lines
 from core.files.userfile import UserFile, said, shown
 
 if TYPE_CHECKING:  # only those who have a Parquet table wait for it
@@ -181,22 +181,22 @@ def _read_csv(file: UserFile, most: int | None) -> Records:
 
 
 def _read_jsonl(file: UserFile, most: int | None) -> Records:
-    records, columns, cells = [], dict[str, None](), 0
-    for number, record in islice(json_lines(file), most):
+    records, columns, cells = list[dict[str, Any]](), dict[str, None](), 0
+    for _, record in islice(json_lines(file), most):
         columns.update(dict.fromkeys(record))
         file.check_count(len(columns), limits.COLUMNS, "columns")
         cells += len(record)
-        if cells > LOOK:
-            look(file, rows=number, cells=cells)
-            cells = 0
+        if len(records) % 10_000 == 0:
+            file.check_room(cells * CELL)
         records.append(record)
-    look(file, rows=len(records), cells=len(records) * len(columns))
+    file.check_room((cells + len(records) * len(columns)) * CELL)
     return list(columns), [{name: record.get(name) for name in columns} for record in records]
 
 
 def _read_parquet(file: UserFile, most: int | None) -> Records:
     columns: list[str] = []
     rows: list[dict[str, Any]] = []
+    taken = 0
 
     def check(name: str, kind: pa.DataType) -> None:
         columns.append(name)
@@ -207,7 +207,8 @@ def _read_parquet(file: UserFile, most: int | None) -> Records:
             )
 
     for batch in read_parquet(file, check=check):
-        look(file, rows=len(rows), cells=batch.num_rows * len(columns))
+        taken += batch.nbytes + CELL * batch.num_rows * len(columns)
+        file.check_room(taken)
         named = zip(columns, batch.columns, strict=True)
         values = [_values(column, name, file) for name, column in named]
         rows += [dict(zip(columns, row, strict=True)) for row in zip(*values, strict=True)]

@@ -6,7 +6,7 @@ A file that cannot be used never fails a listing: it is left out, and `Store.pro
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
@@ -235,18 +235,27 @@ class Store:
         return refused
 
     def digest(self, dataset: str) -> str:
-        """Return a name for all that is published over a dataset now, and for its titles; it
-        changes whenever any of it does.
+        """Return a name for all that is published over a dataset now, and for its titles and the
+        datasets beside it; it changes whenever any of it does.
 
         Results that follow from the embeddings alone are left out: keeping one must not make cached
         answers stale.
         """
-        paths = [dataset_file(self.root, self.dataset(dataset).name)]
+        self.dataset(dataset)
+        paths = published_files(self.root / "datasets")
         for folder in ("embeddings", "results"):
             paths += published_files(self.root / folder / dataset, but=DERIVED)
         stamps = [(path.name, stamp) for path, stamp in stamped(paths)]
         titles = self._titles().of(dataset)
         return hashlib.sha256(repr((stamps, titles)).encode()).hexdigest()[:16]
+
+    def note(self, reads: Mapping[str, str]) -> None:
+        """Note the digests of what is read beside the files of the store; a `View` does."""
+
+    def note_files(self, *paths: Path) -> None:
+        """Note that files of the project, or a person's own files and folders, are read; a `View`
+        does.
+        """
 
     def opened(self, path: Path) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
         """Open a file of the store for reading; raises StoreError if it was removed meanwhile."""

@@ -28,6 +28,7 @@ longer once the store holds something else.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
@@ -94,36 +95,35 @@ class View(Store):
 
     def noting(self) -> View:
         """Return a view of the same moment that has read nothing yet."""
-        view = View(self.root, *self._catalogs.values())
-        view._moment = self._moment
+        view = copy.copy(self)
+        view.reads = {}
         return view
 
     def note(self, reads: Reads) -> None:
-        """Note what was read through another view, or beside the store."""
         self.reads.update(reads)
 
-    def note_shipped(self, *paths: Path) -> None:
-        """Note that files which come with the project were read."""
-        names = [path.relative_to(ROOT).as_posix() for path in paths]
-        self._note(*(f"shipped:{name}" for name in names))
-
-    def note_path(self, path: Path) -> None:
-        """Note that a person's own file, or all files of a folder, were read."""
-        self._note(f"path:{path}")
+    def note_files(self, *paths: Path) -> None:
+        for path in paths:
+            if path.is_relative_to(ROOT) and not path.is_dir():
+                self._note(f"shipped:{path.relative_to(ROOT).as_posix()}")
+            else:
+                self._note(f"path:{path}")
 
     def is_fresh(self, reads: Reads) -> bool:
-        """Return whether everything that was read is still the same."""
-        return all(self.current(key) == digest for key, digest in reads.items())
+        """Return whether everything that was read is still the same, or will be by the catalogs."""
+        return all(self.current(key, expected=True) == one for key, one in reads.items())
 
-    def current(self, key: str) -> str:
-        """Return the present digest of a key, ABSENT if there is no such thing."""
+    def current(self, key: str, *, expected: bool = False) -> str:
+        """Return the present digest of a key, ABSENT if there is no such thing. expected: take what
+        the catalogs list as there.
+        """
         held = self._moment.digests
         kind, _, name = key.partition(":")
-        if kind in _LIVE or kind in _RESOLVERS:
-            return _LIVE[kind](name) if kind in _LIVE else _RESOLVERS[kind](name)
-        if key not in held:
-            held[key] = self._digest(kind, *name.split(":"))
-        return held[key]
+        if kind in _RESOLVERS:
+            return _RESOLVERS[kind](name)
+        if (key, expected) not in held:
+            held[key, expected] = self._digest(kind, *name.split(":"), expected=expected)
+        return held[key, expected]
 
     def datasets(self) -> list[DatasetCard]:
         self._note("datasets")
@@ -163,8 +163,8 @@ class View(Store):
         self._note(f"result:{dataset}:{name}")
         if name not in self._results(dataset):
             return None
-        found = super().result(dataset, name)
-        if found is None or found[1] != self._results(dataset)[name].recipe:
+        held, found = self._results(dataset)[name], super().result(dataset, name)
+        if found is None or examine_if_usable(result_file(self.root, dataset, name)) != held:
             raise _changed(name)
         return found
 
@@ -182,9 +182,11 @@ class View(Store):
 
     @contextmanager
     def opened(self, path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-        with super().opened(path) as connection:
-            yield connection
-        self._check(path)
+        try:
+            with super().opened(path) as connection:
+                yield connection
+        finally:
+            self._check(path)
 
     def stimuli(self, dataset: str) -> pd.DataFrame:
         table = super().stimuli(dataset)
@@ -211,38 +213,41 @@ class View(Store):
             if key not in self.reads:
                 self.reads[key] = self.current(key)
 
-    def catalog(self, dataset: str) -> Catalog | None:
-        """Return what the store holds of a dataset together with what it will hold, None if it
-        neither holds nor expects it.
+    def catalog(self, dataset: str, *, expected: bool = False) -> Catalog | None:
+        """Return what the store holds over a dataset, None if it does not hold the dataset.
+        expected: together with what its catalog lists.
         """
-        known, expected = self._known().get(dataset), self._catalogs.get(dataset)
+        known, listed = self._known().get(dataset), self._catalogs.get(dataset)
         if known is None:
-            return expected
+            return listed if expected else None
         embeddings = {name: meta.digest_as_read for name, meta in self._entries(dataset).items()}
         results = {name: meta.recipe.digest for name, meta in self._results(dataset).items()}
-        if expected is not None and expected.recipe == known.recipe.digest:
-            embeddings = {**expected.embeddings, **embeddings}
-            results = {**expected.results, **results}
+        if expected and listed is not None and listed.recipe == known.recipe.digest:
+            embeddings = {**listed.embeddings, **embeddings}
+            results = {**listed.results, **results}
         return Catalog(dataset, known.recipe.digest, embeddings, results)
 
-    def _digest(self, kind: str, *names: str) -> str:
+    def _digest(self, kind: str, dataset: str, *name: str, expected: bool) -> str:
         if kind == "datasets":
             return _hash(sorted((name, meta.recipe.digest) for name, meta in self._known().items()))
-        catalog = self._moment.once(("catalog", names[0]), lambda: self.catalog(names[0]))
+        catalog = self._moment.once(
+            ("catalog", dataset, expected), lambda: self.catalog(dataset, expected=expected)
+        )
         if catalog is None:
             return ABSENT
         if kind == "dataset":
             return catalog.recipe
-        if kind == "embedding":
-            return catalog.embeddings.get(names[1], ABSENT)
         if kind == "models":
-            titled = self._titles().of(names[0])[1]
+            titled = self._titles().of(dataset)[1]
             return _hash(sorted(catalog.embeddings.items()), sorted(titled.items()))
+        if kind == "embedding":
+            return catalog.embeddings.get(":".join(name), ABSENT)
         if kind == "result":
-            return catalog.results.get(names[1], ABSENT)
+            return catalog.results.get(":".join(name), ABSENT)
         if kind == "results":
+            beginning = ":".join(name)
             held = catalog.results.items()
-            return _hash(sorted(one for one in held if one[0].startswith(names[1])))
+            return _hash(sorted(one for one in held if one[0].startswith(beginning)))
         return ABSENT  # written by another version, which knew another kind
 
     def _known(self) -> Listing:
@@ -288,7 +293,7 @@ class _Moment:
     """
 
     def __init__(self) -> None:
-        self.digests: dict[str, str] = {}
+        self.digests: dict[tuple[str, bool], str] = {}
         self._held: dict[Hashable, object] = {}
 
     def once(self, key: Hashable, look: Callable[[], T]) -> T:
@@ -306,8 +311,8 @@ def _hash(*parts: object) -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
-def _shipped(name: str) -> str:
-    path = ROOT / name
+def digest_of_file(path: Path) -> str:
+    """Return what names the bytes of a file, ABSENT if there is none."""
     return _bytes_of(path, stamp(path)) if path.is_file() else ABSENT
 
 
@@ -328,7 +333,8 @@ def _files(folder: Path) -> Iterable[Path]:
     return (file for file in folder.rglob("*") if file.is_file())
 
 
-_LIVE: dict[str, Callable[[str], str]] = {"shipped": _shipped, "path": _path}
+resolve("shipped", lambda name: digest_of_file(ROOT / name))
+resolve("path", _path)
 
 
 def _changed(name: str) -> StoreChangedError:

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pandas as pd
 
-from core.errors import StoreBusyError, StoreError, StoreWriteError
+from core.errors import StoreError
 from core.recipe import Recipe
 from core.store import View, write_result
 from core.store.view import Reads
@@ -19,7 +19,7 @@ def keep(study: Study, name: str, recipe: Recipe, table: pd.DataFrame, reads: Re
     """Keep an answer under a name, unless the store has changed since it was read or cannot be
     written: an answer is kept only to save time later.
     """
-    with suppress(StoreWriteError, StoreBusyError, StoreError):
+    with suppress(StoreError):
         if View(study.store.root).is_fresh(reads):
             write_result(
                 study.store.root,
@@ -39,6 +39,6 @@ def fresh_answer(study: Study, name: str, recipe: Recipe) -> tuple[pd.DataFrame,
     if meta is None or meta.recipe != recipe or not study.store.is_fresh(meta.reads):
         return None
     stored = study.store.result(study.dataset.name, name)
-    if stored is None or stored[1] != recipe:  # replaced in this moment
+    if stored is None or study.store.answer(study.dataset.name, name) != meta:  # replaced since
         return None
     return stored[0], meta.reads

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Mapping
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from core.embedding.provenance import reading_words
 from core.errors import InputError
 from core.metrics.spec import MetricSpec
 from core.stimuli.dataset import DatasetCard
+from core.store.examine import Stamp, stamp
 from core.study.parts import Measure
 from core.study.study import Study
 
@@ -54,7 +55,7 @@ def published_alignments() -> pd.DataFrame:
     `core.study.layers.read_choice` reads them. value: NaN where the source gives a direction alone.
     ask: the words of the command that answers it.
     """
-    return _shipped().copy()
+    return _read_once(FILE, stamp(FILE)).copy()
 
 
 def read_alignments(path: Path) -> pd.DataFrame:
@@ -75,9 +76,9 @@ def read_alignments(path: Path) -> pd.DataFrame:
     return table.assign(**numbers).astype(_TYPES)
 
 
-@cache
-def _shipped() -> pd.DataFrame:
-    return read_alignments(FILE)
+@lru_cache(maxsize=1)
+def _read_once(path: Path, _: Stamp) -> pd.DataFrame:
+    return read_alignments(path)
 
 
 def is_dataset(card: DatasetCard, dataset: str, stimuli: int) -> bool:
@@ -97,7 +98,7 @@ def published_here(study: Study) -> pd.DataFrame:
     """Return the published values of this study's dataset whose models are all in the store, with
     the names that the store gives them in place of their specs; none for a part of the stimuli.
     """
-    study.store.note_shipped(FILE)
+    study.store.note_files(FILE)
     card, table = study.dataset, published_alignments().dropna(subset=["stimuli", "value"])
     mine = [
         study.rows is None and is_dataset(card, dataset, int(size))

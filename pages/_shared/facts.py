@@ -20,7 +20,6 @@ from core.figures.palette import Look, assign
 from core.questions.captions import tellings as retold
 from core.questions.dispersion.question import Spaces, StimulusDispersion
 from core.questions.stimuli.findings import spread_of
-from core.store import Store
 from core.study.comparison import layer_pairs
 from core.study.models import groups_by_age
 from core.study.study import KEPT
@@ -33,13 +32,13 @@ MOST_VALUES = 16  # of a factor to choose by; a number that differs everywhere c
 @st.cache_data(max_entries=8, show_spinner=False)
 def stimuli(at: Place) -> pd.DataFrame:
     """Return a row per stimulus with its factors."""
-    return Store(at.root).stimuli(at.dataset)
+    return queries.view(at).stimuli(at.dataset)
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
 def captions(at: Place) -> pd.DataFrame:
     """Return index, level, text."""
-    return Store(at.root).captions(at.dataset)
+    return queries.view(at).captions(at.dataset)
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
@@ -83,7 +82,7 @@ def thumbnails(at: Place, indices: tuple[int, ...]) -> list[str]:
         return [""] * len(indices)
     return [
         f"data:image/webp;base64,{b64encode(webp).decode()}"
-        for webp in Store(at.root).thumbnails(at.dataset, indices)
+        for webp in queries.view(at).thumbnails(at.dataset, indices)
     ]
 
 
@@ -159,5 +158,5 @@ def neighbors(at: Place, model: str, layer: int, *, k: int) -> Int32[np.ndarray,
 @st.cache_data(max_entries=32, show_spinner=False)
 def looks(at: Place) -> dict[str, Look]:
     """Return how each group of the dataset's models is drawn; see `core.figures.palette.assign`."""
-    made_at = {entry.card.name: entry.made_at for entry in Store(at.root).models(at.dataset)}
+    made_at = {entry.card.name: entry.made_at for entry in queries.view(at).models(at.dataset)}
     return assign(groups_by_age(queries.models(at), made_at))

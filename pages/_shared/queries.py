@@ -22,7 +22,7 @@ from core.questions.question import StudyQuestion
 from core.recipe import Recipe
 from core.settings import store_path
 from core.stimuli.dataset import DatasetCard
-from core.store import Store
+from core.store import Store, View
 from core.study.parts import Scope
 from core.study.study import Study
 
@@ -57,19 +57,26 @@ def place(dataset: str) -> Place:
     return Place(str(here.root), here.digest(dataset), Scope(dataset))
 
 
-@st.cache_data(max_entries=32, show_spinner=False)
-def count_models(at: Place) -> int:
-    """Return how many models are embedded."""
-    return len(Store(at.root).models(at.dataset))
+@st.cache_resource(max_entries=8, show_spinner=False)
+def view(at: Place) -> View:
+    """Return the store as it was when the page began."""
+    seen = View(at.root)
+    seen.freeze(at.dataset)
+    if Store(at.root).digest(at.dataset) != at.digest:
+        st.rerun()  # the store has changed since: nothing of then and now is mixed
+    return seen
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def study(at: Place) -> Study:
     """Return the study of a dataset; it holds the neighbors that it has read."""
-    made = at.scope.open(Store(at.root), device="auto")
-    if Store(at.root).digest(at.dataset) != at.digest:
-        st.rerun()  # the store has changed since the page began: nothing of then and now is mixed
-    return made
+    return at.scope.open(view(at).noting(), device="auto")
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def count_models(at: Place) -> int:
+    """Return how many models are embedded."""
+    return len(view(at).models(at.dataset))
 
 
 def ask(at: Place, question: StudyQuestion) -> pd.DataFrame:
@@ -147,7 +154,7 @@ def _hold(held: dict[StudyQuestion, Answered], question: StudyQuestion, found: A
 @st.cache_data(max_entries=32, show_spinner=False)
 def card(at: Place) -> DatasetCard:
     """Return the dataset's card."""
-    return Store(at.root).dataset(at.dataset)
+    return view(at).dataset(at.dataset)
 
 
 def size(at: Place) -> int:

@@ -23,15 +23,12 @@ def store(tmp_path_factory):
     "words",
     [
         ["dataset", "list"],
-        ["model", "list", "--dataset", "mine"],
-        ["competence", "list", "--dataset", "mine"],
-        ["align", "--dataset", "mine", "--k", "3"],
+        ["model", "list", "--dataset", "mine", "--json"],
         ["align", "--dataset", "\x1b[31m\u202e"],
     ],
 )
-@pytest.mark.parametrize("more", [[], ["--json"]])
-def test_what_a_command_prints_moves_no_cursor(store, capsys, words, more):
-    main([*words, *more, "--store", str(store)])
+def test_what_a_command_prints_moves_no_cursor(store, capsys, words):
+    main([*words, "--store", str(store)])
     printed = capsys.readouterr()
     text = printed.out + printed.err
     assert text

@@ -90,29 +90,29 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.mark.parametrize("words", COMMANDS)
-def test_every_number_has_a_range_that_its_help_states(words):
-    for action in COMMANDS[words]._actions:
-        if isinstance(action.type, Range):
-            assert math.isfinite(action.type.least)
-            assert math.isfinite(action.type.most)
-            assert re.search(rf"[(; ]{re.escape(str(action.type))}\)$", str(action.help))
-            if action.default is not None and not isinstance(action.default, list):
-                assert action.default in action.type
-        else:  # no int, no float, and nothing of its own that reads a number
-            assert action.type in (None, str, Path) or isinstance(action.type, partial)
+def test_every_number_has_a_range_that_its_help_states():
+    for words, parser in COMMANDS.items():
+        for action in parser._actions:
+            said = (words, action.option_strings)
+            if isinstance(action.type, Range):
+                assert math.isfinite(action.type.least), said
+                assert math.isfinite(action.type.most), said
+                assert re.search(rf"[(; ]{re.escape(str(action.type))}\)$", str(action.help)), said
+                if action.default is not None and not isinstance(action.default, list):
+                    assert action.default in action.type, said
+            else:  # no int, no float, and nothing of its own that reads a number
+                assert action.type in (None, str, Path) or isinstance(action.type, partial), said
 
 
-@pytest.mark.parametrize("words", COMMANDS)
-def test_a_number_out_of_its_range_is_refused_with_range_and_number(words, capsys):
+def test_a_number_out_of_its_range_is_refused_with_range_and_number(capsys):
     for place in PLACES:
         numbers = place.action.type
-        if place.command == words and isinstance(numbers, Range):
+        if isinstance(numbers, Range):
             for wrong in (numbers.least - 1, numbers.most + 1, 10**22, math.nan, "１２"):
                 with pytest.raises(SystemExit, match="2"):
                     place.parser.parse_args([*place.needed, *spelled(place.action, f"{wrong}")])
                 said = capsys.readouterr().err.splitlines()[-1]
-                assert f"expected {numbers.described}; got '{wrong}'" in said
+                assert f"expected {numbers.described}; got '{wrong}'" in said, place
 
 
 def spelled(action: argparse.Action, word: str) -> list[str]:

@@ -13,10 +13,8 @@ from core.theory.deep_linear.breaking.breakers import BREAKERS
 
 
 def test_theorem_1_answers_with_the_least_alignment(capsys) -> None:
-    assert (
-        main(["theory", "deep-linear", "--preset", "theorem-1", "--a", "4", "--b", "4", "--json"])
-        == 0
-    )
+    words = "theory deep-linear --preset theorem-1 --a 4 --b 4 --json"
+    assert main(words.split()) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["min_alignment"] > 1 - 1e-4
     assert answer["min_alignment"] == answer["rows"][-1]["min_alignment"]
@@ -32,22 +30,8 @@ def test_a_sweep_answers_with_rows_alone(capsys) -> None:
 
 
 def test_people_read_a_table_and_a_verdict(capsys) -> None:
-    assert (
-        main(
-            [
-                "theory",
-                "contrastive",
-                "--preset",
-                "nce",
-                "--events",
-                "6",
-                "--apart",
-                "--jumps",
-                "0.9",
-            ]
-        )
-        == 0
-    )
+    words = "theory contrastive --preset nce --events 6 --apart --jumps 0.9"
+    assert main(words.split()) == 0
     shown = capsys.readouterr()
     assert shown.out.split()[:5] == ["at", "loss", "slope", "offset", "r2"]
     assert "The theory predicts slope 1 and offset 0.405" in shown.err

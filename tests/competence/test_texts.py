@@ -114,9 +114,9 @@ def test_what_is_no_file_or_too_large_is_refused_before_it_is_read(tmp_path, mon
     with (tmp_path / "large.txt").open("wb") as file:
         file.truncate(10**12)
     for name, message in (
-        ("zero.txt", r"zero.txt is a device; expected texts"),
+        ("zero.txt", r"zero.txt is a pipe or a device; expected texts"),
         ("a.parquet", r"a.parquet is a folder; expected texts"),
-        ("a.jsonl", r"a.jsonl is a pipe; expected texts"),
+        ("a.jsonl", r"a.jsonl is a pipe or a device; expected texts"),
         ("large.txt", r"large.txt has 1,000 GB; expected texts, .*, of 2 GB at most"),
     ):
         with pytest.raises(InputError, match=message):

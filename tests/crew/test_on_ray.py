@@ -39,6 +39,7 @@ from tests.ports import find_free_port
 
 pytest.importorskip("ray", reason="needs Ray: pip install 'platoscope[cluster]'")
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning"),
 ]
 AGENTS = ("ray::DashboardAgent", "ray::RuntimeEnvAgent")  # look up after a minute, and end
@@ -275,7 +276,6 @@ def await_listeners(*ports: int) -> None:
     raise AssertionError(f"nobody listens on {set(ports) - listening}")
 
 
-@pytest.mark.slow
 def test_a_cluster_that_runs_already_does_a_study_as_this_process_does(
     study: Path, alone: Path, head: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -89,16 +89,19 @@ def test_a_running_build_tells_how_far_it_is_and_is_the_only_one(
     assert under_way(tmp_path) is None  # a killed build leaves its note, but not its lock
 
 
+@pytest.mark.slow
 def test_a_finished_build_leaves_no_note(store: Path) -> None:
     assert not (store / NOTE).exists()
     assert under_way(store) is None
 
 
+@pytest.mark.slow
 def test_a_complete_store_misses_nothing(store: Path, weights: Path) -> None:
     assert missing_specs(store, weights) == {}
     assert {entry.card.name for entry in Store(store).models("cave")} == {*TAKEN, *MADE}
 
 
+@pytest.mark.slow
 def test_retrained_weights_are_missed(store: Path, weights: Path, tmp_path: Path) -> None:
     shutil.copytree(weights, tmp_path / "again")
     changed = tmp_path / "again" / "gpt2-xs" / "model.safetensors"
@@ -106,6 +109,7 @@ def test_retrained_weights_are_missed(store: Path, weights: Path, tmp_path: Path
     assert set(missing_specs(store, tmp_path / "again")) == {"gpt2-xs", *RETOLD}
 
 
+@pytest.mark.slow
 def test_what_a_card_says_anew_of_its_training_is_missed(
     store: Path, weights: Path, tmp_path: Path
 ) -> None:
@@ -115,6 +119,7 @@ def test_what_a_card_says_anew_of_its_training_is_missed(
     assert set(missing_specs(store, tmp_path / "again")) == {"gpt2-xs", *RETOLD}
 
 
+@pytest.mark.slow
 def test_a_world_that_is_drawn_otherwise_is_missed(
     store: Path, weights: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,6 +127,7 @@ def test_a_world_that_is_drawn_otherwise_is_missed(
     assert set(missing_specs(store, weights)) == {*TAKEN, *RETOLD, *MADE}
 
 
+@pytest.mark.slow
 def test_finished_language_models_read_all_densities_and_are_one_model_each(store: Path) -> None:
     retold = Store(store).retellings("cave")
     assert retold == dict.fromkeys(RETOLD, "gpt2-xs")
@@ -130,6 +136,7 @@ def test_finished_language_models_read_all_densities_and_are_one_model_each(stor
     assert not any("-step" in name or "untrained" in name or "vit" in name for name in wanted)
 
 
+@pytest.mark.slow
 def test_looking_for_what_is_missing_imports_no_torch(store: Path) -> None:
     code = (
         "import sys, pathlib; from core.demo.building import missing_specs;"
@@ -142,6 +149,7 @@ def test_looking_for_what_is_missing_imports_no_torch(store: Path) -> None:
     assert done.stdout == "False\n"
 
 
+@pytest.mark.slow
 def test_a_trained_model_is_aligned_with_reality_and_raw_pixels_are_not(store: Path) -> None:
     study = Study(Store(store), "cave")
     row = align_models(study, ["vit-multitask-s"], [REALITY], k=10).iloc[0]
@@ -162,6 +170,7 @@ def _pixels(store: Store) -> np.ndarray:
 
 
 @pytest.mark.parametrize("page", ["overview", "alignment", "stimuli"])
+@pytest.mark.slow
 def test_every_page_opens_over_the_demo_store(
     store: Path, page: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,6 +183,7 @@ def test_every_page_opens_over_the_demo_store(
     assert len(app.main.markdown) + len(app.main.button) > 0
 
 
+@pytest.mark.slow
 def test_half_precision_moves_alignment_by_less_than_a_thousandth(store: Path) -> None:
     """Any weights that would be rounded to the shipped ones align as these do."""
     dataset, texts = CaveDataset(), read_texts(Store(store), "cave", LEVELS[0])

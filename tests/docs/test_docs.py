@@ -12,12 +12,13 @@ from core.plans.reading import open_plan, shipped
 from core.plans.works import read_works
 from core.settings import ROOT
 from docs.published import read_ours
-from docs.reference import PAGES, commands
+from docs.reference import PAGES as REFERENCE
+from docs.reference import commands
+from tests.navigation import PAGES
 
 README = (ROOT / "README.md").read_text()
 DOCS = {path.name: path.read_text() for path in (ROOT / "docs").glob("*.md")}
 COMMANDS = [words for words, _ in commands(make_parser(), "platoscope")]
-TITLES = dict(re.findall(r'"pages/([\w/]+).py",\s*title="([^"]+)"', (ROOT / "app.py").read_text()))
 
 
 def page_of(path: Path) -> str:
@@ -26,9 +27,9 @@ def page_of(path: Path) -> str:
     return "" if name.startswith("_") else name
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", REFERENCE)
 def test_the_reference_is_what_the_code_says(name: str) -> None:
-    assert DOCS[name] == PAGES[name](), "run `make docs`"
+    assert DOCS[name] == REFERENCE[name](), "run `make docs`"
 
 
 def test_every_command_and_every_option_has_a_help() -> None:
@@ -42,9 +43,11 @@ def test_the_readme_is_short() -> None:
 
 
 def test_the_readme_knows_every_page_and_no_other() -> None:
-    assert set(TITLES) == {page_of(path) for path in (ROOT / "pages").rglob("*.py")} - {""}
+    assert {page.script for page in PAGES} == {
+        page_of(path) for path in (ROOT / "pages").rglob("*.py")
+    } - {""}
     table = README.split("## Pages")[1].split("\n## ")[0]
-    assert set(re.findall(r"\*\*([A-Z][^*]+)\*\*", table)) == set(TITLES.values())
+    assert set(re.findall(r"\*\*([A-Z][^*]+)\*\*", table)) == {page.title for page in PAGES}
 
 
 @pytest.mark.parametrize("text", [README, *DOCS.values()], ids=["README.md", *DOCS])

@@ -4,10 +4,8 @@ features is refused in words.
 
 from __future__ import annotations
 
-import io
 import json
 import struct
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +18,7 @@ from safetensors.torch import save_file
 
 from core.encoders.imported import read_features
 from core.errors import FeatureError
+from core.files.limits import MB
 
 FLAT = np.arange(12, dtype=np.float32).reshape(4, 3) / 8
 DEEP = np.arange(24, dtype=np.float32).reshape(4, 2, 3) / 8
@@ -162,12 +161,10 @@ def test_missing_file(tmp_path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("keep", [0, 0.5, 0.97])
-def test_truncated_files(tmp_path, kind, keep):
+def test_truncated_files(tmp_path, kind):
     path = save(tmp_path / f"x{kind}", np.random.default_rng(0).random((64, 9), np.float32))
-    whole = path.read_bytes()
-    path.write_bytes(whole[: int(len(whole) * keep)])
-    assert_refused(path, "cannot be read|but holds .* bytes; expected a whole file")
+    path.write_bytes(path.read_bytes()[:-70])
+    assert_refused(path, rf"cannot be read .*expected whole \{kind} data")
 
 
 def test_a_damaged_member(tmp_path):
@@ -176,20 +173,6 @@ def test_a_damaged_member(tmp_path):
     data[300:320] = bytes(20)
     path.write_bytes(data)
     assert_refused(path, r"cannot be read .*expected whole \.npz data")
-
-
-@pytest.mark.parametrize(("place", "bytes"), [(0, b"ZZZZ"), (8, b"\x63\x00")])
-def test_a_member_that_cannot_be_opened(tmp_path, place, bytes):
-    path = save(tmp_path / "x.npz", np.random.default_rng(0).random((64, 9), np.float32))
-    data = bytearray(path.read_bytes())
-    start = (
-        data.rfind(b"PK\x01\x02") + 10 if place else 0
-    )  # the method stands in the directory at the end
-    data[start : start + len(bytes)] = bytes
-    path.write_bytes(data)
-    assert_refused(
-        path, r"cannot be read .*expected whole \.npz|compressed in a rare way \(method 99\)"
-    )
 
 
 class Trap:
@@ -233,71 +216,32 @@ def test_tensor_files_without_features(tmp_path, found):
 )  # torch warns before we see that it is sparse
 def test_tensors_that_are_no_numbers(tmp_path, tensor):
     torch.save(tensor, tmp_path / "x.pt")
-    assert_refused(tmp_path / "x.pt", "holds values of type torch.*; expected numbers")
-
-
-def header(shape: tuple[int, ...]) -> bytes:
-    stream = io.BytesIO()
-    np.lib.format.write_array_header_1_0(
-        stream, {"descr": "<f4", "fortran_order": False, "shape": shape}
-    )
-    return stream.getvalue()
-
-
-@pytest.mark.parametrize("shape", [(1 << 40, 1 << 20), (3, -1)])
-def test_a_header_that_claims_more_than_there_is(tmp_path, shape):
-    (tmp_path / "x.npy").write_bytes(header(shape) + bytes(12))
-    assert_refused(tmp_path / "x.npy", "claims shape .* but holds .* bytes; expected a whole file")
-
-
-def test_a_zip_bomb_is_refused_before_it_unfolds(tmp_path):
-    path = tmp_path / "x.npz"
-    with (
-        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,
-        archive.open("a.npy", "w") as file,
-    ):
-        file.write(header((100 << 10, 256)))
-        for _ in range(100):
-            file.write(bytes(1 << 20))
-    assert path.stat().st_size < 1 << 20
-    assert_refused(path, r"claims to unfold to 104,\d+,\d+; at most 200 times its size is read")
-
-
-def test_a_zip_that_lies_about_its_size_is_refused(tmp_path):
-    path = tmp_path / "x.npz"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("a.npy", header((64, 64)) + bytes(64 * 64 * 4))
-    data, size = (
-        bytearray(path.read_bytes()),
-        struct.pack("<I", len(header((64, 64))) + 64 * 64 * 4),
-    )
-    while (at := data.find(size)) >= 0:
-        data[at : at + 4] = struct.pack("<I", 200)
-    path.write_bytes(data)
-    assert_refused(path, r"cannot be read .*CRC.*expected whole \.npz data")
+    assert_refused(tmp_path / "x.pt", "holds values of type torch.*; expected numbers|Sparse")
 
 
 def test_a_repeating_view_is_refused(tmp_path):
-    torch.save(torch.zeros(1, 1).expand(1 << 20, 1 << 10), tmp_path / "x.pt")
+    torch.save(torch.zeros(1, 1).expand(1 << 30, 1 << 20), tmp_path / "x.pt")
     assert (tmp_path / "x.pt").stat().st_size < 10_000
-    assert_refused(tmp_path / "x.pt", "claims to unfold to 4,294,967,296")
+    assert_refused(tmp_path / "x.pt", r"takes 9,007,199 GB of memory, and .* may be used, half of")
 
 
-def test_a_table_of_repeats_is_refused(tmp_path):
-    pq.write_table(
-        pa.table({"a": pa.array(np.zeros(19 << 20, np.float32))}), tmp_path / "x.parquet"
-    )
-    assert_refused(tmp_path / "x.parquet", "claims to unfold to")
+def test_a_table_of_repeats_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr("core.files.userfile.room", lambda: 100 * MB)
+    table = pa.table({"a": pa.array(np.zeros(19 << 20, np.float32))})
+    pq.write_table(table, tmp_path / "x.parquet")
+    assert (tmp_path / "x.parquet").stat().st_size < MB
+    assert_refused(tmp_path / "x.parquet", r"takes 100 MB of memory, and 100 MB may be used")
 
 
 def test_a_safetensors_header_that_lies(tmp_path):
     note = json.dumps(
         {"a": {"dtype": "F32", "shape": [1 << 20, 1 << 20], "data_offsets": [0, 1 << 42]}}
     ).encode()
-    (tmp_path / "x.safetensors").write_bytes(struct.pack("<Q", len(note)) + note + bytes(16))
-    assert_refused(
-        tmp_path / "x.safetensors", r"cannot be read .*expected whole \.safetensors data"
-    )
+    for length in (len(note), 1 << 60):
+        (tmp_path / "x.safetensors").write_bytes(struct.pack("<Q", length) + note + bytes(16))
+        assert_refused(
+            tmp_path / "x.safetensors", r"cannot be read .*expected whole \.safetensors data"
+        )
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ takes memory that its weights do not.
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import shutil
@@ -15,14 +14,13 @@ from collections import Counter
 from pathlib import Path
 from threading import Thread
 from types import SimpleNamespace
-from typing import Any
 
 import psutil
 import pytest
 import torch
 from safetensors.torch import save_file
 
-from core.encoders.building import bounding, read_shapes
+from core.encoders.building import bounding
 from core.encoders.catalog import open_encoder
 from core.encoders.checkpoint import read_weights
 from core.encoders.downloads import INDEX, SINGLE
@@ -30,7 +28,6 @@ from core.encoders.language import placement
 from core.encoders.outlines import outline
 from core.errors import DeviceError, EncoderError
 from core.files import userfile
-from core.files.limits import HEADER
 from core.settings import CHECKOUT
 from tests.encoders.odd_checkpoints import LANGUAGE, VISION, make_all, spec_of
 
@@ -59,104 +56,33 @@ def change(made: Path, folder: Path, kind: str, file: str, **fields: object) -> 
 CONFIG = "config.json"
 OUTGROWN = r"the model would have [\d,]+ tensors and [\d,]+ numbers or more, where its weights are"
 SHAPED = "config.json makes .* of GPT2LMHeadModel .* numbers where the weights have .*; expected"
-FLAT: dict[str, Any] = {"hidden_size": 8}
-DEEP = functools.reduce(lambda part, _: {"a": part}, range(600), FLAT)
 IMAGES = "must be 3 colors, height and width, up to 2,048 pixels each, got "
 ODD = [
-    ("gpt2", CONFIG, {"n_embd": 0}, "cannot be opened: |config.json makes |would have"),
     ("gpt2", CONFIG, {"n_embd": 32}, SHAPED),
     ("gpt2", CONFIG, {"vocab_size": 10**7}, OUTGROWN),
-    ("gpt2", CONFIG, {"n_embd": 4_000_000}, OUTGROWN),
-    ("gpt2", CONFIG, {"vocab_size": 10**9}, "vocab_size must be a number from 0 to 134,217,728, "),
-    ("gpt2", CONFIG, {"n_embd": -16}, "n_embd must be a number from 0 to 134,217,728, got -16; "),
-    ("gpt2", CONFIG, {"n_embd": 10**400}, "n_embd must be a number from 0 to .*, got 1000"),
-    ("gpt2", CONFIG, {"n_embd": "wide"}, "n_embd must be a number from 0 to .*, got 'wide'; check"),
+    ("gpt2", CONFIG, {"n_embd": "wide"}, "cannot be opened: "),
     ("gpt2", CONFIG, {"n_layer": 1_900}, OUTGROWN),
     ("gpt2", CONFIG, {"n_layer": 3}, "lacks weights of GPT2LMHeadModel: transformer.h.2"),
-    ("gpt2", CONFIG, {"n_layer": 10**6}, "n_layer must be a number from 0 to 2,000, got 1000000"),
-    ("gpt2", CONFIG, {"n_head": 0}, "cannot be opened: ZeroDivisionError"),
-    ("gpt2", CONFIG, {"architectures": 7}, "architectures must be a list of names, got 7; check"),
-    ("gpt2", CONFIG, {"architectures": [7]}, r"architectures must be a list of names, got \[7\]"),
+    ("gpt2", CONFIG, {"n_layer": 10**9}, "odd: n_layer is over 2,000; check its config.json"),
+    ("bert", CONFIG, {"num_labels": 1 << 63}, "odd: num_labels is over 1,000,000; check"),
+    ("gpt2", CONFIG, {"architectures": [7]}, "cannot be opened: "),
     ("gpt2", CONFIG, {"is_encoder_decoder": True}, "is an encoder-decoder; expected an encoder"),
-    ("gpt2", CONFIG, {"activation_function": "no"}, "cannot be opened: KeyError: 'no'"),
-    ("bert", CONFIG, {"max_position_embeddings": "64"}, "max_position_embeddings must be a number"),
-    ("bert", CONFIG, {"text_config": {"hidden_size": -1}}, "text_config.hidden_size must be a num"),
-    ("bert", CONFIG, {"deep": DEEP}, "cannot be opened: RecursionError: maximum recursion depth"),
-    (
-        "bert",
-        CONFIG,
-        {"text_config": {"n_layer": 10**6}},
-        "text_config.n_layer must be .* 2,000",
-    ),
     ("bert", "tokenizer_config.json", {"model_max_length": "long"}, "model_max_length as a number"),
     ("bert", "card.json", {"title": 7}, "must hold text for title"),
-    (
-        "bert",
-        "card.json",
-        {"training": {"config": {"size": 7}}},
-        "size must be text, got 7; check",
-    ),
-    (
-        "bert",
-        "card.json",
-        {"training": {"config": [1]}},
-        "config must be an object, got ",
-    ),
-    (
-        "vit",
-        "card.json",
-        {"training": {"steps": "many"}},
-        "steps must be a whole number, got ",
-    ),
-    (
-        "vit",
-        "card.json",
-        {"training": {"config": {"options": []}}},
-        "options must be an object, go",
-    ),
+    ("bert", "card.json", {"training": {"config": {"size": 7}}}, "size must be text, got 7; check"),
+    ("bert", "card.json", {"training": {"config": [1]}}, "config must be an object, got "),
+    ("vit", "card.json", {"training": {"steps": "many"}}, "steps must be a whole number, got "),
     ("vit", CONFIG, {"model_args": {"embed_dim": 10**6}}, OUTGROWN),
-    ("vit", CONFIG, {"model_args": {"depth": 10**5}}, OUTGROWN),
-    (
-        "vit",
-        CONFIG,
-        {"model_args": {"depth": "deep"}},
-        "does not fit vit_tiny_patch16_224: TypeErr",
-    ),
     ("vit", CONFIG, {"model_args": {"num_heads": 0}}, "does not fit vit_tiny_patch16_224: ZeroDiv"),
     ("resnet", CONFIG, {"model_args": {"features_only": True}}, "read out: AttributeError"),
-    (
-        "vit",
-        CONFIG,
-        {"pretrained_cfg": {"mean": [0.5]}},
-        r"mean must be three numbers, got \[0.5\]",
-    ),
-    ("vit", CONFIG, {"pretrained_cfg": {"mean": [10**400, 0, 0]}}, "mean must be three numbers"),
-    ("vit", CONFIG, {"pretrained_cfg": {"std": [0, 1, 1]}}, "std must be three numbers above 0"),
-    ("vit", CONFIG, {"pretrained_cfg": {"interpolation": "best"}}, "one of nearest, bilinear, bic"),
-    (
-        "vit",
-        CONFIG,
-        {"pretrained_cfg": {"interpolation": [3]}},
-        "one of nearest, bilinear, bicubic",
-    ),
+    ("vit", CONFIG, {"pretrained_cfg": {"mean": ["a"] * 3}}, "odd cannot be read out: "),
+    ("vit", CONFIG, {"pretrained_cfg": {"classifier": 1}}, "classifier must be names of parts"),
+    ("vit", CONFIG, {"pretrained_cfg": {"interpolation": "best"}}, "odd cannot be read out: "),
     ("vit", CONFIG, {"pretrained_cfg": {"input_size": [3, 10**6, 32]}}, f"input_size {IMAGES}"),
-    ("vit", CONFIG, {"pretrained_cfg": {"input_size": [1, 32, 32]}}, f"input_size {IMAGES}"),
     ("vit", CONFIG, {"pretrained_cfg": {"crop_pct": 1e-9}}, "crop_pct must be a share of the imag"),
-    ("vit", CONFIG, {"pretrained_cfg": {"crop_mode": 3}}, "one of center, squash, border, got 3"),
-    ("vit", CONFIG, {"pretrained_cfg": {"num_classes": -1}}, "num_classes must be a whole number"),
-    (
-        "split",
-        INDEX,
-        {"weight_map": []},
-        r"weight_map must be the file of each tensor, got \[\]; ch",
-    ),
+    ("split", INDEX, {"weight_map": []}, r"weight_map must be the file of each tensor, got \[\]"),
     ("split", INDEX, {"weight_map": {"x": "../x.safetensors"}}, "names of .safetensors files besi"),
-    (
-        "split",
-        INDEX,
-        {"weight_map": {"x": "gone.safetensors"}},
-        "lacks gone.safetensors, which its",
-    ),
+    ("split", INDEX, {"weight_map": {"x": "gone.safetensors"}}, "lacks gone.safetensors, which"),
 ]
 
 
@@ -167,16 +93,11 @@ def test_an_odd_field_is_a_sentence(made, tmp_path, kind, file, fields, said):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("kind", "file"), [("bert", "card.json"), ("split", INDEX)])
-def test_a_deep_or_endless_description_is_a_sentence(made, tmp_path, kind, file):
-    path = Path(change(made, tmp_path / "deep", kind, CONFIG).partition(":")[2]) / file
+def test_a_deep_description_is_a_sentence(made, tmp_path):
+    path = Path(change(made, tmp_path / "deep", "bert", CONFIG).partition(":")[2]) / "card.json"
     path.write_text("[" * 100_000)
-    with pytest.raises(EncoderError, match=rf"{file} cannot be read \(maximum recursion depth"):
-        open_encoder(spec_of(kind, path.parent), device=CPU)
-    path.unlink()
-    path.symlink_to("/dev/zero")
-    with pytest.raises(EncoderError, match=f"{file} is a device"):
-        open_encoder(spec_of(kind, path.parent), device=CPU)
+    with pytest.raises(EncoderError, match=r"card.json cannot be read \(maximum recursion depth"):
+        open_encoder(spec_of("bert", path.parent), device=CPU)
 
 
 def test_weights_whose_list_asks_for_all_memory_are_refused_before_it_is_read(tmp_path):
@@ -188,26 +109,13 @@ def test_weights_whose_list_asks_for_all_memory_are_refused_before_it_is_read(tm
         read_weights(tmp_path / "x.pt")
 
 
-@pytest.mark.parametrize(
-    "listed", [b"", b"0", b"\x80\x02h\x07.", b"\x80\x02K\x01Q.", b"\x80\x02]N\x86R."]
-)
+@pytest.mark.parametrize("listed", [b"", b"\x80\x02K\x01Q.", b"\x80\x02]N\x86R."])
 def test_weights_whose_list_is_odd_are_a_sentence(tmp_path, listed):
     with zipfile.ZipFile(tmp_path / "x.pt", "w") as archive:
         archive.writestr("x/data.pkl", listed)
         archive.writestr("x/version", b"3")
     with pytest.raises(EncoderError, match=r"x\.pt (cannot be read|holds pickled objects)"):
         read_weights(tmp_path / "x.pt")
-
-
-@pytest.mark.parametrize("read", [read_weights, lambda path: read_shapes([path])])
-def test_weights_with_a_list_of_any_length_are_refused_before_it_is_read(tmp_path, read):
-    listed = b"{" + b" " * HEADER + b"}"
-    (tmp_path / "x.safetensors").write_bytes(len(listed).to_bytes(8, "little") + listed)
-    sentence = (
-        r"\(a header of 16,000,002 bytes\); expected whole weights, whose list .* 16 MB at most"
-    )
-    with pytest.raises(EncoderError, match=sentence):
-        read(tmp_path / "x.safetensors")
 
 
 def test_weights_without_names_are_a_sentence(tmp_path):
@@ -259,7 +167,7 @@ def test_tables_that_are_not_kept_are_bounded_too():
 
 def test_a_config_alone_is_bounded_too(made, tmp_path):
     spec = change(made, tmp_path / "odd", "gpt2", CONFIG, n_layer=10**9)
-    with pytest.raises(EncoderError, match="n_layer must be a number from 0 to 2,000"):
+    with pytest.raises(EncoderError, match="n_layer is over 2,000"):
         outline(spec)
 
 
@@ -329,14 +237,8 @@ def ends_of(first: int, count: int) -> Counter[str]:
     return Counter(end for _, end in changed)
 
 
-def test_any_changed_field_is_refused_in_a_sentence_or_works():
-    ends = ends_of(0, 40)
-    assert ends.keys() <= ENDS
-    assert ends.total() == 40
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(8))
+@pytest.mark.parametrize("part", range(4))
 def test_thousands_of_changed_fields_are_refused_in_a_sentence_or_work(part):
     ends = ends_of(1_000 + 500 * part, 500)
     assert ends.keys() <= ENDS

@@ -16,27 +16,15 @@ from pathlib import Path
 import pytest
 
 from core.cli import make_parser
-from tests.faults.points import KINDS
 from tests.faults.striking import Striker, open_striker
 from tests.faults.table import CARELESS, LIKE_ALIGN, READING, ROWS, TABLE, Row
 
-QUICK = {  # rows of the default run, and the kinds of fault that happen to each
-    "import": ("killed before", "vanished"),
-    "model delete": ("killed after", "read-only"),
-    "upload a file": ("denied", "killed before", "flipped"),
-    "jobs add": ("full", "killed after"),
-}
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it looks files up in /proc")
 
 
 @pytest.fixture(scope="module")
-def striker(
-    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> Iterator[Striker]:
-    """Return what strikes rows; where the whole table is asked for, with stores for all of it."""
-    whole = any(item.get_closest_marker("slow") for item in request.session.items)
-    rows = TABLE if whole else [ROWS[name] for name in QUICK]
-    with open_striker(tmp_path_factory.mktemp("faults"), rows) as striker:
+def striker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Striker]:
+    with open_striker(tmp_path_factory.mktemp("faults")) as striker:
         yield striker
 
 
@@ -55,17 +43,7 @@ def test_every_command_that_writes_has_a_row() -> None:
     assert sorted([*rows, *READING, *LIKE_ALIGN]) == sorted(commands(make_parser()))
 
 
-def test_every_kind_of_fault_happens_in_the_default_run() -> None:
-    assert {kind for kinds in QUICK.values() for kind in kinds} == set(KINDS)
-
-
-@pytest.mark.parametrize("name", QUICK)
-def test_a_few_faults_harm_nothing(striker: Striker, name: str) -> None:
-    outcome = striker.strike_by(ROWS[name], QUICK[name])
-    assert outcome.cases == len(QUICK[name])
-    assert outcome.wrong == {}
-
-
+@pytest.mark.slow
 def test_a_writer_that_changes_a_file_in_place_is_found(striker: Striker) -> None:
     wrong = striker.strike_all(CARELESS).wrong
     (killed,) = [
@@ -107,11 +85,11 @@ def begin_on(disk: Path, striker: Striker, row: Row) -> Path:
     return case
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "free"),
-    [("import", 40_000)]
-    + [
-        pytest.param(name, free, marks=pytest.mark.slow)
+    [
+        (name, free)
         for name in ("import", "embed", "summarize", "upload a dataset", "competence import")
         for free in (0, 4_096, 40_000, 300_000, 700_000)
     ],
@@ -130,9 +108,9 @@ def test_a_disk_that_is_really_full(striker: Striker, disk: Path, name: str, fre
     assert striker.judge(row, case, "full", 0, code) == []
 
 
-@pytest.mark.parametrize("name", ["import"])
-def test_a_disk_that_is_really_read_only(striker: Striker, disk: Path, name: str) -> None:
-    row = ROWS[name]
+@pytest.mark.slow
+def test_a_disk_that_is_really_read_only(striker: Striker, disk: Path) -> None:
+    row = ROWS["import"]
     striker.whole(row)
     case = begin_on(disk, striker, row)
     subprocess.run(["mount", "-o", "remount,ro", disk], check=True)

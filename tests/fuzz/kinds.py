@@ -7,7 +7,6 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -23,16 +22,14 @@ from core.plans.reading import read_plan
 from core.questions.adapters.maps.files import load
 from core.questions.color.geometry.pictures import read_pictures
 from core.stimuli.folder import FolderDataset
-from core.stimuli.hub_files import check_table
 from core.stimuli.images import check_image, load_image, read_image
 from core.stimuli.preview import preview_folder
 from core.store.notes.titles import read_titles
 from core.store.uploads import keep_dataset
-from tests.fuzz import mutations as by
 from tests.fuzz import valid
+from tests.fuzz.mutations import Mutation, damage, reword, rezip, whole
 
 STIMULI = tuple(f"s{at}" for at in range(valid.N))
-Reader = Callable[[Path, Random], object]
 
 
 @dataclass(frozen=True)
@@ -43,8 +40,8 @@ class Kind:
 
     file: str
     make: Callable[[Random], bytes]
-    mutations: tuple[by.Mutation, ...]
-    read: Reader
+    mutations: tuple[Mutation, ...]
+    read: Callable[[Path, Random], object]
 
 
 def content(path: Path, dice: Random) -> object:
@@ -53,14 +50,6 @@ def content(path: Path, dice: Random) -> object:
     way = dice.choice(ways)
     request = ImportRequest(file=str(path), dataset="d", name="n", modality="brain", **way)
     return read_content(request, STIMULI)
-
-
-def weights(path: Path, _: Random) -> object:
-    return read_weights(path)
-
-
-def judged(path: Path, _: Random) -> object:
-    return read_ratings(path, STIMULI)
 
 
 def dataset(path: Path, dice: Random) -> object:
@@ -85,14 +74,6 @@ def picture(path: Path, dice: Random) -> object:
     return load_image(data, name=path.name, side=dice.choice((None, 8)))
 
 
-def pixels(path: Path, dice: Random) -> object:
-    return read_pictures(path, side=dice.choice((None, 2)))
-
-
-def batch(path: Path, dice: Random) -> object:
-    return read_pictures(path.parent, side=dice.choice((None, 2)))
-
-
 def shards(path: Path, _: Random) -> object:
     train = path.parent / "train"
     train.mkdir(exist_ok=True)
@@ -108,64 +89,39 @@ def uploaded(path: Path, _: Random) -> object:
         shutil.rmtree(path.parent / "store", ignore_errors=True)
 
 
-def rezipped(inside: by.Mutation) -> by.Mutation:
-    return partial(by.rezip, inside=inside)
-
-
-def whole(data: bytes, _: Random) -> bytes:
-    """Leave a file as it is: those of odd content are."""
-    return data
-
-
-ANY = (by.damage,)
-WORDS = (by.reword, by.reword, by.reword, whole)
+BYTES = (damage, damage, whole)
+ZIP = (damage, rezip, rezip, whole)
+WORDS = (reword, reword, reword, whole)
 KINDS = {
-    "npy": Kind("x.npy", valid.npy, (*ANY, by.rehead_npy, by.rehead_npy, whole), content),
-    "npz": Kind("x.npz", valid.npz, (*ANY, by.rezip, rezipped(by.rehead_npy), whole), content),
-    "safetensors": Kind(
-        "x.safetensors", valid.safetensors, (*ANY, by.rehead_safetensors, whole), content
-    ),
-    "pt": Kind("x.pt", valid.pt, (*ANY, by.rezip, by.rezip, whole), content),
-    "pt of weights": Kind(
-        "w.pt", valid.pt, (*ANY, by.rezip, by.rezip, rezipped(by.flip), whole), weights
-    ),
-    "safetensors of weights": Kind(
-        "w.safetensors", valid.safetensors, (*ANY, by.rehead_safetensors, whole), weights
-    ),
-    "parquet of features": Kind(
-        "x.parquet", valid.parquet, (*ANY, by.refoot_parquet, whole, whole), content
-    ),
-    "parquet of captions": Kind(
-        "t.parquet", valid.parquet, (*ANY, by.refoot_parquet, whole, whole), dataset
-    ),
-    "parquet of texts": Kind("t.parquet", valid.parquet, (*ANY, by.refoot_parquet, whole), texts),
-    "parquet of the hub": Kind(
-        "t.parquet",
-        valid.parquet,
-        (*ANY, by.refoot_parquet, whole),
-        lambda path, _: check_table(path),
-    ),
+    "npy": Kind("x.npy", valid.npy, BYTES, content),
+    "npz": Kind("x.npz", valid.npz, ZIP, content),
+    "safetensors": Kind("x.safetensors", valid.safetensors, BYTES, content),
+    "pt": Kind("x.pt", valid.pt, ZIP, content),
+    "pt of weights": Kind("w.pt", valid.pt, ZIP, lambda path, _: read_weights(path)),
+    "parquet of features": Kind("x.parquet", valid.parquet, BYTES, content),
+    "parquet of captions": Kind("t.parquet", valid.parquet, BYTES, dataset),
+    "parquet of texts": Kind("t.parquet", valid.parquet, BYTES, texts),
     "csv of captions": Kind("t.csv", valid.captions, WORDS, dataset),
     "jsonl of captions": Kind("t.jsonl", valid.lines, WORDS, dataset),
     "jsonl of texts": Kind("t.jsonl", valid.lines, WORDS, texts),
-    "csv of judgments": Kind("x.csv", valid.judgments, WORDS, judged),
+    "csv of judgments": Kind(
+        "x.csv", valid.judgments, WORDS, lambda path, _: read_ratings(path, STIMULI)
+    ),
     "csv of scores": Kind(
         "s.csv", valid.scores, WORDS, lambda path, _: read_scores(path.read_bytes(), name=path.name)
     ),
     "plan": Kind("p.toml", valid.plan, WORDS, lambda path, _: read_plan(path)),
     "instruction": Kind("i.txt", valid.instruction, WORDS, lambda path, _: read_instruction(path)),
     "titles": Kind("titles.json", valid.titles, WORDS, lambda path, _: read_titles(path.parent)),
-    "image": Kind("x.png", valid.image, (*ANY, *ANY, whole), picture),
-    "png": Kind("x.png", valid.png, (by.rechunk_png,), picture),
-    "pictures": Kind("x.npz", valid.pictures, (*ANY, by.rezip, rezipped(by.rehead_npy)), pixels),
-    "CIFAR batch": Kind("data_batch_1.bin", valid.batches, ANY, batch),
-    "tar of images": Kind("x.tar", valid.tar, (*ANY, by.resum_tar, by.resum_tar), shards),
-    "zip of a dataset": Kind("x.zip", valid.upload, (*ANY, by.rezip, whole), uploaded),
+    "image": Kind("x.png", valid.image, BYTES, picture),
+    "pictures": Kind("x.npz", valid.pictures, ZIP, lambda path, _: read_pictures(path, side=2)),
+    "CIFAR batch": Kind(
+        "data_batch_1.bin", valid.batches, BYTES, lambda path, _: read_pictures(path.parent)
+    ),
+    "tar of images": Kind("x.tar", valid.tar, BYTES, shards),
+    "zip of a dataset": Kind("x.zip", valid.upload, ZIP, uploaded),
     "adapters": Kind(
-        "a.safetensors",
-        valid.adapters,
-        (*ANY, by.rehead_safetensors),
-        lambda path, _: load(path.read_bytes()),
+        "a.safetensors", valid.adapters, BYTES, lambda path, _: load(path.read_bytes())
     ),
 }
 

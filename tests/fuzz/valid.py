@@ -70,21 +70,12 @@ def tensor(dice: Random) -> torch.Tensor:
     """Return a tensor, at times of a kind that is no numbers here."""
     odd: list[Callable[[], torch.Tensor]] = [
         lambda: torch.zeros(N, 3, device="meta"),
-        lambda: torch.empty(N, 2, dtype=torch.float4_e2m1fn_x2),
-        lambda: torch.zeros(N, 3, dtype=torch.float8_e4m3fn),
         lambda: torch.zeros(N, 3, dtype=torch.bfloat16, requires_grad=True),
+        lambda: torch.zeros(N, 3, dtype=torch.complex64),
         lambda: torch.zeros(1, 1).expand(1 << 20, 1 << 20),
-        lambda: torch.zeros(N, 3).t(),
-        lambda: torch.zeros(N, 3, dtype=torch.complex64).conj().imag,
-        lambda: torch.quantize_per_tensor(torch.ones(N, 3), 0.1, 0, torch.qint8),
-        lambda: torch.nn.Parameter(torch.zeros(N, 3)),
-        lambda: torch.tensor(1.0),
+        lambda: torch.eye(N).to_sparse(),
     ]
-    if dice.random() < 0.3:
-        return dice.choice(odd)()
-    values = array(dice)
-    plain = values if values.dtype.kind in "iu" else np.zeros(values.shape, np.float32)
-    return torch.from_numpy(np.ascontiguousarray(plain))
+    return dice.choice(odd)() if dice.random() < 0.3 else torch.rand(N, 3)
 
 
 def pt(dice: Random) -> bytes:
@@ -93,8 +84,7 @@ def pt(dice: Random) -> bytes:
         lambda: {"feats": tensor(dice), "mask": torch.ones(N), "loss": 0.1},
         lambda: {f"layer{at}": tensor(dice) for at in range(3)},
         lambda: [tensor(dice), tensor(dice)],
-        lambda: {1: tensor(dice), "1": tensor(dice)},
-        lambda: dice.choice((3, None, {}, [], {"feats": [1]}, bytearray(9), {"a": {"b": 1}})),
+        lambda: dice.choice((3, None, {}, [], {"feats": [1]}, {"a": {"b": 1}})),
     ]
     file = io.BytesIO()
     torch.save(dice.choice(several)(), file)
@@ -117,14 +107,10 @@ def parquet(dice: Random) -> bytes:
         dice.choice(("image", "caption", "text", "level", "a", "A", "b", "", "é\n")): _column(dice)
         for _ in range(dice.randint(0, 3))
     }
-    flavor = dice.randrange(4)
+    flavor = dice.randrange(3)
     if flavor == 0:
-        columns = {
-            f"d{at}": pa.array(np.ones(N, dice.choice(("f4", "f8", "i2")))) for at in range(3)
-        }
+        columns = {f"d{at}": pa.array(np.ones(N, dice.choice(("f4", "i2")))) for at in range(3)}
     elif flavor == 1:
-        columns = {"x": dice.choice((pa.array([[1.0, 2.0]] * N), pa.array([[[1.0], [2.0]]] * N)))}
-    elif flavor == 2:
         words = pa.array(["one", "two", "three", "four"])
         columns = {"image": pa.array(["a.png"] * N), "caption": words, "text": words, **columns}
     names = [*columns, *(["a"] if dice.random() < 0.05 else [])]
@@ -143,8 +129,6 @@ def parquet(dice: Random) -> bytes:
 def _column(dice: Random) -> pa.Array:
     least, most = -(2**63), 2**63 - 1
     odd = [
-        pa.array([0.5, 1, 2, 3]),
-        pa.array([1, 2, 3, most]),
         pa.array([[1.0, 2.0]] * N),
         pa.array([[[1.0], [2.0]]] * N),
         pa.array([[1.0], [], None, [2.0]]),
@@ -153,19 +137,13 @@ def _column(dice: Random) -> pa.Array:
         ),
         pa.array([most, least, 0, 1], pa.int64()).cast(pa.duration(dice.choice(("s", "us")))),
         pa.array([0, 1, 2, 3], pa.int64()).cast(pa.timestamp("us", tz="Nowhere/City")),
-        pa.array([2**31 - 1, -(2**31), 0, 1], pa.int32()).cast(pa.date32()),
         pa.array(["a", None, "", "x" * 5_000]),
         pa.array(["a", "a", "b", "b"]).dictionary_encode(),
         pa.array([b"\xff", b"a", b"", b"\0"]),
         pa.StringArray.from_buffers(  # one text that is not UTF-8
             1, pa.py_buffer(b"\0\0\0\0\1\0\0\0"), pa.py_buffer(b"\xff")
         ),
-        pa.array([True, False, None, True]),
-        pa.array([{"bytes": b"x", "path": None}] * N),
         pa.nulls(N),
-        pa.array([1, 2, None, 3], pa.float16())
-        if dice.random() < 0.5
-        else pa.array([1] * N, pa.uint64()),
     ]
     column = dice.choice(odd)
     return column if len(column) == N else pa.concat_arrays([column] * N)
@@ -230,9 +208,9 @@ def image(dice: Random) -> bytes:
     return file.getvalue()
 
 
-def png(dice: Random) -> bytes:
+def png() -> bytes:
     file = io.BytesIO()
-    Image.new(dice.choice(("RGB", "RGBA", "P", "L", "I;16")), (9, 7)).save(file, "PNG")
+    Image.new("RGB", (9, 7)).save(file, "PNG")
     return file.getvalue()
 
 
@@ -240,7 +218,7 @@ def tar(dice: Random) -> bytes:
     file = io.BytesIO()
     form = dice.choice((tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT))
     with tarfile.open(fileobj=file, mode="w", format=form) as pack:
-        for name, data in (("a.png", png(dice)), ("a.cls", b"3"), ("é" * 30 + ".txt", b"")):
+        for name, data in (("a.png", png()), ("a.cls", b"3"), ("é" * 30 + ".txt", b"")):
             info = tarfile.TarInfo(name)
             info.size = len(data)
             pack.addfile(info, io.BytesIO(data))
@@ -263,18 +241,13 @@ def upload(dice: Random) -> bytes:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", dice.choice((0, 8))) as archive:
         archive.writestr("folder/captions.csv", captions(dice))
-        archive.writestr("folder/a.png", png(dice))
+        archive.writestr("folder/a.png", png())
         archive.writestr(dice.choice(("../up", "/root", "C:\\x", "con", "a/b/c", "é")), b"x")
     return file.getvalue()
 
 
-def a_png_in(folder: Path) -> None:
-    """Write the image that tables name."""
-    Image.new("RGB", (4, 4)).save(folder / "a.png")
-
-
 def scratch() -> Path:
-    """Return a new folder with that image."""
+    """Return a new folder with the image that tables name."""
     folder = Path(tempfile.mkdtemp(prefix="fuzz-"))
-    a_png_in(folder)
+    (folder / "a.png").write_bytes(png())
     return folder

@@ -33,6 +33,7 @@ from tests.hub.server import LocalHub
 
 VIT = {"img_size": SIZE, "patch_size": 8, "embed_dim": 16, "depth": 2, "num_heads": 2}
 SPECS = ["hf:someone/gpt", "timm:hf-hub:someone/vit", "timm:test_resnet"]
+pytestmark = pytest.mark.slow
 COMMANDS = [
     ["dataset", "add", "pairs", "--hub", "someone/pairs"],
     ["embed", "--dataset", "pairs", "--model", *SPECS],

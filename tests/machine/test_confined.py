@@ -7,13 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 
 import psutil
 import pytest
 
 from core.errors import OfflineError, UnknownNameError
 from core.files.limits import GB, MB
-from core.machine.confined import confine
+from core.machine.confined import confine, stream
 from core.settings import ROOT
 from tests.machine.orphans import kill_parent
 
@@ -58,6 +59,31 @@ def wrap() -> None:
 def test_the_answer_comes_from_another_process():
     process, total = confine(process_and_sum, 1, 2, 3, memory=GB)
     assert (process != os.getpid(), total) == (True, 6)
+
+
+def count_to(last: int) -> Iterator[int]:
+    yield from range(last)
+    if last > 100:
+        fall(signal.SIGABRT)
+
+
+def test_what_is_yielded_comes_one_by_one_and_ends():
+    assert list(stream(count_to, 3, memory=GB)) == [0, 1, 2]
+
+
+def test_a_crash_on_the_way_comes_behind_what_was_yielded():
+    items = stream(count_to, 101, memory=GB)
+    assert [next(items) for _ in range(101)] == list(range(101))
+    with pytest.raises(MemoryError):
+        next(items)
+
+
+def test_whoever_wants_no_more_ends_the_process():
+    before = others()
+    items = stream(count_to, 10**9, memory=GB)
+    assert next(items) == 0
+    items.close()
+    assert others() <= before
 
 
 def test_an_error_arrives_as_it_is():

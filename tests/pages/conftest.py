@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
 import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
 
+from core.questions.color import answer as color
+from core.questions.color.sources import pixels as color_pixels
+from core.questions.dispersion.question import Trial
 from core.settings import ROOT
+from core.statistics.layouts import LAYOUTS
+from pages._parts.dispersion import pick
+from pages._parts.experiments import patience
+from tests.navigation import PAGES
+from tests.pages import printed
 from tests.pages.seen import dead_entries
 from tests.pages.world import LANGUAGE, SMALL, VISION, PaintedDataset, build
+
+MADE_APART = ("adapters", "color", "experiments/reading")  # plots of several answers, or kept ones
 
 
 @pytest.fixture(autouse=True)
@@ -35,6 +46,37 @@ def _as_served(monkeypatch) -> None:
         PagesManager.uses_pages_directory = False
 
     monkeypatch.setattr(PagesManager, "__init__", make_without_discovery)
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch) -> None:
+    """Offer what takes long, and make the rest quickly: lay out without UMAP, draw few random sets
+    and halves, shuffle colors once and count few pixels.
+    """
+    lay_out, agree = color.lay_out, color.agree
+    count = color_pixels.count_colors
+    monkeypatch.setattr(patience, "PATIENCE", 0.0)
+    monkeypatch.setitem(LAYOUTS, "umap", LAYOUTS["mds"])
+    monkeypatch.setattr(
+        "core.questions.stimuli.answer.neighbor_plane", lambda joint, *, seed: joint[:, :2] + seed
+    )
+    monkeypatch.setattr(pick, "Trial", partial(Trial, repeats=3, draws=4))
+    monkeypatch.setattr("core.questions.dispersion.prediction.regression.HALVES", 3)
+    monkeypatch.setattr(
+        color, "lay_out", lambda matrix, **how: lay_out(matrix, **(how | {"starts": 1}))
+    )
+    monkeypatch.setattr(
+        color,
+        "agree",
+        lambda x, y, **how: agree(
+            x, y, **(how | {"permutations": 1, "draws": min(1, how["draws"])})
+        ),
+    )
+    monkeypatch.setattr(
+        color_pixels,
+        "count_colors",
+        lambda pictures, **how: count(pictures, **(how | {"pairs": 40_000})),
+    )
 
 
 @pytest.fixture(scope="session")
@@ -80,24 +122,25 @@ def twice(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def opened(monkeypatch):
-    """Return a function that opens a page over a store, as a link would; whatever legend it shows
-    hides what it names.
+    """Return a function that opens a page over a store, as a link would: whatever legend it shows
+    hides what it names, and each plot is of a question that was asked.
     """
     # Every opened page would look for components of others in all installed packages: half of the
     # time of most tests
     monkeypatch.setattr("streamlit.components.v2.manifest_scanner.scan_component_manifests", list)
+    paths, record = {page.script: page.path for page in PAGES}, printed.record(monkeypatch)
 
     def open_page(store: Path, page: str, **query: str) -> AppTest:
         monkeypatch.setenv("PLATOSCOPE_STORE", str(store))
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=180)
         app.query_params.update(query)
-        if page != "overview":  # which comes first, and is not drawn
-            with monkeypatch.context() as first:
-                first.setattr("pages._shared.frame.draw", lambda *_: None)
-                app.run()
-            app.switch_page(f"pages/{page}.py")
+        app._page_hash = calc_hash(paths[page])  # `switch_page` would draw the first page before
+        record.asked.clear()
+        record.drawn.clear()
         app.run()
         assert dead_entries(app) == []
+        drawn = {question for question, _ in record.drawn.values()}
+        assert page in MADE_APART or drawn <= {*record.asked}
         return app
 
     return open_page

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,28 +13,20 @@ import pytest
 from core.cli import main
 from core.questions.question import Question
 from core.questions.words import to_words
-from pages._shared import exportbar, frame, queries
+from pages._shared import exportbar, queries
 
 
 @dataclass
 class Record:
     """The tables that a page asked for and the plots that it drew, the latest last."""
 
-    page: str = ""
     asked: dict[Question, pd.DataFrame] = field(default_factory=dict)
     drawn: dict[str, tuple[Question, pd.DataFrame]] = field(default_factory=dict)
 
 
 def record(monkeypatch: pytest.MonkeyPatch) -> Record:
-    """Write down what a page asks and draws from now on, forgetting that of the page before."""
-    kept, ask, draw, show_page = Record(), queries.ask, exportbar.draw, frame.draw
-
-    def opening(page: str, show: Callable[[queries.Place], None]) -> None:
-        if page != kept.page:
-            kept.asked.clear()
-            kept.drawn.clear()
-        kept.page = page
-        show_page(page, show)
+    """Write down what pages ask and draw from now on."""
+    kept, ask, draw = Record(), queries.ask, exportbar.draw
 
     def asking(at: Any, question: Question) -> pd.DataFrame:
         kept.asked[question] = ask(at, question)
@@ -45,7 +36,6 @@ def record(monkeypatch: pytest.MonkeyPatch) -> Record:
         kept.drawn[key] = question, table
         return draw(at, question, figure, key=key, table=table, **how)
 
-    monkeypatch.setattr(frame, "draw", opening)
     monkeypatch.setattr(queries, "ask", asking)
     monkeypatch.setattr(exportbar, "draw", drawing)
     return kept

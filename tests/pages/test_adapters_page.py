@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
@@ -14,10 +13,9 @@ from core.errors import InputError
 from core.questions.adapters.answer import train_adapters
 from core.questions.adapters.baselines import METHODS
 from core.questions.adapters.maps import files
-from core.questions.adapters.maps.model import Adapter, Adapters, Settings
+from core.questions.adapters.maps.model import Settings
 from core.questions.adapters.provenance import Provenance, adapters_recipe
 from core.questions.adapters.question import Adaptation, AdapterQuestion, Fitting
-from core.recipe import Recipe
 from core.store import Store
 from core.study.study import Study
 from pages._shared import experiment
@@ -140,6 +138,7 @@ def test_a_training_moves_is_stopped_goes_on_and_loses_nothing(page, monkeypatch
     assert "--x vit-mae-m:2 --y gpt-2-m:2 --ref vit-clip-m:2 --width 8 --k 3" in command
 
 
+@pytest.mark.slow
 def test_what_cannot_be_had_is_left_empty_and_each_reason_said_once(page, monkeypatch):
     def refuse(*_):
         raise InputError("vectors of 9 and 12 dimensions have no cosine")
@@ -177,10 +176,7 @@ def test_names_of_a_link_that_are_not_there_are_said_until_others_are_chosen(pag
     assert "no model named 'gpt-3-m'; did you mean gpt-2-m" in said(only)
 
 
-def test_a_link_whose_names_are_there_is_not_warned_of(page):
-    assert not said(page())
-
-
+@pytest.mark.slow
 def test_the_verdict_over_trainings_has_its_interval_and_the_baselines(page):
     app = page(measure="true", seeds="2")
     assert not app.exception
@@ -200,15 +196,15 @@ def test_the_verdict_over_trainings_has_its_interval_and_the_baselines(page):
     assert app.code[-1].value.startswith("platoscope adapters curve --x vit-mae-m:2")
 
 
-def test_three_encoders_go_together(page, monkeypatch):
-    app = page(encoders=["vit-mae-m", "gpt-2-m", "reality"])
-    app.button(key="train").click().run()
-    finish(app, monkeypatch)
+def test_another_metric_layer_and_clamping_are_followed(page):
+    app = page(metric="cka", layer="gpt-2-m=3", q="1")
     assert not app.exception
-    assert len(app.selectbox(key="lookup").options) == 6
-    assert "--z reality:0" in app.code[0].value
+    assert [one.value for one in app.warning] == ["Not in this view: a control for k."]  # CKA's
+    assert all(words in app.code[0].value for words in ("--y gpt-2-m:3", "--metric cka", "--q 1"))
+    assert "chance is" not in words(app)
 
 
+@pytest.mark.slow
 def test_an_old_link_with_choices_opens_and_probes_of_no_cave_are_a_sentence(page):
     old = {"choices": "true", "widths": "4", "temperatures": "1.0", "through": "true"}
     encoders = ["vit-mae-m", "gpt-2-m", "reality"]
@@ -257,112 +253,26 @@ def test_adapters_of_a_stopped_training_say_so_wherever_they_are_loaded(page, st
     assert "--passes 1 " in app.code[0].value
 
 
-def foreign(**changed: object) -> bytes:
-    adapters = Adapters(
-        {name: Adapter(np.ones((9, 4), np.float32), np.zeros(4, np.float32)) for name in SPACES},
-        0.07,
-    )
-    told = {
-        "models": {"vit-mae-m": "a", "gpt-2-m": "b"},
-        "dataset": "cave",
-        "spaces": list(SPACES),
-        "pairs": 20,
-        "settings": {},
-        "seed": 0,
-        **changed,
-    }
-    return files.dump(adapters, Recipe.of("adapters", **told))
-
-
-@pytest.mark.parametrize(
-    ("data", "sentence"),
-    [
-        (b"nothing of the kind", "not a complete safetensors file"),
-        (foreign()[:-7], "not a complete safetensors file"),
-        (foreign(), "trained on other data: models, "),
-        (foreign(spaces=["gone:0", "gpt-2-m:2"]), "gone"),
-        (foreign(spaces=None), "recipe is not one of adapters"),
-        (foreign(settings={"width": "16"}), "recipe is not one of adapters"),
-    ],
-)
-def test_a_file_of_anything_else_is_answered_by_one_sentence(page, data, sentence):
-    app = upload(page(), data)
+def test_a_file_of_anything_else_is_answered_by_one_sentence(page):
+    app = upload(page(), b"nothing of the kind")
     assert not app.exception
-    assert sentence in said(app)
+    assert "not a complete safetensors file" in said(app)
     assert charts(app) == ["kernels"]
 
 
-@pytest.mark.parametrize(
-    "chosen", [{"width": 100, "temperature": 0.01234567}, {"temperature": 10.0, "learned": True}]
-)
-def test_any_settings_of_a_file_that_controls_can_show_are_shown(page, store, chosen):
-    made = trained(store, **chosen)
-    app = upload(page(), files.dump(*made))
-    assert not app.exception
-    assert "its median place is" in words(app)
-    shown = {
-        "width": app.number_input(key="width"),
-        "temperature": app.number_input(key="temperature"),
-        "learned": app.toggle(key="learned"),
-    }
-    assert {name: shown[name].value for name in chosen} == chosen
-    assert f"--temperature {chosen['temperature']}" in app.code[0].value  # every digit
-    assert "its median place is" in words(app.run())
-
-
-@pytest.mark.parametrize(
-    ("settings", "spaces", "seed", "sentence"),
-    [
-        (
-            Settings(width=16, epochs=1),
-            SPACES,
-            0,
-            "no control of this page shows epochs 1 of these adapters",
-        ),
-        (
-            Settings(temperature=50.0),
-            SPACES,
-            2**31,
-            "no control of this page shows temperature 50.0, seed 2147483648",
-        ),
-        (
-            Settings(),
-            ("vit-mae-m:2", "vit-mae-m:1"),
-            0,
-            "no control of this page shows two layers of vit-mae-m",
-        ),
-    ],
-)
-def test_adapters_that_no_control_can_show_are_not_said_to_be_loaded(
-    page, store, settings, spaces, seed, sentence
-):
-    width, temperature = settings.width, settings.temperature
-    made, _ = trained(store, spaces, width=width, temperature=temperature, seed=seed)
-    study = Study(Store(store), "cave")
-    recipe = adapters_recipe(study, Provenance(spaces, settings, 40, seed))
+def test_adapters_that_no_control_can_show_are_not_said_to_be_loaded(page, store):
+    made, _ = trained(store, temperature=50.0, seed=2**31)
+    settings, study = Settings(temperature=50.0), Study(Store(store), "cave")
+    recipe = adapters_recipe(study, Provenance(SPACES, settings, 40, 2**31))
     app = upload(page(), files.dump(made, recipe))
     assert not app.exception
-    assert sentence in said(app)
+    shown = "no control of this page shows temperature 50.0, seed 2147483648"
+    assert shown in said(app)
     assert not app.success
     assert charts(app) == ["kernels"]
 
 
-def test_ties_are_no_hits(page, store, monkeypatch):
-    """Adapters that map every text to one point find nothing at once, as recall counts them."""
-    made, recipe = trained(store, width=8)
-    flat = Adapter(np.zeros_like(made.maps[SPACES[1]].weight), np.ones(8, np.float32))
-    monkeypatch.setattr(
-        "core.questions.adapters.retrieval.check_space", lambda _: None
-    )  # which refuses a side of one point
-    app = upload(page(), files.dump(Adapters({**made.maps, SPACES[1]: flat}, 0.07), recipe))
-    assert not app.exception
-    assert "its median place is 8.5" in words(app)
-    captions = " ".join(text.value for text in app.caption)
-    assert "**Found at once**: 0 of 16" in captions
-    assert "**Not among the first 5**: 16 of 16" in captions
-    assert "at place 8.5" in captions
-
-
+@pytest.mark.slow
 def test_too_few_models_and_encoders_say_what_to_do(opened, page, tmp_path):
     app = opened(
         build(
@@ -381,23 +291,7 @@ def test_too_few_models_and_encoders_say_what_to_do(opened, page, tmp_path):
     assert "Leave one model out" in said(app)
 
 
-def test_another_metric_and_layer_are_followed(page):
-    app = page()
-    app.selectbox(key="metric").set_value("cka")
-    app.selectbox(key="layer:gpt-2-m").set_value(3).run()
-    assert not app.exception
-    assert "--y gpt-2-m:3" in app.code[0].value
-    assert "--metric cka" in app.code[0].value
-    assert "chance is" not in words(app)
-
-
-def test_the_published_way_without_clamping_is_a_choice_of_the_page(page):
-    app = page(q="1")
-    assert not app.exception
-    assert not any("Not in this view" in warning.value for warning in app.warning)
-    assert "--q 1" in app.code[0].value
-
-
+@pytest.mark.slow
 def test_the_command_of_each_plot_prints_what_the_page_drew(page, store, monkeypatch, capsys):
     record = printed.record(monkeypatch)
     app = page(measure="true", seeds="2", cost="true")

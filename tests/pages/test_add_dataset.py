@@ -135,20 +135,12 @@ def test_a_link_opens_the_same_upload(opened, store):
         assert tiles(app, "preview") == []
 
 
-@pytest.mark.parametrize(
-    ("entries", "sentence"),
-    [
-        ({"../a.csv": b"image,caption\n"}, "leads out of its folder"),
-        ({"a.png": b""}, "this upload holds no caption table"),
-        ({"t.csv": b"file,caption\na,b\n"}, "has no column 'image'"),
-    ],
-)
-def test_a_bad_zip_is_a_sentence_and_nothing_else_is_lost(opened, store, entries, sentence):
+def test_a_bad_zip_is_a_sentence_and_nothing_else_is_lost(opened, store):
     app = opened_form(opened, store, name="mine")
-    app = upload(app, ("x.zip", zipped(entries)))
-    assert sentence in said(app)
+    app = upload(app, ("x.zip", zipped({"t.csv": b"file,caption\na,b\n"})))
+    assert "has no column 'image'" in said(app)
     app = upload(app, ("y.zip", zipped(files())))
-    assert sentence not in said(app)
+    assert "has no column 'image'" not in said(app)
     assert command(app).startswith("platoscope dataset add mine --folder")
     assert not app.button(key="queue").disabled
 

@@ -193,14 +193,6 @@ def test_features_that_are_not_finite_are_not_offered_for_import(opened, store):
     assert app.button(key="queue").disabled
 
 
-def test_a_damaged_feature_file_is_said_in_a_sentence(opened, store):
-    app = form(opened, store, models_from="features")
-    app.file_uploader(key="features-file").set_value(("x.npy", b"no", "a/b")).run()
-    assert not app.exception
-    assert "x.npy" in said(app)
-    assert app.button(key="queue").disabled
-
-
 def test_a_store_without_a_dataset_asks_for_one(opened, tmp_path):
     app = form(opened, tmp_path)
     assert "add a dataset first" in said(app)

@@ -97,17 +97,11 @@ def test_what_a_link_cannot_say_is_said(key, text, sentence):
     "text",
     [
         "",
-        "0",
-        "-1",
         f"{2**31}",
-        f"{10**400}",
         "9" * 5_000,
-        "nan",
         "inf",
-        "1e999",
         "1.5",
         "１２",
-        "x",
     ],
 )
 def test_a_link_with_a_number_that_cannot_be_shows_the_usual_one_and_says_so(text):

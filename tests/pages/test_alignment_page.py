@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import numpy as np
 import pytest
 
-from tests.pages.seen import charts
-from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
+from core.study.selections import encode
+from tests.pages.seen import charts, said
+from tests.pages.world import LANGUAGE, VISION, PaintedDataset, add_features, build
 
 
 def spec(app, key: str) -> dict:
@@ -63,6 +65,7 @@ def test_vision_models_may_stand_on_the_axis_and_language_models_in_panels(opene
     assert "--axis-models vision --axis parameters" in line
 
 
+@pytest.mark.slow
 def test_the_test_of_fine_tuned_copies_is_linked_where_there_are_any(opened, demo, tmp_path):
     tuned = [*VISION[2:4], ("CLIP-fine-tuned", "s", 0.8)]
     store = build(tmp_path, PaintedDataset(30), vision=tuned, language=LANGUAGE[:2])
@@ -73,12 +76,7 @@ def test_the_test_of_fine_tuned_copies_is_linked_where_there_are_any(opened, dem
     assert linked == [[], ["Does fine-tuning cost alignment?"]]
 
 
-def test_what_no_model_has_is_said(opened, demo):
-    app = opened(demo, "alignment", axis="step", unfinished="false")
-    assert not app.exception
-    assert charts(app) == ["trend", "layer-map"]
-
-
+@pytest.mark.slow
 def test_the_ceiling_is_drawn_where_recipes_were_trained_twice(opened, twice):
     app = opened(twice, "alignment", vertical="share")
     assert not app.exception
@@ -108,6 +106,7 @@ def test_all_layers_side_by_side_are_a_layer_of_the_map_and_stand_for_no_other_m
     assert all("side by side" not in one for one in app.selectbox(key="layer_x").options)
 
 
+@pytest.mark.slow
 def test_layers_have_profiles_over_depth_and_two_of_them_stand_for_all_models(opened, demo):
     app = opened(demo, "alignment", layer_view="profiles", pair_x="gpt-2-m", pair_y="vit-clip-m")
     assert not app.exception
@@ -122,3 +121,121 @@ def test_layers_have_profiles_over_depth_and_two_of_them_stand_for_all_models(op
     assert set(zip(table["layer"], table["its layer"], strict=True)) - {(1, 0)} <= {
         (1, np.int64(0))
     }
+
+
+def test_alignment_draws_the_trend_and_the_layers_of_the_best_pair(opened, demo):
+    app = opened(demo, "alignment")
+    assert len(app.get("plotly_chart")) == 2
+    assert app.selectbox(key="pair_x").value == "llama-m"
+    assert app.selectbox(key="pair_y").value == "vit-clip-m"
+    assert app.number_input(key="k").max == 59
+
+
+def test_reality_is_one_of_the_models_to_compare_with(opened, demo):
+    app = opened(demo, "alignment")
+    assert "Reality" in app.multiselect(key="y").options
+    assert "Reality" in set(app.dataframe[0].value["compared with"])
+    app.multiselect(key="y").set_value(["reality"]).run()
+    assert set(app.dataframe[0].value["compared with"]) == {"Reality"}
+    assert any("--y reality" in code.value for code in app.code)
+
+
+def test_alignment_without_reality_or_bits_draws_its_reason(opened, tmp_path):
+    build(
+        tmp_path,
+        PaintedDataset(30),
+        vision=VISION[:2],
+        language=[("RoBERTa", "s", 0.5)],
+        reality=False,
+    )
+    app = opened(tmp_path, "alignment")
+    assert not app.exception
+    assert "Reality" not in app.multiselect(key="y").options
+
+
+@pytest.mark.slow
+def test_a_dataset_with_fewer_stimuli_pulls_k_down(opened, tmp_path):
+    for size, name in ((40, "cave"), (5, "few")):
+        dataset = PaintedDataset(size, name=name, title=name.title())
+        build(tmp_path, dataset, vision=VISION[:1], language=LANGUAGE[:1], reality=False)
+    app = opened(tmp_path, "alignment")
+    app.number_input(key="k").set_value(30).run()
+    app.selectbox(key="dataset").set_value("few").run()
+    assert not app.exception
+    assert app.number_input(key="k").value <= 4
+
+
+@pytest.mark.slow
+def test_models_appear_while_another_process_embeds(opened, small, tmp_path):
+    shutil.copytree(small(12), tmp_path, dirs_exist_ok=True)
+    app = opened(tmp_path, "alignment")
+    assert len(app.multiselect(key="y").options) == 7  # three of either modality and reality
+    build(tmp_path, PaintedDataset(12), vision=VISION[:1], language=())
+    app.run()
+    assert not app.exception
+    assert "ViT S · MAE" in app.multiselect(key="y").options
+
+
+@pytest.mark.slow
+def test_alignment_by_any_metric_on_a_part_of_the_stimuli_calibrated(opened, demo, tmp_path):
+    store = tmp_path / "store"
+    shutil.copytree(demo, store)
+    app = opened(store, "alignment")
+    app.selectbox(key="metric").set_value("cka")
+    app.selectbox(key="null").set_value(100)
+    app.multiselect(key="where").set_value(["scene=forest"]).run()
+    assert not app.exception
+    assert charts(app) == ["trend", "layer-map"]
+    command = app.get("code")[0].value
+    assert "--metric cka" in command
+    assert "--null 100" in command
+    assert "--where scene=forest" in command
+    assert "--k" not in command
+    table = app.dataframe[0].value
+    assert table["p"].between(1 / 101, 1).all()
+    assert (table["stimuli"] == 20).all()
+
+
+def test_alignment_on_a_set_of_stimuli_from_a_link_which_can_be_left(opened, demo):
+    app = opened(demo, "alignment", stimuli=encode(range(25), 60))
+    assert not app.exception
+    assert (app.dataframe[0].value["stimuli"] == 25).all()
+    assert f"--stimuli {encode(range(25), 60)}" in app.get("code")[0].value
+    assert app.button(key="drop-stimuli").label == "25 of 60 stimuli"
+    app.button(key="drop-stimuli").click().run()
+    assert (app.dataframe[0].value["stimuli"] == 60).all()
+
+
+def test_a_set_from_a_damaged_link_is_answered_in_a_sentence(opened, demo):
+    app = opened(demo, "alignment", stimuli="60.xyz")
+    assert not app.exception
+    assert "damaged or cut short" in said(app)
+
+
+def test_layers_that_are_not_there_are_told_in_a_sentence(opened, demo):
+    app = opened(demo, "alignment", layers="9:0")
+    assert not app.exception
+    assert "there is no layer 9, only 0 … 3" in said(app)
+    assert not said(opened(demo, "alignment", layers="-1:-1"))
+
+
+def test_words_that_choose_no_layers_are_answered_and_the_best_are_shown(opened, demo):
+    app = opened(demo, "alignment", layers="first")
+    assert not app.exception
+    assert "layers are chosen by best, last" in said(app)
+    assert charts(app) == ["trend", "layer-map"]
+
+
+@pytest.mark.parametrize("modality", [pytest.param("vision", marks=pytest.mark.slow), "language"])
+def test_a_model_that_holds_one_vector_only_is_left_out_once_with_its_reason(
+    opened, small, tmp_path, modality
+):
+    shutil.copytree(small(40), tmp_path, dirs_exist_ok=True)
+    dataset = PaintedDataset(40)
+    add_features(
+        tmp_path, dataset, dataset.world * 0 + 1, title="Flat", name="flat", modality=modality
+    )
+    app = opened(tmp_path, "alignment")
+    assert not app.exception
+    reasons = [one.value for one in app.caption if "flat" in one.value]
+    assert ["no layer with neighbors" in reason for reason in reasons] == [True]

@@ -61,6 +61,7 @@ def test_alignment_without_brains_says_nothing_of_noise(opened, store):
     )
 
 
+@pytest.mark.slow
 def test_the_overview_counts_brains_and_ranks_models_alone(opened, store):
     app = opened(store, "overview")
     assert not app.exception

@@ -18,13 +18,6 @@ from tests.pages.world import COLORS, LANGUAGE, NASTY, VISION, PaintedDataset, b
 ENDS = "ends"
 
 
-@pytest.fixture(autouse=True)
-def _quick_layout(monkeypatch):
-    monkeypatch.setattr(
-        "core.questions.stimuli.answer.neighbor_plane", lambda joint, *, seed: joint[:, :2] + seed
-    )  # UMAP takes seconds
-
-
 def captions(app) -> list[str]:
     return [caption.value for caption in app.caption]
 
@@ -167,11 +160,11 @@ def test_a_damaged_set_in_the_link_chooses_nothing(opened, three):
     assert "60 of 60 stimuli" in captions(app)
 
 
-@pytest.mark.parametrize("given", ["60", "-1", "abc"])
+@pytest.mark.parametrize("given", ["60", "-1", "abc", "9" * 5_000])
 def test_a_link_to_a_stimulus_that_is_not_there_says_so_over_the_gallery(opened, three, given):
     app = opened(three, "stimuli", stimulus=given)
     assert not app.exception
-    assert f"The link opens stimulus {given}; here they are counted from 0 to 59." in said(app)
+    assert f"The link opens stimulus {given[:40]}; here they are counted from 0 to 59." in said(app)
     assert len(shown(app, "all")) == 20
 
 
@@ -225,7 +218,8 @@ def test_an_opened_stimulus_leads_to_its_neighbors_and_back_to_all(opened, three
     assert charts(app) == ["stimulus-map"]
 
 
-@pytest.mark.parametrize("view", ["gallery", "map", ENDS])
+@pytest.mark.slow
+@pytest.mark.parametrize("view", ["map", ENDS])
 def test_two_models_and_three_stimuli_have_a_look(opened, tmp_path, view):
     build(tmp_path, PaintedDataset(3), vision=VISION[:1], language=LANGUAGE[:1], reality=False)
     app = opened(tmp_path, "stimuli", view=view)
@@ -237,10 +231,25 @@ def test_two_models_and_three_stimuli_have_a_look(opened, tmp_path, view):
     assert "residuals" in charts(app)
 
 
-@pytest.mark.parametrize("view", ["gallery", "map", ENDS])
-def test_one_model_leaves_the_gallery_and_says_what_else_needs(opened, tmp_path, view):
+def test_the_gallery_searches_filters_and_opens(opened, demo):
+    app = opened(demo, "stimuli", view="gallery")
+    assert "60 of 60 stimuli" in [caption.value for caption in app.caption]
+    app.text_input(key="search").set_value("EVENT 5").run()
+    assert "11 of 60 stimuli" in [caption.value for caption in app.caption]  # 5 and 50 … 59
+    assert "thing color" in [field.label for field in app.multiselect]
+    app.multiselect(key="f-scene").set_value(["beach"]).run()
+    assert "5 of 60 stimuli" in [caption.value for caption in app.caption]  # 5, 50, 53, 56, 59
+    app.text_input(key="search").set_value("no such words").run()
+    assert "No stimulus matches" in said(app)
+    app.text_input(key="search").set_value("").run()
+    app.query_params["stimulus"] = "5"
+    app.run()
+    assert charts(app) == ["agreement", "residuals"]
+
+
+def test_one_model_leaves_the_gallery_and_says_what_else_needs(opened, tmp_path):
     build(tmp_path, PaintedDataset(6), vision=VISION[:1], language=(), reality=False)
-    app = opened(tmp_path, "stimuli", view=view)
+    app = opened(tmp_path, "stimuli", view=ENDS)
     assert not app.exception
     assert len(shown(app, "all")) == 6
     assert "at least two models" in said(app)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +10,7 @@ import pytest
 
 from core.cli import make_parser
 from core.embedding.summaries import summarize
-from core.questions.words import to_command
 from core.stimuli.dataset import DatasetCard
-from tests.pages import printed
 from tests.pages.levels import retell
 from tests.pages.seen import charts, said
 from tests.pages.world import LANGUAGE, NASTY, VISION, PaintedDataset, build
@@ -58,17 +55,7 @@ def test_it_draws_levels_what_they_tell_and_one_stimulus(opened, leveled):
     ]
 
 
-def test_every_printed_command_gives_the_table_that_the_page_asked_for(
-    opened, leveled, monkeypatch, capsys
-):
-    record = printed.record(monkeypatch)
-    commands = codes(opened(leveled, "captions"))
-    assert list(record.drawn) == PLOTS
-    for question, _ in record.drawn.values():
-        assert any(code.startswith(to_command(question)) for code in commands)
-        printed.assert_same(printed.run(question, leveled, capsys), record.asked[question])
-
-
+@pytest.mark.slow
 def test_panels_models_and_lines_are_followed(opened, leveled):
     app = opened(leveled, "captions")
     app.segmented_control(key="by").set_value("model")
@@ -85,28 +72,7 @@ def test_panels_models_and_lines_are_followed(opened, leveled):
     assert any("of 4 nearest in common" in text.value for text in app.caption)
 
 
-def test_sizes_of_one_family_have_no_trend(opened, leveled, tmp_path):
-    root = retell(shutil.copytree(leveled, tmp_path / "store"), PaintedDataset(40), ["gpt-2-s"])
-    app = opened(root, "captions")
-    app.multiselect(key="x").set_value(["gpt-2-m", "gpt-2-s"]).run()
-    assert not app.exception
-    assert (
-        "No trend can be tested here: a trend needs language models of 2 families at 3 caption"
-        " levels; here 1 at 4." in words(app)
-    )
-
-
-def test_another_metric_leaves_the_parts_that_compare_neighbors(opened, leveled):
-    app = opened(leveled, "captions")
-    app.selectbox(key="metric").set_value("cka").run()
-    assert not app.exception
-    assert charts(app) == PLOTS
-    assert "--metric cka" in codes(app)[0]
-    assert codes(app)[2].startswith("platoscope captions facts")
-    assert "--metric" not in codes(app)[2]
-    assert "dotted line" not in words(app)
-
-
+@pytest.mark.slow
 def test_a_stimulus_is_shown_as_it_is_at_every_level_whichever_are_studied(opened, leveled):
     app = opened(leveled, "captions", stimulus="1", where="scene=city", q="0.9")
     assert not app.exception
@@ -116,20 +82,6 @@ def test_a_stimulus_is_shown_as_it_is_at_every_level_whichever_are_studied(opene
     assert not any("onerror" in text.value for text in (*app.markdown, *app.caption))
     next(button for button in app.button if button.label == "Next").click().run()
     assert app.query_params["stimulus"] == "2"
-
-
-def test_a_model_that_a_link_names_and_that_is_not_there_is_said_until_others_are_chosen(
-    opened, leveled
-):
-    app = opened(leveled, "captions", x="gpt-2-n", y="vit-s")
-    assert "no model named 'gpt-2-n'; did you mean gpt-2-m" in said(app)
-    assert "no model named 'vit-s'; did you mean" in said(app)
-    assert charts(app) == PLOTS
-    app.run()
-    assert "'gpt-2-n'" in said(app)
-    app.multiselect(key="x").set_value(["llama-m"]).run()
-    assert "'gpt-2-n'" not in said(app)
-    assert "named 'vit-s'" in said(app)
 
 
 def test_one_level_of_the_cave_names_the_demo(opened, small):

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from itertools import product
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,6 @@ from core.store import (
     rename_model,
 )
 from core.store.inventory import results_over
-from pages._parts.experiments import patience
 from tests.pages.seen import said
 from tests.pages.world import VISION, PaintedDataset, build
 
@@ -86,17 +84,11 @@ CLICKS: dict[str, tuple[str, dict[str, str], Callable[[AppTest], AppTest]]] = {
     "results": ("library", {"view": "results"}, lambda app: app.run()),
     "form": ("library", {"add": "models", "models_from": "cave"}, lambda app: app.run()),
 }
-QUICK = (
-    ("open model", "a model is deleted"),
-    ("open model", "the dataset is deleted"),
-    ("dataset", "another dataset takes its place"),
-    ("results", "the store vanishes"),
-)
-
-
-@pytest.fixture(autouse=True)
-def _impatient(monkeypatch) -> None:
-    monkeypatch.setattr(patience, "PATIENCE", 0.0)
+QUICK = {
+    "open model": ("a model is deleted", "the dataset is deleted"),
+    "dataset": ("another dataset takes its place",),
+    "results": ("the store vanishes",),
+}
 
 
 @pytest.fixture
@@ -105,22 +97,21 @@ def store(small, tmp_path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("click", "change"),
-    [
-        pair if pair in QUICK else pytest.param(*pair, marks=pytest.mark.slow)
-        for pair in product(CLICKS, CHANGES)
-    ],
+    ("click", "changes"),
+    [*QUICK.items(), *(pytest.param(one, CHANGES, marks=pytest.mark.slow) for one in CLICKS)],
 )
-def test_a_click_on_what_has_changed_meanwhile_is_answered(opened, store, click, change):
+def test_a_click_on_what_has_changed_meanwhile_is_answered(opened, small, tmp_path, click, changes):
     page, query, press = CLICKS[click]
-    app = opened(store, page, **query)
-    assert not app.exception
-    CHANGES[change](store)
-    press(app)
-    assert not app.exception
-    assert app.title
-    app.run()
-    assert not app.exception
+    for change in changes:
+        store = Path(shutil.copytree(small(40), tmp_path / change / "store"))
+        app = opened(store, page, **query)
+        assert not app.exception
+        CHANGES[change](store)
+        press(app)
+        assert not app.exception, change
+        assert app.title
+        app.run()
+        assert not app.exception, change
 
 
 def test_a_deletion_is_refused_once_another_has_deleted_it(opened, store):

@@ -11,20 +11,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PIL import Image
-from streamlit.testing.v1 import AppTest
 
 from core.cli import make_parser
 from core.encoders.encoder import Encoding, ModelCard
-from core.questions.color import answer
 from core.questions.color.cloud.question import ColorPixels
-from core.questions.color.geometry.cooccurrence import count_colors
 from core.questions.color.geometry.words import LAB, color_words
 from core.questions.color.question import ColorAgreement, ColorLayout, ColorModels
 from core.questions.words import read_question
-from core.settings import ROOT
-from tests.pages import printed
-from tests.pages.seen import charts, dead_entries, said, seen
+from pages._parts.color import hues
+from tests.pages.seen import charts, said, seen
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
 PLOTS = ["layouts", "overlay", "cloud", "agreement", "errors", "knowledge"]
@@ -54,25 +49,7 @@ class Reader:
 
 
 @pytest.fixture(autouse=True)
-def _quick(monkeypatch):
-    """Start layouts from one place, shuffle and draw colors once and count few pixels; language
-    models are readers of color.
-    """
-    lay_out, agree = answer.lay_out, answer.agree
-    monkeypatch.setattr(
-        answer, "lay_out", lambda matrix, **how: lay_out(matrix, **(how | {"starts": 1}))
-    )
-    monkeypatch.setattr(
-        answer,
-        "agree",
-        lambda x, y, **how: agree(
-            x, y, **(how | {"permutations": 1, "draws": min(1, how["draws"])})
-        ),
-    )
-    monkeypatch.setattr(
-        "core.questions.color.sources.pixels.count_colors",
-        lambda pictures, **how: count_colors(pictures, **(how | {"pairs": 40_000})),
-    )
+def _readers(monkeypatch) -> None:
     monkeypatch.setattr("core.competence.opened.reopen", lambda entry, _: Reader(entry.card))
 
 
@@ -95,26 +72,6 @@ def store(tmp_path_factory) -> Path:
     )
 
 
-@pytest.fixture
-def opened(monkeypatch):
-    """Return a function that opens the page over a store, as a link would; the page that comes
-    first stays empty.
-    """
-
-    def open_page(store: Path, **query: str) -> AppTest:
-        monkeypatch.setenv("PLATOSCOPE_STORE", str(store))
-        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=180)
-        app.query_params.update(query)
-        with monkeypatch.context() as first:
-            first.setattr("pages._shared.frame.draw", lambda *_: None)
-            app.run()
-        app.switch_page("pages/color.py").run()
-        assert dead_entries(app) == []
-        return app
-
-    return open_page
-
-
 def words(app) -> str:
     return " ".join(
         text.value for kind in ("markdown", "caption") for text in app.get(kind)
@@ -131,7 +88,7 @@ def panels(app) -> list[str]:
 
 
 def test_the_page_draws_layouts_agreement_errors_and_knowledge(opened, store):
-    app = opened(store)
+    app = opened(store, "color")
     assert not app.exception
     assert not said(app)
     assert charts(app) == PLOTS
@@ -151,10 +108,6 @@ def test_the_page_draws_layouts_agreement_errors_and_knowledge(opened, store):
     lacks = app.dataframe[0].value.set_index("source")["missing words"]
     assert lacks["perception"] == ""
     assert "magenta" in lacks["captions of The Cave"]
-
-
-def test_every_plot_has_the_command_of_its_question(opened, store):
-    app = opened(store)
     read = [
         read_question(kind, arguments)
         for arguments, kind in (
@@ -177,8 +130,9 @@ def test_every_plot_has_the_command_of_its_question(opened, store):
     ]
 
 
+@pytest.mark.slow
 def test_choices_reach_the_commands_and_the_numbers(opened, store):
-    app = opened(store, dims="2")
+    app = opened(store, "color", dims="2")
     app.selectbox(key="survey").set_value("uw")
     app.multiselect(key="source").set_value([PIXELS, "best"])
     app.number_input(key="smoothing").set_value(2.5)
@@ -194,8 +148,9 @@ def test_choices_reach_the_commands_and_the_numbers(opened, store):
     assert "a pair that was never seen counts 2.5" in words(app)
 
 
+@pytest.mark.slow
 def test_the_radius_is_that_of_pictures_and_not_of_the_counts_that_ship(opened, store):
-    app = opened(store)
+    app = opened(store, "color")
     app.number_input(key="radius").set_value(2.0).run()
     assert not app.exception
     assert charts(app) == PLOTS
@@ -204,95 +159,25 @@ def test_the_radius_is_that_of_pictures_and_not_of_the_counts_that_ship(opened, 
     assert "--radius" not in overlay  # of perception and the counts that ship
 
 
-def test_an_old_link_with_angles_opens_and_disparity_is_of_layouts_alone(opened, store):
-    app = opened(store, turn="-75", tilt="90")
-    assert said(app) == ""
-    assert "of" in [control.label for control in app.get("button_group")]
-    app.segmented_control(key="measure").set_value("disparity").run()
-    assert not app.exception
-    assert "of" not in [control.label for control in app.get("button_group")]
-
-
-def test_sentences_without_a_place_for_the_color_are_refused_and_the_rest_is_drawn(opened, store):
-    app = opened(store)
-    for text in ("{} %s <i>", ""):
-        app.text_area(key="sentences").set_value(text).run()
-        assert not app.exception
-        assert panels(app)[-1] == "captions of The Cave"
-        assert "Left out: GPT-2 M (best), a" in words(app)
-        assert charts(app)[:5] == PLOTS[:5]
-
-
-def test_pictures_and_vectors_of_the_user_are_sources_by_their_path(opened, store, tmp_path):
-    pixels = np.random.default_rng(0).integers(0, 256, (20, 12, 12, 3)).astype(np.uint8)
-    (tmp_path / "shots").mkdir()
-    for place, picture in enumerate(pixels):
-        Image.fromarray(picture).save(tmp_path / "shots" / f"{place}.png")
-    np.savez(tmp_path / "mine.npz", pictures=pixels)
-    np.savez(tmp_path / "shots" / "mine.npz", pictures=pixels)
-    np.save(tmp_path / "vectors.npy", color_words()[LAB].to_numpy(np.float32))
-    given = [
-        str(tmp_path / name)
-        for name in ("mine.npz", "shots", "vectors.npy", "none.npz", "shots/mine.npz")
-    ]
-    app = opened(store)
-    app.multiselect(key="source").set_value(given[:4]).run()
-    assert not app.exception
-    assert panels(app) == ["perception", *given[:3]]
-    assert "no dataset, folder or file named" in words(app)
-    assert charts(app)[:5] == PLOTS[:5]
-    assert any(f"vectors:{given[2]}" in line for line in commands(app))
-    app.multiselect(key="source").set_value([given[0], given[4]]).run()
-    assert "rename one of the files" in said(app)
-    assert charts(app) == ["layouts", "overlay", "cloud", "errors", "knowledge"]
-
-
-def test_odd_choices_of_sources_and_words_are_answered_and_the_rest_is_drawn(opened, store):
-    app = opened(store)
-    app.multiselect(key="source").set_value(["best", "gpt-2-m"]).run()
-    assert panels(app) == ["perception", "GPT-2 M (best)"]  # which are one
-    app.multiselect(key="source").set_value([PIXELS])
-    app.selectbox(key="by").set_value("cells").run()
-    assert not app.exception
-    assert "no color in common" in said(app)
-    assert charts(app) == ["layouts", "overlay", "cloud", "errors", "knowledge"]
-    app.multiselect(key="source").set_value([]).run()
-    assert "Choose a source beside perception" in said(app)
-    assert charts(app) == ["layouts", "overlay", "cloud", "knowledge"]
-    app.multiselect(key="words").set_value(["red", "blue", "pink"]).run()
-    assert not app.exception
-    assert "more colors than that; got 3 colors in 3 dimensions" in words(app)
-    assert charts(app) == ["knowledge"]
-
-
+@pytest.mark.slow
 def test_a_store_without_language_models_and_color_words_draws_pixels(opened, tmp_path):
     build(tmp_path, PaintedDataset(6), vision=VISION[:1], language=(), reality=False)
-    app = opened(tmp_path)
+    app = opened(tmp_path, "color")
     assert not app.exception
     assert "Left out: captions of The Cave, 0 colors were seen 20 times or more" in words(app)
     assert "No language model is embedded" in said(app)
     assert charts(app) == PLOTS[:5]
 
 
-def test_one_stimulus_and_no_model_have_a_look(opened, tmp_path):
-    app = opened(build(tmp_path, PaintedDataset(1), vision=(), language=(), reality=False))
-    assert not app.exception
-    assert charts(app)[0] == "layouts"
-
-
-def test_an_empty_store_names_the_demo(opened, tmp_path):
-    app = opened(tmp_path)
-    assert not app.exception
-    assert "is empty" in said(app)
-
-
-def test_the_command_of_each_plot_prints_what_the_page_drew(opened, store, monkeypatch, capsys):
-    record = printed.record(monkeypatch)
-    app = opened(store, source=["pixels:cave", "gpt-2-m"], radius="2.0", survey="uw")
-    assert not app.exception
-    assert list(record.drawn) == PLOTS
-    for question, table in record.drawn.values():
-        rows = printed.run(question, store, capsys)
-        printed.assert_same_numbers(rows, table)
-        if question in record.asked:
-            printed.assert_same(rows, record.asked[question])
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        ("/a/shots", "pixels:/a/shots"),
+        ("/a/mine.npz", "pixels:/a/mine.npz"),
+        ("/a/mine.NPY", "vectors:/a/mine.NPY"),
+        ("hf:me/mine", "hf:me/mine"),
+        ("perception", "perception"),
+    ],
+)
+def test_pictures_vectors_and_models_of_the_user_are_sources_by_what_is_typed(text, source):
+    assert hues._read_typed(text) == source

@@ -8,11 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import StoreWriteError
-from core.questions.asking import ask
-from core.questions.competence.question import Downstream
 from core.questions.competence.registry import CAPTIONS
-from core.store import Store
-from core.study.study import Study
 from pages._parts.competence import scores
 from tests.pages.measured import measure
 from tests.pages.seen import charts, said, seen
@@ -61,6 +57,7 @@ def test_it_draws_bins_scores_and_training_and_says_what_is_seen(opened, measure
     assert app.selectbox(key="target").value.startswith("vit-")
 
 
+@pytest.mark.slow
 def test_controls_of_the_bins_change_them_and_their_command(opened, measured):
     app = opened(measured, "competence")
     app.selectbox(key="by").set_value("family")
@@ -94,27 +91,7 @@ def test_any_score_is_set_against_alignment_with_any_target_and_the_bits_per_byt
     assert any(score in code for code in codes(app))
 
 
-def test_a_score_of_vision_models_is_ranked_by_tasks_solved_and_leaves_the_target_out(
-    opened, measured
-):
-    app = opened(measured, "competence")
-    app.selectbox(key="score").set_value("task 1 (measured)")
-    app.selectbox(key="target").set_value("vit-clip-m").run()
-    assert "its rank in the share of tasks that it solves" in texts(app)
-    assert "rank" not in [box.key for box in app.selectbox]
-    question = Downstream(score="task 1 (measured)", target="vit-clip-m")
-    table = ask(question, Study(Store(measured), "cave"))
-    assert set(table["model"]) == {"vit-mae-s", "vit-mae-m", "vit-clip-s", "vit-supervised-s"}
-    assert any("--score 'task 1 (measured)' --target vit-clip-m" in code for code in codes(app))
-
-
-def test_where_nothing_was_measured_the_bins_say_how_and_the_rest_is_drawn(opened, demo):
-    app = opened(demo, "competence")
-    assert "has not been measured" in said(app)
-    assert any(code.startswith("platoscope probe --dataset cave") for code in codes(app))
-    assert charts(app) == ["downstream", "training"]
-
-
+@pytest.mark.slow
 def test_language_models_alone_are_told_what_they_lack(opened, tmp_path):
     app = opened(build(tmp_path, PaintedDataset(20), vision=(), reality=False), "competence")
     assert not app.exception
@@ -123,6 +100,7 @@ def test_language_models_alone_are_told_what_they_lack(opened, tmp_path):
     assert charts(app) == ["training"]
 
 
+@pytest.mark.slow
 def test_the_table_has_every_value_with_its_origin_and_is_filtered(opened, measured):
     app = opened(measured, "competence")
     table = app.dataframe[0].value
@@ -140,6 +118,7 @@ def upload(app, text: str, name: str = "mine.csv"):
     return next(button for button in app.button if button.label == "Import").click().run()
 
 
+@pytest.mark.slow
 def test_own_scores_are_imported_told_and_can_be_drawn(opened, measured, tmp_path):
     app = opened(Path(shutil.copytree(measured, tmp_path / "own")), "competence")
     rows = "".join(
@@ -167,6 +146,7 @@ def test_a_table_with_a_mistake_is_answered_by_a_sentence_and_nothing_is_taken(o
         assert "user" not in set(app.dataframe[0].value["origin"])
 
 
+@pytest.mark.slow
 def test_a_store_that_cannot_be_written_says_so(opened, measured, monkeypatch):
     def refuse(*_: object, **__: object) -> None:
         raise StoreWriteError("the store is read-only; choose another store with --store")
@@ -174,12 +154,3 @@ def test_a_store_that_cannot_be_written_says_so(opened, measured, monkeypatch):
     monkeypatch.setattr(scores, "import_scores", refuse)
     app = upload(opened(measured, "competence"), "model,task,value,unit\na,b,1,%\n")
     assert "the store is read-only; choose another store" in said(app)
-
-
-def test_a_fixed_pair_of_layers_is_refused_for_pairs_of_one_set_in_a_sentence(opened, tmp_path):
-    store = measure(
-        build(tmp_path, PaintedDataset(20), vision=VISION[:2], language=(), reality=False)
-    )
-    app = opened(store, "competence", layers="2:3")
-    assert not app.exception
-    assert "models of one set are compared by" in said(app)

@@ -6,26 +6,14 @@ from __future__ import annotations
 
 import json
 import shlex
-from functools import partial
 
 import pytest
 
 from core.cli import make_parser
-from core.questions.dispersion.question import Trial
-from pages._parts.dispersion import pick
 from tests.pages.seen import charts, said, seen
 from tests.pages.world import LANGUAGE, PaintedDataset, build
 
 PLOTS = ["effect", "rankings", "residual-space", "drop", "parts", "held-out", "predictors", "words"]
-
-
-@pytest.fixture(autouse=True)
-def _few_draws(monkeypatch) -> None:
-    """Draw fewer random sets and halves: what a page shows does not depend on how many there
-    are.
-    """
-    monkeypatch.setattr(pick, "Trial", partial(Trial, repeats=3, draws=4))
-    monkeypatch.setattr("core.questions.dispersion.prediction.regression.HALVES", 3)
 
 
 def words(app) -> str:
@@ -37,6 +25,7 @@ def commands(app) -> list[str]:
     return [code.value for code in app.code]
 
 
+@pytest.mark.slow
 def test_the_page_draws_figure_two_its_supplements_and_what_explains_them(opened, three):
     app = opened(three, "dispersion")
     assert not app.exception
@@ -62,6 +51,7 @@ def test_the_page_draws_figure_two_its_supplements_and_what_explains_them(opened
     assert fits[["r if shuffled", "p", "partial r"]].notna().all(axis=None)
 
 
+@pytest.mark.slow
 def test_set_size_summary_ranking_and_metric_are_followed(opened, three):
     app = opened(three, "dispersion")
     app.slider(key="size").set_value(20)
@@ -89,19 +79,7 @@ def test_set_size_summary_ranking_and_metric_are_followed(opened, three):
     assert chosen in drop
 
 
-def test_the_ranking_can_be_that_of_language_models(opened, small):
-    app = opened(small(40), "dispersion")
-    app.selectbox(key="ranker").set_value("language").run()
-    assert not app.exception
-    assert charts(app)[0] == "effect"
-    assert "--tested vit-mae-m:2 vit-clip-m:2" in commands(app)[0]
-    assert app.selectbox(key="by").options[-3:] == [
-        "GPT-2 M alone",
-        "GPT-2 S alone",
-        "GPT-2 XS alone",
-    ]
-
-
+@pytest.mark.slow
 def test_two_models_have_no_supplement_two_and_one_says_what_to_do(opened, three):
     app = opened(three, "dispersion")
     app.multiselect(key="spaces").set_value(["vit-mae-m:2", "vit-mae-m:3"]).run()
@@ -114,6 +92,7 @@ def test_two_models_have_no_supplement_two_and_one_says_what_to_do(opened, three
     assert not charts(app)
 
 
+@pytest.mark.slow
 def test_language_models_alone_are_not_aligned_with_themselves(opened, small):
     app = opened(small(40), "dispersion")
     app.multiselect(key="spaces").set_value(["gpt-2-m:2", "gpt-2-s:2"]).run()
@@ -126,6 +105,7 @@ def test_language_models_alone_are_not_aligned_with_themselves(opened, small):
     assert "--tested vit-mae-m:2" in commands(app)[0]
 
 
+@pytest.mark.slow
 def test_ranking_by_others_needs_three_models(opened, three):
     app = opened(three, "dispersion")
     app.selectbox(key="ranker").set_value("others")
@@ -143,6 +123,7 @@ def test_a_store_of_one_model_says_how_to_embed_another(opened, tmp_path):
     assert app.code[0].value.startswith("platoscope embed --dataset cave")
 
 
+@pytest.mark.slow
 def test_a_plot_of_many_stimuli_shows_a_sample_and_says_so(opened, demo, monkeypatch):
     monkeypatch.setattr("pages._parts.dispersion.held_out.DRAWN", 20)
     app = opened(demo, "dispersion")

@@ -5,14 +5,12 @@ from __future__ import annotations
 import shutil
 
 from core.questions.translation import matching
-from pages._parts.experiments import patience
 from tests.pages.seen import charts, said, tiles
 
 
 def test_units_of_two_models_are_mined_on_a_click_and_shown_with_what_excites_them(
-    opened, small, tmp_path, monkeypatch
+    opened, small, tmp_path
 ):
-    monkeypatch.setattr(patience, "PATIENCE", 0.0)
     store = shutil.copytree(small(40), tmp_path / "store")
     app = opened(store, "experiments/neurons", null="19", rotations="1")
     assert said(app).count("This takes about") == 2
@@ -32,7 +30,6 @@ def test_units_of_two_models_are_mined_on_a_click_and_shown_with_what_excites_th
 def test_translation_without_pot_says_so_and_matches_by_the_other_method(
     opened, small, monkeypatch
 ):
-    monkeypatch.setattr(patience, "PATIENCE", 0.0)
     monkeypatch.setattr(matching, "has_transport", lambda: False)
     app = opened(small(40), "experiments/translation", starts="1", draws="1")
     assert not app.exception

@@ -7,10 +7,16 @@ import shutil
 import pytest
 
 from core.demo.first_questions import answer_first
+from core.questions.dispersion.question import Trial
 from core.store import Store
 from core.study.study import Study
+from pages._parts.dispersion import pick
+from tests.navigation import PAGES
 
-PAGES = ("overview", "alignment", "competence", "models", "metrics", "stimuli", "dispersion")
+pytestmark = pytest.mark.slow
+NEVER = {"library", "jobs"}  # ask nothing
+ON_A_CLICK = {"adapters", "stitching", "reading", "neurons", "translation"}  # take long
+FIRST = [one for one in PAGES if one.over_store and one.path not in {*NEVER, *ON_A_CLICK}]
 
 
 @pytest.fixture(scope="module")
@@ -24,11 +30,12 @@ def answered(demo, tmp_path_factory):
     return store
 
 
-@pytest.mark.parametrize("page", [*PAGES, "captions", "color"])
+@pytest.mark.parametrize("page", FIRST, ids=lambda page: page.name)
 def test_no_page_makes_a_table_of_its_own_at_first(opened, answered, page, monkeypatch):
+    monkeypatch.setattr(pick, "Trial", Trial)
     made = []
     monkeypatch.setattr("core.study.keeping.write_result", lambda *_, **one: made.append(one))
-    app = opened(answered, page)
+    app = opened(answered, page.script)
     assert not app.exception
-    fewer = {"dispersion parts"} if page == "dispersion" else set()  # sixty make no ten parts
+    fewer = {"dispersion parts"} if page.path == "dispersion" else set()  # sixty make no ten parts
     assert {one["recipe"].kind for one in made} <= fewer

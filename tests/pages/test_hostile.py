@@ -1,4 +1,6 @@
-"""Every page over a store whose texts would be obeyed, were they not shown as they are."""
+"""Every page over a store of one's own, whose texts would be obeyed, were they not shown as they
+are.
+"""
 
 from __future__ import annotations
 
@@ -13,43 +15,23 @@ from google.protobuf.message import Message
 from streamlit.testing.v1 import AppTest
 
 from core.visible import visible
-from pages._parts.experiments import patience
 from pages._shared.frame import UNSEEN, plain
+from tests.navigation import PAGES, Page, Query
 from tests.pages.hostile import build_hostile, hostile
 
-VIEWS = [
-    ("overview", {}),
-    ("library", {"model": "vision-1"}),
-    ("library", {"view": "datasets"}),
-    ("library", {"view": "results"}),
-    ("alignment", {"chosen": ["vision-1", "language-2"]}),
-    ("competence", {}),
-    ("convergence", {}),
-    ("models", {"view": "table"}),
-    ("metrics", {}),
-    ("dispersion", {}),
-    ("captions", {}),
-    ("adapters", {}),
-    ("stimuli", {"view": "gallery"}),
-    ("stimuli", {"stimulus": "1"}),
-    ("experiments/neurons", {}),
-    ("experiments/reading", {}),
-    ("experiments/stitching", {}),
-    ("experiments/translation", {}),
-    ("benefits", {}),
-    ("jobs", {}),
-    ("models", {}),
-    ("color", {}),
+VIEWS: list[tuple[Page, Query]] = [
+    *((page, {}) for page in PAGES if page.over_store),
+    *(
+        (page, query)
+        for page in PAGES
+        for query in {
+            "library": ({"model": "vision-1"}, {"view": "datasets"}, {"view": "results"}),
+            "alignment": ({"chosen": ["vision-1", "language-2"]},),
+            "models": ({"view": "table"},),
+            "stimuli": ({"view": "gallery"}, {"stimulus": "1"}),
+        }.get(page.path, ())
+    ),
 ]
-QUICK = (
-    "library",
-    "alignment",
-    "competence",
-    "captions",
-    "adapters",
-    "stimuli",
-    "jobs",
-)
 # what a browser shows as it is, whatever it says, and names that it does not show
 SHOWN = {
     "selectbox.options",
@@ -77,11 +59,6 @@ OBEYED_BY_PLOTLY = re.compile(r"<img src=x|<b>b</b>|%\{meta")
 @pytest.fixture(scope="session")
 def store(tmp_path_factory) -> Path:
     return build_hostile(tmp_path_factory.mktemp("hostile"))
-
-
-@pytest.fixture(autouse=True)
-def _impatient(monkeypatch) -> None:
-    monkeypatch.setattr(patience, "PATIENCE", 0.0)
 
 
 def texts_of(message: Message, place: str) -> Iterator[tuple[str, str]]:
@@ -137,11 +114,13 @@ def obeyed(app: AppTest) -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize(
     ("page", "query"),
-    [view if view[0] in QUICK else pytest.param(*view, marks=pytest.mark.slow) for view in VIEWS],
-    ids=lambda one: one if isinstance(one, str) else "-".join(map(str, one.values())),
+    VIEWS,
+    ids=lambda one: one.name if isinstance(one, Page) else "-".join(map(str, one.values())),
 )
-def test_no_text_of_a_page_is_obeyed(opened, store, page, query):
-    app = opened(store, page, **query)
+def test_every_page_over_a_store_of_ones_own_shows_its_texts_and_obeys_none(
+    opened, store, page, query
+):
+    app = opened(store, page.script, **query)
     assert not app.exception
     assert app.title
     assert obeyed(app) == []

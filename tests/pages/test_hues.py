@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.pages.world import PaintedDataset, build
 
 FAMILIES = ("GPT-2", "OPT", "Mistral", "T5", "Pythia")
@@ -18,6 +20,7 @@ def legend_colors(app, names) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 def test_families_and_objectives_have_a_color_each_and_the_same_on_every_page(opened, tmp_path):
     build(
         tmp_path,

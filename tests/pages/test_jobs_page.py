@@ -171,21 +171,18 @@ def test_a_typed_command_is_queued_as_the_command_line_does_it(opened, store, mo
     ("text", "sentence"),
     [
         ("platoscope dance --long", "no command named 'dance'"),
-        ("models table --dataset cave --k ten", "k"),
-        ("dataset list", "takes a moment and is no job"),
-        ("embed --model 'a", "No closing quotation"),
-        (
-            "embed --dataset cave --store /elsewhere --model timm:one",
-            "--store comes before the command",
+        *(
+            pytest.param(*one, marks=pytest.mark.slow)  # a process reads each of them
+            for one in (
+                ("models table --dataset cave --k ten", "k"),
+                ("dataset list", "takes a moment and is no job"),
+                ("embed --store /elsewhere --model timm:one", "--store comes before the command"),
+                ("embed -h", "is no command that can be queued"),
+            )
         ),
+        ("embed --model 'a", "No closing quotation"),
         ("", "expected a command, such as platoscope align"),
-        ("--store /elsewhere embed --dataset cave --model timm:one", "expected a command first"),
-        ("embed -h", "is no command that can be queued"),
-        ("adapt --dataset cave --save /elsewhere", "--save writes outside the store"),
-        ("adapt --dataset cave --sav=/elsewhere", "--sav writes outside the store"),
         ("train vit-mae-xs", "train writes outside the store"),
-        ("study run figure-2 --to /elsewhere", "study writes outside the store"),
-        ("probe --on ray://evil.example:10001", "ray://… is another machine"),
     ],
 )
 def test_what_is_no_job_is_said_in_a_sentence_and_stays_typed(opened, store, text, sentence):

@@ -118,6 +118,7 @@ def test_a_new_title_is_on_every_page_at_once(opened, store):
     assert app.selectbox(key="dataset").options == ["My cave"]
 
 
+@pytest.mark.slow
 def test_a_deletion_names_what_goes_and_every_page_goes_on(opened, store):
     opened(store, "models", layout="mds")  # keeps neighbors, pairs and a map
     page = opened(store, "models", layout="mds", chosen="gpt-2-m")

@@ -8,14 +8,9 @@ import pytest
 
 from tests.audio import NAMES, build_with_audio, register
 from tests.pages.seen import said
-from tests.pages.test_pages import PAGES, assert_calm
+from tests.pages.test_pages import SPEAKS, assert_calm, each_page
 
-MAY_SPEAK = {
-    "competence",  # nothing was measured
-    "captions",  # nothing was retold
-    "experiments/reading",  # how long it takes, where the machine is busy
-    "experiments/translation",
-}
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -25,12 +20,12 @@ def store(tmp_path_factory) -> Path:
         return build_with_audio(tmp_path_factory.mktemp("audio"))
 
 
-@pytest.mark.parametrize("page", PAGES)
+@each_page
 def test_every_page_opens_over_a_store_with_a_fourth_modality(opened, store, monkeypatch, page):
     register(monkeypatch)
-    app = opened(store, page)
-    assert_calm(app, page)
-    assert not said(app) or page in MAY_SPEAK
+    app = opened(store, page.script)
+    assert_calm(app)
+    assert not said(app) or page.path in SPEAKS
 
 
 def test_convergence_asks_whether_they_meet(opened, store, monkeypatch):

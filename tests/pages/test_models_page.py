@@ -6,13 +6,9 @@ import shutil
 
 import pytest
 
-from core.encoders.encoder import ModelCard
 from core.questions import asking
-from core.recipe import Recipe
-from core.store import Embedding, write_embedding
-from core.store.versions import VERSIONS
 from tests.pages.seen import charts, said
-from tests.pages.world import NASTY, VISION, PaintedDataset, build
+from tests.pages.world import NASTY, VISION, PaintedDataset, add_features, build
 
 
 def texts(app) -> str:
@@ -47,6 +43,7 @@ def test_it_draws_the_map_and_the_tree_and_says_how_far_they_can_be_believed(on_
     assert "cophenetic correlation" in texts(app)
 
 
+@pytest.mark.slow
 def test_another_color_computes_nothing_anew(on_the_map, monkeypatch):
     app = on_the_map
     monkeypatch.setattr(asking, "keep", None)  # whoever asks for a map or for pairs would call it
@@ -62,6 +59,7 @@ def test_another_color_computes_nothing_anew(on_the_map, monkeypatch):
     assert app.exception
 
 
+@pytest.mark.slow
 def test_the_world_and_unfinished_models_can_be_left_out(on_the_map):
     app = on_the_map
     app.toggle(key="world").set_value(False).run()
@@ -91,13 +89,6 @@ def test_a_link_shows_a_chosen_model_beside_its_three_nearest(opened, demo):
     assert len(app.dataframe[0].value.columns) == 6  # the facts' names, and five models
 
 
-def test_a_link_to_a_model_that_is_gone_draws_the_map_and_says_so(opened, demo):
-    app = opened(demo, "models", layout="mds", chosen="nobody")
-    assert not app.exception
-    assert "no model named 'nobody'" in said(app)
-    assert charts(app) == ["model-map"]
-
-
 @pytest.mark.parametrize(("layout", "drawn"), [("umap", []), ("mds", ["model-map"])])
 def test_two_models_have_no_umap_and_are_told_why(opened, tmp_path, layout, drawn):
     store = build(tmp_path, PaintedDataset(20), vision=VISION[:2], language=(), reality=False)
@@ -114,31 +105,15 @@ def test_one_model_alone_is_told_what_it_lacks(opened, tmp_path):
     assert "needs at least two models" in said(app)
 
 
+@pytest.mark.slow
 def test_an_imported_model_with_a_nasty_name_is_drawn_as_text_and_one_without_neighbors_is_left_out(
     opened, small, tmp_path
 ):
     dataset = PaintedDataset(40)
     shutil.copytree(small(40), tmp_path, dirs_exist_ok=True)
-    for name, title, layer in (
-        ("nasty", NASTY, dataset.world),
-        ("flat", "Flat", dataset.world * 0 + 1),
-    ):
-        card = ModelCard(name, title, "vision", f"import:{name}", "own", "own", None, "w", ("0",))
-        write_embedding(
-            tmp_path,
-            Embedding(
-                dataset=dataset.card,
-                card=card,
-                level=None,
-                layers=[layer],
-                bits=None,
-                bytes=None,
-                recipe=Recipe.of("embedding", version=VERSIONS["embedding"], model=name),
-                device="cpu",
-                seconds=1.0,
-            ),
-        )
-    app = opened(tmp_path, "models", layout="mds", chosen="nasty")
+    add_features(tmp_path, dataset, dataset.world, title=NASTY)
+    add_features(tmp_path, dataset, dataset.world * 0 + 1, name="flat", title="Flat")
+    app = opened(tmp_path, "models", layout="mds", chosen="own")
     assert not app.exception
     assert charts(app) == ["model-map", "layer-map"]
     assert not any("onerror" in text.value for text in app.markdown)
@@ -183,12 +158,3 @@ def test_the_table_is_searched_and_filtered(tabulated):
     app.multiselect(key="size").set_value(["1M to 10M"]).run()
     assert rows(app) == ["ViT M · MAE"]
     assert not app.exception
-
-
-def test_the_table_compares_with_any_model(tabulated):
-    app = tabulated
-    app.multiselect(key="targets").set_value(["vit-clip-m"]).run()
-    table = app.dataframe[0].value.set_index("title")
-    assert table["vit-clip-m"].isna().sum() == 1  # itself
-    assert "reality" not in table
-    assert any("--targets vit-clip-m" in code for code in codes(app))

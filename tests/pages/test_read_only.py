@@ -10,26 +10,18 @@ import pytest
 
 from core.jobs import queue
 from core.settings import READ_ONLY
-from pages._parts.experiments import patience
 from tests.footprint import footprint
-from tests.pages.test_pages import PAGES
-from tests.pages.world import SMALL, PaintedDataset, build
+from tests.navigation import PAGES
 
 CHANGING = ("library", "jobs")  # pages that have most to leave out
 WRITES = ("add", "queue", "job-", "delete", "rename", "build", "cancel", "retry", "log-", "remove")
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("whole"), PaintedDataset(24), **SMALL)
-
-
 @pytest.fixture
-def shown(whole, tmp_path, monkeypatch):
+def shown(small, tmp_path, monkeypatch):
     """Return a store with two jobs, which is only shown from now on."""
-    store = shutil.copytree(whole, tmp_path / "store")
+    store = shutil.copytree(small(20), tmp_path / "store")
     monkeypatch.setattr(queue, "ensure_worker", lambda _: None)
-    monkeypatch.setattr(patience, "PATIENCE", 0.0)
     queue.submit(store, ["embed", "--model", "timm:one"], owner="ada")
     queue.cancel(store, 1)
     queue.submit(store, ["embed", "--model", "timm:two"], owner="ada")
@@ -51,13 +43,13 @@ def captions(app) -> str:
 @pytest.mark.parametrize(
     "page",
     [
-        pytest.param(page, marks=[] if page in CHANGING else [pytest.mark.slow])
-        for page in (*PAGES, "jobs", "theory/attention")
+        pytest.param(page, marks=[] if page.path in CHANGING else [pytest.mark.slow], id=page.name)
+        for page in PAGES
     ],
 )
 def test_every_page_shows_the_store_offers_no_change_and_makes_none(opened, shown, page):
     before = footprint(shown)
-    app = opened(shown, page)
+    app = opened(shown, page.script)
     assert not app.exception
     assert offers(app) == []
     assert footprint(shown) == before

@@ -28,6 +28,7 @@ def store(tmp_path, small):
     return shutil.copytree(small(40), tmp_path / "store")
 
 
+@pytest.mark.slow
 def test_it_offers_to_train_maps_and_swaps_probes_at_once(opened, store, monkeypatch):
     monkeypatch.setattr(patience, "PATIENCE", float("inf"))
     app = opened(store, PAGE, **SWAPPED)
@@ -46,7 +47,6 @@ def test_maps_that_were_trained_are_drawn_with_what_is_written(opened, store, mo
         monkeypatch.setitem(ANSWERS, kind, replace(answer_of(kind), make=make))
     monkeypatch.setattr("core.questions.prefix.answer.reopen", lambda *_: None)
     ask(PrefixBits(x=tuple(PAIR["x"]), y=tuple(PAIR["y"])), Study(Store(store), "cave"))
-    monkeypatch.setattr(patience, "PATIENCE", 0.0)
     app = opened(store, PAGE, **PAIR, **SWAPPED)
     assert not app.exception
     assert said(app).startswith("This takes about")

@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from tests.navigation import PAGES
+
 CHOSEN = ["gpt-2-m", "vit-mae-m"]
 
 
@@ -27,11 +29,11 @@ def ringed(app) -> dict[str, int]:
 @pytest.mark.parametrize(
     ("page", "charts"),
     [
-        ("overview", {"headline", "ranking", "growth"}),
+        pytest.param("overview", {"headline", "ranking", "growth"}, marks=pytest.mark.slow),
         ("alignment", {"trend"}),
         ("competence", {"downstream"}),
         ("models", {"model-map"}),
-        ("metrics", {"trends"}),
+        pytest.param("metrics", {"trends"}, marks=pytest.mark.slow),
     ],
 )
 def test_a_chosen_model_has_a_ring_on_every_plot_of_models(opened, demo, page, charts):
@@ -41,16 +43,20 @@ def test_a_chosen_model_has_a_ring_on_every_plot_of_models(opened, demo, page, c
 
 
 def test_links_to_other_pages_take_the_choice_along(opened, demo):
-    app = opened(demo, "theory/deep_linear", chosen=CHOSEN, stimulus="3")
+    app = opened(demo, "jobs", chosen=CHOSEN, stimulus="3")
     drawn = [link.proto for link in app.sidebar.get("page_link")]
     links = [link.query_string for link in drawn]
-    assert len(links) == 21
+    assert len(links) == len(PAGES)
     assert set(links) == {"chosen=gpt-2-m&chosen=vit-mae-m&stimulus=3"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("page", "keys"),
-    [("alignment", ("pair_x", "pair_y")), ("metrics", ("a", "b"))],
+    [
+        ("alignment", ("pair_x", "pair_y")),
+        ("metrics", ("a", "b")),
+    ],
 )
 def test_pages_of_a_pair_start_from_the_last_two_and_follow_another_choice(
     opened, demo, page, keys
@@ -65,7 +71,7 @@ def test_pages_of_a_pair_start_from_the_last_two_and_follow_another_choice(
 
 
 def test_the_panel_names_the_chosen_and_clears_them(opened, demo):
-    app = opened(demo, "overview", chosen=CHOSEN)
+    app = opened(demo, "alignment", chosen=CHOSEN)
     app.button(key="clear-chosen").click().run()
     assert app.multiselect(key="chosen").value == []
     assert "chosen" not in app.query_params

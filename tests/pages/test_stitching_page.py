@@ -24,6 +24,7 @@ from core.study.study import Study
 from pages._parts.stitching import presets
 from tests.pages.seen import charts, said
 
+pytestmark = pytest.mark.slow
 NAMES = ("vit-multitask-xs", "vit-clip-xs")
 CHOSEN = {"events": "64", "steps": "2"}
 PAGE = "experiments/stitching"

@@ -4,10 +4,13 @@ own.
 
 from __future__ import annotations
 
+import atexit
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
+from tempfile import mkdtemp
 
 import numpy as np
 import pandas as pd
@@ -119,7 +122,28 @@ def build(
     reality: bool = True,
     seeds: int = 1,
 ) -> Path:
-    """Fill a store: the dataset, its models, each trained from so many seeds, and reality."""
+    """Fill a store: the dataset, its models, each trained from so many seeds, and reality.
+
+    What a process has filled once it copies.
+    """
+    if type(dataset) is not PaintedDataset:
+        return _fill(root, dataset, vision, language, reality, seeds)
+    given = (dataset.size, dataset.name, dataset.title)
+    filled = _filled(given, tuple(vision), tuple(language), reality, seeds)
+    shutil.copytree(filled, root, dirs_exist_ok=True)
+    return root
+
+
+@cache
+def _filled(given, vision, language, reality, seeds) -> Path:
+    size, name, title = given
+    root = Path(mkdtemp(prefix="platoscope-world-"))
+    atexit.register(shutil.rmtree, root, ignore_errors=True)
+    dataset = PaintedDataset(size, name=name, title=title)
+    return _fill(root, dataset, vision, language, reality, seeds)
+
+
+def _fill(root, dataset, vision, language, reality, seeds) -> Path:
     add_dataset(root, dataset)
     for objective, size, skill in vision:
         name, title = f"vit-{objective.lower()}-{size}", f"ViT {size.upper()} · {objective}"
@@ -143,6 +167,20 @@ def build(
         )
         _write(root, dataset, card, [dataset.world], None)
     return root
+
+
+def add_features(
+    root: Path,
+    dataset: PaintedDataset,
+    features: np.ndarray,
+    *,
+    title: str,
+    name: str = "own",
+    modality: str = "vision",
+) -> None:
+    """Add features of a dataset's stimuli as a model of one layer."""
+    card = ModelCard(name, title, modality, f"import:{name}", "own", "own", None, "w", ("0",))
+    _write(root, dataset, card, [features], None)
 
 
 def _card(name, title, modality, family, objective, size) -> ModelCard:

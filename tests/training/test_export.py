@@ -158,6 +158,7 @@ def test_command_says_what_is_missing(
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", SHIPPED, ids=lambda folder: folder.name)
 def test_shipped_model_is_what_its_card_says(folder: Path) -> None:
     card = json.loads((folder / "card.json").read_text())

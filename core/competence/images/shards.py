@@ -12,12 +12,11 @@ from __future__ import annotations
 import tarfile
 from os import SEEK_END
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from core.competence.images.labeled import Sample, Samples
 from core.errors import StimuliError
 from core.files.limits import NOTE
-from core.files.texts import LOOK, look
 from core.files.userfile import UserFile
 from core.progress import Progress
 
@@ -26,7 +25,6 @@ IMAGES = (".webp", ".jpg", ".jpeg", ".png")
 LABEL = ".cls"
 _LONGEST = 18  # digits of a label
 _BLOCK = 512  # bytes, of zeros at a tar's end
-_HEADER = 1 << 20  # bytes: names and notes beyond are no names
 
 
 def has_shards(folder: Path) -> bool:
@@ -76,11 +74,9 @@ def _read_shard(path: Path) -> list[Sample]:
     with (
         shard.open() as file,
         shard.decoding(),
-        tarfile.open(fileobj=cast(BinaryIO, _Headers(file)), mode="r:") as tar,
+        tarfile.open(fileobj=file, mode="r:") as tar,
     ):
-        for number, member in enumerate(tar):
-            if number % LOOK == 0:
-                look(shard, rows=number, cells=LOOK)
+        for member in tar:
             key, dot, suffix = member.name.rpartition(".")
             if member.isfile() and dot + suffix.lower() in IMAGES:
                 images[key] = member.offset_data, member.size
@@ -93,19 +89,6 @@ def _read_shard(path: Path) -> list[Sample]:
             f" and KEY{LABEL}"
         )
     return [Sample(path, labels[key], *place) for key, place in images.items()]
-
-
-class _Headers:
-    """A tar as its headers are read: none asks for more than a header takes."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self.seek, self.tell = file.seek, file.tell
-
-    def read(self, size: int) -> bytes:
-        if size > _HEADER:
-            raise tarfile.ReadError(f"a header claims {size:,} bytes")
-        return self._file.read(size)
 
 
 def _read_label(file: BinaryIO, member: tarfile.TarInfo, path: Path) -> int:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.encoders.checkpoint import digest_files
 from core.errors import InputError, UnknownNameError
-from core.files.limits import RECORD, TEXT
+from core.files.limits import TEXT
 from core.files.parquet import as_text, read_parquet
 from core.files.texts import json_lines
 from core.files.userfile import UserFile
@@ -118,18 +118,16 @@ def _read_text(file: UserFile) -> Iterator[str]:
 def _read_jsonl(file: UserFile) -> Iterator[str]:
     for number, record in json_lines(file):
         yield _checked(record.get("text"), f"line {number} of {file.path}")
-        file.let_go()  # what a model does with a text may take long
 
 
 def _read_parquet(file: UserFile) -> Iterator[str]:
     """Read a file a thousand rows at a time, so that the rest of a large one is not read."""
     rows = count(1)
-    for batch in read_parquet(file, check=_check_kind, columns=["text"], longest=RECORD):
+    for batch in read_parquet(file, check=_check_kind, columns=["text"]):
         with file.decoding():  # a text may be no UTF-8
             texts = batch.column("text").to_pylist()
         for text in texts:
             yield _checked(text, f"row {next(rows)} of {file.path}")
-        file.let_go()  # as above
 
 
 def _check_kind(name: str, kind: pa.DataType) -> None:

@@ -19,7 +19,7 @@ from transformers.utils import logging as transformers_log
 
 from core.encoders.building import bounding, read_shapes, refusing
 from core.encoders.downloads import INDEX, SINGLE
-from core.encoders.fields import check_index, check_language, read_json
+from core.encoders.fields import check_index, read_json
 from core.encoders.language.placement import place, stored_type
 from core.encoders.precision import Arithmetic, choose_arithmetic
 from core.encoders.requests import Precision
@@ -36,6 +36,10 @@ CAUSAL = (
     "ForCausalLM",
     "LMHeadModel",
 )  # how the architectures that predict the next token are named
+MOST = {  # fields of which each layer or label takes memory as soon as a config is read
+    **dict.fromkeys(("num_hidden_layers", "n_layer", "n_layers", "num_layers"), 2_000),
+    "num_labels": 1_000_000,
+}
 TOKENIZERS = ("tokenizer*", "vocab*", "merges.txt", "*.model", "special_tokens_map.json")
 FETCHED = ("*.json", "*.txt", "*.model", "*.jinja", "model*.safetensors")
 
@@ -165,9 +169,13 @@ def read_config(folder: Path) -> Any:
     """Read a model's config.json; raises EncoderError for fields that no model can have, for an
     architecture that needs its own code, and for an encoder-decoder.
     """
-    check_language(folder / "config.json", read_json(folder / "config.json"))
+    fields = read_json(folder / "config.json")
     with refusing(f"{folder} cannot be opened", OPENED), quiet():
+        for name, most in MOST.items():
+            if (fields.get(name) or 0) > most:
+                raise EncoderError(f"{folder}: {name} is over {most:,}; check its config.json")
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+        is_causal(config)  # so that names which are none are found here
     if config.is_encoder_decoder:
         raise EncoderError(f"{folder} is an encoder-decoder; expected an encoder or a causal model")
     return config

@@ -120,7 +120,7 @@ declare(
     Answer(
         align_levels,
         version=1,
-        kept=never,  # objectives and titles depend on what else is embedded
+        kept=never,
         complete=complete_alignment,
         left_out=outdated_sentences,
         findings=alignment_findings,

@@ -77,6 +77,9 @@ class CaptionFacts(_ModelsByLevel):
         """Return the question that finds the best layers."""
         return CaptionScores(self.scope, self.x, self.y, Comparison(k=self.k))
 
+    def compared_metrics(self) -> tuple[str, ...]:
+        return ("mutual_knn",)
+
 
 @dataclass(frozen=True)
 class CaptionLevels(StudyQuestion):

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float64
 
-from core.errors import InputError, PlatoscopeError, UnknownNameError
+from core.errors import InputError, PlatoscopeError, StoreError, UnknownNameError
 from core.progress import Progress
 from core.questions.asking import ask
 from core.questions.color.findings import agreement_findings, model_findings
@@ -209,6 +209,8 @@ def _agreement_of(question: ColorModels, study: Study, model: str) -> dict[str, 
     )
     try:
         table = ask(layout, study)
+    except StoreError:
+        raise
     except PlatoscopeError as error:
         return {"colors": 0, **dict.fromkeys(OF_ALL, np.nan), "reason": str(error)}
     return {"colors": len(table), **{name: table[name].iloc[0] for name in OF_ALL}, "reason": ""}
@@ -219,7 +221,7 @@ def _gather(study: Study, question: SourceQuestion) -> list[Dissimilarities]:
     them is refused, not left out.
     """
     survey, words = question.palette.survey, question.palette.words
-    study.store.note_shipped(TABLE)
+    study.store.note_files(TABLE)
     sources = [open_source(question, name) for name in question.source]
     colors = [source.gather(study, survey) for source in sources]
     _check_words(words, survey, colors)

@@ -29,7 +29,7 @@ def registry(study: Study) -> pd.DataFrame:
     nobody measured or published has no row. Measured values are those of the present tasks and
     weights, and for every language model how well it codes the captions studied.
     """
-    study.store.note_shipped(*(FOLDER / name for name in SCORES))
+    study.store.note_files(*(FOLDER / name for name in SCORES))
     entries = study.store.models(study.dataset.name)
     measured = [
         measured_scores(study),

@@ -90,3 +90,6 @@ class SharedNeighbors(StudyQuestion):
 
     pair: LayerPair = part(LayerPair)
     k: int = neighbors_option(NEIGHBORS)
+
+    def compared_metrics(self) -> tuple[str, ...]:
+        return ("mutual_knn",)

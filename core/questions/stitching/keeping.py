@@ -13,11 +13,14 @@ from operator import itemgetter
 import pandas as pd
 
 from core.errors import StoreBusyError, StoreWriteError
+from core.networks import kept_heads
+from core.networks.kept_heads import head_file
 from core.progress import Progress
 from core.questions.stitching.bench import open_bench, run_lower, stitch
 from core.questions.stitching.question import Fitting
 from core.recipe import Recipe
 from core.store import write_result
+from core.store.view import digest_of_file, resolve
 from core.study.study import Study
 
 VERSION = 1  # raise it when stitches come out otherwise
@@ -43,7 +46,24 @@ Places = Sequence[tuple[int, int]]
 def stitches_recipe(study: Study, x: str, y: str, fitting: Fitting) -> Recipe:
     """Return all that the stitches of two models depend on, whatever their layers."""
     names = tuple(dict.fromkeys((x, y)))
-    return study.recipe("stitches", names, version=VERSION, order=[x, y], fitting=asdict(fitting))
+    files = [file for file in (head_file(study.entry(name).card) for name in names) if file]
+    study.store.note_files(*files)
+    study.store.note({"stitches:version": _version("version")})
+    return study.recipe(
+        "stitches",
+        names,
+        version=VERSION,
+        heads=[kept_heads.VERSION, *map(digest_of_file, files)],
+        order=[x, y],
+        fitting=asdict(fitting),
+    )
+
+
+def _version(_: str) -> str:
+    return f"{VERSION}, {kept_heads.VERSION} of heads"
+
+
+resolve("stitches", _version)
 
 
 def kept_stitches(study: Study, x: str, y: str, fitting: Fitting) -> pd.DataFrame:

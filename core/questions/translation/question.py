@@ -69,6 +69,9 @@ class Translation(StudyQuestion):
     )
     matching: Matching = part(Matching)
 
+    def compared_metrics(self) -> tuple[str, ...]:
+        return ("mutual_knn",)
+
 
 @dataclass(frozen=True)
 class TranslationPairs(StudyQuestion):
@@ -86,3 +89,6 @@ class TranslationPairs(StudyQuestion):
     )
     size: int = size_option()
     matching: Matching = part(Matching)
+
+    def compared_metrics(self) -> tuple[str, ...]:
+        return ("mutual_knn",)

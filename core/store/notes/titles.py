@@ -2,8 +2,8 @@
 
     ROOT/titles.json    {"datasets": {"DATASET": "…"}, "models": {"DATASET": {"MODEL": "…"}}}
 
-A title is data and never a name: no recipe takes it in, and no file is found by it, so that nothing
-that is kept becomes stale when it changes.
+A title is data and never a name: no recipe takes it in, and no file is found by it. When one
+changes, answers that list models are made again.
 """
 
 from __future__ import annotations

@@ -49,7 +49,10 @@ def _shorter(monkeypatch) -> None:
     monkeypatch.setattr(training, "FLOW_TIME", 30.0)
 
 
-@pytest.mark.parametrize("name", BREAKERS)
+@pytest.mark.parametrize(
+    "name",
+    [name if name == "labels" else pytest.param(name, marks=pytest.mark.slow) for name in BREAKERS],
+)
 def test_alignment_is_perfect_without_a_breaker_and_falls_with_it(name) -> None:
     strength, margin, near = HARD[name]
     shallow = (

@@ -89,6 +89,7 @@ def test_the_entropic_minimum_is_aligned_at_every_layer_pair_and_is_the_closed_f
     assert last.matrix.shape == (5, 5)
 
 
+@pytest.mark.slow
 def test_noisy_descent_comes_close_to_what_the_entropic_loss_singles_out() -> None:
     first, *_, last = train_noisily(make_nets(), STEPS, counts=(0, 1_000, 60_000))
     assert first.figures["min_alignment"] < 0.5

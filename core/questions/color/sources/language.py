@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import pandas as pd
 
@@ -53,6 +54,9 @@ class LanguageModel:
         from core.encoders.catalog import open_encoder  # torch takes seconds
 
         check_readable(self.model)
+        folder = Path(self.model.removeprefix("hf:"))
+        if folder.is_dir():
+            study.store.note_files(folder)
         preset = PRESETS.get(self.model)
         encoder = open_encoder(
             preset.spec if preset else self.model,

@@ -77,7 +77,7 @@ class Pixels:
         """Return how often the colors of the grid meet."""
         if self.images == SHIPPED:
             check_shipped(self.counting)
-            study.store.note_shipped(SHIPPED_FILE)
+            study.store.note_files(SHIPPED_FILE)
             return read_counts()
         radius, pairs, grid = self.counting.radius, self.counting.pairs, self.counting.grid
         return count_colors(self.pictures(study), radius=radius, pairs=pairs, grid=grid, seed=0)
@@ -87,7 +87,7 @@ class Pixels:
         side = self.counting.side
         if self.images not in {card.name for card in study.store.datasets()}:
             path = self._path(study)
-            study.store.note_path(path)
+            study.store.note_files(path)
             return read_pictures(path, side=side)
         rows = _rows(study, self.images)
         names = [f"stimulus {row} of {self.images}" for row in rows]

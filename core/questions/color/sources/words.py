@@ -79,7 +79,7 @@ class Vectors:
         from core.encoders.imported import read_features  # torch, for some of the formats
 
         check_readable(self.file)
-        study.store.note_path(Path(self.file))
+        study.store.note_files(Path(self.file))
         words = color_words(survey, self.words or None)
         vectors, expected = read_features(Path(self.file))[-1], len(self.words) or len(words)
         if len(vectors) != expected or len(words) != expected:
