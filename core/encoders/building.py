@@ -10,6 +10,7 @@ from threading import get_ident
 from typing import TYPE_CHECKING
 
 from core.errors import EncoderError, PlatoscopeError
+from core.files.userfile import UserFile
 from core.machine.memory import is_out_of_memory
 from core.unexpected import summarize
 
@@ -112,8 +113,8 @@ def read_shapes(files: Sequence[Path]) -> dict[str, list[int]]:
 
     shapes: dict[str, list[int]] = {}
     for path in files:
-        what = f"{path} cannot be read"
-        with refusing(what, "expected whole weights: copy it again"), safe_open(path, "pt") as file:
-            names = list(file.keys())
-            shapes |= {name: file.get_slice(name).get_shape() for name in names}
+        file = UserFile(path, "whole weights", EncoderError)
+        with file.decoding(), safe_open(path, "pt") as tensors:
+            names = list(tensors.keys())
+            shapes |= {name: tensors.get_slice(name).get_shape() for name in names}
     return shapes

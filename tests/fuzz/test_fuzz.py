@@ -34,6 +34,7 @@ READERS = {  # what reads a file that a person names, and the kinds that try it
     "core.competence.images.shards": ("tar of images",),
     "core.competence.language.texts": ("parquet of texts", "jsonl of texts"),
     "core.embedding.summaries": ("instruction",),
+    "core.encoders.building": ODD,
     "core.encoders.checkpoint": ("pt of weights",),
     "core.encoders.fields": ODD,
     "core.encoders.imported": ("npy", "npz", "safetensors", "pt", "parquet of features"),
