@@ -146,6 +146,7 @@ def test_other_questions_are_asked_anew(world, monkeypatch):
     assert set(measured_scores(Study(store, "cave"))["model"]) == {"tiny-bloom", "tiny-bert"}
 
 
+@pytest.mark.slow
 def test_models_side_by_side_have_the_rows_that_each_has_alone(world, monkeypatch):
     monkeypatch.setattr(suite, "_Measuring", AskingLittle)  # in another process, too
     forget(world)

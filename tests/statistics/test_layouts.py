@@ -125,6 +125,7 @@ def test_the_same_seed_gives_the_same_points(layout):
     np.testing.assert_array_equal(first, again)
 
 
+@pytest.mark.slow
 def test_umap_of_models_in_any_order_is_the_same():
     far = planted()
     rows = [(f"m{i:02d}", f"m{j:02d}", np.exp(-far[i, j]), "") for i in range(18) for j in range(i)]
@@ -136,7 +137,7 @@ def test_umap_of_models_in_any_order_is_the_same():
     np.testing.assert_array_equal(*(lay_out(each.matrix, layout="umap").points for each in found))
 
 
-@pytest.mark.parametrize("layout", ["umap", "tsne"])
+@pytest.mark.parametrize("layout", [pytest.param("umap", marks=pytest.mark.slow), "tsne"])
 def test_another_seed_gives_other_points(layout):
     assert not np.allclose(
         lay_out(planted(), layout=layout, seed=0).points,

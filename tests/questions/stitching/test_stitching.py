@@ -250,10 +250,11 @@ def test_all_layers_are_kept_pair_by_pair_and_gone_on_from(study: Study, monkeyp
     said = stitch_findings(one, table)
     assert f"block 1 of {NAMES[1]} in place of its own block 1, {NAMES[0]} " in said[0]
     assert said[2].endswith("loses nothing, as it must.")
-    told: list[int] = []
+    told: list[tuple[int, str]] = []
     asked = StitchMap(x=NAMES[1], y=NAMES[0], fitting=QUICK)
-    whole = ask(asked, study, lambda done, *_: told.append(done))
-    assert told == [2, 3, 4]  # the first was kept
+    whole = ask(asked, study, lambda done, _, what: told.append((done, what)))
+    made = [done for done, what in told if what == "pairs of layers stitched"]
+    assert made == [2, 3, 4]  # the first was kept
     assert whole[["layer_x", "layer_y"]].to_numpy().tolist() == [[0, 0], [0, 1], [1, 0], [1, 1]]
     assert whole.loc[0, "lost"] == table.loc[0, "lost"]
     assert whole["on_path"].sum() == 2

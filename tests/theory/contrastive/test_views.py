@@ -94,6 +94,7 @@ def test_what_is_no_view_is_refused() -> None:
         see("lossy", 2.0, events=4, seed=0)
 
 
+@pytest.mark.slow
 def test_width_and_tasks_raise_what_is_shared(monkeypatch) -> None:
     wide = tabulate(start(Setup(experiment="capacity", events=8, window=4)).looks)
     assert wide["r2"].iloc[0] < 0.6

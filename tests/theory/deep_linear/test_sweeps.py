@@ -158,6 +158,7 @@ def test_a_difference_is_in_one_thing_alone() -> None:
         assert changed == ([] if name == hierarchy.CONTROL else [name])
 
 
+@pytest.mark.slow
 def test_saddles_are_the_low_rank_solutions_of_the_loss() -> None:
     """At a saddle the gradient is 0, the loss is that of the missing modes, and saddles without a
     common mode have layers that know nothing of each other.

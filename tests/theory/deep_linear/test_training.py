@@ -79,6 +79,7 @@ def test_gradients_of_the_entropic_loss_are_finite_differences(nets) -> None:
             )
 
 
+@pytest.mark.slow
 def test_the_entropic_minimum_is_aligned_at_every_layer_pair_and_is_the_closed_form() -> None:
     first, *_, last = train_entropic(make_nets())
     assert first.figures["min_alignment"] < 0.5
@@ -145,6 +146,7 @@ def test_a_run_that_diverges_is_told(nets) -> None:
         list(train_noisily(nets, Descent(3.0), counts=(0, 2_000)))
 
 
+@pytest.mark.slow
 def test_flow_never_raises_the_loss_and_keeps_what_is_conserved(nets) -> None:
     net = nets[1]
     ends = list(flow(net.start, net.frame, net.world, until=30.0))
