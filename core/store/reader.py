@@ -17,6 +17,7 @@ from jaxtyping import Float32
 
 from core.errors import (
     InputError,
+    PlatoscopeError,
     StimuliError,
     StoreError,
     UnknownNameError,
@@ -256,6 +257,9 @@ class Store:
         """Note that files of the project, or a person's own files and folders, are read; a `View`
         does.
         """
+
+    def note_failure(self, error: PlatoscopeError) -> None:
+        """Note that an answer goes on without what failed; a `View` does."""
 
     def opened(self, path: Path) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
         """Open a file of the store for reading; raises StoreError if it was removed meanwhile."""

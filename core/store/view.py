@@ -18,6 +18,7 @@ weights, data, versions), not its bytes: the same model embedded on another proc
 | results:D:BEGINNING | the names and recipes of all results whose names begin so |
 | shipped:PATH | the bytes of a file that comes with the project |
 | path:PATH | names, sizes and times of a person's own files |
+| failure | none: what failed may succeed now |
 
 What has a key of another kind is resolved by a function that `resolve` registers.
 
@@ -41,7 +42,15 @@ from typing import TypeVar, cast
 import duckdb
 import pandas as pd
 
-from core.errors import StoreChangedError, UnknownNameError
+from core.errors import (
+    EncoderError,
+    FeatureError,
+    MetricError,
+    PlatoscopeError,
+    StoreChangedError,
+    TrainingError,
+    UnknownNameError,
+)
 from core.recipe import Recipe
 from core.settings import ROOT
 from core.stimuli.dataset import DatasetCard
@@ -52,6 +61,7 @@ from core.store.reader import Store
 from core.store.schema import DERIVED, Kind, Meta, ModelEntry, dataset_file, result_file
 
 ABSENT = ""
+LASTING = (EncoderError, FeatureError, MetricError, TrainingError)
 Reads = Mapping[str, str]
 T = TypeVar("T")
 Listing = dict[str, Meta]
@@ -108,6 +118,13 @@ class View(Store):
                 self._note(f"shipped:{path.relative_to(ROOT).as_posix()}")
             else:
                 self._note(f"path:{path}")
+
+    def note_failure(self, error: PlatoscopeError) -> None:
+        """Note that an answer goes on without what failed. It is never fresh, since the failure may
+        pass, unless the data themselves are the cause.
+        """
+        if not isinstance(error, LASTING):
+            self.reads["failure"] = str(error)
 
     def is_fresh(self, reads: Reads) -> bool:
         """Return whether everything that was read is still the same, or will be by the catalogs."""

@@ -187,7 +187,7 @@ def test_damaged_sets_are_refused(tmp_path):
     name = tarfile.TarInfo("././@LongLink")
     name.type, name.size = tarfile.GNUTYPE_LONGNAME, (8 << 30) - 1
     shard.write_bytes(name.tobuf() + whole)
-    with pytest.raises(StimuliError, match=r"1.tar cannot be read \(a header claims 8,589,934,592"):
+    with pytest.raises(StimuliError, match=r"1.tar cannot be read \(.*\); expected a whole tar"):
         read_shards(tmp_path)
     shard.unlink()
     with pytest.raises(StimuliError, match=r"there is no file .*1\.tar; check its path"):

@@ -53,19 +53,19 @@ def _readers(monkeypatch) -> None:
     monkeypatch.setattr("core.competence.opened.reopen", lambda entry, _: Reader(entry.card))
 
 
+class ColorWords(PaintedDataset):
+    """Captions of all color words but one, often enough to count them."""
+
+    def _caption(self, index: int, _: str) -> str:
+        every = [word for word in color_words()["word"] if word != "magenta"]
+        return " ".join(every[(index + step) % len(every)] for step in (0, 1, 3, 7))
+
+
 @pytest.fixture(scope="module")
 def store(tmp_path_factory) -> Path:
-    """Return a store whose captions have all color words but one, often enough to count them."""
-    dataset, every = (
-        PaintedDataset(40),
-        [word for word in color_words()["word"] if word != "magenta"],
-    )
-    dataset._caption = lambda index, _: " ".join(
-        every[(index + step) % len(every)] for step in (0, 1, 3, 7)
-    )
     return build(
         tmp_path_factory.mktemp("colors"),
-        dataset,
+        ColorWords(40),
         vision=VISION[:1],
         language=LANGUAGE[1:3],
         reality=False,

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from core.competence.records import can_measure
-from core.errors import EncoderError, MetricError
+from core.errors import PlatoscopeError
 from core.progress import Progress
 from core.statistics.dealing import recipe_trend
 from core.study.study import Study
@@ -63,7 +63,8 @@ def _values(study: Study, model: str, measure: Callable[[str], Measured]) -> tup
         return {}, "it does not predict text from left to right"
     try:
         return measure(model), ""
-    except (EncoderError, MetricError) as error:
+    except PlatoscopeError as error:
+        study.store.note_failure(error)
         return {}, str(error)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float64
 
-from core.errors import InputError, PlatoscopeError, StoreError, UnknownNameError
+from core.errors import InputError, PlatoscopeError, UnknownNameError
 from core.progress import Progress
 from core.questions.asking import ask
 from core.questions.color.findings import agreement_findings, model_findings
@@ -209,9 +209,8 @@ def _agreement_of(question: ColorModels, study: Study, model: str) -> dict[str, 
     )
     try:
         table = ask(layout, study)
-    except StoreError:
-        raise
     except PlatoscopeError as error:
+        study.store.note_failure(error)
         return {"colors": 0, **dict.fromkeys(OF_ALL, np.nan), "reason": str(error)}
     return {"colors": len(table), **{name: table[name].iloc[0] for name in OF_ALL}, "reason": ""}
 

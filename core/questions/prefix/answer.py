@@ -12,7 +12,7 @@ import pandas as pd
 from jaxtyping import Float64
 
 from core.competence.opened import reopen
-from core.errors import EncoderError, MetricError, TrainingError
+from core.errors import PlatoscopeError
 from core.progress import Progress
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
@@ -75,7 +75,8 @@ def compare(question: PrefixBits, study: Study, report: Progress | None) -> pd.D
         for y in question.y:
             try:
                 rows.append({"x": x, "y": y, **_measure(question, x, y, study, report)})
-            except (EncoderError, MetricError, TrainingError) as error:
+            except PlatoscopeError as error:
+                study.store.note_failure(error)
                 rows.append({"x": x, "y": y, "reason": str(error)})
     table = pd.DataFrame(rows).reindex(columns=list(COLUMNS))
     table["q"] = adjust(table["p"].to_numpy(float))
