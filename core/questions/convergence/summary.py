@@ -123,4 +123,5 @@ def _recipes(count: int) -> str:
 def _rows(rows: Iterable[Mapping[str, object]]) -> pd.DataFrame:
     numbers = dict.fromkeys(("value", "low", "high", "p"), np.nan)
     texts = dict.fromkeys(("counted", "verdict", "reason"), "")
-    return pd.DataFrame([numbers | texts | dict(row) for row in rows], columns=list(COLUMNS))
+    table = pd.DataFrame([numbers | texts | dict(row) for row in rows], columns=list(COLUMNS))
+    return table.astype(dict.fromkeys(numbers, float))  # also of no rows
