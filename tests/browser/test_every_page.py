@@ -134,3 +134,4 @@ def test_a_swipe_over_a_plot_moves_the_page_of_a_phone(visit):
         finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
     finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
     page.wait_for_function(f"{TOP} > {before + 100}")
+    assert page.evaluate(TOP) > before + 100
