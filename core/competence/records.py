@@ -134,8 +134,7 @@ def measured_elsewhere(store: Store, dataset: str) -> list[pd.DataFrame]:
 
 def measured_rows(store: Store, dataset: str, entry: ModelEntry) -> pd.DataFrame | None:
     """Return a model's stored competence, None where it has none by the present recipe."""
-    reads = str(modality_of(entry.card).reads)
-    store.note({f"suite:{reads}": _suite_digest(reads)})
+    store.note_keys(f"suite:{modality_of(entry.card).reads}")
     stored = store.result(dataset, result_name(entry.card.name))
     return stored[0] if stored and stored[1] == suite_recipe(entry) else None
 

@@ -66,7 +66,7 @@ def answer(
     if study is None:
         with heard_by(report and Patient(report)):
             return Answered(way.make(complete, None, report), recipe_of(complete), {})
-    study.store.note(_versions(complete, study))
+    study.store.note_keys(*_version_keys(complete))
     recipe = _recipe(complete, study)
     name = name_of(recipe)
     kept = fresh_answer(study, name, recipe)
@@ -132,12 +132,11 @@ def _recipe(complete: StudyQuestion, study: Study) -> Recipe:
     return study.recipe(kind.command, (), versions=versions, question=choices)
 
 
-def _versions(complete: StudyQuestion, study: Study) -> dict[str, str]:
-    """Return the versions behind an answer, as reads of another answer that asks for it."""
+def _version_keys(complete: StudyQuestion) -> list[str]:
+    """Return the keys of the versions behind an answer, which another that asks for it reads."""
     kind = type(complete)
-    names = [f"answer:{kind.__module__}.{kind.__qualname__}"]
-    names += [f"metric:{metric}" for metric in _metrics(complete)]
-    return {name: study.store.current(name) for name in names}
+    answered = f"answer:{kind.__module__}.{kind.__qualname__}"
+    return [answered, *(f"metric:{metric}" for metric in _metrics(complete))]
 
 
 def _answer_version(name: str) -> str:

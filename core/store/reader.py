@@ -6,7 +6,7 @@ A file that cannot be used never fails a listing: it is left out, and `Store.pro
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
@@ -250,8 +250,8 @@ class Store:
         titles = self._titles().of(dataset)
         return hashlib.sha256(repr((stamps, titles)).encode()).hexdigest()[:16]
 
-    def note(self, reads: Mapping[str, str]) -> None:
-        """Note the digests of what is read beside the files of the store; a `View` does."""
+    def note_keys(self, *keys: str) -> None:
+        """Note that what these keys name is read; a `View` does."""
 
     def note_files(self, *paths: Path) -> None:
         """Note that files of the project, or a person's own files and folders, are read; a `View`

@@ -43,8 +43,6 @@ import duckdb
 import pandas as pd
 
 from core.errors import (
-    EncoderError,
-    FeatureError,
     MetricError,
     PlatoscopeError,
     StoreChangedError,
@@ -61,7 +59,7 @@ from core.store.reader import Store
 from core.store.schema import DERIVED, Kind, Meta, ModelEntry, dataset_file, result_file
 
 ABSENT = ""
-LASTING = (EncoderError, FeatureError, MetricError, TrainingError)
+LASTING = (MetricError, TrainingError)  # they follow from the data; all else may pass
 Reads = Mapping[str, str]
 T = TypeVar("T")
 Listing = dict[str, Meta]
@@ -110,14 +108,20 @@ class View(Store):
         return view
 
     def note(self, reads: Reads) -> None:
+        """Note what was read through another view."""
         self.reads.update(reads)
+
+    def note_keys(self, *keys: str) -> None:
+        for key in keys:
+            if key not in self.reads:
+                self.reads[key] = self.current(key)
 
     def note_files(self, *paths: Path) -> None:
         for path in paths:
             if path.is_relative_to(ROOT) and not path.is_dir():
-                self._note(f"shipped:{path.relative_to(ROOT).as_posix()}")
+                self.note_keys(f"shipped:{path.relative_to(ROOT).as_posix()}")
             else:
-                self._note(f"path:{path}")
+                self.note_keys(f"path:{path}")
 
     def note_failure(self, error: PlatoscopeError) -> None:
         """Note that an answer goes on without what failed. It is never fresh, since the failure may
@@ -143,25 +147,25 @@ class View(Store):
         return held[key, expected]
 
     def datasets(self) -> list[DatasetCard]:
-        self._note("datasets")
+        self.note_keys("datasets")
         return super().datasets()
 
     def dataset(self, name: str) -> DatasetCard:
-        self._note(f"dataset:{name}")
+        self.note_keys(f"dataset:{name}")
         cards = {card.name: card for card in super().datasets()}
         if name not in cards:
             raise UnknownNameError("dataset", name, cards)
         return cards[name]
 
     def embeddings(self, dataset: str) -> list[ModelEntry]:
-        self._note(f"models:{dataset}")
+        self.note_keys(f"models:{dataset}")
         return super().embeddings(dataset)
 
     def model(self, dataset: str, name: str) -> ModelEntry:
         """Return one embedding's entry under the title of its own card: titles that people gave are
         in the listings.
         """
-        self._note(f"embedding:{dataset}:{name}")
+        self.note_keys(f"embedding:{dataset}:{name}")
         found = self._entries(dataset).get(name)
         if found is None:
             self.dataset(dataset)
@@ -177,7 +181,7 @@ class View(Store):
     def result(self, dataset: str, name: str) -> tuple[pd.DataFrame, Recipe] | None:
         if name.startswith(DERIVED):
             return super().result(dataset, name)
-        self._note(f"result:{dataset}:{name}")
+        self.note_keys(f"result:{dataset}:{name}")
         if name not in self._results(dataset):
             return None
         held, found = self._results(dataset)[name], super().result(dataset, name)
@@ -194,7 +198,7 @@ class View(Store):
         return meta
 
     def results(self, dataset: str, beginning: str) -> list[str]:
-        self._note(f"results:{dataset}:{beginning}")
+        self.note_keys(f"results:{dataset}:{beginning}")
         return super().results(dataset, beginning)
 
     @contextmanager
@@ -224,11 +228,6 @@ class View(Store):
             held = self._entries(path.parent.name).get(path.stem)
         if now is None or held is None or now.recipe != held.recipe:
             raise _changed(path.stem)
-
-    def _note(self, *keys: str) -> None:
-        for key in keys:
-            if key not in self.reads:
-                self.reads[key] = self.current(key)
 
     def catalog(self, dataset: str, *, expected: bool = False) -> Catalog | None:
         """Return what the store holds over a dataset, None if it does not hold the dataset.

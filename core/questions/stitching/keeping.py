@@ -48,7 +48,7 @@ def stitches_recipe(study: Study, x: str, y: str, fitting: Fitting) -> Recipe:
     names = tuple(dict.fromkeys((x, y)))
     files = [file for file in (head_file(study.entry(name).card) for name in names) if file]
     study.store.note_files(*files)
-    study.store.note({"stitches:version": _version("version")})
+    study.store.note_keys("stitches:version")
     return study.recipe(
         "stitches",
         names,
@@ -59,11 +59,7 @@ def stitches_recipe(study: Study, x: str, y: str, fitting: Fitting) -> Recipe:
     )
 
 
-def _version(_: str) -> str:
-    return f"{VERSION}, {kept_heads.VERSION} of heads"
-
-
-resolve("stitches", _version)
+resolve("stitches", lambda _: f"{VERSION}, {kept_heads.VERSION} of heads")
 
 
 def kept_stitches(study: Study, x: str, y: str, fitting: Fitting) -> pd.DataFrame:
