@@ -368,7 +368,9 @@ def test_damaged_tokenizer(broken):
 def test_truncated_weights(broken):
     path = broken / "model.safetensors"
     path.write_bytes(path.read_bytes()[:-100])
-    assert_refused(broken, "model.safetensors cannot be read .*expected whole weights: copy or fetch it")
+    assert_refused(
+        broken, "model.safetensors cannot be read .*expected whole weights: copy or fetch it"
+    )
 
 
 def test_missing_weights_are_not_filled_at_random(broken):
