@@ -4,7 +4,7 @@ import streamlit as st
 
 from core.settings import ROOT
 from pages._server import memory
-from pages._shared import address, frame, sidebar
+from pages._shared import address, frame, news, sidebar
 from pages._shared.chosen import panel
 
 PAGES = {
@@ -128,7 +128,9 @@ def draw() -> None:
     frame.keep_legible()
     over_store = page not in PAGES["Theory"]
     with st.sidebar:
-        sidebar.draw(PAGES, over_store=over_store)
+        dataset = sidebar.draw(PAGES, over_store=over_store)
+    if dataset:
+        news.follow(dataset)
     if over_store:
         panel.show()  # it stays in view wherever it is drawn, and need not wait for the page
     page.run()

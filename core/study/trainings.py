@@ -45,8 +45,8 @@ def describe_trainings(study: Study) -> pd.DataFrame:
     models = trained(study.models())
     models = models[~is_reality(models) & ~models["varies"].isin([READOUT, ALONE])]
     cards = {name: study.entry(name).card for name in models["model"]}
-    made = pd.DataFrame([_made(card) for card in cards.values()], index=list(cards))
-    made = made.reindex(columns=["line", "start", "varies", "data", "decay", "taught"])
+    columns = ["line", "start", "varies", "data", "decay", "taught"]
+    made = pd.DataFrame([_made(card) for card in cards.values()], list(cards), columns)
     return (
         models.drop(columns="varies").join(made, on="model")[list(COLUMNS)].reset_index(drop=True)
     )

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import NamedTuple
 
 import streamlit as st
 from streamlit.navigation.page import Page
 
 from core.demo.building import under_way
-from core.errors import PlatoscopeError, UnknownNameError
-from core.figures.numbers import counted
+from core.errors import PlatoscopeError
 from core.jobs import queue
 from core.jobs.job import Job
 from core.settings import store_path
@@ -30,26 +28,16 @@ WORDMARK = """<style>
 </style><div class="wordmark">Platoscope</div>"""
 
 
-class News(NamedTuple):
-    """What a store holds: models embedded over a dataset (-1 where it is gone), datasets, and the
-    digest of all that is published over the dataset.
-    """
-
-    models: int
-    datasets: int
-    digest: str
-
-
-def draw(pages: Mapping[str, Sequence[Page]], *, over_store: bool) -> None:
+def draw(pages: Mapping[str, Sequence[Page]], *, over_store: bool) -> str | None:
     """Draw the product's name, links to all pages and, for a page over the store, the choice of the
-    dataset.
+    dataset; return the name of the dataset, None if there is none.
     """
     st.container(key="head").html(WORDMARK)
     links = st.container(gap="small", key="navigation")
-    if over_store:
-        _pick_dataset()
+    dataset = _pick_dataset() if over_store else None
     with links:
         _navigate(pages)
+    return dataset
 
 
 def _navigate(pages: Mapping[str, Sequence[Page]]) -> None:
@@ -77,9 +65,9 @@ def _link_jobs(page: Page, *, query_params: Texts) -> None:
     )
 
 
-def _pick_dataset() -> None:
-    """Choose the dataset, offer what has come in since, and say what was left out."""
-    cards = queries.store().datasets()
+def _pick_dataset() -> str | None:
+    """Choose the dataset, show how far a build is, and say what was left out."""
+    cards, dataset = queries.store().datasets(), None
     if cards:
         names = [card.name for card in cards]
         titles = dict(zip(names, tell_apart([card.title for card in cards], names), strict=True))
@@ -91,7 +79,7 @@ def _pick_dataset() -> None:
         )
         with part():
             selection.pick(dataset)
-        _follow_store(dataset, _news_of(dataset))
+        _follow_build()
     else:
         _await_dataset(under_way(store_path()) is not None)
     problems = queries.store().problems()
@@ -102,6 +90,7 @@ def _pick_dataset() -> None:
         ):
             for problem in problems:
                 st.text(problem)
+    return dataset
 
 
 @st.fragment(run_every="2s")
@@ -122,38 +111,5 @@ def _show_build(built: tuple[int, int, str] | None) -> None:
 
 
 @st.fragment(run_every="5s")
-def _follow_store(dataset: str, shown: News) -> None:
-    """Offer what has come into the store since the page was drawn; it is shown when the visitor
-    asks for it.
-    """
+def _follow_build() -> None:
     _show_build(under_way(store_path()))
-    now = _news_of(dataset)
-    if now.models < 0:
-        st.rerun(scope="app")
-    news = what_came(now, shown)
-    look = "primary" if news else "tertiary"
-    if st.button(news or "Refresh", icon=":material/refresh:", type=look):
-        st.rerun(scope="app")
-
-
-def _news_of(dataset: str) -> News:
-    """Return what the store holds now, to be compared with what is shown."""
-    datasets = len(queries.store().datasets())
-    try:
-        at = queries.place(dataset)
-    except UnknownNameError:
-        return News(-1, datasets, "")
-    return News(queries.count_models(at), datasets, at.digest)
-
-
-def what_came(now: News, shown: News) -> str:
-    """Return what a button says that shows what is new; "" where nothing is."""
-    if now == shown:
-        return ""
-    for count, before, one in (
-        (now.models, shown.models, "model"),
-        (now.datasets, shown.datasets, "dataset"),
-    ):
-        if count != before:
-            return f"{counted(count, one, f'{one}s')} now: show {'it' if count == 1 else 'them'}"
-    return "New results: show them"

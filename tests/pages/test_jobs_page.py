@@ -14,7 +14,7 @@ from core.jobs.job import log_file, note_file
 from core.jobs.states import Outcome
 from core.jobs.table import queue_file
 from pages._parts.jobs import adding
-from pages._shared.sidebar import News, what_came
+from pages._shared.news import News, what_came
 from tests.pages.seen import said
 
 MODELS = ("timm:one", "timm:two", "timm:three", "timm:four")
@@ -219,5 +219,5 @@ def test_finished_jobs_are_paged(opened, store):
         (News(6, 1, "a"), ""),
     ],
 )
-def test_the_sidebar_offers_what_jobs_have_made(now, label):
+def test_a_page_offers_what_has_come_in(now, label):
     assert what_came(now, News(6, 1, "a")) == label

@@ -95,18 +95,24 @@ def complete_trial(question: S, study: Study) -> S:
     question.measure.settings  # noqa: B018 - raises for a metric or a parameter that is not there
     if not question.trial.cross_fitted:
         check_summary(ranking.by, ranking.spaces)
-    _check_models(study, [*dict.fromkeys(place.model for place in tested), *language], language)
+    _check_models(study, list(dict.fromkeys(place.model for place in tested)), language)
     trial = replace(question.trial, tested=tuple(map(str, tested)), language=language)
     return replace(question, ranking=ranking, trial=trial)
 
 
-def _check_models(study: Study, models: Sequence[str], language: Sequence[str]) -> None:
+def _check_models(study: Study, tested: Sequence[str], language: Sequence[str]) -> None:
+    if not tested:
+        raise MetricError(
+            f"expected vision models to test; dataset {study.dataset.name} has none: embed one, or"
+            " name some with --tested"
+        )
     if not language:
         raise MetricError(
             f"expected language models to align with; dataset {study.dataset.name} has none: embed"
             " one, or name some"
         )
-    if twice := sorted({name for name in models if models.count(name) > 1}):
+    named = [*tested, *language]
+    if twice := sorted({name for name in named if named.count(name) > 1}):
         raise MetricError(
             f"expected each model once, tested or as a language model; got {', '.join(twice)}"
             " more than once"

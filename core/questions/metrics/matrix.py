@@ -119,6 +119,7 @@ def rank_variants(scores: pd.DataFrame, variants: list[Variant]) -> pd.DataFrame
     scores: as `score_variants` gives them.
     """
     wide = scores.pivot(index=["model_x", "model_y"], columns="variant", values="score")
+    wide = wide.reindex(columns=[one.title for one in variants])  # none of them without a pair
     turned = {
         one.title: wide[one.title].to_numpy(np.float64) * toward(one.metric) for one in variants
     }

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
+import numpy as np
 import pandas as pd
 
 from core.competence.records import can_measure
@@ -47,7 +48,8 @@ def list_models(study: Study) -> pd.DataFrame:
     models = study.models()
     models = models[reads(models, "image") & models["varies"].isin(["", "seed"]) & ~models["copy"]]
     entries = {name: study.entry(name) for name in models["model"]}
-    models = models[[can_measure(entries[name]) for name in models["model"]]]
+    at_hand = np.array([can_measure(entry) for entry in entries.values()], dtype=bool)
+    models = models[at_hand]
     configs = [entries[name].card.training.get("config") or {} for name in models["model"]]
     models = models.assign(seed=[int(config.get("seed", 0)) for config in configs])
     commonest = models["family"].mode()
