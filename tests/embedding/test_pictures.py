@@ -77,7 +77,7 @@ def open_kind(kind: str, folder: Path) -> Dataset:
     return HubDataset.open(str(place), name="photos")
 
 
-@pytest.fixture(params=["0", "2"])
+@pytest.fixture(params=["0", pytest.param("2", marks=pytest.mark.slow)])
 def _workers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLATOSCOPE_WORKERS", request.param)
 
@@ -224,7 +224,9 @@ for batch in load_pictures(pictures, [list(range(32))] * 200, device="cpu"):
 """
 
 
-@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "sign", [pytest.param(signal.SIGINT, marks=pytest.mark.slow), signal.SIGKILL]
+)
 def test_no_process_outlives_the_one_that_asked(sign: signal.Signals) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", STAYING],

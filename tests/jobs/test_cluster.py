@@ -256,6 +256,7 @@ def wait_until_there(address: str) -> None:
     raise AssertionError(f"{address} is no cluster after four minutes")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 @pytest.mark.filterwarnings("ignore::FutureWarning")
 def test_a_cluster_runs_jobs_and_stops_them(address, store, tmp_path, monkeypatch):

@@ -168,6 +168,7 @@ def start_worker(store: Path) -> subprocess.Popen[bytes]:
     )
 
 
+@pytest.mark.slow
 def test_an_embedding_that_is_canceled_and_then_loses_its_worker_ends_as_the_same_file(
     at_work, store, uninterrupted, tmp_path
 ):

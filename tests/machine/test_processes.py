@@ -43,7 +43,7 @@ def refuse(item: int) -> int:
     raise UnknownNameError("model", f"m{item}", ["m1", "m2"])
 
 
-@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_each_item_is_worked_on_once_whatever_the_processes(processes):
     done = dict(spread(double, range(20), processes=processes))
     assert done == {place: 2 * place for place in range(20)}
@@ -87,6 +87,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_an_interrupt_while_processes_start_is_one_traceback(tmp_path):
     script = tmp_path / "starting.py"
     script.write_text(STARTING)
@@ -106,6 +107,7 @@ def test_an_interrupt_while_processes_start_is_one_traceback(tmp_path):
     assert psutil.wait_procs(children, timeout=120)[1] == []
 
 
+@pytest.mark.slow
 def test_processes_end_with_the_one_that_began_them_however_it_ends(tmp_path):
     alive = kill_parent(
         tmp_path,
