@@ -272,22 +272,6 @@ def test_only_a_sure_lead_on_validation_stimuli_leaves_the_start() -> None:
     assert best > 1
 
 
-def test_whoever_stops_listening_stops_the_training() -> None:
-    spaces, parts = planted(20, 12), split(N)
-    course = train(spaces, parts, QUICK)
-    best = next(course).best
-    course.close()
-    assert next(course, None) is None
-    assert joined(best.apply(on(parts.test, spaces))).shape == (len(parts.test), 24)
-
-
-def test_a_learned_temperature_moves_and_a_fixed_one_does_not() -> None:
-    spaces, parts = planted(20, 12), split(N)
-    for learned in (True, False):
-        last = [*islice(train(spaces, parts, replace(QUICK, learned=learned)), 8)][-1]
-        assert (last.temperature != pytest.approx(0.1)) == learned
-
-
 def test_adapted_vectors_ignore_the_encoders_scale_and_origin() -> None:
     spaces, parts = planted(20, 12, noise=0.3), split(N)
     moved = {name: space * 8 + 64 for name, space in spaces.items()}
@@ -346,24 +330,6 @@ def test_settings_that_no_training_can_follow_are_refused_before_any(
         Settings(**{name: value})
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "sentence"),
-    [
-        ("start", "zero", "one of canonical, random for start; got 'zero'"),
-        ("direction", "back", "one of both, forward for direction; got 'back'"),
-        ("products", "all", "one of cosine, raw for products; got 'all'"),
-        ("offset", None, "one of True, False for offset; got None"),
-    ],
-)
-def test_words_that_a_file_may_hold_are_checked_where_no_type_is(
-    name: str, value: object, sentence: str
-) -> None:
-    settings = Settings()
-    object.__setattr__(settings, name, value)
-    with pytest.raises(InputError, match=sentence):
-        settings.__post_init__()
-
-
 def test_adapters_refuse_other_encoders() -> None:
     spaces, parts = planted(20, 12), split(N)
     best = next(train(spaces, parts, QUICK)).best
@@ -373,13 +339,6 @@ def test_adapters_refuse_other_encoders() -> None:
         FeatureError, match="the adapter of e0 takes vectors of 20 dimensions; got 12"
     ):
         best.apply({"e0": spaces["e1"]})
-
-
-def test_parts_may_be_given_in_any_order() -> None:
-    rows = np.arange(N)
-    parts = Parts(rows[:128], rows[128:160], rows[160:])
-    *_, last = train(planted(20, 12), parts, replace(QUICK, start="random"))
-    assert last.best_number > 0
 
 
 @pytest.mark.gpu

@@ -42,7 +42,6 @@ from core.questions.adapters.question import (
 from core.recipe import Recipe
 from core.spaces.preprocess import clamp_outliers, normalize_rows
 from core.store import Store
-from core.study import keeping as kept
 from core.study.clamping import Clamping
 from core.study.parts import Measure
 from core.study.study import Study
@@ -128,47 +127,6 @@ def test_the_table_says_what_was_asked(study: Study) -> None:
     assert verdict(table, reference="reality")[0].startswith("The common space by vit-clip-m:2 is ")
     rows = measure_trainings(complete_adaptation(question(), study), study)
     pd.testing.assert_frame_equal(summarize(rows), table)
-
-
-def test_an_answer_is_kept_and_another_question_is_another(
-    study: Study, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first = ask(study)
-    monkeypatch.setattr(kept, "write_result", lambda *_, **__: pytest.fail("it was made again"))
-    assert ask(study).equals(first)
-    with pytest.raises(pytest.fail.Exception, match="it was made again"):
-        ask(study, k=6)
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"x": SPACES[1:], "y": SPACES[:1]},
-        {"x": ("vit-clip-m:1",)},
-        {"z": ("vit-mae-m",)},
-        {"ref": ("vit-mae-m",)},
-        {"width": 256},
-        {"temperature": 0.1},
-        {"learned": True},
-        {"start": "random"},
-        {"direction": "forward"},
-        {"products": "raw"},
-        {"offset": False},
-        {"pairs": 40},
-        {"seeds": 3},
-        {"bootstrap": 41},
-        {"seed": 1},
-        {"k": 6},
-        {"metric": "cknna", "k": None},
-    ],
-)
-def test_every_choice_is_in_the_recipe(study: Study, other: dict[str, object]) -> None:
-    elsewhere = Study(study.store, "cave", device="cpu")
-    first, again, changed = (
-        asking.question_recipe(question(**choices), where)
-        for choices, where in (({}, study), ({}, elsewhere), (other, study))
-    )
-    assert first == again != changed
 
 
 def test_each_training_has_a_seed_and_pairs_of_its_own(
@@ -260,12 +218,6 @@ def test_trained_adapters_come_back_from_their_file(study: Study) -> None:
     assert set(watch(lesson, truth, found, Measure(k=3))) == {"alignment", "recall_10"}
 
 
-def test_three_encoders_train_together(study: Study) -> None:
-    table = ask(study, z=("reality",), ref=("vit-mae-m:3",), seeds=1)
-    assert set(table.query("measure == 'gain'")["what"]) == {*SPACES, "reality:0", "mean"}
-    assert table.query("measure == 'recall_1'")["what"].nunique() == 6
-
-
 def test_wrong_questions_are_refused(study: Study) -> None:
     with pytest.raises(UnknownNameError, match="no model named 'vit-clip-mm'"):
         ask(study, x=("vit-clip-mm",))
@@ -280,16 +232,6 @@ def test_wrong_questions_are_refused(study: Study) -> None:
     several = {**USUAL, "x": ("vit-clip-m:2", "vit-clip-m:1"), "y": ("gpt-2-m", "gpt-2-m")}
     with pytest.raises(InputError, match="asked of one --x, one --y and one --ref"):
         asking.ask(build_question(Course, several), study)
-
-
-def test_where_none_are_named_the_usual_encoders_and_reference_are_meant(study: Study) -> None:
-    complete = complete_adaptation(Adaptation(), study)
-    assert (complete.x, complete.y, complete.ref) == (
-        ("vit-mae-m:2",),
-        ("gpt-2-m:2",),
-        ("vit-clip-m:2",),
-    )
-    assert complete.pairs == 75
 
 
 def test_mistakes_are_refused_before_anything_is_trained(
@@ -345,32 +287,6 @@ def test_several_references_share_their_trainings_and_get_a_verdict_each(
 def _verdict(both: pd.DataFrame, reference: str) -> str:
     rows = both[both["reference"].isin([reference, ""])]
     return " ".join(verdict(rows, reference=reference))
-
-
-def test_several_sets_of_encoders_are_asked_one_after_the_other(study: Study) -> None:
-    pairs = {"x": ("vit-clip-m:2", "vit-clip-m:1"), "y": ("gpt-2-m:2", "gpt-2-m:2")}
-    both = ask(study, **pairs)
-    each = [ask(study), ask(study, x=("vit-clip-m:1",))]
-    pd.testing.assert_frame_equal(both, pd.concat(each, ignore_index=True))
-    sentences = adaptation_findings(question(**pairs), both)
-    assert sentences[0].startswith("By recall at 10 over 2 sets of encoders, the adapters reach ")
-    assert [sentence.partition(": ")[0] for sentence in sentences[1:]] == [
-        "vit-clip-m:2 + gpt-2-m:2",
-        "vit-clip-m:2 + gpt-2-m:2",
-        "vit-clip-m:1 + gpt-2-m:2",
-        "vit-clip-m:1 + gpt-2-m:2",
-    ]
-
-
-def test_a_curve_of_few_stimuli_has_one_size_and_sizes_are_taken_once(tmp_path: Path) -> None:
-    few = Study(
-        Store(build(tmp_path, PaintedDataset(40), vision=[VISION[3]], language=[LANGUAGE[2]])),
-        "cave",
-    )
-    assert curve(few, k=2)["pairs"].unique().tolist() == [25]
-    table = curve(few, k=2, pairs=(20, 10, 20))
-    assert not table.duplicated().any()
-    assert table["pairs"].unique().tolist() == [10, 20]
 
 
 def test_the_course_is_that_of_the_training_until_it_is_stopped(study: Study) -> None:

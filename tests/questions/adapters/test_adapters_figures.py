@@ -10,7 +10,6 @@ from core.figures.theme import INK, hue
 from core.questions.adapters.figures import cost, curve
 from core.questions.adapters.findings import baseline_finding, cost_finding
 from core.questions.adapters.gain_figures import before_after
-from core.questions.adapters.kernel_figures import Kernel, kernels
 from core.questions.adapters.measures import row, summarize
 
 TITLES = {"mae:2": "MAE <m>", "gpt:3": "GPT"}
@@ -75,14 +74,6 @@ def test_encoders_are_drawn_before_centered_and_after_with_the_interval_of_the_g
     )
 
 
-def test_rows_are_categories_although_the_legend_comes_first():
-    axis = drawn().layout.yaxis
-    assert (axis.type, list(axis.categoryarray)) == (
-        "category",
-        ["mean of all", "GPT", "MAE &lt;m&gt;"],
-    )
-
-
 def test_sentences_compare_with_the_best_baseline_and_tell_what_pairs_are_worth():
     said = baseline_finding(measured())
     assert (
@@ -122,17 +113,6 @@ def test_sentences_tell_no_difference_that_is_not_printed_and_nothing_that_is_mi
         cost_finding(pd.concat([measured(pairs=50), missing]))
         == "From 50 to 1,000 pairs, nothing can be compared."
     )
-
-
-def test_the_average_before_is_dashed_and_chance_dotted_where_it_is_known():
-    lines = {shape.line.dash: shape.x0 for shape in drawn().layout.shapes}
-    assert lines == pytest.approx({"dash": 0.15, "dot": 0.05})
-    assert [shape.line.dash for shape in drawn(chance=np.nan).layout.shapes] == ["dash"]
-
-
-def test_no_alignment_at_all_is_said():
-    figure = drawn(off=np.nan)
-    assert "No alignment can be computed" in figure.layout.annotations[0].text.replace("<br>", " ")
 
 
 @pytest.mark.parametrize("narrow", [False, True])
@@ -186,17 +166,3 @@ def test_the_curve_draws_loss_recall_and_alignment_over_passes():
         )
         == 3
     )
-
-
-def test_kernels_lie_in_a_grid_each_in_its_own_range():
-    near = np.full((4, 4), 0.9) + np.diag([0.1] * 4)
-    far = np.eye(4)
-    shown = [Kernel("A <b>", "", near), Kernel("B", "alignment 0.2", far), Kernel("C", "", far)]
-    figure = kernels(shown, columns=2, mode="light")
-    assert len(figure.data) == 3
-    assert (figure.data[0].zmin, figure.data[1].zmin) == (pytest.approx(0.9), 0)
-    assert figure.data[0].zmax > figure.data[0].zmin
-    heads = [annotation.text for annotation in figure.layout.annotations]
-    assert heads[0].startswith("<b>A &lt;b&gt;</b>")
-    assert "alignment 0.2" in heads[1]
-    assert figure.layout.yaxis.autorange == "reversed"

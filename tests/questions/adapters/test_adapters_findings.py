@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import pytest
 from scipy import stats
 
 from core.questions.adapters.findings import kernel_findings, lead_finding, proposal_findings
 from core.questions.adapters.question import Kernels
 
 BEFORE = [("reference", "world", np.nan), ("before", "a", 0.1), ("before", "b", 0.3)]
-AFTER = [("after", "mean", 0.25), ("after", "a", 0.2), ("after", "b", 0.24)]
 
 
 def kernels(*rows: tuple[str, str, float]) -> pd.DataFrame:
@@ -23,25 +21,6 @@ def test_encoders_are_averaged_before_any_training():
     assert kernel_findings(Kernels(before=True), kernels(*BEFORE)) == [
         "The encoders' alignment with the reference is 0.200 on average, before any training.",
         "Train adapters to see what they change.",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("passes", "words"),
-    [(None, ""), (1, ", stopped after 1 pass"), (3, ", stopped after 3 passes")],
-)
-def test_the_common_space_of_one_training_stands_beside_the_encoders(passes, words):
-    assert kernel_findings(Kernels(passes=passes), kernels(*BEFORE, *AFTER)) == [
-        "The encoders' alignment with the reference is 0.200 on average, that of the common space"
-        " 0.250 (mean of all encoders).",
-        f"This is one training{words}; an interval takes several.",
-    ]
-
-
-def test_an_alignment_that_is_undefined_is_said_to_be():
-    undefined = kernels(("before", "a", np.nan))
-    assert kernel_findings(Kernels(), undefined) == [
-        "The encoders' alignment with the reference is undefined."
     ]
 
 
@@ -94,8 +73,3 @@ def test_an_interval_over_sets_takes_sets_that_share_no_encoder():
     ).replace("-", "−")
     (shared,) = lead_finding(leads(**lead, **{"a:3 + k": 0.01}))
     assert "on average. They reach at least as much in 5 of 6 sets" in shared
-
-
-def test_no_lead_is_named_where_no_set_has_canonical_correlation():
-    table = leads(**{"a + b": 0.1, "c + d": 0.2})
-    assert lead_finding(table.assign(value=table["value"].where(table["method"] != "CCA"))) == []

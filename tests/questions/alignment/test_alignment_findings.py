@@ -7,7 +7,6 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 from core.encoders.encoder import REALITY
-from core.questions.alignment.axes import AXES
 from core.questions.alignment.findings import DEPENDENT, pair_findings, trend_findings
 
 SKILL = np.linspace(0.3, 0.6, 8)
@@ -60,32 +59,6 @@ def test_the_direction_is_that_of_alignment_also_where_low_is_aligned():
     falling, models = tables(-SKILL)
     assert trend_findings(falling, models, aligned_high=True)[0].startswith(LESS)
     assert trend_findings(falling, models, aligned_high=False)[0].startswith(MORE)
-
-
-def test_what_is_not_sure_is_said_to_be_in_doubt():
-    scores = np.array([3.0, 1.0, 4.0, 1.5, 5.0, 0.9, 2.0, 3.5])
-    assert trend_findings(*tables(scores), aligned_high=True)[0].startswith(
-        f"It is not shown here that {CLAIM}. "
-    )
-
-
-def test_too_few_models_have_no_answer_and_say_why():
-    (answer,) = trend_findings(*tables(SKILL[:3]), aligned_high=True)
-    assert answer.startswith(f"Whether {CLAIM} cannot be tested: ")
-    assert answer.endswith(" there are 3.")
-
-
-def test_the_answer_is_about_what_is_on_the_axis():
-    points, models = tables(-SKILL)
-    sizes = AXES["parameters"]
-    rising = points.assign(axis=points["axis"].rank(ascending=False))
-    said = trend_findings(rising, models, aligned_high=True, axis=sizes)[0]
-    assert said.startswith("Alignment rises with parameters here. Spearman’s ρ of parameters and")
-    falling = points.assign(axis=points["axis"])
-    said = trend_findings(falling, models, aligned_high=True, axis=sizes)[0]
-    assert said.startswith("Alignment falls with parameters here. ")
-    partly = rising.assign(axis=rising["axis"].where(points["model_x"] != "a"))
-    assert trend_findings(partly, models, aligned_high=True, axis=sizes)
 
 
 def test_models_without_a_place_on_the_axis_are_counted():

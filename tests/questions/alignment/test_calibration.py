@@ -16,7 +16,7 @@ import core.questions.alignment.answer
 import core.questions.alignment.calibration
 import core.questions.asking
 import core.study.comparison.engines
-from core.errors import MetricError, UnknownNameError
+from core.errors import MetricError
 from core.metrics import METRICS
 from core.metrics.knn import mutual_share
 from core.progress import Progress
@@ -226,19 +226,6 @@ def test_intervals_of_many_stimuli_are_those_of_few(study, metric, monkeypatch):
     np.testing.assert_allclose(many[columns].tolist(), few[columns].tolist(), atol=1e-6)
 
 
-def test_each_model_is_read_once_for_its_intervals(study, monkeypatch):
-    table, read, spaces = align_models(study, X, ["bee"], metric="cka"), [], Study.spaces
-    monkeypatch.setattr(
-        Study, "spaces", lambda self, name, **how: read.append(name) or spaces(self, name, **how)
-    )
-    monkeypatch.setattr(core.questions.alignment.answer, "align_models", lambda *_, **__: table)
-    calibrated = align_calibrated(
-        study, X, ["bee"], metric="cka", calibration=Calibration(bootstrap=40)
-    )
-    assert calibrated["low"].notna().all()
-    assert sorted(read) == ["ape", "bee", "reality"]
-
-
 @pytest.mark.parametrize("metric", ["mutual_knn", "jaccard_knn"])
 def test_too_many_neighbors_for_a_half_leave_no_interval_of_common_neighbors(study, metric):
     most = 2 * (N // 2 - 2)  # half of it leaves one neighbor over in a half
@@ -251,22 +238,6 @@ def test_too_many_neighbors_for_a_half_leave_no_interval_of_common_neighbors(stu
         assert table["low"].notna().tolist() == [not reason, False] * 2
         assert table.loc[scored, "reason"].str.contains(reason, regex=False).all()
         assert not table.loc[~scored, "reason"].str.contains("no interval").any()
-
-
-def test_a_half_that_the_metric_refuses_leaves_no_interval(study):
-    row = align_calibrated(
-        study,
-        ["ape"],
-        ["bee"],
-        metric="linear_predictivity",
-        calibration=Calibration(bootstrap=40),
-        folds=20,
-    ).iloc[0]
-    assert not math.isnan(row["score"])
-    assert row[["low", "high"]].isna().all()
-    assert (
-        row["reason"] == "no interval: 20 folds need at least 40 stimuli; got 24: use fewer folds"
-    )
 
 
 def test_cknna_as_released_has_no_best_value_and_no_end(study):
@@ -293,45 +264,6 @@ def test_too_few_permutations_are_told_before_anything_is_computed(study, monkey
         MetricError, match=r"a threshold at alpha = 0.05 needs at least 19 permutations; got 18"
     ):
         align_calibrated(study, X, Y, calibration=Calibration(null=18))
-
-
-def test_quantiles_of_too_few_halves_are_told_before_anything_is_computed(study, monkeypatch):
-    answer = core.questions.alignment.answer
-    monkeypatch.setattr(answer, "align_models", lambda *_, **__: pytest.fail("computed"))
-    for count in (1, 39):
-        with pytest.raises(MetricError, match=f"needs at least 40 draws; got {count}"):
-            align_calibrated(study, X, Y, metric="cka", calibration=Calibration(bootstrap=count))
-
-
-def test_an_unknown_metric_is_refused_by_name(study):
-    with pytest.raises(
-        UnknownNameError, match="no metric named 'mutual_nn'; did you mean mutual_knn"
-    ):
-        align_calibrated(study, X, Y, metric="mutual_nn", calibration=Calibration(null=19))
-
-
-def test_all_layers_have_no_null(study):
-    with pytest.raises(
-        MetricError, match="nulls and intervals belong to one score per pair of models"
-    ):
-        align_calibrated(study, X, Y, layers="all", calibration=Calibration(null=19))
-
-
-def test_without_null_and_interval_it_is_the_studys_alignment(study):
-    assert align_calibrated(study, X, Y, k=4).equals(align_models(study, X, Y, k=4))
-
-
-def test_progress_is_told_of_permutations_and_intervals(study):
-    told = []
-    align_calibrated(
-        study,
-        X,
-        ["bee"],
-        calibration=Calibration(null=23, bootstrap=5),
-        k=6,
-        report=lambda *step: told.append(step),
-    )
-    assert told[-3:] == [(23, 23, "permutations"), (1, 2, "intervals"), (2, 2, "intervals")]
 
 
 def test_layers_side_by_side_are_calibrated_as_one_more_candidate(study):
@@ -374,28 +306,3 @@ def test_of_a_part_of_the_stimuli_only_those_are_permuted_and_drawn(root):
         for order in draw_orders(len(rows), count=19, seed=0)
     ]
     assert row["null_mean"] == pytest.approx(np.mean(null))
-
-
-def test_what_was_computed_is_kept_until_a_model_is_embedded_again(tmp_path, monkeypatch):
-    add_dataset(tmp_path, CountedDataset(N))
-    for seed, name in enumerate(("ape", "bee")):
-        put(tmp_path, name, layers_of(seed, n=N), n=N)
-    ask = {"x": ["ape"], "y": ["bee"], "calibration": Calibration(19, 9), "k": 3}
-    first, draw = (
-        align_calibrated(Study(Store(tmp_path), "counted"), **ask),
-        core.questions.alignment.calibration.draw_orders,
-    )
-    monkeypatch.setattr(
-        core.questions.alignment.calibration,
-        "draw_orders",
-        lambda *_, **__: pytest.fail("computed again"),
-    )
-    pd.testing.assert_frame_equal(align_calibrated(Study(Store(tmp_path), "counted"), **ask), first)
-    monkeypatch.setattr(core.questions.alignment.calibration, "draw_orders", draw)
-    put(tmp_path, "bee", layers_of(7, n=N), version=2, n=N)
-    again = align_calibrated(Study(Store(tmp_path), "counted"), **ask)
-    assert (
-        again["score"].item()
-        == align_models(Study(Store(tmp_path), "counted"), ["ape"], ["bee"], k=3)["score"].item()
-    )
-    assert again["null_mean"].item() != first["null_mean"].item()

@@ -4,7 +4,6 @@ twice.
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,9 +15,8 @@ from store_fakes import CountedDataset, CountingEncoder
 from core.embedding.runner import embed
 from core.errors import MetricError, UnknownNameError
 from core.questions.asking import ask, left_out_of
-from core.questions.asking import question_recipe as recipe
 from core.questions.captions.answer import bin_facts
-from core.questions.captions.completion import complete_facts, default_models
+from core.questions.captions.completion import complete_facts
 from core.questions.captions.points import panel_points
 from core.questions.captions.question import (
     CaptionAlignment,
@@ -26,13 +24,12 @@ from core.questions.captions.question import (
     CaptionLevels,
     CaptionScores,
 )
-from core.questions.captions.tellings import tellings, texts_at, told_at
+from core.questions.captions.tellings import tellings, texts_at
 from core.questions.captions.trends import by_level, level_trends
 from core.questions.overview.question import Overview
 from core.recipe import Recipe
 from core.store import Embedding, Store, add_dataset, write_embedding, write_result
 from core.store.versions import VERSIONS
-from core.study.clamping import Clamping
 from core.study.parts import Comparison, Scope
 from core.study.study import Study
 from tests.comparisons import align_models
@@ -147,37 +144,6 @@ def test_texts_follow_the_stimuli_studied(study: Study) -> None:
     assert texts_at(part, "mean")[0] == tuple(
         DATASET._caption(int(part.rows[0]), level) for level in DATASET.card.levels
     )
-
-
-def test_what_is_told_follows_the_stimuli_studied(study: Study) -> None:
-    part, whole = Study(study.store, "cave", where={"scene": "forest"}), told_at(study, "5")
-    np.testing.assert_array_equal(told_at(part, "5"), whole[part.rows])
-    assert len(set(whole[part.rows])) > 1
-    assert whole[part.rows].tolist() != whole[: part.size].tolist()
-
-
-CHANGED = [{"x": ("llama-m",)}, {"y": ("reality",)}, {"k": 4}]
-
-
-@pytest.mark.parametrize(
-    ("changed", "studied"),
-    [
-        *((one, {}) for one in (*CHANGED, {"metric": "cycle_knn"}, {"layers": "last"})),
-        ({}, {"clamping": Clamping(0.9)}),
-        ({}, {"where": {"scene": "forest"}}),
-    ],
-)
-def test_each_choice_of_a_comparison_is_in_its_recipe(study: Study, changed, studied) -> None:
-    other = Study(study.store, "cave", **studied)
-    assert recipe(scores(study, **{"k": 5}), study) != recipe(
-        scores(other, **{"k": 5, **changed}), other
-    )
-
-
-@pytest.mark.parametrize("changed", [*CHANGED, {"by": "model"}])
-def test_each_choice_of_what_is_told_is_in_its_recipe(study: Study, changed) -> None:
-    one, other = (CaptionFacts(**{"k": 5, **choices}) for choices in ({}, changed))
-    assert recipe(one, study) != recipe(other, study)
 
 
 def test_the_alignment_is_the_mean_of_the_scores_with_the_trend_of_each_target(
@@ -304,47 +270,6 @@ def test_what_else_is_wrong_is_said_before_anything_is_compared(study: Study) ->
         compare_levels(study, metric="ckaa")
     with pytest.raises(MetricError, match=r"layers are chosen by best, last, .*; got 'all'"):
         compare_levels(study, layers="all")
-
-
-def test_a_model_named_twice_counts_once(study: Study) -> None:
-    assert compare_levels(study, x=("llama-m", "llama-m"), k=5)[
-        "model"
-    ].value_counts().to_dict() == {"llama-m": 9}
-
-
-def test_a_model_without_any_level_is_no_default(
-    study: Study, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    every = tellings(study)
-    monkeypatch.setattr(
-        "core.questions.captions.tellings.tellings", lambda _: every[every["model"] != "gpt-2-xs"]
-    )
-    assert default_models(study) == list(MODELS)
-
-
-def test_a_level_that_was_embedded_twice_is_one(tmp_path: Path, root: Path) -> None:
-    again = shutil.copytree(root, tmp_path / "store")
-    entry = Store(again).model("cave", "llama-m~40")
-    layers = [Store(again).space("cave", "llama-m~40", layer) for layer in range(len(entry.dims))]
-    write_embedding(
-        again,
-        Embedding(
-            dataset=DATASET.card,
-            card=replace(entry.card, name="llama-again"),
-            level="40",
-            layers=layers,
-            bits=None,
-            bytes=None,
-            recipe=Recipe.of("embedding", version=VERSIONS["embedding"], model="again"),
-            device="cpu",
-            seconds=0.1,
-        ),
-    )
-    study = Study(Store(again), "cave")
-    assert tellings(study).query("model == 'llama-m' and level == '40'")["name"].tolist() == [
-        "llama-again"
-    ]
-    assert level_trends(compare_levels(study, k=5), {})["models"].tolist() == [2, 2, 2]
 
 
 def test_the_published_figure_is_a_mean_over_vision_and_a_deviation_over_language(root: Path):

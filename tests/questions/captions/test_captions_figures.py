@@ -6,9 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.figures.marks import add_rings
 from core.figures.theme import hue
-from core.questions.captions.figures import _apart, by_words
+from core.questions.captions.figures import by_words
 from core.questions.captions.findings import facts_sentences, level_sentences
 from core.questions.captions.level_figures import facts, levels
 from core.questions.captions.points import facts_points, language_lines, level_points
@@ -77,10 +76,6 @@ def drawn(each: bool = True, **chosen):
     )
 
 
-def headings(figure) -> str:
-    return " ".join(annotation.text for annotation in figure.layout.annotations)
-
-
 def test_a_line_per_model_has_the_mean_and_the_deviation_over_language_models():
     figure = drawn(each=False)
     lines = [trace for trace in figure.data if trace.error_y.array is not None]
@@ -91,52 +86,6 @@ def test_a_line_per_model_has_the_mean_and_the_deviation_over_language_models():
     assert lines[0].marker.color == hue("MAE", "light")
     assert "<b>MAE m</b>" in lines[0].hovertext[0] or "MAE &lt;s&gt;" in lines[0].hovertext[0]
     assert "level 5, 6.0 words" in lines[0].hovertext[0]
-
-
-def test_reality_is_the_last_panel_and_headings_tell_the_trend():
-    text = headings(drawn())
-    assert text.index("<b>MAE</b>") < text.index("<b>Reality</b>")
-    assert "2 models of 2 families" in text
-    assert "per doubling, p " in text
-
-
-def test_lines_of_language_models_are_drawn_on_demand_in_their_own_hue():
-    thin = [trace for trace in drawn().data if trace.marker.size == 4]
-    assert len(thin) == 4  # two models in two panels
-    assert {trace.marker.color for trace in thin} == {hue("GPT-2", "light"), hue("BLOOM", "light")}
-    assert list(thin[0].y) == pytest.approx([0.12, 0.13, 0.14])
-    assert not any(trace.marker.size == 4 for trace in drawn(each=False).data)
-
-
-def test_chance_is_dotted_in_every_panel_and_a_phone_stacks_them():
-    figure = drawn(narrow=True)
-    dotted = [set(trace.y) for trace in figure.data if trace.line.dash == "dot" and trace.y[0]]
-    assert dotted == [{0.02}, {0.02}]
-    assert len({axis.domain for axis in figure.select_yaxes()}) == 2
-
-
-def test_too_few_language_models_are_told_in_the_heading():
-    one = rows().query("model == 'gpt'")
-    trends = level_trends(
-        language_lines(one, models(), facets()).rename(columns={"facet": "model_y"}), {}
-    )
-    points = level_points(by_level(one), models(), facets())
-    figure = by_words(
-        points, language_lines(one, models(), facets()).head(0), trends, label="a", mode="dark"
-    )
-    assert "needs language models of 2 families" in headings(figure).replace("<br>", " ")
-    assert "nan" not in " ".join(figure.data[1].hovertext)
-
-
-def test_nothing_to_draw_says_so():
-    empty = level_points(by_level(rows().assign(score=np.nan)), models(), facets())
-    figure = by_words(
-        empty, rows().head(0), level_trends(rows().head(0), {}), label="a", mode="light"
-    )
-    assert "No alignment can be computed" in headings(figure).replace("<br>", " ")
-    assert "Too few captions" in headings(
-        facts(told_points(bins().head(0), facets()), [], label="a", mode="light")
-    ).replace("<br>", " ")
 
 
 def bins() -> pd.DataFrame:
@@ -225,31 +174,10 @@ def test_the_verdict_tells_what_rises_falls_and_is_not_known():
     )
 
 
-def test_of_many_slopes_the_least_and_the_greatest_are_said():
-    many = pd.concat([trends(), trends(model_y=["d", "e", "f"])], ignore_index=True).assign(
-        slope=[0.2, 0.1, 0.3, 0.6, 0.5, 0.4], low=0.05, high=0.7, rho=1.0, p_adjusted=0.001
-    )
-    said = tell_levels(many, {name: name.upper() for name in "abcdef"})
-    assert (
-        "A, B, C, D, E and F (least with B, +0.100 per doubling, 95 % +0.050 to +0.700; most with"
-        " D, +0.600 per doubling, 95 % +0.050 to +0.700)."
-    ) in said
-
-
 def test_where_low_scores_are_aligned_a_falling_slope_is_a_rise():
     said = tell_levels(trends(), NAMES, low_is_aligned=True)
     assert "the better it aligns with B (−0.020 per doubling, 95 % −0.030 to −0.010)." in said
     assert "the worse it aligns with A (+0.010 per doubling, 95 % +0.005 to +0.015)." in said
-
-
-@pytest.mark.parametrize("changed", [{"low": [-0.001, -0.03, -0.01]}, {"rho": [-0.4, -0.8, 0.1]}])
-def test_a_small_p_alone_decides_nothing(changed):
-    said = tell_levels(trends(**changed), NAMES)
-    low = f"{changed.get('low', [0.005])[0]:+.3f}".replace("-", "−")
-    assert (
-        f"Levels differ for A (+0.010 per doubling, 95 % {low} to +0.015), but {UNDECIDED}" in said
-    )
-    assert "better" not in said
 
 
 def test_two_models_that_differ_in_their_slopes_have_a_p_but_no_verdict():
@@ -301,27 +229,6 @@ def test_the_verdict_on_what_is_told_is_worded_from_the_data():
     assert "too few captions differ in how much they tell" in tell_told(alone, NAMES)
 
 
-def test_a_bin_without_a_score_is_left_out_and_said():
-    rows = ends(a=(0.1, 0.2))
-    more = pd.DataFrame(
-        [("a", "0", 0.01, np.nan, 900)], columns=rows.columns
-    )  # it would move the middle of its level
-    assert (
-        tell_told(pd.concat([rows, more]), NAMES)
-        == f"{tell_told(rows, NAMES)} Groups of stimuli left out because they have no score: 1."
-    )
-    one = rows.assign(score=rows["score"].where(rows["facts"] > 0.5))
-    assert "too few captions differ in how much they tell" in tell_told(one, NAMES)
-
-
-def test_ticks_stand_at_the_levels_those_that_would_overlap_once():
-    figure = drawn()
-    assert list(figure.layout.xaxis.ticktext) == ["6", "11", "41"]
-    assert list(figure.layout.xaxis.tickvals) == [6.0, 11.0, 41.0]
-    crowded = [5.0, 10.0, 10.3, 20.0, 40.2, 41.0]
-    assert _apart(pd.Series(crowded)) == [5.0, 10.3, 20.0, 41.0]
-
-
 def test_a_level_without_words_is_not_drawn():
     table = rows().replace({"words": {6.0: 0.0}})
     lines = language_lines(table, models(), facets())
@@ -331,12 +238,3 @@ def test_a_level_without_words_is_not_drawn():
     )
     assert list(figure.layout.xaxis.ticktext) == ["11", "41"]
     assert all(x > 0 for trace in figure.data for x in trace.x if x is not None)
-
-
-def test_chosen_models_have_a_ring_at_every_level():
-    figure = drawn()
-    add_rings(figure, ["gpt", "mae-m"], "light")
-    rings = [trace for trace in figure.data if trace.marker.symbol == "circle-open"]
-    words = tuple(LEVELS.values())
-    assert {ring.x for ring in rings} == {words}
-    assert len(rings) == 3  # the language model in both panels, the vision model in its own

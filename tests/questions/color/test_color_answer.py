@@ -4,7 +4,6 @@ kept.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,6 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from core.cli import main
 from core.encoders.encoder import Encoding, ModelCard
 from core.errors import FeatureError, InputError, MetricError, UnknownNameError
 from core.options.declaring import build as build_question
@@ -22,7 +20,6 @@ from core.questions.asking import ask
 from core.questions.color import answer as coloring
 from core.questions.color.geometry.cooccurrence import count_colors
 from core.questions.color.geometry.shipped import FILE, PAIRS, read_counts, write_counts
-from core.questions.color.geometry.superpose import superpose
 from core.questions.color.geometry.words import LAB, color_words
 from core.questions.color.question import (
     BEST,
@@ -309,28 +306,6 @@ def test_a_file_of_vectors_has_a_row_for_each_word_named_in_their_order(study, t
     assert table["error"].max() == pytest.approx(0, abs=1e-2)
 
 
-def test_a_table_is_made_once_and_anew_for_other_choices_and_other_files(
-    study, vectors, tmp_path, monkeypatch
-):
-    made = []
-    monkeypatch.setattr(coloring, "superpose", lambda *pair: made.append(1) or superpose(*pair))
-    for survey, times in (("uw", 1), ("uw", 1), ("xkcd", 2)):
-        lay_out(study, CIFAR, smoothing=0.5, survey=survey)
-        assert len(made) == times
-    lay_out(study, vectors)
-    lay_out(study, vectors)
-    assert len(made) == 3
-    np.save(tmp_path / "mine.npy", color_words()[LAB].to_numpy(np.float32))
-    lay_out(study, vectors)
-    assert len(made) == 4
-
-
-def test_several_sources_are_laid_out_one_after_the_other(study, vectors):
-    several = lay_out(study, PERCEPTION, CIFAR, vectors)
-    each = [lay_out(study, name) for name in (PERCEPTION, CIFAR, vectors)]
-    pd.testing.assert_frame_equal(several, pd.concat(each, ignore_index=True))
-
-
 def test_an_option_reaches_the_sources_that_have_it_alone(study, tmp_path):
     images = np.random.default_rng(0).integers(0, 256, (6, 8, 8, 3)).astype(np.uint8)
     np.savez(tmp_path / "mine.npz", images=images)
@@ -348,64 +323,6 @@ def test_without_any_source_one_of_each_kind_is_meant(study):
     complete = coloring.complete_sources(ColorLayout(), study)
     best, worst = choose_model(study, BEST), choose_model(study, WORST)
     assert complete.source == (PERCEPTION, CIFAR, f"{PIXELS}cave", "captions", best, worst)
-
-
-def run(root: Path, capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, object]]:
-    quick = ["--starts", "5", "--permutations", "19"]
-    assert main(["color", *words, "--store", str(root), *quick, "--json"]) == 0
-    return json.loads(capsys.readouterr().out)
-
-
-def test_the_command_prints_coordinates_stress_disparity_and_p(root, capsys):
-    rows = run(root, capsys, "layout", "--source", CIFAR)
-    expected = {"color", "x", "y", "z", "stress", "disparity", "disparity_p", "kendall_p"}
-    assert expected <= set(rows[0])
-
-
-def test_the_command_compares_several_sources(root, capsys):
-    sources = ["--source", "perception", CIFAR]
-    rows = run(root, capsys, "agreement", *sources, "--bootstrap", "5", "--k", "2")
-    assert {(row["x"], row["y"]) for row in rows} == {("perception", "pixels of cifar10")}
-
-
-@pytest.mark.usefixtures("rainbow")
-def test_the_command_prints_a_row_per_model_and_what_is_seen(root, capsys):
-    models = [row["model"] for row in run(root, capsys, "models")]
-    assert models == Study(Store(root), "cave").readers("caption")
-    assert main(["color", "models", "--store", str(root), "--starts", "5"]) == 0
-    assert "order color differences as perception does" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (
-            ["captions", "--radius", "3"],
-            "--radius belongs to pixels:IMAGES; leave it out, or add such a source",
-        ),
-        (["perception", "--layer", "last"], "--layer belongs to language models; leave it out"),
-        (["perception", "--least", "3"], "--least belongs to pixels:IMAGES and captions"),
-        (["pixels:cifar10", "--grid", "4"], "to count otherwise, give the pictures as a folder"),
-        (["perception", "gpt-2-mm"], "no language model named 'gpt-2-mm'; did you mean gpt-2-m"),
-        (["vectors:none.npy"], "none.npy"),
-    ],
-)
-def test_options_that_would_be_ignored_are_refused(root, capsys, options, message):
-    assert main(["color", "layout", "--store", str(root), "--source", *options]) == 2
-    assert message in capsys.readouterr().err
-
-
-def test_a_word_that_no_source_knows_is_refused_beside_known_ones(study):
-    words = ("red", "green", "blue", "yellow", "pink", "reddish")
-    for answer in (
-        lambda: lay_out(study, PERCEPTION, words=words),
-        lambda: compare(study, PERCEPTION, CIFAR, words=words, bootstrap=0),
-        lambda: compare_models(study, words=words),
-    ):
-        with pytest.raises(UnknownNameError, match="no color word named 'reddish'"):
-            answer()
-    with pytest.raises(InputError, match="a sentence has <col> where the color stands"):
-        compare_models(study, sentences=("A color.",))
 
 
 def test_numbers_that_are_none_are_refused():

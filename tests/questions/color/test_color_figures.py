@@ -29,7 +29,6 @@ from core.questions.color.space_panels import (
     points_of,
     project,
 )
-from core.statistics.correlations import Correlation
 
 POINTS = np.random.default_rng(0).normal(size=(6, 3))
 
@@ -92,13 +91,6 @@ def test_words_overlap_neither_each_other_nor_dots(drawn):
             assert abs(ax - bx) >= aw + bw - 1e-9 or abs(ay - by) >= ah + bh - 1e-9
 
 
-def test_a_lonely_word_stands_above_and_a_crowd_takes_the_other_places():
-    assert place_words(np.zeros(1), np.zeros(1), ["red"]) == ["top center"]
-    four = place_words(np.zeros(10), np.zeros(10), ["red"] * 10)
-    assert four[:4] == ["top center", "middle right", "middle left", "bottom center"]
-    assert "" in four
-
-
 def table(
     source: str = "pixels <i>", dims: int = 3, *, off: float = 10.0, count: int = 8
 ) -> pd.DataFrame:
@@ -146,36 +138,6 @@ def test_layouts_have_a_panel_for_each_source_in_its_own_colors():
             for hexa, *place in zip(rows["hex"], x, y, strict=True)
         }
     assert "10.0 ΔE from where perception has it" in second.hovertext[0]
-
-
-@pytest.mark.parametrize("off", [0.0, 10.0, -90.0])
-def test_no_dot_leaves_its_panel(off):
-    figure = color_space.layouts([table(count=24, off=off)], mode="light")
-    (trace,) = dots(figure)
-    for values, axis in ((trace.x, figure.layout.xaxis), (trace.y, figure.layout.yaxis)):
-        assert axis.range[0] < min(values)
-        assert max(values) < axis.range[1]
-
-
-def test_far_dots_are_drawn_first_and_small():
-    (trace,) = dots(color_space.layouts([table()], mode="dark"))
-    near = dict(zip(table()["hex"], project(points_of(table()))[:, 2], strict=True))
-    assert [near[one] for one in trace.marker.color] == sorted(near.values())
-    assert list(trace.marker.size) == sorted(trace.marker.size)
-    assert trace.marker.line.color == INK["dark"].soft  # black is seen on dark, white on light
-
-
-@pytest.mark.parametrize("narrow", [False, True])
-def test_layouts_in_a_plane_have_no_axes(narrow):
-    figure = color_space.layouts([table(dims=2)] * 4, mode="light", narrow=narrow)
-    assert {trace.mode for trace in figure.data if len(trace.x)} == {"markers+text"}
-    assert len({axis.domain for axis in figure.select_xaxes()}) == (1 if narrow else 3)
-
-
-def test_many_colors_have_no_words():
-    many = pd.concat([table(count=24)] * 2, ignore_index=True)
-    (trace,) = dots(color_space.layouts([many], mode="light"))
-    assert set(trace.text) == {""}
 
 
 def test_the_overlay_joins_partners_and_says_where_there_are_none():
@@ -231,14 +193,6 @@ def test_agreement_is_a_symmetric_map_with_an_empty_diagonal():
     assert trace.x[1] == "a &lt;b&gt;"
 
 
-def test_where_low_is_alike_dark_and_light_change_places():
-    kendall, disparity = (
-        color.agreement(compared(), of=of, measure=name, mode="light").data[0].colorscale
-        for of, name in (("dissimilarities", "kendall"), ("layouts", "disparity"))
-    )
-    assert [shade for _, shade in kendall] == [shade for _, shade in disparity][::-1]
-
-
 def test_errors_begin_with_the_color_that_is_best_on_the_whole():
     rows = table(count=3).assign(error=[30.0, 10.0, 20.0])
     (trace,) = color.errors([rows, rows.head(2).assign(source="b", error=1.0)], mode="dark").data
@@ -285,38 +239,3 @@ def test_knowledge_is_drawn_by_competence_and_by_size(narrow):
     assert [trace.legendgroup for trace in marks[:2]] == ["GPT-2", "copies"]
     assert "B &lt;b&gt;" in marks[1].hovertext[0]
     assert figure.layout.xaxis2.type == "log"
-
-
-def test_knowledge_without_competence_has_one_panel_and_disparity_no_chance():
-    figure = color_knowledge.knowledge(
-        models(competence=np.nan), measure="disparity", notes={}, mode="light"
-    )
-    assert len(list(figure.select_xaxes())) == 1
-    assert not any(trace.name == "chance" for trace in figure.data)
-
-
-def test_knowledge_says_why_no_model_is_drawn():
-    figure = color_knowledge.knowledge(
-        models(kendall=np.nan, reason="weights are <gone>"),
-        measure="kendall",
-        notes={},
-        mode="light",
-    )
-    assert "weights are &lt;gone&gt;" in headings(figure).replace("<br>", " ")
-
-
-def test_a_correlation_over_models_is_told_or_why_it_is_not():
-    assert (
-        color_knowledge.correlation_text(Correlation(-0.5, -0.9, 0.1, 0.2, 9))
-        == "Spearman −0.50 (−0.90 to 0.10), p = 0.2, 9 finished models"
-    )
-    tied = Correlation(
-        0.55, np.nan, np.nan, 0.127, 9, "so many are equal that 35% of draws have no ρ"
-    )
-    assert color_knowledge.correlation_text(tied) == "Spearman 0.55, p = 0.13, 9 finished models"
-    assert (
-        color_knowledge.correlation_text(
-            Correlation(np.nan, np.nan, np.nan, np.nan, 2, "2 points are too few")
-        )
-        == "2 points are too few"
-    )

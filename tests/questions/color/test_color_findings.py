@@ -6,15 +6,11 @@ import numpy as np
 import pandas as pd
 
 from core.questions.color.findings import (
-    agreement_findings,
-    finished_correlation,
-    model_findings,
     model_sentences,
     other_findings,
     perception_findings,
 )
-from core.questions.color.question import ColorAgreement, ColorModels
-from core.statistics.correlations import DEPENDENT, Correlation
+from core.statistics.correlations import Correlation
 
 NAN = float("nan")
 
@@ -38,26 +34,6 @@ def test_sources_that_agree_with_perception_are_named_first_and_the_others_said_
         " words (τ 0.70) and pixels (τ 0.50).",
         "Agreement with perception is no better than by chance for noise (τ −0.10).",
     ]
-
-
-def test_where_nothing_agrees_it_is_said():
-    assert perception_findings(agreement(("perception", "captions", 0.1, 0.2))) == [
-        "Agreement with perception is no better than by chance for captions (τ 0.10)."
-    ]
-    assert perception_findings(agreement(("a", "b", 0.1, 0.2))) == [
-        "Nothing could be compared with perception."
-    ]
-
-
-def test_pairs_without_a_value_or_a_p_are_left_out():
-    table = agreement(
-        ("perception", "a", NAN, NAN), ("perception", "b", 0.5, 0.01), ("a", "b", NAN, NAN)
-    )
-    assert agreement_findings(ColorAgreement(), table) == [
-        "The 16 colors that all sources know are arranged as in perception, beyond chance, by b"
-        " (τ 0.50)."
-    ]
-    assert other_findings(table) == ""
 
 
 def test_others_are_counted_and_the_most_similar_named():
@@ -84,17 +60,6 @@ def points() -> pd.DataFrame:
             "untrained": [False, False, False, True, False],
         }
     )
-
-
-def test_models_are_counted_by_kind():
-    sentences = model_sentences(points(), Correlation(0.8, 0.3, 0.95, 0.01, 9))
-    assert sentences == [
-        "2 of 2 finished models, 0 of 1 unfinished models and 0 of 1 untrained models order color"
-        " differences as perception does (p < 0.05, adjusted for 4 models).",
-        "Among 9 finished models, the more competent know color better (Spearman 0.80, 0.30 to"
-        " 0.95, p = 0.01).",
-        DEPENDENT,
-    ]
 
 
 def test_the_share_of_false_discoveries_is_held_over_all_models():
@@ -128,20 +93,3 @@ def test_a_trend_that_is_not_significant_is_said_to_be_none():
     assert model_sentences(silent, Correlation(NAN, NAN, NAN, NAN, 0, "none")) == [
         "No language model here can be asked about colors."
     ]
-
-
-def test_only_finished_models_count_in_the_trend():
-    table = pd.DataFrame(
-        {
-            "kendall": [*np.linspace(0.1, 0.8, 8), -5.0, -6.0],
-            "competence": [*np.linspace(0.2, 0.9, 8), 5.0, 6.0],
-            "kendall_p": 0.01,
-            "copy": [False] * 8 + [True, False],
-            "untrained": [False] * 9 + [True],
-        }
-    )
-    trend = finished_correlation(table, "competence", "kendall")
-    assert (trend.n, trend.value) == (8, 1.0)
-    assert "Among 8 finished models, the more competent know color better" in " ".join(
-        model_findings(ColorModels(), table)
-    )

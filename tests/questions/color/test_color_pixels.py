@@ -7,7 +7,6 @@ import pickle
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from core.errors import InputError, StimuliError
@@ -123,35 +122,3 @@ def test_pixels_lie_where_cielab_has_them_and_cells_where_they_meet(
     assert sentences[1] == "These are 3,000 pairs of pixels of 12 pictures."
     figure = figures.layouts([cloud, cells], mode="light")
     assert max(len(trace.x) for trace in figure.data) == max(50, len(cells))
-
-
-def test_the_counts_that_come_with_the_project_say_that_they_are_of_test_images(study: Study):
-    question = build_question(ColorPixels, QUICK)
-    table = ask(question, study)
-    assert set(table["pictures"]) == {10_000}
-    assert "test images" in findings_of(question, table)[1]
-    assert "--images DIR" in findings_of(question, table)[1]
-    with pytest.raises(InputError, match="to count otherwise, give the pictures"):
-        ask(build_question(ColorPixels, {**QUICK, "radius": 2.0}), study)
-    with pytest.raises(InputError, match="leave --drawn out, or give the pictures"):
-        ask(build_question(ColorPixels, {**QUICK, "drawn": 5}), study)
-
-
-def test_what_is_said_of_agreement_follows_its_sign_and_its_p():
-    question = build_question(ColorPixels, {**QUICK, "images": "DIR", "pairs": PAIRS})
-    laid = pd.DataFrame(
-        {"pictures": 12, "kendall": [math.nan, 0.4], "kendall_p": 0.01, "disparity": 0.3}
-    )
-    for kendall, p, says in (
-        (0.4, 0.01, "tend to be ordered as perception orders them: Kendall τ 0.40, p = 0.01, over"),
-        (0.4, 0.05, "show no agreement with perception beyond chance: Kendall τ 0.40, p = 0.05,"),
-        (-0.4, 0.5, "show no agreement with perception beyond chance: Kendall τ −0.40, p = 0.5,"),
-    ):
-        told = findings_of(question, laid.assign(kendall=[math.nan, kendall], kendall_p=p))
-        assert says in told[0]
-        assert told[0].endswith("over 1 color of the grid; disparity 0.30.")
-    for missing in ("kendall", "kendall_p"):
-        assert findings_of(question, laid.assign(**{missing: math.nan})) == [
-            "Whether co-occurrence orders colors as perception does cannot be judged here.",
-            "These are 3,000 pairs of pixels of 12 pictures.",
-        ]

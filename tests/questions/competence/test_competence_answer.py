@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.cli import main
 from core.competence.imported import import_scores
 from core.questions.asking import ask
 from core.questions.competence import trends
@@ -30,7 +28,6 @@ from core.questions.registry import ANSWERS, answer_of, never
 from core.store import Store
 from core.study.parts import Comparison
 from core.study.study import Study
-from tests.comparisons import align_models
 from tests.pages.world import LANGUAGE, PaintedDataset, build
 
 SKILL = {f"{family.lower()}-{size}": skill for family, size, skill in LANGUAGE}
@@ -112,17 +109,6 @@ def test_all_figures_are_there_and_say_what_the_world_is_like(root):
 
 
 @pytest.mark.usefixtures("competent")
-def test_another_vision_model_can_be_named(root):
-    table = trends_of(root, "vit-mae-s")
-    own = align_models(Study(Store(root), "cave"), list(SKILL), ["vit-mae-s"], k=5).set_index(
-        "model_x"
-    )["score"]
-    rho = own.rank().corr(pd.Series(SKILL).rank())
-    row = table[table["group"] == "completions, alignment with vit-mae-s"].iloc[0]
-    assert row["value"] == pytest.approx(rho)
-
-
-@pytest.mark.usefixtures("competent")
 def test_scores_of_several_origins_or_units_are_never_mixed_and_stop_no_other_figure(
     root, tmp_path
 ):
@@ -165,52 +151,3 @@ def test_what_was_not_measured_is_empty_with_its_reason(root):
     assert np.isnan(vision["value"])
     assert "there are 0" in vision["reason"]
     assert table[table["finding"] == BINS]["reason"].tolist() == [UNMEASURED]
-
-
-@pytest.mark.usefixtures("competent")
-def test_the_command_prints_every_row(root, capsys):
-    assert (
-        main(
-            [
-                "competence",
-                "trends",
-                "--dataset",
-                "cave",
-                "--store",
-                str(root),
-                "--k",
-                "5",
-                "--equal",
-                "--by",
-                "family",
-                "--json",
-            ]
-        )
-        == 0
-    )
-    rows = json.loads(capsys.readouterr().out)
-    assert [row["group"] for row in rows if row["finding"] == TREND] == [
-        "all pairs",
-        "within family",
-        "across family",
-    ]
-    for name, hint in (
-        ("vit-clip-x", "did you mean vit-clip-"),
-        ("gpt-2-s", "no vision model named 'gpt-2-s'"),
-    ):
-        assert (
-            main(
-                [
-                    "competence",
-                    "trends",
-                    "--dataset",
-                    "cave",
-                    "--store",
-                    str(root),
-                    "--vision",
-                    name,
-                ]
-            )
-            == 2
-        )
-        assert hint in capsys.readouterr().err

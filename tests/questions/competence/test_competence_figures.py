@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.figures.marks import add_rings
 from core.figures.theme import hue, marker_size
 from core.questions.competence.bin_figures import bins
 from core.questions.competence.figures import downstream, training
@@ -76,58 +75,10 @@ def test_bins_are_means_with_errors_at_the_middle_of_each_bin_in_a_panel_per_kin
     assert "2 models, 1 pair<br>mean alignment 0.400 ± 0.050" in means[0].hovertext[0]
 
 
-def test_every_bin_says_how_many_pairs_it_has():
-    notes = drawn_bins().layout.annotations
-    counts = [note for note in notes if (note.yref or "").endswith("domain")]
-    assert [(note.x, note.text) for note in counts[:2]] == [
-        (pytest.approx(0.1), "1 pair"),
-        (pytest.approx(0.3), "1 pair"),
-    ]
-    assert [note.yref for note in counts[::2]] == ["y domain", "y2 domain", "y3 domain"]
-
-
-def test_pairs_stand_behind_the_means_of_their_kind():
-    dots = [trace for trace in drawn_bins().data if trace.mode == "markers"]
-    assert [list(trace.y) for trace in dots] == [[0.3, 0.5], [0.5], [0.3]]
-    assert "<b>CLIP m</b> × <b>MAE &lt;m&gt;</b>" in dots[0].hovertext[0]
-    assert "clip × mae" in dots[0].hovertext[0]
-
-
-def test_bins_print_the_trend_and_what_pairs_a_panel_has():
-    assert "slope −0.50 · p = 0.004" in words(drawn_bins())
-    assert "both of one &lt;objective&gt;" in words(drawn_bins())
-    silent = bins(
-        pairs_in_bins(),
-        binned(p=np.nan, trend_reason="none <differ>"),
-        kinds=KINDS,
-        label=LABEL,
-        chance=0.05,
-        mode="dark",
-    )
-    assert words(silent).count("no trend: none &lt;differ&gt;") == 3
-
-
-def test_a_bin_without_an_error_says_so_and_one_without_pairs_is_not_drawn():
-    table = binned(se=np.nan)
-    table.loc[table["bin"] == 1, "mean"] = np.nan
-    figure = bins(pairs_in_bins(), table, kinds=KINDS, label=LABEL, chance=0.05, mode="light")
-    means = [trace for trace in figure.data if trace.error_y.array is not None]
-    assert [len(trace.x) for trace in means] == [1, 1, 1]
-    assert "no standard error" in means[0].hovertext[0]
-
-
 def test_bins_know_chance_only_where_a_formula_tells_it():
     dotted = [trace for trace in drawn_bins().data if trace.line.dash == "dot"]
     assert [set(trace.y) for trace in dotted] == [{0.05}] * 3
     assert not [trace for trace in drawn_bins(chance=np.nan).data if trace.line.dash == "dot"]
-
-
-def test_bins_stack_where_it_is_narrow_and_say_why_there_are_none():
-    assert drawn_bins(narrow=True).layout.xaxis.domain == (0.0, 1.0)
-    empty = bins(
-        pairs_in_bins().iloc[:0], binned(), kinds=KINDS, label=LABEL, chance=0.05, mode="light"
-    )
-    assert "No two models share a bin" in words(empty).replace("<br>", " ")
 
 
 def scored(**changed: object) -> pd.DataFrame:
@@ -187,23 +138,6 @@ def test_the_line_and_the_stick_are_drawn_with_their_errors_and_the_stick_bends_
     assert figure.layout.yaxis.title.text == "GSM8K (published), %"
 
 
-def test_models_of_unknown_rank_are_hollow_and_named():
-    figure = drawn_scores(scored(rank=[np.nan, *(i / 6 for i in range(7))]))
-    hollow = next(trace for trace in figure.data if trace.name == "rank unknown")
-    assert hollow.customdata.tolist() == [["m0"]]
-    assert hollow.marker.color == "rgba(0,0,0,0)"
-    assert hollow.showlegend
-
-
-def test_too_few_models_have_no_fits_and_none_has_a_reason():
-    assert not [
-        trace
-        for trace in drawn_scores(scored().iloc[:3]).data
-        if trace.mode == "lines" and trace.x[0] is not None
-    ]
-    assert "No model has both" in words(drawn_scores(scored(value=np.nan))).replace("<br>", " ")
-
-
 def steps() -> pd.DataFrame:
     runs = (("mae", "vision", "MAE"), ("gpt", "language", "GPT-2"))
     rows = [
@@ -250,12 +184,6 @@ def test_training_has_a_panel_per_target_and_a_line_per_training_over_steps():
     assert "after 500 steps<br>alignment 0.500, mean over 3" in lines[0].hovertext[1]
 
 
-def test_training_without_copies_says_what_is_missing():
-    assert "two checkpoints" in words(
-        training(steps().iloc[:0], label=LABEL, chance=0.01, mode="light")
-    ).replace("<br>", " ")
-
-
 def test_ranks_are_within_a_modality_from_the_least_to_the_most_competent():
     competence = pd.DataFrame({"model": ["gpt", "bloom"], "value": [0.3, 0.2]})
     solved = pd.DataFrame({"model": ["mae", "clip"], "solved": [0.9, np.nan]})
@@ -275,13 +203,3 @@ def test_points_of_a_score_are_ranked_among_those_that_have_an_alignment():
     assert ranked(points, skill)["rank"].isna().all()  # the only one with an alignment has no rank
     both = ranked(points.assign(near=0.2), skill)
     assert both["rank"].tolist() == [0.0, 1.0]
-
-
-def test_a_chosen_checkpoint_has_a_ring_in_every_panel_of_its_training():
-    figure = training(steps(), label=LABEL, chance=0.01, mode="light")
-    add_rings(figure, ["mae-500"], "light")
-    rings = [trace for trace in figure.data if trace.marker.symbol == "circle-open"]
-    assert [(ring.x, ring.y, ring.xaxis) for ring in rings] == [
-        ((500.0,), (0.5,), "x"),
-        ((500.0,), (0.5,), "x2"),
-    ]

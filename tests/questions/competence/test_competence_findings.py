@@ -29,20 +29,6 @@ def trends(slope: float, p: float) -> pd.DataFrame:
     return table.assign(groups=5)
 
 
-def test_a_rise_is_told_with_its_numbers_for_every_kind_of_pairs():
-    sentence = describe_bins(trends(0.5, 0.004), KINDS)
-    assert sentence.startswith(
-        "Among vision models, by tasks solved: all pairs: better models agree more (slope +0.50"
-        " from no task to all, p = 0.004, q = 0.004)"
-    )
-    assert "both of one objective: better models agree less (slope −0.50" in sentence
-    assert "across objectives: no trend, since there are none" in sentence
-    assert "q is p adjusted for 2 tests of one question" in sentence
-    assert sentence.endswith(
-        "p treats 5 groups as independent; where groups are alike, it is too small."
-    )
-
-
 def test_a_trend_that_is_sure_alone_is_not_where_it_is_one_of_several_tests():
     rows = [("all", 0.3, 0.12, ""), ("same", -0.6, 0.33, ""), ("different", 0.4, 0.028, "")]
     three = pd.DataFrame(rows, columns=["pairs_of", "slope", "p", "trend_reason"]).assign(groups=1)
@@ -57,13 +43,6 @@ def test_a_trend_that_is_sure_alone_is_not_where_it_is_one_of_several_tests():
     )
     assert "tests of one question" not in alone
     assert "p treats 1 group as independent" in alone
-
-
-def test_without_any_competence_there_are_no_bins():
-    assert (
-        describe_bins(trends(0.5, 0.2).iloc[:0], KINDS)
-        == "No model's competence was measured, so there are no bins."
-    )
 
 
 def test_no_sure_trend_is_none_and_a_metric_that_is_low_where_aligned_turns_the_sense():
@@ -121,59 +100,7 @@ def test_the_order_is_told_by_its_interval_and_its_p(value, p, lows, said):
     )
 
 
-def test_an_interval_that_holds_0_tells_nothing_and_none_gives_its_reason():
-    wide = Correlation(0.7, -0.2, 0.9, 0.01, 24)
-    assert "score show no significant correlation" in describe_score(
-        Prediction(wide, UNKNOWN, fits(LINE))
-    )
-    tied = Correlation(0.55, np.nan, np.nan, 0.127, 9, "so many are equal")
-    assert "Whether alignment goes with the score is unknown: so many are equal." in describe_score(
-        Prediction(tied, UNKNOWN, fits(LINE))
-    )
-
-
 BETTER, WORSE = Correlation(0.7, 0.4, 0.9, 0.01, 24), Correlation(-0.7, -0.9, -0.4, 0.01, 24)
-UNSURE = Correlation(0.1, -0.3, 0.5, 0.6, 24)
-
-
-@pytest.mark.parametrize(
-    ("order", "partial", "said"),
-    [
-        (
-            BETTER,
-            BETTER,
-            (
-                "That is more than a line in log size predicts: given size, more aligned ones score"
-                " better (r = 0.70,"
-            ),
-        ),
-        (BETTER, WORSE, "Given a line in log size, more aligned ones score worse (r = −0.70,"),
-        (UNSURE, BETTER, "Given a line in log size, more aligned ones score better (r = 0.70,"),
-        (
-            BETTER,
-            UNSURE,
-            (
-                "A line in log size may predict as much: given it, no significant correlation is"
-                " left (r = 0.10,"
-            ),
-        ),
-        (UNSURE, UNSURE, "Given a line in log size, no significant correlation is left (r = 0.10,"),
-        (
-            BETTER,
-            Correlation(1.0, np.nan, np.nan, 0.0, 24, "what is left lies on a line"),
-            "Given a line in log size, what is left lies on a line (r = 1.00)",
-        ),
-        (
-            BETTER,
-            UNKNOWN,
-            "What the models' sizes leave unexplained is unknown: at least 5 models expected",
-        ),
-    ],
-)
-def test_what_is_left_given_size_is_told_with_its_sense_after_what_was_said(order, partial, said):
-    sentence = describe_score(Prediction(order, partial, fits(LINE)))
-    assert said in sentence
-    assert ("That is more" in sentence) == ("That is more" in said)
 
 
 def test_what_is_left_given_size_turns_with_what_is_low():
@@ -211,55 +138,6 @@ def test_a_bend_is_told_by_what_it_means_toward_alignment(y, lows, said):
     )
     assert f"the score {said}" in sentence
     assert "too few" not in sentence
-
-
-def test_a_line_is_no_emergence_even_where_a_stick_is_a_little_better_or_all_is_exact():
-    assert "no sign of emergence." in describe_score(Prediction(UNKNOWN, UNKNOWN, fits(LINE)))
-    assert "no better than a line (error 0 against 0): no sign" in describe_score(
-        Prediction(UNKNOWN, UNKNOWN, fits(np.linspace(0.1, 1, 24)))
-    )
-    table = fits(EMERGES)
-    table.loc[1, ["gain", "gain_se"]] = [0.1, 0.2]
-    assert "better, but not by more than one standard error than a line" in describe_score(
-        Prediction(UNKNOWN, UNKNOWN, table)
-    )
-
-
-def test_few_models_are_a_caution_and_too_few_are_not_compared():
-    sentence = describe_score(Prediction(UNKNOWN, UNKNOWN, fits(EMERGES[::2])))
-    assert "12 models are too few to rule out luck, but beyond an alignment of" in sentence
-    assert "the score may improve more steeply." in sentence
-    assert "no sign of emergence, though 8 models are too few to rule it out." in describe_score(
-        Prediction(UNKNOWN, UNKNOWN, fits(LINE[::3]))
-    )
-    sentence = describe_score(Prediction(UNKNOWN, UNKNOWN, fits(np.arange(3.0))))
-    assert (
-        "A line and a broken stick cannot be compared: a comparison of fits needs at least 6 models"
-        in sentence
-    )
-
-
-def test_trainings_that_end_higher_are_counted_by_target_reality_first():
-    rows = [
-        ("a", 1, "trained vision models", 0.1),
-        ("a", 9, "trained vision models", 0.3),
-        ("b", 1, "reality", 0.2),
-        ("b", 9, "reality", 0.1),
-        ("a", 1, "reality", 0.1),
-        ("a", 9, "reality", 0.2),
-        ("c", 1, "reality", 0.2),
-    ]
-    table = pd.DataFrame(rows, columns=["run", "step", "target", "score"])
-    reality, vision = (
-        "with reality in 1 of 2 trainings",
-        "with trained vision models in 1 of 1 trainings",
-    )
-    assert (
-        describe_training(table)
-        == f"The last checkpoint is more aligned than the first {reality}, {vision}."
-    )
-    assert "trained vision models in 0 of 1" in describe_training(table, turned=True)
-    assert describe_training(table.iloc[-1:]) == "No training has two checkpoints to compare."
 
 
 def test_an_unscored_last_checkpoint_is_not_replaced_by_the_one_before():

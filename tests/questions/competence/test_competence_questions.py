@@ -112,16 +112,6 @@ def test_training_is_followed_over_all_models(study, monkeypatch):
     ] == pytest.approx(own)
 
 
-def test_bins_take_the_vision_models_alone_and_refuse_where_there_are_none(study, monkeypatch):
-    solved(monkeypatch, {"vit-mae-s": 0.4, "vit-mae-m": 0.5})
-    both = ["vit-mae-s", "vit-mae-m"]
-    pd.testing.assert_frame_equal(bin_models(study, ["gpt-2-s", *both]), bin_models(study, both))
-    with pytest.raises(InputError, match="bins by tasks solved need vision models"):
-        bin_models(study, ["gpt-2-s"])
-    with pytest.raises(UnknownNameError, match="vit-mae-x"):
-        bin_models(study, ["vit-mae-x"])
-
-
 def test_a_score_is_set_against_the_alignment_with_one_target(study):
     question = Downstream(target="reality", comparison=K5)
     table = ask(question, study).set_index("model")

@@ -4,7 +4,6 @@ mixed.
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 
@@ -13,10 +12,8 @@ import pandas as pd
 import pytest
 from competence.scored_models import SPECS, make_store, write_model
 
-from core.cli import main
 from core.competence.imported import import_scores
-from core.competence.published import published_rows
-from core.competence.records import COLUMNS, as_table, measured_name, row
+from core.competence.records import as_table, measured_name, row
 from core.errors import InputError, UnknownNameError
 from core.questions.competence.registry import CAPTIONS, registry
 from core.recipe import Recipe
@@ -98,32 +95,6 @@ def test_published_figures_are_at_the_models_of_their_spec_and_at_no_other(made)
     assert published["n"].isna().all()
 
 
-def test_figures_of_models_that_are_not_embedded_are_listed_as_such(made):
-    table = table_of(made)
-    left = table[~table["embedded"]]
-    written = published_rows()
-    expected = written[~written["model"].isin(left["model"])]
-    assert len(left) == 78 - len(expected)
-    assert set(expected["model"]) == {
-        "hf:bigscience/bloomz-560m",
-        "hf:NousResearch/Meta-Llama-3-8B",
-        SPECS["mae"][0],
-        "timm:vit_tiny_patch16_224.augreg_in21k",
-    }
-
-
-def test_the_columns_are_those_of_all_rows(made):
-    table = table_of(made)
-    assert list(table.columns) == [*COLUMNS, "embedded"]
-    assert (table["n"].dtype, table["embedded"].dtype, table["value"].dtype) == (
-        "Int64",
-        "bool",
-        "float64",
-    )
-    assert table.index.tolist() == list(range(len(table)))
-    assert (table["value"].notna() | (table["reason"] != "")).all()
-
-
 def test_how_well_captions_are_coded_is_the_mean_over_texts(made):
     table = table_of(made)
     rows = table[table["task"] == CAPTIONS].set_index("model")
@@ -190,16 +161,6 @@ def test_origins_of_one_task_are_never_mixed(root):
     assert score_of(table, "GSM8K").name == "GSM8K"
 
 
-def test_an_origin_without_an_embedded_model_does_not_count(root):
-    keep(root, "later,HellaSwag,40,%\n")
-    assert set(score_of(table_of(root), "HellaSwag").index) == {"again", "bloomz", "llama"}
-    with pytest.raises(
-        InputError,
-        match="no embedded model has a user value of 'HellaSwag'; embed one, or import scores",
-    ):
-        score_of(table_of(root), "HellaSwag", origin="user")
-
-
 def test_units_of_one_task_are_never_mixed(root):
     keep(root, "mae,depth,0.5,top-1\ntuned,depth,50,%\n")
     with pytest.raises(
@@ -250,30 +211,3 @@ def test_choices_count_embedded_models_with_a_value(root):
     assert counts.loc[("HellaSwag", "user")].tolist() == ["own", "points", 1]
     assert counts["models"].is_monotonic_decreasing
     assert "ImageNet-1k k-NN" not in counts.index.get_level_values("task")
-
-
-def test_the_command_lists_every_origin(root, capsys):
-    keep(root, "mae,depth,0.5,top-1\n")
-    words = ["competence", "list", "--dataset", "counted", "--store", str(root)]
-    assert main([*words, "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)
-    assert {"model", "task", "value", "unit", "origin", "source", "embedded"} <= set(rows[0])
-    assert {row["origin"] for row in rows} == {"measured", "published", "user"}
-    assert main([*words, "--json", "--origin", "user"]) == 0
-    (mine,) = json.loads(capsys.readouterr().out)
-    assert (mine["model"], mine["value"], mine["n"], mine["source"]) == (
-        "mae",
-        0.5,
-        None,
-        "imported from mine.csv",
-    )
-    assert main([*words, "--task", "GSM8K"]) == 0
-    assert "bloomz" in capsys.readouterr().out
-    assert (
-        main([*words, "--model", "mae", "bloomz", "--embedded", "--task", "GSM8K", "--json"]) == 0
-    )
-    assert {row["model"] for row in json.loads(capsys.readouterr().out)} == {"bloomz"}
-    assert main([*words, "--origin", "mine"]) == 2
-    assert "no origin named 'mine'" in capsys.readouterr().err
-    assert main([*words, "--model", "maee"]) == 2
-    assert "no model with a value named 'maee'; did you mean mae" in capsys.readouterr().err

@@ -63,13 +63,6 @@ def words(figure) -> str:
     return " ".join(annotation.text for annotation in figure.layout.annotations)
 
 
-def test_effect_has_a_panel_per_model_with_the_ratio_and_its_interval():
-    figure = effect(sets(**{"low/high": 1.5}), label=LABEL, chance=np.nan, mode="light")
-    assert "<b>MAE &lt;m&gt;</b>" in words(figure)
-    assert words(figure).count("low / high <b>1.50</b> (1.45 to 1.55)") == 2
-    assert len(list(figure.select_xaxes())) == 2
-
-
 def test_effect_joins_the_sets_of_each_language_model_and_draws_the_mean_with_its_interval():
     figure = effect(sets(), label=LABEL, chance=np.nan, mode="light")
     drawn = [trace for trace in figure.data if len(trace.x) == 3]
@@ -84,53 +77,6 @@ def test_effect_joins_the_sets_of_each_language_model_and_draws_the_mean_with_it
     assert "mean over the language models" in mean.hovertext[0]
 
 
-def test_the_models_of_a_family_share_a_trace_and_are_joined_one_by_one():
-    table = models()
-    table.loc[table["model"] == "bloom", "group"] = "GPT-2"
-    points = effect_points(effects(low=0.3, random=0.25, high=0.2), table)
-    line, dots = effect(points, label=LABEL, chance=np.nan, mode="light").data[:2]
-    assert list(line.x) == ["low", "random", "high", None, "low", "random", "high"]
-    assert [line.y[at] for at in (0, 4)] == pytest.approx([0.31, 0.29])
-    assert line.y[3] is None
-    assert not line.connectgaps
-    assert sorted(dots.y) == pytest.approx([0.19, 0.21, 0.24, 0.26, 0.29, 0.31])
-    assert len(dots.hovertext) == len(dots.marker.size) == 6
-
-
-def test_the_hover_card_tells_set_interval_p_and_ids():
-    points = sets().assign(p=0.02)
-    card = next(
-        trace
-        for trace in effect(points, label=LABEL, chance=np.nan, mode="dark").data
-        if trace.hovertext
-    ).hovertext[0]
-    assert (
-        "dispersion: low, 20 stimuli compared<br>alignment 0.310, 95 % interval 0.250 to 0.350<br>p"
-        " = 0.02" in card
-    )
-    assert "gpt × mae:2" in card
-
-
-def test_effect_says_why_a_ratio_is_missing_and_why_nothing_can_be_drawn():
-    points = sets(**{"low/high": np.nan})
-    points["reason"] = points["reason"].where(
-        points["set"] != "low/high", "the high set has no alignment"
-    )
-    assert "no ratio: the high set has no alignment" in words(
-        effect(points, label=LABEL, chance=np.nan, mode="light")
-    )
-    empty = sets().assign(score=np.nan, reason="k is too <large>")
-    assert "k is too &lt;large&gt;" in words(
-        effect(empty, label=LABEL, chance=np.nan, mode="light")
-    ).replace("<br>", " ")
-
-
-def test_a_known_chance_is_dotted_in_every_panel():
-    figure = effect(sets(), label=LABEL, chance=0.1, mode="light")
-    dotted = [trace for trace in figure.data if trace.line.dash == "dot" and trace.y[0]]
-    assert [set(trace.y) for trace in dotted] == [{0.1}, {0.1}]
-
-
 @pytest.mark.parametrize("narrow", [False, True])
 def test_drop_joins_the_sets_of_one_size_and_leaves_the_full_one_apart(narrow):
     points = effect_points(
@@ -143,16 +89,6 @@ def test_drop_joins_the_sets_of_one_size_and_leaves_the_full_one_apart(narrow):
     assert list(dots.x) == ["none", *line.x]
     assert list(dots.y) == pytest.approx([0.25, 0.21, 0.26, 0.31])
     assert (figure.layout.xaxis.domain == (0.0, 1.0)) == narrow
-
-
-def test_a_mean_without_an_interval_tells_none():
-    points = effect_points(effects(full=0.24, **{"without low": 0.2}), models()).assign(
-        low=np.nan, high=np.nan
-    )
-    figure = drop(points, label=LABEL, chance=np.nan, mode="light")
-    assert "interval" not in " ".join(
-        card for trace in figure.data for card in trace.hovertext or ()
-    )
 
 
 def test_deciles_are_a_line_of_means_per_model_from_the_least_dispersed_part():
@@ -206,21 +142,6 @@ def test_held_out_draws_dots_and_the_fit_with_its_figures():
     )
     line = next(trace for trace in figure.data if trace.name == "least-squares fit")
     assert list(line.y) == [2.0, 6.0]
-
-
-def test_held_out_says_where_there_is_no_correlation():
-    points, fits = held()
-    assert (
-        words(held_out(points, fits.assign(pearson=np.nan), mode="light")).count("does not vary")
-        == 2
-    )
-
-
-def test_many_dots_are_drawn_by_the_graphics_card():
-    points, fits = held()
-    many = pd.concat([points] * 200, ignore_index=True)
-    assert {trace.type for trace in held_out(many, fits, mode="light").data} == {"scattergl"}
-    assert {trace.type for trace in held_out(points, fits, mode="light").data} == {"scatter"}
 
 
 def test_two_spaces_of_one_model_are_told_apart_by_their_layers():

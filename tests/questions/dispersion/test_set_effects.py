@@ -46,19 +46,6 @@ def test_a_set_is_scored_whole_and_in_three_quarters():
     np.testing.assert_allclose(found.of(slice(1, 2)).parts[:, 0, 2], found.parts[:, 0, 0] + 10.5)
 
 
-def test_progress_counts_every_set_and_part():
-    told = []
-    found = score_all(
-        sums,
-        [np.arange(8), np.arange(4)],
-        draws=2,
-        seed=0,
-        report=lambda *progress: told.append(progress),
-    )
-    assert told[-1] == (6, 6, "sets of stimuli")
-    assert [len(one.parts) for one in found] == [2, 2]
-
-
 def test_no_parts_leave_no_interval():
     scores = score_all(sums, [np.arange(8)], draws=0, seed=0)
     table = effect_table(["a", "b"], ["c", "d"], {"full": scores[0]}, {}, spec=SPEC)

@@ -18,7 +18,6 @@ from core.questions.dispersion.question import (
     DispersionFindings,
     DispersionPredictors,
     DropEffect,
-    HeldOutFits,
     PartEffect,
     Ranking,
     SetEffect,
@@ -244,36 +243,6 @@ def test_stimuli_that_models_agree_on_are_aligned_with_language(tmp_path):
 def test_parts_and_shares_that_cannot_be_are_refused(study, asked, message):
     with pytest.raises(StimuliError, match=message):
         asked(study)
-
-
-def test_a_set_size_that_was_asked_for_is_not_scored_again(study, monkeypatch):
-    first = compare(SetEffect, study, size=24)
-    monkeypatch.setattr(trials, "score_all", lambda *_, **__: pytest.fail("scored twice"))
-    pd.testing.assert_frame_equal(compare(SetEffect, study, size=24), first)
-
-
-def test_every_figure_comes_in_one_table(study):
-    table = compare(DispersionFindings, study, size=20).set_index(["finding", "group"])
-    fits = ask(HeldOutFits(joint=Spaces(SPACES)), study).set_index("space")
-    assert table.loc[("held out, pearson", SPACES[0]), "value"] == pytest.approx(
-        fits.loc[SPACES[0], "pearson"]
-    )
-    assert table.loc[("held out, pearson", SPACES[2]), "p"] == pytest.approx(
-        fits.loc[SPACES[2], "shuffled_p"]
-    )
-    partial = table.loc[("held out, partial", SPACES[1]), ["value", "low", "high"]].tolist()
-    assert partial == pytest.approx(
-        fits.loc[SPACES[1], ["partial", "partial_low", "partial_high"]].tolist()
-    )
-    assert table.loc[("held out, shuffled", SPACES[0]), "value"] == pytest.approx(
-        fits.loc[SPACES[0], "shuffled"]
-    )
-    assert np.isnan(table.loc[("held out, spearman", SPACES[2]), "p"])
-    effect = compare(SetEffect, study, size=20).query("language == '' and set == 'low/high'")
-    assert table.loc["cknna low/high", "value"].tolist() == effect["score"].tolist()
-    assert {"R2 of dispersion", "importance", "cknna without low"} <= set(
-        table.index.get_level_values("finding")
-    )
 
 
 def test_the_p_of_a_predictor_alone_stands_with_its_own_test(study):

@@ -69,19 +69,6 @@ def test_a_refused_model_has_no_score_and_the_metrics_own_words():
     assert table.loc[~flat, "score"].notna().all()
 
 
-def test_a_refused_pair_has_the_metrics_own_words():
-    table = score_pairs(spaces(2, n=4), make_engines(k=2)).set_index("metric")
-    refused = table[table["score"].isna()]
-    assert "mean_cca" in refused.index
-    assert (refused["reason"].str.len() > 20).all()
-
-
-def test_progress_is_told_metric_by_metric():
-    heard = []
-    score_pairs(spaces(2), make_engines(k=K), report=lambda *told: heard.append(told[:2]))
-    assert heard == [(i + 1, len(COMPARED)) for i in range(len(COMPARED))]
-
-
 def test_rankings_by_hand():
     # the ranks 1 2 3 4 against 2 1 4 3: ρ = 1 − 6 · (1 + 1 + 1 + 1) / (4 · 15) = 0.6
     row = rho(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import combinations
 
-import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
@@ -13,12 +12,10 @@ from scipy import stats
 from core.errors import MetricError, PlatoscopeError
 from core.metrics import METRICS
 from core.metrics.printed import PRINTED
-from core.questions.asking import ask, findings_of
+from core.questions.asking import ask
 from core.questions.metrics import answer as metrics_answer
 from core.questions.metrics import matrix
-from core.questions.metrics.answer import complete_matrix
 from core.questions.metrics.matrix import Variant, variants_of
-from core.questions.metrics.matrix_figures import variant_map
 from core.questions.metrics.question import MetricAgreement, MetricMatrix
 from core.spaces.preprocess import normalize_rows
 from core.statistics.nulls import draw_orders
@@ -112,16 +109,6 @@ def test_the_usual_variants_are_of_the_printed_metrics_on_the_usual_sizes(study)
         ask(MetricMatrix(sizes=(50,)), study)
 
 
-def test_what_is_named_twice_counts_once(study, table):
-    names = [*QUESTION.metrics, "cka"], [3, 8, 3], [2, 2], [0.5, 2.0, 0.5], [20, 40, 20]
-    fields = ("metrics", "ks", "ranks", "bandwidths", "sizes")
-    models = ("vit-mae-s",)
-    doubled = replace(QUESTION, **dict(zip(fields, map(tuple, names), strict=True)))
-    pd.testing.assert_frame_equal(ask(doubled, study), table)
-    few = replace(QUESTION, names=models * 2)
-    assert complete_matrix(few, study).names == models
-
-
 def test_what_no_metric_can_do_is_refused_before_anything_is_scored(study, monkeypatch):
     monkeypatch.setattr(matrix, "score_variants", lambda *_, **__: pytest.fail("scored"))
     for choice, message in (
@@ -143,21 +130,3 @@ def test_what_no_metric_can_do_is_refused_before_anything_is_scored(study, monke
 def test_a_variant_is_called_by_what_sets_it_apart():
     assert Variant("cka", (), 256).title == "CKA, n = 256"
     assert Variant("cknna", (("k", 5),), 64).title == "CKNNA, k = 5, n = 64"
-
-
-def test_what_is_said_and_drawn_follows_the_table(table):
-    (first, caveat) = findings_of(QUESTION, table)
-    below = table.iloc[[place for place in range(len(table)) if place // 18 < place % 18]]
-    assert f"with a median Spearman’s ρ of {below['spearman'].median():.2f} (" in first
-    assert first.startswith("Any two of 18 variants of 6 metrics agree on the ranking of 6 pairs")
-    least = below.sort_values("spearman", kind="stable").iloc[0]
-    assert f"agree least are {least['variant_x']} and {least['variant_y']}" in first
-    assert "not independent" in caveat
-    heat = variant_map(table, mode="light").data[0]
-    assert heat.z.shape == (18, 18)
-    assert heat.z[0, 5] == table["spearman"].iloc[5]
-    assert "over 6 pairs of models" in heat.hovertext[0, 5]
-    nothing = table.assign(spearman=np.nan, reason="too few")
-    drawn = variant_map(nothing, mode="dark").layout.annotations[0].text
-    assert "too few." in drawn.replace("<br>", " ")
-    assert findings_of(QUESTION, nothing) == ["Whether metrics agree cannot be judged: too few."]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pandas as pd
 import pytest
 
@@ -11,7 +9,6 @@ from core.errors import MetricError
 from core.metrics import METRICS
 from core.metrics.printed import PRINTED
 from core.questions.asking import ask, findings_of
-from core.questions.metrics.answer import complete_trends
 from core.questions.metrics.question import MetricTrends
 from core.questions.metrics.trend_figures import by_metric
 from core.store import Store
@@ -50,12 +47,6 @@ def test_usual_are_the_papers_eight_and_what_cannot_be_is_refused(study):
         ask(MetricTrends(k=40), study)
     table = ask(MetricTrends(y=("vit-mae-s",), k=3, rule=LayerRule("last")), study)
     assert table["metric"].unique().tolist() == list(PRINTED)
-
-
-def test_what_is_named_twice_counts_once(study):
-    named = MetricTrends(x=("gpt-2-m",), y=("vit-mae-s",), metrics=("cka", "mutual_knn"), k=3)
-    doubled = replace(named, x=named.x * 2, y=named.y * 2, metrics=named.metrics * 2)
-    assert complete_trends(doubled, study) == complete_trends(named, study)
 
 
 def rows(metric: str, scores: list[float]) -> list[dict[str, object]]:

@@ -11,7 +11,7 @@ import torch
 
 import core.metrics.engines
 import core.questions.asking
-from core.errors import MetricError, PlatoscopeError, StoreWriteError
+from core.errors import PlatoscopeError
 from core.metrics import METRICS
 from core.questions.asking import ask, question_recipe
 from core.questions.metrics import answer as comparison
@@ -28,13 +28,10 @@ from core.questions.metrics.sample_size import (
     FIXED_SHARE,
     REPEATS_GROWN,
     fixed_k,
-    growing,
     size_curve,
 )
-from core.recipe import Recipe
 from core.spaces.preprocess import normalize_rows
 from core.store import Store
-from core.study import keeping as kept
 from core.study.parts import LayerPair
 from core.study.study import Study
 from tests.comparisons import align_models, layer_scores
@@ -123,15 +120,6 @@ def test_samples_grow_and_both_curves_of_mutual_knn_meet_at_all_stimuli(study):
     assert table.loc[FIXED_K].iloc[0]["score"] == pytest.approx(direct["score"].item())
 
 
-@pytest.mark.parametrize(
-    ("k", "fixed", "share"), [(79, [80], [80]), (1, [20, 40, 80], [80]), (40, [80], [20, 40, 80])]
-)
-def test_samples_that_are_too_small_for_k_are_left_out(study, k, fixed, share):
-    table = grown(study, k=k)
-    assert table.loc[[FIXED_K], "n"].tolist() == fixed
-    assert table.loc[[FIXED_SHARE], "n"].tolist() == share
-
-
 def test_more_stimuli_than_kernels_allow_are_sampled(study, monkeypatch):
     monkeypatch.setattr(comparison, "LARGEST", 24)
     assert comparison.sample_sizes(study.size) == [24]
@@ -196,43 +184,6 @@ def test_what_cannot_be_compared_is_refused_before_anything_is_computed(study, q
         question_recipe(question, study)
 
 
-@pytest.mark.parametrize(
-    ("n", "sizes"),
-    [(1024, [128, 256, 512, 1024]), (5000, [128, 256, 512, 1024]), (256, [128, 256]), (9, [9])],
-)
-def test_the_sizes_that_are_offered(n, sizes):
-    assert comparison.sample_sizes(n) == sizes
-
-
-@pytest.mark.parametrize(
-    ("n", "sizes"),
-    [(1024, [16, 32, 64, 128, 256, 512, 1024]), (16, [16]), (5, [5]), (33, [16, 33])],
-)
-def test_growing_samples(n, sizes):
-    assert growing(n) == sizes
-
-
-def test_a_table_is_kept_for_its_recipe_and_for_what_it_read(study):
-    table, recipe = pd.DataFrame({"score": [0.5]}), Recipe.of("kept", seed=0)
-    reads = {"dataset:cave": study.store.current("dataset:cave")}
-    kept.keep(study, "answer-0", recipe, table, reads)
-    found = kept.fresh_answer(study, "answer-0", recipe)
-    assert found is not None
-    assert (found[0]["score"].tolist(), found[1]) == ([0.5], reads)
-    assert kept.fresh_answer(study, "answer-0", Recipe.of("kept", seed=1)) is None
-    kept.keep(study, "answer-1", recipe, table, {"dataset:cave": "another"})
-    assert kept.fresh_answer(study, "answer-1", recipe) is None
-
-
-def test_a_store_that_cannot_be_written_still_answers(study, monkeypatch):
-    def refuse(*_: object, **__: object) -> None:
-        raise StoreWriteError("no space is left")
-
-    monkeypatch.setattr(kept, "write_result", refuse)
-    kept.keep(study, "answer-2", Recipe.of("kept"), pd.DataFrame({"score": [0.25]}), {})
-    assert kept.fresh_answer(study, "answer-2", Recipe.of("kept")) is None
-
-
 ON_DEVICE = (
     MetricAgreement(names=NAMES, metrics=("mutual_knn", "cka"), k=4, size=30),
     CalibratedMetrics(pair=PAIR, metrics=("mutual_knn", "cka"), k=4, null=20),
@@ -254,12 +205,3 @@ def test_metrics_are_compared_on_the_study_s_device(study, question, monkeypatch
     table = ask(question, Study(study.store, "cave", device="cuda"))
     assert set(places) == {"cuda"}
     pd.testing.assert_frame_equal(table, expected, atol=1e-6)
-
-
-def test_a_metric_that_the_device_does_not_have_is_refused_first(study, monkeypatch):
-    monkeypatch.setattr(core.metrics.engines, "choose_device", lambda _: torch.device("cpu"))
-    monkeypatch.setattr(Study, "spaces", None)  # nothing is read
-    away = Study(study.store, "cave", device="cuda")
-    for question in (MetricAgreement(names=NAMES, k=4), CalibratedMetrics(pair=PAIR, null=20)):
-        with pytest.raises(MetricError, match=r"on a GPU there are .* use device cpu or auto"):
-            ask(question, away)

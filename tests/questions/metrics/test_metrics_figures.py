@@ -7,13 +7,8 @@ import pandas as pd
 import pytest
 
 from core.figures.theme import INK
-from core.metrics import METRICS
 from core.questions.metrics.curve_figures import over_k, over_size, trends_over_k
-from core.questions.metrics.figures import LEAST_DRAWN, agreement, calibrated, scope_hue
-
-
-def words(figure):
-    return " ".join(annotation.text for annotation in figure.layout.annotations)
+from core.questions.metrics.figures import LEAST_DRAWN, agreement, calibrated
 
 
 def agreements(**changed) -> pd.DataFrame:
@@ -43,16 +38,6 @@ def calibrated_points() -> pd.DataFrame:
     return points.assign(null_sd=0.01, p=0.01, reason="")
 
 
-def test_every_metric_has_a_short_name_and_one_of_two_colors():
-    short = [metric.spec.short for metric in METRICS.values()]
-    assert all(short)
-    assert len(set(short)) == len(METRICS)
-    assert {scope_hue(metric, "light") for metric in METRICS} == {
-        INK["light"].ember,
-        INK["light"].text,
-    }
-
-
 def test_agreement_is_a_map_of_numbers_with_the_reason_of_an_empty_cell():
     figure = agreement(agreements(), size=128, mode="light")
     heat = figure.data[0]
@@ -65,10 +50,6 @@ def test_agreement_is_a_map_of_numbers_with_the_reason_of_an_empty_cell():
     assert (heat.zmin, heat.zmax) == (0.6, 1.0)
 
 
-def test_on_a_phone_the_map_has_colors_alone():
-    assert not agreement(agreements(), size=128, mode="dark", narrow=True).data[0].texttemplate
-
-
 def test_trends_have_a_line_per_k_in_one_order_of_color_and_name_it_once():
     figure = trends_over_k(trend_points(), smallest="m0 <s>", mode="light")
     assert [trace.name for trace in figure.data] == ["k = 2", "k = 9"] * 2
@@ -77,13 +58,6 @@ def test_trends_have_a_line_per_k_in_one_order_of_color_and_name_it_once():
     assert list(figure.data[1].y) == pytest.approx([0, 0.9, 1.8, 2.7])
     assert "m0 &lt;s&gt;" in figure.layout.yaxis.title.text.replace("<br>", " ")
     assert "m1 &lt;s&gt;" in figure.data[0].hovertext[1]
-
-
-def test_trends_of_too_few_models_say_so():
-    few = trend_points().query("model in ('m0', 'm1')")
-    assert "three language models" in words(
-        trends_over_k(few, smallest="m0", mode="light")
-    ).replace("<br>", " ")
 
 
 @pytest.mark.parametrize("narrow", [False, True])
@@ -121,25 +95,3 @@ def test_raw_scores_stand_beside_chance_and_calibrated_ones_in_a_panel_of_their_
     assert scaled.x.tolist() == [0.2, 0.3, 0.0]
     assert list(raw.y) == ["mutual k-NN", "shape angle (low: aligned)", "linear R²"]
     assert raw.marker.color[0] == INK["light"].ember
-
-
-def test_a_score_below_the_axis_is_drawn_at_its_end_with_its_number():
-    raw = calibrated(calibrated_points(), mode="dark").data[2]
-    assert raw.x.tolist() == [0.3, 1.1, LEAST_DRAWN]
-    assert list(raw.text) == ["", "", "-7.5"]
-
-
-def test_what_cannot_be_drawn_draws_its_reason():
-    empty = agreement(
-        agreements(spearman=np.nan, reason="2 pairs are too few"), size=9, mode="light"
-    )
-    refused = calibrated(calibrated_points().assign(score=np.nan, reason="all flat"), mode="light")
-    assert "2 pairs are too few" in words(empty).replace("<br>", " ")
-    assert "all flat" in words(refused).replace("<br>", " ")
-
-
-def test_a_metric_that_has_no_calibrated_score_says_why():
-    points = calibrated_points()
-    points.loc[0, ["calibrated", "reason"]] = [np.nan, "shuffled spaces are fully aligned, too"]
-    figure = calibrated(points, mode="light", narrow=True)
-    assert "fully aligned, too" in figure.data[2].hovertext[0].replace("<br>", " ")

@@ -86,10 +86,6 @@ def test_one_size_does_not_depend_on_the_others_but_on_the_seed():
     )
 
 
-def test_no_sizes_make_an_empty_curve():
-    assert size_curve(KNN, *spaces(), sizes=[], parameters=fixed_k(3), seed=0).empty
-
-
 @pytest.mark.parametrize(("share", "n", "k"), [(0.1, 100, 10), (0.01, 30, 1), (0.5, 7, 4)])
 def test_a_share_is_rounded_to_at_least_one_neighbor(share, n, k):
     assert fixed_share(share)(n) == {"k": k}
@@ -102,19 +98,6 @@ def test_a_share_outside_its_range_is_refused(share):
         match=f"the share of stimuli that are neighbors must lie between 0 and 1; got {share}",
     ):
         fixed_share(share)
-
-
-def test_more_stimuli_than_there_are_cannot_be_drawn():
-    with pytest.raises(
-        MetricError,
-        match="subsamples of at most 90 stimuli expected, since there are no more; got 91",
-    ):
-        size_curve(KNN, *spaces(), sizes=[20, 91], parameters=fixed_k(3), seed=0)
-
-
-def test_a_size_that_the_metric_refuses_is_refused():
-    with pytest.raises(MetricError, match="k must lie in 1 … 9 for 10 stimuli; got 10"):
-        size_curve(KNN, *spaces(), sizes=[10], parameters=fixed_k(10), seed=0)
 
 
 def test_one_repeat_has_no_spread():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,6 @@ from core.cli import main
 from core.errors import UnknownNameError
 from core.questions.asking import answer, ask, findings_of
 from core.questions.modalities.figures import meetings
-from core.questions.modalities.findings import findings
 from core.questions.modalities.meeting import COLUMNS, Meeting, rows_of
 from core.questions.modalities.question import Modalities
 from core.store import Store
@@ -130,30 +128,3 @@ def test_every_two_modalities_and_each_with_reality(store):
     assert {"reality", "vit-untrained-s"} <= reads
     with pytest.raises(UnknownNameError, match="no finished model named 'mea'"):
         ask(Modalities(Scope(), ("mea",)), study)
-
-
-def test_the_command_prints_the_table(store, capsys):
-    words = ["modalities", "--models", "beats", "drums", "--k", "5", "--store", str(store)]
-    assert main([*words, "--json"]) == 0
-    (row,) = json.loads(capsys.readouterr().out)
-    assert (row["one"], row["other"], row["models_one"]) == ("music", "world", 2)
-
-
-def test_what_cannot_be_said_is_said():
-    question = Modalities(Scope())
-    assert findings(question, pd.DataFrame(columns=list(COLUMNS))) == [
-        "No finished model is here: embed some."
-    ]
-    table = pd.DataFrame(
-        rows_of(meeting(side("music", "n", "m"), side("language", "w", "v"), NONE))
-    )
-    said = findings(question, table.assign(q=np.nan, q_untrained=np.nan))
-    assert said == [
-        "Music and language models are not shown to be aligned beyond chance.",
-        "Music with language 0.100, 0 % of the way to the ceiling; chance 0.100, all scores are the"
-        " same, so their spread is unknown; untrained 0.120.",
-    ]
-    assert meetings(table.iloc[:0], label="x", mode="dark").layout.annotations
-
-
-NONE = np.full((2, 2), 0.1)

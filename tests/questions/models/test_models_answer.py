@@ -4,7 +4,6 @@ models.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
@@ -13,19 +12,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.cli import main
 from core.encoders.encoder import ModelCard
-from core.errors import InputError, MetricError, UnknownNameError
+from core.errors import InputError
 from core.options.declaring import Value
 from core.progress import Progress
 from core.questions import asking
 from core.questions.asking import ask
-from core.questions.models import answer
 from core.questions.models.question import LayoutName, ModelMap, ModelPairs, Roster
 from core.recipe import Recipe
 from core.store import Embedding, Store, write_embedding
 from core.store.versions import VERSIONS
-from core.study.comparison import pairing
 from core.study.parts import Comparison, Scope
 from core.study.study import Study
 from tests.comparisons import align_models
@@ -160,30 +156,6 @@ def test_a_layer_that_is_refused_says_so(study, names):
     assert pair_models(study, [names[0], HALF], layers="last")["reason"].tolist() == [""]
 
 
-def test_pairs_are_kept_and_mistakes_are_told_first(study, names, monkeypatch):
-    first = pair_models(study, names, k=3)
-    monkeypatch.setattr(pairing, "scores_among", lambda *_: pytest.fail("compared again"))
-    pd.testing.assert_frame_equal(pair_models(study, names[::-1], k=3), first)
-    with pytest.raises(
-        UnknownNameError, match="no metric named 'mutal_knn'; did you mean mutual_knn"
-    ):
-        pair_models(study, names, metric="mutal_knn")
-    with pytest.raises(MetricError, match="k must"):
-        pair_models(study, names, k=50)
-    with pytest.raises(MetricError, match="models of one set are compared by best"):
-        pair_models(study, names, layers="0:1")
-
-
-def test_progress_reaches_the_number_of_pairs(study, names):
-    heard: list[tuple[int, int, str]] = []
-    pair_models(
-        study, names, k=7, report=lambda done, total, what: heard.append((done, total, what))
-    )
-    total = len(names) * (len(names) - 1) // 2
-    assert heard[-1] == (total, total, "pairs of models compared")
-    assert len(heard) <= len(names)
-
-
 @pytest.mark.parametrize("layout", ["mds", "tsne"])
 def test_the_map_is_the_same_for_any_order_of_the_models(root, names, layout, monkeypatch):
     monkeypatch.setattr(asking, "fresh_answer", lambda *_: None)
@@ -207,16 +179,6 @@ def test_the_map_names_the_most_aligned_models_and_leaves_out_who_has_no_score(s
     assert table.loc["gpt-2-m", "nearest_1"] in (mine["model_x"], mine["model_y"])
     assert f"no score with {len(names)} of {len(names)} other models" in table.loc[FLAT, "reason"]
     assert np.isnan(table.loc[FLAT, "x"])
-
-
-def test_a_map_is_kept_with_all_it_depends_on(study, names, monkeypatch):
-    first = map_models(study, names, layout="mds", k=4)
-    assert map_models(study, names, layout="mds", k=4, seed=2)["x"].tolist() == first["x"].tolist()
-    assert map_models(study, names, layout="mds", metric="cka")["x"].tolist() != first["x"].tolist()
-    monkeypatch.setattr(answer, "lay_out", lambda *_, **__: pytest.fail("drawn again"))
-    pd.testing.assert_frame_equal(
-        map_models(study, names, layout="mds", metric="mutual_knn", k=4), first
-    )
 
 
 def test_few_models_have_no_umap(study, names):
@@ -243,34 +205,3 @@ def test_the_map_describes_models_as_they_are_now(study, names, monkeypatch):
     models = study.models().assign(group="other")
     monkeypatch.setattr(Study, "models", lambda _self: models)
     assert set(map_models(study, names, layout="mds", k=5)["group"]) == {"other"}
-
-
-def test_the_map_command_prints_places_and_what_they_are_worth(root, capsys):
-    command = [
-        "models",
-        "map",
-        "--dataset",
-        "cave",
-        "--store",
-        str(root),
-        "--layout",
-        "mds",
-        "--k",
-        "5",
-    ]
-    assert main([*command, "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)
-    assert len(rows) == 15  # every model of the store
-    assert {
-        "model",
-        "x",
-        "y",
-        "nearest_1",
-        "stress",
-        "trustworthiness",
-        "floor",
-        "floored",
-        "reason",
-    } <= set(rows[0])
-    assert main([*command, "--models", "gpt-2-s", "vit-mae-s", "--layout", "umap"]) == 2
-    assert "umap places at least 4 models, and there are 2" in capsys.readouterr().err

@@ -203,61 +203,6 @@ def test_a_real_language_model_reads_images_through_the_same_code(tmp_path, stor
     assert np.isfinite([row["own"], row["other"], row["without"]]).all()
 
 
-def bits_table(saved: np.ndarray) -> pd.DataFrame:
-    """Return rows of PrefixBits over a grid, sure where they are not 0."""
-    rows = [
-        {
-            "x": f"x{i}",
-            "y": f"y{j}",
-            "own": 0.6 - value,
-            "other": 0.65,
-            "without": 0.6,
-            "saved": value,
-            "low": value - 0.01,
-            "high": value + 0.01,
-            "p": 0.001 if value else 0.9,
-            "q": 0.002 if value else 0.9,
-            "misled": 0.05,
-            "misled_low": 0.04,
-            "misled_high": 0.06,
-            "per_caption": 100 * value,
-            "alignment": 0.2 + value,
-            "competence": 0.4 + 0.01 * i,
-            "solved": 0.5 + 0.01 * j,
-            "reason": "",
-        }
-        for (i, j), value in np.ndenumerate(saved)
-    ]
-    return pd.DataFrame(rows)
-
-
-def test_findings_say_whichever_way_it_goes():
-    falling = np.array(
-        [[0.1, 0.08, 0.06, 0.04], [0.09, 0.07, 0.05, 0.03], [0.085, 0.065, 0.045, 0.02]]
-    )
-    said = findings_of(PrefixBits(), bits_table(falling))
-    assert "saves bits of the caption in 12 of 12 pairs (q ≤ 0.05); most, +0.100" in said[0]
-    assert "10.0 bits per caption" in said[0]
-    assert "Another stimulus's image costs +0.050" in said[1]
-    assert "goes up with the alignment of the pair (ρ = +1.00" in said[2]
-    nothing = findings_of(PrefixBits(shuffled=True), bits_table(np.zeros((1, 2))))
-    assert nothing[0].startswith("In none of 2 pairs is an image shown to save bits")
-    assert "a check of chance" in nothing[1]
-    hurt = findings_of(PrefixBits(), bits_table(np.full((1, 1), -0.1)))
-    assert "costs bits in 1" in hurt[0]
-
-
-def test_figures_show_every_pair():
-    table = bits_table(np.array([[0.1, 0.02], [0.05, 0.0]]))
-    titles = {name: name.upper() for name in (*table["x"], *table["y"])}
-    models = pd.DataFrame({"model": list(titles), "title": titles.values(), "group": "CLIP"})
-    for narrow in (False, True):
-        drawn = figures.bits(table, titles, "light", narrow=narrow)
-        named = [tuple(pair) for one in drawn.data for pair in one.customdata or ()]
-        assert named == list(zip(table["x"], table["y"], strict=True))
-        assert len(figures.beside(table, models, "dark", narrow=narrow).data) > 3
-
-
 def test_what_a_caption_names_is_looked_for_in_the_event():
     caption = "There are a toy, a vehicle and a plant."
     assert count_named(caption, {"ball", "tree"}) == (3, 2)

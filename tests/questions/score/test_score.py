@@ -11,7 +11,7 @@ import pytest
 
 from core.errors import FeatureError, MetricError
 from core.metrics import METRICS
-from core.questions.asking import ask, recipe_of
+from core.questions.asking import ask
 from core.questions.score.answer import score_layers
 from core.questions.score.question import Score
 from core.spaces.preprocess import clamp_outliers, normalize_rows
@@ -116,11 +116,3 @@ def test_files_of_different_stimuli_and_parameters_out_of_range_are_refused(file
         score_layers(x, [layer[:7] for layer in y], Comparison(), Clamping(1.0))
     with pytest.raises(MetricError, match="k must"):
         ask(Score(file_x, file_y, Comparison(k=20, layers="all")))
-
-
-def test_the_recipe_names_both_files_and_every_choice():
-    recipe = recipe_of(Score("a.npy", "b.npy", Comparison("cka")))
-    assert recipe.kind == "score"
-    assert recipe.choices["versions"] == {"score": 1}
-    assert (recipe.choices["x"], recipe.choices["y"]) == ("a.npy", "b.npy")
-    assert recipe != recipe_of(Score("a.npy", "b.npy"))

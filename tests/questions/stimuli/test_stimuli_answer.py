@@ -78,15 +78,6 @@ def test_a_layout_by_umap_is_made_once_for_a_seed(study, joint, monkeypatch):
     assert first["share_x"].isna().all()
 
 
-@pytest.mark.parametrize("kind", ["residuals", "pca"])
-def test_a_map_of_a_sample_is_that_of_all_where_it_was_drawn(study, kind):
-    every = ask(StimulusMap(joint=JOINT, map=kind), study).set_index("index")
-    some = ask(StimulusMap(joint=JOINT, map=kind, drawn=7), study).set_index("index")
-    assert len(some) == 7
-    assert some.index.is_monotonic_increasing
-    pd.testing.assert_frame_equal(some, every.loc[some.index])
-
-
 def test_umap_lays_out_the_sample_alone_and_each_seed_draws_another(study, joint, monkeypatch):
     monkeypatch.setattr(
         "core.questions.stimuli.answer.neighbor_plane", lambda space, *, seed: space[:, :2] + seed
@@ -165,17 +156,6 @@ def test_the_nearest_of_one_stimulus_have_their_cosines_and_say_what_both_layers
         assert rows["index"].tolist() == np.argsort(-cosines, kind="stable")[:6].tolist()
         lists.append(set(rows["index"]))
     assert table["shared"].tolist() == [one in lists[0] & lists[1] for one in table["index"]]
-
-
-def test_the_nearest_are_named_by_the_datasets_own_indices(study):
-    forest = Study(study.store, "cave", where={"scene": "forest"})
-    pair = LayerPair("vit-mae-m", 2, "gpt-2-s", 3)
-    own = ask(StimulusList(), forest)["index"].tolist()
-    table = ask(NearestStimuli(pair=pair, stimulus=own[2], k=3), forest)
-    assert set(table["index"]) <= set(own) - {own[2]}
-    absent = next(index for index in range(20) if index not in own)
-    with pytest.raises(StimuliError, match=f"got {absent}: see platoscope stimuli list"):
-        ask(NearestStimuli(pair=pair, stimulus=absent, k=3), forest)
 
 
 @pytest.mark.parametrize("k", [0, 20])

@@ -7,7 +7,7 @@ import pytest
 
 from core.figures.theme import INK, hue
 from core.questions.stimuli.figures import residuals
-from core.questions.stimuli.map_figure import Map, group_rare, stimulus_map
+from core.questions.stimuli.map_figure import Map, stimulus_map
 
 
 def points(count: int = 3) -> pd.DataFrame:
@@ -62,23 +62,6 @@ def test_a_factor_has_a_color_and_an_entry_per_value_and_gray_where_it_has_none(
     assert figure.data[0].hovertext[0].endswith("mean red")
 
 
-def test_values_too_rare_for_a_hue_are_one():
-    values = pd.Series([f"v{place:02}" for place in range(12) for _ in range(20 - place)])
-    grouped = group_rare(values)
-    assert grouped.nunique() == 10
-    assert (grouped == "other").sum() == 11 + 10 + 9
-    assert group_rare(values[values < "v10"]).nunique() == 10
-
-
-def test_where_distances_count_both_axes_have_one_scale():
-    assert drawn(square=True).layout.yaxis.scaleanchor == "x"
-    assert drawn().layout.yaxis.scaleanchor is None
-
-
-def test_a_thousand_dots_are_drawn_by_the_graphics_card():
-    assert [drawn(count).data[0].type for count in (1000, 1001)] == ["scatter", "scattergl"]
-
-
 def test_residual_bars_tell_their_rank_over_the_middle_half_of_all_stimuli():
     rows = pd.DataFrame(
         {
@@ -103,18 +86,3 @@ def test_residual_bars_tell_their_rank_over_the_middle_half_of_all_stimuli():
         figure.layout.paper_bgcolor
         or figure.layout.template.layout.paper_bgcolor == INK["dark"].paper
     )
-
-
-def test_residuals_of_copies_which_are_all_zero_have_an_axis():
-    rows = pd.DataFrame(
-        {
-            "title": ["a"],
-            "group": ["MAE"],
-            "residual": [0.0],
-            "rank": [1],
-            "n": 3,
-            "lower": [0.0],
-            "upper": [0.0],
-        }
-    )
-    assert residuals(rows, mode="light").layout.xaxis.range == (0, 1)

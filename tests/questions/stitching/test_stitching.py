@@ -196,31 +196,6 @@ def test_alignment_that_foretells_is_said_to() -> None:
     assert "8 pairs of layers are too few" in few[1]
 
 
-def test_what_is_gained_is_not_called_a_loss() -> None:
-    row = {
-        "x": "f",
-        "y": "g",
-        "name_x": "block 2",
-        "name_y": "block 3",
-        "h": "trained",
-        "layer_x": 1,
-        "layer_y": 2,
-        "score": 0.8,
-        "own": 0.7,
-        "chance": 0.5,
-    }
-    row |= {"lost": -0.5, "lost_low": -0.6, "lost_high": 0.1, "penalty": -0.1, "head": "its own"}
-    table = pd.DataFrame(
-        [
-            row,
-            *({**row, "h": h} for h in ("least squares", "random", "identity", "itself, identity")),
-        ]
-    )
-    said = stitch_findings(Stitch(), table)[0]
-    assert "g gains 50 % of what it has above chance (95 % interval −10 % to 60 %" in said
-    assert said.startswith("Going on from block 2 of f in place of its own block 3")
-
-
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
     """Return a store of the smallest shipped models over 24 held-out events."""

@@ -108,23 +108,6 @@ def test_all_kinds_of_predictors_meet_the_dispersion_of_their_stimulus(study, gi
     assert (table["predictor"] == TOGETHER).sum() == 3
 
 
-def test_the_table_is_kept_and_another_question_is_another_table(study, given):
-    first = explain(study, seed=12)
-    given.clear()
-    pd.testing.assert_frame_equal(explain(study, seed=12), first)
-    assert not given
-    for other in ({"by": "median"}, {"level": "5"}, {"centering": "stimuli"}):
-        explain(study, seed=12, **other)
-        assert given.pop("target") is not None
-
-
-def test_another_level_counts_its_own_words(study, given):
-    explain(study, level="40", by=SPACES[1])
-    texts = Dusk(SIZE).captions.query("level == '40'")["text"].tolist()
-    pd.testing.assert_frame_equal(given["caption"], describe_captions(texts))
-    assert given["target"] == pytest.approx(disperse(study)[SPACES[1]].to_numpy())
-
-
 def test_a_study_of_some_stimuli_explains_those_by_words_that_are_rare_in_all(root, given):
     study = Study(Store(root), "cave", where={"thing_color": "crimson"})
     with pytest.raises(Exception, match="at least 50 of them; got 23"):
@@ -172,13 +155,6 @@ def test_copies_of_a_caption_count_once_per_set(study, monkeypatch):
     table = words(study, size=30).set_index("word")
     assert set(table["low"]) == set(table["high"]) == {15}
     assert table.loc["crimson", "in_low"] == (ranked[:30:2] % 4 == 0).sum()
-
-
-def test_progress_reaches_its_end(study):
-    heard = []
-    explain(study, seed=14, report=lambda *said: heard.append(said))
-    assert (SIZE, SIZE, "images described") in heard
-    assert heard[-1] == (5, 5, "regressions on halves of the stimuli")
 
 
 def test_what_is_not_there_is_named(study):

@@ -187,15 +187,6 @@ def test_the_verdict_says_how_much_or_that_nothing_is_predicted():
     )
 
 
-def test_without_an_interval_nothing_is_beyond_doubt():
-    table = pd.DataFrame({"r2": [0.4], "r2_low": [np.nan], "r2_high": [np.nan]})
-    assert (
-        findings.prediction(table)
-        == "Together these predictors have no significant predictive power: R² 0.40 on held-out"
-        " stimuli, without an interval."
-    )
-
-
 @pytest.mark.parametrize(
     ("change", "why"),
     [

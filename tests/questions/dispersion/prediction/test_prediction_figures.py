@@ -60,12 +60,6 @@ def counted() -> pd.DataFrame:
     return table.assign(low=10, high=20)
 
 
-def said(figure) -> str:
-    return " ".join(annotation.text for annotation in figure.layout.annotations).replace(
-        "<br>", " "
-    )
-
-
 @pytest.mark.parametrize("mode", ["light", "dark"])
 @pytest.mark.parametrize("narrow", [False, True])
 def test_predictors_stand_in_order_and_whole_kinds_below_them(mode, narrow):
@@ -87,26 +81,6 @@ def test_predictors_stand_in_order_and_whole_kinds_below_them(mode, narrow):
     assert zero.line.dash == "dot"
 
 
-def test_cards_tell_what_a_predictor_says_by_itself():
-    _, alone, _, together, _ = importances(predictors(), mode="light").data
-    assert "bright &lt;b&gt;" in alone.hovertext[0]
-    assert "Spearman 0.40, p = 0.001, adjusted p = 0.002, 50 stimuli" in alone.hovertext[0]
-    assert "by itself: Kruskal-Wallis, p = 0.3" in alone.hovertext[1]
-    assert "2 predictors permuted together" in together.hovertext[0]
-
-
-def test_how_many_are_not_drawn_is_said():
-    figure = importances(predictors(), mode="light", most=1)
-    assert "2 less important ones are not drawn" in figure.layout.xaxis.title.text
-    assert list(figure.data[3].y) == [1]
-
-
-def test_without_an_importance_the_reason_is_drawn():
-    assert "No predictor can be used: no two &lt;values&gt;." in said(
-        importances(predictors().iloc[[3]], mode="light")
-    )
-
-
 @pytest.mark.parametrize("mode", ["light", "dark"])
 def test_words_lie_to_the_side_of_the_set_that_has_them_more_often(mode):
     figure = words(counted(), mode=mode)
@@ -122,22 +96,3 @@ def test_words_lie_to_the_side_of_the_set_that_has_them_more_often(mode):
     assert figure.layout.yaxis.ticktext == ("fogfogfogfogfogfogfogfo…", "a", "owl &lt;i&gt;")
     assert "in 2 of 10 low and 8 of 20 high captions" in high.hovertext[0]
     assert "odds ratio inf" in low.hovertext[0]
-
-
-def test_the_most_telling_words_are_drawn():
-    assert words(counted(), mode="light", most=1, narrow=True).layout.yaxis.ticktext == (
-        "owl &lt;i&gt;",
-    )
-
-
-def test_a_set_that_no_word_tells_is_not_in_the_legend():
-    names = [
-        trace.name
-        for trace in words(counted(), mode="light", most=1).data
-        if trace.showlegend is not False
-    ]
-    assert names == ["more in the high set"]
-
-
-def test_no_words_say_so():
-    assert "take larger sets" in said(words(counted().iloc[:0], mode="dark"))
