@@ -9,17 +9,12 @@ import pytest
 import torch
 
 from core.cli import make_parser
-from core.errors import InputError
 from core.questions.adapters.answer import train_adapters
-from core.questions.adapters.baselines import METHODS
 from core.questions.adapters.maps import files
-from core.questions.adapters.maps.model import Settings
-from core.questions.adapters.provenance import Provenance, adapters_recipe
-from core.questions.adapters.question import Adaptation, AdapterQuestion, Fitting
+from core.questions.adapters.question import Adaptation, Fitting
 from core.store import Store
 from core.study.study import Study
 from pages._shared import experiment
-from tests.pages import printed
 from tests.pages.seen import charts, said
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
@@ -139,44 +134,6 @@ def test_a_training_moves_is_stopped_goes_on_and_loses_nothing(page, monkeypatch
 
 
 @pytest.mark.slow
-def test_what_cannot_be_had_is_left_empty_and_each_reason_said_once(page, monkeypatch):
-    def refuse(*_):
-        raise InputError("vectors of 9 and 12 dimensions have no cosine")
-
-    for name in ("raw", "relative"):
-        monkeypatch.setitem(METHODS, name, refuse)
-    app = page(measure="true", seeds="1", pairs="30")
-    assert not app.exception
-    table = app.dataframe[0].value
-    assert set(table.loc[table.isna().any(axis=1), "method"]) == {"raw", "relative"}
-    told = [text.value for text in app.caption if text.value.startswith("No figures of")]
-    assert told == [
-        "No figures of **relative, raw**: vectors of 9 and 12 dimensions have no cosine."
-    ]
-
-
-def test_names_of_a_link_that_are_not_there_are_said_until_others_are_chosen(page):
-    app = page(
-        **{
-            "encoders": ["vit-mae-m", "gpt-2-m", "gpt-3-m"],
-            "reference": "vit-clip-n",
-            "layer": "gpt-2-m=99",
-        }
-    )
-    assert not app.exception
-    assert "no model named 'gpt-3-m'; did you mean gpt-2-m" in said(app)
-    assert "no model named 'vit-clip-n'; did you mean vit-clip" in said(app)
-    assert "no layer of GPT-2 M named '99'" in said(app)
-    app.run()
-    assert "'gpt-3-m'" in said(app)
-    app.multiselect(key="encoders").set_value(["vit-mae-m", "gpt-2-m", "reality"]).run()
-    assert "'gpt-3-m'" not in said(app)
-    assert "'vit-clip-n'" in said(app)
-    only = page(encoders=["gpt-3-m"])
-    assert "no model named 'gpt-3-m'; did you mean gpt-2-m" in said(only)
-
-
-@pytest.mark.slow
 def test_the_verdict_over_trainings_has_its_interval_and_the_baselines(page):
     app = page(measure="true", seeds="2")
     assert not app.exception
@@ -194,14 +151,6 @@ def test_the_verdict_over_trainings_has_its_interval_and_the_baselines(page):
     assert not app.exception
     assert charts(app) == ["kernels", "gains", "worth"]
     assert app.code[-1].value.startswith("platoscope adapters curve --x vit-mae-m:2")
-
-
-def test_another_metric_layer_and_clamping_are_followed(page):
-    app = page(metric="cka", layer="gpt-2-m=3", q="1")
-    assert not app.exception
-    assert [one.value for one in app.warning] == ["Not in this view: a control for k."]  # CKA's
-    assert all(words in app.code[0].value for words in ("--y gpt-2-m:3", "--metric cka", "--q 1"))
-    assert "chance is" not in words(app)
 
 
 @pytest.mark.slow
@@ -235,40 +184,10 @@ def test_adapters_come_back_from_a_file_with_their_choices(page, store):
     assert next(button.label for button in app.button if button.key == "train") == "Train them anew"
 
 
-def test_adapters_of_a_stopped_training_say_so_wherever_they_are_loaded(page, store):
-    study = Study(Store(store), "cave")
-    made, _ = trained(store, width=8)
-    app = upload(
-        page(),
-        files.dump(
-            made, adapters_recipe(study, Provenance(SPACES, Settings(width=8), 40, 0, stopped=1))
-        ),
-    )
-    assert not app.exception
-    assert "Loaded adapters of vit-mae-m:2, gpt-2-m:2, stopped after 1 pass." in app.success[
-        0
-    ].value.replace("\\", "")
-    assert "This is one training, stopped after 1 pass; an interval takes several." in words(app)
-    assert len(app.code) == 1
-    assert "--passes 1 " in app.code[0].value
-
-
 def test_a_file_of_anything_else_is_answered_by_one_sentence(page):
     app = upload(page(), b"nothing of the kind")
     assert not app.exception
     assert "not a complete safetensors file" in said(app)
-    assert charts(app) == ["kernels"]
-
-
-def test_adapters_that_no_control_can_show_are_not_said_to_be_loaded(page, store):
-    made, _ = trained(store, temperature=50.0, seed=2**31)
-    settings, study = Settings(temperature=50.0), Study(Store(store), "cave")
-    recipe = adapters_recipe(study, Provenance(SPACES, settings, 40, 2**31))
-    app = upload(page(), files.dump(made, recipe))
-    assert not app.exception
-    shown = "no control of this page shows temperature 50.0, seed 2147483648"
-    assert shown in said(app)
-    assert not app.success
     assert charts(app) == ["kernels"]
 
 
@@ -289,20 +208,3 @@ def test_too_few_models_and_encoders_say_what_to_do(opened, page, tmp_path):
         ["vit-mae-m", "vit-clip-s", "vit-clip-m", "gpt-2-m", "reality"]
     ).run()
     assert "Leave one model out" in said(app)
-
-
-@pytest.mark.slow
-def test_the_command_of_each_plot_prints_what_the_page_drew(page, store, monkeypatch, capsys):
-    record = printed.record(monkeypatch)
-    app = page(measure="true", seeds="2", cost="true")
-    app.button(key="train").click().run()
-    app.button(key="stop").click().run()
-    assert not app.exception
-    drawn = {key: one for key, one in record.drawn.items() if isinstance(one[0], AdapterQuestion)}
-    assert list(drawn) == ["kernels", "gains", "worth", "course"]
-    for question, table in drawn.values():
-        printed.assert_same_numbers(printed.run(question, store, capsys), table)
-    asked = {one: table for one, table in record.asked.items() if isinstance(one, AdapterQuestion)}
-    assert len(asked) == 2
-    for question, table in asked.items():
-        printed.assert_same(printed.run(question, store, capsys), table)

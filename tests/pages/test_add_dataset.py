@@ -193,28 +193,6 @@ def test_what_is_wrong_is_said_and_stays_in_its_field(opened, store, tmp_path, t
     assert queue.jobs(store) == []
 
 
-def test_a_dataset_of_that_name_is_named(opened, store, tmp_path):
-    photos = folder(tmp_path / "photos")
-    assert main(["dataset", "add", "photos", "--folder", str(photos), "--store", str(store)]) == 0
-    app = opened_form(opened, store, **{"from": "folder", "folder": str(photos)})
-    assert "photos exists, with 6 stimuli and 0 models. What is added takes its place" in said(app)
-    assert not app.button(key="queue").disabled
-
-
-def test_the_hub_s_options_are_the_command_s(opened, store):
-    app = opened_form(opened, store, **{"from": "hub"})
-    app.text_input(key="hub").set_value("flickr30k").run()
-    assert app.text_input(key="text_column").placeholder == "caption"
-    app.text_input(key="hub").set_value("owner/birds").run()
-    assert app.text_input(key="text_column").placeholder == "text"
-    app.text_input(key="split").set_value("test[:50]").run()
-    app.text_input(key="text_column").set_value("caption").run()
-    of_hub = "--hub owner/birds --split 'test[:50]' --text-column caption"
-    assert command(app) == f"platoscope dataset add birds {of_hub} --store {store}"
-    app.button(key="queue").click().run()
-    assert list(queue.jobs(store)[0].words) == shlex.split(f"dataset add birds {of_hub}")
-
-
 def test_the_hub_is_asked_only_when_someone_looks(opened, store, tmp_path, monkeypatch):
     def offline(addition):
         raise OfflineError(f"the hub cannot be reached and {addition.hub} is not in the cache")
@@ -250,19 +228,6 @@ def test_an_empty_store_takes_its_first_dataset(opened, tmp_path):
     assert main([*job.words, "--store", str(store)]) == 0
     app.run()
     assert app.selectbox(key="dataset").options == ["birds"]
-
-
-def test_a_dataset_that_was_added_is_one_click_away(opened, store, tmp_path, monkeypatch):
-    photos = folder(tmp_path / "photos")
-    app = opened_form(opened, store, **{"from": "folder", "folder": str(photos)})
-    app.button(key="queue").click().run()
-    (job,) = queue.jobs(store)
-    assert main([*job.words, "--store", str(store)]) == 0
-    monkeypatch.setattr(queue, "job", lambda *_: finished(job))
-    app.run()
-    next(one for one in app.button if one.label == "Show it").click().run()
-    assert app.selectbox(key="dataset").value == "photos"
-    assert "Show it" not in [one.label for one in app.button]
 
 
 def test_an_empty_store_offers_the_demo_and_hides_its_job_when_it_has_ended(

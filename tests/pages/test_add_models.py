@@ -95,29 +95,6 @@ def test_what_models_take_is_said_before_they_are_queued_as_one_job(opened, stor
     assert app.multiselect(key="embed_timm").value == []
 
 
-def test_language_models_are_pooled_at_caption_levels(opened, store):
-    app = form(opened, store, models_from="hub", embed_hub="bigscience/bloomz-560m")
-    assert table(app)["hf:bigscience/bloomz-560m"] == {  # as published
-        "parameters": "559M",
-        "layers": "25",
-        "download": "—",
-        "in the store": "6.55 MB",
-        "time": "—",
-    }
-    assert any("does not answer" in one.value for one in app.caption)
-    app.multiselect(key="embed_caption_level").set_value(["20", "5"])
-    app.selectbox(key="embed_pooling").set_value("last")
-    app.selectbox(key="embed_prompt").set_value("paper").run()
-    assert table(app)["hf:bigscience/bloomz-560m"]["in the store"] == "13.1 MB"
-    address = "https://huggingface.co/bigscience/bloomz-560m"
-    app.multiselect(key="embed_hub").set_value([address]).run()
-    options = "--caption-level 20 5 --pooling last --prompt paper"
-    assert command(app).endswith(f"--model hf:bigscience/bloomz-560m {options}")
-    assert [one.key for one in app.text_input if one.key == "embed_name"] == []
-    app.multiselect(key="embed_hub").set_value(["gpt-2-m"]).run()
-    assert "Embedded already: GPT-2 M" in said(app)
-
-
 def test_time_is_that_of_the_device_on_which_the_job_will_run(opened, store, monkeypatch):
     app = form(opened, store, embed_timm=TIMM[0])
     app.text_input(key="embed_device").set_value("tpu").run()
@@ -187,23 +164,6 @@ def test_a_feature_file_is_uploaded_checked_and_imported(opened, store):
     assert "mine" in {entry.card.name for entry in Store(store).models("cave")}
 
 
-def test_features_that_are_not_finite_are_not_offered_for_import(opened, store):
-    app = upload(form(opened, store, models_from="features"), "my.npy", SIZE, first=np.nan)
-    assert "layer 0 of my.npy has NaN or infinity for stimulus" in said(app).replace("'", "")
-    assert app.button(key="queue").disabled
-
-
 def test_a_store_without_a_dataset_asks_for_one(opened, tmp_path):
     app = form(opened, tmp_path)
     assert "add a dataset first" in said(app)
-
-
-def test_a_store_that_cannot_be_written_keeps_what_was_chosen(opened, store, monkeypatch):
-    def refuse(*_: object, **__: object) -> None:
-        raise EncoderError("no room")
-
-    monkeypatch.setattr(queue, "submit", refuse)
-    app = form(opened, store, embed_timm=TIMM[0])
-    app.button(key="queue").click().run()
-    assert "no room" in said(app)
-    assert app.multiselect(key="embed_timm").value == [TIMM[0]]

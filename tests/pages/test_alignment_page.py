@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from core.study.selections import encode
-from tests.pages.seen import charts, said
+from tests.pages.seen import charts
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, add_features, build
 
 
@@ -46,14 +46,6 @@ def test_panels_and_colors_group_by_what_is_chosen(opened, demo):
     assert "no size known" in names  # these models were made without a config
 
 
-def test_symbols_group_by_something_else_than_colors(opened, demo):
-    app = opened(demo, "alignment", symbol="objective")
-    assert not app.exception
-    groups = {trace["legendgroup"] for trace in spec(app, "trend")["data"] if "customdata" in trace}
-    assert groups
-    assert all(", " in group for group in groups)
-
-
 def test_vision_models_may_stand_on_the_axis_and_language_models_in_panels(opened, demo):
     chosen = {"axis_models": "vision", "axis": "parameters", "y": ["gpt-2-m", "gpt-2-s"]}
     app = opened(demo, "alignment", **chosen)
@@ -66,17 +58,6 @@ def test_vision_models_may_stand_on_the_axis_and_language_models_in_panels(opene
 
 
 @pytest.mark.slow
-def test_the_test_of_fine_tuned_copies_is_linked_where_there_are_any(opened, demo, tmp_path):
-    tuned = [*VISION[2:4], ("CLIP-fine-tuned", "s", 0.8)]
-    store = build(tmp_path, PaintedDataset(30), vision=tuned, language=LANGUAGE[:2])
-    linked = [
-        [link.proto.label for link in opened(root, "alignment").main.get("page_link")]
-        for root in (demo, store)
-    ]
-    assert linked == [[], ["Does fine-tuning cost alignment?"]]
-
-
-@pytest.mark.slow
 def test_the_ceiling_is_drawn_where_recipes_were_trained_twice(opened, twice):
     app = opened(twice, "alignment", vertical="share")
     assert not app.exception
@@ -86,13 +67,6 @@ def test_the_ceiling_is_drawn_where_recipes_were_trained_twice(opened, twice):
     shared = table["share of the way"].notna()
     assert shared.any()
     assert set(table.loc[~shared, "compared with"]) == {"Reality"}
-
-
-def test_without_replicates_a_page_says_why_there_is_no_ceiling(opened, demo):
-    app = opened(demo, "alignment", axis_models="vision")
-    assert app.title[0].value == "Do better vision models agree more with language models?"
-    text = " ".join(one.value for one in app.markdown)
-    assert "There is no ceiling: no recipe of these models was trained with several seeds" in text
 
 
 @pytest.mark.parametrize("view", ["map", "profiles"])
@@ -140,19 +114,6 @@ def test_reality_is_one_of_the_models_to_compare_with(opened, demo):
     assert any("--y reality" in code.value for code in app.code)
 
 
-def test_alignment_without_reality_or_bits_draws_its_reason(opened, tmp_path):
-    build(
-        tmp_path,
-        PaintedDataset(30),
-        vision=VISION[:2],
-        language=[("RoBERTa", "s", 0.5)],
-        reality=False,
-    )
-    app = opened(tmp_path, "alignment")
-    assert not app.exception
-    assert "Reality" not in app.multiselect(key="y").options
-
-
 @pytest.mark.slow
 def test_a_dataset_with_fewer_stimuli_pulls_k_down(opened, tmp_path):
     for size, name in ((40, "cave"), (5, "few")):
@@ -163,17 +124,6 @@ def test_a_dataset_with_fewer_stimuli_pulls_k_down(opened, tmp_path):
     app.selectbox(key="dataset").set_value("few").run()
     assert not app.exception
     assert app.number_input(key="k").value <= 4
-
-
-@pytest.mark.slow
-def test_models_appear_while_another_process_embeds(opened, small, tmp_path):
-    shutil.copytree(small(12), tmp_path, dirs_exist_ok=True)
-    app = opened(tmp_path, "alignment")
-    assert len(app.multiselect(key="y").options) == 7  # three of either modality and reality
-    build(tmp_path, PaintedDataset(12), vision=VISION[:1], language=())
-    app.run()
-    assert not app.exception
-    assert "ViT S · MAE" in app.multiselect(key="y").options
 
 
 @pytest.mark.slow
@@ -204,26 +154,6 @@ def test_alignment_on_a_set_of_stimuli_from_a_link_which_can_be_left(opened, dem
     assert app.button(key="drop-stimuli").label == "25 of 60 stimuli"
     app.button(key="drop-stimuli").click().run()
     assert (app.dataframe[0].value["stimuli"] == 60).all()
-
-
-def test_a_set_from_a_damaged_link_is_answered_in_a_sentence(opened, demo):
-    app = opened(demo, "alignment", stimuli="60.xyz")
-    assert not app.exception
-    assert "damaged or cut short" in said(app)
-
-
-def test_layers_that_are_not_there_are_told_in_a_sentence(opened, demo):
-    app = opened(demo, "alignment", layers="9:0")
-    assert not app.exception
-    assert "there is no layer 9, only 0 … 3" in said(app)
-    assert not said(opened(demo, "alignment", layers="-1:-1"))
-
-
-def test_words_that_choose_no_layers_are_answered_and_the_best_are_shown(opened, demo):
-    app = opened(demo, "alignment", layers="first")
-    assert not app.exception
-    assert "layers are chosen by best, last" in said(app)
-    assert charts(app) == ["trend", "layer-map"]
 
 
 @pytest.mark.parametrize("modality", [pytest.param("vision", marks=pytest.mark.slow), "language"])

@@ -10,7 +10,6 @@ import pytest
 
 from core.embedding.features import embed_cortex, import_features
 from core.encoders.measured.content import Content
-from core.encoders.measured.cortex import SUBJECTS
 from tests.pages.seen import said
 from tests.pages.world import SMALL, PaintedDataset, build
 
@@ -53,28 +52,12 @@ def test_alignment_draws_the_noise_ceiling_of_brains(opened, store):
     assert "noise ceiling at least 0." in layers
 
 
-def test_alignment_without_brains_says_nothing_of_noise(opened, store):
-    app = opened(store, "alignment", k="5")
-    assert "oise ceiling" not in texts(app)
-    assert set(SUBJECTS) < set(app.multiselect(key="y").options) or any(
-        "Simulated cortex 1" in option for option in app.multiselect(key="y").options
-    )
-
-
 @pytest.mark.slow
 def test_the_overview_counts_brains_and_ranks_models_alone(opened, store):
     app = opened(store, "overview")
     assert not app.exception
     assert "beside 3 brains and 1 group of people" in texts(app)
     assert not any("ortex" in one.proto.spec for one in app.get("plotly_chart"))
-
-
-def test_models_takes_brains_in_where_they_are_asked_for(opened, store):
-    app = opened(store, "models", view="table", measured="true", k="5")
-    assert not app.exception
-    assert not said(app)
-    (table,) = [one.value for one in app.dataframe if "brains" in one.value]
-    assert {"brains", "groups of people", "vision models"} <= {*table.columns}
 
 
 def test_the_library_says_how_reliable_a_brain_is(opened, store):

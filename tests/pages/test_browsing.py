@@ -13,7 +13,7 @@ import pytest
 
 from core.study.selections import decode, encode
 from tests.pages.seen import charts, said, shown, tiles
-from tests.pages.world import COLORS, LANGUAGE, NASTY, VISION, PaintedDataset, build
+from tests.pages.world import NASTY
 
 ENDS = "ends"
 
@@ -31,12 +31,6 @@ def studied(app) -> list[list[int]]:
     ]
     assert sets[::2] == sets[1::2]
     return sets[::2]
-
-
-def test_what_is_found_goes_to_alignment_and_dispersion(opened, three):
-    app = opened(three, "stimuli", view="gallery", search="event 5")
-    assert studied(app) == [[5, *range(50, 60)]]
-    assert [button.label for button in app.get("download_button")] == ["CSV"]
 
 
 def test_a_quantile_of_dispersion_filters_the_gallery(opened, three):
@@ -86,16 +80,6 @@ def test_low_and_high_stand_side_by_side_from_their_ends(opened, three):
     assert sum("residual " in name for name in bars) >= 24
 
 
-def test_nasty_captions_are_shown_as_they_are_in_the_galleries_too(opened, three):
-    app = opened(three, "stimuli", view=ENDS, size="30", **{"page-ends": "1"})
-    seen = []
-    for number in (1, 2, 3):
-        app.get("pagination")[0].set_value(number).run()
-        seen += [tile["note"]["text"] for key in ("low", "high") for tile in tiles(app, key)]
-        assert not any("onerror" in each.value for each in app.get("html"))
-    assert [NASTY in text for text in seen].count(True) == 1  # a component sets it as text
-
-
 @pytest.mark.parametrize("kind", ["residuals", "pca", "umap"])
 def test_the_map_lays_out_all_and_grays_what_a_search_leaves_out(opened, three, kind):
     app = opened(three, "stimuli", map=kind, search="event 5")
@@ -133,15 +117,6 @@ def test_the_answer_stands_under_the_question(opened, three):
     assert "of 60, from the least" in rank
 
 
-def test_a_factor_colors_the_map_with_an_entry_per_value(opened, three):
-    app = opened(three, "stimuli", color="f-thing_color")
-    assert sorted(trace["name"] for trace in traces(app)) == sorted(COLORS)
-    app.selectbox(key="color").set_value("f-count").run()
-    assert "colorbar" in traces(app)[0]["marker"]
-    app.selectbox(key="color").set_value("vit-clip-m:2").run()
-    assert traces(app)[0]["marker"]["colorbar"]["title"]["text"].startswith("residual of ")
-
-
 def test_a_link_opens_what_was_brushed_and_it_can_be_left(opened, three):
     app = opened(three, "stimuli", brushed=encode([3, 7, 9], 60))
     assert shown(app, "all") == [3, 7, 9]
@@ -150,14 +125,6 @@ def test_a_link_opens_what_was_brushed_and_it_can_be_left(opened, three):
     app.button(key="drop-brushed").click().run()
     assert len(shown(app, "all")) == 20
     assert "brushed" not in app.query_params
-
-
-def test_a_damaged_set_in_the_link_chooses_nothing(opened, three):
-    app = opened(three, "stimuli", view="map", brushed="60.xyz")
-    assert not app.exception
-    assert "cannot be read: this text for a set of stimuli is damaged" in said(app)
-    assert studied(app) == [list(range(60))]
-    assert "60 of 60 stimuli" in captions(app)
 
 
 @pytest.mark.parametrize("given", ["60", "-1", "abc", "9" * 5_000])
@@ -184,22 +151,6 @@ def test_the_opened_stimulus_shows_residuals_and_neighbors_of_every_space(opened
     assert levels == [f"caption level {words}" for words in (5, 10, 20, 40)]
 
 
-def test_all_neighbors_of_two_models_are_shown_with_their_similarity_and_caption(opened, three):
-    app = opened(three, "stimuli", stimulus="7", k="30")
-    pages = []
-    for number in (1, 2, 3):
-        app.get("pagination")[0].set_value(number).run()
-        pages.append([tiles(app, key) for key in ("a", "b")])
-    sides = [[tile for page in pages for tile in page[side]] for side in (0, 1)]
-    for side, other in (sides, reversed(sides)):
-        assert len({tile["index"] for tile in side}) == 30
-        heads = [float(tile["note"]["head"]) for tile in side]
-        assert heads == sorted(heads, reverse=True)
-        assert all(tile["caption"] == tile["note"]["text"] for tile in side)
-        both = {tile["index"] for tile in other}
-        assert all(tile["marked"] == (tile["index"] in both) for tile in side)
-
-
 def test_an_opened_stimulus_leads_to_its_neighbors_and_back_to_all(opened, three):
     app = opened(three, "stimuli", stimulus="59", trail="17.99.x.3")  # as older links have it
     assert said(app) == ""
@@ -218,19 +169,6 @@ def test_an_opened_stimulus_leads_to_its_neighbors_and_back_to_all(opened, three
     assert charts(app) == ["stimulus-map"]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("view", ["map", ENDS])
-def test_two_models_and_three_stimuli_have_a_look(opened, tmp_path, view):
-    build(tmp_path, PaintedDataset(3), vision=VISION[:1], language=LANGUAGE[:1], reality=False)
-    app = opened(tmp_path, "stimuli", view=view)
-    assert not app.exception
-    assert "Sets of low and high dispersion need" in said(app) if view == ENDS else True
-    app.query_params["stimulus"] = "2"
-    app.run()
-    assert not app.exception
-    assert "residuals" in charts(app)
-
-
 def test_the_gallery_searches_filters_and_opens(opened, demo):
     app = opened(demo, "stimuli", view="gallery")
     assert "60 of 60 stimuli" in [caption.value for caption in app.caption]
@@ -245,11 +183,3 @@ def test_the_gallery_searches_filters_and_opens(opened, demo):
     app.query_params["stimulus"] = "5"
     app.run()
     assert charts(app) == ["agreement", "residuals"]
-
-
-def test_one_model_leaves_the_gallery_and_says_what_else_needs(opened, tmp_path):
-    build(tmp_path, PaintedDataset(6), vision=VISION[:1], language=(), reality=False)
-    app = opened(tmp_path, "stimuli", view=ENDS)
-    assert not app.exception
-    assert len(shown(app, "all")) == 6
-    assert "at least two models" in said(app)

@@ -56,23 +56,6 @@ def test_it_draws_levels_what_they_tell_and_one_stimulus(opened, leveled):
 
 
 @pytest.mark.slow
-def test_panels_models_and_lines_are_followed(opened, leveled):
-    app = opened(leveled, "captions")
-    app.segmented_control(key="by").set_value("model")
-    app.toggle(key="each").set_value(True)
-    app.multiselect(key="y").set_value(["vit-mae-m", "reality"])
-    app.number_input(key="k").set_value(4).run()
-    assert not app.exception
-    command = codes(app)[0]
-    assert "--k 4" in command
-    assert "--y vit-mae-m reality" in command
-    assert "--by model" in command
-    assert "ViT M · MAE (" in words(app)
-    assert "Thin lines** with dots are single language models" in words(app)
-    assert any("of 4 nearest in common" in text.value for text in app.caption)
-
-
-@pytest.mark.slow
 def test_a_stimulus_is_shown_as_it_is_at_every_level_whichever_are_studied(opened, leveled):
     app = opened(leveled, "captions", stimulus="1", where="scene=city", q="0.9")
     assert not app.exception
@@ -89,39 +72,6 @@ def test_one_level_of_the_cave_names_the_demo(opened, small):
     assert "at one caption level" in said(app)
     assert "adds the other levels of the Cave, in about a minute" in said(app)
     assert codes(app)[0].startswith("platoscope demo")
-
-
-@pytest.mark.parametrize(
-    ("levels", "start"), [(("a", "b"), "platoscope embed"), (("a",), "platoscope summarize")]
-)
-def test_another_dataset_says_how_to_get_levels(opened, tmp_path, levels, start):
-    class Photos(PaintedDataset):
-        @property
-        def card(self) -> DatasetCard:
-            return replace(super().card, source={"kind": "folder"}, levels=levels)
-
-        @property
-        def captions(self):
-            table = super().captions
-            kept = table[table["level"].isin(("20", "5")[: len(levels)])]
-            return kept.assign(
-                level=kept["level"].map(dict(zip(("20", "5"), levels, strict=False)))
-            )
-
-    root = build(
-        tmp_path,
-        Photos(20, name="photos"),
-        vision=VISION[:1],
-        language=LANGUAGE[1:2],
-        reality=False,
-    )
-    app = opened(root, "captions")
-    assert not app.exception
-    assert "one caption level" in said(app)
-    assert codes(app)[0].startswith(f"{start} --dataset photos")
-    if start == "platoscope embed":
-        assert "--caption-level a b longest concatenated mean" in codes(app)[0]
-    make_parser().parse_args(shlex.split(codes(app)[0])[1:])
 
 
 def test_levels_that_were_written_since_are_to_be_embedded_and_what_read_other_texts_is_named(

@@ -149,17 +149,6 @@ def test_choices_reach_the_commands_and_the_numbers(opened, store):
 
 
 @pytest.mark.slow
-def test_the_radius_is_that_of_pictures_and_not_of_the_counts_that_ship(opened, store):
-    app = opened(store, "color")
-    app.number_input(key="radius").set_value(2.0).run()
-    assert not app.exception
-    assert charts(app) == PLOTS
-    whole, overlay = commands(app)[:2]
-    assert "--radius 2.0" in whole
-    assert "--radius" not in overlay  # of perception and the counts that ship
-
-
-@pytest.mark.slow
 def test_a_store_without_language_models_and_color_words_draws_pixels(opened, tmp_path):
     build(tmp_path, PaintedDataset(6), vision=VISION[:1], language=(), reality=False)
     app = opened(tmp_path, "color")

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import StoreWriteError
 from core.questions.competence.registry import CAPTIONS
-from pages._parts.competence import scores
 from tests.pages.measured import measure
 from tests.pages.seen import charts, said, seen
 from tests.pages.world import LANGUAGE, NASTY, VISION, PaintedDataset, build
@@ -57,25 +55,6 @@ def test_it_draws_bins_scores_and_training_and_says_what_is_seen(opened, measure
     assert app.selectbox(key="target").value.startswith("vit-")
 
 
-@pytest.mark.slow
-def test_controls_of_the_bins_change_them_and_their_command(opened, measured):
-    app = opened(measured, "competence")
-    app.selectbox(key="by").set_value("family")
-    app.toggle(key="equal").set_value(True).run()
-    assert any("competence bins --equal --by family" in code for code in codes(app))
-    assert "across families" in texts(app)
-    app.slider(key="threshold").set_value(0.6).run()
-    assert "at least 60 % of the best" in texts(app)
-    assert any("--threshold 0.6" in code for code in codes(app))
-    app.multiselect(key="tasks").set_value(["task 0", "task 2"]).run()
-    assert "many of 2 tasks" in texts(app)
-    assert any("--tasks 'task 0' 'task 2'" in code for code in codes(app))
-    app.multiselect(key="models").set_value(["vit-clip-m", "vit-clip-s", "vit-mae-m"]).run()
-    assert not app.exception
-    chosen = "--models vit-clip-m vit-clip-s vit-mae-m"
-    assert any("competence bins" in code and chosen in code for code in codes(app))
-
-
 def test_any_score_is_set_against_alignment_with_any_target_and_the_bits_per_byte_are_named(
     opened, demo
 ):
@@ -89,15 +68,6 @@ def test_any_score_is_set_against_alignment_with_any_target_and_the_bits_per_byt
     assert not app.exception
     score = f"competence downstream --score '{CAPTIONS} (measured)' --target reality"
     assert any(score in code for code in codes(app))
-
-
-@pytest.mark.slow
-def test_language_models_alone_are_told_what_they_lack(opened, tmp_path):
-    app = opened(build(tmp_path, PaintedDataset(20), vision=(), reality=False), "competence")
-    assert not app.exception
-    assert "need at least two vision models" in said(app)
-    assert "No vision model is embedded" in said(app)
-    assert charts(app) == ["training"]
 
 
 @pytest.mark.slow
@@ -144,13 +114,3 @@ def test_a_table_with_a_mistake_is_answered_by_a_sentence_and_nothing_is_taken(o
         assert not app.exception
         assert sentence in said(app)
         assert "user" not in set(app.dataframe[0].value["origin"])
-
-
-@pytest.mark.slow
-def test_a_store_that_cannot_be_written_says_so(opened, measured, monkeypatch):
-    def refuse(*_: object, **__: object) -> None:
-        raise StoreWriteError("the store is read-only; choose another store with --store")
-
-    monkeypatch.setattr(scores, "import_scores", refuse)
-    app = upload(opened(measured, "competence"), "model,task,value,unit\na,b,1,%\n")
-    assert "the store is read-only; choose another store" in said(app)

@@ -11,7 +11,6 @@ import pytest
 
 from core.cli import make_parser
 from tests.pages.seen import charts, said, seen
-from tests.pages.world import LANGUAGE, PaintedDataset, build
 
 PLOTS = ["effect", "rankings", "residual-space", "drop", "parts", "held-out", "predictors", "words"]
 
@@ -80,19 +79,6 @@ def test_set_size_summary_ranking_and_metric_are_followed(opened, three):
 
 
 @pytest.mark.slow
-def test_two_models_have_no_supplement_two_and_one_says_what_to_do(opened, three):
-    app = opened(three, "dispersion")
-    app.multiselect(key="spaces").set_value(["vit-mae-m:2", "vit-mae-m:3"]).run()
-    assert not app.exception
-    assert "held-out" not in charts(app)
-    assert "effect" in charts(app)
-    assert "Choose at least three models" in words(app)
-    app.multiselect(key="spaces").set_value(["vit-mae-m:2"]).run()
-    assert "one alone agrees with itself" in said(app)
-    assert not charts(app)
-
-
-@pytest.mark.slow
 def test_language_models_alone_are_not_aligned_with_themselves(opened, small):
     app = opened(small(40), "dispersion")
     app.multiselect(key="spaces").set_value(["gpt-2-m:2", "gpt-2-s:2"]).run()
@@ -103,24 +89,6 @@ def test_language_models_alone_are_not_aligned_with_themselves(opened, small):
     table = app.dataframe[0].value
     assert set(table["model"]) == {"ViT M · MAE"}
     assert "--tested vit-mae-m:2" in commands(app)[0]
-
-
-@pytest.mark.slow
-def test_ranking_by_others_needs_three_models(opened, three):
-    app = opened(three, "dispersion")
-    app.selectbox(key="ranker").set_value("others")
-    app.multiselect(key="spaces").set_value(["vit-mae-m:2", "vit-mae-m:3"]).run()
-    assert not app.exception
-    assert "Choose at least three models, or rank by these models" in said(app)
-    assert charts(app) == ["predictors", "words"]
-
-
-def test_a_store_of_one_model_says_how_to_embed_another(opened, tmp_path):
-    build(tmp_path, PaintedDataset(20), vision=(), language=LANGUAGE[:1], reality=False)
-    app = opened(tmp_path, "dispersion")
-    assert not app.exception
-    assert "at least two models" in said(app)
-    assert app.code[0].value.startswith("platoscope embed --dataset cave")
 
 
 @pytest.mark.slow

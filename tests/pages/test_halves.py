@@ -9,9 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from core.errors import StimuliError
-from core.stimuli.dataset import DatasetCard, check_captions
-from core.store import Store
+from core.stimuli.dataset import DatasetCard
 from tests.pages.seen import said, tiles
 from tests.pages.world import LANGUAGE, LEVELS, VISION, PaintedDataset, build
 
@@ -69,11 +67,6 @@ def test_a_page_that_needs_captions_says_so(opened, pictures: Path, page: str):
     assert NEEDS in said(app)
 
 
-def test_commands_that_need_captions_say_so():
-    with pytest.raises(StimuliError, match="'pictures' has images and no captions"):
-        check_captions(Pictures(20).card)
-
-
 def test_texts_stand_where_pictures_would_be(opened, words: Path):
     app = opened(words, "stimuli", view="gallery")
     assert not app.exception
@@ -95,9 +88,3 @@ def test_a_page_that_needs_images_says_so(opened, words: Path):
     app = opened(words, "alignment")
     assert not app.exception
     assert NEEDS_IMAGES in said(app)
-
-
-def test_commands_that_need_images_say_so(words: Path):
-    with pytest.raises(StimuliError, match="'words' has texts and no images"):
-        Store(words).thumbnail("words", 0)
-    assert Store(words).image_sizes("words") is None

@@ -77,15 +77,6 @@ def test_an_empty_queue_says_how_it_is_filled(opened, store):
     assert not queue_file(store).exists()
 
 
-def test_a_store_without_anything_shows_its_queue(opened, tmp_path, monkeypatch):
-    monkeypatch.setattr(queue, "ensure_worker", lambda _: None)
-    submit(tmp_path)
-    app = opened(tmp_path, "jobs")
-    assert not app.exception
-    assert len(cards(app)) == 1
-    assert line(app) == "Jobs: 1 waiting"
-
-
 def test_every_job_is_drawn_with_what_it_does_and_how_far_it_is(opened, busy):
     app = opened(busy, "jobs")
     assert not app.exception
@@ -197,16 +188,6 @@ def test_what_is_no_job_is_said_in_a_sentence_and_stays_typed(opened, store, tex
 
 def queue_button(app):
     return next(button for button in app.main.button if button.label == "Queue")
-
-
-def test_finished_jobs_are_paged(opened, store):
-    for number in range(25):
-        queue.cancel(store, submit(store, "embed", "--model", f"timm:m{number}"))
-    app = opened(store, "jobs")
-    assert len(cards(app)) == 20
-    app.get("pagination")[0].set_value(2).run()
-    last = [f"timm:m{number}" for number in range(4, -1, -1)]
-    assert [words.split()[3] for words in cards(app)] == last
 
 
 @pytest.mark.parametrize(

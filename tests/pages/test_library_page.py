@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from core.embedding.features import import_features
-from core.encoders.measured.content import Content
 from core.store import Store, locked
 from pages._shared.frame import UNSEEN
 from tests.pages.seen import said
-from tests.pages.world import NASTY, PaintedDataset
+from tests.pages.world import NASTY
 
 
 @pytest.fixture
@@ -169,20 +167,3 @@ def test_results_are_listed_and_stale_ones_deleted(opened, store):
     assert set(rows(app, "state")) == {"fresh"}
     app.text_input(key="search").set_value("gpt-2-m").run()
     assert rows(app, "result") == ["List of neighbors: gpt-2-m"]
-
-
-def test_what_is_left_out_is_explained(opened, store):
-    assert "Every file of the store can be used" in texts(opened(store, "library", view="problems"))
-    (store / "embeddings" / "cave" / "gpt-2-s.duckdb").write_text("no database")
-    app = opened(store, "library", view="problems")
-    assert any("gpt-2-s.duckdb is not a DuckDB file" in one.value for one in app.main.text)
-
-
-def test_features_say_what_is_not_known_of_them(opened, store):
-    dataset = PaintedDataset(40)
-    import_features(store, dataset.card, Content([dataset.world]), name="mine", modality="vision")
-    app = opened(store, "library", model="mine")
-    assert "**Device** —" in texts(app)
-    assert "**Time** —" in texts(app)
-    command = f"platoscope import FILE --dataset cave --name mine --modality vision --store {store}"
-    assert command in [code.value for code in app.code]

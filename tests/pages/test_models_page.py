@@ -6,9 +6,8 @@ import shutil
 
 import pytest
 
-from core.questions import asking
-from tests.pages.seen import charts, said
-from tests.pages.world import NASTY, VISION, PaintedDataset, add_features, build
+from tests.pages.seen import charts
+from tests.pages.world import NASTY, PaintedDataset, add_features
 
 
 def texts(app) -> str:
@@ -44,22 +43,6 @@ def test_it_draws_the_map_and_the_tree_and_says_how_far_they_can_be_believed(on_
 
 
 @pytest.mark.slow
-def test_another_color_computes_nothing_anew(on_the_map, monkeypatch):
-    app = on_the_map
-    monkeypatch.setattr(asking, "keep", None)  # whoever asks for a map or for pairs would call it
-    for color, said_of_it in (
-        ("rank", "rank in competence"),
-        ("step", "untrained, or the steps"),
-        ("parameters", "Hollow marks"),
-    ):
-        pick(app, "color", color).run()
-        assert said_of_it in texts(app)
-    assert charts(app) == ["model-map"]
-    pick(app, "layout", "tsne").run()
-    assert app.exception
-
-
-@pytest.mark.slow
 def test_the_world_and_unfinished_models_can_be_left_out(on_the_map):
     app = on_the_map
     app.toggle(key="world").set_value(False).run()
@@ -87,22 +70,6 @@ def test_a_link_shows_a_chosen_model_beside_its_three_nearest(opened, demo):
     assert not app.exception
     assert list(app.dataframe[0].value.columns)[:3] == ["", "GPT-2 M", "ViT S · untrained"]
     assert len(app.dataframe[0].value.columns) == 6  # the facts' names, and five models
-
-
-@pytest.mark.parametrize(("layout", "drawn"), [("umap", []), ("mds", ["model-map"])])
-def test_two_models_have_no_umap_and_are_told_why(opened, tmp_path, layout, drawn):
-    store = build(tmp_path, PaintedDataset(20), vision=VISION[:2], language=(), reality=False)
-    app = opened(store, "models", layout=layout)
-    assert not app.exception
-    assert charts(app) == drawn
-    assert ("umap places at least 4 models, and there are 2" in said(app)) == (layout == "umap")
-
-
-def test_one_model_alone_is_told_what_it_lacks(opened, tmp_path):
-    app = opened(
-        build(tmp_path, PaintedDataset(20), vision=VISION[:1], language=(), reality=False), "models"
-    )
-    assert "needs at least two models" in said(app)
 
 
 @pytest.mark.slow

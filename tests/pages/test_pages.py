@@ -14,7 +14,6 @@ from core.metrics import METRICS
 from pages._parts.experiments import patience
 from pages._shared import frame, queries
 from tests.navigation import PAGES, Page
-from tests.pages import printed
 from tests.pages.seen import charts, said
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
@@ -169,37 +168,3 @@ def test_metrics_follows_its_controls(opened, demo):
     assert not said(app)
     command = next(code.value for code in app.code if "calibrated" in code.value)
     assert "--a gpt-2-m --layer-a 3 --b vit-clip-m --layer-b 1 --k 59" in command
-
-
-@pytest.mark.slow
-def test_metrics_draws_every_parameter_and_every_trend_where_they_are_wanted(opened, demo):
-    chosen = {"matrix_metric": "mutual_knn", "trends_metric": "cka", "as": "paper"}
-    app = opened(
-        demo, "metrics", every_parameter="true", by_metric="true", clamp="average", **chosen
-    )
-    assert_calm(app)
-    assert not said(app)
-    assert {"matrix", "by-metric"} < {*charts(app)}
-    commands = [code.value.partition(" --store")[0] for code in app.code]
-    assert "platoscope metrics matrix --clamp average --metric mutual_knn" in commands
-    assert "platoscope metrics trends --clamp average --metric cka --as paper" in commands
-
-
-def test_every_printed_command_gives_the_table_that_the_page_asked_for(
-    opened, demo, monkeypatch, capsys
-):
-    record = printed.record(monkeypatch)
-    opened(demo, "alignment")
-    assert len(record.drawn) == 2
-    for question, _ in record.drawn.values():
-        printed.assert_same(printed.run(question, demo, capsys), record.asked[question])
-
-
-@pytest.mark.slow
-def test_metrics_needs_two_models_of_any_kind(opened, tmp_path):
-    one = build(tmp_path / "one", PaintedDataset(20), vision=VISION[:1], language=(), reality=False)
-    assert "No language model is embedded" in said(opened(one, "metrics"))
-    two = build(tmp_path / "two", PaintedDataset(20), vision=VISION[:2], language=(), reality=False)
-    app = opened(two, "metrics", every_parameter="true")  # SVCCA of rank 10 would need 21 stimuli
-    assert_calm(app)
-    assert charts(app) == ["agreement", "matrix", "over-k", "over-n", "calibrated"]

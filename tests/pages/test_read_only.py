@@ -80,19 +80,3 @@ def test_what_takes_long_names_its_command_alone(opened, shown):
     app = opened(shown, "experiments/neurons")
     assert "run the command where the store is kept to get the answer" in captions(app)
     assert any("platoscope neurons" in code.value for code in app.code)
-
-
-@pytest.mark.slow
-def test_no_address_names_another_file(opened, shown):
-    app = opened(shown, "color", images="/etc")
-    assert not app.exception
-    assert any("is not read" in one.value for one in app.error)
-
-
-def test_a_store_with_nothing_is_shown_as_it_is(opened, tmp_path, monkeypatch):
-    monkeypatch.setenv(READ_ONLY, "1")
-    (tmp_path / "store").mkdir()
-    app = opened(tmp_path / "store", "library")
-    assert not app.exception
-    assert offers(app) == []
-    assert list((tmp_path / "store").iterdir()) == []

@@ -16,7 +16,6 @@ from core.store import Store
 from core.study.study import Study
 from pages._parts.experiments import patience
 from tests.pages.seen import charts, said, tiles
-from tests.pages.world import SMALL, PaintedDataset, build
 
 PAGE = "experiments/reading"
 PAIR = {"x": ["gpt-2-m"], "y": ["vit-mae-m", "vit-clip-m"]}
@@ -71,11 +70,3 @@ def fake_without(question, study, _):
         for training, each in enumerate(noise)
     ]
     return pd.concat(map(pd.DataFrame, tables)).assign(bytes=100, written="a thing")
-
-
-def test_one_model_alone_is_told_what_is_missing(opened, tmp_path):
-    build(tmp_path, PaintedDataset(20), vision=SMALL["vision"][:1], language=[], reality=False)
-    app = opened(tmp_path, PAGE)
-    assert not app.exception
-    assert "embed one of each" in said(app)
-    assert "a probe is swapped between two models or more" in said(app)

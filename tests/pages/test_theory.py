@@ -4,16 +4,12 @@ seen.
 
 from __future__ import annotations
 
-import json
-import shlex
 import threading
 
-import pandas as pd
 import pytest
 
-from core.cli import main
 from core.theory.deep_linear.breaking import training
-from core.theory.looks import Look, Run, tabulate, tabulate_rows
+from core.theory.looks import Look, Run
 from pages._shared import experiment
 from tests.pages.seen import charts, said
 
@@ -50,50 +46,6 @@ def test_contrastive_learners_end_at_the_pmi_kernel(on_nothing):
     assert "R² = 1 −" in seen(app) or "R² = 1." in seen(app)
     assert said(app) == ""
     assert app.code[0].value == "platoscope theory contrastive --events 10"
-
-
-@pytest.mark.parametrize(
-    ("page", "query"),
-    [
-        ("theory/contrastive", {"events": "6", "loss": "nce", "jumps": "0.9"}),
-        pytest.param(
-            "theory/contrastive",
-            {"preset": "capacity", "events": "6", "apart": "true"},
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            "theory/deep_linear", {"a": "4", "b": "4", "seed": "1"}, marks=pytest.mark.slow
-        ),
-        pytest.param(
-            "theory/deep_linear",
-            {"preset": "labels", "a": "3", "b": "3", "added": "0.1"},
-            marks=pytest.mark.slow,
-        ),
-    ],
-)
-def test_the_printed_command_prints_what_the_page_shows(on_nothing, capsys, page, query):
-    app = on_nothing(page, **query)
-    looks = run_of(app).looks
-    for command in {code.value for code in app.code}:
-        program, *words = shlex.split(command)
-        capsys.readouterr()
-        assert (program, main([*words, "--json"])) == ("platoscope", 0)
-        printed = json.loads(capsys.readouterr().out)
-        rows, shown = (
-            (printed, tabulate_rows(looks))
-            if "matrices" in words
-            else (printed["rows"], tabulate(looks))
-        )
-        pd.testing.assert_frame_equal(pd.DataFrame(rows), shown, check_dtype=False, rtol=1e-9)
-        assert rows is printed or printed["verdict"] in seen(app)
-
-
-@pytest.mark.slow
-def test_a_link_opens_a_preset(on_nothing):
-    app = on_nothing("theory/contrastive", preset="capacity", events="8")
-    assert charts(app) == ["capacity"]
-    assert "R² is" in seen(app)
-    assert app.code[0].value == "platoscope theory contrastive --preset capacity --events 8"
 
 
 def test_what_cannot_be_learned_is_said(on_nothing):
