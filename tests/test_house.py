@@ -84,12 +84,7 @@ def ours(module: str) -> bool:
     return module.split(".")[0] in ("core", "pages", "app") and module != "core"
 
 
-ROOMS = sorted({room_of(module) for module in MODULES if ours(module)})
 FLOOR_OF: Mapping[str, int] = {room: at for at, floor in enumerate(FLOORS) for room in floor}
-
-
-def test_every_room_has_a_floor_and_every_floor_its_rooms():
-    assert set(FLOOR_OF) == set(ROOMS)
 
 
 def test_a_room_imports_only_what_lies_below():
@@ -115,46 +110,12 @@ def circle_of(graph: dict[str, set[str]]) -> list[str]:
     return []
 
 
-def test_a_circle_is_found():
-    assert set(circle_of({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}})) == {"a", "b", "c"}
-
-
 def test_no_module_imports_itself_in_a_circle():
     graph = {
         module: {each for each in imports_of(module) if each in MODULES and each != module}
         for module in MODULES
     }
     assert circle_of(graph) == []
-
-
-def test_the_theory_meets_the_questions_in_their_common_modules_alone():
-    """Theory is a world of its own: it answers questions and imports no topic."""
-    of_theory = {
-        each
-        for module in MODULES
-        if room_of(module) == "core.theory"
-        for each in imports_of(module)
-        if room_of(each) == "core.questions"
-    }
-    assert of_theory <= {"core.questions.question", "core.questions.registry"}
-
-
-def topic_of(module: str) -> str:
-    """Return the topic of a module of the questions: color of core.questions.color.figures."""
-    parts = module.split(".")
-    return parts[2] if room_of(module) == "core.questions" and len(parts) > 3 else ""
-
-
-def test_a_topic_asks_another_by_its_question_alone():
-    """What several topics share lies below them, in the study, the statistics or the figures."""
-    shared = {
-        f"{module} imports {other}"
-        for module in MODULES
-        for other in filter(ours, imports_of(module))
-        if topic_of(module) and topic_of(other) not in ("", topic_of(module))
-        if not other.endswith(".question")
-    }
-    assert shared == set()
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.seen import Wire, chart, choose, field, rest
+from tests.browser.seen import chart, choose, field, rest
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 BAR = """() => {
@@ -19,7 +19,6 @@ BAR = """() => {
 }"""
 TO_END = "document.querySelector('[data-testid=stMain]').scrollTo(0, 1e6)"
 TOP_OF_BAR = "document.querySelector('.st-key-bar')?.getBoundingClientRect().y"
-WORKS = "getComputedStyle(document.querySelector('.stApp'), '::after').animationName === 'working'"
 
 
 def test_back_and_forward_pass_through_what_was_shown_and_nothing_else(visit):
@@ -87,21 +86,6 @@ def check_bar_stays(page) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     page.get_by_text("Controls", exact=True).wait_for()
     page.wait_for_function(f"({TO_END}, {TOP_OF_BAR} < -200)")
-
-
-def test_a_page_that_works_says_so(visit):
-    page = visit("/models?layout=mds")
-    wire = Wire(page)
-    k = page.locator(".st-key-k input")
-    expect(k).to_have_value("10")
-    rest(page)
-    page.wait_for_function(f"!({WORKS})")
-    wire.is_held = True  # a run may end before it is seen
-    page.locator(".st-key-k [data-testid=stNumberInputStepUp]").click()
-    page.wait_for_function(WORKS)
-    wire.release()
-    page.wait_for_function(f"!({WORKS})")
-    expect(k).to_have_value("11")
 
 
 def test_a_stale_link_says_what_is_not_there_and_keeps_the_rest(visit):

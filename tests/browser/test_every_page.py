@@ -54,15 +54,6 @@ CONTRASTS = """selector => {
     return [(high + 0.05) / (low + 0.05), e.innerText.slice(0, 40)];
   });
 }"""
-RINGED = """() => {
-  let at = document.activeElement;
-  while (at.shadowRoot?.activeElement) at = at.shadowRoot.activeElement;
-  for (let step = 0; step < 3 && at; step++, at = at.parentElement) {
-    const { outlineStyle, outlineWidth } = getComputedStyle(at);
-    if (outlineStyle === "solid" && parseFloat(outlineWidth) >= 2) return true;
-  }
-  return false;
-}"""
 TOP = "document.querySelector('[data-testid=stMain]').scrollTop"
 
 
@@ -99,22 +90,6 @@ def test_captions_stand_out_from_their_ground(visit, theme):
     contrasts = page.evaluate(CONTRASTS, captions)
     assert len(contrasts) >= 4  # the groups of pages, at least
     assert [text for contrast, text in contrasts if contrast < 4.5] == []
-
-
-def test_what_has_the_focus_is_ringed(visit):
-    page = visit("/alignment")
-    chart(page, "trend")
-    rest(page)
-    seen = set()
-    for _ in range(45):
-        page.keyboard.press("Tab")
-        what, is_ringed = page.evaluate(
-            f"[document.activeElement.outerHTML.slice(0, 200), ({RINGED})()]"
-        )
-        if not what.startswith("<body"):
-            seen.add(what.split()[0])
-            assert is_ringed, what
-    assert {"<a", "<button", "<input"} <= seen
 
 
 def test_a_swipe_over_a_plot_moves_the_page_of_a_phone(visit):

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
 
 from core.visible import visible
 from pages._shared.frame import UNSEEN
-from tests.browser.seen import aim, chart, download, rest, save, settle
+from tests.browser.seen import aim, settle
 from tests.browser.server import serve
 from tests.pages.hostile import MARKUP, build_hostile, hostile
 
@@ -89,34 +86,3 @@ def test_a_hover_card_and_a_legend_show_names_as_they_are(visit):
     assert f"{MARKUP[:40]}" in card
     assert "%{meta.title} &lt; a -> b https://evil.example" in shown
     assert page.evaluate(MADE) == []
-
-
-def test_what_is_downloaded_obeys_nothing(visit, tmp_path):
-    page = visit("/alignment")
-    chart(page, "trend")
-    _, table = download(page, "trend", "CSV")
-    rows = list(csv.reader(io.StringIO(table.decode())))
-    assert not [cell for row in rows for cell in row if cell.startswith(("=", "@", "\t", "\r"))]
-    _, html = download(page, "trend", "HTML")
-    saved = tmp_path / "figure.html"
-    saved.write_bytes(html)
-    _, svg = save(page, "trend", "SVG")
-    _, pdf = save(page, "trend", "PDF")
-    assert pdf.startswith(b"%PDF")
-    (tmp_path / "figure.svg").write_bytes(svg)
-    for name in ("figure.html", "figure.svg"):
-        alone = page.context.new_page()
-        alone.goto((tmp_path / name).as_uri())
-        alone.locator("svg").first.wait_for()
-        assert alone.evaluate(MADE) == []
-        assert "<b>b</b>" in " ".join(alone.locator("text").all_text_contents())
-
-
-def test_a_table_offers_no_csv_but_the_guarded_one(visit):
-    page = visit("/library?view=datasets")
-    grid = page.locator("[data-testid=stDataFrame]").first
-    grid.wait_for()
-    rest(page)
-    grid.hover()
-    page.get_by_label("Search", exact=True).first.wait_for()
-    expect(page.get_by_label("Download as CSV").first).to_be_hidden()

@@ -11,7 +11,6 @@ from core.study.selections import decode
 from tests.browser.seen import (
     aim,
     chart,
-    choose,
     framed,
     picture,
     press,
@@ -45,12 +44,6 @@ LONE = f"""() => {{
 INSIDE = """card => {
   const { top, bottom } = card.getBoundingClientRect();
   return card.querySelector("img").naturalWidth > 0 && top >= 0 && bottom <= innerHeight;
-}"""
-# how many colors the dots have, more than two, once the legend names as many
-COLORS = """() => {
-  const all = part => [...document.querySelectorAll(`.st-key-chart-stimulus-map ${part}`)];
-  const colors = new Set(all(".points path").map(dot => dot.style.fill)).size;
-  return all(".legendtext").length === colors && colors > 2 && colors;
 }"""
 
 
@@ -96,22 +89,6 @@ def test_a_click_on_a_dot_of_the_map_opens_its_stimulus(visit, mode):
     page.wait_for_url(f"**stimulus={dot['id']}*")
     page.get_by_role("button", name="Next").wait_for()
     expect(page.get_by_text(f"stimulus {dot['id']} of {SIZE}")).to_be_visible()
-
-
-def test_a_factor_colors_the_map_and_a_search_leaves_its_dots_colored_and_the_others_gray(visit):
-    page = visit(MAP)
-    chart(page, "stimulus-map")
-    choose(page, "Color", "scene")
-    page.wait_for_url("**color=f-scene*")
-    colors = page.wait_for_function(COLORS)  # a legend may stand before its dots
-    assert colors.json_value() >= 3
-    rest(page)
-    search = page.get_by_label("Search the captions")
-    search.fill("event 5")
-    search.press("Enter")
-    page.wait_for_url("**search=event*")
-    page.wait_for_function(f"({DOTS})().length === 11")
-    expect(page.locator(".st-key-chart-stimulus-map .points path")).to_have_count(SIZE)
 
 
 def test_stimuli_brushed_on_the_map_are_shown_and_studied(visit):

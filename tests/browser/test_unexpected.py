@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.browser.server import new_page, serve
 
 SCRIPT = """
@@ -19,6 +21,7 @@ raise ValueError("a *wrong* <b>turn</b>")
 """
 
 
+@pytest.mark.slow
 def test_an_unexpected_error_is_a_sentence_and_a_file(browser, tmp_path: Path) -> None:
     script, log, state = tmp_path / "broken.py", tmp_path / "server.log", tmp_path / "state"
     script.write_text(SCRIPT)

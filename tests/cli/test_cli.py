@@ -83,13 +83,6 @@ def test_align_prints_one_row_per_pair_with_chance(run) -> None:
     assert 0 <= row["score"] <= 1
 
 
-def test_align_keeps_the_fits_off_the_terminal_but_says_them(run) -> None:
-    _, out, err = run("align --dataset photos --k 3")
-    assert "panel" in out
-    assert not any(name in out.split() for name in FITTED)
-    assert "no fit along competence over 1 recipe" in err
-
-
 def test_embedding_again_does_nothing(run, world: Path) -> None:
     before = {
         path: path.stat().st_mtime_ns for path in (world / "store" / "embeddings").rglob("*.duckdb")
@@ -203,25 +196,6 @@ def test_an_empty_store_lists_nothing_and_says_so(
     assert not (tmp_path / "none").exists()
 
 
-def test_a_store_that_is_a_file_is_no_store(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "file").write_text("not a folder")
-    assert main(["model", "list", "--store", str(tmp_path / "file")]) == 2
-    assert "a store is a folder, but" in capsys.readouterr().err
-
-
-def test_a_model_in_a_damaged_file_is_missed_with_the_reason(
-    world: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shutil.copytree(world / "store", tmp_path / "store")
-    (tmp_path / "store" / "embeddings" / "photos" / "tiny-vit.duckdb").write_bytes(b"short")
-    assert do(f"align --dataset photos --x tiny-vit --k 2 --store {tmp_path / 'store'}") == 2
-    err = capsys.readouterr().err
-    assert "no model named 'tiny-vit'" in err
-    assert "left out: " in err
-
-
 def test_the_module_is_the_command(tmp_path: Path) -> None:
     words = [sys.executable, "-m", "core", "align", "--store", str(tmp_path)]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -253,14 +227,6 @@ def test_align_takes_any_metric_layers_and_calibration(run) -> None:
     assert row["low"] <= row["score"] <= row["high"]
     assert 0 <= row["calibrated"] <= 1
     assert "permutations" in err
-
-
-def test_metrics_are_listed_with_what_they_see(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["metrics", "list", "--json"]) == 0
-    rows = {row["id"]: row for row in json.loads(capsys.readouterr().out)}
-    assert rows["mutual_knn"]["range"] == "0 … 1"
-    assert rows["shape_angle"]["aligned"] == "low"
-    assert rows["linear_predictivity"]["range"] == "−∞ … 1"
 
 
 def test_score_compares_two_feature_files(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -79,21 +78,6 @@ def test_one_embed_makes_an_embedding_per_level_of_one_model(world: Path, answer
     ]
 
 
-def test_captions_prints_levels_with_the_trend(answer) -> None:
-    words = "captions alignment --dataset photos --k 3 --json"
-    rows = json.loads(answer(f"{words} --by model")[0])
-    assert [(row["model_y"], row["level"]) for row in rows] == [
-        ("tiny-vit", level) for level in ("short", "long", "mean")
-    ]
-    assert {row["models"] for row in rows} == {2}
-    assert len({row["p"] for row in rows}) == 1
-    assert {row["families"] for row in rows} == {2}  # GPT-2 and BLOOM
-    assert 0 < rows[0]["p"] <= 1
-    grouped = json.loads(answer(words)[0])
-    assert {row["model_y"] for row in grouped} == {"unknown"}  # the objective
-    assert [row["mean"] for row in grouped] == pytest.approx([row["mean"] for row in rows])
-
-
 def test_adapt_prints_every_figure_and_the_verdict_and_saves(world: Path, answer) -> None:
     spaces = "--x tiny-vit:1 --y tiny-gpt2~long --ref tiny-bloom"
     quick = "--k 2 --width 8 --seeds 2 --bootstrap 40 --device cpu"
@@ -137,31 +121,6 @@ def test_adapt_refuses_what_it_cannot_do(world: Path, capsys, words: str, senten
     quick = "--ref tiny-bloom --k 2 --width 8 --seeds 1 --bootstrap 40 --dataset photos"
     assert main(f"{words} {quick} --store {world / 'store'}".split()) == 2
     assert sentence in capsys.readouterr().err
-
-
-def test_the_captions_facts_are_known_of_the_cave_alone(world: Path, capsys) -> None:
-    words = f"captions facts --dataset photos --store {world / 'store'}"
-    assert main(words.split()) == 2
-    assert "known only for the Cave" in capsys.readouterr().err
-
-
-def test_adapters_whose_saving_is_stopped_leave_the_earlier_file(
-    world: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def stop(new: Path, target: Path) -> None:
-        if target == file:
-            raise KeyboardInterrupt
-        replace_really(new, target)
-
-    file, replace_really = world / "earlier.safetensors", os.replace
-    file.write_bytes(b"earlier")
-    monkeypatch.setattr("os.replace", stop)
-    named = ["--x", "tiny-vit:1", "--y", "tiny-gpt2", "--ref", "tiny-bloom"]
-    quick = ["--k", "2", "--width", "8", "--seeds", "1", "--bootstrap", "40"]
-    words = ["adapt", "--dataset", "photos", *named, *quick, "--save", str(file)]
-    assert main([*words, "--store", str(world / "store")]) == 130
-    assert file.read_bytes() == b"earlier"
-    assert list(world.glob(".earlier*")) == []
 
 
 def test_summaries_become_a_level_that_is_embedded(world: Path, answer) -> None:

@@ -52,15 +52,6 @@ def test_progress_bars_still_redraw_their_line(monkeypatch):
     assert stream.getvalue().count("\ra") > 1
 
 
-def test_a_carriage_return_within_a_line_is_written_out(monkeypatch):
-    stream = io.StringIO()
-    monkeypatch.setattr(sys, "stdout", stream)
-    with visible_output():
-        print("all is lost\rall is well")
-    assert stream.getvalue() == "all is lost\\rall is well\n"
-    assert sys.stdout is stream
-
-
 def test_a_closed_stream_stays_closed(monkeypatch):
     monkeypatch.setattr(sys, "stdout", None)
     with visible_output():

@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 
 from core.cli import main
-from core.embedding.features import import_features
-from core.encoders.measured.content import Content
 from core.metrics import METRICS
 from core.store import Store
 from tests.pages.world import SMALL, PaintedDataset, build
@@ -55,20 +53,6 @@ def test_titles_are_given_and_taken_back(root: Path, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().out == "gpt-2-m: GPT-2 M\n"
     assert main([*rename, "x" * 99]) == 2
     assert "a title has 1 to 80 characters" in capsys.readouterr().err
-
-
-def test_a_model_has_its_size_device_and_time_where_they_are_known(
-    root: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    dataset = PaintedDataset(20)
-    import_features(root, dataset.card, Content([dataset.world]), name="mine", modality="vision")
-    assert main(["model", "list", "--json", "--store", str(root)]) == 0
-    rows = {row["model"]: row for row in json.loads(capsys.readouterr().out)}
-    sizes = {path.stem: path.stat().st_size for path in (root / "embeddings/cave").iterdir()}
-    assert {name: row["bytes"] for name, row in rows.items()} == sizes
-    about = {name: (row["dims"], row["device"], row["seconds"]) for name, row in rows.items()}
-    assert about["gpt-2-m"] == ("9", "cpu", 0.1)
-    assert about["mine"] == ("9", None, None)  # made elsewhere
 
 
 def test_a_deletion_says_what_goes_and_waits_for_yes(

@@ -7,9 +7,6 @@ import json
 import pytest
 
 from core.cli import main
-from core.theory.contrastive import setups
-from core.theory.deep_linear import presets
-from core.theory.deep_linear.breaking.breakers import BREAKERS
 
 
 def test_theorem_1_answers_with_the_least_alignment(capsys) -> None:
@@ -27,14 +24,6 @@ def test_a_sweep_answers_with_rows_alone(capsys) -> None:
     assert answer["rows"][-1]["r2"] == pytest.approx(1, abs=1e-3)
     assert "r2" not in answer
     assert answer["given_offset"] is None  # InfoNCE's own
-
-
-def test_people_read_a_table_and_a_verdict(capsys) -> None:
-    words = "theory contrastive --preset nce --events 6 --apart --jumps 0.9"
-    assert main(words.split()) == 0
-    shown = capsys.readouterr()
-    assert shown.out.split()[:5] == ["at", "loss", "slope", "offset", "r2"]
-    assert "The theory predicts slope 1 and offset 0.405" in shown.err
 
 
 def test_matrices_answer_with_a_row_for_each_look_and_matrix(capsys) -> None:
@@ -67,21 +56,3 @@ def test_matrices_answer_with_a_row_for_each_look_and_matrix(capsys) -> None:
 def test_mistakes_are_one_sentence(capsys, words, said) -> None:
     assert main(["theory", *words]) == 2
     assert said in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("command", "preset", "presets"),
-    [
-        ("deep-linear", "label", [*presets.PRESETS, *BREAKERS]),
-        ("contrastive", "info", setups.PRESETS),
-    ],
-)
-def test_a_preset_that_is_not_there_is_refused_with_all_that_are(
-    capsys, command, preset, presets
-) -> None:
-    with pytest.raises(SystemExit) as refusal:
-        main(["theory", command, "--preset", preset])
-    assert refusal.value.code == 2
-    said = capsys.readouterr().err
-    assert f"--preset: invalid choice: '{preset}'" in said
-    assert all(name in said for name in presets)

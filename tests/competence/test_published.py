@@ -72,25 +72,6 @@ def test_every_gathered_figure_is_shipped_and_nothing_more(facts):
     assert len(published_rows()) == len(valued) == 78
 
 
-def test_every_figure_names_the_place_that_was_gathered(facts):
-    shipped = published_rows().set_index(["model", "task"])["source"]
-    read = [
-        ("hf:" + row["hf_id"], of_language(row)) for row in gathered(facts, "language_models.csv")
-    ]
-    read += [
-        ("timm:" + row["timm_id"], of_vision(row)) for row in gathered(facts, "vision_models.csv")
-    ]
-    checked = 0
-    for model, found in read:
-        for task, value, source in found:
-            if value:
-                places = re.findall(r"https\S+|github:[\w./@-]+|[\w-]+\.(?:csv|md)", source)
-                assert places
-                assert [place for place in places if place not in shipped[model, task]] == []
-                checked += 1
-    assert checked == 78
-
-
 def test_every_gathered_model_is_listed_with_its_size(facts):
     language = [
         (
@@ -159,25 +140,6 @@ def test_every_shipped_figure_has_a_source_and_a_listed_model():
     }
 
 
-def test_zero_is_a_figure_and_a_blank_is_none():
-    rows = published_rows().set_index(["model", "task"])["value"]
-    assert rows["hf:bigscience/bloomz-560m", "GSM8K"] == 0
-    assert "hf:bigscience/bloomz-1b1" not in rows.index.get_level_values("model")
-    assert "hf:bigscience/bloomz-1b1" in set(published_models()["model"])
-
-
-def test_a_figure_of_a_fine_tuned_copy_says_so():
-    tuned = published_rows().query("task == 'ImageNet-1k fine-tuned'")
-    assert (tuned["checkpoint"] != "").all()
-    assert all(row.source.endswith(f", measured on {row.checkpoint}") for row in tuned.itertuples())
-
-
-def test_the_table_is_the_caller_s_own():
-    mine = published_rows()
-    mine["value"] = 0.0
-    assert published_rows()["value"].max() > 80
-
-
 @pytest.mark.parametrize(
     ("row", "message"),
     [
@@ -201,10 +163,4 @@ def test_the_table_is_the_caller_s_own():
 def test_a_figure_without_a_source_or_otherwise_wrong_is_refused(row, message, tmp_path):
     (tmp_path / "f.csv").write_text(f"{HEADER}{row}\n")
     with pytest.raises(InputError, match=message):
-        read_published(tmp_path / "f.csv")
-
-
-def test_a_file_without_a_column_of_sources_is_refused(tmp_path):
-    (tmp_path / "f.csv").write_text("model,task,group,value,unit\nhf:a/b,H,g,50,%\n")
-    with pytest.raises(InputError, match=r"f\.csv has no column 'source'"):
         read_published(tmp_path / "f.csv")

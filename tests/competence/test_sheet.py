@@ -73,13 +73,6 @@ def test_whatever_the_bytes_a_table_is_whole_or_refused(data):
         assert (table[["model", "task", "unit"]] != "").all(axis=None)
 
 
-def test_a_mark_blank_lines_and_blanks_around_cells_are_no_part_of_the_table():
-    table = read("\ufeff Model ,TASK,value,unit\r\n\r\n a , x , 8.5e-1 ,top-1\r\n , , , \r\n")
-    assert table.drop(columns=["low", "high", "chance", "n", "source"]).to_numpy().tolist() == [
-        ["a", "x", 0.85, "top-1"]
-    ]
-
-
 @pytest.mark.parametrize(
     "text",
     ["=1+1", "=HYPERLINK(0)", "+cmd", "@SUM(A1)", "<b>x</b>", "007", "NA", "nan", "x" * 1000],
@@ -142,14 +135,6 @@ def test_values_outside_a_known_unit_are_refused(value, unit, range_):
 
 
 @pytest.mark.parametrize(
-    ("value", "unit"),
-    [("0", "top-1"), ("100", "%"), ("-3", "1 - bits per byte"), ("12", "bits per byte")],
-)
-def test_the_ends_of_a_unit_belong_to_it(value, unit):
-    assert read(f"{HEADER}a,x,{value},{unit}\n")["value"].tolist() == [float(value)]
-
-
-@pytest.mark.parametrize(
     ("row", "mistake"),
     [
         (",x,1,points,,,,", "line 2: model is empty"),
@@ -173,25 +158,6 @@ def test_a_wrong_cell_is_named(row, mistake):
 def test_two_values_of_one_model_and_task_are_refused_with_both_lines():
     with pytest.raises(InputError, match="line 5: 'a' has a value of 'x' in line 2 already"):
         read(f"{HEADER}a,x,1,points\na,y,1,points\nb,x,1,points\na,x,1,points\n")
-
-
-def test_lines_are_counted_through_cells_with_line_breaks_and_blank_lines():
-    with pytest.raises(InputError, match="line 6: value is empty"):
-        read("model,task,value,unit\n\na,x,1,points\n\n\nb,x,,points\n")
-    with pytest.raises(
-        InputError, match=r"line 2: source has characters .*; line 4: value is empty"
-    ):
-        read('model,task,value,unit,source\na,x,1,points,"two\nlines"\nb,x,,points,\n')
-
-
-def test_all_mistakes_are_told_at_once_and_many_are_counted():
-    with pytest.raises(
-        InputError,
-        match="line 2: model is empty; line 3: value is empty; correct the file and give it again",
-    ):
-        read(f"{HEADER},x,1,points\nb,x,,points\n")
-    with pytest.raises(InputError, match="line 6: value is empty; and 2 more; correct the file"):
-        read(HEADER + "".join(f"m{i},x,,points\n" for i in range(7)))
 
 
 @pytest.mark.parametrize(

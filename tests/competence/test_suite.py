@@ -4,7 +4,6 @@ refused.
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from pathlib import Path
 
@@ -12,10 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from competence.few_items import AskingLittle, few_items
+from competence.few_items import few_items
 from tiny_models import make_language, make_vision
 
-from core.cli import main
 from core.competence import opened, suite
 from core.competence.images.pictures import draw_pictures
 from core.competence.records import COLUMNS, suite_recipe, unmeasured
@@ -73,12 +71,6 @@ def measured(world: Path, *names: str) -> pd.DataFrame:
     return measure_all(world / "store", "cave", names or MODELS, device=CPU)
 
 
-def forget(world: Path) -> None:
-    """Have all models measured anew."""
-    for path in (world / "store").rglob("competence-*"):
-        path.unlink()
-
-
 def test_every_model_has_a_row_for_each_of_its_tasks(world):
     rows = measured(world)
     assert list(rows.columns) == list(COLUMNS)
@@ -101,15 +93,6 @@ def test_every_model_has_a_row_for_each_of_its_tasks(world):
     scored = rows[rows["model"] != "tiny-bert"]
     assert ((scored["low"] <= scored["value"]) & (scored["value"] <= scored["high"])).all()
     assert set(rows["origin"]) == {"measured"}
-
-
-def test_a_model_that_codes_no_text_has_reasons_in_place_of_values(world):
-    rows = measured(world, "tiny-bert")
-    assert rows["value"].isna().all()
-    assert set(rows["reason"]) == {
-        "this model does not predict text, so it has no bits per byte",
-        "tiny-bert does not predict text from left to right, so it cannot continue one",
-    }
 
 
 def test_bits_per_byte_are_those_of_the_embedding(world):
@@ -144,23 +127,6 @@ def test_other_questions_are_asked_anew(world, monkeypatch):
     monkeypatch.setattr(tasks, "SAMPLES", FEW | {"plain": 61})
     assert unmeasured(store, "cave") == ["tiny-vit"]
     assert set(measured_scores(Study(store, "cave"))["model"]) == {"tiny-bloom", "tiny-bert"}
-
-
-@pytest.mark.slow
-def test_models_side_by_side_have_the_rows_that_each_has_alone(world, monkeypatch):
-    monkeypatch.setattr(suite, "_Measuring", AskingLittle)  # in another process, too
-    forget(world)
-    heard = []
-    monkeypatch.setattr("core.competence.suite.count_processes", lambda *_: 2)
-    together = measure_all(
-        world / "store", "cave", MODELS, device=CPU, report=lambda *state: heard.append(state)
-    )
-    assert heard[0][2] == "drawing the probe pictures, in hundreds"
-    assert heard[1:] == [(done, 3, "models measured") for done in (1, 2, 3)]
-    monkeypatch.setattr("core.competence.suite.count_processes", lambda *_: 1)
-    forget(world)
-    pd.testing.assert_frame_equal(measured(world), together)
-    forget(world)
 
 
 def test_rows_by_another_recipe_are_left_out(world):
@@ -248,23 +214,3 @@ def test_weights_that_changed_are_refused(world, tmp_path, monkeypatch):
     monkeypatch.setattr(opened, "open_encoder", lambda *_, **__: changed)
     with pytest.raises(EncoderError, match="other weights now than when 'tiny-vit' was embedded"):
         measured(world, "tiny-vit")
-
-
-def test_the_command_prints_the_rows(world, capsys):
-    command = [
-        "probe",
-        "--dataset",
-        "cave",
-        "--model",
-        "tiny-bloom",
-        "--device",
-        "cpu",
-        "--json",
-        "--store",
-        str(world / "store"),
-    ]
-    assert main(command) == 0
-    rows = json.loads(capsys.readouterr().out)
-    assert [row["task"] for row in rows][2:] == ["completions", "binding", "companions", "counting"]
-    assert main([*command[:4], "nothing", "--store", str(world / "store")]) == 2
-    assert "no model named 'nothing'" in capsys.readouterr().err

@@ -4,7 +4,6 @@ twice.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,6 @@ import pytest
 import torch
 from tiny_models import make_language, make_vision
 
-from core.cli import main
 from core.competence import opened
 from core.competence.images import cave_tasks as cave
 from core.competence.images import transfer
@@ -27,7 +25,7 @@ from core.embedding.features import import_features
 from core.embedding.runner import embed
 from core.encoders.catalog import open_encoder
 from core.encoders.measured.content import Content
-from core.errors import EncoderError, InputError, UnknownNameError
+from core.errors import InputError, UnknownNameError
 from core.stimuli.cave import CaveDataset, tasks
 from core.store import Store, add_dataset
 from tests.competence.labeled_files import picture, write_classes
@@ -164,19 +162,6 @@ def test_a_killed_run_loses_the_question_it_was_at(world, tmp_path, monkeypatch)
     ]
 
 
-def test_models_of_other_weights_have_nothing_kept(world, monkeypatch):
-    probed(world, "vit-a")
-    monkeypatch.setattr(
-        opened,
-        "open_encoder",
-        lambda *_, **__: open_encoder(f"timm:vit_tiny_patch16_224@{world / 'vit-b'}", device=CPU),
-    )
-    with pytest.raises(
-        EncoderError, match="other weights now than when 'vit-a' was embedded; embed it again"
-    ):
-        probed(world, "vit-a", sets=open_tasks([str(world / "tones")], limit=12))
-
-
 def test_a_layer_that_cannot_be_probed_has_a_reason(world, monkeypatch):
     monkeypatch.setattr(
         transfer, "encode_fitting", lambda encoder, items, **_: (broken(encoder, items), 0)
@@ -232,41 +217,3 @@ def test_the_cave_s_tasks_are_of_the_cave(tmp_path):
     add_dataset(tmp_path, CountedDataset())
     with pytest.raises(InputError, match="'counted' is not made of them; name tasks with --task"):
         cave.cave_tasks(Store(tmp_path).dataset("counted"))
-
-
-def test_the_command_prints_rows_of_named_tasks(world, capsys):
-    command = [
-        "probe",
-        "--dataset",
-        "cave",
-        "--device",
-        "cpu",
-        "--json",
-        "--store",
-        str(world / "store"),
-    ]
-    assert (
-        main(
-            [
-                *command,
-                "--task",
-                str(world / "tones"),
-                "--limit",
-                "30",
-                "--layers",
-                "all",
-                "--model",
-                "vit-b",
-            ]
-        )
-        == 0
-    )
-    rows = json.loads(capsys.readouterr().out)
-    assert [(row["task"], row["layer"], row["n"]) for row in rows] == [
-        ("folder tones", "block 1", 10),
-        ("folder tones", "block 2", 10),
-    ]
-    assert main([*command, "--limit", "30"]) == 2
-    assert "--limit belongs to --task" in capsys.readouterr().err
-    assert main([*command, "--task", "nothing"]) == 2
-    assert "no folder or task of VTAB named 'nothing'" in capsys.readouterr().err

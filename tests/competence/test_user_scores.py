@@ -10,11 +10,9 @@ import pandas as pd
 import pytest
 from competence.scored_models import write_model
 
-from core.cli import main
 from core.competence.imported import RESULT, find_models, import_scores, imported_rows, read_scores
 from core.competence.records import COLUMNS
-from core.errors import InputError, StoreBusyError, StoreError, UnknownNameError
-from core.figures.exports import to_csv
+from core.errors import InputError, StoreBusyError, StoreError
 from core.store import Store, add_dataset, locked
 from tests.store_fakes import CountedDataset
 
@@ -110,19 +108,6 @@ def test_a_table_with_a_mistake_changes_nothing(root):
     assert Store(root).digest("counted") == before
 
 
-def test_of_many_models_that_are_not_embedded_a_few_are_told_and_the_rest_counted(root):
-    done = keep(
-        root,
-        "".join(
-            f"unknown-{number},{task},0.5,top-1\n"
-            for number in range(300)
-            for task in ("depth", "pose")
-        ),
-    )
-    assert len(done.notes) == 6
-    assert done.notes[-1] == "not embedded either: 295 more, whose scores (590) are kept, too"
-
-
 def test_every_import_changes_what_caches_go_by(root):
     digests = [Store(root).digest("counted")]
     for value in (0.5, 0.75):
@@ -144,12 +129,6 @@ def test_models_that_are_not_embedded_are_told_with_the_nearest_and_kept(root):
     assert held(root) == [("tund", "pose", 0.5), ("mae", "depth", 0.5), ("hf:TUND", "depth", 0.25)]
 
 
-def test_a_model_that_is_not_embedded_is_replaced_too(root):
-    keep(root, "hf:a/later,depth,0.5,top-1\n")
-    assert keep(root, "hf:A/Later,depth,0.25,top-1\n").replaced == 1
-    assert held(root) == [("hf:A/Later", "depth", 0.25)]
-
-
 def test_a_spec_means_all_of_its_models_and_nothing_near_it(made):
     entries = Store(made).models("counted")
     assert find_models("hf:bigscience/bloomz-560m", entries) == ["again", "bloomz"]
@@ -160,18 +139,6 @@ def test_a_spec_means_all_of_its_models_and_nothing_near_it(made):
         == []
     )
     assert find_models("MAE", entries) == []
-
-
-def test_a_formula_is_a_text_that_exports_disarm(root):
-    keep(root, "=cmd|' /C calc'!A0,=1+1,0.5,top-1\n")
-    rows = imported_rows(Store(root), "counted")
-    assert rows["task"].tolist() == ["=1+1"]
-    assert b"\"'=cmd|" in to_csv(rows)
-
-
-def test_nothing_is_imported_into_an_unknown_dataset(root):
-    with pytest.raises(UnknownNameError, match="no dataset named 'counter'; did you mean counted"):
-        import_scores(root, "counter", f"{HEADER}mae,depth,1,top-1\n".encode(), name="mine.csv")
 
 
 def test_scores_that_cannot_be_read_any_more_are_not_written_over(root):
@@ -200,31 +167,3 @@ def test_two_imports_do_not_lose_each_other_s_scores(root):
     ):
         keep(root, "mae,depth,0.5,top-1\n")
     assert keep(root, "mae,depth,0.5,top-1\n").replaced == 0
-
-
-def test_the_command_imports_and_says_what_it_did(root, tmp_path, capsys):
-    (tmp_path / "mine.csv").write_text(f"{HEADER}mae,depth,0.5,top-1\nmea,depth,0.5,top-1\n")
-    words = [
-        "competence",
-        "import",
-        str(tmp_path / "mine.csv"),
-        "--dataset",
-        "counted",
-        "--store",
-        str(root),
-    ]
-    assert main(words) == 0
-    out, err = capsys.readouterr()
-    assert out == "scores: 2; models: 2; in place of earlier scores: 0\n"
-    assert (
-        err
-        == "'mea' is not embedded, and its scores (1) are kept until it is: no model named 'mea';"
-        " did you mean mae?\n"
-    )
-    assert main(words) == 0
-    assert capsys.readouterr().out == "scores: 2; models: 2; in place of earlier scores: 2\n"
-    words[2] = str(tmp_path / "no.csv")
-    assert main(words) == 2
-    assert capsys.readouterr().err == (
-        f"platoscope: there is no file {words[2]}; check its path, and that this machine sees it\n"
-    )

@@ -16,9 +16,8 @@ import pytest
 from core.crew.crew import HERE, results
 from core.crew.merging import MergedProgress, Stage
 from core.crew.needs import Node, needs_on_cpus, needs_on_gpus
-from core.crew.opening import open_crew
 from core.crew.units import Once, Unit
-from core.errors import ClusterError, DeviceError, InputError, PlatoscopeError
+from core.errors import PlatoscopeError
 from core.settings import CHECKOUT
 from tests.crew import works
 
@@ -77,10 +76,6 @@ def test_a_unit_gets_its_share_of_cores_and_room_for_its_weights(
     assert needs_on_cpus(units, weights, [SMALL, LARGE]) == needs
 
 
-def test_a_node_is_read_as_ray_calls_it() -> None:
-    assert Node.of("a", {"CPU": 8.0, "memory": 2.0}) == Node("a", 8.0, 0.0, 2.0)
-
-
 def test_progress_sums_what_runs_and_counts_what_has_ended() -> None:
     heard = list[tuple[int, int, str]]()
     merged = MergedProgress(lambda *state: heard.append(state), 4)
@@ -103,31 +98,6 @@ def test_progress_sums_what_runs_and_counts_what_has_ended() -> None:
         (8, 50, "1 of 4 done; now b + c"),
         (4, 4, "all done"),
     ]
-
-
-@pytest.mark.parametrize(
-    ("on", "device", "error", "message"),
-    [
-        ("there", "cpu", InputError, "expected --on here, ray or ray://HEAD:10001; got 'there'"),
-        ("here", "cuda:9", DeviceError, "cuda:9"),
-        ("ray", "cpu", ClusterError, "pip install 'platoscope[cluster]', or leave --on out"),
-    ],
-)
-def test_what_cannot_be_had_is_a_sentence(
-    on: str, device: str, error: type[Exception], message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(error) as raised, open_crew(on, device=device):
-        pass
-    assert message in str(raised.value)
-
-
-def test_a_device_of_one_machine_is_none_of_ray_s() -> None:
-    with (
-        pytest.raises(ClusterError, match="--device cuda:1 names a device of one machine"),
-        open_crew("ray", device="cuda:1"),
-    ):
-        pass
 
 
 @pytest.mark.slow

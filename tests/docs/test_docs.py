@@ -38,10 +38,6 @@ def test_every_command_and_every_option_has_a_help() -> None:
         assert all(action.help for action in parser._actions), words
 
 
-def test_the_readme_is_short() -> None:
-    assert len(README.splitlines()) <= 150
-
-
 def test_the_readme_knows_every_page_and_no_other() -> None:
     assert {page.script for page in PAGES} == {
         page_of(path) for path in (ROOT / "pages").rglob("*.py")
@@ -70,38 +66,6 @@ def test_the_docs_know_every_variable() -> None:
     settings = DOCS["settings.md"]
     assert named
     assert {name for name in named if name not in settings} == set()
-
-
-def terms() -> set[str]:
-    """Return the glossary's terms."""
-    return set(re.findall(r"^\| \*\*([^*]+)\*\* \|", DOCS["glossary.md"], flags=re.M))
-
-
-def pages_texts() -> str:
-    """Return what stands in the pages' sources, and the README."""
-    paths = [*(ROOT / "pages").rglob("*.py"), *(ROOT / "core").rglob("question.py")]
-    return "\n".join([README, *(path.read_text() for path in paths)])
-
-
-def test_every_term_of_the_readme_and_the_pages_is_in_the_glossary() -> None:
-    """A term is what they set in bold and begin with a small letter."""
-    bold = set(re.findall(r"\*\*([a-z][a-z -]{2,24}[a-z])\*\*", pages_texts()))
-    glossary = terms()
-    missing = {
-        word for word in bold if word not in glossary and word.removesuffix("s") not in glossary
-    }
-    assert missing == set()
-
-
-def test_every_term_of_the_glossary_is_used() -> None:
-    text = pages_texts().lower()
-    assert {term for term in terms() if not re.search(rf"\b{re.escape(term)}", text)} == set()
-
-
-def test_pictures_are_small() -> None:
-    pictures = list((ROOT / "docs" / "pictures").glob("*"))
-    assert pictures
-    assert all(path.stat().st_size < 150_000 for path in pictures)
 
 
 def test_every_published_figure_names_a_command_and_our_value_is_of_its_own() -> None:

@@ -20,11 +20,8 @@ from core.encoders.encoder import Encoding
 from core.encoders.measured.content import Content
 from core.errors import (
     DeviceError,
-    EncoderError,
     FeatureError,
-    InputError,
     StimuliError,
-    StoreBusyError,
     StoreError,
     StoreVersionError,
     StoreWriteError,
@@ -32,7 +29,6 @@ from core.errors import (
 )
 from core.stimuli.dataset import DatasetCard
 from core.store import Store
-from core.store.publishing import locked
 from core.store.versions import VERSIONS
 
 ORDER = [*range(10, 20), *range(10)]  # captions of stimuli with two digits are longer: first
@@ -226,12 +222,6 @@ def test_memory_errors_halve_and_other_errors_pass(tmp_path: Path) -> None:
     assert space[halved, 0] == halved * 64 + 32 + 2 / 1024
 
 
-def test_a_refusal_that_quotes_a_text_on_memory_is_no_want_of_it(tmp_path: Path) -> None:
-    refusal = EncoderError("'the day it ran out of memory' is too long; shorten it")
-    with pytest.raises(EncoderError, match="the day it ran out of memory"):
-        embed(tmp_path, CountedDataset(), Failing(error=refusal), batch_size=4)
-
-
 @dataclass
 class Broken(CountingEncoder):
     """Gives infinity in layer 1 for stimuli 7 and 8, or too few layers."""
@@ -260,34 +250,6 @@ def test_an_encoder_that_drops_a_layer_is_refused(tmp_path: Path) -> None:
         match=r"counting has 3 layers and was given 20 items, but returned \(20, 9\), \(20, 10\)",
     ):
         embed(tmp_path, CountedDataset(), Broken(drop=1))
-
-
-@pytest.mark.parametrize("size", [1, 5])
-def test_tiny_datasets_are_embedded(tmp_path: Path, size: int) -> None:
-    embed(tmp_path, CountedDataset(size), CountingEncoder())
-    assert Store(tmp_path).space("counted", "counting", 0).shape == (size, 8)
-
-
-def test_an_empty_dataset_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(StimuliError, match="dataset 'counted' has no stimuli"):
-        embed(tmp_path, CountedDataset(0), CountingEncoder())
-
-
-def test_a_batch_of_nothing_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="a batch holds at least one item, not 0"):
-        embed(tmp_path, CountedDataset(), CountingEncoder(), batch_size=0)
-
-
-def test_two_runs_of_one_model_do_not_meet(tmp_path: Path) -> None:
-    target = tmp_path / "embeddings" / "counted" / "counting.duckdb"
-    with (
-        locked(target),
-        pytest.raises(
-            StoreBusyError, match=r"process \d+ is writing 'counting'.*wait until it is done"
-        ),
-    ):
-        embed(tmp_path, CountedDataset(), CountingEncoder())
-    assert embed(tmp_path, CountedDataset(), CountingEncoder()) == target
 
 
 def test_a_changed_recipe_does_not_take_over_finished_batches(tmp_path: Path) -> None:

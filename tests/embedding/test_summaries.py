@@ -14,12 +14,10 @@ from core.embedding.runner import embed
 from core.embedding.summaries import (
     BATCH,
     INSTRUCTION,
-    level_name,
-    read_instruction,
     summarize,
 )
 from core.embedding.texts import read_texts
-from core.errors import EncoderError, InputError, UnknownNameError
+from core.errors import EncoderError, UnknownNameError
 from core.store import Store, add_dataset
 
 N = 2 * BATCH + 5
@@ -158,24 +156,6 @@ def test_an_empty_answer_is_refused(store: Path) -> None:
     assert Store(store).summaries("counted") == {}
 
 
-def test_levels_of_two_sources_keep_their_names_and_texts(store: Path) -> None:
-    names = [
-        summarize(store, "counted", Clerk(), words=7, level=level)
-        for level in ("20", "5", "concatenated")
-    ]
-    assert names == ["7-by-clerk", "7-of-5-by-clerk", "7-of-concatenated-by-clerk"]
-    assert sorted(Store(store).summaries("counted")) == names
-    assert level_name(7, "clerk", source="très long").startswith("7-of-tr-s-long-")
-    assert level_name(7, "clerk", source="très long") != level_name(7, "clerk", source="trës long")
-
-
-def test_no_words_are_refused(store: Path) -> None:
-    clerk = Clerk()
-    with pytest.raises(InputError, match="expected captions of one word or more; got 0"):
-        summarize(store, "counted", clerk, words=0)
-    assert clerk.asked == []
-
-
 @pytest.mark.parametrize(
     "damage",
     [
@@ -224,23 +204,3 @@ def test_a_run_killed_between_its_end_and_its_cleaning_is_cleaned_up(store: Path
     part.write_text("left")
     summarize(store, "counted", Clerk(batches=0), words=7)
     assert not part.exists()
-
-
-@pytest.mark.parametrize("left", [b"", b"\n", b"{}\n[0, 1]\n"])
-def test_a_file_that_no_run_left_is_begun_anew(store: Path, left: bytes) -> None:
-    part = store / "results" / "counted" / "captions-7-by-clerk.part.jsonl"
-    part.parent.mkdir(parents=True)
-    part.write_bytes(left)
-    clerk = Clerk()
-    summarize(store, "counted", clerk, words=7)
-    assert len(clerk.asked) == N
-
-
-def test_an_instruction_says_how_many_words(tmp_path: Path, store: Path) -> None:
-    place, clerk = tmp_path / "told.txt", Clerk()
-    place.write_text("Use {words} words, {not more}.\n")
-    summarize(store, "counted", clerk, words=7, instruction=read_instruction(place))
-    assert clerk.asked[0][0] == "Use 7 words, {not more}."
-    place.write_text("Be short.")
-    with pytest.raises(InputError, match=r"write \{words\} in place of the number"):
-        read_instruction(place)

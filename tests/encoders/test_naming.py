@@ -94,12 +94,6 @@ def test_unknown_layers_list_the_nearest(given):
         find_layer(CARD, given)
 
 
-@pytest.mark.parametrize("given", [3, -1, "99", ""])
-def test_layers_out_of_range_list_all(given):
-    with pytest.raises(UnknownNameError, match="there are: block 1, block 2, embedding"):
-        find_layer(CARD, given)
-
-
 @pytest.mark.parametrize(
     ("place", "name"),
     [
@@ -116,12 +110,6 @@ def test_layers_out_of_range_list_all(given):
 )
 def test_store_names_are_safe(place, name):
     assert store_name(place) == name
-
-
-def test_the_name_of_the_folder_one_stands_in(tmp_path, monkeypatch):
-    (tmp_path / "mine").mkdir()
-    monkeypatch.chdir(tmp_path / "mine")
-    assert store_name(".") == "mine"
 
 
 def test_digests_tell_contents_apart(tmp_path):

@@ -122,13 +122,6 @@ def test_batch_size_order_and_padding_side_do_not_change_a_vector(tmp_path, fold
         np.testing.assert_allclose(turned.bits[::-1], whole.bits, rtol=1e-5)
 
 
-def test_twice_the_same_is_the_same(folders):
-    encoder = open_language(f"hf:{folders['llama']}", device=CPU)
-    first, second = encoder.encode(TEXTS), encoder.encode(TEXTS)
-    np.testing.assert_array_equal(np.stack(first.layers), np.stack(second.layers))
-    np.testing.assert_array_equal(first.bits, second.bits)
-
-
 def test_a_text_of_one_token_has_no_bits(tmp_path, folders):
     folder = shutil.copytree(folders["gpt2"], tmp_path / "m")
     save_tokenizer(folder, bos=False)
@@ -305,14 +298,6 @@ def broken(tmp_path, folders):
     return shutil.copytree(folders["llama"], tmp_path / "broken")
 
 
-@pytest.mark.parametrize("place", ["", "./none", "/none/at/all", "a/b/c"])
-def test_missing_folder(place):
-    assert_refused(
-        place,
-        "hf:.* is no folder; expected hf:ID or hf:FOLDER, a transformers folder with config.json",
-    )
-
-
 def test_hub_id_without_network_names_the_cache_and_the_way_out(tmp_path, monkeypatch):
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
     with pytest.raises(
@@ -335,10 +320,6 @@ def test_a_hub_model_comes_from_the_cache(tmp_path, monkeypatch, folders):
     assert (encoder.card.name, encoder.card.weights) == ("tiny", local.card.weights)
     assert encoder.recipe == local.recipe
     np.testing.assert_array_equal(encoder.encode(TEXTS).layers[-1], local.encode(TEXTS).layers[-1])
-
-
-def test_no_hub_id():
-    assert_refused("-bad-", "is neither a folder here nor on the hub; check the id")
 
 
 def test_folder_without_config(broken):

@@ -92,12 +92,6 @@ def test_float32_keeps_its_own_digits() -> None:
     assert b"0.1\n" in to_csv(table)
 
 
-def test_an_empty_table_keeps_its_columns() -> None:
-    table = pd.DataFrame({"model": pd.Series(dtype="str"), "score": pd.Series(dtype="float64")})
-    assert to_csv(table) == b'"model","score"\n'
-    pd.testing.assert_frame_equal(pd.read_parquet(io.BytesIO(to_parquet(table))), table)
-
-
 def test_a_recipe_file_can_be_replayed() -> None:
     content = json.loads(to_recipe_json(RECIPE))
     assert Recipe.of(content["kind"], **content["choices"]) == RECIPE
@@ -116,17 +110,6 @@ def test_a_page_holds_everything_and_fetches_nothing() -> None:
     inside = re.search(r'<pre id="recipe">(.*?)</pre>', page, re.DOTALL)
     assert inside is not None
     assert html.unescape(inside.group(1)).encode() == to_recipe_json(RECIPE)
-
-
-def test_a_page_takes_the_colors_of_its_chart() -> None:
-    dark = to_html(figure().update_layout(template="plotly_dark"), RECIPE, title="x").decode()
-    own = to_html(
-        figure().update_layout(paper_bgcolor="#123456", font_color="#fedcba"), RECIPE, title="x"
-    ).decode()
-    bare = to_html(figure().update_layout(template="none"), RECIPE, title="x").decode()
-    assert "background: rgb(17,17,17); color: #f2f5fa;" in dark
-    assert "background: #123456; color: #fedcba;" in own
-    assert "background: white; color: black;" in bare
 
 
 def test_the_same_view_gives_the_same_bytes() -> None:

@@ -56,24 +56,6 @@ def test_a_ring_marks_the_chosen_pair_and_nothing_else():
     assert len(figure.data) == unmarked + 1
 
 
-def test_a_model_chosen_alone_has_a_ring_wherever_it_is_compared():
-    table, mode = trend_points(), "light"
-    figure = trend(table, trend_fits(), label=LABEL, mode=mode)
-    add_rings(figure, ["gpt-s", "gone"], mode)
-    rings = [trace for trace in figure.data if trace.marker.symbol == "circle-open"]
-    marked = {score for trace in rings for score in trace.y}
-    assert marked == set(table.loc[table["model_x"] == "gpt-s", "score"])
-    groups = {trace.legendgroup for trace in rings}  # a ring goes when its dot does
-    assert groups == set(table.loc[table["model_x"] == "gpt-s", "group_x"])
-
-
-def test_without_a_chosen_model_a_figure_stays_as_it_is():
-    figure = trend(trend_points(), trend_fits(), label=LABEL, mode="light")
-    before = len(figure.data)
-    add_rings(figure, ["gone"], "light")
-    assert len(figure.data) == before
-
-
 def test_trend_has_the_dots_of_a_panel_by_family_so_that_the_legend_hides_them():
     figure = trend(trend_points(), trend_fits(), label=LABEL, mode="light")
     dots = [trace for trace in figure.data if trace.customdata is not None]
@@ -90,26 +72,6 @@ def test_trend_has_the_dots_of_a_panel_by_family_so_that_the_legend_hides_them()
     ]
     assert list(dots[0].x) == [0.40, 0.40, 0.50, 0.50]
     assert list(dots[1].x) == [0.45, 0.45]
-
-
-def test_symbols_stand_for_a_grouping_of_their_own():
-    sizes = {"gpt-s": "S", "gpt-m": "M", "bloom-s": "S"}
-    points = trend_points().assign(symbol_x=lambda points: points["model_x"].map(sizes))
-    figure = trend(points, trend_fits(), label=LABEL, mode="light")
-    dots = {
-        trace.legendgroup: (trace.marker.symbol, trace.marker.color)
-        for trace in figure.data
-        if trace.customdata is not None
-    }
-    assert set(dots) == {"GPT-2, S", "GPT-2, M", "BLOOM, S"}
-    assert dots["GPT-2, S"][0] == dots["BLOOM, S"][0] != dots["GPT-2, M"][0]
-    assert dots["GPT-2, S"][1] == dots["GPT-2, M"][1] != dots["BLOOM, S"][1]
-    entries = {
-        trace.name: (trace.marker.symbol, trace.marker.color)
-        for trace in figure.data
-        if trace.legendgroup in dots and trace.customdata is None
-    }
-    assert entries == dots  # a click on an entry hides its dots
 
 
 def test_trend_prints_fit_reason_and_chance():
@@ -163,11 +125,6 @@ def test_trend_draws_the_means_that_the_fit_takes():
     assert not [one for one in figure.data if one.marker.symbol == "diamond"]
 
 
-def test_every_panel_of_the_trend_has_ticks():
-    figure = trend(trend_points(), trend_fits(), label=LABEL, mode="light", narrow=True)
-    assert [axis.showticklabels for axis in figure.select_xaxes()] == [True, True]
-
-
 @pytest.mark.parametrize(
     ("sizes", "named"),
     [
@@ -198,29 +155,6 @@ def test_trend_keeps_ids_in_the_hover_card_and_escapes_titles():
     assert "<b>GPT &lt;s&gt;</b> (100k)" in card
     assert "gpt-s × mae-s" in card
     assert "gpt-s" not in words(figure)
-
-
-def test_trend_stacks_its_panels_where_it_is_narrow():
-    wide, narrow = (
-        trend(trend_points(), trend_fits(), label=LABEL, mode="light", narrow=narrow)
-        for narrow in (False, True)
-    )
-    assert narrow.layout.height > wide.layout.height
-    assert narrow.layout.xaxis.domain == (0.0, 1.0)
-
-
-@pytest.mark.parametrize(
-    ("points", "said"),
-    [
-        (trend_points().iloc[:0], "No pair of models is chosen"),
-        (trend_points().assign(axis=np.nan), "has bits per byte"),
-        (trend_points().assign(score=np.nan), "No alignment can be computed"),
-    ],
-)
-def test_trend_draws_its_reason(points, said):
-    assert said in words(trend(points, trend_fits(), label=LABEL, mode="light")).replace(
-        "<br>", " "
-    )
 
 
 def test_layer_grid_frames_the_best_pair():
@@ -292,28 +226,10 @@ def test_a_hover_card_of_a_calibrated_score_keeps_the_raw_one_apart():
     assert "p = 0.01, adjusted for all pairs p = 0.02" in card
 
 
-def test_trend_has_room_below_zero():
-    points = trend_points()
-    points.loc[0, "score"] = -0.1
-    assert trend(points, trend_fits(), label=LABEL, mode="light").layout.yaxis.range[0] < -0.1
-
-
 def test_trend_draws_no_chance_line_where_every_pair_has_its_own():
     points = trend_points()
     points["chance"] = np.linspace(0.01, 0.02, len(points))
     assert not chance_traces(trend(points, trend_fits(), label=LABEL, mode="light"))
-
-
-def test_layer_grid_of_no_numbers_draws_its_reason():
-    figure = layer_grid(
-        np.full((1, 1), np.nan),
-        Layers("a", ["0"]),
-        Layers("b", ["0"]),
-        spec=KNN,
-        chance=1.0,
-        mode="light",
-    )
-    assert "No pair of layers" in words(figure)
 
 
 def test_headline_has_a_panel_per_target_with_chance_and_interval():
@@ -333,12 +249,6 @@ def test_headline_has_a_panel_per_target_with_chance_and_interval():
     assert figure.layout.meta["note"] == "Bars: 95 % interval of the mean over models"
     assert "note" not in alone.layout.meta
     assert "interval" not in first_card(alone)
-
-
-def test_headline_without_competence_draws_its_reason():
-    assert "bits per byte" in words(
-        headline(headline_points().assign(axis=np.nan), mode="dark")
-    ).replace("<br>", " ")
 
 
 def test_headline_takes_another_axis_and_says_what_is_missing_there():
@@ -361,12 +271,6 @@ def test_ranking_has_a_strip_per_group_in_the_hue_and_symbol_of_its_models():
     assert (level.x0, level.name, level.showlegend) == (0.05, "chance", True)
 
 
-def test_ranking_of_nothing_draws_its_reason():
-    assert "no alignment with reality" in words(
-        ranking(ranking_points().iloc[:0], against="reality", mode="light")
-    )
-
-
 def test_agreement_marks_the_chosen_stimulus_its_mean_and_chance():
     shared = np.array([0, 1, 1, 2, 1, 1])
     figure = agreement(shared, chosen=3, k=2, title_x="a", title_y="b", mode="light")
@@ -375,12 +279,6 @@ def test_agreement_marks_the_chosen_stimulus_its_mean_and_chance():
     levels = {shape.name: shape.x0 for shape in figure.layout.shapes if shape.showlegend}
     assert levels == {"mean 1.00: alignment 0.500": 1, "chance 0.80": 0.8}
     assert "stimulus 3" in words(figure)
-
-
-def test_agreement_of_two_stimuli_draws_its_reason():
-    assert "fewer than three" in words(
-        agreement(np.array([1, 1]), chosen=0, k=1, title_x="a", title_y="b", mode="light")
-    )
 
 
 def test_growth_has_a_panel_for_each_way_to_grow_that_is_there():
@@ -402,12 +300,6 @@ def test_growth_reads_powers_on_logarithmic_axes_and_shares_in_percent():
     assert axes["training steps"].ticktext == ("50", "100", "200", "500", "1k", "2k")
     assert axes["supervised tasks"].ticktext == ("1", "32")
     assert axes["share of the vision tasks solved"].labelalias["40%"] == "40 %"
-
-
-def test_growth_without_sizes_or_copies_says_what_is_missing():
-    figure = growth(growth_points().iloc[:0], against="reality", mode="light")
-    assert "several" in words(figure)
-    assert "sizes" in words(figure)
 
 
 def test_round_ticks_are_one_two_and_five():

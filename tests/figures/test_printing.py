@@ -85,29 +85,6 @@ def test_panels_of_a_narrow_figure_stand_one_below_the_other_with_their_headings
     assert wide.layout.xaxis2.domain == figure.layout.xaxis2.domain
 
 
-def test_a_map_of_one_scale_has_no_empty_room_in_one_column():
-    drawing = blank("light", height=900).add_scatter(x=[1, 2], y=[2, 1])
-    assert to_print(drawing.figure(), width=ONE_COLUMN).layout.height == 900
-    figure = drawing.update_yaxes(scaleanchor="x").figure()
-    assert to_print(figure, width=ONE_COLUMN).layout.height < 600
-    assert to_print(figure, width=TWO_COLUMNS).layout.height == 900
-    several = panels(["a", "b"], 2, "light", height=400, title="T")
-    several.add_scatter(x=[1], y=[1], row=1, col=1).add_scatter(x=[1], y=[1], row=1, col=2)
-    several.update_yaxes(scaleanchor="x")
-    assert to_print(several.figure(), width=ONE_COLUMN).layout.height > 700  # one below the other
-
-
-def test_many_panels_of_one_scale_stand_in_two_columns_named_at_the_left():
-    points = trend_points()
-    many = pd.concat([points.assign(facet=f"{facet}") for facet in "ABCDE"])
-    fits = dict.fromkeys("ABCDE", trend_fits()["MAE"])
-    printed = to_print(trend(many, fits, label="alignment", mode="light"), width=ONE_COLUMN)
-    drawn_panels = [printed.layout[f"xaxis{n}"] for n in ("", 2, 3, 4, 5)]
-    assert len({panel.domain for panel in drawn_panels}) == 2
-    names = [printed.layout[f"yaxis{n}"].title.text for n in ("", 2, 3, 4, 5)]
-    assert names == ["alignment", None, "alignment", None, "alignment"]
-
-
 def test_axes_of_several_things_keep_their_titles_one_of_all_stands_below_the_last():
     def titles(*texts: str) -> list[str | None]:
         figure = panels(["a", "b"], 2, "light", height=400, title="T")

@@ -5,20 +5,15 @@ import math
 
 import numpy as np
 import plotly.graph_objects as go
-import plotly.io
 import pytest
 
-from core.figures.numbers import count_text
 from core.figures.palette import FAMILIES, OBJECTIVES, Look, assign, look_of, show
 from core.figures.theme import (
     INK,
-    blank,
     hue,
     marker_size,
     plain,
-    reason,
     symbol,
-    template,
     wrap,
 )
 from core.modalities import LANGUAGE, VISION
@@ -99,10 +94,6 @@ def test_other_words_for_an_objective_or_family_have_its_hue(one, same):
     assert hue(one, "light") == hue(same, "light") != hue("supervised", "light")
 
 
-def test_clip_and_its_fine_tuned_form_differ():
-    assert hue("CLIP", "dark") != hue("CLIP fine-tuned", "dark")
-
-
 def test_an_unknown_family_keeps_its_hue_and_reality_is_ink():
     assert hue("Mamba", "light") == hue("mamba", "light")
     assert hue("reality", "dark") == INK["dark"].text
@@ -137,11 +128,6 @@ def test_further_groups_change_no_color_and_from_the_eleventh_on_the_marks_chang
     assert [go.scatter.Marker(symbol=each).symbol for each in marks] == marks
 
 
-def test_more_groups_than_looks_share_the_last():
-    names = [f"family {place}" for place in range(40)]
-    assert len(assign((name, "family") for name in names)) == 40
-
-
 def test_a_part_of_a_group_has_its_look_or_that_of_its_own_kind_and_untrained_ones_and_reality_none(
     shown,
 ):
@@ -159,30 +145,9 @@ def test_marker_size_grows_by_six_pixels_per_factor_of_ten():
     assert marker_size(None) == marker_size(math.nan) == 7.0
 
 
-@pytest.mark.parametrize(
-    ("count", "text"),
-    [(950, "950"), (41_300, "41.3k"), (1_300_000, "1.3M"), (7e9, "7B"), (None, "—")],
-)
-def test_counts_are_short(count, text):
-    assert count_text(count) == text
-
-
 def test_labels_escape_markup_and_break_lines():
     assert plain("<b>a & b</b>") == "&lt;b&gt;a &amp; b&lt;/b&gt;"
     assert wrap("one two three", 8) == "one two<br>three"
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_figures_carry_our_template_whatever_the_default_is(mode, monkeypatch):
-    monkeypatch.setattr(plotly.io.templates, "default", "plotly_dark")
-    assert blank(mode, height=200).figure().layout.template.layout.paper_bgcolor == INK[mode].paper
-    assert go.layout.Template(template(mode)).layout.paper_bgcolor == INK[mode].paper
-
-
-def test_a_reason_is_drawn_without_axes():
-    figure = reason("Nothing <here> yet.", "light")
-    assert figure.layout.annotations[0].text == "Nothing &lt;here&gt; yet."
-    assert figure.layout.xaxis.visible is False
 
 
 def test_data_is_no_markup_no_template_and_no_control():

@@ -211,38 +211,6 @@ def test_a_hub_that_fails_leaves_no_trace(
     assert contents(store) == before
 
 
-WRONG = [
-    ("page", "/cdn/", "cannot be fetched: the hub (ADDRESS) sends something other than it should"),
-    ("page", "/resolve/", "cannot be fetched: the hub (ADDRESS) does not answer as a hub does"),
-    ("wrong content", "/cdn/", "is damaged in the cache: "),
-]
-
-
-@pytest.mark.parametrize(("fault", "path", "reason"), WRONG)
-def test_what_is_no_file_of_the_hubs_is_said_of_models_and_data_alike(
-    away: World,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    fault: str,
-    path: str,
-    reason: str,
-) -> None:
-    reason = reason.replace("ADDRESS", away.hub.address)
-    store = Path(shutil.copytree(away.store, tmp_path / "store"))
-    away.hub.fail(fault, path)
-    of_pairs = (["dataset", "add", "more", "--hub", "someone/pairs"], ["someone/pairs"])
-    for words, names in (*FETCHING[1:], of_pairs):
-        if words is of_pairs[0]:  # the others need what is in that cache
-            keep_datasets(tmp_path / "datasets", monkeypatch)
-        said = said_here(store, words, capsys)
-        assert (said.code, said.out) == (2, ""), said.err
-        lines = [line for line in said.err.splitlines() if line.startswith("platoscope:")]
-        assert [line.partition(reason)[0] for line in lines] == [
-            f"platoscope: {name} " for name in names
-        ], lines
-
-
 def contents(store: Path) -> dict[str, bytes]:
     """Return every file of a store."""
     return {str(path): path.read_bytes() for path in store.rglob("*") if path.is_file()}

@@ -5,8 +5,6 @@ of it.
 from __future__ import annotations
 
 import time
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -16,13 +14,12 @@ from huggingface_hub import constants
 
 from core.encoders.downloads import Download
 from core.encoders.outlines import Outline, outline, weights_of
-from core.errors import EncoderError, InputError, OfflineError, PlatoscopeError, StimuliError
+from core.errors import EncoderError, InputError, OfflineError, PlatoscopeError
 from core.hub import client, patience
 from core.hub.client import use_patient_client
 from core.hub.content import files_of
 from core.hub.elsewhere import fetch_url
-from core.hub.fetch import asking, commit_of, fetch_snapshot, mending
-from core.hub.patience import Patience
+from core.hub.fetch import fetch_snapshot, mending
 from core.hub.repository import Repository
 from core.settings import CAVE_WEIGHTS
 from tests.hub.server import LocalHub
@@ -67,7 +64,6 @@ def fetch() -> dict[str, bytes]:
 
 
 WHOLE = {"config.json": SMALL, "model.safetensors": LARGE}
-OLD = {"kind": "dataset", "revision": "old"}
 API, FILES, CDN = "/api/", "/resolve/", "/cdn/"
 CASES = [  # each kind of fault once; most last as long as the limit
     ("gated", FILES, EncoderError, "is gated on the hub; accept its terms .* `hf auth login`"),
@@ -187,38 +183,6 @@ def test_files_that_were_damaged_later_are_named_and_fetched_anew() -> None:
     assert fetch() == WHOLE
 
 
-def test_the_time_of_a_page_is_that_of_its_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 0.0
-    monkeypatch.setattr(patience, "monotonic", lambda: now)
-    page = Patience(30.0, most=15.0)
-    now += 20.0  # this machine's own work
-    page.begin()
-    now += 10.0
-    page.end()
-    now += 20.0
-    assert page.left() == 5.0
-    page.begin()
-    page.failed("answers with error 503")
-    page.end()
-    now += 4.0  # the pause before it is asked again
-    assert page.left() == 1.0
-    page.begin()
-    now += 1.0
-    assert str(page.give_up("is silent")) == "has not answered in full within 15 s"
-
-
-def test_a_commit_is_asked_for_once(hosted: LocalHub, tmp_path: Path) -> None:
-    first = fetch_snapshot(WANTED, ["*.json"]).name
-    (tmp_path / "model" / "config.json").write_text("{}")
-    second = hosted.add_model("someone/model", tmp_path / "model")
-    hosted.asked.clear()
-    pinned = replace(WANTED, revision=first)
-    assert (fetch_snapshot(pinned, ["*.json"]) / "config.json").read_bytes() == SMALL
-    assert hosted.asked == []
-    with asking(WANTED):
-        assert (commit_of(WANTED), commit_of(pinned)) == (second, first)
-
-
 def test_nobody_is_asked_where_the_store_is_only_shown(
     hosted: LocalHub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -227,28 +191,6 @@ def test_nobody_is_asked_where_the_store_is_only_shown(
     with pytest.raises(InputError, match="hf:someone/model is not read: this dashboard only shows"):
         fetch()
     assert hosted.asked == []
-
-
-def test_a_limit_that_is_no_time_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    for text in ("soon", "0", "-3", "nan", "inf"):
-        monkeypatch.setenv("PLATOSCOPE_HUB_SECONDS", text)
-        with pytest.raises(InputError, match=f"must be a number of seconds above 0, got '{text}'"):
-            fetch()
-
-
-@pytest.mark.parametrize(
-    ("fault", "sentence"),
-    [
-        ("gated", "is gated on the hub; accept its terms"),
-        ("no repository", "is neither a folder here nor on the hub"),
-        ("no revision", "has no revision old on the hub"),
-    ],
-)
-def test_a_dataset_is_refused_as_one(online: LocalHub, fault: str, sentence: str) -> None:
-    online.fail(fault)
-    wanted = replace(WANTED, id="someone/pairs", what="someone/pairs", **OLD)
-    with pytest.raises(StimuliError, match=f"someone/pairs {sentence}"), asking(wanted):
-        commit_of(wanted)
 
 
 @pytest.mark.usefixtures("hosted")
@@ -310,42 +252,6 @@ def test_a_body_of_another_server_that_breaks_off_is_asked_for_anew(
     online.fail("cut", CDN, times=1)
     fetch_url("timm:old", old, tmp_path / "new" / "weights", instead="a copy")
     assert (tmp_path / "new" / "weights").read_bytes() == LARGE
-
-
-def test_what_a_killed_process_fetched_of_a_file_does_not_stay(old: str, tmp_path: Path) -> None:
-    file = tmp_path / "checkpoints" / "weights"
-    file.parent.mkdir()
-    file.with_name("weights.part").write_bytes(LARGE + LARGE)
-    fetch_url("timm:old", old, file, instead="a copy")
-    assert [path.name for path in file.parent.iterdir()] == ["weights"]
-    assert file.read_bytes() == LARGE
-
-
-def test_a_file_that_two_want_at_once_is_fetched_once(
-    online: LocalHub, old: str, tmp_path: Path
-) -> None:
-    online.fail("slow")
-    file = tmp_path / "checkpoints" / "weights"
-    with ThreadPoolExecutor(2) as both:
-        list(both.map(lambda _: fetch_url("timm:old", old, file, instead="a copy"), range(2)))
-    assert file.read_bytes() == LARGE
-    assert sum("/cdn/" in one for one in online.asked) == 1
-
-
-def test_no_other_server_is_asked_where_the_store_is_only_shown(
-    online: LocalHub, old: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PLATOSCOPE_READ_ONLY", "1")
-    with pytest.raises(InputError, match="timm:old is not read: this dashboard only shows"):
-        fetch_url("timm:old", old, tmp_path / "weights", instead="a copy")
-    assert online.asked == []
-
-
-@pytest.mark.usefixtures("online")
-def test_a_file_of_another_server_that_cannot_be_kept_is_not_its_fault(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way")
-    with pytest.raises(OfflineError, match=r"^timm:old cannot be kept: .*file cannot be written"):
-        fetch_url("timm:old", "http://127.0.0.1:1/w", tmp_path / "file" / "w", instead="a copy")
 
 
 @pytest.mark.parametrize(

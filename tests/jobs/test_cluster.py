@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 import signal
@@ -18,7 +17,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from core.errors import ClusterError
 from core.jobs import cluster, queue
 from core.jobs.devices import find_lanes, takes
 from core.jobs.worker import work
@@ -130,54 +128,6 @@ def test_a_cluster_that_has_just_started_is_waited_for(starting):
     assert starting.calls == ["list", "submit", "submit", "submit", "info", "stop", "info"]
 
 
-def test_a_cluster_that_is_never_ready_is_a_sentence(starting, monkeypatch):
-    monkeypatch.setattr(cluster, "PATIENCE", -1)
-    with pytest.raises(ClusterError, match=r"does not answer as it should .*No available agent"):
-        cluster.run(starting, ["demo"])
-    assert starting.calls == ["list", "submit"]
-
-
-class Lost(Cluster):
-    """A cluster that cannot be reached any more once it has a job; requests says so by an OSError
-    without a message.
-    """
-
-    def get_job_info(self, number: str) -> SimpleNamespace:  # noqa: ARG002
-        raise OSError
-
-
-def test_a_cluster_that_is_lost_is_a_sentence(monkeypatch):
-    monkeypatch.setenv(JOB_NOTE, "note")
-    monkeypatch.setenv(CLUSTER, "http://localhost:1")
-    monkeypatch.setattr(cluster, "count_gpus_of_cluster", lambda _: 0)
-    monkeypatch.setattr(cluster, "PATIENCE", -1)
-    sentence = r"does not answer as it should \(OSError\); a job .* may run on there: .* then retry"
-    with pytest.raises(ClusterError, match=sentence):
-        cluster.run(Lost("never"), ["demo"])
-
-
-class Refusing(Cluster):
-    """A cluster that answers a question by an error, as Ray's client raises it."""
-
-    def get_job_logs(self, _: str) -> str:
-        raise RuntimeError("status code 500")
-
-
-def test_a_fault_of_this_machine_is_not_the_clusters(monkeypatch):
-    monkeypatch.setenv(JOB_NOTE, "note")
-    monkeypatch.setenv(CLUSTER, "http://localhost:1")
-    monkeypatch.setattr(cluster, "count_gpus_of_cluster", lambda _: 0)
-    with pytest.raises(ClusterError, match=r"does not answer as it should .*status code 500"):
-        cluster.run(Refusing("never"), ["demo"])
-
-    def refuse(*_: object, **__: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(cluster, "print", refuse, raising=False)
-    with pytest.raises(OSError, match="No space left"):
-        cluster.run(Cluster("never"), ["demo"])
-
-
 class Shaky(Cluster):
     """A cluster that loses the connection at the first question of each kind."""
 
@@ -195,25 +145,6 @@ def test_a_connection_that_is_lost_for_a_while_ends_no_job(monkeypatch, capsys):
     assert client.calls == ["list", "submit", "info", "info", "stop", "stop", "info"]
     said = "the connection to the cluster is lost (ConnectionError); trying again for 120 s\n"
     assert capsys.readouterr().err == 2 * said + "stopped\n"
-
-
-@pytest.mark.parametrize(
-    ("device", "has", "gpus"),
-    [("auto", 0, 0), ("auto", 4, 1), ("cuda", 0, 1), ("cuda", 4, 1), ("cpu", 4, 0)],
-)
-def test_a_job_asks_for_the_device_that_it_would_take_here(device, has, gpus, monkeypatch):
-    monkeypatch.setenv(JOB_NOTE, "note")
-    monkeypatch.setattr(cluster, "count_gpus_of_cluster", lambda _: has)
-    client = Cluster("submit")
-    cluster.run(client, ["demo", "--device", device])
-    assert client.gpus == gpus
-
-
-def test_a_device_of_one_machine_is_no_device_of_a_cluster():
-    client = Cluster("")
-    with pytest.raises(ClusterError, match="--device cuda:1 names a device of one machine"):
-        cluster.run(client, ["embed", "--device=cuda:1"])
-    assert client.calls == []
 
 
 @pytest.fixture
@@ -285,15 +216,3 @@ def test_a_cluster_runs_jobs_and_stops_them(address, store, tmp_path, monkeypatc
 
     ended = {str(job.status) for job in JobSubmissionClient(address).list_jobs()}
     assert ended == {"SUCCEEDED", "FAILED", "STOPPED"}
-
-
-def test_what_nobody_foresaw_is_a_line_and_a_file(monkeypatch, tmp_path, capsys):
-    def connect(_: str) -> None:
-        raise LookupError("odd")
-
-    monkeypatch.setattr(cluster, "_connect", connect)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    assert cluster.main(["demo"]) == 1
-    (file,) = (tmp_path / "platoscope").iterdir()
-    said = f"platoscope: this was not expected: LookupError: odd; please report it, with {file}, wh"
-    assert capsys.readouterr().err.startswith(said)

@@ -18,7 +18,6 @@ from core.errors import (
 )
 from core.jobs import queue, states, table
 from core.jobs.devices import lanes, named_device, takes, visible
-from core.jobs.failures import explain
 from core.jobs.job import blockers
 from core.jobs.states import Outcome
 from core.jobs.table import queue_file
@@ -29,17 +28,6 @@ WORDS = ["embed", "--dataset", "my photos", "--model", "timm:vit"]
 
 def claim(store: Path, lane: str = "cpu"):
     return states.claim(store, lane, lambda _: True)
-
-
-def test_a_queued_job_is_told_as_it_was_given(store, tmp_path):
-    job = queue.submit(store, WORDS, owner="ada", folder=tmp_path)
-    assert queue.jobs(store) == [job] == [queue.job(store, 1)]
-    assert job.words == tuple(WORDS)
-    assert job.command == "platoscope embed --dataset 'my photos' --model timm:vit"
-    assert (job.state, job.owner, job.folder, job.device) == ("queued", "ada", tmp_path, "auto")
-    assert (job.started_at, job.ended_at, job.exit_code, job.failure) == (None, None, None, "")
-    assert not job.is_finished
-    assert queue.log_of(job) == ""
 
 
 def test_a_store_without_jobs_has_none_and_stays_as_it_is(store):
@@ -120,13 +108,6 @@ def test_the_same_words_are_one_job_until_it_has_finished(store, tmp_path):
     assert [job.id for job in queue.jobs(store)] == [3, 2, 1]
 
 
-def test_a_retry_of_what_is_queued_again_already_is_that_job(store):
-    number = reach(store, "failed")
-    again = queue.submit(store, WORDS)
-    assert queue.retry(store, number).id == again.id
-    assert [job.state for job in queue.jobs(store)] == ["queued", "failed"]
-
-
 def test_jobs_are_taken_in_the_order_in_which_they_were_queued(store, monkeypatch):
     seconds = iter(range(10, 60))
     monkeypatch.setattr(states, "now", lambda: f"2026-01-01T00:00:{next(seconds)}+00:00")
@@ -192,13 +173,6 @@ def test_finished_jobs_are_forgotten_after_the_latest_two_hundred(store, monkeyp
     assert queue.job(store, waiting.id).state == "queued"
 
 
-def test_the_end_of_a_long_log_is_shown_in_whole_lines(store):
-    job = queue.submit(store, WORDS)
-    job.log.write_text("".join(f"line {number}\n" for number in range(100)))
-    assert queue.log_of(job).startswith("line 0\n")
-    assert queue.log_of(job, 20) == "line 98\nline 99\n"
-
-
 def test_a_queue_that_cannot_be_used_says_what_to_do(store, tmp_path):
     queue.submit(store, WORDS)
     with sqlite3.connect(queue_file(store)) as connection:
@@ -254,23 +228,3 @@ def test_a_job_for_any_gpu_sees_that_of_its_lane_alone(monkeypatch):
     assert visible("cuda:1", "cuda:1") == visible("cpu", "auto") == {}
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,6")
     assert visible("cuda:1", "cuda") == {"CUDA_VISIBLE_DEVICES": "6"}
-
-
-@pytest.mark.parametrize(
-    ("code", "output", "sentence"),
-    [
-        (2, "platoscope: no model; name one\n", "no model; name one"),
-        (2, "usage: …\nplatoscope dataset add: error: no name\n", "no name"),
-        (2, "12 done\nplatoscope: a: b\nplatoscope: a: b\nplatoscope: c\n", "a: b; c"),
-        (2, "nothing of ours", "it failed unexpectedly (exit code 2); retry continues"),
-        (1, "Traceback …\nValueError", "it failed unexpectedly (exit code 1); "),
-        (1, "platoscope: a warning\nplatoscope: x; report it\n", "x; report it; retry continues"),
-        (-9, "", "it was killed, as happens where memory runs out; free some"),
-        (-11, "", "it failed unexpectedly (signal SIGSEGV); retry"),
-    ],
-)
-def test_a_failure_is_a_sentence(code, output, sentence):
-    failure = explain(code, output, Path("/store/jobs/1.log"))
-    assert failure.startswith(sentence)
-    assert "Traceback" not in failure
-    assert "\n" not in failure

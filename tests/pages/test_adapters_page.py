@@ -182,29 +182,3 @@ def test_adapters_come_back_from_a_file_with_their_choices(page, store):
     assert app.number_input(key="width").value == 16
     assert "its median place is" in words(app)
     assert next(button.label for button in app.button if button.key == "train") == "Train them anew"
-
-
-def test_a_file_of_anything_else_is_answered_by_one_sentence(page):
-    app = upload(page(), b"nothing of the kind")
-    assert not app.exception
-    assert "not a complete safetensors file" in said(app)
-    assert charts(app) == ["kernels"]
-
-
-@pytest.mark.slow
-def test_too_few_models_and_encoders_say_what_to_do(opened, page, tmp_path):
-    app = opened(
-        build(
-            tmp_path, PaintedDataset(40), vision=VISION[:1], language=LANGUAGE[1:2], reality=False
-        ),
-        "adapters",
-    )
-    assert "embed three models" in said(app)
-    assert app.code[0].value.startswith("platoscope embed --dataset cave")
-    app = page()
-    app.multiselect(key="encoders").set_value(["gpt-2-m"]).run()
-    assert "at least two encoders" in said(app)
-    app.multiselect(key="encoders").set_value(
-        ["vit-mae-m", "vit-clip-s", "vit-clip-m", "gpt-2-m", "reality"]
-    ).run()
-    assert "Leave one model out" in said(app)

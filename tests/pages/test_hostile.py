@@ -17,7 +17,7 @@ from streamlit.testing.v1 import AppTest
 from core.visible import visible
 from pages._shared.frame import UNSEEN, plain
 from tests.navigation import PAGES, Page, Query
-from tests.pages.hostile import build_hostile, hostile
+from tests.pages.hostile import build_hostile
 
 VIEWS: list[tuple[Page, Query]] = [
     *((page, {}) for page in PAGES if page.over_store),
@@ -145,8 +145,3 @@ def test_what_would_be_obeyed_is_found(opened, store, monkeypatch):
 )
 def test_what_streamlit_looks_for_is_broken_by_what_nobody_sees(text, escaped):
     assert plain(text) == escaped
-
-
-def test_texts_of_a_dataset_stay_as_they_are_where_nothing_reads_them(opened, store):
-    app = opened(store, "stimuli", stimulus="1")
-    assert any(hostile("caption 1 of =1+1 level A") == text.value for text in app.text)

@@ -8,11 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import StoreBusyError
 from core.jobs import queue, states
 from core.jobs.job import log_file, note_file
 from core.jobs.states import Outcome
-from core.jobs.table import queue_file
 from pages._parts.jobs import adding
 from pages._shared.news import News, what_came
 from tests.pages.seen import said
@@ -69,14 +67,6 @@ def line(app) -> str:
     return label
 
 
-def test_an_empty_queue_says_how_it_is_filled(opened, store):
-    app = opened(store, "jobs")
-    assert not app.exception
-    assert "No jobs yet" in said(app)
-    assert line(app) == "Jobs"
-    assert not queue_file(store).exists()
-
-
 def test_every_job_is_drawn_with_what_it_does_and_how_far_it_is(opened, busy):
     app = opened(busy, "jobs")
     assert not app.exception
@@ -114,19 +104,6 @@ def test_jobs_are_canceled_and_retried(opened, busy):
     assert not said(app)
 
 
-def test_what_cannot_be_done_is_said_in_a_sentence(opened, busy, monkeypatch):
-    def refuse(*_: object) -> None:
-        raise StoreBusyError("another process holds it; try again in a moment")
-
-    monkeypatch.setattr(queue, "cancel", refuse)
-    app = opened(busy, "jobs")
-    app.button(key="cancel-4").click().run()
-    assert not app.exception
-    assert [toast.value for toast in app.toast] == [
-        "another process holds it; try again in a moment"
-    ]
-
-
 def test_a_log_opens_by_a_click_and_by_its_link(opened, busy):
     app = opened(busy, "jobs")
     app.button(key="log-3").click().run()
@@ -156,34 +133,6 @@ def test_a_typed_command_is_queued_as_the_command_line_does_it(opened, store, mo
     words = ["models", "map", "--dataset", "cave", "--k", "5"]
     assert asked == [["--store", str(store), *words]]
     assert [toast.value for toast in app.toast] == ["Queued as job 7."]
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("platoscope dance --long", "no command named 'dance'"),
-        *(
-            pytest.param(*one, marks=pytest.mark.slow)  # a process reads each of them
-            for one in (
-                ("models table --dataset cave --k ten", "k"),
-                ("dataset list", "takes a moment and is no job"),
-                ("embed --store /elsewhere --model timm:one", "--store comes before the command"),
-                ("embed -h", "is no command that can be queued"),
-            )
-        ),
-        ("embed --model 'a", "No closing quotation"),
-        ("", "expected a command, such as platoscope align"),
-        ("train vit-mae-xs", "train writes outside the store"),
-    ],
-)
-def test_what_is_no_job_is_said_in_a_sentence_and_stays_typed(opened, store, text, sentence):
-    app = opened(store, "jobs")
-    app.text_input(key="add-command").set_value(text)
-    queue_button(app).click().run()
-    assert not app.exception
-    assert sentence in said(app)
-    assert app.text_input(key="add-command").value == text
-    assert not queue.jobs(store)
 
 
 def queue_button(app):

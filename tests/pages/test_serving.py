@@ -110,24 +110,6 @@ def test_jobs_go_on_when_a_server_starts_and_when_their_worker_dies(tmp_path, mo
     assert not capsys.readouterr().err  # once is enough
 
 
-def test_the_watch_over_jobs_outlives_what_nobody_foresaw(tmp_path, monkeypatch, capsys):
-    looks = []
-
-    def look(_: object) -> None:
-        looks.append(1)
-        raise LookupError("odd")
-
-    monkeypatch.setattr(starting, "ensure_worker", look)
-    monkeypatch.setenv("PLATOSCOPE_STORE", str(tmp_path))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    end = watch_jobs(pause=0.02)
-    wait_for(lambda: len(looks) > 3)
-    end.set()
-    said = capsys.readouterr().err
-    assert said.startswith("platoscope: this was not expected: LookupError: odd; please report it")
-    assert said.count("\n") == 1
-
-
 def wait_for(condition: Callable[[], object]) -> None:
     deadline = time.monotonic() + 180
     while not condition():

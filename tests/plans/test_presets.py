@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from core.cli import main
-from core.competence.published import published_models, vtab_tasks
+from core.competence.published import vtab_tasks
 from core.embedding.summaries import read_instruction
 from core.encoders import downloads
 from core.encoders.downloads import Download
@@ -19,31 +19,15 @@ from core.encoders.requests import UNTRAINED
 from core.plans.plan import Plan
 from core.plans.reading import open_plan, shipped
 from core.plans.sizes import sizes
-from core.plans.wording import question_of
-from core.questions.adapters.question import Adaptation, Fitting
 from core.stimuli.hub_source import PRESETS
 
 NAMES = {"prh-vision-language", "prh-vision", "dispersion", "dense-captions", "adapters"}
 PLANS = [open_plan(name) for name in shipped()]
 PARAMETRIZED = pytest.mark.parametrize("plan", PLANS, ids=[plan.name for plan in PLANS])
 
-PUBLISHED = Fitting(start="random", direction="forward", products="raw", offset=False)
-
 
 def test_the_published_studies_are_there():
     assert {plan.name for plan in PLANS} == NAMES
-
-
-@PARAMETRIZED
-def test_every_model_has_a_source_and_a_size(plan: Plan):
-    published = set(published_models()["model"])
-    members = list(plan.members())
-    assert members
-    for group, model in members:
-        assert model.source, model
-        assert model.gated, model
-        assert model.spec in published or model.spec.endswith(f"@{UNTRAINED}"), model
-        assert (model.spec.split(":")[0] == "timm") == (group.modality == "vision")
 
 
 @PARAMETRIZED
@@ -82,20 +66,6 @@ def test_the_studies_have_their_published_extent():
     assert values == [0.33, 0.21, 0.43, 0.26]
     ask = by_name["prh-vision"].figures[0].ask
     assert all(task in ask for task in vtab_tasks()["task"])
-
-
-def test_the_adapters_are_those_that_the_proposal_writes():
-    plan = open_plan("adapters")
-    named = {"resnet-18": ["r"], "gpt-2": ["g"], "dinov2": ["d"]}
-    question = question_of(plan, plan.figures[0], named)
-    assert isinstance(question, Adaptation)
-    assert question.fitting == PUBLISHED
-    assert (
-        Fitting(start="random", direction="forward", products="raw", offset=False, learned=False)
-        == PUBLISHED
-    )
-    assert (question.x, question.y, question.ref) == (("r:last",), ("g:last",), ("d:last",))
-    assert (question.scope.clamping.q, plan.levels, plan.pooling) == (1.0, ("longest",), "mean")
 
 
 LANGUAGE = ("bloom", "openllama", "llama")

@@ -14,13 +14,9 @@ import pytest
 from huggingface_hub import close_session
 
 from core.cli import main
-from core.errors import InputError
-from core.figures.exports import to_csv
 from core.plans import models
-from core.plans.figures import COMPARED, own_value
+from core.plans.figures import own_value
 from core.plans.plan import Finding
-from core.plans.reading import open_plan
-from core.plans.report import LISTED, check_folder
 from core.store import Store
 from tests.hub.online import turn_to
 from tests.hub.server import LocalHub
@@ -122,39 +118,6 @@ def test_a_model_that_fails_is_named_and_the_others_go_on(
     assert "\nplatoscope: model 7 of 7: timm:resnet18@" in said.err
     assert "there is no checkpoint at" in said.err
     assert set(said.out.split()) >= DRAWN
-
-
-def test_a_file_that_no_study_wrote_is_kept(
-    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    own = tmp_path / "out" / "trend.csv"
-    own.parent.mkdir()
-    for name in (own.name, "models.csv"):
-        own.with_name(name).write_text("mine")
-    assert run(place, tmp_path) == 2
-    assert f"{own.with_name('models.csv')} would be overwritten, and no" in capsys.readouterr().err
-    assert {path.name: path.read_text() for path in own.parent.iterdir()} == {
-        own.name: "mine",
-        "models.csv": "mine",
-    }
-    assert [path.name for path in tmp_path.iterdir()] == ["out"]  # nothing ran
-
-
-def test_a_report_may_lie_beside_other_files_and_in_place_of_an_earlier_one(
-    place: Path, tmp_path: Path
-) -> None:
-    plan, folder = open_plan(str(place)), tmp_path / "out"
-    check_folder(plan, folder)
-    folder.mkdir()
-    (folder / "notes.txt").write_text("mine")
-    check_folder(plan, folder)
-    (folder / "report.md").touch()
-    with pytest.raises(InputError, match=r"report\.md would be overwritten, and no study wrote"):
-        check_folder(plan, folder)
-    for name, columns in (("models.csv", LISTED), ("published.csv", COMPARED)):
-        (folder / name).write_bytes(to_csv(pd.DataFrame(columns=list(columns))))
-        check_folder(plan, folder)
-        (folder / name).unlink()
 
 
 def test_a_report_that_is_stopped_leaves_each_file_whole(

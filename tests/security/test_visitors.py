@@ -10,11 +10,9 @@ import pytest
 
 from core.cli import make_parser
 from core.errors import InputError
-from core.settings import ROOT
 from pages._parts.jobs import adding
 from pages._parts.library import add_dataset
 
-TEXT = " ".join((ROOT / "SECURITY.md").read_text().split())
 READS = {  # by command that can be a job: what of it names a file or a folder to read
     "bits-per-byte": {"--text"},
     "color agreement": {"--source"},
@@ -69,13 +67,6 @@ def test_the_files_that_a_job_may_name_are_a_closed_list():
     assert {name: files for name, files in named.items() if files} == READS | WRITES
 
 
-@pytest.mark.parametrize("command", READS)
-def test_what_may_be_read_is_written_down(command):
-    flags = {flag for flag in READS[command] if flag.startswith("--")}
-    assert all(flag in TEXT for flag in flags)
-    assert command.split()[0] in TEXT
-
-
 @pytest.mark.parametrize(
     "words",
     [
@@ -115,8 +106,3 @@ def test_the_form_of_the_hub_takes_no_local_folder(monkeypatch, tmp_path):
     monkeypatch.setattr(add_dataset.controls, "pick_text", lambda *_, **__: str(tmp_path))
     with pytest.raises(InputError, match=r"got '/.*; for a local folder .* in a terminal"):
         add_dataset.PICKERS["hub"]()
-
-
-def test_what_is_left_out_is_written_down():
-    for what in (*adding.WRITERS, *adding.OUTSIDE, adding.ELSEWHERE):
-        assert f"`{what}`" in TEXT or f"`{what}…`" in TEXT

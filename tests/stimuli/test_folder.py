@@ -15,9 +15,7 @@ import pytest
 from PIL import Image
 
 from core.errors import StimuliError, UnknownNameError
-from core.progress import heard_by
 from core.stimuli.catalog import open_dataset
-from core.stimuli.dataset import check_name
 from core.stimuli.folder import FolderDataset
 
 
@@ -53,14 +51,6 @@ def test_flickr_is_its_table(flickr: Path) -> None:
     with Image.open(flickr / "images" / table["image"].iloc[-1]) as image:
         assert np.array_equal(dataset.image(999), image)
     assert open_dataset(dataset.card).card == dataset.card
-
-
-def test_checking_many_images_tells_how_far_it_is(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("core.stimuli.folder.TOLD", 2)
-    told: list[tuple[int, int, str]] = []
-    with heard_by(lambda *one: told.append(one)):
-        open_folder(make(tmp_path, [row(f"{name}.png") for name in "abcde"]))
-    assert told == [(done, 5, "rows whose images are checked") for done in (2, 4)]
 
 
 def test_order_and_default_level_are_those_of_first_appearance(tmp_path: Path) -> None:
@@ -134,12 +124,6 @@ def test_texts_alone_belong_together_by_their_id_or_stand_for_themselves(tmp_pat
     ):
         with pytest.raises(StimuliError, match=why):
             open_folder(make(tmp_path, broken, images=""), texts_only=True)
-
-
-def test_a_table_without_images_says_how_to_add_it(tmp_path: Path) -> None:
-    folder = make(tmp_path, [{"caption": "a"}], images="")
-    with pytest.raises(StimuliError, match=r"no column 'image'.*; --texts-only takes texts alone"):
-        open_folder(folder)
 
 
 def test_images_may_stand_under_images_and_be_spelled_in_many_ways(tmp_path: Path) -> None:
@@ -300,17 +284,6 @@ def test_one_broken_row_is_named_and_can_be_left_out(
     assert open_dataset(dataset.card).card == dataset.card
 
 
-def test_many_problems_are_counted_and_the_first_ten_shown_in_order(tmp_path: Path) -> None:
-    rows = [row("a.png")] + [
-        row(f"{number}.png") if number % 2 else row("b.png", "") for number in range(25)
-    ]
-    with pytest.raises(
-        StimuliError, match=r"has 25 problems .*; the first 10:\n  row 2: "
-    ) as caught:
-        open_folder(make(tmp_path, rows))
-    assert re.findall(r"row (\d+):", str(caught.value)) == [str(number) for number in range(2, 12)]
-
-
 def test_nothing_left_is_an_error_even_when_skipping(tmp_path: Path) -> None:
     with pytest.raises(
         StimuliError,
@@ -404,29 +377,7 @@ def test_a_source_of_an_unknown_kind(tmp_path: Path) -> None:
         open_dataset(replace(card, source={"kind": "foldr"}))
 
 
-@pytest.mark.parametrize("name", ["flickr8k_1000", "a", "_x", "A.b-c", "x" * 100])
-def test_names_that_can_be_files(name: str) -> None:
-    assert check_name(name) == name
-
-
-def test_the_embedded_datasets_name_is_taken(tmp_path: Path) -> None:
-    with pytest.raises(
-        StimuliError,
-        match="'cave' is the embedded dataset's name, which `platoscope demo` adds; choose another",
-    ):
-        FolderDataset.open(tmp_path, name="cave")
-
-
 @pytest.mark.parametrize("name", ["", ".hidden", "..", "a/b", "a b", "-x", "é", "a\n", "x" * 101])
 def test_names_that_cannot_be_files(tmp_path: Path, name: str) -> None:
     with pytest.raises(StimuliError, match="cannot name a dataset; use up to 100 letters, digits"):
         FolderDataset.open(make(tmp_path, [row("a.png")]), name=name)
-
-
-@pytest.mark.parametrize("name", ["a.new", "a.parts", "a.lock"])
-def test_names_that_the_store_needs_itself(name: str) -> None:
-    with pytest.raises(
-        StimuliError,
-        match=r"names that end in \.new, \.parts, \.lock are the store's own; choose another",
-    ):
-        check_name(name)

@@ -124,16 +124,6 @@ def test_columns_can_be_chosen_and_the_card_opens_it_again(tmp_path: Path) -> No
     assert np.array_equal(again.image(1), IMAGES[1])
 
 
-def test_a_relative_folder_is_found_from_anywhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    publish(tmp_path / "repo", ["x"])
-    monkeypatch.chdir(tmp_path)
-    card = HubDataset.open("repo", name="h").card
-    monkeypatch.chdir("/")
-    assert open_dataset(card).card == card
-
-
 def test_changed_data_is_not_the_same_dataset(tmp_path: Path) -> None:
     card = HubDataset.open(publish(tmp_path / "repo", ["x", "y"]), name="h").card
     publish(tmp_path / "repo", ["x", "another text"])
@@ -280,16 +270,6 @@ def test_image_files_of_the_hub_are_read_from_its_cache(online: LocalHub, tmp_pa
     for name in ("evil", "thief"):
         with pytest.raises(StimuliError, match="image 0 is not in the data set but at '/"):
             HubDataset.open(f"someone/{name}", name="h")
-
-
-def test_images_keep_their_place_when_others_are_left_out(tmp_path: Path) -> None:
-    dataset = HubDataset.open(
-        publish(tmp_path / "repo", ["", "b", "", "d"]), name="h", skip_broken=True
-    )
-    assert dataset.stimuli["stimulus"].tolist() == ["1", "3"]
-    assert np.array_equal(dataset.image(1), IMAGES[3])
-    with pytest.raises(StimuliError, match="no stimulus 2 in h; there are 0 … 1"):
-        dataset.image(2)
 
 
 def test_nothing_usable_is_an_error(tmp_path: Path) -> None:
@@ -453,29 +433,6 @@ def test_a_preview_reads_the_first_rows_alone(tmp_path: Path) -> None:
     assert preview_hub(addition, limits=Limits(rows=4)).is_whole
     assert not preview_hub(replace(addition, split="train[:4]")).is_whole
     assert list(tmp_path.rglob("*.arrow")) == []  # nothing is prepared
-
-
-def test_a_preview_says_what_it_cannot_look_into(tmp_path: Path) -> None:
-    folder = publish(tmp_path / "repo", ["x", "y"])
-    with pytest.raises(StimuliError, match="the data set has no column 'caption'"):
-        preview_hub(Addition(hub=folder, text_column="caption"))
-    with pytest.raises(StimuliError, match=r"split train\[1:\] begins in the middle"):
-        preview_hub(Addition(hub=folder, split="train[1:]"))
-    with pytest.raises(StimuliError, match=r"as a hub data set: .*; check the id"):
-        preview_hub(Addition(hub=folder, split="test"))
-
-
-def test_a_preview_reads_images_that_are_files_of_the_repository(
-    online: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    online.add_dataset("someone/photos", make_image_folder(tmp_path / "hosted"))
-    samples = preview_hub(Addition(hub="someone/photos")).samples
-    assert [one.image.getpixel((0, 0))[0] for one in samples] == [30, 60]
-    monkeypatch.setattr("core.stimuli.hub_files.IMAGE", 10)
-    online.asked.clear()
-    with pytest.raises(StimuliError, match=r"/train/1\.png has .*; expected an image, of 10 bytes"):
-        preview_hub(Addition(hub="someone/photos"))
-    assert not any("1.png" in one for one in online.asked)
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,6 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from core.errors import StimuliError
-from core.stimuli import preview as preview_module
-from core.stimuli.folder import FolderDataset
-from core.stimuli.images import FORMATS
 from core.stimuli.preview import Limits, preview_folder
 
 Rows = list[dict[str, object]]
@@ -78,16 +74,6 @@ def test_a_look_at_texts_alone_opens_no_image(tmp_path: Path) -> None:
     assert (preview.problems, preview.is_whole) == ((), False)
 
 
-def test_its_problems_are_those_of_opening(tmp_path: Path) -> None:
-    folder = make(tmp_path, broken_rows())
-    (folder / "e.jpg").write_bytes((folder / "e.jpg").read_bytes()[:300])
-    preview = preview_folder(folder)
-    opened = FolderDataset.open(folder, name="small", skip_broken=True)
-    assert tuple(map(str, preview.problems)) == opened.skipped
-    assert [problem.row for problem in preview.problems] == [2, 3, 4, 5]
-    assert [sample.stimulus for sample in preview.samples] == ["a.jpg", "f.jpg"]
-
-
 def test_a_look_ends_with_its_time(tmp_path: Path) -> None:
     folder = make(tmp_path, [*rows_of("abcd"), *broken_rows()])
     for name in "cd":
@@ -98,31 +84,6 @@ def test_a_look_ends_with_its_time(tmp_path: Path) -> None:
     assert counts == (7, 4, 0, 2)
     assert not preview.is_whole
     assert [sample.stimulus for sample in preview.samples] == ["a.jpg", "b.jpg"]
-
-
-def test_headers_come_before_whole_images(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = make(tmp_path, rows_of("abcdef"))
-    (folder / "c.jpg").write_bytes(b"no image")
-    (folder / "d.jpg").unlink()
-    (folder / "e.jpg").write_bytes((folder / "e.jpg").read_bytes()[:-200])  # cut off
-    times = iter([0.0] * 6 + [99.0])
-    monkeypatch.setattr(preview_module.time, "monotonic", lambda: next(times))
-    reports: list[tuple[int, int, str]] = []
-    preview = preview_folder(
-        folder, limits=Limits(images=1), report=lambda *report: reports.append(report)
-    )
-    assert [(one.row, str(one)) for one in preview.problems] == [
-        (5, "row 5: c.jpg is not an image; expected one of " + ", ".join(FORMATS)),
-        (7, "row 7: image d.jpg is not in the folder or its images/"),
-    ]
-    assert (preview.images, preview.unopened, preview.unread) == (6, 3, 0)
-    monkeypatch.undo()
-    whole = preview_folder(
-        folder, limits=Limits(images=1), report=lambda *report: reports.append(report)
-    )
-    assert [one.row for one in whole.problems] == [5, 7, 9]
-    assert (whole.unopened, whole.unread) == (0, 0)
-    assert reports == [(0, 5, "image headers"), (0, 5, "image headers"), (0, 3, "images")]
 
 
 def test_a_caption_that_comes_later_is_not_missed(tmp_path: Path) -> None:
@@ -151,14 +112,3 @@ def test_every_kind_of_table_is_read_from_its_beginning(tmp_path: Path, suffix: 
         preview = preview_folder(folder, table=Path(f"t.{suffix}"), limits=Limits(rows=rows))
         assert (preview.rows, preview.is_whole) == (rows, whole)
         assert [one.stimulus for one in preview.samples] == ["a.jpg", "b.jpg", "c.jpg"][:rows]
-
-
-def test_an_empty_table_has_nothing_to_see(tmp_path: Path) -> None:
-    (tmp_path / "captions.csv").write_text("image,caption\n")
-    preview = preview_folder(tmp_path)
-    assert (preview.samples, preview.rows, preview.is_whole) == ((), 0, True)
-
-
-def test_a_folder_without_a_table_says_what_was_expected(tmp_path: Path) -> None:
-    with pytest.raises(StimuliError, match="no caption table in"):
-        preview_folder(tmp_path)

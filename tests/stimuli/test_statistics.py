@@ -46,12 +46,6 @@ def test_black_beside_white():
     assert found["entropy"] == 1.0
 
 
-def test_a_blank_image_has_a_brightness_and_no_more():
-    found = describe_images([Image.new("RGB", (5, 3), (51, 51, 51))]).iloc[0]
-    assert found.tolist() == [0.2, 0, 0, 0, 0]
-    assert math.copysign(1, found["entropy"]) == 1
-
-
 def test_luma_weighs_green_most():
     assert luma(picture([(255, 0, 0), (0, 255, 0), (0, 0, 255)]))[0] == pytest.approx(
         [0.299 * 255, 0.587 * 255, 0.114 * 255], abs=1
@@ -136,14 +130,6 @@ def test_words_are_runs_of_letters_and_digits_without_case():
         "b",
     ]
     assert split_words(" … ") == []
-
-
-def test_captions_are_counted():
-    # "a" is in all four captions, "cat" in two, "owl" in one
-    found = describe_captions(["a cat", "A cat, a CAT!", "a", "a owl"])
-    assert found["words"].tolist() == [2, 4, 1, 2]
-    assert found["characters"].tolist() == [5, 13, 1, 5]
-    assert found["rarity"].tolist() == [0.5, 0.5, 0, 1]
 
 
 def test_a_caption_without_words_and_a_missing_one_have_no_rarity():

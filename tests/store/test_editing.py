@@ -23,7 +23,6 @@ from core.errors import (
     StoreWriteError,
     UnknownNameError,
 )
-from core.recipe import Recipe
 from core.store import (
     Store,
     carry_out,
@@ -35,9 +34,8 @@ from core.store import (
     rename_model,
     write_result,
 )
-from core.store.inventory import models_in, results_over
+from core.store.inventory import results_over
 from core.store.notes import titles
-from core.store.notes.titles import tidy
 from core.study.study import Study
 
 
@@ -129,10 +127,6 @@ def test_damaged_titles_are_never_written_over(root: Path) -> None:
     assert (root / "titles.json").read_text() == "{"
 
 
-def test_a_title_is_made_tidy() -> None:
-    assert tidy("  two\n lines\t\u202e of\x00it ") == "two lines of it"
-
-
 def test_people_who_name_models_at_once_lose_nothing(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -149,18 +143,6 @@ def test_people_who_name_models_at_once_lose_nothing(
     with ThreadPoolExecutor(len(models)) as pool:
         list(pool.map(name, models))
     assert titles.read_titles(root).models == {"counted": {one: f"{one} 9" for one in models}}
-
-
-def test_who_waits_too_long_for_the_titles_is_told(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(titles, "PATIENCE", 0.1)
-    with (
-        locked(root / "titles.json"),
-        pytest.raises(StoreBusyError, match="is writing 'titles'"),
-    ):
-        rename_model(root, "counted", "plain", "A title")
-    rename_model(root, "counted", "plain", "A title")
 
 
 def test_a_model_goes_with_all_that_depends_on_it_and_nothing_else(root: Path) -> None:
@@ -308,9 +290,3 @@ def test_results_go_by_name_and_time(root: Path) -> None:
     (root / "results" / "counted" / "answer-1.duckdb").write_text("no database")
     delete_results(root, "counted", {"answer-1": ""})
     assert "results/counted/answer-1.duckdb" not in files(root)
-
-
-def test_a_recipe_names_models_in_three_ways() -> None:
-    recipe = Recipe.of("x", models={"a": "1"}, model="b", stamp={"c": "2"}, question={"y": ["d"]})
-    assert models_in(recipe) == {"a", "b", "c"}
-    assert models_in(Recipe.of("imported-scores", content="0")) == frozenset()

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import shutil
-import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import numpy as np
@@ -26,7 +23,6 @@ from store_fakes import CountedDataset, CountingEncoder, vectors
 from core.errors import (
     StoreBusyError,
     StoreDamagedError,
-    StoreError,
     StoreVersionError,
     StoreWriteError,
     UnknownNameError,
@@ -126,18 +122,6 @@ def test_a_foreign_file_is_left_out(root: Path, content: bytes) -> None:
     assert "foreign.duckdb is not a DuckDB file" in only_good(root)
 
 
-def test_a_folder_of_a_files_name_is_left_out(root: Path) -> None:
-    (root / "embeddings" / "counted" / "folder.duckdb").mkdir()
-    assert "folder.duckdb is a folder, and a file was expected" in only_good(root)
-
-
-def test_a_sqlite_file_is_left_out_without_asking_the_network_for_a_reader(root: Path) -> None:
-    with closing(sqlite3.connect(root / "embeddings" / "counted" / "lite.duckdb")) as connection:
-        connection.execute("CREATE TABLE meta (key, value)")
-        connection.commit()
-    assert "lite.duckdb is not a DuckDB file" in only_good(root)
-
-
 def test_a_duckdb_file_of_another_program_is_left_out(root: Path) -> None:
     with closing(
         duckdb.connect(str(root / "embeddings" / "counted" / "other.duckdb"))
@@ -175,24 +159,6 @@ def test_a_file_that_does_not_say_what_it_holds_is_left_out(
     assert "mute.duckdb does not say what it holds" in only_good(root)
 
 
-@pytest.mark.parametrize(
-    ("fields", "said"),
-    [
-        ({"parameters": "many"}, "parameters is 'many'"),
-        ({"title": 7}, "title is 7"),
-        ({"layers": [1]}, "a name is no text in [1]"),
-        ({"training": {"config": {"seed": "x"}}}, "training.config.seed must be a whole number"),
-    ],
-)
-def test_a_card_of_other_types_is_left_out(root: Path, fields: dict[str, Any], said: str) -> None:
-    path = write(root, "odd")
-    card = asdict(replace(CountingEncoder(layers=1).card, name="odd")) | fields
-    change_meta(path, "card", json.dumps(card))
-    problem = only_good(root)
-    assert "odd.duckdb does not say what it holds" in problem
-    assert said in problem
-
-
 def test_an_embedding_of_another_revision_is_left_out(root: Path) -> None:
     write(root, "stale", revision="r0")
     assert (
@@ -212,15 +178,6 @@ def test_a_copy_under_another_name_is_left_out(root: Path) -> None:
     )
 
 
-def test_embeddings_without_their_dataset_are_explained(root: Path) -> None:
-    (root / "embeddings" / "lost").mkdir()
-    shutil.copy(
-        root / "embeddings" / "counted" / "good.duckdb",
-        root / "embeddings" / "lost" / "good.duckdb",
-    )
-    assert "lost is left out: its dataset is not in the store" in only_good(root)
-
-
 def test_a_damaged_dataset_hides_its_embeddings_until_it_is_added_again(root: Path) -> None:
     (root / "datasets" / "counted.duckdb").write_bytes(b"")
     assert Store(root).datasets() == []
@@ -230,26 +187,6 @@ def test_a_damaged_dataset_hides_its_embeddings_until_it_is_added_again(root: Pa
     add_dataset(root, CountedDataset())
     assert Store(root).problems() == []
     assert len(Store(root).models("counted")) == 1
-
-
-def test_unfinished_files_are_not_listed(root: Path) -> None:
-    for name in ("half.new.duckdb", ".hidden.duckdb", "good.lock", "good.new.duckdb.wal"):
-        (root / "embeddings" / "counted" / name).write_bytes(b"unfinished")
-    assert len(Store(root).models("counted")) == 1
-    assert Store(root).problems() == []
-
-
-def test_a_file_that_is_removed_while_it_is_read_is_explained(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = Store(root)
-    entry = store.model("counted", "good")
-    monkeypatch.setattr(store, "model", lambda *_: entry)
-    (root / "embeddings" / "counted" / "good.duckdb").unlink()
-    with pytest.raises(
-        StoreError, match=r"good.duckdb was removed while it was read; list the store again"
-    ):
-        store.space("counted", "good", 0)
 
 
 def test_a_folder_without_the_right_to_read_is_explained(
@@ -339,15 +276,6 @@ def test_only_one_of_many_threads_writes_at_a_time(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_path_that_is_no_folder_cannot_be_written(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("not a folder")
-    with pytest.raises(
-        StoreWriteError, match="cannot be written; choose another store with --store"
-    ):
-        add_dataset(tmp_path / "file" / "store", CountedDataset())
-    assert Store(tmp_path / "file" / "store").datasets() == []
-
-
 @pytest.mark.parametrize("code", [errno.EROFS, errno.EACCES])
 def test_a_read_only_store_says_so(root: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
     def refuse(*_: object) -> int:
@@ -395,22 +323,6 @@ def test_a_full_disk_harms_nothing_that_is_published(small_disk: Path) -> None:
     ]
     write(small_disk, "small")
     assert len(Store(small_disk).models("counted")) == 2
-
-
-@pytest.mark.parametrize(
-    "free", [0, 300_000, 700_000]
-)  # DuckDB says it in other words at each of its steps
-def test_a_disk_that_is_nearly_full_says_so_and_keeps_no_rest(small_disk: Path, free: int) -> None:
-    add_dataset(small_disk, CountedDataset())
-    with (small_disk / "rest").open("wb", buffering=0) as rest:
-        os.posix_fallocate(rest.fileno(), 0, shutil.disk_usage(small_disk).free - free)
-    with pytest.raises(
-        StoreWriteError, match=r"the disk has no room for .*; free some and start again"
-    ):
-        write(small_disk, "new")
-    assert list((small_disk / "embeddings").rglob("new*")) == []
-    (small_disk / "rest").unlink()
-    write(small_disk, "new")
 
 
 def test_a_disk_that_fills_up_while_publishing_harms_nothing(

@@ -7,7 +7,6 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -19,7 +18,6 @@ from core.errors import FeatureError, InputError, StimuliError, UnknownNameError
 from core.recipe import Recipe
 from core.store import Embedding, Store, add_dataset, write_embedding, write_result
 from core.store.versions import VERSIONS
-from core.store.writer import thumbnail
 
 RECIPE = Recipe.of(
     "embedding", version=VERSIONS["embedding"], pooling="mean", nested={"rate": [1, 2.5, None]}
@@ -74,20 +72,9 @@ def test_thumbnails_are_small_webp_in_the_order_asked_for(root: Path) -> None:
     assert Store(root).thumbnail("counted", 3) == Store(root).thumbnails("counted", [3])[0]
 
 
-def test_a_thumbnail_is_not_larger_than_its_image() -> None:
-    assert Image.open(io.BytesIO(thumbnail(Image.new("RGB", (1, 1))))).size == (1, 1)
-    assert Image.open(io.BytesIO(thumbnail(Image.new("RGB", (3000, 2))))).size == (224, 1)
-
-
 def test_images_keep_the_size_that_they_had(root: Path) -> None:
     sizes = Store(root).image_sizes("counted")
     assert sizes[["width", "height"]].to_numpy().tolist() == [[320, 160]] * 20
-
-
-def test_a_dataset_that_was_added_without_sizes_has_none(root: Path) -> None:
-    with duckdb.connect(str(root / "datasets" / "counted.duckdb")) as connection:
-        connection.execute("DROP TABLE sizes")
-    assert Store(root).image_sizes("counted") is None
 
 
 @pytest.mark.parametrize("index", [-1, 20])
@@ -96,16 +83,6 @@ def test_a_stimulus_that_is_not_there_is_named(root: Path, index: int) -> None:
         StimuliError, match=f"stimulus {index} is not in 'counted', which has 0 … 19"
     ):
         Store(root).thumbnail("counted", index)
-
-
-def test_progress_of_thumbnails_is_reported(tmp_path: Path) -> None:
-    heard: list[tuple[int, int, str]] = []
-    add_dataset(tmp_path, CountedDataset(3), report=lambda *said: heard.append(said))
-    assert heard == [
-        (1, 3, "thumbnails of counted"),
-        (2, 3, "thumbnails of counted"),
-        (3, 3, "thumbnails of counted"),
-    ]
 
 
 def test_spaces_come_back_read_only_and_in_order(root: Path) -> None:
@@ -259,15 +236,6 @@ def test_columns_of_mixed_types_are_refused(root: Path) -> None:
         write_result(root, dataset=CountedDataset().card, name="a", table=table, recipe=RECIPE)
 
 
-def test_factors_may_have_any_name(tmp_path: Path) -> None:
-    dataset = CountedDataset()
-    dataset.stimuli = dataset.stimuli.rename(
-        columns={"scene": 'index"; DROP TABLE meta; --', "count": "index", "weight": "größe (px)"}
-    )
-    add_dataset(tmp_path, dataset)
-    pd.testing.assert_frame_equal(Store(tmp_path).stimuli("counted"), dataset.stimuli)
-
-
 def test_repeated_ids_and_captions_are_refused(tmp_path: Path) -> None:
     dataset = CountedDataset()
     dataset.stimuli["stimulus"] = "same"
@@ -350,18 +318,6 @@ def test_layers_that_do_not_fit_are_refused_and_leave_nothing(root: Path) -> Non
 def test_a_name_that_could_leave_its_folder_is_refused(root: Path, name: str) -> None:
     with pytest.raises(InputError, match="cannot name a file of the store: use 1 to 120 letters"):
         write(root, name)
-
-
-def test_a_model_of_the_longest_name_may_have_results(root: Path) -> None:
-    card = Store(root).dataset("counted")
-    write_result(
-        root,
-        dataset=card,
-        name=f"neighbors-{'x' * 120}",
-        table=pd.DataFrame({"a": [1]}),
-        recipe=RECIPE,
-    )
-    assert Store(root).result("counted", f"neighbors-{'x' * 120}") is not None
 
 
 def test_unknown_names_name_the_nearest(root: Path) -> None:

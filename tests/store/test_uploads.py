@@ -18,12 +18,12 @@ from threading import Barrier, BrokenBarrierError
 import pytest
 from store_fakes import CountedDataset
 
-from core.errors import InputError, StimuliError, StoreBusyError, StoreWriteError
+from core.errors import InputError, StimuliError, StoreWriteError
 from core.stimuli.dataset import DatasetCard
-from core.store import Store, add_dataset, locked
-from core.store.uploads import find_upload, keep_dataset, keep_file, place, uploads_folder
+from core.store import Store, add_dataset
+from core.store.uploads import keep_dataset, keep_file, place, uploads_folder
 from core.store.uploads.dataset import Limits
-from core.store.uploads.place import ABANDONED, safe_name
+from core.store.uploads.place import ABANDONED
 
 TABLE = b"image,caption\na.png,one\nb.png,two\n"
 
@@ -95,13 +95,6 @@ def test_a_dataset_of_an_upload_moves_with_its_store(tmp_path: Path) -> None:
     assert (found / "a.png").read_bytes() == b"a"
 
 
-def test_the_same_upload_is_kept_once(tmp_path: Path) -> None:
-    first = keep_dataset(tmp_path, [("a.zip", zipped(**{"a.csv": TABLE}))])
-    assert keep_dataset(tmp_path, [("a.zip", zipped(**{"a.csv": TABLE}))]) == first
-    assert keep_dataset(tmp_path, [("a.zip", zipped(**{"b.csv": TABLE}))]) != first
-    assert [path.is_dir() for path in uploads_folder(tmp_path).glob("?" * 32)] == [True, True]
-
-
 @pytest.mark.parametrize("harm", [Path.unlink, lambda path: path.write_bytes(b"image,caption\n")])
 def test_a_damaged_upload_is_mended_by_the_next_of_the_same(
     tmp_path: Path, harm: Callable[[Path], object]
@@ -152,12 +145,6 @@ def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
     keep_dataset(tmp_path, [("x.zip", file.getvalue())], limits=Limits(files=3, size=3000))
 
 
-def test_a_list_of_entries_that_would_take_all_memory_is_not_read(tmp_path: Path) -> None:
-    data = zipped(**{f"{number}/": b"" for number in range(9)})
-    with pytest.raises(StimuliError, match=r"x\.zip has 9 files, 2 at most are taken"):
-        keep_dataset(tmp_path, [("x.zip", data)], limits=Limits(files=2))
-
-
 def test_a_zip_that_understates_its_size_is_damaged(tmp_path: Path) -> None:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -202,23 +189,6 @@ def test_one_file_is_kept_under_a_safe_name(tmp_path: Path) -> None:
         keep_file(tmp_path, "a.npy", b"")
 
 
-@pytest.mark.parametrize(
-    ("name", "safe"),
-    [
-        ("a.npy", "a.npy"),
-        ("Größe 1.PT", "Größe-1.PT"),
-        ("C:\\x\\-rf $(x).npz", "rf-x-.npz"),
-        ("..", "upload"),
-        ("", "upload"),
-        (".hidden", "hidden"),
-        ("x" * 300 + ".pt", "x" * 100 + ".pt"),
-        ("日" * 300 + ".safetensors", "日" * 33 + ".safetensors"),
-    ],
-)
-def test_a_name_is_made_safe(name: str, safe: str) -> None:
-    assert safe_name(name) == safe
-
-
 def test_abandoned_uploads_go_when_the_next_one_comes(tmp_path: Path) -> None:
     young, old, of_job, of_dataset = (keep_file(tmp_path, f"{n}.npy", b"x") for n in range(4))
     add_dataset(tmp_path, FromFolder(folder=str(of_dataset.parent / "photos")))
@@ -230,26 +200,6 @@ def test_abandoned_uploads_go_when_the_next_one_comes(tmp_path: Path) -> None:
     age(of_job.parent)
     keep_file(tmp_path, "next.npy", b"z")
     assert of_job.exists()
-
-
-def test_what_is_uploaded_again_is_not_abandoned(tmp_path: Path) -> None:
-    path = keep_file(tmp_path, "a.npy", b"x")
-    age(path.parent)
-    keep_file(tmp_path, "a.npy", b"x", needed=[str(path)])
-    keep_file(tmp_path, "b.npy", b"x")
-    assert path.exists()
-
-
-def test_what_somebody_looks_at_is_not_removed(tmp_path: Path) -> None:
-    shown, left = (keep_file(tmp_path, f"{n}.npy", b"x") for n in range(2))
-    for path in (shown, left):
-        age(path.parent)
-    at = shown.relative_to(uploads_folder(tmp_path)).as_posix()
-    assert find_upload(tmp_path, at) == shown.resolve()
-    keep_file(tmp_path, "next.npy", b"x")
-    assert [path.exists() for path in (shown, left)] == [True, False]
-    for elsewhere in ("", "..", "../datasets", "/etc", at + "x"):
-        assert find_upload(tmp_path, elsewhere) is None
 
 
 def test_what_has_no_room_is_refused_before_it_is_written(tmp_path, monkeypatch) -> None:
@@ -296,28 +246,6 @@ def test_two_uploads_at_once_do_not_take_the_same_room(tmp_path: Path, monkeypat
     with ThreadPoolExecutor(2) as visitors:
         assert sorted(visitors.map(upload, ["a.npy", "b.npy"])) == [False, True]
     assert len(list(uploads_folder(tmp_path).glob("*/*"))) == 1
-
-
-def test_an_upload_waits_for_the_one_before_it(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(place, "PATIENCE", 0.05)
-    with (
-        locked(uploads_folder(tmp_path)),
-        pytest.raises(StoreBusyError, match=r"^another visitor is uploading .*; try again in some"),
-    ):
-        keep_file(tmp_path, "a.npy", b"x")
-    assert keep_file(tmp_path, "a.npy", b"x").exists()
-    with locked(uploads_folder(tmp_path)):  # what is there already waits for nobody
-        assert keep_file(tmp_path, "a.npy", b"x").exists()
-
-
-def test_what_comes_again_is_not_removed_meanwhile(tmp_path: Path) -> None:
-    path = keep_file(tmp_path, "a.npy", b"x")
-    age(path.parent)
-    with locked(path.parent):
-        keep_file(tmp_path, "b.npy", b"x")
-    assert path.exists()
-    keep_file(tmp_path, "c.npy", b"x")
-    assert not path.exists()
 
 
 def test_a_store_that_cannot_be_written_says_so(tmp_path: Path) -> None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -26,7 +23,6 @@ from core.embedding.runner import embed
 from core.embedding.summaries import summarize
 from core.encoders.measured.content import Content
 from core.recipe import Recipe
-from core.settings import ROOT
 from core.spaces.neighbors import VERSION as NEIGHBORS
 from core.store import Store, write_result
 from core.store.versions import VERSIONS
@@ -167,59 +163,3 @@ def test_outdated_captions_are_written_again(root: Path, monkeypatch: pytest.Mon
     summarize(root, "counted", clerk, words=7)
     assert len(clerk.asked) == N
     assert Store(root).summaries("counted")["7-by-clerk"].choices["version"] == 2
-
-
-@pytest.fixture
-def old(root: Path) -> Path:
-    """Return the store as the program wrote it before it kept versions."""
-    for path in [*(root / "embeddings").rglob("*.duckdb"), *(root / "results").rglob("*.duckdb")]:
-        with duckdb.connect(str(path)) as connection:
-            meta = dict(connection.execute("SELECT key, value FROM meta").fetchall())
-            recipe = before_versions(path, meta)
-            rows = {
-                "recipe": recipe.text,
-                "recipe_kind": f'"{recipe.kind}"',
-                "recipe_digest": f'"{recipe.digest}"',
-            }
-            for key, value in rows.items():
-                connection.execute("UPDATE meta SET value = ? WHERE key = ?", [value, key])
-    return root
-
-
-def before_versions(path: Path, meta: dict[str, str]) -> Recipe:
-    kind = "embedding" if "embeddings" in path.parts else meta["recipe_kind"].strip('"')
-    whole = Recipe("", meta["recipe"]).choices
-    choices = {name: value for name, value in whole.items() if name != "version"}
-    measured = path.stem.startswith("measured~")
-    return Recipe.of("competence" if measured else kind, **choices)
-
-
-def test_a_store_of_the_program_before_versions_is_named_and_never_misread(old: Path) -> None:
-    store = Store(old)
-    assert store.datasets() == [CountedDataset(N).card]
-    assert store.embeddings("counted") == []
-    assert store.summaries("counted") == {}
-    assert measured_elsewhere(store, "counted") == []
-    problems = "\n".join(store.problems())
-    for name in ("counting", "reality", "foreign", "captions-7-by-clerk", "competence-counting"):
-        assert re.search(
-            rf"/{name}\.duckdb is out of date: version unknown of .*; make it again", problems
-        )
-
-
-def test_a_store_of_the_program_before_versions_is_made_again_in_place(old: Path) -> None:
-    embed(old, CountedDataset(N), replace(CountingEncoder(), layers=2))
-    embed_world(old, CountedDataset(N))
-    clerk = Clerk()
-    summarize(old, "counted", clerk, words=7)
-    assert len(clerk.asked) == N
-    names = [entry.card.name for entry in Store(old).embeddings("counted")]
-    assert names == ["counting", "reality"]
-    neighbors = Study(Store(old), "counted").neighbors("counting")
-    assert len(neighbors) == 2
-
-
-def test_no_module_reads_its_own_source() -> None:
-    reading = re.compile(r"getsource|inspect\.\w*source|\.py[\"']\)?\.read_|__file__.*read_")
-    sources = {path: path.read_text() for path in (ROOT / "core").rglob("*.py")}
-    assert [str(path) for path, text in sources.items() if reading.search(text)] == []

@@ -27,9 +27,8 @@ from core.spaces.choices import Clamp
 from core.spaces.preprocess import clamp_outliers, normalize_rows
 from core.store import Store, add_dataset
 from core.study.clamping import Clamping
-from core.study.comparison.comparing import compare_models
 from core.study.comparison.engines import choose_engine as engine_for
-from core.study.comparison.engines import engine_over, fits, kernel_bytes
+from core.study.comparison.engines import engine_over, kernel_bytes
 from core.study.parts import Comparison, Measure
 from core.study.selections import encode
 from core.study.study import Study
@@ -80,14 +79,6 @@ def test_layer_map_holds_every_pair_of_layers(study):
     scores = layer_scores(study, ["ape"], ["bee"])["ape", "bee"]
     assert scores.shape == (2, 2)
     assert scores[layer_x, layer_y] == scores.max() == score
-
-
-@pytest.mark.parametrize("n", [1, 2])
-def test_too_few_stimuli_are_refused(tmp_path, n):
-    add_dataset(tmp_path, CountedDataset(n))
-    put(tmp_path, "ape", layers_of(0, n=n), n=n)
-    with pytest.raises(MetricError, match=f"neighbors need at least 3 stimuli; got {n}"):
-        align_models(Study(Store(tmp_path), "counted"), ["ape"], ["ape"], k=1)
 
 
 def test_a_degenerate_layer_is_passed_over_and_has_no_neighbors(tmp_path):
@@ -207,17 +198,6 @@ def test_layers_side_by_side_are_one_more_candidate(study):
     assert row["chance"] == pytest.approx(cka_chance(x, y, n=SIZE))
 
 
-def test_only_as_many_neighbors_and_scores_as_agreed_are_held(filled, monkeypatch):
-    study = Study(Store(filled), "counted")
-    assert study.neighbors("ape", k=SIZE - 1).shape == (2, SIZE, SIZE - 1)
-    assert study._held == {}
-    monkeypatch.setattr(core.study.comparison.pair_scores, "MOST_HELD", 3)
-    table = align_models(study, ["ape", "reality"], ["bee", "cat"])
-    assert len(study.held_scores.pairs) == 3
-    assert align_models(study, ["ape", "reality"], ["bee", "cat"]).equals(table)
-    assert {lists.layers.shape[2] for _, lists in study._held.values()} == {100}
-
-
 def test_of_a_part_of_the_stimuli_a_study_is_as_if_there_were_no_others(filled):
     part, rows = Study(Store(filled), "counted", where={"scene": "hill"}), np.arange(2, SIZE, 3)
     ape, bee = (
@@ -269,12 +249,6 @@ def test_chance_of_cka_is_that_of_the_chosen_layers(study):
     assert row["chance"] == pytest.approx(cka_chance(roundness(x), roundness(y), n=SIZE))
 
 
-def test_models_are_compared_once(study, monkeypatch):
-    layer_scores(study, ["ape"], ["cat"], metric="cka")
-    monkeypatch.setattr(Study, "spaces", lambda *_, **__: pytest.fail("compared again"))
-    assert layer_scores(study, ["ape"], ["cat"], metric="cka")["ape", "cat"].shape == (2, 2)
-
-
 def test_what_does_not_exist_is_refused_by_name(study):
     with pytest.raises(UnknownNameError, match="no model named 'bea'; did you mean bee"):
         align_models(study, ["ape"], ["bea"])
@@ -300,30 +274,6 @@ def test_k_outside_its_range_is_refused(study, k, why):
     ):
         with pytest.raises(MetricError, match=why):
             ask()
-
-
-@pytest.mark.parametrize("metric", ["cka", "procrustes", "mean_cca", "linear_predictivity"])
-def test_a_failure_is_computed_once_for_the_score_and_for_its_reason(uneven, metric, monkeypatch):
-    """Every model is read and made ready once, although scores are missing."""
-    read, spaces = [], Study.spaces
-    monkeypatch.setattr(
-        Study, "spaces", lambda self, name, **how: read.append(name) or spaces(self, name, **how)
-    )
-    scores = compare_models(Study(uneven, "counted"), ["ape"], ["bee", "cat"], Measure(metric))
-    reasons = [scores["ape", "bee"].reason(("ape", "bee"), (0, layer)) for layer in range(3)]
-    assert reasons[0].startswith("layer 0 of bee: vectors with a direction expected")
-    assert reasons[1].startswith(f"layer 1 of bee: all {SIZE} stimuli have the same vector")
-    assert reasons[2] == ""
-    assert sorted(read) == ["ape", "bee", "cat"]
-
-
-def test_reasons_of_layers_without_neighbors_are_kept_beside_them(uneven, monkeypatch):
-    first = align_models(Study(uneven, "counted"), ["ape"], ["bee"], layers="all")
-    monkeypatch.setattr(core.study.neighbor_lists, "nearest", None)  # none may be found anew
-    again = align_models(Study(uneven, "counted"), ["ape"], ["bee"], layers="all")
-    assert first.equals(again)
-    assert again["reason"][0].startswith("layer 0 of bee: vectors with a direction expected")
-    assert again["reason"][2] == ""
 
 
 BIG = ["cka", "unbiased_cka", "procrustes", "linear_predictivity", "cknna", "mutual_knn", "svcca"]
@@ -374,13 +324,6 @@ def test_kernels_are_held_as_long_as_all_of_them_fit_together(filled, monkeypatc
     assert type(engine_for(study, cka, names[1:])) is type(held)
     procrustes = Measure("procrustes")  # keeps no kernel: the stimuli alone count
     assert type(engine_for(study, procrustes, names)) is type(METRICS["procrustes"].engine())
-
-
-def test_many_models_of_fewer_stimuli_do_not_fit():
-    assert fits(20_000, layers=2)
-    assert not fits(23_000, layers=0)
-    assert not fits(15_000, layers=30 * 13)
-    assert fits(3_000, layers=30 * 13)
 
 
 def test_what_is_summed_on_the_cpu_alone_is_refused_on_a_gpu_that_was_asked_for(monkeypatch):

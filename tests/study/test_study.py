@@ -23,7 +23,6 @@ from core.errors import (
     StoreWriteError,
     UnknownNameError,
 )
-from core.progress import heard_by
 from core.spaces.neighbors import VERSION as NEIGHBORS
 from core.store import Store, add_dataset, rename_model
 from core.study.clamping import Clamping
@@ -228,15 +227,6 @@ def test_competence_of_a_part_of_the_stimuli_is_that_of_its_captions(tmp_path):
     )  # of stimuli 2, 5 and 8
     assert row["value"] == 1 - (2 + 8) / 2 / 16
     assert row["reason"] == "1 of 3 captions have one token and are left out"
-
-
-def test_the_search_among_many_stimuli_tells_how_far_it_is(filled, monkeypatch):
-    monkeypatch.setattr(core.study.neighbor_lists, "MANY", SIZE)
-    told = []
-    with heard_by(lambda *one: told.append(one)):
-        Study(Store(filled), "counted", Clamping(0.9)).neighbors("ape")  # kept nowhere
-    what = "neighbors of all stimuli in all layers of ape"
-    assert told == [(SIZE, 2 * SIZE, what), (2 * SIZE, 2 * SIZE, what)]
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,6 @@ import pytest
 from core.theory.attention import figures as attention
 from core.theory.contrastive import figures as learned
 from core.theory.deep_linear import figures as linear
-from core.theory.deep_linear import sweep_figures as sweeps
-from core.theory.deep_linear import weight_figures as weights
-from core.theory.deep_linear.nets import make_nets
-from core.theory.deep_linear.weights import weigh
 
 SWEEP = pd.DataFrame(
     {
@@ -56,62 +52,6 @@ def test_training_is_drawn_for_both_networks(narrow) -> None:
     ).layout.annotations
 
 
-def test_steps_and_time_are_drawn_beside_gradient_flow() -> None:
-    looks = pd.DataFrame(
-        {
-            "step": [0.0, 0.0, 0.1, 0.1],
-            "time": [1.0, 10.0, 1.0, 10.0],
-            "min_alignment": [0.3, 0.4, 0.5, np.nan],
-        }
-    )
-    for narrow in (False, True):
-        flow, noisy, collapsed = sweeps.limits(looks, mode="light", narrow=narrow).data
-        assert flow.line.dash == "dash"
-        assert list(noisy.x) == [1.0, 10.0]
-        assert list(collapsed.x) == pytest.approx([0.1, 1.0])
-
-
-def test_what_layers_depend_on_is_drawn_as_a_table() -> None:
-    cells = pd.DataFrame(
-        {
-            "preset": ["sgd", "sgd"],
-            "differs": ["view", "labels"],
-            "within_a": [0.9, 0.8],
-            "within_b": [0.7, 0.9],
-            "between": [0.6, 0.5],
-            "same_layer": [1.0, 0.4],
-        }
-    )
-    for narrow in (False, True):
-        drawn = sweeps.hierarchy(cells, mode="dark", narrow=narrow).data
-        assert [each.z.tolist() for each in drawn] == [[[0.7, 0.8]], [[0.6, 0.5]], [[1.0, 0.4]]]
-
-
-def test_matrices_are_drawn_with_the_theory_and_both_sides() -> None:
-    net = make_nets(widths=((3, 3), (4,)))[0]
-    rows = [row for at in (0, 5) for row in weigh(net, net.start, network="a", at=at)]
-    drawn = weights.matrices(pd.DataFrame(rows), steps="steps", mode="light").data
-    # norms with theory 3 · 2, three modes of three matrices, spread 1 + 2 · 2, two sides of two
-    assert len(drawn) == 6 + 9 + 5 + 4
-    assert {trace.name for trace in drawn if trace.showlegend} == {
-        "M<sup>I</sup> Z, frozen",
-        *(f"W<sub>{i}</sub>" for i in (1, 2, 3)),
-    }
-
-
-def test_matrices_of_two_networks_stand_side_by_side_or_on_a_phone_one_below_the_other() -> None:
-    net = make_nets(widths=((3, 3), (4,)))[0]
-    rows = [row for name in "ab" for row in weigh(net, net.start, network=name, at=0)]
-    for narrow, columns in ((False, 2), (True, 1)):
-        figure = weights.matrices(pd.DataFrame(rows), steps="steps", mode="light", narrow=narrow)
-        panels = [figure.layout[f"xaxis{number or ''}"] for number in ("", *range(2, 9))]
-        assert len({panel.domain for panel in panels}) == columns
-        of_b = {trace.xaxis for trace in figure.data[len(figure.data) // 2 :]}
-        assert of_b == {"x2", "x4", "x6", "x8"}  # every other heading names network b
-        heads = [note.text for note in figure.layout.annotations]
-        assert [head.endswith("network b</b>") for head in heads] == [False, True] * 4
-
-
 def test_queries_and_keys_are_drawn_over_training() -> None:
     heads = pd.DataFrame(
         {
@@ -129,15 +69,6 @@ def test_queries_and_keys_are_drawn_over_training() -> None:
     assert list(drawn[0].x) == ["untrained", "50", "50"]
     alone = attention.balance(heads.assign(step=np.nan), mode="dark", narrow=True).data
     assert list(alone[0].x) == ["A", "A", "B"]
-
-
-def test_maps_and_minima_are_drawn() -> None:
-    scores = np.array([[1.0, 0.5], [0.5, 1.0]])
-    heat = linear.layer_map(scores, rows=["a1", "a2"], columns=["b1", "b2"], mode="light").data[0]
-    assert (heat.z == scores).all()
-    assert list(heat.y) == ["a1", "a2"]
-    minima = linear.other_minima([0.5, 0.6], by_noise=0.97, mode="light")
-    assert [note.text for note in minima.layout.annotations] == ["SGD: 0.970", "least entropy"]
 
 
 def test_what_is_learned_is_drawn_beside_the_kernel() -> None:

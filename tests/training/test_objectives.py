@@ -11,7 +11,7 @@ from torch.nn import functional as F
 
 from core.training.attributes import ATTRIBUTES
 from core.training.configs import ALL_TASKS
-from core.training.distillation import SelfDistillation, crowding, distill, read_class
+from core.training.distillation import SelfDistillation, distill, read_class
 from core.training.family import CONFIGS
 from core.training.feeds import Feed, open_feed
 from core.training.language import MaskedToken, NextToken
@@ -195,11 +195,6 @@ def test_class_token_of_a_view_of_full_size_is_the_model_s_own(pool: Pool) -> No
     small = random_view(images, area=(0.15, 0.4), side=24)
     assert small.shape == (4, 3, 24, 24)
     assert read_class(model, small).shape == (4, 64)
-
-
-def test_crowding_is_the_mean_of_minus_log_of_the_nearest_distance() -> None:
-    rows = torch.tensor([[2.0, 0.0], [0.0, 1.0], [-3.0, 0.0]])  # each √2 from the second
-    assert crowding(rows).item() == pytest.approx(-math.log(math.sqrt(2)), rel=1e-5)
 
 
 def test_contrastive_loss_of_two_views_equals_a_slow_sum(

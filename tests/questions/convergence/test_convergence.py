@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.errors import UnknownNameError
 from core.questions.convergence.answer import LEVEL_COLUMNS
 from core.questions.convergence.evidence import choose_lead, weigh
 from core.questions.convergence.findings import (
@@ -25,7 +24,6 @@ from core.questions.convergence.hypotheses import test_all as run_all
 from core.questions.convergence.levels import (
     SKILL_THIRDS,
     arrange,
-    kinds_to_show,
     put_on_levels,
 )
 from core.questions.convergence.question import (
@@ -51,7 +49,7 @@ from core.study.comparison.ceilings import (
     summarize_replicates,
 )
 from core.study.parts import Comparison
-from core.study.trainings import choose_names, kinship
+from core.study.trainings import kinship
 
 SIZES = {"XS": 1.0, "S": 2.0, "M": 3.0}
 
@@ -152,13 +150,6 @@ def test_data_and_tasks_put_what_varies_on_levels_with_the_usual_recipe_it_varie
         "2 tasks",
         "21 tasks",
     ]
-
-
-def test_names_that_cannot_be_asked_of_are_refused_and_none_means_all():
-    assert choose_names((), ["a", "b"], "finished model") == ["a", "b"]
-    assert choose_names(("b",), ["a", "b"], "finished model") == ("b",)
-    with pytest.raises(UnknownNameError, match="no finished model named 'c'"):
-        choose_names(("b", "c"), ["a", "b"], "finished model")
 
 
 def test_sweeps_of_two_objectives_stay_two_lines():
@@ -294,17 +285,6 @@ def test_fine_tuning_without_an_effect_is_sure_in_one_world_of_twenty_and_with_o
     assert np.mean([is_sure(-0.03) for _ in range(30)]) >= 0.9
 
 
-def test_two_copies_are_too_few_and_none_is_said():
-    table = compare_copies(*copies(-0.05, count=2))
-    assert (
-        "a test takes at least 3 pairs of model and copy; here are 2"
-        in fine_tuned_findings(FineTuned(), table)[0]
-    )
-    trainings, pairs = copies(-0.05)
-    none = compare_copies(trainings.assign(start=""), pairs)
-    assert fine_tuned_findings(FineTuned(), none)[0].startswith("No vision model here")
-
-
 def test_copies_that_all_change_alike_are_not_tested_and_the_reason_is_said():
     trainings, pairs = copies(0.0)
     table = compare_copies(trainings, pairs.assign(score=0.3))
@@ -390,23 +370,6 @@ def test_each_hypothesis_is_judged_by_the_test_that_decides(change, verdict):
     assert said[2].startswith(f"Simplicity: {verdict} here. Change of alignment")
 
 
-def test_what_was_not_trained_is_not_tested():
-    trainings = family()
-    table = run_all(
-        Material(last_layer, trainings, aligned(trainings, rise=0.05), draws=199, seed=0)
-    )
-    verdicts = table[table["decides"]].set_index("hypothesis")["verdict"]
-    assert verdicts.to_dict() == {
-        "multitask": "not tested",
-        "capacity": "supported",
-        "simplicity": "not tested",
-    }
-    assert (
-        "Simplicity: not tested, as too few models were trained for it"
-        in hypothesis_findings(Hypotheses(), table)[2]
-    )
-
-
 def test_a_verdict_needs_p_and_the_predicted_direction():
     assert judge(0.1, 1, 0.01) == "supported"
     assert judge(-0.1, -1, 0.01) == "supported"
@@ -453,13 +416,6 @@ def test_a_trend_is_said_whichever_way_it_goes(rise, p, start):
     assert level_findings(Levels(by="tasks"), levels(rise, p).iloc[:0]) == [
         "No two finished models lie on one level of tasks, so nothing is compared."
     ]
-
-
-def test_one_kind_of_pairs_is_said_and_drawn_once():
-    rows = levels(0.1, 0.01).query("pairs_of == 'all'")
-    twice = pd.concat([rows, rows.assign(pairs_of="vision")])
-    assert kinds_to_show(twice) == ["vision"]
-    assert level_findings(Levels(by="tasks"), twice) == level_findings(Levels(by="tasks"), rows)
 
 
 def thirds_of(table: pd.DataFrame) -> pd.DataFrame:

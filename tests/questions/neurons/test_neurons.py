@@ -72,13 +72,6 @@ def test_the_stimuli_are_those_that_excite_both_units_most(study) -> None:
         ask(NeuronStimuli(SCOPE, "vit-clip-m", "vit-mae-m", MINING, pair=9999), study)
 
 
-def test_two_large_models_are_meant_where_none_are_named(study) -> None:
-    pairs = ask(NeuronPairs(SCOPE, mining=Mining("last", 19, 1)), study)
-    assert set(pairs["layer_x"]) == {3}
-    layers = ask(NeuronPairs(SCOPE, "vit-clip-m", "gpt-2-m", Mining("1:2", 19, 1)), study)
-    assert set(layers["layer_x"]), set(layers["layer_y"]) == ({1}, {2})
-
-
 def test_what_cannot_be_compared_is_refused_at_once(study) -> None:
     for question, error, match in (
         (NeuronPairs(SCOPE, "gpt-2-m", "gpt-2-m"), MetricError, "two different models"),
@@ -131,12 +124,6 @@ def test_a_planted_trend_is_found_and_kin_do_not_count() -> None:
     assert "rises with the competence" in said[1]
     figure = figures.shares(table, dict.fromkeys(table["model"], "MAE"), "dark", narrow=True)
     assert "+5.0 points per 0.1" in figure.layout.annotations[0].text
-
-
-def test_a_flat_share_is_no_trend() -> None:
-    table = trend_rows(*planted(0.0), draws=99, seed=0)
-    assert not (table["q"] < 0.05).any()
-    assert "not shown" in findings_of(NeuronTrend(SCOPE), table)[0]
 
 
 def test_a_random_basis_that_does_as_well_is_said(shares) -> None:
