@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import expect
@@ -12,7 +11,6 @@ from tests.browser.seen import CHOSEN, chart, field, press, rest, strike
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 PANEL = ".st-key-chosen-models"
-TABLE = "[data-testid=stDataFrame]"
 PLACE = """([key, model]) => {
   const chart = document.querySelector(`.st-key-chart-${key} .js-plotly-plot`);
   if (!chart?._fullLayout) return null;  // it is drawn anew in this moment
@@ -82,43 +80,6 @@ def test_a_choice_goes_along_and_escape_drops_it(visit):
     page.locator("h1").click()
     strike(page, "Escape", until="!location.search.includes('chosen')")
     wait_for_rings(page, "model-map", 0)
-
-
-def tick(page, row: int) -> None:
-    """Click the box before a row of the table, counted from 1."""
-    rest(page)
-    table = page.locator(TABLE).first
-    table.scroll_into_view_if_needed()
-    box = table.bounding_box()
-    page.mouse.click(box["x"] + 18, box["y"] + 35 * row + 17)
-
-
-def expect_ticks(page, *rows: int) -> None:
-    """Wait until the table has drawn its rows, with these ticked."""
-    drawn = page.locator(f"{TABLE} canvas tbody tr")
-    drawn.nth(1).wait_for(state="attached")
-    for row in (1, 2):
-        expect(drawn.nth(row - 1)).to_have_attribute("aria-selected", str(row in rows).lower())
-
-
-def test_ticked_rows_are_chosen_and_escape_clears_the_ticks(visit):
-    page = visit("/models?view=table&family=GPT-2&chosen=vit-mae-m")
-    expect_ticks(page)
-    tick(page, 1)
-    page.wait_for_url("**chosen=vit-mae-m&chosen=gpt-2-m*")
-    expect_ticks(page, 1)
-    tick(page, 2)
-    page.wait_for_url("**chosen=vit-mae-m&chosen=gpt-2-m&chosen=gpt-2-s*")
-    expect_ticks(page, 1, 2)
-    tick(page, 1)
-    page.wait_for_url(lambda url: "gpt-2-m" not in url)
-    expect_ticks(page, 2)
-    page.locator("h1").click()
-    strike(page, "Escape", until="!location.search.includes('chosen')")
-    expect_ticks(page)
-    tick(page, 2)
-    page.wait_for_url(lambda url: "chosen=" in url)
-    assert parse_qs(urlsplit(page.url).query)["chosen"] == ["gpt-2-s"]
 
 
 def test_a_clicked_dot_is_marked_and_the_layers_of_its_pair_are_shown(visit):

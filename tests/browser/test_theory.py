@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
@@ -14,20 +13,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 LONG_RUN = "/theory-deep-linear?preset=gradient-flow" + "".join(
     f"&strength={percent / 100}" for percent in range(1, 61)
 )
-GO_ON = "document.querySelector('.st-key-go-on button')"
-# clicks each button as it comes, since a run may be over before a test sees it, and notes how many
-# were shown at once
-PRESS = """clicks => {
-  const button = key => document.querySelector(`.st-key-${key} button`);
-  const keys = ["train", "stop", "go-on"].map(key => `.st-key-${key} button`).join();
-  window.most = 0;
-  setInterval(() => {
-    const shown = [...document.querySelectorAll(keys)].filter(one => one.checkVisibility());
-    window.most = Math.max(window.most, shown.length);
-    if (clicks.length && button(clicks[0])) button(clicks.shift()).click();
-    window.pressed = !clicks.length;
-  }, 10);
-}"""
 
 
 def test_a_chosen_preset_stays_when_its_run_ends_and_a_control_changes(visit):
@@ -65,19 +50,3 @@ def test_a_simulation_stops_and_goes_on(visit):
     click_until(go_on, stop)
     expect(done).not_to_have_text(stopped)
     assert int(done.inner_text().split()[0]) > int(stopped.split()[0])
-
-
-@pytest.mark.parametrize(
-    ("link", "clicks"),
-    [
-        (LONG_RUN, ("stop", "go-on")),
-        ("/adapters?width=1024", ("train", "stop", "go-on")),  # a training that takes its time
-    ],
-)
-def test_the_button_that_was_pressed_gives_way_to_the_next(visit, link, clicks):
-    page = visit(link)
-    page.add_init_script(f"({PRESS})({json.dumps(clicks)})")
-    page.reload()
-    page.wait_for_function("window.pressed")
-    page.wait_for_function(f"!{GO_ON}?.checkVisibility()")  # the last one was heard
-    assert page.evaluate("window.most") == 1

@@ -105,11 +105,6 @@ def test_an_interval_of_a_mean_covers_it_as_often_as_it_says():
         mean_interval(np.arange(5.0), level=1.0)
 
 
-def test_headline_points_of_reality_are_its_scores():
-    points = headline_points(trend_points(ALIGNMENT, MODELS))
-    assert (points.loc[points["target"] == "reality", "score"] == 0.5).all()
-
-
 def test_ranking_points_are_means_over_what_a_model_was_compared_with():
     points = ranking_points(ALIGNMENT[ALIGNMENT["model_y"] != "reality"], MODELS)
     assert dict(zip(points["model"], points["score"], strict=True)) == pytest.approx(
@@ -173,17 +168,4 @@ def test_tasks_are_compared_among_models_that_differ_in_nothing_else():
     assert points.loc[points["panel"] == "tasks", ["model", "x"]].to_numpy().tolist() == [
         ["b", 2.0],
         ["a", 32.0],
-    ]
-
-
-def test_replicates_and_what_varies_a_recipe_are_no_sizes():
-    ranking = ranked(parameters=[1e5, 2e5, 3e5, 4e5, 5e5], varies=["", "seed", "", "width", ""])
-    points = growth_points(ranking, NONE_SOLVED)
-    assert points.loc[points["panel"] == "size", "model"].tolist() == ["a", "b", "raw"]
-
-
-def test_solved_tasks_are_drawn_of_those_that_were_measured():
-    points = growth_points(ranked(), pd.DataFrame({"model": ["b", "c"], "solved": [0.5, np.nan]}))
-    assert points.loc[points["panel"] == "solved", ["model", "x"]].to_numpy().tolist() == [
-        ["b", 0.5]
     ]

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import io
-import os
-
 import pytest
 
 from core.errors import InputError
@@ -67,24 +63,6 @@ def test_a_line_without_end(tmp_path, monkeypatch):
 def test_records_with_the_numbers_of_their_lines(tmp_path):
     file = put(tmp_path, "t.jsonl", '\ufeff{"a": 1}\n\n{"a": "é\u2028"}')
     assert list(json_lines(file)) == [(1, {"a": 1}), (3, {"a": "é\u2028"})]
-
-
-class Failing(io.BytesIO):
-    """A file on a disk that fails behind its first line."""
-
-    def readline(self, size: int | None = -1, /) -> bytes:
-        if self.tell():
-            raise OSError(errno.EIO, os.strerror(errno.EIO))
-        return super().readline(size)
-
-
-def test_a_line_that_the_disk_does_not_give(tmp_path, monkeypatch):
-    file = put(tmp_path, "t.jsonl", "{}\n{}\n")
-    monkeypatch.setattr(UserFile, "open", lambda _: Failing(b"{}\n{}\n"))
-    lines = json_lines(file)
-    assert next(lines) == (1, {})
-    with pytest.raises(InputError, match=r"^cannot read .*t\.jsonl: Input/output error; change"):
-        next(lines)
 
 
 def test_an_error_of_whoever_takes_the_lines_is_not_the_files(tmp_path):

@@ -105,29 +105,6 @@ def test_an_interrupt_leaves_no_job_on_the_cluster(at, calls, monkeypatch):
     assert client.calls == ["list", "submit", "info", "stop", "info"]
 
 
-class Starting(Cluster):
-    """A cluster that has just started: it takes the third submission."""
-
-    def submit_job(self, **options: object) -> str:
-        if self.calls.count("submit") == 2:
-            return super().submit_job(**options)
-        self.calls.append("submit")
-        raise RuntimeError("status code 500: No available agent to submit job, please try again")
-
-
-@pytest.fixture
-def starting(monkeypatch: pytest.MonkeyPatch) -> Starting:
-    monkeypatch.setenv(JOB_NOTE, "note")
-    monkeypatch.setenv(CLUSTER, "http://localhost:1")
-    monkeypatch.setattr(cluster, "count_gpus_of_cluster", lambda _: 0)
-    return Starting("info")
-
-
-def test_a_cluster_that_has_just_started_is_waited_for(starting):
-    assert cluster.run(starting, ["demo"]) == cluster.INTERRUPTED
-    assert starting.calls == ["list", "submit", "submit", "submit", "info", "stop", "info"]
-
-
 class Shaky(Cluster):
     """A cluster that loses the connection at the first question of each kind."""
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from core.errors import OfflineError, UnknownNameError
+from core.errors import UnknownNameError
 from core.files.limits import GB, MB
 from core.machine.confined import confine, stream
 from core.settings import ROOT
@@ -43,10 +43,6 @@ def fall(by: signal.Signals) -> None:
 
 def end(code: int) -> None:
     os._exit(code)
-
-
-def quote(words: str) -> None:
-    raise OfflineError(f"the hub answers: {words}")
 
 
 def wrap() -> None:
@@ -89,11 +85,6 @@ def test_whoever_wants_no_more_ends_the_process():
 def test_an_error_arrives_as_it_is():
     with pytest.raises(UnknownNameError, match="no model named 'm3'; did you mean"):
         confine(refuse, "m3", memory=GB)
-
-
-def test_an_error_that_quotes_another_machine_means_what_it_says():
-    with pytest.raises(OfflineError, match="answers: out of memory"):
-        confine(quote, "out of memory", memory=GB)
 
 
 def test_an_error_for_want_of_memory_is_that_whatever_a_library_makes_of_it():

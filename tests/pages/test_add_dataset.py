@@ -123,18 +123,6 @@ def test_an_uploaded_zip_is_previewed_mended_and_queued(opened, store):
     assert (added.size, added.title) == (6, NASTY)
 
 
-def test_a_link_opens_the_same_upload(opened, store):
-    first = upload(opened_form(opened, store), *files().items())
-    assert command(first).startswith("platoscope dataset add captions --folder")
-    again = opened_form(opened, store, upload=first.query_params["upload"], name="other")
-    assert len(tiles(again, "preview")) == 6
-    assert command(again).startswith("platoscope dataset add other --folder")
-    for elsewhere in ("gone/photos", "../embeddings", "..", "/etc"):
-        app = opened_form(opened, store, upload=elsewhere)
-        assert "This upload is not there any more" in said(app)
-        assert tiles(app, "preview") == []
-
-
 def test_a_bad_zip_is_a_sentence_and_nothing_else_is_lost(opened, store):
     app = opened_form(opened, store, name="mine")
     app = upload(app, ("x.zip", zipped({"t.csv": b"file,caption\na,b\n"})))

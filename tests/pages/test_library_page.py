@@ -92,15 +92,6 @@ def test_an_open_model_shows_its_card_layers_neighbors_competence_recipe_and_com
     assert "model" not in app.query_params
 
 
-def test_reading_changes_nothing(opened, store):
-    opened(store, "library", model="gpt-2-m")  # finds neighbors, and keeps them
-    before = state(store)
-    for query in ({}, {"view": "datasets"}, {"view": "results"}, {"model": "gpt-2-m"}):
-        assert not opened(store, "library", **query).exception
-    delete(opened(store, "library", model="gpt-2-m"), "delete-model")
-    assert state(store) == before
-
-
 def test_a_new_title_is_on_every_page_at_once(opened, store):
     app = opened(store, "library", model="gpt-2-m")
     rename(app, "GPT-2 M", f"  {NASTY[:60]} ")
@@ -137,14 +128,6 @@ def test_a_deletion_names_what_goes_and_every_page_goes_on(opened, store):
     page.run()
     assert not page.exception
     assert "GPT-2 M" not in page.multiselect(key="chosen").options
-
-
-def test_the_last_dataset_can_go(opened, store):
-    app = delete(opened(store, "library", view="datasets"), "delete-dataset")
-    assert "7 embeddings of models" in texts(app)
-    app.button(key="confirm-deletion").click().run()
-    assert not app.exception
-    assert "is empty" in said(app)
 
 
 def test_what_is_being_written_stays_and_says_so(opened, store):

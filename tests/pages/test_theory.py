@@ -48,14 +48,6 @@ def test_contrastive_learners_end_at_the_pmi_kernel(on_nothing):
     assert app.code[0].value == "platoscope theory contrastive --events 10"
 
 
-def test_what_cannot_be_learned_is_said(on_nothing):
-    app = on_nothing("theory/contrastive", jumps="0.0", window="1")
-    assert "never share a window" in said(app)
-    assert "no preset named 'infnce'; did you mean infonce" in said(
-        on_nothing("theory/contrastive", preset="infnce")
-    )
-
-
 @pytest.mark.slow
 def test_deep_linear_networks_end_aligned(on_nothing):
     app = on_nothing("theory/deep_linear", a="4", b="5, 4")
@@ -119,17 +111,6 @@ def test_queries_and_keys_are_drawn_model_by_model(on_nothing):
     assert charts(app) == ["balance"]
     assert "in GPT-2 XS; fresh weights have" in seen(app)
     assert app.code[0].value == "platoscope theory attention --models gpt2-xs --captions 2"
-
-
-@pytest.mark.parametrize("given", [{"a": "six"}, {"rank": "9"}, {"a": "2"}, {"preset": "weight"}])
-def test_a_choice_that_cannot_be_is_said(on_nothing, given):
-    app = on_nothing("theory/deep_linear", moment=0.0, **given)
-    expected = {
-        "a": "a whole number, 1 to 32; got 'six'" if given.get("a") == "six" else "only 2 wide",
-        "rank": "a rank of 1 … 5, not 9",
-        "preset": "no preset named",
-    }
-    assert expected[next(iter(given))] in said(app)
 
 
 def test_two_redraws_at_once_do_not_take_the_same_look():

@@ -90,24 +90,9 @@ def test_every_item_has_four_endings_and_each_place_is_as_often_right(exam):
     assert len({(item.context, item.endings) for item in asked}) == len(asked)
 
 
-def test_each_test_has_five_hundred_items():
-    assert SIZES["binding"] + SIZES["companions"] >= 500
-    assert SIZES["counting"] >= 500
-
-
 def test_each_number_is_as_often_right():
     totals = Counter(len(HELD_OUT[item.event].things) for item in items("counting"))
     assert totals == dict.fromkeys((1, 2, 3, 4), SIZES["counting"] // 4)
-
-
-def test_counting_also_adds_up_kinds():
-    several = re.compile(
-        "|".join(
-            rf"\b{wording} " for word in ("two", "three", "four") for wording in WORDINGS[word]
-        ),
-        re.I,
-    )
-    assert sum(bool(several.search(item.context)) for item in items("counting")) > 100
 
 
 @pytest.mark.parametrize("exam", SHARED)
@@ -117,11 +102,6 @@ def test_every_ending_is_right_once_in_the_four_items_that_share_it(exam):
     for four in (asked[place : place + 4] for place in range(0, len(asked), 4)):
         (shared,) = {frozenset(item.endings) for item in four}
         assert {item.endings[item.answer] for item in four} == shared
-
-
-def test_colors_and_nouns_of_binding_are_the_same_words_in_all_endings():
-    for item in items("binding"):
-        assert len({tuple(sorted(ending.split())) for ending in item.endings}) == 1
 
 
 def test_wrong_ends_of_companions_belong_to_other_scenes():

@@ -11,7 +11,6 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from core.errors import UnknownNameError
 from core.stimuli.cave.densities import DENSITIES, LEVELS
 from core.stimuli.cave.events import (
     COLORS,
@@ -26,7 +25,7 @@ from core.stimuli.cave.events import (
     reality,
 )
 from core.stimuli.cave.grammar import describe
-from core.stimuli.cave.words import WORDINGS, plural, with_article
+from core.stimuli.cave.words import WORDINGS, plural
 
 RANGES = {"5": (3, 7), "10": (8, 13), "20": (16, 25), "40": (33, 48)}
 COUNTS = {"one": 1, "two": 2, "three": 3, "four": 4}
@@ -245,33 +244,6 @@ def test_wording_is_drawn_from_the_generator_or_from_the_event(held_out):
         event, "20", rng=np.random.default_rng(1)
     )
     assert len({describe(event, "20", rng=np.random.default_rng(seed)) for seed in range(40)}) > 35
-
-
-def test_an_unknown_level_names_the_known_ones(held_out):
-    with pytest.raises(UnknownNameError, match="no caption level named '21'; did you mean 20"):
-        describe(held_out[0], "21")
-
-
-@pytest.mark.parametrize(
-    ("noun", "many"),
-    [
-        ("boat", "boats"),
-        ("bench", "benches"),
-        ("cactus", "cacti"),
-        ("daisy", "daisies"),
-        ("toy", "toys"),
-    ],
-)
-def test_plurals(noun, many):
-    assert plural(noun) == many
-
-
-def test_articles():
-    assert [with_article(phrase) for phrase in ("olive boat", "boat", "umbrella")] == [
-        "an olive boat",
-        "a boat",
-        "an umbrella",
-    ]
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -144,20 +144,6 @@ def test_command_trains_what_it_names(tmp_path: Path, capsys: pytest.CaptureFixt
     assert open_vision_folder(tmp_path / "vit-untrained-xs").embed_dim == 48
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "no model to train; give names or --starter, --core, --all"),
-        (["vit-mea-s"], "no training config named 'vit-mea-s'"),
-    ],
-)
-def test_command_says_what_is_missing(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["train", *arguments]) == 2
-    assert message in capsys.readouterr().err
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("folder", SHIPPED, ids=lambda folder: folder.name)
 def test_shipped_model_is_what_its_card_says(folder: Path) -> None:

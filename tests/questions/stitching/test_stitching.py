@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from scipy.stats import spearmanr, ttest_ind
+from scipy.stats import ttest_ind
 
 from core.embedding.runner import embed
 from core.encoders.catalog import open_encoder
@@ -21,9 +21,7 @@ from core.questions.asking import ask, question_recipe
 from core.questions.kept import FRESH, list_results
 from core.questions.stitching import keeping, many, roster
 from core.questions.stitching.findings import (
-    correlate,
     kind_findings,
-    map_findings,
     stitch_findings,
     trend_findings,
 )
@@ -168,32 +166,6 @@ def test_kinds_are_judged_beside_another_seed() -> None:
     assert said[0].startswith("A network that goes on from another seed of its recipe loses 11 %")
     assert said[1].startswith("Other than that")
     assert "untrained → supervised" in said[1]
-
-
-def whole_map(rows: int, columns: int) -> pd.DataFrame:
-    """Return a map whose layers lose less the better they are aligned."""
-    places = pd.DataFrame(list(np.ndindex(rows, columns)), columns=["layer_x", "layer_y"])
-    aligned = np.random.default_rng(0).random(len(places))
-    named = {"x": "f", "y": "g", "name_x": "a", "name_y": "b", "on_path": True}
-    lost = {"lost": 1 - aligned**2, "lost_low": 0.0, "lost_high": 1.0}
-    return places.assign(alignment=aligned, **lost, **named)
-
-
-def test_alignment_that_foretells_is_said_to() -> None:
-    table = whole_map(4, 4)
-    fit = correlate(table)
-    assert fit.rho == pytest.approx(-1)
-    assert (fit.low, fit.high) == pytest.approx((-1, -1))
-    assert fit.p == pytest.approx(1 / 576)  # of all rearrangements of layers
-    depth = np.abs(table["layer_x"] - table["layer_y"])
-    assert fit.apart == pytest.approx(spearmanr(depth, table["lost"]).statistic)
-    said = map_findings(StitchMap(), table)
-    assert "Better aligned layers lose less (Spearman −1.00" in said[1]
-    assert "How far apart two layers lie in depth gives" in said[1]
-    unrelated = table.assign(lost=np.random.default_rng(1).random(len(table)))
-    assert "It is not shown" in map_findings(StitchMap(), unrelated)[1]
-    few = map_findings(StitchMap(), whole_map(2, 4))
-    assert "8 pairs of layers are too few" in few[1]
 
 
 @pytest.fixture(scope="module")
