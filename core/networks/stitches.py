@@ -18,7 +18,6 @@ from core.encoders.encoder import ModelCard
 from core.errors import InputError
 from core.networks.maps import Affine, Moments, identity, least_squares, random_map
 from core.networks.network import TOGETHER, Batch, Network, State, rows_of, size_of, states_at
-from core.networks.places import bring
 from core.networks.tasks import Task
 
 RATE = 3e-3  # of Adam, in units of the standardized states on both sides; down a cosine to 0
@@ -93,18 +92,6 @@ class Seam:
         batch = rows_of(self.g.fitted, rows)
         features = self.g.network.upper(h(self.fitted[rows]), self.layer, batch)
         return self.task.loss(features, batch)
-
-
-def make_seam(f: Side, layer_f: int, g: Side, layer_g: int, task: Task) -> Seam:
-    """Run f up to its layer over all events; raises InputError for networks that read different
-    things, or cut texts into different tokens.
-    """
-    check_pair(f, g)
-    here, there = f.network.places(layer_f), g.network.places(layer_g)
-    states = [
-        bring(states_at(f.network, batch, layer_f), here, there) for batch in (f.fitted, f.scored)
-    ]
-    return Seam(g, task, layer_g, *states)
 
 
 def check_pair(f: Side, g: Side) -> None:
