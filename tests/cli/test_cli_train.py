@@ -42,6 +42,7 @@ def test_each_training_has_one_thread_and_comes_in_its_order():
     assert folders == [Path(config.name, "1") for config in SOME]
 
 
+@pytest.mark.slow
 def test_a_killed_training_is_a_sentence():
     with pytest.raises(DeviceError, match="one of 2 processes was ended from outside"):
         list(_side_by_side(die, SOME, 2))
@@ -84,6 +85,7 @@ def test_an_interrupt_ends_what_has_begun_and_begins_nothing(tmp_path):
     assert psutil.wait_procs(trainings, timeout=120)[1] == []
 
 
+@pytest.mark.slow
 def test_trainings_end_with_the_command_that_began_them(tmp_path):
     alive = kill_parent(
         tmp_path,

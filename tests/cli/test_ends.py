@@ -85,6 +85,7 @@ def run(lines: Sequence[str], store: Path, *, seconds: float) -> list[tuple[int,
     return [tuple(json.loads(line)) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.slow
 def test_mistaken_numbers_end_in_a_sentence_with_little_memory(store):
     outcomes = run([line for line, _ in QUICK], store, seconds=300)
     assert len(outcomes) == len(QUICK)

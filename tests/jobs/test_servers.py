@@ -43,6 +43,7 @@ def features(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_two_servers_at_once_share_their_jobs_which_outlive_them(store, features):
     words = ["score", "a.npy", "b.npy", "--metric", "cka"]
     servers = [serve(store, features, words) for _ in range(2)]

@@ -20,11 +20,13 @@ def _anew():
     load_umap.cache_clear()
 
 
+@pytest.mark.slow
 def test_all_that_umap_compiles_is_kept():
     assert len(compiled(load_umap())) > 3
     assert not [one for one in compiled(load_umap()) if isinstance(one._cache, NullCache)]
 
 
+@pytest.mark.slow
 def test_without_a_place_to_keep_it_umap_is_there_all_the_same(monkeypatch):
     def refuse(_: Dispatcher) -> None:
         raise RuntimeError("no locator available")

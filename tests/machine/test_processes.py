@@ -57,6 +57,7 @@ def test_one_process_is_this_one_and_several_share_the_cores():
     assert {tuple(threads) for _, *threads in others.values()} == {(share, share)}
 
 
+@pytest.mark.slow
 def test_an_error_arrives_as_it_is():
     with pytest.raises(
         UnknownNameError, match=r"no model named 'm\d'; did you mean m[12] or m[12]"

@@ -60,6 +60,7 @@ def unseen(tmp_path_factory) -> Path:
     return build(root, PaintedDataset(10), vision=(), language=(), reality=False)
 
 
+@pytest.mark.slow
 @each_page
 def test_a_dataset_without_models_says_how_to_embed(opened, unseen, page: Page):
     app = opened(unseen, page.script)
@@ -110,6 +111,7 @@ def test_neighbors_need_three_stimuli(monkeypatch, size):
         frame.need_stimuli(None)
 
 
+@pytest.mark.slow
 @each_page
 @pytest.mark.parametrize(
     "size", [1, pytest.param(2, marks=pytest.mark.slow), pytest.param(5, marks=pytest.mark.slow)]

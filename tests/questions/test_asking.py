@@ -85,6 +85,7 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(folder, PaintedDataset(64), vision=VISION[1:5], language=LANGUAGE[1:2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", WITHOUT_DEVICE, ids=lambda kind: kind.command)
 def test_what_offers_no_device_uses_none(wide: Path, kind: type[StudyQuestion]) -> None:
     assert list(ask(kind(), Unplaced(Store(wide), "cave")).columns)

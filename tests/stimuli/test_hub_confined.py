@@ -46,7 +46,10 @@ def test_it_finds_what_is_there_and_says_what_is_not(folder: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="the memory of a process is limited on Linux")
 @pytest.mark.parametrize(
     ("name", "begin", "end"),
-    [("train.jsonl.gz", '{"text": "', '"}\n'), ("train.txt.gz", "one\n" * 1_000, "\n")],
+    [
+        ("train.jsonl.gz", '{"text": "', '"}\n'),
+        pytest.param("train.txt.gz", "one\n" * 1_000, "\n", marks=pytest.mark.slow),
+    ],
 )
 def test_a_line_that_unpacks_to_more_than_there_is_room_for_is_refused(
     folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, begin: str, end: str

@@ -47,6 +47,7 @@ def sizes() -> dict[str, int]:
     return {name: parameters(config) for name, config in CONFIGS.items()}
 
 
+@pytest.mark.slow
 def test_every_model_can_be_built(sizes: dict[str, int]) -> None:
     assert sizes["vit-multitask-s"] == 214_848
     assert all(count > 5_000 for count in sizes.values())

@@ -102,6 +102,7 @@ def die(_: Event) -> np.ndarray:
     return np.empty(0)
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT))  # workers find this file
     with pytest.raises(DeviceError, match="one of 2 processes was ended from outside"):

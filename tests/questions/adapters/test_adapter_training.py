@@ -80,6 +80,7 @@ def test_planted_linear_relations_are_found(widths: tuple[int, ...]) -> None:
         assert recall(rank_own(views[b], views[a]), 1) == 1
 
 
+@pytest.mark.slow
 def test_unrelated_encoders_stay_at_chance_however_well_their_training_pairs_are_learned() -> None:
     """Over 12 worlds recall and both alignments are where random pairings put them: within 4
     standard errors of their sum.

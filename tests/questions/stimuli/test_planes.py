@@ -38,6 +38,7 @@ def test_the_principal_plane_of_a_cross_is_the_cross_itself():
     assert shares == pytest.approx([0.9, 0.1])
 
 
+@pytest.mark.slow  # UMAP compiles for long
 def test_both_planes_tell_two_clusters_apart_and_neither_depends_on_where_the_space_lies():
     space = np.vstack([drawn(20, 4) / 4, drawn(20, 4, 1) / 4 + 20])
     side = np.arange(40) < 20
@@ -47,12 +48,14 @@ def test_both_planes_tell_two_clusters_apart_and_neither_depends_on_where_the_sp
     assert principal_plane(space + 7)[0] == pytest.approx(principal_plane(space)[0], abs=1e-9)
 
 
+@pytest.mark.slow  # UMAP compiles for long
 def test_the_layout_is_the_same_for_one_seed_and_another_for_another():
     space = drawn(30, 5)
     assert np.array_equal(neighbor_plane(space, seed=3), neighbor_plane(space, seed=3))
     assert not np.array_equal(neighbor_plane(space, seed=3), neighbor_plane(space, seed=4))
 
 
+@pytest.mark.slow  # UMAP compiles for long
 def test_three_stimuli_are_enough():
     assert np.isfinite(neighbor_plane(drawn(3, 2))).all()
     assert principal_plane(drawn(3, 2))[0].shape == (3, 2)

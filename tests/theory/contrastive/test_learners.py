@@ -60,7 +60,7 @@ def test_a_world_without_an_offset_is_only_approached() -> None:
     assert fit_products(last.embedding, kernel).r2 < 0.95
 
 
-@pytest.mark.parametrize("loss", ["infonce", "nce"])
+@pytest.mark.parametrize("loss", ["infonce", pytest.param("nce", marks=pytest.mark.slow)])
 def test_sampled_pairs_lead_near_the_same_kernel(loss) -> None:
     learner = Learner(loss, width=8, positives=0.7)
     *_, last = learn_sampled(learner, JOINT, steps=400)
