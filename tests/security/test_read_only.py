@@ -116,7 +116,8 @@ def test_the_queue_is_read(shown):
 @pytest.mark.parametrize(
     "words", [["demo"], ["jobs", "add", "demo"], ["jobs", "work", "--idle", "0"]]
 )
-def test_commands_say_it_in_a_sentence(shown, capsys, words):
+def test_commands_say_it_in_a_sentence(shown, capsys, monkeypatch, words):
+    monkeypatch.setattr("core.cli.jobs.NICENESS", 0)
     before = footprint(shown)
     assert main([*words, "--store", str(shown)] if words == ["demo"] else _over(shown, words)) == 2
     assert "this store is only shown" in capsys.readouterr().err
