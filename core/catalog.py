@@ -49,6 +49,7 @@ from core.questions.dispersion.question import (
     SetEffect,
     StimulusDispersion,
 )
+from core.questions.headline.question import Headline
 from core.questions.metrics.question import (
     CalibratedMetrics,
     MetricAgreement,
@@ -142,6 +143,7 @@ QUESTIONS: tuple[type[Question], ...] = (  # by command
     DispersionRankings,
     StimulusDispersion,
     DispersionWords,
+    Headline,
     MetricAgreement,
     CalibratedMetrics,
     MetricMatrix,

@@ -1,0 +1,106 @@
+"""The headline over a store whose better models keep more of reality."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core.questions.asking import ask
+from core.questions.headline.findings import headline_findings, judge
+from core.questions.headline.question import Headline
+from core.statistics.rank_trends import FEW
+from core.store import Store
+from core.study.comparison.comparing import align_models
+from core.study.parts import Comparison, Scope
+from core.study.study import Study
+from tests.freshness.test_fresh import measure
+from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
+
+FAMILIES = {"gpt-2": ("xs", "s", "m"), "llama": ("s", "m")}  # the worst size first
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("headline")
+    return build(root, PaintedDataset(60), vision=VISION, language=LANGUAGE, seeds=2)
+
+
+@pytest.fixture
+def table(root: Path) -> pd.DataFrame:
+    return ask(Headline(Scope("cave")), Study(Store(root), "cave"))
+
+
+def test_setups_are_counted_once_whatever_their_seeds(table: pd.DataFrame) -> None:
+    assert table["layers"].tolist() == ["best", "last"]
+    assert table["vision"].tolist() == [5, 5]  # the untrained one finished no training
+    assert table["language"].tolist() == [6, 6]
+    assert table["exact"].all()
+    assert table["draws"].tolist() == [12, 12]  # 3! orders of GPT-2, 2! of LLaMA: vision is unknown
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_the_p_is_that_of_all_orders_of_sizes_within_families(
+    root: Path, table: pd.DataFrame, place: int
+) -> None:
+    study = Study(Store(root), "cave")
+    models = study.models().set_index("model")
+    vision = [name for name in models.index if name.startswith("vit") and "untrained" not in name]
+    language = [name for name in models.index if models["modality"][name] == "language"]
+    comparison = Comparison(layers=("best", "last")[place])
+    pairs = align_models(study, language, vision, comparison)
+    setup = pairs["model_x"].str.replace("-seed1", "")
+    means = pairs["score"].groupby(setup).mean()
+    competence = study.competence().set_index("model")["value"]
+    ranks = competence.groupby(competence.index.str.replace("-seed1", "")).mean().rank()
+
+    def statistic(orders: dict[str, tuple[str, ...]]) -> float:
+        total = 0.0
+        for family, sizes in FAMILIES.items():
+            middle = np.mean([means[f"{family}-{size}"] for size in sizes])
+            for size, other in zip(sizes, orders[family], strict=True):
+                total += ranks[f"{family}-{other}"] * (means[f"{family}-{size}"] - middle)
+        return total
+
+    own = statistic(FAMILIES)
+    found = [
+        statistic({"gpt-2": one, "llama": other})
+        for one in permutations(FAMILIES["gpt-2"])
+        for other in permutations(FAMILIES["llama"])
+    ]
+    share = np.mean([value >= own - 1e-12 for value in found])
+    assert table["p"][place] == pytest.approx(share)
+
+
+def test_competence_of_vision_counts_as_soon_as_it_is_measured(tmp_path: Path) -> None:
+    copy = build(tmp_path, PaintedDataset(60), vision=VISION, language=LANGUAGE, seeds=2)
+    names = [entry.card.name for entry in Store(copy).models("cave")]
+    measure(*[name for name in names if name.startswith("vit")])(copy)
+    table = ask(Headline(Scope("cave")), Study(Store(copy), "cave"))
+    assert table["draws"].tolist() == [48, 48]  # and 2! each of MAE and of CLIP
+
+
+def test_without_two_families_of_two_sizes_it_is_unknown(tmp_path: Path) -> None:
+    root = build(tmp_path, PaintedDataset(30), vision=VISION[:2], language=LANGUAGE[:3])
+    table = ask(Headline(Scope("cave")), Study(Store(root), "cave"))
+    assert table["verdict"].tolist() == ["unknown", "unknown"]
+    assert table["reason"].tolist() == [FEW, FEW]
+    assert table[["change", "p", "rho"]].isna().all(axis=None)
+    assert headline_findings(Headline(), table)[0].endswith(f"is unknown: {FEW}.")
+
+
+def test_the_verdict_is_that_of_the_one_sided_p() -> None:
+    verdicts = [judge(p) for p in (0.05, 0.051, 0.949, 0.95, np.nan)]
+    assert verdicts == ["for", "not shown", "not shown", "against", "unknown"]
+
+
+def test_the_sentence_has_the_numbers_of_the_table() -> None:
+    row = {"vision": 9, "language": 6, "change": 0.0104, "low": 0.0075, "high": 0.0142}
+    row |= {"p": 0.016, "rho": -0.2, "rho_low": np.nan, "rho_high": np.nan, "verdict": "for"}
+    lead, rho, last = headline_findings(Headline(), pd.DataFrame([row, {**row, "p": 0.3}]))
+    assert "(change +0.010 [0.007, 0.014], p = 0.016, 9 vision and 6 language setups)" in lead
+    assert rho == "Spearman's ρ = −0.20."
+    assert last.endswith("p = 0.3.")
