@@ -12,7 +12,7 @@ from core.encoders.measured.content import read_content
 from core.encoders.measured.dissimilarities import read_dissimilarities
 from core.encoders.measured.repeats import read_repeats
 from core.encoders.requests import ImportRequest
-from core.errors import FeatureError, InputError
+from core.errors import FeatureError
 
 IDS = ["ape", "bee", "cat", "dog"]
 SPACE = np.random.default_rng(0).normal(size=(4, 3))
@@ -54,12 +54,6 @@ def test_repeats_are_an_array_or_a_table_of_rows(tmp_path):
 def test_other_shapes_are_no_repeats(tmp_path, arrays, message):
     with pytest.raises(FeatureError, match=message):
         read_repeats(saved(tmp_path / "x.npz", **arrays))
-
-
-@pytest.mark.parametrize("end", ["pkl", "h5", "nwb"])
-def test_pickles_and_hdf5_are_refused_with_another_way(tmp_path, end):
-    with pytest.raises(FeatureError, match=r"expected plain arrays: of rsatoolbox's data numpy"):
-        read_repeats(written(tmp_path / f"x.{end}", "data"))
 
 
 def test_dissimilarities_are_matrices_pairs_or_ratings(tmp_path):
@@ -111,17 +105,6 @@ def test_other_tables_are_no_ratings(tmp_path, lines, message):
         read_dissimilarities(written(tmp_path / "x.csv", *lines), IDS)
 
 
-@pytest.mark.parametrize("header", ["odd,first,second", "anchor,near,far"])
-def test_triplets_are_told_what_is_expected_instead(tmp_path, header):
-    path = written(tmp_path / "x.csv", header, "0,1,2")
-    for ways, what in (({"dissimilarities": True}, "holds judgments of triplets"), ({}, "a table")):
-        request = ImportRequest(str(path), "d", "n", "people", **ways)
-        with pytest.raises(
-            FeatureError, match=f"{what}.*; expected ratings of pairs .* or a space"
-        ):
-            read_content(request, IDS)
-
-
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
@@ -132,12 +115,6 @@ def test_triplets_are_told_what_is_expected_instead(tmp_path, header):
 def test_ratings_must_be_numbers_of_every_pair(tmp_path, lines, message):
     with pytest.raises(FeatureError, match=message):
         read_dissimilarities(written(tmp_path / "x.csv", *lines), IDS)
-
-
-def test_a_file_is_read_in_one_way():
-    both = ImportRequest("x.npy", "d", "n", "brain", repeats="trials", dissimilarities=True)
-    with pytest.raises(InputError, match="got --dissimilarities and --repeats: leave one out"):
-        read_content(both, IDS)
 
 
 def test_a_file_without_arrays_is_refused_however_it_is_read(tmp_path):

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from core.figures.marks import add_rings
-from core.figures.rulers import Ruler
 from core.figures.theme import INK, hue, round_ticks
 from core.metrics import METRICS
 from core.questions.alignment.axes import AXES
@@ -251,16 +250,6 @@ def test_headline_has_a_panel_per_target_with_chance_and_interval():
     assert "interval" not in first_card(alone)
 
 
-def test_headline_takes_another_axis_and_says_what_is_missing_there():
-    size = Ruler("parameters", "parameters", log=True)
-    figure = headline(headline_points().assign(axis=[1e6, 2e6, 0.0] * 2), mode="light", axis=size)
-    assert figure.layout.xaxis.type == "log"
-    assert "parameters 1M" in first_card(figure)
-    assert sum(len(trace.x) for trace in figure.data if trace.customdata is not None) == 4
-    none = headline(headline_points().assign(axis=np.nan), mode="light", axis=size)
-    assert "a value on this axis (parameters)" in words(none).replace("<br>", " ")
-
-
 def test_ranking_has_a_strip_per_group_in_the_hue_and_symbol_of_its_models():
     figure = ranking(ranking_points(), against="reality", mode="light")
     strips = {trace.y[0]: trace for trace in figure.data if trace.y[0]}
@@ -288,18 +277,6 @@ def test_growth_has_a_panel_for_each_way_to_grow_that_is_there():
     assert "More parameters" not in words(figure)
     lines = [trace for trace in figure.data if trace.customdata is not None]
     assert [list(line.x) for line in lines] == [[50.0, 2000.0], [1.0, 32.0], [0.25]]
-
-
-def test_growth_reads_powers_on_logarithmic_axes_and_shares_in_percent():
-    figure = growth(growth_points(), against="reality", mode="dark")
-    axes = {
-        axis.title.text: axis
-        for axis in (figure.layout.xaxis, figure.layout.xaxis2, figure.layout.xaxis3)
-    }
-    assert axes["training steps"].type == "log"
-    assert axes["training steps"].ticktext == ("50", "100", "200", "500", "1k", "2k")
-    assert axes["supervised tasks"].ticktext == ("1", "32")
-    assert axes["share of the vision tasks solved"].labelalias["40%"] == "40 %"
 
 
 def test_round_ticks_are_one_two_and_five():

@@ -77,11 +77,3 @@ def test_the_panel_names_the_chosen_and_clears_them(opened, demo):
     assert "chosen" not in app.query_params
     assert ringed(app) == {}
     assert not [button for button in app.button if button.key == "clear-chosen"]
-
-
-@pytest.mark.parametrize(("open_there", "key"), [({}, "Esc"), ({"stimulus": "3"}, "")])
-def test_escape_drops_models_among_the_stimuli_unless_it_closes_one(opened, demo, open_there, key):
-    app = opened(demo, "stimuli", chosen="gpt-2-m", **open_there)
-    assert not app.exception
-    assert app.button(key="clear-chosen").proto.shortcut.lower().startswith(key.lower())
-    assert bool(app.button(key="clear-chosen").proto.shortcut) == bool(key)

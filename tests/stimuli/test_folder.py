@@ -137,21 +137,6 @@ def test_images_may_stand_under_images_and_be_spelled_in_many_ways(tmp_path: Pat
     assert dataset.stimuli["stimulus"].tolist() == ["a.png", "images/b.png", "images/c.png"]
 
 
-@pytest.mark.parametrize("size", [1, 5])
-def test_few_stimuli_open(tmp_path: Path, size: int) -> None:
-    dataset = open_folder(make(tmp_path, [row(f"{name}.png") for name in "abcde"[:size]]))
-    assert dataset.card.size == size == len(dataset.stimuli)
-    assert dataset.notes == (("captions that two or more stimuli share: 1",) if size == 5 else ())
-
-
-def test_no_stimuli_are_an_error(tmp_path: Path) -> None:
-    (tmp_path / "captions.csv").write_text("image,caption\n")
-    with pytest.raises(
-        StimuliError, match=r"captions\.csv has no rows; expected at least one stimulus"
-    ):
-        open_folder(tmp_path)
-
-
 def test_factors_keep_their_kind(tmp_path: Path) -> None:
     rows = [
         row("a.png", count=1, mood="glad", day=True, size=None, zip="0123"),

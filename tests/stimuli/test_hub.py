@@ -5,7 +5,6 @@ where there is no network.
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -313,14 +312,6 @@ def test_wrong_choices_are_named(tmp_path: Path, options: dict[str, str], messag
         HubDataset.open(publish(tmp_path / "repo", ["x"]), **({"name": "h"} | options))
 
 
-def test_a_column_without_images_is_named(tmp_path: Path) -> None:
-    folder = publish(tmp_path / "repo", ["x"], images=[7])
-    with pytest.raises(
-        StimuliError, match=r"column 'image' holds no images \(.*\); name the column that does"
-    ):
-        HubDataset.open(folder, name="h")
-
-
 def test_a_folder_without_data_is_no_data_set(tmp_path: Path) -> None:
     with pytest.raises(
         StimuliError, match=r"cannot open .* as a hub data set: .*doesn't contain any data files"
@@ -357,32 +348,6 @@ def test_a_preset_names_repository_and_revision(
     assert open_dataset(dataset.card).card == dataset.card
     assert asked == [("minhuh/prh", "wit_1024")] * 2
     assert set(PRESETS) == {"wit_1024", "flickr30k"}
-
-
-def test_a_presets_split_and_column_give_way_to_those_asked_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    asked = []
-
-    def load(source: object) -> None:
-        asked.append(source)
-        raise StimuliError("stop")
-
-    monkeypatch.setattr("core.stimuli.hub_files.load_split", load)
-    for choices in ({}, {"split": "test[:8]", "text_column": "text"}):
-        with pytest.raises(StimuliError, match="stop"):
-            HubDataset.open("flickr30k", name="flickr", **choices)
-    common = {
-        "kind": "hub",
-        "hub_id": "lmms-lab/flickr30k",
-        "revision": None,
-        "image_column": "image",
-        "skip_broken": False,
-    }
-    assert asked == [
-        {**common, "split": "test", "text_column": "caption"},
-        {**common, "split": "test[:8]", "text_column": "text"},
-    ]
 
 
 def test_without_the_hub_the_cache_and_its_variables_are_named(tmp_path: Path) -> None:
@@ -454,15 +419,3 @@ def test_a_preview_reads_no_file_of_another_repository(
     (said,) = map(str, preview.problems)
     assert said.startswith(f"row 1: image 0 is not in the data set but at '{path}'; only images")
     assert not any("photos" in one or "1.png" in one for one in online.asked)
-
-
-@pytest.mark.parametrize("fault", ["silent", "dripping"])
-def test_a_preview_ends_with_its_time(online: LocalHub, tmp_path: Path, fault: str) -> None:
-    online.add_dataset("someone/photos", make_image_folder(tmp_path / "hosted"))
-    warm_up = Limits(rows=2, seconds=60.0)
-    preview_hub(Addition(hub="someone/photos"), limits=warm_up)  # imports, which take seconds
-    online.fail(fault)
-    began = time.monotonic()
-    with pytest.raises(OfflineError, match=r"photos cannot be fetched: the hub .* within 1 s; try"):
-        preview_hub(Addition(hub="someone/photos"), limits=Limits(rows=2, seconds=1.0))
-    assert time.monotonic() - began < 10

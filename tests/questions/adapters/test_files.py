@@ -76,21 +76,6 @@ def signed(tensors: dict[str, np.ndarray], told: dict[str, str]) -> bytes:
 
 
 KEYS = ("encoders", "temperature", "products", "recipe_kind", "recipe")
-BAD = (
-    "",
-    "{",
-    "null",
-    "[]",
-    "7",
-    "nan",
-    "-1",
-    '"a"',
-    '{"a": NaN}',
-    '["a:1"]',
-    '["a:1", "a:1"]',
-    '[["a"], "b"]',
-    "[" * 100_000,
-)
 
 
 def test_every_change_of_what_is_said_is_noticed(adapters: Adapters) -> None:
@@ -103,41 +88,3 @@ def test_every_change_of_what_is_said_is_noticed(adapters: Adapters) -> None:
         ):
             with pytest.raises(FeatureError, match="was changed after it was written"):
                 load(save(tensors, damaged))
-
-
-def test_signed_files_that_say_too_little_or_nonsense_are_refused_in_a_sentence(
-    adapters: Adapters,
-) -> None:
-    tensors, told = taken_apart(dump(adapters, RECIPE))
-    damages = [{key: value for key, value in told.items() if key != name} for name in KEYS]
-    damages += [
-        {**told, name: value}
-        for name in ("encoders", "recipe")
-        for value in BAD
-        if (name, value) != ("recipe", "{}")
-    ]
-    damages += [
-        {**told, "temperature": value} for value in ("", "x", "nan", "inf", "0", "-1", "[]")
-    ]
-    damages += [{**told, "products": value} for value in ("", "cosines", "[]")]
-    for damaged in damages:
-        with pytest.raises(FeatureError, match="lacks some of what it should say of its adapters"):
-            load(signed(tensors, damaged))
-
-
-def test_signed_files_whose_tensors_do_not_fit_together_are_refused(adapters: Adapters) -> None:
-    tensors, told = taken_apart(dump(adapters, RECIPE))
-    damages = [{key: value for key, value in tensors.items() if key != name} for name in tensors]
-    for name, value in tensors.items():
-        others = (
-            value[..., :3],
-            value.astype(np.float64),
-            value.astype(np.int8),
-            value * np.nan,
-            value[None],
-            np.float32(1)[None],
-        )
-        damages += [{**tensors, name: np.ascontiguousarray(other)} for other in others]
-    for damaged in damages:
-        with pytest.raises(FeatureError, match="lacks some of what it should say of its adapters"):
-            load(signed(damaged, told))

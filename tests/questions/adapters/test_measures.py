@@ -14,7 +14,6 @@ from core.questions.adapters.maps.model import Adapter, Adapters, split
 from core.questions.adapters.measures import (
     ALL,
     COLUMNS,
-    Scores,
     alignment_rows,
     gain_rows,
     retrieval_rows,
@@ -158,27 +157,6 @@ def test_the_interval_is_that_of_halves_and_seeds_drawn_anew(
     whole = table.loc[ALL]
     low, high = whole["value"] + np.quantile(np.array(means) - np.mean(means), (0.025, 0.975))
     assert (whole["low"], whole["high"]) == pytest.approx((low, high), abs=1e-5)
-
-
-def test_the_interval_over_seeds_is_as_wide_as_the_mean_of_seeds_varies() -> None:
-    """Where halves do not matter, 5 seeds' draws have the variance of a mean of 5, not 4/5 of
-    it.
-    """
-    reached = np.random.default_rng(0).normal(size=5)
-    still = Scores({"a": 0.0, "b": 0.0}, np.zeros((20_000, 2)))
-    after = [
-        Scores(dict.fromkeys(("a", "b", "mean"), value), np.full((20_000, 3), value))
-        for value in reached
-    ]
-    row = (
-        frame(gain_rows(still, after, Measure("cka"), seed=0))
-        .query("measure == 'gain' and what == 'mean' and seed == @ALL")
-        .iloc[0]
-    )
-    draws = np.random.default_rng(1).choice(reached, size=(20_000, 4)).mean(axis=1)
-    assert draws.std() == pytest.approx(reached.std(ddof=1) / np.sqrt(5), rel=0.02)
-    low, high = np.quantile(draws, (0.025, 0.975))
-    assert (row["low"], row["high"]) == pytest.approx((low, high), abs=0.03)
 
 
 def test_the_verdict_follows_the_interval() -> None:

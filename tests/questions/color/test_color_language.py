@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.encoders.encoder import Encoding, ModelCard
-from core.errors import InputError, UnknownNameError
+from core.errors import InputError
 from core.questions.color.geometry.language import (
     LAST_FOUR,
     PRESETS,
@@ -87,8 +87,3 @@ def test_presets_read_as_the_paper_did():
 def test_what_cannot_be_represented_is_refused(given, message):
     with pytest.raises(InputError, match=message):
         represent(Spelling(3), given.pop("words", ["red"]), **given)
-
-
-def test_an_unknown_layer_is_told():
-    with pytest.raises(UnknownNameError, match="no layer of spelling named 'block 9'"):
-        represent(Spelling(3), ["red"], layer="block 9")

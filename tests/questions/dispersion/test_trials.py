@@ -30,7 +30,6 @@ from core.spaces.preprocess import normalize_rows
 from core.store import Store
 from core.study.parts import Measure
 from core.study.study import Study
-from tests.comparisons import layer_scores
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
 SPACES = ("vit-mae-m:2", "vit-clip-m:2", "vit-supervised-s:2")
@@ -153,20 +152,6 @@ def test_language_models_can_rank_what_vision_models_are_tested_on(study):
         by_hand(study, "vit-clip-m:2", "gpt-2-s", row["layer"], rows, "mutual_knn")
     )
     assert set(table.index.get_level_values("vision")) == {"vit-clip-m:2"}
-
-
-def test_a_lower_is_better_metric_takes_the_lowest_layer(study):
-    trial = Trial(repeats=2, draws=0, language=("gpt-2-s",))
-    row = (
-        compare(SetEffect, study, SPACES, trial, measure=Measure("shape_angle"), size=20)
-        .query("set == 'full' and language == 'gpt-2-s'")
-        .iloc[0]
-    )
-    own = layer_scores(study, ["vit-mae-m"], ["gpt-2-s"], metric="shape_angle")[
-        "vit-mae-m", "gpt-2-s"
-    ][2]
-    assert row["layer"] == np.nanargmin(own)
-    assert row["score"] == pytest.approx(np.nanmin(own))
 
 
 def test_parts_cover_the_ranking(study):
@@ -301,14 +286,6 @@ def test_the_p_of_a_predictor_alone_stands_with_its_own_test(study):
 def test_a_trial_that_cannot_be_is_refused(study, options, error, message):
     with pytest.raises(error, match=message):
         compare(SetEffect, study, **options)
-
-
-def test_no_language_model_is_said(tmp_path):
-    root = build(tmp_path, PaintedDataset(40), vision=VISION[:4], language=(), reality=False)
-    with pytest.raises(
-        MetricError, match="expected language models to align with; dataset cave has none"
-    ):
-        compare(SetEffect, Study(Store(root), "cave"), ("vit-mae-m", "vit-clip-m"), size=10)
 
 
 def test_what_would_take_hours_is_refused_before_it_is_begun(study, monkeypatch):

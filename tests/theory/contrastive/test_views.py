@@ -15,7 +15,7 @@ from core.errors import InputError, UnknownNameError
 from core.theory.contrastive import runs
 from core.theory.contrastive.pmi import pmi_kernel
 from core.theory.contrastive.question import Contrastive
-from core.theory.contrastive.runs import describe, start
+from core.theory.contrastive.runs import start
 from core.theory.contrastive.setups import PRESETS, Setup, make_setup
 from core.theory.contrastive.views import (
     LOSSES,
@@ -105,15 +105,6 @@ def test_width_and_tasks_raise_what_is_shared(monkeypatch) -> None:
     assert run.total == 2
     assert many > few + 0.02
     assert many > 0.9
-
-
-def test_a_world_is_described() -> None:
-    kernel = describe(SETUP)
-    assert kernel.why_none == ""
-    assert kernel.least_offset < kernel.proof_offset
-    assert math.isnan(kernel.given_offset)
-    assert describe(make_setup(Contrastive("nce"))).given_offset == pytest.approx(math.log(1.5))
-    assert math.isnan(describe(make_setup(Contrastive("rough"))).least_offset)
 
 
 def test_choices_that_do_not_go_together_are_refused() -> None:
