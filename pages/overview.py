@@ -7,28 +7,25 @@ from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from core.encoders.encoder import REALITY
 from core.figures.numbers import counted
 from core.modalities import Item, find_modality
 from core.questions.alignment.axes import Axis, axis_labels, offered_axes
-from core.questions.alignment.findings import trend_findings
 from core.questions.alignment.points import trend_points
 from core.questions.alignment.question import Alignment
 from core.questions.asking import findings_of
 from core.questions.competence.question import CompetenceScores, TasksSolved
-from core.questions.convergence.evidence import Lead, Side, choose_lead, weigh
-from core.questions.convergence.figures import ADJUSTED, levels
-from core.questions.convergence.question import Levels, Replicates, Summary
+from core.questions.convergence.evidence import Side, weigh
+from core.questions.convergence.question import Summary
+from core.questions.headline.question import Headline
 from core.questions.overview import figures
 from core.questions.overview.points import growth_points, headline_points, ranking_points
 from core.questions.overview.question import Overview
 from core.questions.sentences import listed
 from core.stimuli.dataset import DatasetCard
-from core.study.comparison.ceilings import ceiling_between
 from core.study.models import is_measured, is_reality, reads, trained, usual, without_variants
-from core.study.parts import Comparison
+from core.study.parts import Comparison, Measure
 from pages._shared import address, controls, exportbar, frame, prose, queries
 from pages._shared.queries import Place
 
@@ -48,8 +45,7 @@ event are known here, so models can be compared with reality itself, as in no st
 images."""
 SIDES: Mapping[Side, str] = {"for": "For", "against": "Against", "open": "Not shown"}
 RULE = """Evidence is every test whose sign the hypothesis predicts, at the 5 % level, smallest p
-first. Spearman's p counts the sizes of one family as independent, so it is too small. The page
-opens with the trend over competence or with its levels, whichever has the smaller p."""
+first. Spearman's p counts the sizes of one family as independent, so it is too small."""
 DOORS = {
     "alignment": "Which models agree, in which layers, and is it beyond chance?",
     "stimuli": "On which pictures do models agree, and on which do they differ?",
@@ -73,18 +69,15 @@ def show(at: Place) -> None:
     question = Overview(at.scope, k=min(K, card.size - 1))
     reading, seeing = reads(models, "caption").any(), reads(models, "image").any()
     both = reading and seeing
-    summary = queries.recall(at, Summary(at.scope)) if both else None
-    first: Lead = "trend" if summary is None else choose_lead(summary)
-    if first == "levels":
+    if both:
+        with answer:
+            show_verdict(at)
         with lead:
-            show_levels(at, answer)
+            question = show_headline(at, models, question)
+    summary = queries.recall(at, Summary(at.scope)) if both else None
     if summary is not None:
         show_evidence(at, summary)
     show_doors()
-    if both:
-        with lead if first == "trend" else st.container():
-            saying = answer if first == "trend" else st.container()
-            question = show_headline(at, models, question, saying)
     if not both and not ((reading or seeing) and REALITY in set(models["model"])):
         frame.need_readers(at, "caption", "image")
     show_ranking(at, models, question)
@@ -98,25 +91,14 @@ def show(at: Place) -> None:
         st.markdown(f":material/toys: {MADE}")
 
 
-def show_levels(at: Place, answer: DeltaGenerator) -> None:
-    """Draw alignment of vision with language by thirds of competence."""
-    question = Levels(at.scope)
-    table = queries.ask(at, question)
-    across = table[table["pairs_of"] == "across"]
-    seeds = queries.ask(at, Replicates(at.scope))
-    ceiling = ceiling_between(seeds, "vision", "language")
-    with answer:
-        prose.answer(findings_of(question, across)[: prose.LEAD])
-    figure = levels(
-        across,
-        ceilings={"across": ceiling},
-        label=question.comparison.label,
-        chance=question.comparison.chance(queries.size(at)),
-        mode=frame.mode(),
-        narrow=frame.narrow(),
-    )
-    exportbar.draw(at, question, figure, key="lead", table=table)
-    st.caption(ADJUSTED)
+def show_verdict(at: Place) -> None:
+    """Say what the one test says that was named in advance."""
+    fewer = queries.size(at) - 1 if queries.size(at) <= K else None  # k of tiny datasets
+    question = Headline(at.scope, measure=Measure(k=fewer))
+    verdict, *more = findings_of(question, queries.ask(at, question))
+    prose.answer([verdict])
+    if more:
+        st.caption(frame.plain(" ".join(more)))
 
 
 def show_evidence(at: Place, summary: pd.DataFrame) -> None:
@@ -170,9 +152,7 @@ def _count(modality: str, number: int) -> str:
     return counted(number, kind.title, kind.plural)
 
 
-def show_headline(
-    at: Place, models: pd.DataFrame, question: Overview, answer: DeltaGenerator
-) -> Overview:
+def show_headline(at: Place, models: pd.DataFrame, question: Overview) -> Overview:
     """Draw competence, or what else is chosen, against alignment with vision models and, where it
     is known, with reality; return the question with that axis.
     """
@@ -185,8 +165,6 @@ def show_headline(
     headline = Alignment(at.scope, axis=name, comparison=_comparison(question))
     pairs = trend_points(queries.ask(at, headline).dropna(subset="score"), models)
     points = headline_points(pairs)
-    with answer:
-        prose.answer(trend_findings(pairs, models, aligned_high=True, axis=axis))
     with drawing:
         figure = figures.headline(points, mode=frame.mode(), narrow=frame.narrow(), axis=axis)
         exportbar.draw_models(at, headline, figure, key="headline", table=points)

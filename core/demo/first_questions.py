@@ -39,6 +39,7 @@ from core.questions.dispersion.question import (
     SetEffect,
     StimulusDispersion,
 )
+from core.questions.headline.question import Headline
 from core.questions.metrics.question import (
     CalibratedMetrics,
     MetricAgreement,
@@ -58,6 +59,7 @@ from core.study.study import Study
 
 AS_THEY_ARE: tuple[type[StudyQuestion], ...] = (  # with all their defaults
     Alignment,
+    Headline,
     Overview,
     Hallucination,  # the longest begin early, so that none is answered alone at the end
     ColorPixels,

@@ -20,9 +20,6 @@ SIDES: Mapping[str, Side] = {
     "not shown": "open",
     "not tested": "open",
 }
-Lead = Literal["trend", "levels"]
-COMPETENT = "Spearman of competence"  # of language models; others are of vision models
-TARGETS = ("with all vision models", "with reality")  # the panels of the figure
 
 
 def weigh(summary: pd.DataFrame) -> pd.DataFrame:
@@ -38,19 +35,6 @@ def weigh(summary: pd.DataFrame) -> pd.DataFrame:
     rows = summary[counts].sort_values("p", kind="stable")
     texts = [_text(row) for row in rows.to_dict("records")]
     return rows.assign(side=rows["verdict"].map(SIDES), text=texts)
-
-
-def choose_lead(summary: pd.DataFrame) -> Lead:
-    """Return which figure stands first: the trend of alignment over competence, with vision models
-    and with reality, or alignment across modalities by levels of competence. The one whose surest
-    test has the smaller p does, the trend where they are equal or neither is known.
-    """
-    drawn = summary["what"].str.startswith(COMPETENT) & summary["what"].str.endswith(TARGETS)
-    trends = summary.loc[(summary["about"] == TRENDS) & drawn, "p"].min()
-    levels = summary.loc[
-        (summary["about"] == COMPETENCE) & summary["what"].str.endswith(KINDS["across"]), "p"
-    ].min()
-    return "levels" if levels < trends or (pd.isna(trends) and pd.notna(levels)) else "trend"
 
 
 def _text(row: Mapping[Hashable, Any]) -> str:

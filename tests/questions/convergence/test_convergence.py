@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from core.questions.convergence.answer import LEVEL_COLUMNS
-from core.questions.convergence.evidence import choose_lead, weigh
+from core.questions.convergence.evidence import weigh
 from core.questions.convergence.findings import (
     fine_tuned_findings,
     hypothesis_findings,
@@ -516,18 +516,3 @@ def test_evidence_is_what_the_hypothesis_predicts_the_surest_first():
     assert set(weigh(against)["side"]) == {"against"}
     unknown = weigh(table.assign(p=np.nan, verdict="not tested", reason="too few trainings"))
     assert unknown["text"].tolist()[0].endswith("with reality: too few trainings.")
-
-
-@pytest.mark.parametrize(
-    ("p", "lead"),
-    [
-        ({"levels": 0.01, "trend": 0.02}, "levels"),
-        ({"levels": 0.02, "trend": 0.02}, "trend"),
-        ({"levels": 0.02, "trend": 0.03, "solved": 0.001, "one": 0.001}, "levels"),
-        ({"levels": np.nan, "inside": 0.001, "trend": 0.9}, "trend"),
-        ({"levels": 0.4, "trend": np.nan}, "levels"),
-        ({"size": 0.4}, "trend"),
-    ],
-)
-def test_the_figure_whose_test_is_surer_stands_first(p, lead):
-    assert choose_lead(summary(**p)) == lead
