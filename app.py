@@ -124,7 +124,7 @@ def draw() -> None:
     st.set_page_config(page_title="Platoscope", page_icon=icon, layout="wide")
     page = st.navigation(PAGES, position="hidden")
     address.begin(page.url_path)
-    frame.watch_window(page.url_path)
+    frame.watch_window()
     frame.keep_legible()
     over_store = page not in PAGES["Theory"]
     with st.sidebar:

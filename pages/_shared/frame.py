@@ -74,11 +74,6 @@ export default function({ data, setStateValue }) {
   const leave = event => {
     if (phone.matches && event.target.closest(".js-plotly-plot")) event.stopImmediatePropagation();
   };
-  const visited = document.cookie.match(/platoscope-visited=([^;]*)/)?.[1].split(".") ?? [];
-  if (!visited.includes(data.page)) {
-    const value = [...visited, data.page].filter(name => name).join(".");
-    document.cookie = `platoscope-visited=${value}; path=/; max-age=31536000; SameSite=Lax`;
-  }
   tell();
   phone.addEventListener("change", tell);
   document.addEventListener("touchstart", leave, { capture: true, passive: true });
@@ -136,14 +131,12 @@ def mode() -> Mode:
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
-def watch_window(page: str) -> None:
-    """Keep `narrow` in the session: whether the window is a phone's; and in a cookie which pages
-    were visited. page: this one.
-    """
+def watch_window() -> None:
+    """Keep `narrow` in the session: whether the window is a phone's."""
     narrow = bool(st.session_state.get("narrow"))
     window = _window(
         key="browser-window",
-        data={"narrow": narrow, "page": page or "start"},
+        data={"narrow": narrow},
         on_narrow_change=lambda: None,
         height=0,
     )

@@ -1,18 +1,16 @@
 """What a page says around its plots: the answer first, how a plot is read and what is seen in it
-folded away.
+one click away.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 
-from pages._shared import address
 from pages._shared.frame import plain
 
 LEAD = 2  # findings that make the answer of a page; the others are seen below the plot
-VISITED = "platoscope-visited"  # the cookie that names the pages visited, joined by dots
 
 
 def answer(sentences: Sequence[str]) -> None:
@@ -24,15 +22,12 @@ def answer(sentences: Sequence[str]) -> None:
 
 
 def explain(how: str, findings: Sequence[str] = ()) -> None:
-    """Draw how a plot is read and, beside it, what is seen: open where the page is visited for the
-    first time.
-    """
-    first = _first_visit()
+    """Draw how a plot is read and, next to it, what is seen, both closed."""
     reading, *seeing = st.columns(2 if findings else 1)  # one below the other on a phone
-    with reading, st.expander("How to read it", expanded=first):
+    with reading, st.expander("How to read it"):
         st.markdown(how)
     for place in seeing:
-        with place, st.expander("What is seen", expanded=first):
+        with place, st.expander("What is seen"):
             st.markdown(plain(" ".join(findings)))
 
 
@@ -41,14 +36,3 @@ def derive(formulas: Sequence[str]) -> None:
     with st.expander("The formulas"):
         for formula in formulas:
             st.latex(formula)
-
-
-def _first_visit() -> bool:
-    """Return whether no earlier session of this browser has seen the page."""
-    seen = cookies().get(VISITED, "").split(".")
-    return (address.page() or "start") not in seen
-
-
-def cookies() -> Mapping[str, str]:
-    """Return the browser's cookies as they were when the session began."""
-    return st.context.cookies

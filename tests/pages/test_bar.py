@@ -36,16 +36,3 @@ def test_more_than_two_values_are_counted(opened, demo):
     names = ["gpt-2-m", "gpt-2-s", "llama-m"]
     app = opened(demo, "alignment", x=names)
     assert chips(app) == {"x": "Language models: 3 chosen"}
-
-
-def test_how_a_plot_is_read_lies_open_on_a_first_visit_only(opened, demo, monkeypatch):
-    def opens() -> set[bool]:
-        app = opened(demo, "alignment")
-        folded = [one for one in app.expander if one.label == "How to read it"]
-        return {bool(one.proto.expanded) for one in folded}
-
-    assert opens() == {True}
-    monkeypatch.setattr(
-        "pages._shared.prose.cookies", lambda: {"platoscope-visited": "start.alignment"}
-    )
-    assert opens() == {False}

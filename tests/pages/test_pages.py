@@ -36,6 +36,7 @@ def test_every_page_draws_the_demo(opened, demo, monkeypatch, page: Page):
     assert_calm(app)
     assert bool(charts(app)) == (page.path not in WITHOUT_FIGURE)
     assert not said(app) or page.path in SPEAKS
+    assert not any(one.proto.expanded for one in app.expander if one.label == "How to read it")
     assert not page.over_store or app.selectbox(key="dataset").value == "cave"
 
 
