@@ -27,6 +27,7 @@ FEW = f"it takes {LEAST_GROUPS} families or objectives with models of two ranks 
 Scores = Float64[np.ndarray, "x y"]
 Values = Float64[np.ndarray, " n"]
 Members = Int64[np.ndarray, " n"]
+Places = Int64[np.ndarray, " _"]  # of some of the setups
 
 
 @dataclass(frozen=True)
@@ -187,12 +188,14 @@ def _relative_ranks(values: Values) -> Values:
     return relative
 
 
-def _all_orders(r: Values, m: Values, members: Sequence[Members]) -> Values:
+def _all_orders(r: Values, m: Values, members: Sequence[Places]) -> Float64[np.ndarray, " draws"]:
     each = [[float(r[list(order)] @ m[one]) for order in permutations(one)] for one in members]
     return np.array([sum(parts) for parts in product(*each)])
 
 
-def _some_orders(r: Values, m: Values, groups: Members, draws: int, seed: int) -> Values:
+def _some_orders(
+    r: Values, m: Values, groups: Members, draws: int, seed: int
+) -> Float64[np.ndarray, " draws"]:
     rng, together = np.random.default_rng(seed), np.argsort(groups, kind="stable")
     found = np.empty(draws)
     for place in range(draws):
@@ -200,20 +203,20 @@ def _some_orders(r: Values, m: Values, groups: Members, draws: int, seed: int) -
     return found
 
 
-def _draw_setups(side: Setups, rng: np.random.Generator) -> Members:
+def _draw_setups(side: Setups, rng: np.random.Generator) -> Places:
     """Draw as many setups of each group as it has."""
     members = [np.flatnonzero(side.groups == one) for one in np.unique(side.groups)]
     return np.concatenate([rng.choice(one, len(one)) for one in members])
 
 
-def _draw_groups(side: Setups, rng: np.random.Generator) -> Members:
+def _draw_groups(side: Setups, rng: np.random.Generator) -> Places:
     """Draw as many groups as there are, each with all of its setups."""
     names = np.unique(side.groups)
     drawn = rng.choice(names, len(names))
     return np.concatenate([np.flatnonzero(side.groups == one) for one in drawn])
 
 
-def _drawn(scores: Scores, x: Setups, y: Setups, rows: Sequence[Members]) -> tuple[_Part, _Part]:
+def _drawn(scores: Scores, x: Setups, y: Setups, rows: Sequence[Places]) -> tuple[_Part, _Part]:
     first, second = rows
     return _parts(
         scores[np.ix_(first, second)],
