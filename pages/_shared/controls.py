@@ -65,6 +65,7 @@ def pick_models(one: Option, models: pd.DataFrame, *, usual: int | None = None) 
         list(titles.index),
         format_func=named_by(titles),
         placeholder=f"all {len(titles)}" if usual in (None, len(titles)) else f"the usual {usual}",
+        select_all=False,  # Enter takes the best match
         **bind(one.name, [], titles.to_dict(), kind="model"),
     )
     return tuple(chosen)

@@ -53,6 +53,7 @@ def pick_spaces(at: Place) -> tuple[str, ...]:
         list(names),
         format_func=named_by(names),
         help=controls.sentence(one.help),
+        select_all=False,  # Enter takes the best match
         **bind(one.name, _usual(at, every), names, kind="layer of a model"),
     )
     if len(chosen) < 2:

@@ -66,6 +66,7 @@ def pick(at: Place) -> Adaptation:
             list(models.index),
             format_func=named_by(models["title"]),
             help=ENCODERS,
+            select_all=False,  # Enter takes the best match
             **address.bind("encoders", encoders, models.index, kind="model"),
         )
         if len(chosen) < 2:

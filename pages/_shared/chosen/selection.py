@@ -28,6 +28,7 @@ def pick(dataset: str) -> None:
         list(titles),
         format_func=named_by(titles),
         placeholder="click a dot, or search",
+        select_all=False,  # Enter takes the best match
         help=HELP,
         on_change=_follow,
         **address.bind(KEY, [], titles, kind="model"),
