@@ -30,9 +30,9 @@ from pages._shared import address, controls, exportbar, frame, prose, queries
 from pages._shared.queries import Place
 
 K = 10
-WHY = """The [Platonic Representation Hypothesis](https://arxiv.org/abs/2405.07987) says yes: the
-better models become, the more alike they find the same things, whatever they were trained on,
-because all model the same **reality**."""
+WHY = """The [Platonic Representation Hypothesis](https://arxiv.org/abs/2405.07987) says yes. As
+models get better, their representations become more alike, whatever their data and modality,
+because all of them model one reality."""
 READING = """Each dot is a trained language model, placed by {axis}. The higher it is, the more of a
 stimulus's {k} nearest neighbors it shares with a trained vision model: the mean over these models,
 with a bar for its 95 % interval, as if they were independent (fewer than five have none). The
@@ -63,8 +63,9 @@ def show(at: Place) -> None:
     """
     card, every = queries.card(at), queries.models(at)
     models = without_variants(every[~every["copy"]])
+    st.markdown(WHY)
     answer, lead = st.container(), st.container()
-    st.markdown(f"{WHY} {_describe(card, models)}")
+    st.markdown(_describe(card, models))
     frame.need_stimuli(at)
     question = Overview(at.scope, k=min(K, card.size - 1))
     reading, seeing = reads(models, "caption").any(), reads(models, "image").any()
