@@ -32,11 +32,11 @@ def answer_by(monkeypatch, ask) -> None:
 
 
 def test_two_visitors_who_ask_the_same_make_its_table_once(at, monkeypatch):
-    made = []
+    made, all_there = [], threading.Event()
 
     def ask(question, *_):
         made.append(question)
-        time.sleep(0.5)
+        assert all_there.wait(180)
         return pd.DataFrame({"score": [1.0]})
 
     answer_by(monkeypatch, ask)
@@ -47,6 +47,9 @@ def test_two_visitors_who_ask_the_same_make_its_table_once(at, monkeypatch):
     ]
     for visitor in visitors:
         visitor.start()
+    while not made:
+        time.sleep(0.01)
+    all_there.set()  # all have begun
     for visitor in visitors:
         visitor.join()
     assert made == [question]

@@ -91,12 +91,19 @@ def test_jobs_go_on_when_a_server_starts_and_when_their_worker_dies(tmp_path, mo
     monkeypatch.setattr(starting, "PROGRAM", (sys.executable, "-c", STAND_IN))
     monkeypatch.setenv("PLATOSCOPE_STORE", str(tmp_path))
     monkeypatch.setattr(queue, "ensure_worker", lambda _: None)
+    looks, look = [], starting.ensure_worker
+    monkeypatch.setattr(starting, "ensure_worker", lambda store: (looks.append(store), look(store)))
+
+    def wait_for_looks() -> None:
+        seen = len(looks)
+        wait_for(lambda: len(looks) > seen + 3)
+
     started, end = tmp_path / "started", watch_jobs(pause=0.05)
-    time.sleep(0.2)
+    wait_for_looks()
     assert not started.exists()  # nothing was left
     queue.submit(tmp_path, ["demo"])
     wait_for(lambda: started.exists() and started.read_text())
-    time.sleep(0.3)
+    wait_for_looks()
     assert started.read_text() == "jobs work\n"  # it takes a while until it holds its lock
     (tmp_path / "enough").touch()
     wait_for(lambda: started.read_text().count("jobs work\n") > 1)  # it has ended, the job has not
@@ -105,7 +112,7 @@ def test_jobs_go_on_when_a_server_starts_and_when_their_worker_dies(tmp_path, mo
     while "does not hold a queue; move it away" not in said:
         said += capsys.readouterr().err
         time.sleep(0.02)
-    time.sleep(0.2)
+    wait_for_looks()
     end.set()
     assert not capsys.readouterr().err  # once is enough
 
