@@ -21,7 +21,7 @@ from store_fakes import CountedDataset
 from core.errors import InputError, StimuliError, StoreWriteError
 from core.stimuli.dataset import DatasetCard
 from core.store import Store, add_dataset
-from core.store.uploads import keep_dataset, keep_file, place, uploads_folder
+from core.store.uploads import find_upload, keep_dataset, keep_file, place, uploads_folder
 from core.store.uploads.dataset import Limits
 from core.store.uploads.place import ABANDONED
 
@@ -200,6 +200,18 @@ def test_abandoned_uploads_go_when_the_next_one_comes(tmp_path: Path) -> None:
     age(of_job.parent)
     keep_file(tmp_path, "next.npy", b"z")
     assert of_job.exists()
+
+
+def test_what_somebody_looks_at_is_found_and_not_removed(tmp_path: Path) -> None:
+    shown, left = (keep_file(tmp_path, f"{n}.npy", b"x") for n in range(2))
+    for path in (shown, left):
+        age(path.parent)
+    at = shown.relative_to(uploads_folder(tmp_path)).as_posix()
+    assert find_upload(tmp_path, at) == shown.resolve()
+    keep_file(tmp_path, "next.npy", b"x")
+    assert [path.exists() for path in (shown, left)] == [True, False]
+    for elsewhere in ("", "..", "../datasets", "/etc", at + "x"):
+        assert find_upload(tmp_path, elsewhere) is None
 
 
 def test_what_has_no_room_is_refused_before_it_is_written(tmp_path, monkeypatch) -> None:
