@@ -21,6 +21,11 @@ LINKS = [page.link for page in PAGES]
 MOST = 500  # MB that a server holds more after two hundred visits
 
 
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.benchmarks.crowd.PATIENCE", 1800.0)  # a busy machine is slow
+
+
 def crowd(address: str, visitors: int) -> Round:
     """Let visitors come, in a thread: a browser of another test may have left its loop running in
     this one.
