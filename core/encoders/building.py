@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from threading import get_ident
+from threading import RLock, get_ident
 from typing import TYPE_CHECKING
 
 from core.errors import EncoderError, PlatoscopeError
@@ -22,6 +22,9 @@ MOST_PARTS = 50_000  # parameters of a model, as tensors: DeepSeek's largest has
 # such as masks, of which the smallest models of 2,048 tokens have as many as large ones
 SPARE_PARTS, SPARE_NUMBERS, SPARE_TABLES = 1_000, 1 << 20, 1 << 27
 PANIC = "PanicException"  # in a library written in Rust, where it is no Exception
+# held while a model is made: transformers meanwhile changes torch's default type and initializers
+# for all threads of the process
+MAKING = RLock()
 
 
 @contextmanager

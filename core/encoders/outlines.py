@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.encoders.building import outlining, read_shapes, refusing
+from core.encoders.building import MAKING, outlining, read_shapes, refusing
 from core.encoders.downloads import PATIENCE, SINGLE, Download, download_of, repository_of
 from core.encoders.requests import HUB, PATCHES, UNTRAINED
 from core.errors import OfflineError
@@ -95,6 +95,7 @@ def _of_timm(name: str, folder: Path | None) -> Outline:
     arguments = {**config.get("model_args", {}), "num_classes": classes}
     bounds = None if shapes is None else list(shapes.values())
     with (
+        MAKING,
         refusing(f"{folder or name} is no model of timm's that can be made", CHECK),
         outlining(folder or name, bounds),
         torch.inference_mode(),
@@ -123,7 +124,7 @@ def _of_transformers(folder: Path, download: Download) -> Outline:
     kind = AutoModelForCausalLM if is_causal(config) else AutoModel
     expected = "expected an encoder of text or a causal model that transformers knows"
     with refusing(f"{folder} cannot be opened as a language model", expected):
-        with quiet(), outlining(folder):
+        with MAKING, quiet(), outlining(folder):
             model = kind.from_config(config, trust_remote_code=False)
         widths = (int(config.hidden_size),) * (1 + int(config.num_hidden_layers))
     parameters = sum(each.numel() for each in model.parameters())

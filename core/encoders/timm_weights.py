@@ -15,7 +15,7 @@ import timm
 import torch
 from safetensors import SafetensorError
 
-from core.encoders.building import outlining, refusing
+from core.encoders.building import MAKING, outlining, refusing
 from core.encoders.checkpoint import (
     FORMATS,
     digest_files,
@@ -139,7 +139,7 @@ def _create_from_file(name: str, file: Path, instead: str) -> Any:
 
 def load_untrained(name: str) -> Loaded:
     """Return a model with the weights that timm draws for it before any training, from seed 0."""
-    with torch.random.fork_rng(devices=[]):
+    with MAKING, torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model = timm.create_model(name, pretrained=False)
     notes = {"title": f"{name} {UNTRAINED}", "objective": UNTRAINED}
@@ -198,7 +198,7 @@ def load_checkpoint(name: str, place: Path) -> Loaded:
         architecture=name.partition(".")[0], state_dict=state, num_classes=classes, label_offset=0
     )
     arguments = {**config.get("model_args", {}), "num_classes": classes}
-    with refusing(f"{file} does not fit {name}", FITTING):
+    with MAKING, refusing(f"{file} does not fit {name}", FITTING):
         with outlining(place, list(shapes.values())):
             timm.create_model(settings["architecture"], pretrained=False, **arguments)
         model = timm.create_model(

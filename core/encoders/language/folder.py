@@ -17,7 +17,7 @@ import torch
 from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging as transformers_log
 
-from core.encoders.building import bounding, read_shapes, refusing
+from core.encoders.building import MAKING, bounding, read_shapes, refusing
 from core.encoders.downloads import INDEX, SINGLE
 from core.encoders.fields import check_index, read_json
 from core.encoders.language.placement import place, stored_type
@@ -155,7 +155,7 @@ def load_model(
     and encoder-decoders.
     """
     config, files = read_config(folder), find_weights(folder)
-    with refusing(f"{folder} cannot be opened", OPENED):
+    with MAKING, refusing(f"{folder} cannot be opened", OPENED):
         check_weights(folder, config, files)
         arithmetic = choose_arithmetic(precision, device, stored=stored_type(files))
         where = place(files, arithmetic.weights, device)

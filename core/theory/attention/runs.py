@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from core.encoders.building import MAKING
 from core.encoders.checkpoint import read_notes
 from core.encoders.language.encoder import LanguageEncoder, open_language
 from core.encoders.language.folder import is_causal
@@ -117,7 +118,7 @@ def _sides(model: Any, kind: str, texts: Texts) -> tuple[Sides, Sides]:
 
 def _fresh(model: Any, seed: int) -> Any:
     """Return the same architecture with weights as before training."""
-    with torch.random.fork_rng(devices=[]):
+    with MAKING, torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         fresh = type(model)(model.config)
     return fresh.eval().requires_grad_(False)
