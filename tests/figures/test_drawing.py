@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-import pytest
 from plotly.subplots import make_subplots
 
 from core.figures.drawing import Drawing, draw_panels
@@ -38,20 +37,6 @@ def test_it_is_what_plotly_builds():
     built.update_layout(template=go.layout.Template(look))
     assert go.Figure(drawing.to_dict()) == built
     assert drawing.data[1].colorscale == ((0.0, "#000000"), (1.0, "#ffffff"))  # as a browser asks
-
-
-@pytest.mark.parametrize("shape", [SHAPE, {"column_widths": (0.2, 0.3, 0.5)}, {}])
-def test_two_drawings_of_one_grid_share_nothing(shape):
-    first = draw_panels(2, 3, HEADS, **shape)
-    first.update_xaxes(title_text="mine").update_annotations(text="mine")
-    second = draw_panels(2, 3, HEADS, **shape).figure()
-    assert second == make_subplots(
-        2, 3, subplot_titles=HEADS, **{name: _listed(value) for name, value in shape.items()}
-    ).update_layout(template=second.layout.template)
-
-
-def _listed(value):
-    return list(value) if isinstance(value, tuple) else value
 
 
 def test_lines_run_from_edge_to_edge():

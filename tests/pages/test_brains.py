@@ -58,11 +58,3 @@ def test_the_overview_counts_brains_and_ranks_models_alone(opened, store):
     assert not app.exception
     assert "beside 3 brains and 1 group of people" in texts(app)
     assert not any("ortex" in one.proto.spec for one in app.get("plotly_chart"))
-
-
-def test_the_library_says_how_reliable_a_brain_is(opened, store):
-    app = opened(store, "library", model="cortex-2")
-    assert not app.exception
-    assert "median reliability of units 0." in texts(app)
-    (table,) = [one.value for one in app.dataframe if "reliability" in one.value]
-    assert table["repeats"].item() == 4

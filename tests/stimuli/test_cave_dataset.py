@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from core.errors import StimuliError
-from core.stimuli.cave import LEVELS, CaveDataset, describe, draw, draw_event, drawing, reality
+from core.stimuli.cave import LEVELS, CaveDataset, describe, draw, draw_event, drawing
 
 
 @pytest.fixture(scope="module")
@@ -63,11 +63,6 @@ def test_captions_come_by_index_then_level(cave):
     expected = [(index, level) for index in range(24) for level in LEVELS]
     assert list(cave.captions[["index", "level"]].itertuples(index=False, name=None)) == expected
     assert cave.captions["text"].iloc[5] == describe(draw_event("test", 1), LEVELS[1])
-
-
-def test_the_world_is_reality(cave):
-    assert cave.world.dtype == np.float32
-    np.testing.assert_allclose(cave.world[5], reality(draw_event("test", 5)), rtol=1e-6)
 
 
 def test_an_image_is_the_drawing_of_its_event(cave):

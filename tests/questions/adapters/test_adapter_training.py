@@ -249,6 +249,11 @@ def test_training_stops_when_validation_no_longer_falls_and_keeps_the_best() -> 
     assert course[-1].number == course[-1].best_number + 5
     assert course[course[-1].best_number].validation == course[-1].best_validation
     assert course[-1].place >= course[course[-1].best_number].place
+    improving = [
+        *train(planted(8, 8, noise=0.5), parts, replace(QUICK, start="random", patience=5))
+    ][-1]
+    assert improving.best_number > 0
+    assert improving.number in (improving.best_number + 5, QUICK.epochs)
 
 
 def test_only_a_sure_lead_on_validation_stimuli_leaves_the_start() -> None:

@@ -88,3 +88,14 @@ def test_every_change_of_what_is_said_is_noticed(adapters: Adapters) -> None:
         ):
             with pytest.raises(FeatureError, match="was changed after it was written"):
                 load(save(tensors, damaged))
+
+
+def test_signed_files_that_say_too_little_or_nonsense_are_refused(adapters: Adapters) -> None:
+    tensors, told = taken_apart(dump(adapters, RECIPE))
+    damages = [{key: value for key, value in told.items() if key != name} for name in KEYS]
+    bad = ("", "{", "null", "[]", "7", '"a"', '["a:1"]', '["a:1", "a:1"]', '[["a"], "b"]')
+    damages += [{**told, "encoders": value} for value in bad]
+    damages += [{**told, "temperature": value} for value in ("", "x", "nan", "inf", "0", "-1")]
+    for damaged in damages:
+        with pytest.raises(FeatureError, match="lacks some of what it should say of its adapters"):
+            load(signed(tensors, damaged))

@@ -24,6 +24,7 @@ from core.questions.convergence.hypotheses import test_all as run_all
 from core.questions.convergence.levels import (
     SKILL_THIRDS,
     arrange,
+    kinds_to_show,
     put_on_levels,
 )
 from core.questions.convergence.question import (
@@ -416,6 +417,13 @@ def test_a_trend_is_said_whichever_way_it_goes(rise, p, start):
     assert level_findings(Levels(by="tasks"), levels(rise, p).iloc[:0]) == [
         "No two finished models lie on one level of tasks, so nothing is compared."
     ]
+
+
+def test_one_kind_of_pairs_is_said_and_drawn_once():
+    rows = levels(0.1, 0.01).query("pairs_of == 'all'")
+    twice = pd.concat([rows, rows.assign(pairs_of="vision")])
+    assert kinds_to_show(twice) == ["vision"]
+    assert level_findings(Levels(by="tasks"), twice) == level_findings(Levels(by="tasks"), rows)
 
 
 def thirds_of(table: pd.DataFrame) -> pd.DataFrame:

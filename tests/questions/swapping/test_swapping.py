@@ -5,6 +5,7 @@ oracles.
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.linalg import orthogonal_procrustes
 
@@ -13,6 +14,7 @@ from core.errors import InputError, UnknownNameError
 from core.figures.theme import plain
 from core.questions.asking import ask, findings_of
 from core.questions.swapping.figures import factors, matrices
+from core.questions.swapping.labels import factor_classes
 from core.questions.swapping.question import Swap
 from core.questions.swapping.trials import fit_probes, foresee, run_trials
 from core.questions.swapping.ways import WAYS, cosines, hold, turned
@@ -161,3 +163,23 @@ def test_what_cannot_be_swapped_is_refused(asked):
         ask(Swap(spaces=question.spaces, anchors=99), study)
     with pytest.raises(InputError, match="two models or more; got 1"):
         ask(Swap(spaces=("gpt-2-m",)), study)
+
+
+def test_factors_are_those_that_every_stimulus_has(asked, monkeypatch):
+    study, *_ = asked
+    table = study.store.stimuli("cave")
+    more = {
+        "missing": [None, *"ab" * 29, "a"],
+        "many": range(60),
+        "one": ["same"] * 60,
+        "real": np.linspace(0, 1, 60).round(1),
+        "whole": [1.0, 2.0] * 30,
+    }
+    wide = table.assign(**{name: list(values) for name, values in more.items()})
+    monkeypatch.setattr(Store, "stimuli", lambda *_: wide)
+    classes = factor_classes(study, ())
+    assert list(classes) == ["scene", "thing_color", "count", "whole"]
+    assert classes["whole"].tolist() == [0, 1] * 30
+    monkeypatch.setattr(Store, "stimuli", lambda *_: pd.DataFrame({"stimulus": range(60)}))
+    with pytest.raises(InputError, match="has none with 2 to 20 values"):
+        factor_classes(study, ())
