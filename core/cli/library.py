@@ -127,6 +127,9 @@ def run_result_delete(arguments: argparse.Namespace) -> int:
     table, names = _results(arguments), arguments.name
     names = names or table.loc[table["state"] == "stale", "name"].tolist()
     size = size_text(int(table.loc[table["name"].isin(names), "bytes"].sum()))
+    if not names:
+        print("no stale results")
+        return 0
     lines = [*names, f"{len(names)} results, {size}"]
     listed = dict(zip(table["name"], table["made_at"], strict=True))
     made = {name: listed.get(name, "") for name in names}

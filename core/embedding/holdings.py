@@ -53,5 +53,6 @@ def is_published(target: Path, recipe: Recipe, *, replace: bool) -> bool:
     ]
     raise StoreError(
         f"{target.stem!r} is in the store by another recipe ({'; '.join(changed)}); name this one"
-        f" with --name, or delete {target}"
+        f" with --name, or delete that one: platoscope model delete --dataset {target.parent.name}"
+        f" {target.stem} --yes"
     )

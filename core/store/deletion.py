@@ -57,8 +57,8 @@ class Deletion:
         """
         goes, stays = ", ".join(self.goes), ", ".join(self.stays)
         return [
-            *([f"Deleted with it: {goes}."] if goes else []),
-            *([f"Kept: {stays}."] if stays else []),
+            *([f"Also deletes: {goes}."] if goes else []),
+            *([f"Keeps: {stays}."] if stays else []),
         ]
 
 
@@ -201,9 +201,9 @@ def _check_as_planned(root: Path, deletion: Deletion) -> None:
         now = plan_dataset_deletion(root, deletion.dataset)
     if (now.files, now.stamps) != (deletion.files, deletion.stamps):
         raise InputError(
-            f"what depends on {deletion.model or deletion.dataset!r} has changed since you looked"
+            f"what depends on {deletion.model or deletion.dataset!r} has changed meanwhile"
             f" ({len(deletion.files)} files then, {len(now.files)} now, some of them other ones);"
-            " nothing is deleted; look again and confirm anew"
+            " nothing is deleted; try again"
         )
 
 

@@ -83,7 +83,20 @@ class Store:
         """
         entries = self.embeddings(dataset)
         retold = find_retellings(entries, self.dataset(dataset).levels)
-        return [entry for entry in entries if entry.card.name not in retold]
+        names = {entry.card.name for entry in entries}
+        return [
+            entry
+            for entry in entries
+            if entry.card.name not in retold and not self._stands_in(dataset, entry, names)
+        ]
+
+    def _stands_in(self, dataset: str, entry: ModelEntry, names: set[str]) -> bool:
+        """Return whether an embedding of further captions would stand for a model whose own file
+        is there and cannot be used.
+        """
+        model, _, level = entry.card.name.partition("~")
+        is_left_out = bool(level) and model not in names
+        return is_left_out and embedding_file(self.root, dataset, model).exists()
 
     def retellings(self, dataset: str) -> dict[str, str]:
         """Return the names of the embeddings that are no models of their own, and of which model;

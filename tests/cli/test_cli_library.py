@@ -61,7 +61,7 @@ def test_a_deletion_says_what_goes_and_waits_for_yes(
     delete = ["model", "delete", "gpt-2-s", "--dataset", "cave", "--store", str(root)]
     assert main(delete) == 2
     said = capsys.readouterr()
-    assert "Deleted with it: 3 kept answers, 1 list of neighbors." in said.out
+    assert "Also deletes: 3 kept answers, 1 list of neighbors." in said.out
     assert said.out.splitlines()[-1].startswith("5 files, ")
     assert "nothing is deleted yet; add --yes" in said.err
     assert len(Store(root).models("cave")) == 7

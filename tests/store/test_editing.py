@@ -154,7 +154,7 @@ def test_a_model_goes_with_all_that_depends_on_it_and_nothing_else(root: Path) -
         "1 list of neighbors",
     )
     assert plan.stays == ("the models fine-tuned from it (tuned)",)
-    assert plan.sentences[1] == "Kept: the models fine-tuned from it (tuned)."
+    assert plan.sentences[1] == "Keeps: the models fine-tuned from it (tuned)."
     assert plan.size == sum(path.stat().st_size for path in plan.files)
     assert files(root) == before  # nothing yet
     carry_out(root, plan)
@@ -231,6 +231,17 @@ def test_a_deletion_that_was_cut_short_is_repeated_and_leaves_no_title(
     assert Store(root).problems() == []
 
 
+def test_further_captions_stand_for_no_model_that_is_damaged(root: Path) -> None:
+    def names() -> set[str]:
+        return {entry.card.name for entry in Store(root).models("counted")}
+
+    file = root / "embeddings" / "counted" / "plain.duckdb"
+    file.write_bytes(file.read_bytes()[:3000])
+    assert names() & {"plain", "plain~5"} == set()
+    file.unlink()
+    assert "plain~5" in names()
+
+
 @pytest.mark.parametrize("name", ["plain", "plain~5", "plain~new"])
 def test_what_is_being_written_is_not_deleted(root: Path, name: str) -> None:
     before = files(root)
@@ -261,7 +272,7 @@ def test_what_has_changed_since_a_person_looked_is_not_deleted(root: Path) -> No
     shutil.copy(answer, answer.with_name("again"))
     answer.with_name("again").replace(answer)  # another answer of that name
     for one, count in ((plan, 4), (all_of_it, 9)):
-        sentence = f"changed since you looked .{count} files then, {count} now, some of them other"
+        sentence = f"changed meanwhile .{count} files then, {count} now, some of them other"
         with pytest.raises(InputError, match=sentence):
             carry_out(root, one)
     study = Study(Store(root), "counted")
