@@ -16,10 +16,3 @@ def test_unknown_name_without_a_near_one_lists_what_there_is() -> None:
         str(UnknownNameError("metric", "zzz", ["cka", "rsa"]))
         == "no metric named 'zzz'; there are: cka, rsa"
     )
-
-
-def test_unknown_name_where_nothing_is() -> None:
-    assert (
-        str(UnknownNameError("dataset", "cave", []))
-        == "no dataset named 'cave'; there are none yet"
-    )

@@ -98,10 +98,3 @@ def test_a_share_outside_its_range_is_refused(share):
         match=f"the share of stimuli that are neighbors must lie between 0 and 1; got {share}",
     ):
         fixed_share(share)
-
-
-def test_one_repeat_has_no_spread():
-    with pytest.raises(
-        MetricError, match="at least 2 repeats expected, so that their spread is known; got 1"
-    ):
-        size_curve(KNN, *spaces(), sizes=[10], parameters=fixed_k(3), seed=0, repeats=1)
