@@ -12,10 +12,14 @@ def skill_ranks(models: pd.DataFrame, competence: pd.DataFrame, solved: pd.DataF
     competence: model, value, of language models. solved: model, solved, of vision models. NaN where
     it was not measured, and for all of a modality in which fewer than two were.
     """
-    values = pd.concat(
-        [competence.set_index("model")["value"], solved.set_index("model")["solved"]]
-    ).astype("float64")
-    return rank_within(values.reindex(models["model"]), models.set_index("model")["modality"])
+    values = skill_values(competence, solved).reindex(models["model"])
+    return rank_within(values, models.set_index("model")["modality"])
+
+
+def skill_values(competence: pd.DataFrame, solved: pd.DataFrame) -> pd.Series:
+    """Return the competence of each measured model by name; tables as of `skill_ranks`."""
+    language, vision = competence.set_index("model")["value"], solved.set_index("model")["solved"]
+    return pd.concat([language, vision]).astype("float64")
 
 
 def rank_within(values: pd.Series, group: pd.Series) -> pd.Series:

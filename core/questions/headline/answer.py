@@ -7,7 +7,7 @@ from dataclasses import asdict
 import numpy as np
 import pandas as pd
 
-from core.modalities import Item, find_modality
+from core.modalities import find_modality
 from core.progress import Progress
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
@@ -17,7 +17,7 @@ from core.questions.headline.question import Headline
 from core.questions.registry import Answer, declare
 from core.statistics.rank_trends import FEW, RankTrend, Setups, rank_trend
 from core.study.parts import Comparison
-from core.study.skill import rank_within
+from core.study.skill import rank_within, skill_values
 from core.study.study import Study
 from core.study.trainings import describe_trainings
 
@@ -33,7 +33,7 @@ def answer_headline(question: Headline, study: Study, report: Progress | None) -
     (numbers of setups), the fields of `RankTrend`, and verdict: for, against, not shown, unknown.
     """
     setups = _setups(question, study)
-    vision, language = (_side(setups, reads) for reads in ("image", "caption"))
+    vision, language = (setups[setups["reads"] == reads] for reads in ("image", "caption"))
     rows = []
     for layers in LAYERS:
         trend = RankTrend(reason=FEW)
@@ -56,10 +56,7 @@ def _setups(question: Headline, study: Study) -> pd.DataFrame:
     """Return a row per usual setup: recipe, line, reads, models, and rank of competence."""
     trainings = describe_trainings(study)
     usual = trainings[trainings["varies"] == ""]
-    competence, solved = study.competence(), ask(TasksSolved(question.scope), study)
-    values = pd.concat(
-        [competence.set_index("model")["value"], solved.set_index("model")["solved"]]
-    ).astype("float64")
+    values = skill_values(study.competence(), ask(TasksSolved(question.scope), study))
     usual = usual.assign(competence=values.reindex(usual["model"]).to_numpy())
     setups = usual.groupby("recipe", sort=True).agg(
         line=("line", "first"),
@@ -70,10 +67,6 @@ def _setups(question: Headline, study: Study) -> pd.DataFrame:
     reads = [find_modality(name).reads for name in setups["modality"]]
     ranks = rank_within(setups["competence"], setups["modality"])
     return setups.assign(reads=reads, rank=ranks)
-
-
-def _side(setups: pd.DataFrame, reads: Item) -> pd.DataFrame:
-    return setups[setups["reads"] == reads]
 
 
 def _ranked(side: pd.DataFrame) -> Setups:
