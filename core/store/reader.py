@@ -6,7 +6,7 @@ A file that cannot be used never fails a listing: it is left out, and `Store.pro
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
@@ -83,20 +83,19 @@ class Store:
         """
         entries = self.embeddings(dataset)
         retold = find_retellings(entries, self.dataset(dataset).levels)
-        names = {entry.card.name for entry in entries}
+        unusable = self._unusable(dataset, {entry.card.name for entry in entries})
         return [
             entry
             for entry in entries
-            if entry.card.name not in retold and not self._stands_in(dataset, entry, names)
+            if entry.card.name not in retold and entry.card.name.partition("~")[0] not in unusable
         ]
 
-    def _stands_in(self, dataset: str, entry: ModelEntry, names: set[str]) -> bool:
-        """Return whether an embedding of further captions would stand for a model whose own file
-        is there and cannot be used.
+    def _unusable(self, dataset: str, usable: Collection[str]) -> set[str]:
+        """Return the models whose files are there and cannot be used; no embedding of further
+        captions stands for one of them.
         """
-        model, _, level = entry.card.name.partition("~")
-        is_left_out = bool(level) and model not in names
-        return is_left_out and embedding_file(self.root, dataset, model).exists()
+        files = published_files(self.root / "embeddings" / dataset)
+        return {path.stem for path in files}.difference(usable)
 
     def retellings(self, dataset: str) -> dict[str, str]:
         """Return the names of the embeddings that are no models of their own, and of which model;

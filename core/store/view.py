@@ -32,7 +32,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import os
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -174,7 +174,7 @@ class View(Store):
 
     def freeze(self, dataset: str) -> None:
         """Look at all that is listed over a dataset, which then stays as it is now."""
-        self._entries(dataset)
+        self._unusable(dataset, self._entries(dataset))
         self._results(dataset)
         self._titles()
 
@@ -255,7 +255,10 @@ class View(Store):
             return catalog.recipe
         if kind == "models":
             titled = self._titles().of(dataset)[1]
-            return _hash(sorted(catalog.embeddings.items()), sorted(titled.items()))
+            unusable = self._unusable(dataset, self._entries(dataset))
+            return _hash(
+                sorted(catalog.embeddings.items()), sorted(titled.items()), sorted(unusable)
+            )
         if kind == "embedding":
             return catalog.embeddings.get(":".join(name), ABSENT)
         if kind == "result":
@@ -286,6 +289,10 @@ class View(Store):
             return {}
         metas = self._over(self.root / folder / dataset, kind, known.revision, [])
         return {meta.name: meta for meta in metas}
+
+    def _unusable(self, dataset: str, usable: Collection[str]) -> set[str]:
+        look = super()._unusable
+        return self._moment.once(("unusable", dataset), lambda: look(dataset, usable))
 
     def _titles(self) -> Titles:
         return self._moment.once("titles", super()._titles)

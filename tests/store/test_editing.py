@@ -25,6 +25,7 @@ from core.errors import (
 )
 from core.store import (
     Store,
+    View,
     carry_out,
     delete_results,
     locked,
@@ -238,8 +239,10 @@ def test_further_captions_stand_for_no_model_that_is_damaged(root: Path) -> None
     file = root / "embeddings" / "counted" / "plain.duckdb"
     file.write_bytes(file.read_bytes()[:3000])
     assert names() & {"plain", "plain~5"} == set()
+    damaged = View(root).current("models:counted")
     file.unlink()
     assert "plain~5" in names()
+    assert View(root).current("models:counted") != damaged  # else an answer would be stale
 
 
 @pytest.mark.parametrize("name", ["plain", "plain~5", "plain~new"])
