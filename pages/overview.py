@@ -49,7 +49,7 @@ first. Spearman's p counts the sizes of one family as independent, so it is too 
 DOORS = {
     "alignment": "Which models agree, in which layers, and is it beyond chance?",
     "stimuli": "On which pictures do models agree, and on which do they differ?",
-    "convergence": "Do models come together as they get better, and why?",
+    "convergence": "Do models become more alike as they get better, and why?",
     "theory/contrastive": "Why would they converge? Watch the theory run.",
 }
 GROWTH = """Each line joins models that differ in one thing: checkpoints of one training, sizes of
@@ -205,7 +205,7 @@ def show_ranking(at: Place, models: pd.DataFrame, question: Overview) -> None:
     unknown.
     """
     reality = REALITY in set(models["model"])
-    title = "Who is closest to reality?" if reality else "Who agrees most with vision models?"
+    title = "Which models are closest to reality?" if reality else "Which agree most with vision?"
     st.header(title, anchor=False)
     vision = _names(models, "image")
     ranking = Alignment(
