@@ -97,6 +97,10 @@ class StoreBusyError(StoreError):
     """Another process is writing the same file."""
 
 
+class NotEmbeddedError(StoreError):
+    """A listed model has no vectors yet."""
+
+
 class StoreChangedError(StoreError):
     """What is read was replaced or removed meanwhile."""
 

@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.store = store_path(options.store)
         _check_store(options.store)
         _check_job(options)
-        _remove_leftovers(options.store)
+        _clean(options.store)
         code = options.run(options) or 0
         if sys.stdout:  # None where it was closed
             sys.stdout.flush()  # here, where a closed pipe is expected
@@ -100,11 +100,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _explain(error)
 
 
-def _remove_leftovers(store: Path) -> None:
+def _clean(store: Path) -> None:
     if store.exists():
         from core.store.leftovers import remove_leftovers
 
         remove_leftovers(store)
+        if any(store.glob("results/*/*.duckdb")):
+            from core.store.conversion import convert_results
+
+            convert_results(store)
 
 
 def _explain(error: Exception) -> int:

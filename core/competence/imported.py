@@ -18,6 +18,7 @@ from core.competence.sheet import read_sheet
 from core.errors import InputError, StoreError, UnknownNameError
 from core.recipe import Recipe
 from core.store import ModelEntry, Store, locked, write_result
+from core.store.schema import result_file
 
 RESULT = f"competence~{USER}"
 REQUIRED = ("model", "task", "value", "unit")
@@ -65,9 +66,8 @@ def import_scores(root: Path, dataset: str, data: bytes, *, name: str) -> Import
         raise InputError(
             f"{name} gives {model!r} two values of {task!r}, by its name and by its spec; keep one"
         )
-    with locked(
-        store.root / "results" / dataset / "importing-scores.duckdb"
-    ):  # between reading and writing nobody else may import
+    # between reading and writing nobody else may import
+    with locked(result_file(store.root, dataset, "importing-scores")):
         before = imported_rows(store, dataset)
         old = _keys(before, entries).isin(_keys(added, entries))
         table = pd.concat([part for part in (before[~old], added) if len(part)], ignore_index=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from core.errors import InputError, StoreBusyError, UnknownNameError
 from core.store.examine import Stamp, examine_if_usable, stamp
+from core.store.expected import FILE, forget
 from core.store.inventory import (
     KeptResult,
     Sort,
@@ -110,7 +111,10 @@ def carry_out(root: Path, deletion: Deletion) -> None:
         *dependent, last = deletion.files
         _remove_titles(root, deletion)
         _remove_files(dependent, locked_already=own)
-        if not deletion.model:
+        if deletion.model:
+            names = {path.stem for path in own}
+            forget(root / "embeddings" / deletion.dataset, names)
+        else:
             _clear_folders(root, deletion.dataset)
         _remove_files([last], locked_already=own)  # until here it can be repeated
 
@@ -230,6 +234,7 @@ def _clear_folders(root: Path, dataset: str) -> None:
     keeps its folder.
     """
     for folder in (root / "embeddings" / dataset, root / "results" / dataset):
+        (folder / FILE).unlink(missing_ok=True)
         for part in folder.glob("*.parts"):
             shutil.rmtree(part, ignore_errors=True)
         for part in folder.glob("*.part.jsonl"):

@@ -1,9 +1,9 @@
-"""Finished files, opened for reading: the one place that attaches them.
+"""Finished files, opened for reading: the one place that opens them.
 
-A file is attached read-only to a private in-memory database for the length of one call. Connecting
-to the path itself would cost 12 ms instead of 1 (a DuckDB instance starts up), would show a
-replaced file's old content for as long as any thread of the process still holds it, and would let
-DuckDB guess the format: for a SQLite file it tries to download an extension.
+A DuckDB file is attached read-only to a private in-memory database for the length of one call.
+Connecting to the path itself would cost 12 ms instead of 1 (a DuckDB instance starts up), would
+show a replaced file's old content for as long as any thread of the process still holds it, and
+would let DuckDB guess the format: for a SQLite file it tries to download an extension.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from core.errors import StoreDamagedError, StoreError, StoreVersionError
 
@@ -52,15 +54,31 @@ def attached(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     idle.append(connection)
 
 
+@contextmanager
+def parquet(path: Path) -> Iterator[pq.ParquetFile]:
+    """Open a result's file until the block ends.
+
+    Raises StoreDamagedError for a file that is truncated or not Parquet, FileNotFoundError where
+    there is none.
+    """
+    try:
+        with pq.ParquetFile(path) as file:
+            yield file
+    except (FileNotFoundError, NotADirectoryError):
+        raise
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, PermissionError):
+            raise _forbidden(path, error) from error
+        raise _damaged(path, error) from error
+
+
 def check_magic(path: Path) -> None:
     """Raise StoreDamagedError unless the file begins as DuckDB's do."""
     try:
         with path.open("rb") as file:
             head = file.read(12)
     except PermissionError as error:
-        raise StoreError(
-            f"{path} cannot be read: {error.strerror}; give yourself the right to read it"
-        ) from error
+        raise _forbidden(path, error) from error
     except IsADirectoryError as error:
         raise StoreDamagedError(
             f"{path} is a folder, and a file was expected; move it out of the store"
@@ -96,4 +114,14 @@ def _explained(path: Path, error: duckdb.Error) -> Exception:
             f"{path} was written by a newer DuckDB than {duckdb.__version__}; update duckdb"
             f" ({reason})"
         )
-    return StoreDamagedError(f"{path} is damaged; delete it and make it again ({reason})")
+    return _damaged(path, reason)
+
+
+def _damaged(path: Path, reason: object) -> StoreDamagedError:
+    said = (str(reason).splitlines() or ["no reason"])[0]
+    return StoreDamagedError(f"{path} is damaged; delete it and make it again ({said})")
+
+
+def _forbidden(path: Path, error: PermissionError) -> StoreError:
+    reason = error.strerror or "no permission"
+    return StoreError(f"{path} cannot be read: {reason}; give yourself the right to read it")

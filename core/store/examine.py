@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from functools import lru_cache
 from pathlib import Path
 
 import duckdb
 
 from core.errors import StoreDamagedError, StoreError, StoreVersionError
-from core.store.duck import attached, check_whole
-from core.store.schema import SCHEMA, Meta, load_meta
+from core.store.duck import attached, check_whole, parquet
+from core.store.schema import META, RESULT, SCHEMA, Meta, load_meta
 from core.store.versions import check_version
 
 Stamp = tuple[int, int, int]
@@ -61,14 +62,7 @@ def _examine_once(path: Path, _: Stamp) -> Meta | tuple[type[StoreError], str]:
 
 
 def _read(path: Path) -> Meta:
-    with attached(path) as connection:
-        check_whole(path, connection)
-        try:
-            rows = dict(connection.execute("SELECT key, value FROM file.meta").fetchall())
-        except (duckdb.CatalogException, duckdb.BinderException) as error:
-            raise StoreDamagedError(
-                f"{path} is a DuckDB file, but none of Platoscope's; move it out of the store"
-            ) from error
+    rows = _rows_of_result(path) if path.suffix == RESULT else _rows_of_database(path)
     schema = rows.get("schema")
     if schema != str(SCHEMA):
         raise StoreVersionError(
@@ -81,3 +75,26 @@ def _read(path: Path) -> Meta:
         raise StoreDamagedError(
             f"{path} does not say what it holds; delete it and make it again ({error})"
         ) from error
+
+
+def _rows_of_result(path: Path) -> dict[str, str]:
+    with parquet(path) as file:
+        said = (file.schema_arrow.metadata or {}).get(META, b"{}")
+    try:
+        rows: dict[str, str] = json.loads(said)
+        return dict(rows)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise StoreDamagedError(
+            f"{path} does not say what it holds; delete it and make it again ({error})"
+        ) from error
+
+
+def _rows_of_database(path: Path) -> dict[str, str]:
+    with attached(path) as connection:
+        check_whole(path, connection)
+        try:
+            return dict(connection.execute("SELECT key, value FROM file.meta").fetchall())
+        except (duckdb.CatalogException, duckdb.BinderException) as error:
+            raise StoreDamagedError(
+                f"{path} is a DuckDB file, but none of Platoscope's; move it out of the store"
+            ) from error

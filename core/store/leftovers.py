@@ -1,5 +1,5 @@
-"""What writers that were killed left behind: files half built, and batches of vectors that are
-whole by now.
+"""What interrupted runs left behind: files half built, and batches of vectors that are whole by
+now.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from core.errors import StoreError
 from core.settings import is_read_only
 from core.store.publishing import locked
-from core.store.schema import SUFFIX
+from core.store.schema import RESULT, SUFFIX
 
 
 def remove_leftovers(root: Path) -> None:
@@ -23,10 +23,11 @@ def remove_leftovers(root: Path) -> None:
     if is_read_only():
         return
     with suppress(OSError):
-        built = (root.glob(f"{folders}/*.new{SUFFIX}*") for folders in ("*", "*/*"))
-        for new in chain(*built):  # DuckDB's log lies beside it
-            name = new.name.partition(f".new{SUFFIX}")[0]
-            _remove(new, target=new.with_name(f"{name}{SUFFIX}"))
+        for suffix in (SUFFIX, RESULT):
+            built = (root.glob(f"{folders}/*.new{suffix}*") for folders in ("*", "*/*"))
+            for new in chain(*built):  # DuckDB's log lies next to it
+                name = new.name.partition(f".new{suffix}")[0]
+                _remove(new, target=new.with_name(f"{name}{suffix}"))
         for parts in root.glob("embeddings/*/*.parts"):
             if (target := parts.with_suffix(SUFFIX)).exists():
                 _remove(parts, target=target)

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from core.errors import StoreDamagedError, StoreError, StoreVersionError
 from core.store.examine import Stamp, examine, stamp
-from core.store.schema import Kind, Meta, published_files
+from core.store.expected import expected
+from core.store.schema import SUFFIX, Kind, Meta, published_files
 from core.store.versions import VERSIONS
 
 
@@ -22,14 +23,20 @@ def all_usable(
     but: tuple[str, ...] = (),
 ) -> list[Meta]:
     """Return the metas of a folder's files, in order; the reason of each that cannot be used is
-    added to `refused`. but: beginnings of names that are left out.
+    added to `refused`. Embeddings that are to come are among them.
+
+    but: beginnings of names that are left out.
     """
     files, versions = stamped(published_files(folder, but=but)), tuple(VERSIONS.items())
     metas, reasons = _usable_once(files, kind, revision, versions)
     if reasons:
         _usable_once.cache_clear()  # a reason may pass though the file stays the same
         refused += reasons
-    return list(metas)
+    if kind != "embedding":
+        return list(metas)
+    coming = expected(folder, {path.stem for path, _ in files})
+    all_ = [*metas, *(meta for meta in coming if meta.revision == revision)]
+    return sorted(all_, key=lambda meta: f"{meta.name}{SUFFIX}")  # as the files are
 
 
 def stamped(paths: Iterable[Path]) -> tuple[tuple[Path, Stamp], ...]:

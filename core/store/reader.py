@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import duckdb
@@ -16,7 +16,7 @@ import pandas as pd
 from jaxtyping import Float32
 
 from core.errors import (
-    InputError,
+    NotEmbeddedError,
     PlatoscopeError,
     StimuliError,
     StoreError,
@@ -24,6 +24,7 @@ from core.errors import (
 )
 from core.recipe import Recipe
 from core.stimuli.dataset import DatasetCard, check_images
+from core.store.expected import expected
 from core.store.listing import all_usable, stamped, usable
 from core.store.notes.titles import Titles, read_titles
 from core.store.retellings import find_retellings
@@ -105,20 +106,10 @@ class Store:
 
     def model(self, dataset: str, name: str) -> ModelEntry:
         """Return one embedding's entry; raises UnknownNameError."""
-        card, meta = self.dataset(dataset), None
-        with suppress(InputError):  # a name that no file may have is no model's
-            meta = usable(
-                embedding_file(self.root, dataset, name),
-                "embedding",
-                dataset,
-                card.revision,
-                refused=[],
-            )
-        if meta is None:
-            raise UnknownNameError(
-                "model", name, [entry.card.name for entry in self.embeddings(dataset)]
-            )
-        return self._titles().model(dataset, meta.entry)
+        entries = {entry.card.name: entry for entry in self.embeddings(dataset)}
+        if name not in entries:
+            raise UnknownNameError("model", name, entries)
+        return entries[name]
 
     def stimuli(self, dataset: str) -> pd.DataFrame:
         """Return a row per stimulus in order: `stimulus`, then the factors."""
@@ -182,7 +173,7 @@ class Store:
         dims = self.model(dataset, model).dims
         if not 0 <= layer < len(dims):
             raise UnknownNameError("layer", str(layer), map(str, range(len(dims))))
-        with self.opened(embedding_file(self.root, dataset, model)) as connection:
+        with self._embedding(dataset, model) as connection:
             table = connection.sql(
                 f"SELECT vector FROM file.{layer_table(layer)} ORDER BY stimulus"
             ).to_arrow_table()
@@ -195,7 +186,7 @@ class Store:
         size, dims = self.dataset(dataset).size, self.model(dataset, model).dims
         if not 0 <= layer < len(dims):
             raise UnknownNameError("layer", str(layer), map(str, range(len(dims))))
-        with self.opened(embedding_file(self.root, dataset, model)) as connection:
+        with self._embedding(dataset, model) as connection:
             table = connection.sql(
                 f"SELECT vector FROM file.{repeats_table(layer)} ORDER BY row"
             ).to_arrow_table()
@@ -206,7 +197,7 @@ class Store:
         """Return `index`, `bits`, `bytes` per text, None for a model that does not code texts."""
         self.model(dataset, model)
         query = "SELECT stimulus AS index, bits, bytes FROM file.texts ORDER BY stimulus"
-        with self.opened(embedding_file(self.root, dataset, model)) as connection:
+        with self._embedding(dataset, model) as connection:
             if not has_table(connection, "texts"):
                 return None
             costs: pd.DataFrame = connection.sql(query).to_arrow_table().to_pandas()
@@ -272,6 +263,18 @@ class Store:
 
     def note_failure(self, error: PlatoscopeError) -> None:
         """Note that an answer goes on without what failed; a `View` does."""
+
+    def _embedding(
+        self, dataset: str, model: str
+    ) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
+        """Open the file of a listed model; raises NotEmbeddedError for one that is to come."""
+        path = embedding_file(self.root, dataset, model)
+        if not path.exists() and any(meta.name == model for meta in expected(path.parent, ())):
+            raise NotEmbeddedError(
+                f"{model} is not embedded yet; the demo embeds its models in the background"
+                " (platoscope demo): ask again in a few minutes"
+            )
+        return self.opened(path)
 
     def opened(self, path: Path) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
         """Open a file of the store for reading; raises StoreError if it was removed meanwhile."""

@@ -4,12 +4,12 @@
     files: none; texts alone: neither)
     ROOT/embeddings/DATASET/MODEL.duckdb     meta, layer_00, layer_01 …, texts (where the model
     codes texts), repeats_00 … (where each stimulus was measured several times)
-    ROOT/results/DATASET/NAME.duckdb         meta, result
+    ROOT/results/DATASET/NAME.parquet        a table, with meta in the metadata of its schema
     ROOT/titles.json                         titles that people gave, see core/store/notes/titles.py
     ROOT/uploads/DIGEST/…                    what people uploaded, see core/store/uploads
 
-`meta` is a table of keys and values, so that a file of any schema can at least say which schema it
-has.
+In DuckDB files `meta` is a table of keys and values, so that a file of any schema can at least say
+which schema it has.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ from core.settings import ROOT
 from core.stimuli.dataset import DatasetCard
 
 SCHEMA = 1
-SUFFIX = ".duckdb"
+SUFFIX = ".duckdb"  # of datasets and embeddings
+RESULT = ".parquet"  # of results: a small one takes 10 kB, a DuckDB file 800
+META = b"platoscope"  # the key of `Meta` in the metadata of a result's schema
 PACKAGES = ("platoscope", "numpy", "duckdb", "torch", "timm", "transformers", "pillow")
 ORDER = "#"  # the column that keeps the order of a table's rows; a name that no factor bears
 
@@ -132,7 +134,7 @@ def embedding_file(root: Path, dataset: str, model: str) -> Path:
 def result_file(root: Path, dataset: str, name: str) -> Path:
     """Return where a result over a dataset is published."""
     return (
-        root / "results" / _safe(dataset) / f"{_safe(name, most=160)}{SUFFIX}"
+        root / "results" / _safe(dataset) / f"{_safe(name, most=160)}{RESULT}"
     )  # a model's name with a word before it
 
 
@@ -156,11 +158,12 @@ def published_files(folder: Path, *, but: tuple[str, ...] = ()) -> list[Path]:
         names = sorted(os.listdir(folder))
     except (FileNotFoundError, NotADirectoryError):
         return []
+    suffix = RESULT if folder.parent.name == "results" else SUFFIX
     return [
         folder / name
         for name in names
-        if name.endswith(SUFFIX)
-        and not name.endswith(f".new{SUFFIX}")
+        if name.endswith(suffix)
+        and not name.endswith(f".new{suffix}")
         and not name.startswith((".", *but))
     ]
 
@@ -179,9 +182,9 @@ def dump_meta(meta: Meta) -> dict[str, str]:
         "recipe_kind": meta.recipe.kind,
         "recipe_digest": meta.recipe.digest,
     }
+    fields = {name: getattr(meta, name) for name in Meta.__dataclass_fields__}
     return {
-        key: json.dumps(value, default=dict)
-        for key, value in (vars(meta) | stamped | recipe).items()
+        key: json.dumps(value, default=dict) for key, value in (fields | stamped | recipe).items()
     }
 
 

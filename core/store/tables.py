@@ -16,10 +16,11 @@ from jaxtyping import Float32
 from core.errors import (
     StoreError,
 )
-from core.store.duck import attached
+from core.store.duck import attached, parquet
 from core.store.examine import Stamp, stamp
 from core.store.schema import (
     ORDER,
+    RESULT,
 )
 
 SMALL = 1 << 20  # bytes of a file whose tables are kept in memory
@@ -39,39 +40,36 @@ def _removed(path: Path) -> StoreError:
     return StoreError(f"{path} was removed while it was read; list the store again")
 
 
-def read_frame(path: Path, name: str) -> pd.DataFrame:
+def read_frame(path: Path, name: str = "result") -> pd.DataFrame:
     """Return a table of a file, its rows in order; a small file is read once for as long as it
     stays the same.
-    """
-    query = f'SELECT * EXCLUDE ("{ORDER}") FROM file.{name} ORDER BY "{ORDER}"'
-    return query_frame(path, query)
 
-
-def query_frame(path: Path, query: str) -> pd.DataFrame:
-    """Return the rows that a query of a file, attached as `file`, finds; a small file is read once
-    for as long as it stays the same.
+    Raises StoreError if the file was removed meanwhile, StoreDamagedError if it is damaged.
     """
     try:
         now = stamp(path)  # before it is read: see `core.store.examine.examine`
+        _, size, _ = now
+        if size > SMALL:
+            return _read(path, name)
+        # what the caller does to it stays with the caller
+        return _read_once(path, name, now).copy(deep=False)
     except FileNotFoundError as error:
         raise _removed(path) from error
-    _, size, _ = now
-    if size > SMALL:
-        return _query(path, query)
-    return _query_once(path, query, now).copy(
-        deep=False
-    )  # what is done to it stays with the caller
 
 
 @lru_cache(maxsize=1024)
-def _query_once(path: Path, query: str, _: Stamp) -> pd.DataFrame:
-    return _query(path, query)
+def _read_once(path: Path, name: str, _: Stamp) -> pd.DataFrame:
+    return _read(path, name)
 
 
-def _query(path: Path, query: str) -> pd.DataFrame:
+def _read(path: Path, name: str) -> pd.DataFrame:
+    if path.suffix == RESULT:
+        with parquet(path) as file:
+            return file.read().to_pandas()
+    query = f'SELECT * EXCLUDE ("{ORDER}") FROM file.{name} ORDER BY "{ORDER}"'
     with reading(path) as connection:
-        frame: pd.DataFrame = connection.sql(query).to_arrow_table().to_pandas()
-        return frame
+        table: pa.Table = connection.sql(query).to_arrow_table()
+        return table.to_pandas()
 
 
 def has_table(connection: duckdb.DuckDBPyConnection, name: str) -> bool:

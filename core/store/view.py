@@ -21,10 +21,6 @@ weights, data, versions), not its bytes: the same model embedded on another proc
 | failure | none: what failed may succeed now |
 
 What has a key of another kind is resolved by a function that `resolve` registers.
-
-A `Catalog` lists what a store that is being built will hold. A view with catalogs takes it as there
-already, so that an answer over the complete store is fresh before anything is embedded, and no
-longer once the store holds something else.
 """
 
 from __future__ import annotations
@@ -34,7 +30,6 @@ import hashlib
 import os
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar, cast
@@ -74,31 +69,17 @@ def resolve(kind: str, digest: Callable[[str], str]) -> None:
     _RESOLVERS[kind] = digest
 
 
-@dataclass(frozen=True)
-class Catalog:
-    """What the store will hold over a dataset: the digest of its recipe, and of each embedding as
-    read and of each result's recipe by name.
-    """
-
-    dataset: str
-    recipe: str
-    embeddings: Mapping[str, str]
-    results: Mapping[str, str]
-
-
 class View(Store):
     """A store that stays as it was when it was first looked at, and notes what is read.
 
     reads: the digest of everything that was read, by key; see the module. Answers, neighbors and
     stitches that are added meanwhile are found: they follow from the rest. Reading a file that was
     replaced or removed since raises StoreChangedError. Safe to share between threads.
-    catalogs: what the store will hold.
     """
 
-    def __init__(self, root: str | Path, *catalogs: Catalog) -> None:
+    def __init__(self, root: str | Path) -> None:
         super().__init__(root)
         self.reads: dict[str, str] = {}
-        self._catalogs = {catalog.dataset: catalog for catalog in catalogs}
         self._moment = _Moment()
 
     def noting(self) -> View:
@@ -131,20 +112,18 @@ class View(Store):
             self.reads["failure"] = str(error)
 
     def is_fresh(self, reads: Reads) -> bool:
-        """Return whether everything that was read is still the same, or will be by the catalogs."""
-        return all(self.current(key, expected=True) == one for key, one in reads.items())
+        """Return whether everything that was read is still the same."""
+        return all(self.current(key) == one for key, one in reads.items())
 
-    def current(self, key: str, *, expected: bool = False) -> str:
-        """Return the present digest of a key, ABSENT if there is no such thing. expected: take what
-        the catalogs list as there.
-        """
-        held = self._moment.digests
+    def current(self, key: str) -> str:
+        """Return the present digest of a key, ABSENT if there is no such thing."""
         kind, _, name = key.partition(":")
         if kind in _RESOLVERS:
             return _RESOLVERS[kind](name)
-        if (key, expected) not in held:
-            held[key, expected] = self._digest(kind, *name.split(":"), expected=expected)
-        return held[key, expected]
+        held = self._moment.digests
+        if key not in held:
+            held[key] = self._digest(kind, *name.split(":"))
+        return held[key]
 
     def datasets(self) -> list[DatasetCard]:
         self.note_keys("datasets")
@@ -229,45 +208,37 @@ class View(Store):
         if now is None or held is None or now.recipe != held.recipe:
             raise _changed(path.stem)
 
-    def catalog(self, dataset: str, *, expected: bool = False) -> Catalog | None:
-        """Return what the store holds over a dataset, None if it does not hold the dataset.
-        expected: together with what its catalog lists.
-        """
-        known, listed = self._known().get(dataset), self._catalogs.get(dataset)
-        if known is None:
-            return listed if expected else None
-        embeddings = {name: meta.digest_as_read for name, meta in self._entries(dataset).items()}
-        results = {name: meta.recipe.digest for name, meta in self._results(dataset).items()}
-        if expected and listed is not None and listed.recipe == known.recipe.digest:
-            embeddings = {**listed.embeddings, **embeddings}
-            results = {**listed.results, **results}
-        return Catalog(dataset, known.recipe.digest, embeddings, results)
-
-    def _digest(self, kind: str, dataset: str, *name: str, expected: bool) -> str:
+    def _digest(self, kind: str, dataset: str, *name: str) -> str:
+        known = self._known()
         if kind == "datasets":
-            return _hash(sorted((name, meta.recipe.digest) for name, meta in self._known().items()))
-        catalog = self._moment.once(
-            ("catalog", dataset, expected), lambda: self.catalog(dataset, expected=expected)
-        )
-        if catalog is None:
+            return _hash(sorted((name, meta.recipe.digest) for name, meta in known.items()))
+        if dataset not in known:
             return ABSENT
         if kind == "dataset":
-            return catalog.recipe
-        if kind == "models":
+            return known[dataset].recipe.digest
+        if kind in ("models", "embedding"):
+            made = self._made(dataset)
+            if kind == "embedding":
+                return made.get(":".join(name), ABSENT)
             titled = self._titles().of(dataset)[1]
             unusable = self._unusable(dataset, self._entries(dataset))
-            return _hash(
-                sorted(catalog.embeddings.items()), sorted(titled.items()), sorted(unusable)
+            return _hash(sorted(made.items()), sorted(titled.items()), sorted(unusable))
+        if kind in ("result", "results"):
+            kept = self._moment.once(
+                ("kept", dataset),
+                lambda: {name: meta.recipe.digest for name, meta in self._results(dataset).items()},
             )
-        if kind == "embedding":
-            return catalog.embeddings.get(":".join(name), ABSENT)
-        if kind == "result":
-            return catalog.results.get(":".join(name), ABSENT)
-        if kind == "results":
-            beginning = ":".join(name)
-            held = catalog.results.items()
-            return _hash(sorted(one for one in held if one[0].startswith(beginning)))
+            if kind == "result":
+                return kept.get(":".join(name), ABSENT)
+            return _hash(sorted(one for one in kept.items() if one[0].startswith(":".join(name))))
         return ABSENT  # written by another version, which knew another kind
+
+    def _made(self, dataset: str) -> Mapping[str, str]:
+        """Return how each embedding was made, by name."""
+        return self._moment.once(
+            ("made", dataset),
+            lambda: {name: one.digest_as_read for name, one in self._entries(dataset).items()},
+        )
 
     def _known(self) -> Listing:
         return {meta.name: meta for meta in self._datasets([])}
@@ -316,7 +287,7 @@ class _Moment:
     """
 
     def __init__(self) -> None:
-        self.digests: dict[tuple[str, bool], str] = {}
+        self.digests: dict[str, str] = {}
         self._held: dict[Hashable, object] = {}
 
     def once(self, key: Hashable, look: Callable[[], T]) -> T:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 from jaxtyping import Float32, Float64
 from PIL import Image
 
@@ -20,8 +22,9 @@ from core.progress import Progress
 from core.recipe import Recipe
 from core.stimuli.dataset import Dataset, DatasetCard
 from core.store.examine import examine_if_usable
-from core.store.publishing import locked, publish
+from core.store.publishing import locked, publish, replace
 from core.store.schema import (
+    META,
     ORDER,
     Meta,
     dataset_card,
@@ -148,15 +151,18 @@ def write_result(
     """Publish a table that was computed over a dataset's embeddings, in place of the one of that
     name. reads: what an answer was computed from, see `core.store.view`.
     """
+    meta = Meta("result", name, dataset.name, dataset.revision, recipe, {}, reads=reads or {})
     target = result_file(root, dataset.name, name)
-
-    def fill(connection: duckdb.DuckDBPyConnection) -> None:
-        _write_frame(connection, "result", table)
-        meta = Meta("result", name, dataset.name, dataset.revision, recipe, {}, reads=reads or {})
-        _write_meta(connection, meta)
-
     with locked(target):
-        return publish(target, fill)
+        return write_table(target, table, meta)
+
+
+def write_table(target: Path, table: pd.DataFrame | pa.Table, meta: Meta) -> Path:
+    """Put a result in the place of `target` in one step; the caller holds the lock."""
+    rows = _arrow("result", table)
+    said = {**(rows.schema.metadata or {}), META: json.dumps(dump_meta(meta)).encode()}
+    named = rows.replace_schema_metadata(said)
+    return replace(target, lambda new: pq.write_table(named, new, compression="zstd"))
 
 
 def thumbnail(image: Image.Image) -> bytes:
@@ -236,10 +242,10 @@ def _arrow(name: str, frame: pd.DataFrame | pa.Table) -> pa.Table:
         return frame
     try:
         return pa.Table.from_pandas(frame, preserve_index=False)
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+    except (ValueError, pa.ArrowTypeError) as error:
         raise InputError(
-            f"the table of {name} mixes text and numbers in one column; make each one kind"
-            f" ({error})"
+            f"the table of {name} has two columns of one name, or mixes text and numbers in one;"
+            f" rename one, or make each one kind ({error})"
         ) from error
 
 

@@ -87,7 +87,7 @@ def test_results_are_listed_by_their_question_and_fresh_until_what_they_rest_on_
     assert "metric cka, null 100" in {row["about"] for row in answers}
     neighbors = rows["neighbors-gpt-2-m"]
     assert (neighbors["holds"], neighbors["models"]) == ("List of neighbors: gpt-2-m", 1)
-    assert neighbors["bytes"] == (root / "results/cave/neighbors-gpt-2-m.duckdb").stat().st_size
+    assert neighbors["bytes"] == (root / "results/cave/neighbors-gpt-2-m.parquet").stat().st_size
 
     monkeypatch.setitem(METRICS, "cka", replace(METRICS["cka"], version=99))
     stale = [row["about"] for row in results(root, capsys) if row["state"] == "stale"]

@@ -143,7 +143,7 @@ def test_a_spec_means_all_of_its_models_and_nothing_near_it(made):
 
 def test_scores_that_cannot_be_read_any_more_are_not_written_over(root):
     keep(root, "mae,depth,0.5,top-1\n")
-    file = root / "results" / "counted" / f"{RESULT}.duckdb"
+    file = root / "results" / "counted" / f"{RESULT}.parquet"
     whole = file.read_bytes()
     add_dataset(root, CountedDataset(revision="r2"))
     for said in ("was made over revision r1", "is truncated|is damaged|not a DuckDB file"):

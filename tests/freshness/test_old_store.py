@@ -12,6 +12,7 @@ from core.questions.asking import answer, recall
 from core.questions.kept import list_results
 from core.questions.models.question import ModelPairs
 from core.store import Store
+from core.store.conversion import convert_results
 from core.study.parts import Comparison
 from core.study.study import Study
 
@@ -23,6 +24,7 @@ PAIRS = ModelPairs(comparison=Comparison(k=3))
 def test_a_store_of_an_earlier_version_keeps_its_embeddings_and_answers_afresh(tmp_path: Path):
     with zipfile.ZipFile(OLD) as file:
         file.extractall(tmp_path)
+    convert_results(tmp_path)
     store = Store(tmp_path)
     assert store.problems() == []
     names = [entry.card.name for entry in store.models("cave")]

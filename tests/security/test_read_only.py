@@ -80,7 +80,7 @@ WRITES = {  # by what is done, over a store
 
 
 def _made(store: Path) -> dict[str, str]:
-    return {path.stem: "" for path in (store / "results" / "cave").glob("*.duckdb")}
+    return {path.stem: "" for path in (store / "results" / "cave").glob("*.parquet")}
 
 
 @pytest.mark.parametrize("what", WRITES)

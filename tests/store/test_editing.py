@@ -162,8 +162,8 @@ def test_a_model_goes_with_all_that_depends_on_it_and_nothing_else(root: Path) -
     assert before - files(root) == {
         "embeddings/counted/plain.duckdb",
         "embeddings/counted/plain~5.duckdb",
-        "results/counted/answer-1.duckdb",
-        "results/counted/neighbors-plain.duckdb",
+        "results/counted/answer-1.parquet",
+        "results/counted/neighbors-plain.parquet",
     }
     assert files(root) - before == set()
     assert [entry.card.name for entry in Store(root).models("counted")] == ["other", "tuned"]
@@ -179,13 +179,13 @@ def test_one_caption_level_of_a_model_can_go_alone(root: Path) -> None:
         "plain",
         "tuned",
     ]
-    assert "results/counted/answer-1.duckdb" not in files(root)
-    assert "results/counted/neighbors-plain.duckdb" in files(root)
+    assert "results/counted/answer-1.parquet" not in files(root)
+    assert "results/counted/neighbors-plain.parquet" in files(root)
 
 
 def test_a_dataset_goes_with_all_that_was_made_over_it(root: Path) -> None:
     (root / "embeddings" / "counted" / "half.parts").mkdir()
-    damaged = root / "results" / "counted" / "answer-3.duckdb"
+    damaged = root / "results" / "counted" / "answer-3.parquet"
     damaged.write_text("no database")
     rename_dataset(root, "counted", "Gone soon")
     rename_model(root, "counted", "plain", "Gone too")
@@ -271,7 +271,7 @@ def test_what_is_being_written_of_others_hinders_no_deletion(root: Path) -> None
 def test_what_has_changed_since_a_person_looked_is_not_deleted(root: Path) -> None:
     plan, whole = plan_model_deletion(root, "counted", "plain"), files(root)
     all_of_it = plan_dataset_deletion(root, "counted")
-    answer = root / "results" / "counted" / "answer-1.duckdb"
+    answer = root / "results" / "counted" / "answer-1.parquet"
     shutil.copy(answer, answer.with_name("again"))
     answer.with_name("again").replace(answer)  # another answer of that name
     for one, count in ((plan, 4), (all_of_it, 9)):
@@ -300,7 +300,7 @@ def test_results_go_by_name_and_time(root: Path) -> None:
     for other in ("2020-01-01T00:00:00+00:00", ""):
         with pytest.raises(InputError, match="answer-1 has been made again meanwhile; look at"):
             delete_results(root, "counted", {"answer-1": other})
-    assert "results/counted/answer-1.duckdb" in files(root)
-    (root / "results" / "counted" / "answer-1.duckdb").write_text("no database")
+    assert "results/counted/answer-1.parquet" in files(root)
+    (root / "results" / "counted" / "answer-1.parquet").write_text("no database")
     delete_results(root, "counted", {"answer-1": ""})
-    assert "results/counted/answer-1.duckdb" not in files(root)
+    assert "results/counted/answer-1.parquet" not in files(root)

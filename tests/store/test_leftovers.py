@@ -27,12 +27,12 @@ def files(root: Path) -> set[str]:
 
 
 def test_what_is_half_built_goes_with_its_log(tmp_path: Path) -> None:
-    kept = touch(tmp_path / "results" / "photos" / "neighbors-vit.duckdb")
-    touch(kept.with_name("neighbors-vit.new.duckdb"))
+    kept = touch(tmp_path / "results" / "photos" / "neighbors-vit.parquet")
+    touch(kept.with_name("neighbors-vit.new.parquet"))
     touch(kept.with_name("head-vit.new.duckdb"))
     touch(kept.with_name("head-vit.new.duckdb.wal"))
     remove_leftovers(tmp_path)
-    assert files(tmp_path) == {"results/photos/neighbors-vit.duckdb"}
+    assert files(tmp_path) == {"results/photos/neighbors-vit.parquet"}
 
 
 def test_what_somebody_writes_stays(tmp_path: Path) -> None:

@@ -16,11 +16,9 @@ RECIPE = Recipe.of("near", k=3)
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """Return the paths of the tables that are read from the disk."""
-    paths, query = [], tables._query
-    tables._query_once.cache_clear()
-    monkeypatch.setattr(
-        tables, "_query", lambda path, text: paths.append(path) or query(path, text)
-    )
+    paths, query = [], tables._read
+    tables._read_once.cache_clear()
+    monkeypatch.setattr(tables, "_read", lambda path, text: paths.append(path) or query(path, text))
     return paths
 
 
@@ -61,7 +59,7 @@ def test_a_large_file_is_read_each_time(store, counted, monkeypatch):
 
 
 def test_a_table_that_was_removed_is_said_to_be(store):
-    path = store.root / "results" / "counted" / "near.duckdb"
+    path = store.root / "results" / "counted" / "near.parquet"
     path.unlink()
     with pytest.raises(StoreError, match="was removed while it was read; list the store again"):
         tables.read_frame(path, "result")

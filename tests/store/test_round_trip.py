@@ -189,7 +189,7 @@ def test_results_keep_order_columns_and_recipe(root: Path) -> None:
         root, dataset=CountedDataset().card, name="neighbors-x", table=table, recipe=recipe
     )
     found, how = Store(root).result("counted", "neighbors-x")
-    assert path == root / "results" / "counted" / "neighbors-x.duckdb"
+    assert path == root / "results" / "counted" / "neighbors-x.parquet"
     pd.testing.assert_frame_equal(found, table)
     assert how == recipe
 
@@ -221,18 +221,11 @@ def test_a_result_over_another_revision_is_left_out(root: Path) -> None:
     assert "was made over revision r1 of 'counted', which is at r2 now" in Store(root).problems()[0]
 
 
-@pytest.mark.parametrize("columns", [["a", "A"], ["#", "b"]])
-def test_columns_that_sql_cannot_tell_apart_are_refused(root: Path, columns: list[str]) -> None:
-    table = pd.DataFrame([[1, 2]], columns=columns)
-    with pytest.raises(InputError, match=r"the table of result has two columns .*; rename one"):
-        write_result(root, dataset=CountedDataset().card, name="a", table=table, recipe=RECIPE)
-
-
-def test_columns_of_mixed_types_are_refused(root: Path) -> None:
-    table = pd.DataFrame({"a": [1, "x"]})
-    with pytest.raises(
-        InputError, match="the table of result mixes text and numbers in one column"
-    ):
+@pytest.mark.parametrize(
+    "table", [pd.DataFrame([[1, 2]], columns=["a", "a"]), pd.DataFrame({"a": [1, "x"]})]
+)
+def test_columns_of_one_name_or_of_mixed_types_are_refused(root: Path, table: pd.DataFrame) -> None:
+    with pytest.raises(InputError, match="the table of result has two columns of one name, or"):
         write_result(root, dataset=CountedDataset().card, name="a", table=table, recipe=RECIPE)
 
 

@@ -10,10 +10,14 @@ import numpy as np
 import pytest
 
 from core.competence.records import measured_rows
-from core.errors import StoreChangedError
+from core.errors import NotEmbeddedError, StoreChangedError
 from core.settings import ROOT
 from core.store import Store, View, rename_model
 from core.store import view as module
+from core.store.deletion import carry_out, plan_model_deletion
+from core.store.examine import examine
+from core.store.expected import FILE, expect
+from core.store.schema import dump_meta
 from tests.freshness.test_fresh import (
     REPLACED,
     add,
@@ -159,28 +163,34 @@ def test_shipped_files_are_read_by_content_and_others_by_time(root: Path, tmp_pa
     assert not View(root).is_fresh(view.reads)
 
 
-def test_an_answer_over_the_complete_store_is_fresh_before_anything_is_embedded(
+def test_a_model_to_come_is_listed_and_makes_nothing_stale_when_it_comes(
     root: Path, tmp_path: Path
 ) -> None:
-    one, every = View(root), View(root)
-    one.model("cave", REPLACED)
-    every.models("cave")
-    every.results("cave", "scores")
-    catalog = View(root).catalog("cave")
-    assert catalog is not None
-    growth = [  # whether what one model gives, and what is asked of all, is still to be true
-        (None, True, True),
-        (add("MAE", "m", 0.7), True, True),
-        (add("SimCLR", "m", 0.9), True, False),
-        (replace_model, False, False),
-    ]
-    grown = tmp_path / "grown"
-    for step, one_is_fresh, all_are_fresh in growth:
-        if step is not None:
-            step(grown)
-        view = View(grown, catalog)
-        assert (view.is_fresh(one.reads), view.is_fresh(every.reads)) == (
-            one_is_fresh,
-            all_are_fresh,
-        )
-    assert not View(tmp_path / "other").is_fresh(one.reads)
+    seen, folder = View(root), root / "embeddings" / "cave"
+    names = [entry.card.name for entry in seen.models("cave")]
+    seen.model("cave", REPLACED)
+    file, away = folder / f"{REPLACED}.duckdb", tmp_path / "away.duckdb"
+    expect(folder, [dump_meta(examine(file))])
+    file.rename(away)
+    coming = View(root)
+    assert [entry.card.name for entry in coming.models("cave")] == names
+    assert coming.is_fresh(seen.reads)
+    with pytest.raises(NotEmbeddedError, match="ask again in a few minutes"):
+        coming.space("cave", REPLACED, 0)
+    away.rename(file)
+    assert View(root).is_fresh(seen.reads)
+    assert np.isfinite(View(root).space("cave", REPLACED, 0)).all()
+    replace_model(root)
+    assert not View(root).is_fresh(seen.reads)
+    file.write_text("damaged")
+    assert REPLACED not in [entry.card.name for entry in View(root).models("cave")]
+
+
+def test_a_model_to_come_can_be_deleted(root: Path) -> None:
+    folder = root / "embeddings" / "cave"
+    file = folder / f"{REPLACED}.duckdb"
+    expect(folder, [dump_meta(examine(file))])
+    file.unlink()
+    carry_out(root, plan_model_deletion(root, "cave", REPLACED))
+    assert REPLACED not in names_of(root)
+    assert not (folder / FILE).exists()

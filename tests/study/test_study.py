@@ -61,7 +61,7 @@ def test_a_model_that_is_embedded_again_while_it_is_searched_gives_no_mixed_answ
     put(tmp_path, "ape", layers_of(1))
     before = Study(Store(tmp_path), "counted").neighbors("ape")
     Store(tmp_path).result("counted", "neighbors-ape")
-    (tmp_path / "results" / "counted" / "neighbors-ape.duckdb").unlink()
+    (tmp_path / "results" / "counted" / "neighbors-ape.parquet").unlink()
     find = core.study.neighbor_lists.nearest
 
     def replacing(space, *, k, report):
