@@ -18,6 +18,7 @@ setup(
             "data/*.*",
             "data/cave/**",
             "data/color/*",
+            "data/demo/**",
             "data/fonts/*",
             "data/published/*",
             "data/studies/*",

@@ -73,7 +73,7 @@ from core.questions.neurons.question import (
     NeuronStimuli,
     NeuronTrend,
 )
-from core.questions.overview.question import Overview
+from core.questions.overview.question import ConvergenceMap, Overview
 from core.questions.prefix.question import (
     PrefixBits,
     PrefixCaptions,
@@ -116,6 +116,7 @@ QUESTIONS: tuple[type[Question], ...] = (  # by command
     CaptionFacts,
     CaptionLevels,
     CaptionScores,
+    ConvergenceMap,
     ColorAgreement,
     ColorLayout,
     ColorModels,

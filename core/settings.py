@@ -16,6 +16,7 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 INSTALLED = CHECKOUT / "platoscope_app"  # in a wheel, see setup.py
 ROOT = INSTALLED if INSTALLED.is_dir() else CHECKOUT  # where app.py, pages/ and data/ are
 CAVE_WEIGHTS = ROOT / "data" / "cave"
+DEMO_ANSWERS = ROOT / "data" / "demo"
 CLUSTER = "PLATOSCOPE_CLUSTER"
 HUB_SECONDS = "PLATOSCOPE_HUB_SECONDS"
 WORKERS = "PLATOSCOPE_WORKERS"

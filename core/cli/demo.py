@@ -44,8 +44,8 @@ def add(commands: Any) -> None:
 
 
 def run_demo(arguments: argparse.Namespace) -> None:
-    """Build the demo store, measure its models and answer what its pages ask first; what is there
-    is not made again.
+    """Take the answers that ship, then embed the models, and measure and answer what does not
+    follow from them any more; what is there is not made again.
     """
     from core.demo.building import (
         answer_demo,
@@ -54,7 +54,9 @@ def run_demo(arguments: argparse.Namespace) -> None:
         missing_specs,
         missing_values,
     )
+    from core.demo.shipping import install
 
+    install(arguments.store)
     if missing_specs(arguments.store):
         build_demo(arguments.store)
     if missing_values(arguments.store):
@@ -72,7 +74,10 @@ def run_app(arguments: argparse.Namespace) -> None:
     if is_read_only() and not arguments.store.is_dir():
         raise StoreError(f"there is no store in {arguments.store} to show; name one with --store")
     if arguments.demo:
+        from core.demo.shipping import install
+
         check_writable(arguments.store)
+        install(arguments.store)
     command = [
         sys.executable,
         "-m",

@@ -28,7 +28,9 @@ from core.progress import ConsoleProgress, Progress
 from core.settings import CAVE_WEIGHTS
 from core.stimuli.cave.densities import LEVELS
 from core.store import Store, add_dataset, is_locked, locked
+from core.store.expected import expect
 from core.store.publishing import writing
+from core.store.schema import published_files
 from core.study.models import UNTRAINED
 
 if TYPE_CHECKING:
@@ -42,12 +44,17 @@ EMBEDDING = "models embedded"
 
 
 def shipped_specs(folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
-    """Return the spec of every trained model under `folder`, by name: small ones first, copies
-    along a training last.
+    """Return the spec of every trained model under `folder`, by name: those of the usual training
+    first, copies along a training last, small ones before large ones.
     """
     configs = sorted(
         folder.glob("*/config.json"),
-        key=lambda config: (_is_copy(config), _size(config.parent), config),
+        key=lambda config: (
+            not _is_usual(config.parent),
+            _is_copy(config),
+            _size(config.parent),
+            config,
+        ),
     )
     return {config.parent.name: spec_of_folder(config.parent) for config in configs}
 
@@ -73,16 +80,17 @@ def missing_specs(store: Path, folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
     from core.stimuli.cave import CaveDataset
 
     reader, specs = Store(store), shipped_specs(folder)
-    made = {REALITY: f"world:{REALITY}", **{name: f"{SIMULATED}{name}" for name in SUBJECTS}}
-    wanted = {**made, **specs}
+    further = {REALITY: f"world:{REALITY}", **{name: f"{SIMULATED}{name}" for name in SUBJECTS}}
+    wanted = {**further, **specs}
     wanted |= _read_twice(specs, folder) | _retold(specs, folder)
     if CaveDataset().card.revision not in {card.revision for card in reader.datasets()}:
         return wanted
-    held = {entry.card.name: entry.card for entry in reader.embeddings("cave")}
+    made = {path.stem for path in published_files(reader.root / "embeddings" / "cave")}
+    held = {e.card.name: e.card for e in reader.embeddings("cave") if e.card.name in made}
     return {
         name: spec
         for name, spec in wanted.items()
-        if name not in held or not _is_present(held[name], folder)
+        if name not in held or not is_current(held[name], folder)
     }
 
 
@@ -121,6 +129,7 @@ def build_demo(store: Path, folder: Path = CAVE_WEIGHTS) -> None:
         embedded = spread(add, names, processes=count_processes(len(names), device))
         for done, _ in enumerate(embedded, start=1):
             report(done, len(missing), EMBEDDING)
+        expect(store / "embeddings" / "cave", [])
 
 
 @dataclass(frozen=True)
@@ -259,7 +268,7 @@ def _folder_of(name: str) -> str:
     return name.partition("~")[0].removesuffix(PATCHES.replace("#", "-"))
 
 
-def _is_present(card: ModelCard, folder: Path) -> bool:
+def is_current(card: ModelCard, folder: Path = CAVE_WEIGHTS) -> bool:
     """Return whether a store's model is still the one that would be made now."""
     if card.name in SUBJECTS:
         return card.training == describe_subject(card.name)
@@ -268,7 +277,11 @@ def _is_present(card: ModelCard, folder: Path) -> bool:
 
 def _is_of(card: ModelCard, folder: Path) -> bool:
     """Return whether a card says of a model what the folder of its weights says."""
-    return card.training == _card(folder)["training"] and card.weights == _weights(folder)
+    return (
+        folder.is_dir()
+        and card.training == _card(folder)["training"]
+        and card.weights == _weights(folder)
+    )
 
 
 def _card(folder: Path) -> Any:

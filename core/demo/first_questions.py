@@ -49,18 +49,17 @@ from core.questions.metrics.question import (
 )
 from core.questions.modalities.question import Modalities
 from core.questions.models.question import ModelMap, ModelPairs, ModelProfiles
-from core.questions.overview.question import Overview
+from core.questions.overview.question import MAP_METRICS, ConvergenceMap
 from core.questions.question import StudyQuestion
 from core.questions.stimuli.question import StimulusMap
 from core.questions.stitching.question import Stitch
 from core.store import Store
-from core.study.parts import Scope
+from core.study.parts import Comparison, Scope
 from core.study.study import Study
 
 AS_THEY_ARE: tuple[type[StudyQuestion], ...] = (  # with all their defaults
     Alignment,
     Headline,
-    Overview,
     Hallucination,  # the longest begin early, so that none is answered alone at the end
     ColorPixels,
     ColorModels,
@@ -106,7 +105,8 @@ def first_questions(dataset: str) -> list[StudyQuestion]:
     colors, whose sources depend on its models.
     """
     scope = Scope(dataset)
-    return [*(kind(scope) for kind in AS_THEY_ARE), CaptionAlignment(scope, by="model")]
+    maps = [ConvergenceMap(scope, comparison=Comparison(metric=name)) for name in MAP_METRICS]
+    return [*(kind(scope) for kind in AS_THEY_ARE), *maps, CaptionAlignment(scope, by="model")]
 
 
 def answer_first(study: Study, report: Progress) -> None:

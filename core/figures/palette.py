@@ -140,3 +140,16 @@ def _key(name: str) -> str:
 def _stranger(key: str) -> Pair:
     hues = [*OBJECTIVES.values(), *FAMILIES.values()]
     return hues[crc32(key.encode()) % len(hues)]
+
+
+MODALITY: Mapping[str, Pair] = {
+    "vision": ("#B8480F", "#F08A4B"),
+    "language": ("#2457C5", "#7BA3FF"),
+    "music": ("#7C4D94", "#C79BE0"),
+}
+FURTHER_MODALITY: Pair = ("#1F7A68", "#5FD0B8")
+
+
+def modality_hue(name: str, mode: str) -> str:
+    """Return the color of a modality; all without one of their own share the fourth."""
+    return MODALITY.get(name, FURTHER_MODALITY)[mode == "dark"]

@@ -12,12 +12,8 @@ from core.questions.alignment.axes import AXES
 from core.questions.alignment.figures import trend
 from core.questions.alignment.layer_figures import LayerNoise, Layers, layer_grid, layer_profiles
 from core.questions.alignment.points import calibrated_points, shared_points
-from core.questions.overview.figures import growth, headline, ranking
 from core.questions.stimuli.figures import agreement
 from tests.figures.tables import (
-    growth_points,
-    headline_points,
-    ranking_points,
     trend_fits,
     trend_points,
 )
@@ -231,35 +227,6 @@ def test_trend_draws_no_chance_line_where_every_pair_has_its_own():
     assert not chance_traces(trend(points, trend_fits(), label=LABEL, mode="light"))
 
 
-def test_headline_has_a_panel_per_target_with_chance_and_interval():
-    figure = headline(headline_points(), mode="light")
-    assert "with vision models" in words(figure)
-    assert "with reality" in words(figure)
-    assert len([trace for trace in chance_traces(figure) if trace.x[0] is not None]) == 2
-    gpt = next(trace for trace in figure.data if trace.customdata is not None)
-    assert "95 % interval 0.080 to 0.133 over 7 models" in gpt.hovertext[0]
-    assert list(gpt.error_y.array) == pytest.approx([0.4 / 3 - 0.1, 0.5 / 3 - 0.125])
-    assert {trace.name for trace in figure.data if trace.showlegend is not False} >= {
-        "GPT-2",
-        "BLOOM",
-        "chance",
-    }
-    alone = headline(headline_points().assign(low=np.nan, high=np.nan), mode="light")
-    assert figure.layout.meta["note"] == "Bars: 95 % interval of the mean over models"
-    assert "note" not in alone.layout.meta
-    assert "interval" not in first_card(alone)
-
-
-def test_ranking_has_a_strip_per_group_in_the_hue_and_symbol_of_its_models():
-    figure = ranking(ranking_points(), against="reality", mode="light")
-    strips = {trace.y[0]: trace for trace in figure.data if trace.y[0]}
-    assert set(strips) == {"GPT-2", "BLOOM", "MAE", "CLIP"}
-    assert strips["MAE"].marker.symbol == "square"
-    assert strips["GPT-2"].marker.symbol == "circle"
-    (level,) = figure.layout.shapes
-    assert (level.x0, level.name, level.showlegend) == (0.05, "chance", True)
-
-
 def test_agreement_marks_the_chosen_stimulus_its_mean_and_chance():
     shared = np.array([0, 1, 1, 2, 1, 1])
     figure = agreement(shared, chosen=3, k=2, title_x="a", title_y="b", mode="light")
@@ -268,15 +235,6 @@ def test_agreement_marks_the_chosen_stimulus_its_mean_and_chance():
     levels = {shape.name: shape.x0 for shape in figure.layout.shapes if shape.showlegend}
     assert levels == {"mean 1.00: alignment 0.500": 1, "chance 0.80": 0.8}
     assert "stimulus 3" in words(figure)
-
-
-def test_growth_has_a_panel_for_each_way_to_grow_that_is_there():
-    figure = growth(growth_points(), against="reality", mode="light")
-    assert words(figure).count("<b>") == 3
-    assert "Longer training" in words(figure)
-    assert "More parameters" not in words(figure)
-    lines = [trace for trace in figure.data if trace.customdata is not None]
-    assert [list(line.x) for line in lines] == [[50.0, 2000.0], [1.0, 32.0], [0.25]]
 
 
 def test_round_ticks_are_one_two_and_five():

@@ -15,9 +15,8 @@ from core.figures.pdf import to_pdf
 from core.figures.printing import ONE_COLUMN, TWO_COLUMNS, to_print
 from core.figures.theme import INK, blank
 from core.questions.alignment.figures import trend
-from core.questions.overview.figures import headline
 from core.recipe import Recipe
-from tests.figures.tables import headline_points, trend_fits, trend_points
+from tests.figures.tables import trend_fits, trend_points
 
 SVG = (
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 50"><style>@font-face {}</style>'
@@ -70,7 +69,10 @@ def test_a_transparent_figure_has_no_ground_and_dots_are_vectors():
 
 
 def test_panels_of_a_narrow_figure_stand_one_below_the_other_with_their_headings():
-    figure = headline(headline_points(), mode="light")
+    drawing = panels(["a", "b"], 2, "light", height=400, title="T")
+    for column in (1, 2):
+        drawing.add_scatter(x=[1], y=[1], row=1, col=column)
+    figure = drawing.figure()
     printed = to_print(figure, width=ONE_COLUMN)
     assert [axis.domain for axis in printed.select_xaxes()] == [(0, 1), (0, 1)]
     first, second = (axis.domain for axis in printed.select_yaxes())
@@ -105,8 +107,6 @@ def test_the_text_below_a_figure_says_what_it_shows():
     assert "Dotted: chance. Fit, 95 % band. n = 6 models, 101 stimuli." in text
     assert "Settings: metric mutual_knn, k 5." in text
     assert re.search(r"Platoscope \d+\.\d+\.\d+, recipe " + recipe.digest, text)
-    bars = legend_text(headline(headline_points(), mode="light"), headline_points(), recipe)
-    assert "Bars: 95 % interval of the mean over models. n = 3 models." in bars
     empty = blank("light", height=90, title="T").figure()
     assert "nan" not in legend_text(empty, pd.DataFrame(), recipe)
 

@@ -3,14 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
 
 from core.encoders.encoder import ModelCard
 from core.errors import MetricError
 from core.questions.alignment.points import fits, trend_points
-from core.questions.overview.points import growth_points, headline_points, ranking_points
 from core.statistics.intervals import mean_interval
-from core.study.models import FEWER, UNTRAINED, describe
+from core.study.models import describe
 
 
 def card(name, modality, family, objective, parameters=1000):
@@ -82,19 +80,6 @@ def test_copies_and_untrained_models_are_drawn_and_not_fitted():
     assert "at least 5" in found["MAE"].reason
 
 
-def test_headline_points_hold_the_mean_over_the_target_and_its_interval_where_it_has_one():
-    points = headline_points(trend_points(ALIGNMENT, MODELS))
-    last = points[(points["target"] == "vision models") & (points["model"] == "gpt-2")].iloc[0]
-    assert (last["score"], last["targets"]) == (pytest.approx(0.4), 2)
-    assert points[["low", "high"]].isna().all(axis=None)  # two models
-    pair = ALIGNMENT[ALIGNMENT["model_y"] == "mae-s"]
-    several = pd.concat([pair.assign(score=0.1 * n) for n in range(1, 6)])
-    points = headline_points(trend_points(several, MODELS))
-    half = stats.t.ppf(0.975, 4) * np.std([0.1, 0.2, 0.3, 0.4, 0.5], ddof=1) / 5**0.5
-    assert points["low"].to_numpy() == pytest.approx(0.3 - half)
-    assert points["high"].to_numpy() == pytest.approx(0.3 + half)
-
-
 def test_an_interval_of_a_mean_covers_it_as_often_as_it_says():
     rng = np.random.default_rng(0)
     bounds = [mean_interval(rng.standard_normal(6) + 2, level=0.9) for _ in range(1000)]
@@ -103,69 +88,3 @@ def test_an_interval_of_a_mean_covers_it_as_often_as_it_says():
     assert mean_interval(np.array([1, 2, 3, 4, 5, np.nan])) == mean_interval(np.arange(1.0, 6))
     with pytest.raises(MetricError, match=r"between 0 and 1; got 1\.0"):
         mean_interval(np.arange(5.0), level=1.0)
-
-
-def test_ranking_points_are_means_over_what_a_model_was_compared_with():
-    points = ranking_points(ALIGNMENT[ALIGNMENT["model_y"] != "reality"], MODELS)
-    assert dict(zip(points["model"], points["score"], strict=True)) == pytest.approx(
-        {"gpt-0": 0.0, "gpt-1": 0.2, "gpt-2": 0.4, "gpt-3": 0.6, "gpt-4": 0.8}
-    )
-
-
-def ranked(**columns) -> pd.DataFrame:
-    table = pd.DataFrame({"model": ["a", "a-step1", "b", "c", "raw"], "score": 0.1} | columns)
-    plain = {
-        "run": table["model"],
-        "step": 10.0,
-        "copy": False,
-        "varies": "",
-        "tasks": np.nan,
-        "group": "MAE",
-        "family": "ViT",
-        "size": "S",
-        "objective": "MAE",
-        "parameters": 1e5,
-    }
-    return table.assign(**{name: value for name, value in plain.items() if name not in table})
-
-
-NONE_SOLVED = pd.DataFrame({"model": [], "solved": []})
-
-
-def test_copies_and_the_finished_model_are_one_line_in_order_of_their_steps():
-    ranking = ranked(
-        run=["a", "a", "b", "c", "raw"],
-        copy=[False, True, False, False, False],
-        step=[10.0, 1.0, 5.0, 5.0, 0.0],
-    )
-    points = growth_points(ranking, NONE_SOLVED)
-    assert points.loc[points["panel"] == "training", ["model", "x"]].to_numpy().tolist() == [
-        ["a-step1", 1.0],
-        ["a", 10.0],
-    ]
-
-
-def test_sizes_are_joined_within_a_group_and_neither_copies_nor_untrained_ones_are_sizes():
-    ranking = ranked(
-        copy=[False, True, False, False, False],
-        group=["MAE", "MAE", "MAE", "CLIP", UNTRAINED],
-        parameters=[1e5, 1e5, 3e5, 1e5, 1e5],
-    )
-    points = growth_points(ranking, NONE_SOLVED)
-    assert points.loc[points["panel"] == "size", "model"].tolist() == ["a", "b"]
-
-
-def test_tasks_are_compared_among_models_that_differ_in_nothing_else():
-    ranking = ranked(
-        group=["supervised", "MAE", FEWER, "supervised", "supervised"],
-        objective="supervised",
-        tasks=[32.0, np.nan, 2.0, 32.0, 32.0],
-        family=["ViT", "ViT", "ViT", "ResNet", "ViT"],
-        size=["S", "S", "S", "S", "M"],
-        varies=["", "", "tasks", "", ""],
-    )
-    points = growth_points(ranking, NONE_SOLVED)
-    assert points.loc[points["panel"] == "tasks", ["model", "x"]].to_numpy().tolist() == [
-        ["b", 2.0],
-        ["a", 32.0],
-    ]

@@ -50,11 +50,3 @@ def test_alignment_draws_the_noise_ceiling_of_brains(opened, store):
     assert "agree more with brains" in texts(app)
     layers = app.get("plotly_chart")[1].proto.spec
     assert "noise ceiling at least 0." in layers
-
-
-@pytest.mark.slow
-def test_the_overview_counts_brains_and_ranks_models_alone(opened, store):
-    app = opened(store, "overview")
-    assert not app.exception
-    assert "beside 3 brains and 1 group of people" in texts(app)
-    assert not any("ortex" in one.proto.spec for one in app.get("plotly_chart"))

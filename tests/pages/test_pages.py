@@ -129,15 +129,11 @@ def test_tiny_stores_have_a_look(opened, small, page: Page, size):
 
 def test_overview_counts_and_draws_its_plots(opened, demo):
     app = opened(demo, "overview")
-    counts = (
-        "60 image–caption pairs seen by 5 vision models and read by 6 language models, beside 1"
-        " untrained model. Their"
-        " reality is known"
-    )
-    assert any(counts in text.value for text in app.markdown)
-    assert charts(app) == ["headline", "ranking", "growth"]
-    texts = [text.value for text in app.markdown]
-    assert any("small and a program makes their world" in text for text in texts)
+    captions = [text.value for text in app.caption]
+    counts = "60 image–caption pairs, 6 language and 5 vision models"
+    assert any(counts in text for text in captions)
+    assert any("A program makes this world" in text for text in captions)
+    assert charts(app) == ["evidence"]
 
 
 def test_metrics_draws_its_five_plots_of_finished_models(opened, demo):

@@ -29,7 +29,6 @@ def ringed(app) -> dict[str, int]:
 @pytest.mark.parametrize(
     ("page", "charts"),
     [
-        pytest.param("overview", {"headline", "ranking", "growth"}, marks=pytest.mark.slow),
         ("alignment", {"trend"}),
         ("competence", {"downstream"}),
         ("models", {"model-map"}),

@@ -242,7 +242,7 @@ declare(
     Summary,
     Answer(
         summarize,
-        version=2,
+        version=3,
         complete=complete,
         findings=summary_findings,
     ),

@@ -1,48 +1,174 @@
-"""What speaks for the hypothesis, what against it, and what is open, by rule: a row of the summary
-is evidence if the hypothesis predicts its sign.
+"""The evidence: six claims of the hypothesis, named in advance, each with the test that decides
+it.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 
 from core.figures.numbers import p_text
+from core.figures.theme import INK, Mode, blank, hover_card, plain, reason
+from core.questions.convergence.hypotheses import DATA
 from core.questions.convergence.levels import KINDS
-from core.questions.convergence.summary import COMPETENCE, DECIDES, HYPOTHESIS, THIRDS, TRENDS
+from core.questions.convergence.summary import COMPETENCE, DECIDES, HYPOTHESIS, THIRDS
+from core.statistics.discoveries import adjust
 
-Side = Literal["for", "against", "open"]
-SIDES: Mapping[str, Side] = {
-    "supported": "for",
-    "contradicted": "against",
-    "not shown": "open",
-    "not tested": "open",
-}
+ALPHA = 0.05
+FOR, AGAINST, OPEN = "for", "against", "not shown"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A row of the evidence. about, what: the summary's row that tests it. what: its end.
+    predicted: the sign that the hypothesis predicts. scale: by how much the value is multiplied.
+    """
+
+    text: str
+    unit: str
+    about: str
+    what: str
+    predicted: int = 1
+    scale: float = 1.0
+
+
+CLAIMS = (
+    Claim(
+        "More competent models are more alike", "least to most competent", COMPETENCE, KINDS["all"]
+    ),
+    Claim("Larger models are more alike", "smallest to largest", f"{HYPOTHESIS}capacity", DECIDES),
+    Claim(
+        "Models of more tasks are more alike", "fewest to most", f"{HYPOTHESIS}multitask", DECIDES
+    ),
+    Claim("Models of more data are more alike", "least to most", f"{HYPOTHESIS}data", DATA),
+    Claim(
+        "Simpler representations are more alike",
+        "10 effective ranks less",
+        f"{HYPOTHESIS}simplicity",
+        DECIDES,
+        predicted=-1,
+        scale=10.0,
+    ),
+    Claim(
+        "Weak models agree less with each other",
+        "than with strong ones",
+        THIRDS,
+        KINDS["all"],
+        predicted=-1,
+    ),
+)
+COLUMNS = ("claim", "unit", "value", "low", "high", "p", "q", "verdict", "counted", "reason")
 
 
 def weigh(summary: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of a `Summary` that are evidence, with side and text, the surest first.
+    """Return a row per claim: value with its interval (a change of alignment, positive as the
+    hypothesis predicts), p, q (adjusted over the claims for false discoveries) and verdict.
 
-    Evidence are the levels of competence, the test that decides each hypothesis, the contrast of
-    weak and strong over all models, and the trends of figure 3.
+    summary: of `Summary`.
     """
-    about, what = summary["about"], summary["what"]
-    counts = about.isin((COMPETENCE, TRENDS))
-    counts |= about.str.startswith(HYPOTHESIS) & what.str.endswith(DECIDES)
-    counts |= (about == THIRDS) & what.str.endswith(KINDS["all"])
-    rows = summary[counts].sort_values("p", kind="stable")
-    texts = [_text(row) for row in rows.to_dict("records")]
-    return rows.assign(side=rows["verdict"].map(SIDES), text=texts)
+    rows = [_row(claim, summary) for claim in CLAIMS]
+    table = pd.DataFrame(rows, columns=[name for name in COLUMNS if name not in ("q", "verdict")])
+    q = adjust(table["p"].to_numpy(np.float64))
+    sure = q <= ALPHA
+    verdicts = np.where(sure & (table["value"] > 0), FOR, np.where(sure, AGAINST, OPEN))
+    return table.assign(q=q, verdict=verdicts)[list(COLUMNS)]
 
 
-def _text(row: Mapping[Hashable, Any]) -> str:
-    name, what = row["about"].removeprefix(HYPOTHESIS), row["what"].removesuffix(DECIDES)
-    subject = what if row["about"] == TRENDS else f"{name[:1].upper()}{name[1:]}: {what}"
-    if pd.isna(row["p"]):
-        return f"{subject}: {row['reason'] or 'too few models'}."
-    letter = "q" if row["what"].endswith(DECIDES) else "p"
-    value = f"{row['value']:+.2g}".replace("-", "−")
-    numbers = ", ".join(filter(None, (p_text(row["p"], letter), row["counted"])))
-    return f"{subject}: **{value}** ({numbers})."
+def _row(claim: Claim, summary: pd.DataFrame) -> Mapping[str, Any]:
+    fits = (summary["about"] == claim.about) & summary["what"].str.endswith(claim.what)
+    names = {"claim": claim.text, "unit": claim.unit}
+    if not fits.any():
+        return names | {"reason": "no models that differ in this alone"}
+    row = summary[fits].iloc[0]
+    low, high = sorted(claim.predicted * claim.scale * row[end] for end in ("low", "high"))
+    value = claim.predicted * claim.scale * row["value"]
+    kept = {name: row[name] for name in ("p", "counted", "reason")}
+    return names | kept | {"value": value, "low": low, "high": high}
+
+
+def forest(evidence: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Figure:
+    """Draw a row per claim: its effect with the 95% interval, and q.
+
+    evidence: as `weigh` gives it.
+    """
+    seen = evidence.dropna(subset=["value"])
+    if seen.empty:
+        return reason("No claim can be tested with these models: embed models of two sizes.", mode)
+    ink = INK[mode]
+    colors = {FOR: ink.ember, AGAINST: ink.text, OPEN: ink.chance}
+    figure = blank(mode, height=52 * len(evidence) + 90, title="Evidence for the hypothesis")
+    names = [_name(row, narrow=narrow) for row in evidence.to_dict("records")]
+    for place, row in enumerate(evidence.to_dict("records")):
+        if math.isnan(row["value"]):
+            continue
+        color = colors[row["verdict"]]
+        figure.add_scatter(
+            x=[row["value"]],
+            y=[place],
+            mode="markers",
+            marker={"color": color, "size": 10, "symbol": "square"},
+            error_x={
+                "type": "data",
+                "symmetric": False,
+                "array": [row["high"] - row["value"]],
+                "arrayminus": [row["value"] - row["low"]],
+                "color": color,
+                "thickness": 2,
+                "width": 0,
+            },
+            hovertext=[_card(row)],
+            hovertemplate="%{hovertext}<extra></extra>",
+            showlegend=False,
+        )
+    for place, row in enumerate(evidence.to_dict("records")):
+        figure.add_annotation(
+            x=1,
+            xref="x domain",
+            y=place,
+            yref="y",
+            text=_result(row),
+            showarrow=False,
+            xanchor="left",
+            xshift=8,
+            font={"size": 12, "color": ink.soft},
+        )
+    figure.add_vline(0.0, line={"color": ink.chance, "dash": "dot"})
+    figure.update_xaxes(title_text="change of alignment, as predicted: right of 0")
+    figure.update_yaxes(
+        tickvals=list(range(len(names))),
+        ticktext=names,
+        range=[len(names) - 0.5, -0.5],
+        showgrid=False,
+    )
+    return figure.update_layout(margin_r=118).figure()
+
+
+def _name(row: Mapping[Hashable, Any], *, narrow: bool) -> str:
+    text = plain(row["claim"])
+    if narrow:
+        head, _, tail = text.rpartition(" are ") if " are " in text else text.rpartition(" with ")
+        text = f"{head}<br>{'are' if ' are ' in row['claim'] else 'with'} {tail}"
+    return f"{text}<br><span style='font-size:11px'>{plain(row['unit'])}</span>"
+
+
+def _result(row: Mapping[Hashable, Any]) -> str:
+    if math.isnan(row["p"]):
+        return "not tested"
+    return f"{row['verdict']}, {p_text(row['q'], 'q')}"
+
+
+def _card(row: Mapping[Hashable, Any]) -> str:
+    low, value, high = (f"{row[name]:+.3g}".replace("-", "−") for name in ("low", "value", "high"))
+    return hover_card(
+        row["claim"],
+        f"{value} [{low}, {high}], {row['unit']}",
+        f"{p_text(row['p'])}, {p_text(row['q'], 'q')} over the claims",
+        str(row["counted"]),
+        ids="",
+    )

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from core.figures.numbers import p_text
-from core.questions.convergence.evidence import weigh
+from core.questions.convergence.evidence import AGAINST, FOR, OPEN, weigh
 from core.questions.convergence.fine_tuning import ALL
 from core.questions.convergence.levels import KINDS, SKILL_THIRDS, kinds_to_show
 from core.questions.convergence.question import (
@@ -161,11 +161,15 @@ def _verdict(row: Mapping[Hashable, Any]) -> str:
 
 def summary_findings(_: Summary, table: pd.DataFrame) -> list[str]:
     """Say how many figures speak for the hypothesis, against it, and for neither."""
-    sides = weigh(table)["side"].value_counts()
-    counts = [int(sides.get(side, 0)) for side in ("for", "against", "open")]
+    evidence = weigh(table)
+    tested = evidence.dropna(subset=["q"])
+    sides = tested["verdict"].value_counts()
+    counts = [int(sides.get(side, 0)) for side in (FOR, AGAINST, OPEN)]
+    rest = len(evidence) - len(tested)
     return [
-        f"Of {sum(counts)} tests whose sign the hypothesis predicts, {counts[0]} support it,"
-        f" {counts[1]} contradict it and {counts[2]} show neither (5 % level)."
+        f"Of {len(evidence)} claims of the hypothesis, {counts[0]} are supported, {counts[1]} are"
+        f" contradicted, {counts[2]} are not shown (q ≤ .05)"
+        + (f" and {rest} cannot be tested here." if rest else ".")
     ]
 
 

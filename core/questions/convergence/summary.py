@@ -12,9 +12,9 @@ from core.questions.convergence.hypotheses import judge
 from core.questions.convergence.levels import KINDS
 from core.study.comparison.ceilings import ceiling_of
 
-COLUMNS = ("about", "what", "value", "low", "high", "p", "counted", "verdict", "reason")
+COLUMNS = ("about", "what", "value", "low", "high", "p", "q", "counted", "verdict", "reason")
 COMPETENCE, THIRDS, TRENDS = "levels of competence", "Anna Karenina", "figure 3"
-HYPOTHESIS, DECIDES = "hypothesis: ", " (decides; p is q)"
+HYPOTHESIS, DECIDES = "hypothesis: ", " (decides)"
 
 
 def summarize_levels(by: str, table: pd.DataFrame, toward: int = 1) -> pd.DataFrame:
@@ -41,13 +41,16 @@ def summarize_levels(by: str, table: pd.DataFrame, toward: int = 1) -> pd.DataFr
 
 
 def summarize_hypotheses(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per test, with q for p where it decides. table: of `Hypotheses`."""
+    """Return a row per test; q, over the hypotheses, of those that decide. table: of
+    `Hypotheses`.
+    """
     return _rows(
         {
             "about": HYPOTHESIS + row["hypothesis"],
             "what": row["measured"] + DECIDES * bool(row["decides"]),
             **{name: row[name] for name in ("value", "low", "high", "verdict", "reason")},
-            "p": row["q"] if row["decides"] else row["p"],
+            "p": row["p"],
+            "q": row["q"] if row["decides"] else np.nan,
             "counted": _recipes(int(row["recipes"])),
         }
         for row in table.to_dict("records")

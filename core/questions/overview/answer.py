@@ -10,8 +10,9 @@ from core.progress import Progress
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.questions.competence.question import TasksSolved
+from core.questions.overview.closeness import measure_closeness, name_center
 from core.questions.overview.findings import overview_findings
-from core.questions.overview.question import Overview
+from core.questions.overview.question import ConvergenceMap, Overview
 from core.questions.overview.trends import closeness, solving, trends
 from core.questions.registry import Answer, declare, never
 from core.spaces.inputs import check_k
@@ -70,6 +71,9 @@ declare(
         kept=never,
     ),
 )
+
+
+declare(ConvergenceMap, Answer(measure_closeness, version=1, complete=name_center))
 
 
 def _has_neighbors(study: Study, name: str) -> bool:

@@ -9,14 +9,12 @@ import pandas as pd
 import pytest
 
 from core.questions.convergence.answer import LEVEL_COLUMNS
-from core.questions.convergence.evidence import weigh
 from core.questions.convergence.findings import (
     fine_tuned_findings,
     hypothesis_findings,
     karenina_findings,
     level_findings,
     replicate_findings,
-    summary_findings,
 )
 from core.questions.convergence.fine_tuning import ALL, compare_copies
 from core.questions.convergence.hypotheses import DECAYED, Material, _sweep, judge
@@ -33,7 +31,6 @@ from core.questions.convergence.question import (
     Hypotheses,
     Levels,
     Replicates,
-    Summary,
 )
 from core.questions.convergence.summary import (
     summarize_ceilings,
@@ -504,23 +501,3 @@ def summary(**p: float) -> pd.DataFrame:
     ]
     names = ["about", "what", "value", "p", "counted", "verdict", "reason"]
     return pd.DataFrame(rows, columns=names)
-
-
-def test_evidence_is_what_the_hypothesis_predicts_the_surest_first():
-    table = summary(size=0.001, trend=0.2, weak=0.04, decides=0.01, beside=0.001)
-    evidence = weigh(table)
-    assert evidence["side"].tolist() == ["for", "for", "open"]
-    assert evidence["text"].tolist() == [
-        "Capacity: rise: **+0.1** (q = 0.01, 9 recipes).",
-        "Anna Karenina: weak with weak − weak with strong, all pairs: **−0.1** (p = 0.04, 9"
-        " recipes).",
-        "Spearman of competence and alignment with reality: **+0.1** (p = 0.2, 9 recipes).",
-    ]
-    assert summary_findings(Summary(), table) == [
-        "Of 3 tests whose sign the hypothesis predicts, 2 support it, 0 contradict it and 1 show"
-        " neither (5 % level)."
-    ]
-    against = table.assign(verdict="contradicted")
-    assert set(weigh(against)["side"]) == {"against"}
-    unknown = weigh(table.assign(p=np.nan, verdict="not tested", reason="too few trainings"))
-    assert unknown["text"].tolist()[0].endswith("with reality: too few trainings.")

@@ -1,0 +1,89 @@
+"""The demo's answers ship with the project, so that a fresh clone opens on the finished dashboard.
+
+    python -m core.demo.shipping build/demo     build the demo from nothing and ship its answers
+
+`data/demo` holds the results as a store does, but for the lists of neighbors, and what each
+embedding will say of itself. Installed into a store, they are checked like any other answer: one
+that no longer follows from the weights, the metrics or the questions is computed again.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from functools import partial
+from pathlib import Path
+
+from core.progress import ConsoleProgress
+from core.settings import CAVE_WEIGHTS, DEMO_ANSWERS, ROOT
+from core.store.examine import examine, examine_if_usable
+from core.store.expected import FILE, expect
+from core.store.publishing import locked, replace
+from core.store.schema import dump_meta, load_meta, published_files, result_file
+
+DATASET = "cave"
+SHIPPED = ("answer-", "competence-", "head-", "stitches-")  # beginnings of names
+PLACE = "{ROOT}"  # stands for the folder of the project in paths
+PATIENCE = 60.0  # seconds to wait for another process that writes the same file
+
+
+def ship(store: Path, to: Path = DEMO_ANSWERS) -> None:
+    """Copy from a complete demo store what ships, in place of what shipped before: the results
+    that are fresh.
+    """
+    from core.catalog import ANSWERED
+    from core.questions.kept import FRESH, list_results
+    from core.store import Store
+    from core.study.study import Study
+
+    kept = list_results(Study(Store(store), DATASET), ANSWERED)
+    fresh = set(kept.loc[kept["state"] == FRESH, "name"])
+    shutil.rmtree(to, ignore_errors=True)
+    results, embeddings = to / "results" / DATASET, to / "embeddings" / DATASET
+    results.mkdir(parents=True)
+    embeddings.mkdir(parents=True)
+    for path in published_files(store / "results" / DATASET):
+        if path.name.startswith(SHIPPED) and path.stem in fresh:
+            shutil.copyfile(path, results / path.name)
+    said = [dump_meta(examine(path)) for path in published_files(store / "embeddings" / DATASET)]
+    text = json.dumps(said, indent=0, ensure_ascii=False).replace(str(ROOT), PLACE)
+    (embeddings / FILE).write_text(f"{text}\n", encoding="utf-8")
+
+
+def install(store: Path, shipped: Path = DEMO_ANSWERS) -> None:
+    """Put the Cave's stimuli and all that ships into a store. A result that is there already is
+    replaced if it was made by another recipe or from something else.
+    """
+    from core.demo.building import is_current, missing_specs
+    from core.stimuli.cave import CaveDataset
+    from core.store import add_dataset
+
+    store = Path(store).absolute()
+    add_dataset(store, CaveDataset(), report=ConsoleProgress())
+    folder, lacking = Path("embeddings") / DATASET, missing_specs(store)
+    text = (shipped / folder / FILE).read_text("utf-8").replace(PLACE, str(ROOT))
+    metas = [(said, load_meta(said)) for said in json.loads(text)]
+    coming = [said for said, meta in metas if meta.name in lacking and is_current(meta.entry.card)]
+    with locked(store / folder / FILE, patience=PATIENCE):
+        expect(store / folder, coming)
+    for path in published_files(shipped / "results" / DATASET):
+        target = result_file(store, DATASET, path.stem)
+        with locked(target, patience=PATIENCE):
+            held, new = examine_if_usable(target), examine(path)
+            if held is None or (held.recipe, held.reads) != (new.recipe, new.reads):
+                replace(target, partial(shutil.copyfile, path))
+
+
+def main(store: Path) -> None:
+    """Build the demo from nothing in a folder, and ship its answers."""
+    from core.demo.building import answer_demo, build_demo, measure_demo
+
+    build_demo(store, CAVE_WEIGHTS)
+    measure_demo(store)
+    answer_demo(store)
+    ship(store)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

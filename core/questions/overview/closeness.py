@@ -1,0 +1,184 @@
+"""How close each model is to a center: reality, a model, a modality, or the consensus of others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from core.errors import MetricError, UnknownNameError
+from core.progress import Progress
+from core.questions.asking import ask
+from core.questions.competence.question import TasksSolved
+from core.questions.dispersion.consensus import read
+from core.questions.overview.question import CONSENSUS, LEAST, ConvergenceMap
+from core.spaces.bases import center, span
+from core.statistics.procrustes import generalized_procrustes
+from core.study.comparison.aligning import align
+from core.study.comparison.comparing import align_models, prepare_each
+from core.study.comparison.engines import choose_engine
+from core.study.comparison.pair_scores import scored, unscored
+from core.study.models import UNTRAINED, is_measured, is_reality, usual, without_variants
+from core.study.parts import Comparison
+from core.study.roster import known_worlds
+from core.study.skill import skill_values
+from core.study.spaces import find_spaces
+from core.study.study import Study
+
+WIDTH = 64  # principal directions of each space that enter a consensus
+PARTNERS = 5
+COLUMNS = (
+    *("model", "title", "modality", "objective", "family", "parameters", "untrained", "run"),
+    *("step", "center", "layer", "score", "chance", "reason", "competence", "across"),
+    *("partners", "partner_scores"),
+)
+
+
+def name_center(question: ConvergenceMap, study: Study) -> ConvergenceMap:
+    """Name the center that is meant: reality where it is known, else the consensus."""
+    models = study.models()
+    center = question.center or next(iter(known_worlds(study)), CONSENSUS)
+    offered = [CONSENSUS, *dict.fromkeys(_shown(models)["modality"]), *models["model"]]
+    if center not in offered:
+        raise UnknownNameError("center", center, offered)
+    return question.around(center)
+
+
+def measure_closeness(question: ConvergenceMap, study: Study, _: Progress | None) -> pd.DataFrame:
+    """Return a row per model of a usual training, its checkpoints and untrained controls.
+
+    Columns, beside those of `study.models`: center, layer (the model's that was compared, -1 for a
+    mean over several models), score and chance (alignment with the center), reason (why there is no
+    score), competence (tasks solved by vision models, 1 - bits per byte of the captions by language
+    models), across (mean alignment with the finished models of the other of vision and language),
+    partners and partner_scores (the models of other modalities that are best aligned with it).
+    """
+    models, center = _shown(study.models()), question.center
+    if center == CONSENSUS:
+        scores = _near_consensus(question, study, models)
+    elif center in set(models["modality"]):
+        scores = _near_modality(question, study, models)
+    else:
+        scores = _near_model(study, list(models["model"]), center, question.comparison)
+    skill = skill_values(study.competence(), ask(TasksSolved(question.scope), study))
+    table = models.assign(
+        untrained=models["group"] == UNTRAINED,
+        center=center,
+        competence=skill.reindex(models["model"]).to_numpy(),
+    )
+    table = table.merge(scores, on="model", how="left")
+    across = _across(study, models, question.comparison)
+    return table.merge(across, on="model", how="left")[list(COLUMNS)]
+
+
+def _shown(models: pd.DataFrame) -> pd.DataFrame:
+    """Return usual models, untrained ones and checkpoints."""
+    usual_ones = without_variants(models)
+    return usual_ones[~(is_reality(usual_ones) | is_measured(usual_ones))]
+
+
+def _near_model(
+    study: Study, models: Sequence[str], center: str, comparison: Comparison
+) -> pd.DataFrame:
+    others = [name for name in models if name != center]
+    pairs = align_models(study, others, [center], comparison)
+    names = {"model_x": "model", "layer_x": "layer"}
+    return pairs.rename(columns=names)[["model", "layer", "score", "chance", "reason"]]
+
+
+def _near_modality(question: ConvergenceMap, study: Study, models: pd.DataFrame) -> pd.DataFrame:
+    """Return each model's mean alignment with the finished models of a modality but itself."""
+    finished = usual(models)
+    targets = list(finished.loc[finished["modality"] == question.center, "model"])
+    pairs = align_models(study, list(models["model"]), targets, question.comparison)
+    return _mean(pairs[pairs["model_x"] != pairs["model_y"]])
+
+
+def _mean(pairs: pd.DataFrame) -> pd.DataFrame:
+    mean = pairs.groupby("model_x", sort=False).agg(
+        score=("score", "mean"), chance=("chance", "mean")
+    )
+    return mean.rename_axis("model").reset_index().assign(layer=-1, reason="")
+
+
+def _near_consensus(question: ConvergenceMap, study: Study, models: pd.DataFrame) -> pd.DataFrame:
+    """Return each model's alignment with the consensus of models that are not like it: those of
+    other modalities, or where they are fewer than three, all others.
+
+    Every finished model takes part in its penultimate block; none is chosen by its alignment.
+    The consensus is that of Generalized Procrustes over the 64 leading principal directions of
+    each.
+    """
+    finished, comparison = usual(models), question.comparison
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for name, modality in zip(models["model"], models["modality"], strict=True):
+        foreign = finished.loc[finished["modality"] != modality, "model"]
+        others = foreign if len(foreign) >= LEAST else finished["model"][finished["model"] != name]
+        groups.setdefault(tuple(others), []).append(name)
+    engine = choose_engine(study, comparison, list(models["model"]))
+    ready, refused = prepare_each(study, engine, list(models["model"]))
+    pairs = {}
+    for others, names in groups.items():
+        joint, why = _consensus(study, others)
+        target = None if joint is None else engine.prepare([joint])
+        for name in names:
+            reason = why or refused.get(name, "")
+            layers = len(study.entry(name).dims)
+            pairs[name, CONSENSUS] = (
+                unscored(layers, 1, reason)
+                if reason or target is None
+                else scored(engine.scores(ready[name], target), ready[name].refusals, [""])
+            )
+    table = align(pairs, choice=comparison.read_layers(), spec=comparison.spec)
+    chance = comparison.chance(study.size)
+    names_ = {"model_x": "model", "layer_x": "layer"}
+    near = table.assign(chance=chance).rename(columns=names_)
+    return near[["model", "layer", "score", "chance", "reason"]]
+
+
+def _consensus(study: Study, models: Sequence[str]) -> tuple[np.ndarray | None, str]:
+    """Return the consensus of models, or why there is none."""
+    if len(models) < LEAST:
+        return None, f"a consensus takes {LEAST} other models, here are {len(models)}"
+    spaces = []
+    for model in models:
+        try:
+            (space,) = read(study, find_spaces(study, [model]))
+            spaces.append(span(center(space), rank=min(WIDTH, *space.shape)).scores)
+        except MetricError:  # it is named where it would be measured itself
+            continue
+    if len(spaces) < LEAST:
+        return None, f"a consensus takes {LEAST} other models with vectors, here are {len(spaces)}"
+    joint: np.ndarray = generalized_procrustes(spaces).joint.astype(np.float32)
+    return joint, ""
+
+
+def _across(study: Study, models: pd.DataFrame, comparison: Comparison) -> pd.DataFrame:
+    """Return each model's mean alignment across vision and language, and its best partners."""
+    finished = usual(models)
+    rows: dict[str, dict[str, Any]] = {}
+    counterpart = {"language": "vision", "vision": "language"}
+    for modality, group in models.groupby("modality", sort=False):
+        foreign = finished[finished["modality"] != modality]
+        if foreign.empty:
+            continue
+        pairs = align_models(study, list(group["model"]), list(foreign["model"]), comparison)
+        kinds = pairs["model_y"].map(foreign.set_index("model")["modality"])
+        mean = pairs[kinds == counterpart.get(str(modality), "vision")]
+        means = mean.groupby("model_x")["score"].mean()
+        for name, own in pairs.dropna(subset=["score"]).groupby("model_x"):
+            best = own.sort_values("score", ascending=comparison.toward < 0, kind="stable")
+            best = best.head(PARTNERS)
+            rows[str(name)] = {
+                "across": means.get(name, np.nan),
+                "partners": best["model_y"].tolist(),
+                "partner_scores": best["score"].tolist(),
+            }
+    return _as_table(rows)
+
+
+def _as_table(rows: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+    columns = ["model", "across", "partners", "partner_scores"]
+    return pd.DataFrame([{"model": name, **row} for name, row in rows.items()], columns=columns)

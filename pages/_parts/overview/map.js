@@ -1,0 +1,258 @@
+// The convergence map: draws a scene that the server has laid out (core/questions/overview/scene.py).
+const NS = "http://www.w3.org/2000/svg", R = 270, SIDE = 330, HIGH = 200, LEFT = 48, TOP = 8;
+const SECONDS = 3.8;
+const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+function make(parent, tag, attributes = {}, text) {
+  const element = document.createElementNS(NS, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  if (text !== undefined) element.textContent = text;
+  parent.append(element);
+  return element;
+}
+
+// Where a model is at a share of its training, between its checkpoints
+function distance(path, share) {
+  const next = path.findIndex(([at]) => at >= share);
+  if (next < 0) return path.at(-1)[1];
+  if (next === 0) return path[0][1];
+  const [[from, near], [to, far]] = [path[next - 1], path[next]];
+  return near + (far - near) * (share - from) / (to - from);
+}
+
+class ConvergenceMap {
+  constructor(root, send) {
+    this.root = root;
+    this.send = send;
+    this.share = 1;
+    this.find = (name) => root.querySelector(`.${name}`);
+    this.slider = this.find("share");
+    this.slider.oninput = () => { this.stop(); this.move(this.slider.value / 100); };
+    this.find("play").onclick = () => this.play();
+    root.querySelector(".map").addEventListener("keydown", (event) => this.press(event));
+  }
+
+  draw(data) {
+    this.data = data;
+    this.find("keys").replaceChildren(...data.metrics.map((metric) => this.button(metric)));
+    const same = JSON.stringify(data.scene);
+    if (same !== this.drawn) {
+      this.drawn = same;
+      this.drawMap(data.scene);
+      data.scene.panels.forEach((panel, index) => this.drawPanel(panel, index));
+      this.find("panels").replaceChildren(...this.panels);
+      this.move(this.share);
+    }
+    this.ring(data.selected);
+    this.slider.max = 100;
+  }
+
+  button({ id, title, shown }, index) {
+    const button = document.createElement("button");
+    button.textContent = title;
+    button.title = `Key ${index + 1}`;
+    button.setAttribute("aria-pressed", shown);
+    button.onclick = () => this.send("metric", id);
+    return button;
+  }
+
+  drawMap({ center, rim, rings, sectors, marks }) {
+    const svg = this.find("canvas");
+    svg.replaceChildren();
+    for (const [radius, text] of rings) {
+      make(svg, "circle", { r: R * radius, class: "ring" });
+      make(svg, "text", { x: 3, y: -R * radius - 3, class: "soft" }, text);
+    }
+    make(svg, "circle", { r: R, class: "ring rim" });
+    make(svg, "text", { x: 3, y: -R - 5, class: "soft" }, rim);
+    for (const [name, color, angle] of sectors) {
+      const [x, y] = [(R + 26) * Math.cos(angle), (R + 26) * Math.sin(angle)];
+      const anchor = Math.abs(x) < 60 ? "middle" : x > 0 ? "start" : "end";
+      const look = { x, y: y + 4, class: "sector", "text-anchor": anchor, style: `fill:${color}` };
+      make(svg, "text", look, name.toUpperCase());
+    }
+    const corners = Array.from({ length: 10 }, (_, corner) => {
+      const [angle, length] = [-Math.PI / 2 + corner * Math.PI / 5, corner % 2 ? 5 : 12];
+      return [length * Math.cos(angle), length * Math.sin(angle)];
+    });
+    const middle = make(svg, "path", { d: `M${corners.join("L")}Z`, class: "star" });
+    make(middle, "title", {}, center);
+    this.chords = make(svg, "g");
+    const trails = make(svg, "g"), dots = make(svg, "g");
+    this.names = make(svg, "g", { class: "names" });
+    this.card = make(svg, "g", { class: "card" });
+    this.marks = new Map();
+    for (const mark of marks) {
+      const trail = mark.path.length > 1 &&
+        make(trails, "path", { class: "trail", style: `stroke:${mark.color}` });
+      const dot = this.dot(dots, mark);
+      const label = mark.labeled && make(this.names, "text", {}, mark.title);
+      this.marks.set(mark.id, { ...mark, trail, label, dots: [dot] });
+    }
+    // by sector and inwards: the order of the arrow keys
+    this.order = [...this.marks.values()].sort((a, b) => a.angle - b.angle);
+    this.order[0]?.dots[0].setAttribute("tabindex", 0);
+  }
+
+  dot(parent, mark) {
+    const fill = mark.hollow ? `fill:var(--paper);stroke:${mark.color}` : `fill:${mark.color}`;
+    const dot = make(parent, "circle", {
+      r: mark.size, class: "dot", style: fill, role: "button", tabindex: -1, "aria-pressed": false,
+      "aria-label": `${mark.title}: ${mark.lines.join(", ")}`, "data-model": mark.id,
+    });
+    dot.onmouseenter = dot.onfocus = () => this.show(mark.id);
+    dot.onmouseleave = dot.onblur = () => this.hide();
+    dot.onclick = () => this.send("picked", mark.id);
+    return dot;
+  }
+
+  drawPanel(panel, index) {
+    this.panels = index ? this.panels : [];
+    const box = document.createElement("div");
+    const heading = document.createElement("h3");
+    heading.textContent = panel.title;
+    const svg = make(box, "svg", {
+      viewBox: `0 0 ${LEFT + SIDE + 12} ${TOP + HIGH + 44}`, role: "group",
+      "aria-label": `${panel.x_label} against ${panel.y_label}`,
+    });
+    const up = (share) => TOP + HIGH * (1 - share);
+    for (const [share, text] of panel.y_ticks) {
+      make(svg, "path", { d: `M${LEFT},${up(share)}h${SIDE}`, class: "ring" });
+      make(svg, "text", { x: LEFT - 6, y: up(share) + 4, class: "soft", "text-anchor": "end" }, text);
+    }
+    for (const [share, text] of panel.x_ticks) {
+      const place = { x: LEFT + SIDE * share, y: TOP + HIGH + 16, "text-anchor": "middle" };
+      make(svg, "text", { ...place, class: "soft" }, text);
+    }
+    if (panel.chance !== null) {
+      make(svg, "path", { d: `M${LEFT},${up(panel.chance)}h${SIDE}`, class: "ring rim" });
+      const place = { x: LEFT + SIDE, y: up(panel.chance) - 4, "text-anchor": "end" };
+      make(svg, "text", { ...place, class: "soft" }, "chance");
+    }
+    const middle = { x: LEFT + SIDE / 2, y: TOP + HIGH + 38, "text-anchor": "middle" };
+    make(svg, "text", middle, panel.x_label);
+    for (const [id, across, height] of panel.dots) {
+      const mark = this.marks.get(id), dot = this.dot(svg, mark);
+      dot.setAttribute("cx", LEFT + SIDE * across);
+      dot.setAttribute("cy", up(height));
+      mark.dots.push(dot);
+    }
+    box.prepend(heading);
+    this.panels.push(box);
+  }
+
+  // Show the state at a share of every training
+  move(share) {
+    this.share = share;
+    this.slider.value = 100 * share;
+    this.find("when").textContent = share >= 1 ? "end of training" : `${Math.round(100 * share)}%`;
+    for (const mark of this.marks.values()) {
+      const [cos, sin] = [Math.cos(mark.angle), Math.sin(mark.angle)];
+      const radius = R * distance(mark.path, share);
+      [mark.x, mark.y] = [radius * cos, radius * sin];
+      const [dot] = mark.dots;
+      dot.setAttribute("cx", mark.x.toFixed(1));
+      dot.setAttribute("cy", mark.y.toFixed(1));
+      if (mark.path.length === 1 && !mark.hollow) dot.style.opacity = 0.25 + 0.75 * share * share;
+      if (mark.trail) {
+        const passed = mark.path.filter(([at]) => at <= share).map(([, at]) => R * at);
+        const line = [...passed, radius].map((at) => `${(at * cos).toFixed(1)},${(at * sin).toFixed(1)}`);
+        mark.trail.setAttribute("d", `M${line.join("L")}`);
+      }
+      if (mark.label) this.name(mark.label, mark);
+    }
+    if (this.shown) this.show(this.shown);
+  }
+
+  name(label, mark) {
+    const inward = mark.x >= 0 ? -1 : 1;  // where no other model of the sector is
+    label.setAttribute("x", mark.x + inward * (mark.size + 4));
+    label.setAttribute("y", mark.y + 4);
+    label.setAttribute("text-anchor", inward > 0 ? "start" : "end");
+  }
+
+  play() {
+    this.stop();
+    if (still()) return this.move(this.share < 1 ? 1 : 0);
+    const begun = performance.now();
+    const step = (now) => {
+      const share = Math.min(1, Math.max(0, (now - begun) / (1000 * SECONDS)));
+      this.move(1 - (1 - share) ** 2);
+      this.timer = share < 1 ? requestAnimationFrame(step) : 0;
+    };
+    this.timer = requestAnimationFrame(step);
+  }
+
+  stop() { cancelAnimationFrame(this.timer); }
+
+  // Show a model's card, and chords to the models of other modalities that it is aligned with best
+  show(id) {
+    this.hide();
+    this.shown = id;
+    const mark = this.marks.get(id), lit = new Set([id]);
+    for (const [other, score] of mark.partners) {
+      const partner = this.marks.get(other);
+      if (!partner) continue;
+      lit.add(other);
+      const d = `M${mark.x},${mark.y}Q0,0 ${partner.x},${partner.y}`;
+      make(this.chords, "path", { class: "chord", d, "stroke-width": 1 + 30 * score });
+    }
+    for (const [other, { dots }] of this.marks) {
+      dots.forEach((dot) => dot.classList.toggle("dim", !lit.has(other)));
+    }
+    const texts = [mark.title, ...mark.lines].map((text) => text.length > 44 ? `${text.slice(0, 43)}…` : text);
+    const wide = 7.4 * Math.max(...texts.map((text) => text.length)) + 20, high = 20 * texts.length + 14;
+    const x = Math.min(Math.max(mark.x + 14, -330), 330 - wide);
+    const y = Math.min(Math.max(mark.y - 20, -310), 310 - high);
+    const card = make(this.card, "g", { transform: `translate(${x},${y})` });
+    make(card, "rect", { width: wide, height: high, rx: 8 });
+    texts.forEach((text, line) => {
+      make(card, "text", { x: 10, y: 23 + 20 * line, class: line ? "soft" : "title" }, text);
+    });
+  }
+
+  hide() {
+    this.shown = null;
+    this.chords?.replaceChildren();
+    this.card?.replaceChildren();
+    for (const { dots } of this.marks?.values() ?? []) {
+      dots.forEach((dot) => dot.classList.remove("dim"));
+    }
+  }
+
+  ring(selected) {
+    for (const [id, { dots }] of this.marks) {
+      dots.forEach((dot) => dot.setAttribute("aria-pressed", selected.includes(id)));
+    }
+  }
+
+  press(event) {
+    const id = event.target.dataset?.model;
+    const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+    const metric = this.data.metrics[Number(event.key) - 1];
+    if (event.target === this.slider && event.key.startsWith("Arrow")) return;
+    if (id && event.key in steps) {
+      const from = this.order.findIndex((mark) => mark.id === id);
+      const next = this.order.at((from + steps[event.key]) % this.order.length).dots[0];
+      event.target.setAttribute("tabindex", -1);
+      next.setAttribute("tabindex", 0);
+      next.focus();
+    } else if (id && (event.key === "Enter" || event.key === " ")) {
+      this.send("picked", id);
+    } else if (event.key === "Escape") {
+      this.hide();
+    } else if (metric && !event.ctrlKey && !event.metaKey && !event.altKey) {
+      this.send("metric", metric.id);
+    } else {
+      return;
+    }
+    event.preventDefault();
+  }
+}
+
+export default function({ data, parentElement, setTriggerValue }) {
+  const root = parentElement.querySelector(".map");
+  root.map ??= new ConvergenceMap(parentElement, setTriggerValue);
+  root.map.send = setTriggerValue;
+  root.map.draw(data);
+}

@@ -1,0 +1,188 @@
+"""How close models are to a center, and where the map puts them."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.linalg import orthogonal_procrustes
+
+from core.errors import UnknownNameError
+from core.questions.asking import ask
+from core.questions.convergence.evidence import weigh
+from core.questions.overview.question import CONSENSUS, ConvergenceMap
+from core.questions.overview.scene import R, _axis, _distance, lay_out
+from core.questions.overview.svg import to_svg
+from core.store import Store
+from core.study.comparison.comparing import align_models
+from core.study.models import usual
+from core.study.parts import Scope
+from core.study.study import Study
+from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("closeness")
+    return build(root, PaintedDataset(60), vision=VISION, language=LANGUAGE)
+
+
+@pytest.fixture
+def study(root: Path) -> Study:
+    return Study(Store(root), "cave")
+
+
+def near(study: Study, center: str = "") -> pd.DataFrame:
+    return ask(ConvergenceMap(Scope("cave"), center), study)
+
+
+def shared_neighbors(x: np.ndarray, y: np.ndarray, k: int = 10) -> float:
+    """Mutual k-NN of two spaces, the slow way."""
+    lists = []
+    for space in (x, y):
+        rows = space / np.linalg.norm(space, axis=1, keepdims=True)
+        likeness = rows @ rows.T
+        np.fill_diagonal(likeness, -np.inf)
+        lists.append([set(np.argsort(-row, kind="stable")[:k]) for row in likeness])
+    return float(np.mean([len(a & b) / k for a, b in zip(*lists, strict=True)]))
+
+
+def test_closeness_to_reality_is_that_of_the_best_layer(study: Study) -> None:
+    table = near(study)
+    assert set(table["center"]) == {"reality"}
+    (world,) = study.spaces("reality")
+    for row in table.itertuples():
+        scores = [shared_neighbors(layer, world) for layer in study.spaces(row.model)]
+        assert row.score == pytest.approx(max(scores), abs=1e-6)
+        assert scores[row.layer] == pytest.approx(row.score, abs=1e-6)
+    assert table["chance"].tolist() == pytest.approx([10 / 59] * len(table))
+    assert table.loc[table["untrained"], "model"].tolist() == ["vit-untrained-s"]
+
+
+def test_closeness_to_a_modality_is_the_mean_over_its_other_models(study: Study) -> None:
+    table = near(study, "vision").set_index("model")["score"]
+    vision = usual(study.models()).query("modality == 'vision'")["model"].tolist()
+    for name in ("gpt-2-m", "vit-clip-m"):
+        others = [other for other in vision if other != name]
+        pairs = align_models(study, [name], others)
+        assert table[name] == pytest.approx(pairs["score"].mean())
+
+
+def test_the_consensus_is_of_the_other_modality_and_none_is_chosen(study: Study) -> None:
+    """An independent alternation over all models of vision, then neighbors the slow way."""
+    table = near(study, CONSENSUS).set_index("model")["score"]
+    vision = usual(study.models()).query("modality == 'vision'")["model"].tolist()
+    shapes = []
+    for name in vision:
+        space = study.spaces(name)[-2].astype(float)
+        centered = space - space.mean(0)
+        shapes.append(centered / np.linalg.norm(centered))
+    width = max(shape.shape[1] for shape in shapes)
+    shapes = [np.pad(shape, ((0, 0), (0, width - shape.shape[1]))) for shape in shapes]
+    joint = shapes[0]
+    for _ in range(500):
+        joint = np.mean([shape @ orthogonal_procrustes(shape, joint)[0] for shape in shapes], 0)
+    scores = [shared_neighbors(layer, joint) for layer in study.spaces("gpt-2-m")]
+    assert table["gpt-2-m"] == pytest.approx(max(scores), abs=0.02)
+
+
+def test_two_other_models_are_no_consensus(tmp_path: Path) -> None:
+    root = build(tmp_path, PaintedDataset(20), vision=VISION[:1], language=LANGUAGE[:1])
+    table = near(Study(Store(root), "cave"), CONSENSUS)
+    assert table["score"].isna().all()
+    assert "a consensus takes 3 other models, here are" in table["reason"].iloc[0]
+
+
+def test_a_center_that_is_not_there_is_refused(study: Study) -> None:
+    with pytest.raises(UnknownNameError, match="no center named 'vison'"):
+        near(study, "vison")
+
+
+def test_partners_are_the_best_aligned_models_of_other_modalities(study: Study) -> None:
+    table = near(study).set_index("model")
+    models = study.models().set_index("model")
+    row = table.loc["gpt-2-m"]
+    pairs = align_models(study, ["gpt-2-m"], list(row["partners"]))
+    assert set(models.loc[list(row["partners"]), "modality"]) == {"vision"}
+    assert pairs["score"].tolist() == pytest.approx(list(row["partner_scores"]))
+    assert list(row["partner_scores"]) == sorted(row["partner_scores"], reverse=True)
+
+
+def test_distance_is_logarithmic_from_one_to_chance() -> None:
+    assert [_distance(score, 0.01) for score in (1.0, 0.1, 0.01, 0.001, -1.0)] == pytest.approx(
+        [0, 0.5, 1, 1, 1]
+    )
+
+
+def test_area_is_parameters_and_modalities_have_sectors_of_their_own(study: Study) -> None:
+    table = near(study)
+    titles = dict(zip(table["model"], table["title"], strict=True))
+    scene = lay_out(table, ConvergenceMap(Scope("cave")), titles, "light")
+    marks = {mark.id: mark for mark in scene.marks}
+    rows = table.set_index("model")
+    most = rows["parameters"].max()
+    for name, mark in marks.items():
+        share = rows.loc[name, "parameters"] / most
+        assert mark.size == pytest.approx(max(3.0, 13.0 * math.sqrt(share)))
+        assert math.hypot(*mark.place) / R == pytest.approx(
+            _distance(rows.loc[name, "score"], rows["chance"].mean())
+        )
+    language = [marks[name].angle for name in marks if rows.loc[name, "modality"] == "language"]
+    vision = [marks[name].angle for name in marks if rows.loc[name, "modality"] == "vision"]
+    assert max(language) < min(vision)
+
+
+def test_the_svg_has_every_mark_where_the_scene_has_it(study: Study) -> None:
+    table = near(study).assign(title=lambda models: "<" + models["title"])
+    scene = lay_out(table, ConvergenceMap(Scope("cave")), {}, "dark")
+    tree = ElementTree.fromstring(to_svg(scene, "dark", title="Map"))
+    space = "{http://www.w3.org/2000/svg}"
+    group = tree.find(f"{space}g")
+    drawn = {
+        dot.find(f"{space}title").text: (float(dot.get("cx")), float(dot.get("cy")))
+        for dot in group.findall(f"{space}circle")
+        if dot.find(f"{space}title") is not None
+    }
+    assert drawn == {mark.title: pytest.approx(mark.place, abs=0.06) for mark in scene.marks}
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.0, 0.4), (0.39, 0.47), (0.0, 0.0383), (3.0, 3.0)])
+def test_an_axis_has_few_round_ticks_with_equal_digits(low: float, high: float) -> None:
+    start, end, ticks = _axis(low, high)
+    assert start <= low
+    assert end >= high
+    assert 2 <= len(ticks) <= 7
+    assert len({len(text.partition(".")[2]) for _, text in ticks}) == 1
+    for place, text in ticks:
+        assert start + place * (end - start) == pytest.approx(float(text), abs=1e-9)
+
+
+def test_evidence_has_the_sign_that_is_predicted_and_q_over_the_claims() -> None:
+    rows = [
+        ("levels of competence", "rise of alignment, all pairs", 0.05, 0.01, 0.09, 0.01),
+        ("hypothesis: capacity", "rise (decides)", 0.04, 0.02, 0.06, 0.02),
+        ("hypothesis: capacity", "another rise", 9.0, 8.0, 10.0, 0.001),
+        ("hypothesis: simplicity", "change (decides)", 0.002, 0.001, 0.003, 0.03),
+        ("Anna Karenina", "weak with weak − weak with strong, all pairs", -0.1, -0.3, 0.1, 0.5),
+    ]
+    names = ["about", "what", "value", "low", "high", "p"]
+    summary = pd.DataFrame(rows, columns=names).assign(counted="9 recipes", reason="")
+    evidence = weigh(summary)
+    assert evidence["value"].round(3).tolist()[:2] == [0.05, 0.04]
+    assert evidence["verdict"].tolist() == [
+        "for",
+        "for",
+        "not shown",
+        "not shown",
+        "against",
+        "not shown",
+    ]
+    simple, weak = evidence.iloc[4], evidence.iloc[5]
+    assert (simple["value"], simple["low"], simple["high"]) == pytest.approx((-0.02, -0.03, -0.01))
+    assert (weak["value"], weak["low"], weak["high"]) == pytest.approx((0.1, -0.1, 0.3))
+    # Benjamini and Hochberg over the four that are tested: 4 p / rank
+    assert evidence["q"].dropna().tolist() == pytest.approx([0.04, 0.04, 0.04, 0.5])
