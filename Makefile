@@ -26,7 +26,7 @@ NOT_TORCH := $(foreach name,$(OF_TORCH),--no-emit-package $(name))
 # with its bytecode kept, no process that a test begins compiles the project anew
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: app test test-all lint docs bench screenshots lock audit clean
+.PHONY: app test test-all lint docs bench answers screenshots lock audit clean
 
 app: $(READY)
 	$(BIN)/platoscope app --demo --port $(PORT)
@@ -66,6 +66,11 @@ docs: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m tests.benchmarks.all_pairs
+
+# Makes again what data/demo holds, after a change of answers, weights or pages
+answers: $(READY)
+	rm -rf build/demo
+	$(BIN)/python -m tests.demo.ship build/demo
 
 screenshots: $(READY)
 	$(BIN)/python -m tests.browser.screenshots store build/screenshots

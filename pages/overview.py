@@ -81,7 +81,8 @@ def show_map(at: Place, models: pd.DataFrame) -> None:
     centers |= {name: f"all {name} models" for name in dict.fromkeys(finished["modality"])}
     centers |= {name: titles[name] for name in models["model"] if name not in centers}
     with st.container(width=320):
-        center = controls.pick_labeled(controls.option_named(ConvergenceMap, "center"), centers)
+        one = controls.option_named(ConvergenceMap, "center")
+        center = controls.pick_choice(one, list(centers), labels=centers, usual=next(iter(centers)))
     option = controls.option_named(Comparison, "metric")
     metric = address.mark(option.name)
     metric = metric if metric in MAP_METRICS else next(iter(MAP_METRICS))

@@ -1,6 +1,6 @@
 """The demo's answers ship with the project, so that a fresh clone opens on the finished dashboard.
 
-    python -m core.demo.shipping build/demo     build the demo from nothing and ship its answers
+    make answers        builds the demo from nothing and copies its answers
 
 `data/demo` holds the results as a store does, but for the lists of neighbors, and what each
 embedding will say of itself. Installed into a store, they are checked like any other answer: one
@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from functools import partial
 from pathlib import Path
 
+import pandas as pd
+
 from core.progress import ConsoleProgress
-from core.settings import CAVE_WEIGHTS, DEMO_ANSWERS, ROOT
+from core.settings import DEMO_ANSWERS, ROOT
 from core.store.examine import examine, examine_if_usable
-from core.store.expected import FILE, expect
+from core.store.expected import FILE, TEXTS, expect
 from core.store.publishing import locked, replace
 from core.store.schema import dump_meta, load_meta, published_files, result_file
 
@@ -49,6 +50,12 @@ def ship(store: Path, to: Path = DEMO_ANSWERS) -> None:
     said = [dump_meta(examine(path)) for path in published_files(store / "embeddings" / DATASET)]
     text = json.dumps(said, indent=0, ensure_ascii=False).replace(str(ROOT), PLACE)
     (embeddings / FILE).write_text(f"{text}\n", encoding="utf-8")
+    reader, costs = Store(store), []
+    for entry in reader.embeddings(DATASET):
+        own = reader.text_costs(DATASET, entry.card.name)
+        if own is not None:
+            costs.append(own.assign(model=entry.card.name))
+    pd.concat(costs).to_parquet(embeddings / TEXTS, index=False, compression="zstd")
 
 
 def install(store: Path, shipped: Path = DEMO_ANSWERS) -> None:
@@ -67,23 +74,10 @@ def install(store: Path, shipped: Path = DEMO_ANSWERS) -> None:
     coming = [said for said, meta in metas if meta.name in lacking and is_current(meta.entry.card)]
     with locked(store / folder / FILE, patience=PATIENCE):
         expect(store / folder, coming)
+        replace(store / folder / TEXTS, partial(shutil.copyfile, shipped / folder / TEXTS))
     for path in published_files(shipped / "results" / DATASET):
         target = result_file(store, DATASET, path.stem)
         with locked(target, patience=PATIENCE):
             held, new = examine_if_usable(target), examine(path)
             if held is None or (held.recipe, held.reads) != (new.recipe, new.reads):
                 replace(target, partial(shutil.copyfile, path))
-
-
-def main(store: Path) -> None:
-    """Build the demo from nothing in a folder, and ship its answers."""
-    from core.demo.building import answer_demo, build_demo, measure_demo
-
-    build_demo(store, CAVE_WEIGHTS)
-    measure_demo(store)
-    answer_demo(store)
-    ship(store)
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))

@@ -24,7 +24,7 @@ from core.errors import (
 )
 from core.recipe import Recipe
 from core.stimuli.dataset import DatasetCard, check_images
-from core.store.expected import expected
+from core.store.expected import expected, text_costs
 from core.store.listing import all_usable, stamped, usable
 from core.store.notes.titles import Titles, read_titles
 from core.store.retellings import find_retellings
@@ -196,6 +196,8 @@ class Store:
     def text_costs(self, dataset: str, model: str) -> pd.DataFrame | None:
         """Return `index`, `bits`, `bytes` per text, None for a model that does not code texts."""
         self.model(dataset, model)
+        if self._is_expected(dataset, model):
+            return text_costs(self.root / "embeddings" / dataset, model)
         query = "SELECT stimulus AS index, bits, bytes FROM file.texts ORDER BY stimulus"
         with self._embedding(dataset, model) as connection:
             if not has_table(connection, "texts"):
@@ -268,13 +270,17 @@ class Store:
         self, dataset: str, model: str
     ) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
         """Open the file of a listed model; raises NotEmbeddedError for one that is to come."""
-        path = embedding_file(self.root, dataset, model)
-        if not path.exists() and any(meta.name == model for meta in expected(path.parent, ())):
+        if self._is_expected(dataset, model):
             raise NotEmbeddedError(
                 f"{model} is not embedded yet; the demo embeds its models in the background"
                 " (platoscope demo): ask again in a few minutes"
             )
-        return self.opened(path)
+        return self.opened(embedding_file(self.root, dataset, model))
+
+    def _is_expected(self, dataset: str, model: str) -> bool:
+        """Return whether a listed model has no file yet."""
+        path = embedding_file(self.root, dataset, model)
+        return not path.exists() and any(meta.name == model for meta in expected(path.parent, ()))
 
     def opened(self, path: Path) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
         """Open a file of the store for reading; raises StoreError if it was removed meanwhile."""

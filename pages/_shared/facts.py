@@ -15,12 +15,12 @@ import pandas as pd
 import streamlit as st
 from jaxtyping import Int32
 
-from core.errors import MetricError
+from core.errors import MetricError, NotEmbeddedError
 from core.figures.palette import Look, assign
+from core.questions.alignment import pairs
 from core.questions.captions import tellings as retold
 from core.questions.dispersion.question import Spaces, StimulusDispersion
 from core.questions.stimuli.findings import spread_of
-from core.study.comparison import layer_pairs
 from core.study.models import groups_by_age
 from core.study.study import KEPT
 from pages._shared import queries
@@ -115,10 +115,11 @@ def spread_findings(at: Place, spaces: tuple[str, ...]) -> list[str]:
 @st.cache_data(max_entries=32, show_spinner=False)
 def best_models(at: Place, names: tuple[str, ...], *, k: int) -> tuple[str, str]:
     """Return the two of these models that agree most; see
-    `core.study.comparison.layer_pairs.best_models`.
+    `core.questions.alignment.pairs.best_models`.
     """
     every = queries.models(at)
-    return layer_pairs.best_models(queries.study(at), every[every["model"].isin(names)], k=k)
+    models = every[every["model"].isin(names)]
+    return pairs.best_models(at.scope, queries.study(at), models, k=k)
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
@@ -138,6 +139,8 @@ def without_neighbors(at: Place, names: Sequence[str], *, k: int) -> dict[str, s
             queries.study(at).neighbors(
                 name, k=min(k, KEPT)
             )  # more are not held: every click would find them anew
+        except NotEmbeddedError:  # which is no reason to leave it out of what is known of it
+            continue
         except MetricError as error:
             refused[name] = str(error)
         if time.monotonic() - began > 0.5:

@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from core.demo.building import under_way
-from core.errors import PlatoscopeError, UnknownNameError
+from core.errors import NotEmbeddedError, PlatoscopeError, UnknownNameError
 from core.figures import palette
 from core.figures.theme import INK, Mode
 from core.modalities import Item, reader_of
@@ -216,6 +216,8 @@ def part() -> Iterator[None]:
         if needed.command:
             _link_form(needed.command)
             st.code(needed.command, language="bash", wrap_lines=True)
+    except NotEmbeddedError as error:
+        st.info(plain(error), icon=":material/hourglass_empty:")
     except PlatoscopeError as error:
         st.error(plain(error), icon=":material/error:")
 

@@ -25,7 +25,6 @@ from core.study.roster import finished_models, known_worlds
 from core.study.study import Study
 
 READ: tuple[Item, Item] = ("caption", "image")
-MANY = 200  # pairs, which take about a second
 
 
 def complete(question: Alignment, study: Study) -> Alignment:
@@ -84,12 +83,6 @@ def align(question: Alignment, study: Study, report: Progress | None) -> pd.Data
     return table.assign(reason=table.pop("reason"))  # the last column
 
 
-def takes_long(question: Alignment) -> bool:
-    """Return whether an answer is kept: where stimuli are drawn anew, and of many pairs."""
-    many = len(question.x) * len(question.y) > MANY
-    return not question.axis and (question.calibration.resamples or many)
-
-
 declare(
     Alignment,
     Answer(
@@ -98,6 +91,5 @@ declare(
         complete=complete,
         findings=fit_findings,
         hidden=(*FITTED, *BESIDE[1:]),
-        kept=takes_long,
     ),
 )

@@ -32,7 +32,7 @@ from core.questions.benefits.question import (
 from core.questions.benefits.sizes import measure_models, with_trends
 from core.questions.benefits.transfer import exchange, learners
 from core.questions.competence.question import TasksSolved
-from core.questions.registry import Answer, declare, never
+from core.questions.registry import Answer, declare
 from core.settings import choose_device
 from core.stimuli.cave.densities import LEVELS
 from core.stimuli.cave.events import events
@@ -80,7 +80,6 @@ declare(
         version=2,
         complete=complete_transfer,
         findings=transfer_findings,
-        kept=never,
     ),
 )
 
@@ -136,7 +135,6 @@ declare(
         version=1,
         complete=complete_models,
         findings=bias_findings,
-        kept=never,
     ),
 )
 
@@ -182,7 +180,6 @@ declare(
         version=1,
         complete=complete_models,
         findings=hallucination_findings,
-        kept=never,
     ),
 )
 

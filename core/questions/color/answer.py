@@ -36,7 +36,7 @@ from core.questions.color.question import (
     SourceQuestion,
 )
 from core.questions.color.sources.naming import name_sources, open_source
-from core.questions.registry import Answer, declare, never
+from core.questions.registry import Answer, declare
 from core.statistics.discoveries import adjust
 from core.study.models import UNTRAINED, reads, without_variants
 from core.study.study import Study
@@ -93,7 +93,6 @@ declare(
         lay_out_colors,
         version=1,
         complete=complete_sources,
-        kept=lambda question: len(question.source) == 1,
     ),
 )
 
@@ -193,7 +192,6 @@ declare(
         version=1,
         complete=check_models,
         findings=model_findings,
-        kept=never,
     ),
 )
 

@@ -205,9 +205,7 @@ def set_against(question: Downstream, study: Study, _: Progress | None) -> pd.Da
 
 declare(
     Downstream,
-    Answer(
-        set_against, version=1, complete=complete_downstream, findings=score_findings, kept=never
-    ),
+    Answer(set_against, version=1, complete=complete_downstream, findings=score_findings),
 )
 
 

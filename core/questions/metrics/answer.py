@@ -19,6 +19,7 @@ from core.errors import MetricError
 from core.metrics import find_metric
 from core.metrics.spec import AnyEngine
 from core.progress import Progress
+from core.questions.alignment.pairs import complete_pair
 from core.questions.metrics import matrix, trends
 from core.questions.metrics.agreement import (
     COMPARED,
@@ -52,7 +53,6 @@ from core.questions.registry import Answer, declare
 from core.spaces.inputs import check_k
 from core.spaces.preprocess import normalize_rows
 from core.statistics.nulls import check_count, draw_orders
-from core.study.comparison.layer_pairs import complete_pair
 from core.study.models import is_reality, usual
 from core.study.parts import LayerPair
 from core.study.roster import finished_models
@@ -223,7 +223,7 @@ def smallest_scored(scores: pd.DataFrame) -> str:
 def complete_sweep(question: NeighborhoodSweep, study: Study) -> NeighborhoodSweep:
     """Name the models and layers that are left out; raises as `complete_pair`."""
     k = min(10, study.size - 1)
-    return replace(question, pair=complete_pair(question.pair, study, k=k))
+    return replace(question, pair=complete_pair(question.pair, question.scope, study, k=k))
 
 
 def sweep(question: NeighborhoodSweep, study: Study, report: Progress | None) -> pd.DataFrame:
@@ -239,7 +239,7 @@ declare(NeighborhoodSweep, Answer(sweep, version=1, complete=complete_sweep))
 
 def complete_sample(question: SampleSize, study: Study) -> SampleSize:
     """Name the models and layers that are left out; raises as `complete_pair`."""
-    return replace(question, pair=complete_pair(question.pair, study, k=question.k))
+    return replace(question, pair=complete_pair(question.pair, question.scope, study, k=question.k))
 
 
 def grow(question: SampleSize, study: Study, report: Progress | None) -> pd.DataFrame:
@@ -259,7 +259,7 @@ def complete_calibrated(question: CalibratedMetrics, study: Study) -> Calibrated
     check_count(question.null)
     complete = replace(question, metrics=_named(question.metrics))
     _engines(complete, study)  # refuses a metric that the device does not have
-    return replace(complete, pair=complete_pair(question.pair, study, k=question.k))
+    return replace(complete, pair=complete_pair(question.pair, question.scope, study, k=question.k))
 
 
 def calibrate(question: CalibratedMetrics, study: Study, report: Progress | None) -> pd.DataFrame:

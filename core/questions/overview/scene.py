@@ -20,7 +20,7 @@ from core.figures.numbers import count_text
 from core.figures.palette import modality_hue
 from core.figures.theme import INK, Mode
 from core.modalities import find_modality
-from core.questions.overview.question import CONSENSUS, ConvergenceMap
+from core.questions.overview.question import CONSENSUS, MAP_METRICS, ConvergenceMap
 
 GAP = 0.16  # radians between two sectors
 NARROWEST = 3  # models that a sector has room for at least
@@ -98,7 +98,8 @@ def lay_out(
     top = finished["parameters"].max()
     named = finished[~finished["untrained"]].groupby("modality")["score"].nlargest(LABELS)
     labeled = set(named.index.get_level_values(-1))
-    label = question.comparison.spec.title
+    metric = question.comparison.metric
+    label = MAP_METRICS.get(metric, question.comparison.spec.title)
     marks = tuple(
         Mark(
             id=row.model,
@@ -116,14 +117,14 @@ def lay_out(
     )
     center = question.center or str(table["center"].iloc[0])
     return Scene(
-        center="reality" if center == REALITY else titles.get(center, center),
+        center=_named(center, titles),
         rim=f"chance {level:.3f}" if level > 0 else f"{RIM:g} and below",
         rings=tuple(
             (_distance(score, rim), f"{score:g}") for score in (0.3, 0.1, 0.03) if score > rim
         ),
         sectors=sectors,
         marks=marks,
-        panels=_panels(finished[~finished["untrained"]], center, label),
+        panels=_panels(finished[~finished["untrained"]], _named(center, titles), label),
         hidden=tuple(table.loc[table["score"].isna(), "title"]),
     )
 
@@ -173,10 +174,16 @@ def _path(row: Any, scored: pd.DataFrame, rim: float) -> tuple[tuple[float, floa
     return tuple((float(share), _distance(score, rim)) for share, score in points)
 
 
+def _named(center: str, titles: Mapping[str, str]) -> str:
+    if center == CONSENSUS:
+        return "the consensus"
+    return center if center == REALITY else titles.get(center, center)
+
+
 def _lines(row: Any, titles: Mapping[str, str], label: str) -> tuple[str, ...]:
     size = f", {count_text(row.parameters)} parameters" if row.parameters > 0 else ""
     kind = "untrained" if row.untrained else row.objective or row.family
-    aligned = f"{label} with {titles.get(row.center, row.center)} {row.score:.3f}"
+    aligned = f"{label} with {_named(row.center, titles)} {row.score:.3f}"
     partner = _partners(row)[:1]
     best = [f"best partner {titles.get(name, name)} ({score:.3f})" for name, score in partner]
     return (f"{kind}{size}", aligned, *best)
@@ -190,9 +197,8 @@ def _partners(row: Any) -> tuple[tuple[str, float], ...]:
 
 def _panels(models: pd.DataFrame, center: str, label: str) -> tuple[Panel, ...]:
     """Return how close vision models are by tasks solved, and language models by competence."""
-    against = "the consensus" if center == CONSENSUS else center
     wanted = (
-        ("image", "score", f"{label} with {against}", "tasks solved by vision models"),
+        ("image", "score", f"{label} with {center}", "tasks solved by vision models"),
         ("caption", "across", f"{label} with vision", "language: 1 − bits per byte of captions"),
     )
     panels = []

@@ -14,6 +14,7 @@ from jaxtyping import Int
 from core.errors import StimuliError
 from core.metrics.knn import count_shared
 from core.progress import Progress
+from core.questions.alignment.pairs import complete_pair
 from core.questions.asking import ask
 from core.questions.dispersion.question import ConsensusSpace, JointQuestion, StimulusDispersion
 from core.questions.registry import Answer, declare, never
@@ -30,7 +31,6 @@ from core.spaces.inputs import check_k
 from core.spaces.neighbors import nearest
 from core.spaces.preprocess import normalize_rows
 from core.statistics.nulls import draw_sample
-from core.study.comparison.layer_pairs import complete_pair
 from core.study.spaces import find_space, name_spaces
 from core.study.stimuli import studied_indices, studied_stimuli
 from core.study.study import Study
@@ -58,7 +58,7 @@ P = TypeVar("P", SharedNeighbors, NearestStimuli)
 def name_shared(question: P, study: Study) -> P:
     """Name both models and layers; raises MetricError for k."""
     check_k(question.k, study.size)
-    return replace(question, pair=complete_pair(question.pair, study, k=question.k))
+    return replace(question, pair=complete_pair(question.pair, question.scope, study, k=question.k))
 
 
 def list_stimuli(_: StimulusList, study: Study, __: Progress | None) -> pd.DataFrame:

@@ -30,7 +30,8 @@ def show(at: Place, rows: pd.DataFrame) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         index = _pick_stimulus(size)
         reader, seer = _pick_models(at, scored)
-    _draw(at, scored[(scored["model"] == reader) & (scored["model_y"] == seer)], index, seer)
+    with frame.part():
+        _draw(at, scored[(scored["model"] == reader) & (scored["model_y"] == seer)], index, seer)
 
 
 def _pick_stimulus(size: int) -> int:

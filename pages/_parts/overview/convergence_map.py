@@ -39,8 +39,9 @@ text.soft { fill: var(--soft); }
 .trail { fill: none; stroke-width: 1.6; opacity: .45; stroke-linecap: round; }
 .chord { fill: none; stroke: var(--st-text-color); opacity: .5; }
 .names, .card { pointer-events: none; }
-.names text, .card .title { paint-order: stroke; stroke: var(--paper); stroke-width: 3px; }
-.card .title { font-weight: 600; stroke: none; }
+.names text, .canvas .soft { paint-order: stroke; stroke: var(--paper); stroke-width: 3px; }
+.card .title { font-weight: 600; }
+.card text { stroke: none !important; }
 .card rect { fill: var(--paper); stroke: var(--line); }
 .dot { cursor: pointer; stroke: var(--paper); stroke-width: 1.4; outline: none; }
 .dot.dim { opacity: .16 !important; }

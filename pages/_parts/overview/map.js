@@ -11,6 +11,8 @@ function make(parent, tag, attributes = {}, text) {
   return element;
 }
 
+const set = (element, name, number) => element.setAttribute(name, number.toFixed(1));
+
 // Where a model is at a share of its training, between its checkpoints
 function distance(path, share) {
   const next = path.findIndex(([at]) => at >= share);
@@ -84,7 +86,7 @@ class ConvergenceMap {
     this.marks = new Map();
     for (const mark of marks) {
       const trail = mark.path.length > 1 &&
-        make(trails, "path", { class: "trail", style: `stroke:${mark.color}` });
+        make(trails, "line", { class: "trail", style: `stroke:${mark.color}` });
       const dot = this.dot(dots, mark);
       const label = mark.labeled && make(this.names, "text", {}, mark.title);
       this.marks.set(mark.id, { ...mark, trail, label, dots: [dot] });
@@ -151,13 +153,16 @@ class ConvergenceMap {
       const radius = R * distance(mark.path, share);
       [mark.x, mark.y] = [radius * cos, radius * sin];
       const [dot] = mark.dots;
-      dot.setAttribute("cx", mark.x.toFixed(1));
-      dot.setAttribute("cy", mark.y.toFixed(1));
+      set(dot, "cx", mark.x);
+      set(dot, "cy", mark.y);
       if (mark.path.length === 1 && !mark.hollow) dot.style.opacity = 0.25 + 0.75 * share * share;
-      if (mark.trail) {
+      if (mark.trail) {  // all of it lies on one ray
         const passed = mark.path.filter(([at]) => at <= share).map(([, at]) => R * at);
-        const line = [...passed, radius].map((at) => `${(at * cos).toFixed(1)},${(at * sin).toFixed(1)}`);
-        mark.trail.setAttribute("d", `M${line.join("L")}`);
+        const [near, far] = [Math.min(...passed, radius), Math.max(...passed, radius)];
+        set(mark.trail, "x1", near * cos);
+        set(mark.trail, "y1", near * sin);
+        set(mark.trail, "x2", far * cos);
+        set(mark.trail, "y2", far * sin);
       }
       if (mark.label) this.name(mark.label, mark);
     }

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pandas as pd
 from streamlit.delta_generator import DeltaGenerator
 
-from core.study.comparison.layer_pairs import best_layers
+from core.questions.alignment.pairs import best_layers
 from core.study.parts import LayerPair
 from pages._shared import controls, facts, queries
 from pages._shared.chosen import selection
@@ -28,7 +28,7 @@ def pick_pair(
         x = controls.pick_model(a.label, models, a.name, default=first, follow=follow)
     with right:
         y = controls.pick_model(b.label, models, b.name, default=second, follow=follow)
-    best_x, best_y = best_layers(queries.study(at), x, y, k=k)
+    best_x, best_y = best_layers(at.scope, queries.study(at), x, y, k=k)
     layers = models.set_index("model")["layers"]
     with left:
         layer_x = controls.pick_layer(layers[x], "layer_a", best=best_x)

@@ -2,41 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pandas as pd
 
 from core.errors import MetricError
-from core.metrics import METRICS
-from core.study.comparison.comparing import align_models, layer_scores
-from core.study.layers import LayerChoice, pick
+from core.questions.alignment.question import Alignment
+from core.questions.asking import ask
 from core.study.models import reads, without_variants
-from core.study.parts import Comparison, LayerPair, Measure
+from core.study.parts import Comparison, LayerPair, Scope
 from core.study.study import Study
 
-METRIC = "mutual_knn"
 
-
-def complete_pair(pair: LayerPair, study: Study, *, k: int) -> LayerPair:
+def complete_pair(pair: LayerPair, scope: Scope, study: Study, *, k: int) -> LayerPair:
     """Name the models and layers that are left out: those that agree most by mutual k-NN.
 
     Raises MetricError for a layer that is not there and where no two models are.
     """
     if not (pair.x and pair.y):
         models = study.models()
-        first, second = best_models(study, without_variants(models[~models["copy"]]), k=k)
+        counted = without_variants(models[~models["copy"]])
+        first, second = best_models(scope, study, counted, k=k)
         pair = replace(pair, x=pair.x or first, y=pair.y or second)
     for name, layer in ((pair.x, pair.layer_x), (pair.y, pair.layer_y)):
         _check_layer(study, name, layer)
     if pair.layer_x is None or pair.layer_y is None:
-        best_x, best_y = best_layers(study, pair.x, pair.y, k=k)
+        best_x, best_y = best_layers(scope, study, pair.x, pair.y, k=k)
         x = best_x if pair.layer_x is None else pair.layer_x
         y = best_y if pair.layer_y is None else pair.layer_y
         pair = replace(pair, layer_x=x, layer_y=y)
     return pair
 
 
-def best_models(study: Study, models: pd.DataFrame, *, k: int) -> tuple[str, str]:
+def best_models(scope: Scope, study: Study, models: pd.DataFrame, *, k: int) -> tuple[str, str]:
     """Return the best-aligned language and vision model, any two models where one kind is missing.
 
     models: as `core.study.models.describe` gives them. Raises MetricError for fewer than two.
@@ -49,17 +48,24 @@ def best_models(study: Study, models: pd.DataFrame, *, k: int) -> tuple[str, str
     if not (language and vision):
         first, second = models["model"].iloc[:2]
         return first, second
-    scores = align_models(study, language, vision, Comparison(k=k)).dropna(subset="score")
+    scores = _aligned(scope, study, language, vision, k=k).dropna(subset="score")
     if scores.empty:
         return language[0], vision[0]
     best = scores.sort_values("score").iloc[-1]
     return best["model_x"], best["model_y"]
 
 
-def best_layers(study: Study, x: str, y: str, *, k: int) -> tuple[int, int]:
+def best_layers(scope: Scope, study: Study, x: str, y: str, *, k: int) -> tuple[int, int]:
     """Return the layers of two models that agree most by mutual k-NN."""
-    scores = layer_scores(study, [x], [y], Measure(k=k))[x, y]
-    return pick(scores, LayerChoice(), spec=METRICS[METRIC].spec)
+    row = _aligned(scope, study, [x], [y], k=k).iloc[0]
+    return int(row["layer_x"]), int(row["layer_y"])
+
+
+def _aligned(
+    scope: Scope, study: Study, x: Sequence[str], y: Sequence[str], *, k: int
+) -> pd.DataFrame:
+    usual = Comparison.of("mutual_knn", {"k": k})
+    return ask(Alignment(scope, tuple(x), tuple(y), axis="", comparison=usual), study)
 
 
 def _check_layer(study: Study, name: str, layer: int | None) -> None:

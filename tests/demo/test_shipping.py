@@ -1,0 +1,83 @@
+"""The answers that ship are true of the weights that ship, and a store takes them as its own."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+from core.demo.building import answer_demo, build_demo, measure_demo
+from core.demo.first_questions import first_questions
+from core.demo.shipping import DATASET, install
+from core.errors import NotEmbeddedError
+from core.questions.asking import ask, recall
+from core.questions.registry import answer_of
+from core.recipe import Recipe
+from core.settings import DEMO_ANSWERS
+from core.stimuli.cave import CaveDataset
+from core.store import Store, write_result
+from core.study.study import Study
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a store with all that ships, its pictures left blank, and no embedding."""
+    root = tmp_path_factory.mktemp("shipped")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(CaveDataset, "image", lambda *_: Image.new("RGB", (8, 8)))
+        install(root)
+    return root
+
+
+def test_every_first_answer_is_there_before_anything_is_embedded(store: Path) -> None:
+    study = Study(Store(store), DATASET)
+    assert not list((store / "embeddings").rglob("*.duckdb"))
+    for question in first_questions(DATASET):
+        answer = answer_of(type(question))
+        if answer.kept(answer.complete(question, study)):
+            assert recall(question, study) is not None, question
+        else:
+            assert len(ask(question, study)), question
+    name = study.models()["model"].iloc[0]
+    with pytest.raises(NotEmbeddedError, match=f"{name} is not embedded yet"):
+        study.spaces(name)
+
+
+def test_what_is_there_already_stays(store: Path) -> None:
+    names = sorted(path.name for path in (store / "results" / DATASET).iterdir())
+    first = store / "results" / DATASET / names[0]
+    before = first.stat().st_mtime_ns
+    own, card = pd.DataFrame({"a": [1.0]}), Store(store).dataset(DATASET)
+    write_result(store, dataset=card, name="own", table=own, recipe=Recipe.of("imported-scores"))
+    first_own = (store / "results" / DATASET / names[1]).read_bytes()
+    shutil.copyfile(store / "results" / DATASET / "own.parquet", first.with_name(names[1]))
+    install(store)
+    assert first.stat().st_mtime_ns == before
+    assert Store(store).result(DATASET, "own") is not None
+    assert first.with_name(names[1]).read_bytes() == first_own  # made by another recipe: replaced
+
+
+@pytest.mark.slow
+def test_shipped_answers_are_those_of_a_demo_built_from_nothing(tmp_path: Path) -> None:
+    """Numbers to 1e-9; texts, and numbers that no seed decides, as they are."""
+    build_demo(tmp_path)
+    measure_demo(tmp_path)
+    answer_demo(tmp_path)
+    folder, compared = tmp_path / "results" / DATASET, 0
+    for path in sorted((DEMO_ANSWERS / "results" / DATASET).glob("*.parquet")):
+        if not (folder / path.name).exists():
+            continue  # asked by a page alone
+        shipped, made = pd.read_parquet(path), pd.read_parquet(folder / path.name)
+        assert list(shipped.columns) == list(made.columns), path.name
+        for column in shipped:
+            if pd.api.types.is_numeric_dtype(shipped[column]):
+                difference = np.abs(shipped[column].astype(float) - made[column].astype(float))
+                assert np.nanmax([*difference, 0.0]) <= 1e-9, (path.name, column)
+            else:
+                assert shipped[column].astype(str).equals(made[column].astype(str)), path.name
+        compared += 1
+    assert compared > 100
