@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
+import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 
 from core.figures.drawing import Drawing
@@ -24,7 +26,8 @@ from core.visible import visible
 
 Mode = Literal["light", "dark"]
 
-COMPETENCE = "competence: 1 − bits per byte"  # an axis of several figures
+COMPETENCE = "competence: 1 − bits per byte of the captions"  # an axis of several figures
+SMALLEST, WIDEST, UNKNOWN = 9.0, 26.0, 7.0  # diameters of marks in pixels
 FONT = '"Source Sans", "Source Sans 3", system-ui, -apple-system, "Segoe UI", sans-serif'
 
 
@@ -75,13 +78,28 @@ def symbol(name: str, modality: Modality) -> str:
     return modality.symbol + look_of(name).mark
 
 
-def marker_size(parameters: float | int | None) -> float:
-    """Return a marker's diameter in pixels: 6 px more per factor of ten, 10 px at 100k parameters,
-    7 px where unknown.
+def mark_sizes(parameters: pd.Series) -> pd.Series:
+    """Return the diameters of marks in pixels, scaled over the models shown: 9 px for the smallest,
+    6 px more per factor of ten, or less where the largest would be above 26 px; 7 px where unknown.
     """
-    if not parameters or math.isnan(parameters):
-        return 7.0
-    return min(max(10.0 + 6.0 * (math.log10(parameters) - 5.0), 7.0), 26.0)
+    powers = np.log10(parameters.astype(float).where(parameters > 0))
+    span = powers.max() - powers.min()
+    step = 6.0 if not span * 6.0 > WIDEST - SMALLEST else (WIDEST - SMALLEST) / span
+    sizes: pd.Series = (SMALLEST + step * (powers - powers.min())).fillna(UNKNOWN)
+    return sizes
+
+
+def proportional_sizes(parameters: pd.Series) -> pd.Series:
+    """Return diameters proportional to the number of parameters, 26 px for the largest and at least
+    4 px; 7 px where unknown.
+    """
+    shares = parameters.astype(float).where(parameters > 0) / parameters.max()
+    return (WIDEST * shares).clip(lower=4.0).fillna(UNKNOWN)
+
+
+def line_widths(sizes: pd.Series) -> pd.Series:
+    """Return the widths of the lines of models whose marks have these diameters: 1 to 4 px."""
+    return ((sizes - 4.0) / 5.0).clip(1.0, 4.0)
 
 
 def round_ticks(low: float, high: float) -> list[float]:

@@ -95,8 +95,10 @@ def _split(plan: Plan, figure: Figure) -> tuple[type[StudyQuestion], list[str]]:
 
 
 def _prepared(plan: Plan, kind: type[StudyQuestion]) -> list[str]:
-    """Return the plan's preparation in words, as far as this kind of question has options."""
-    flags = {one.name: one.flag for one in options_of(kind)}
+    """Return the plan's preparation in words, as far as this kind of question has options; an
+    option of several values says what is compared, which the preparation does not choose.
+    """
+    flags = {one.name: one.flag for one in options_of(kind) if not one.many}
     chosen = {key: value for key, value in asdict(plan.preparation).items() if value is not None}
     return [word for key in chosen if key in flags for word in (flags[key], f"{chosen[key]}")]
 

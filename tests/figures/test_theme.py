@@ -4,6 +4,7 @@ import itertools
 import math
 
 import numpy as np
+import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
@@ -11,8 +12,9 @@ from core.figures.palette import FAMILIES, OBJECTIVES, Look, assign, look_of, sh
 from core.figures.theme import (
     INK,
     hue,
-    marker_size,
+    mark_sizes,
     plain,
+    proportional_sizes,
     symbol,
     wrap,
 )
@@ -140,9 +142,15 @@ def test_a_part_of_a_group_has_its_look_or_that_of_its_own_kind_and_untrained_on
     assert symbol("supervised", VISION) == "square"
 
 
-def test_marker_size_grows_by_six_pixels_per_factor_of_ten():
-    assert marker_size(1e6) - marker_size(1e5) == pytest.approx(6.0)
-    assert marker_size(None) == marker_size(math.nan) == 7.0
+def test_marks_are_sized_over_the_models_shown():
+    assert mark_sizes(pd.Series([1e5, 1e6, math.nan])).tolist() == pytest.approx([9, 15, 7])
+    published = pd.Series([5.6e8, 7e9, 1.3e10, 6.5e10, 7e10])
+    sizes = mark_sizes(published)
+    assert sizes.is_monotonic_increasing
+    assert sizes.diff().min() > 0  # none is alike another
+    assert mark_sizes(pd.Series([1e4, 1e8])).tolist() == pytest.approx([9, 26])
+    assert mark_sizes(pd.Series([3e7, 3e7])).tolist() == [9, 9]
+    assert proportional_sizes(pd.Series([1e9, 1e10, math.nan])).tolist() == [4, 26, 7]
 
 
 def test_labels_escape_markup_and_break_lines():

@@ -19,6 +19,8 @@ from core.encoders.requests import UNTRAINED
 from core.plans.plan import Plan
 from core.plans.reading import open_plan, shipped
 from core.plans.sizes import sizes
+from core.plans.wording import question_of
+from core.questions.metrics import matrix, trends
 from core.stimuli.hub_source import PRESETS
 
 NAMES = {"prh-vision-language", "prh-vision", "dispersion", "dense-captions", "adapters"}
@@ -28,6 +30,27 @@ PARAMETRIZED = pytest.mark.parametrize("plan", PLANS, ids=[plan.name for plan in
 
 def test_the_published_studies_are_there():
     assert {plan.name for plan in PLANS} == NAMES
+
+
+EIGHT = {  # of Huh et al. 2024, figures 12 to 14
+    *("mutual_knn", "cycle_knn", "lcs_knn", "edit_distance_knn"),
+    *("cka", "unbiased_cka", "cknna", "svcca"),
+}
+
+
+@pytest.mark.parametrize(
+    ("study", "figure", "usual"),
+    [
+        ("prh-vision", "figure-12", matrix.USUAL),
+        ("prh-vision-language", "figures-13-14", trends.USUAL),
+    ],
+)
+def test_figures_that_compare_metrics_compare_all_of_the_paper(study, figure, usual):
+    plan = open_plan(study)
+    [drawn] = (one for one in plan.figures if one.name == figure)
+    groups = {group.name: ["a-model"] for group in plan.groups}
+    question = question_of(plan, drawn, groups)
+    assert set(question.metrics or usual) >= EIGHT
 
 
 @PARAMETRIZED

@@ -87,7 +87,7 @@ declare(
     Alignment,
     Answer(
         align,
-        version=4,
+        version=5,
         complete=complete,
         findings=fit_findings,
         hidden=(*FITTED, *BESIDE[1:]),

@@ -8,9 +8,10 @@ from typing import Literal
 
 import pandas as pd
 
+from core.competence.records import BITS
 from core.encoders.encoder import REALITY
 from core.figures.rulers import Ruler
-from core.figures.theme import COMPETENCE as BITS
+from core.figures.theme import COMPETENCE as CODED
 from core.modalities import LANGUAGE, VISION, find_modality
 from core.questions.alignment.question import COMPETENCE, Side
 from core.study.models import is_measured
@@ -40,7 +41,7 @@ class Axis(Ruler):
 
 
 AXES: Mapping[str, Axis] = {
-    COMPETENCE: Axis(BITS, COMPETENCE),
+    COMPETENCE: Axis(CODED, COMPETENCE),
     "parameters": Axis("parameters", "parameters", log=True),
     "step": Axis("training step", "step", log=True),
 }
@@ -48,9 +49,13 @@ SOLVED = Axis("competence: share of tasks solved", COMPETENCE, side="vision")
 
 
 def find_axis(name: str, side: Side = "language", unit: str = "") -> Axis:
-    """Return an axis by its name. unit: of one that is a score."""
+    """Return an axis by its name. unit: of one that is a score; of bits per byte 1 − the score is
+    shown, as published, so that better models are on the right.
+    """
     if name == COMPETENCE and side == "vision":
         return SOLVED
+    if unit == BITS:
+        return Axis(f"1 − {name}", f"1 − {name}", side=side)
     return replace(AXES.get(name, Axis(f"{name} ({unit})", name)), side=side)
 
 

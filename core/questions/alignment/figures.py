@@ -27,6 +27,8 @@ from core.figures.theme import (
     clear,
     heading,
     hue,
+    line_widths,
+    mark_sizes,
     noise_line,
     plain,
     reason,
@@ -72,7 +74,11 @@ def trend(
     seen = points.dropna(subset=["x", "score"])
     if seen.empty:
         return reason(_why_empty(points, axis), mode)
-    seen = _marked(seen).assign(card=[card(row, axis) for row in seen.to_dict("records")])
+    seen = _marked(seen).assign(
+        size=0.75 * mark_sizes(seen["parameters_x"]),
+        width=line_widths(mark_sizes(seen["parameters_y"])),
+        card=[card(row, axis) for row in seen.to_dict("records")],
+    )
     by_facet = {str(facet): panel for facet, panel in seen.groupby("facet", sort=False)}
     columns = _columns(len(by_facet), narrow)
     heads = [_heading(facet, fits[facet], bound, panel) for facet, panel in by_facet.items()]

@@ -9,7 +9,7 @@ import pandas as pd
 
 from core.figures.marks import SILENT, cards
 from core.figures.rows import Row, column, grouped
-from core.figures.theme import INK, Mode, clear, hue, marker_size
+from core.figures.theme import INK, Mode, clear, hue
 
 RUNS = "runs"  # what the legend's entry of lines stands for
 DRAWN = [
@@ -18,8 +18,8 @@ DRAWN = [
     "model_x",
     "model_y",
     "group_x",
-    "parameters_x",
-    "parameters_y",
+    "size",
+    "width",
     "named",
     "shape",
     "card",
@@ -32,7 +32,8 @@ def lines_and_dots(
     """Yield the traces of a panel: a line through the points that have the same values under the
     names of `line_of`, then the dots of each name in the legend.
 
-    points: as `core.questions.alignment.figures.trend` takes them, with x, named, shape and card.
+    points: as `core.questions.alignment.figures.trend` takes them, with x, size, width, named,
+    shape and card.
     """
     ordered = sorted(points[DRAWN].to_dict("records"), key=itemgetter("x"))
     for run in grouped(ordered, *line_of):
@@ -43,12 +44,11 @@ def lines_and_dots(
 
 def _run(run: Sequence[Row], color: str) -> dict[str, object]:
     """Return the line of one model through all that it is compared with."""
-    width = (marker_size(run[0]["parameters_y"]) - 4.0) / 5.0
     return {
         "x": column(run, "x"),
         "y": column(run, "score"),
         "mode": "lines",
-        "line": {"color": clear(color, 0.55), "width": min(max(width, 1.0), 4.0)},
+        "line": {"color": clear(color, 0.55), "width": run[0]["width"]},
         "legendgroup": RUNS,
         **SILENT,
     }
@@ -57,7 +57,7 @@ def _run(run: Sequence[Row], color: str) -> dict[str, object]:
 def _dots(dots: Sequence[Row], mode: Mode) -> dict[str, object]:
     marker = {
         "color": hue(dots[0]["group_x"], mode),
-        "size": [0.75 * marker_size(count) for count in column(dots, "parameters_x")],
+        "size": column(dots, "size"),
         "symbol": dots[0]["shape"],
         "opacity": 1.0,
         "line": {"color": INK[mode].paper, "width": 1.5},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from core.competence.records import BITS
 from core.errors import UnknownNameError
 from core.questions.alignment.axes import AXES
 from core.questions.alignment.points import fits, trend_points
@@ -70,7 +71,8 @@ def axis_values(question: Alignment, study: Study) -> pd.Series:
     if question.axis != COMPETENCE:
         (score,) = (one for one in _scores(question, study) if one.name == question.axis)
         registry = ask(CompetenceScores(question.scope), study)
-        return score_of(registry, score.task, origin=score.origin)
+        values = score_of(registry, score.task, origin=score.origin)
+        return 1.0 - values if score.unit == BITS else values  # better models on the right
     if side_of(models, question.x) == "vision":
         return ask(TasksSolved(question.scope), study).set_index("model")["solved"]
     return study.competence().set_index("model")["value"]

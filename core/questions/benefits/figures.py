@@ -17,7 +17,7 @@ from core.modalities import LANGUAGE
 from core.questions.benefits.transfer import MEAN
 
 HEADS = {
-    "language": ("<b>Language models that learn from images</b>", "1 − bits per byte"),
+    "language": ("<b>Language models that learn from images</b>", "1 − bits per byte of captions"),
     "vision": ("<b>Vision models that learn from captions</b>", "share of tasks solved"),
 }
 OWN = {"language": "captioned events seen", "vision": "images seen"}

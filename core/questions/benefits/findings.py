@@ -15,7 +15,7 @@ from core.questions.sentences import listed
 
 SURE = 0.05
 SEES = {"language": ("language models", "images"), "vision": ("vision models", "captions")}
-GAIN = {"language": "1 − bits per byte", "vision": "the share of tasks solved"}
+GAIN = {"language": "1 − bits per byte of the captions", "vision": "the share of tasks solved"}
 UNIT = {"language": "captions per image", "vision": "images per caption"}
 FEW = (
     "Few seeds make wide intervals, and the learners are the smallest of their family: this is what"

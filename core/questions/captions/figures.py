@@ -20,7 +20,8 @@ from core.figures.theme import (
     heading,
     hover_card,
     hue,
-    marker_size,
+    line_widths,
+    mark_sizes,
     plain,
     reason,
     sized,
@@ -53,7 +54,8 @@ def by_words(
     points, lines = points[points["words"] > 0], lines[lines["words"] > 0]
     if points.empty:
         return reason("No alignment can be computed at these caption levels.", mode)
-    points = points.assign(card=_vision_cards(points))
+    sizes = mark_sizes(points["parameters_y"])
+    points = points.assign(card=_vision_cards(points), size=sizes, width=line_widths(sizes))
     lines = lines.assign(card=_language_cards(lines))
     facets = list(dict.fromkeys(points["facet"]))
     heads = trends.set_index("model_y").to_dict("index")
@@ -112,14 +114,14 @@ def _head(facet: str, trend: Mapping[Hashable, Any]) -> str:
 
 
 def _vision(run: pd.DataFrame, mode: Mode) -> dict[str, object]:
-    color, size = hue(str(run["group_y"].iloc[0]), mode), marker_size(run["parameters_y"].iloc[0])
+    color, size = hue(str(run["group_y"].iloc[0]), mode), run["size"].iloc[0]
     return {
         "x": run["words"],
         "y": run["mean"],
         "mode": "lines+markers",
         "legendgroup": MEANS,
         "showlegend": False,
-        "line": {"color": clear(color, 0.75), "width": min(max((size - 4) / 5, 1.0), 4.0)},
+        "line": {"color": clear(color, 0.75), "width": run["width"].iloc[0]},
         "marker": {
             "color": color,
             "size": 0.6 * size,

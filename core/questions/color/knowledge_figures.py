@@ -19,7 +19,7 @@ from core.figures.theme import (
     Mode,
     hover_card,
     hue,
-    marker_size,
+    mark_sizes,
     plain,
     reason,
     round_ticks,
@@ -53,6 +53,7 @@ def knowledge(
     seen = points.dropna(subset=[measure])
     if seen.empty:
         return reason(f"No language model here can be asked about colors: {_first(points)}.", mode)
+    seen = seen.assign(size=0.75 * mark_sizes(seen["parameters"]))
     axes = {column: title for column, title in AXES.items() if seen[column].notna().any()}
     columns = 1 if narrow else len(axes)
     figure = _panels(axes, columns, notes, mode)
@@ -134,7 +135,7 @@ def _add_models(
 def _marker(group: pd.DataFrame) -> dict[str, object]:
     return {
         "opacity": 1.0,
-        "size": [0.75 * marker_size(count) for count in group["parameters"]],
+        "size": group["size"].tolist(),
     }
 
 

@@ -32,8 +32,8 @@ from core.figures.theme import (
     heading,
     hover_card,
     hue,
-    marker_size,
     plain,
+    proportional_sizes,
     reason,
     round_ticks,
     sized,
@@ -65,6 +65,7 @@ def downstream(
     seen = points.dropna(subset=["near", "value"])
     if seen.empty:
         return reason("No model has both this score and an alignment with this target.", mode)
+    seen = seen.assign(size=proportional_sizes(seen["parameters"]))  # as published
     figure = blank(mode, height=480, title="Scores and alignment")
     for fit in fits[fits["reason"] == ""].to_dict("records"):
         figure.add_scatter(**_curve(fit, seen["near"], mode))
@@ -112,7 +113,7 @@ def _dots(points: pd.DataFrame, mode: Mode) -> dict[str, object]:
     )
     marker = {
         **color,
-        "size": [marker_size(count) for count in points["parameters"]],
+        "size": points["size"].tolist(),
         "opacity": 1.0,
         "symbol": [find_modality(modality).symbol for modality in points["modality"]],
         "line": {"color": INK[mode].text, "width": 1},

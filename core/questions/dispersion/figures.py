@@ -33,7 +33,7 @@ from core.figures.theme import (
     clear,
     hover_card,
     hue,
-    marker_size,
+    mark_sizes,
     plain,
     reason,
     sized,
@@ -113,6 +113,7 @@ def _by_set(
     seen = shown.dropna(subset="score")
     if seen.empty:
         return reason(NOTHING.format(_first(shown["reason"])), mode)
+    seen = seen.assign(size=0.7 * mark_sizes(seen["parameters_x"]))
     titles, names = list(dict.fromkeys(seen["title_y"])), list(sets.names.values())
     columns = per_row(len(titles), narrow)
     figure = grid(
@@ -180,7 +181,7 @@ def _add_family(
         mode="markers",
         marker={
             "color": color,
-            "size": [0.7 * marker_size(count) for count in column(rows, "parameters_x")],
+            "size": column(rows, "size"),
             "symbol": symbol(family, LANGUAGE),
             "line": {"color": INK[mode].paper, "width": 1},
         },

@@ -19,7 +19,8 @@ from core.figures.theme import (
     clear,
     hover_card,
     hue,
-    marker_size,
+    line_widths,
+    mark_sizes,
     plain,
     reason,
 )
@@ -52,6 +53,7 @@ def by_metric(points: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.F
     seen = points.dropna(subset=["competence", "score"])
     if seen.empty:
         return reason("No alignment can be computed for these models.", mode)
+    seen = seen.assign(width=line_widths(mark_sizes(seen["parameters_y"])))
     metrics = list(dict.fromkeys(seen["metric"]))
     columns = per_row(len(metrics), narrow)
     figure = _panels(metrics, columns, mode)
@@ -88,12 +90,11 @@ def _head(metric: str) -> str:
 def _run(run: pd.DataFrame, mode: Mode) -> dict[str, object]:
     group, color = run["group_y"].iloc[0], hue(run["group_y"].iloc[0], mode)
     texts = [_card(row) for row in run.to_dict("records")]
-    width = (marker_size(run["parameters_y"].iloc[0]) - 4.0) / 5.0
     return {
         "x": run["competence"],
         "y": run["score"],
         "mode": "lines+markers",
-        "line": {"color": clear(color, 0.7), "width": min(max(width, 1.0), 4.0)},
+        "line": {"color": clear(color, 0.7), "width": run["width"].iloc[0]},
         "marker": {"color": color, "size": 6, "symbol": LANGUAGE.symbol},
         "legendgroup": group,
         "showlegend": False,

@@ -21,7 +21,7 @@ from core.figures.theme import (
     heading,
     hover_card,
     hue,
-    marker_size,
+    mark_sizes,
     plain,
     round_ticks,
     sized,
@@ -29,6 +29,7 @@ from core.figures.theme import (
     wrap,
 )
 from core.modalities import find_modality
+from core.study.models import is_reality
 
 NAMED: Mapping[str, str] = {"group": "objective", "family": "family"}  # columns that color by name
 SCALED: Mapping[str, str] = {
@@ -61,6 +62,7 @@ def model_map(
     SCALED. distance: what the distance of two marks is, which gets a scale; empty where it means
     nothing. named: the models that get their title.
     """
+    points = points.assign(size=_sizes(points))
     figure = blank(mode, height=680 if narrow else 600, title="Map of models")
     groups = _entries(points, color)
     for _, run in points[points["followed"]].groupby("run", sort=False):
@@ -108,7 +110,7 @@ def _add_scale(
 
 def _name(figure: Drawing, row: Mapping[Hashable, Any], mode: Mode) -> None:
     """Write a mark's title above it."""
-    ink, size = INK[mode], _size(row) + 7
+    ink, size = INK[mode], row["size"] + 7
     figure.add_annotation(
         x=row["x"],
         y=row["y"],
@@ -122,11 +124,10 @@ def _name(figure: Drawing, row: Mapping[Hashable, Any], mode: Mode) -> None:
     )
 
 
-def _size(row: Mapping[Hashable, Any]) -> float:
-    """Return a mark's diameter; the world has no parameters, and its star is to be seen."""
-    if find_modality(row["modality"]).is_reality:
-        return STAR
-    return SHRUNK * marker_size(row["parameters"]) * (CHECKPOINT if row["copy"] else 1.0)
+def _sizes(points: pd.DataFrame) -> pd.Series:
+    """Return the marks' diameters; the world has no parameters, and its star is to be seen."""
+    sizes = SHRUNK * mark_sizes(points["parameters"])
+    return sizes.mask(points["copy"].astype(bool), CHECKPOINT * sizes).mask(is_reality(points), STAR)
 
 
 def _entries(points: pd.DataFrame, color: str) -> dict[str, str]:
@@ -203,7 +204,7 @@ def _marks(
 ) -> dict[str, Any]:
     marker = {
         **color,
-        "size": [_size(row) for row in points.to_dict("records")],
+        "size": points["size"].tolist(),
         "opacity": 1.0,
         "symbol": [
             symbol(group, find_modality(modality))

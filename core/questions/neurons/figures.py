@@ -14,12 +14,13 @@ from core.figures.marks import add_chance, cards, in_percent, name_groups, name_
 from core.figures.numbers import p_text, share_text
 from core.figures.panels import cell, grid, name_rows, per_row
 from core.figures.theme import (
+    COMPETENCE,
     INK,
     Mode,
     blank,
     hover_card,
     hue,
-    marker_size,
+    mark_sizes,
     plain,
     reason,
     symbol,
@@ -28,7 +29,7 @@ from core.modalities import find_modality
 from core.questions.neurons.pairs import AS_IS, ROTATED, SHUFFLED
 from core.questions.neurons.trends import BEYOND, RECUR
 
-AXES = {"vision": "competence: share of tasks solved", "language": "competence: 1 − bits per byte"}
+AXES = {"vision": "competence: share of tasks solved", "language": COMPETENCE}
 TURNED = "in a random basis"
 
 
@@ -48,6 +49,7 @@ def shares(
     wide = measured.pivot_table(index=keys, columns="measure", values="value")
     measured = measured[measured["measure"] == RECUR].set_index(keys)
     measured = measured.assign(rotated=wide[RECUR] - wide[BEYOND]).reset_index()
+    measured = measured.assign(size=mark_sizes(measured["parameters"]))
     kinds = list(dict.fromkeys(zip(measured["modality"], measured["partners"], strict=True)))
     figure = grid(
         [_head(measured, *kind) for kind in kinds], mode, narrow=narrow, height=330, gap=0.08
@@ -104,7 +106,7 @@ def _add_line(
     marker = {
         "color": hue(group, mode),
         "symbol": symbol(group, find_modality(rows["modality"].iloc[0])),
-        "size": [marker_size(count) for count in rows["parameters"]],
+        "size": rows["size"].tolist(),
         "line": {"color": INK[mode].paper, "width": 1},
     }
     figure.add_scatter(

@@ -24,7 +24,7 @@ MARKS = {
 BESIDE = {
     "alignment": "alignment of the two models",
     "solved": "share of tasks that the vision model solves",
-    "competence": "1 − bits per byte of the language model",
+    "competence": "1 − bits per byte of the captions",
 }
 
 

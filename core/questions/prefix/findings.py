@@ -16,7 +16,7 @@ SURE = 0.05
 BESIDE = {
     "alignment": "the alignment of the pair",
     "solved": "the share of tasks that the vision model solves",
-    "competence": "1 − bits per byte of the language model",
+    "competence": "1 − bits per byte of the captions",
 }
 Row = Mapping[Hashable, Any]
 

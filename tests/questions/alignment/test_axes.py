@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
+from core.competence.imported import import_scores
 from core.errors import UnknownNameError
+from core.questions.alignment.axes import offered_axes
 from core.questions.alignment.findings import fit_findings
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
-from core.questions.competence.question import TasksSolved
+from core.questions.competence.question import CompetenceScores, TasksSolved
 from core.store import Store
 from core.study.parts import Scope
 from core.study.study import Study
@@ -38,6 +40,24 @@ def test_bits_of_language_models_stand_on_the_axis_and_objectives_in_panels(stud
     said = fit_findings(question, table)
     assert len(said) == 4
     assert said[0].endswith("over 6 recipes.")
+
+
+def test_bits_per_byte_of_a_text_are_taken_from_one_as_published(tmp_path):
+    root = build(tmp_path, PaintedDataset(30), vision=VISION[:5], language=LANGUAGE)
+    models = [f"{family.lower()}-{size}" for family, size, *_ in LANGUAGE]
+    rows = [
+        f"{name},coded text,{0.5 + 0.1 * place},bits per byte" for place, name in enumerate(models)
+    ]
+    data = "\n".join(["model,task,value,unit", *rows]).encode()
+    import_scores(root, "cave", data, name="bits.csv")
+    study = Scope().open(Store(root))
+    name = "coded text (user)"
+    table = ask(Alignment(axis=name), study)
+    ours = {model: 0.5 - 0.1 * place for place, model in enumerate(models)}
+    assert table["axis"].tolist() == pytest.approx(table["model_x"].map(ours).tolist())
+    registry = ask(CompetenceScores(), study)
+    axis = offered_axes(registry, study.models())[name]
+    assert axis.title == "1 − coded text (user)"
 
 
 def test_tasks_solved_by_vision_models_stand_on_the_axis_and_families_in_panels(study):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.figures.theme import hue, marker_size
+from core.figures.theme import hue
 from core.questions.competence.bin_figures import bins
 from core.questions.competence.figures import downstream, training
 from core.questions.competence.points import bin_points, ranked
@@ -119,7 +119,7 @@ def test_scores_are_dots_of_the_models_size_in_the_color_of_their_rank():
         if trace.customdata is not None and len(trace.x)
     )
     assert list(dots.x) == pytest.approx([i / 10 for i in range(8)])
-    assert list(dots.marker.size) == [marker_size(1e5 * 10**i) for i in range(8)]
+    assert list(dots.marker.size) == [max(26 / 10 ** (7 - i), 4.0) for i in range(8)]
     assert list(dots.marker.color) == pytest.approx([i / 7 for i in range(8)])
     assert "<b>M &lt;3&gt;</b>" in dots.hovertext[3]
     assert "alignment 0.300, chance 0.010<br>score 0.1<br>rank 43 %" in dots.hovertext[3]
