@@ -11,6 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from core.questions.adapters import figures
 from core.questions.adapters.findings import proposal_findings
 from core.questions.adapters.gain_figures import before_after
+from core.questions.adapters.maps.model import split
 from core.questions.adapters.question import Adaptation, PairsCurve
 from core.questions.asking import findings_of
 from pages._parts.adapters import examples, further, kernels, lessons, trainings
@@ -43,7 +44,7 @@ MOST_SEEDS = 20
 
 
 def show(at: Place) -> None:
-    """Draw the training, the kernels, what is retrieved, and the verdict over several trainings."""
+    """Draw the verdict over several trainings, then one training and what it gives."""
     frame.need_stimuli(at)
     if queries.models(at).empty:
         frame.need_readers(at, "caption", "image")
@@ -51,6 +52,10 @@ def show(at: Place) -> None:
     question = lessons.pick(at)
     at = replace(at, scope=question.scope)
     pairs = question.pairs
+    with frame.part():
+        parts = split(queries.size(at), pairs=pairs, seed=question.seed)
+        show_verdict(at, question, len(parts.test), answer)
+    st.header("One training, as it goes", anchor=False)
     lesson = queries.lesson(at, question.spaces, pairs=pairs, seed=question.seed)
     training = trainings.show(at, question, lesson)
     with frame.part():
@@ -58,8 +63,6 @@ def show(at: Place) -> None:
     if training and training.adapters:
         with frame.part():
             examples.show(at, question, lesson, training.adapters)
-    with frame.part():
-        show_verdict(at, question, len(lesson.parts.test), answer)
     trainings.show_files(at, question, lesson, training)
 
 
@@ -96,7 +99,7 @@ def _pick_trainings(question: Adaptation) -> Adaptation:
         measure = st.toggle(
             "Measure over several trainings",
             help="Trains anew for each seed; the answer is kept in the store.",
-            **bind("measure", False),
+            **bind("measure", True),
         )
         one = lessons.OPTIONS["seeds"]
         seeds = int(controls.pick_between(one, 1, MOST_SEEDS, 1, width=140))

@@ -80,7 +80,7 @@ def test_before_any_training_the_kernels_are_drawn_and_the_encoders_are_the_usua
     app = opened(store, "adapters")
     assert not app.exception
     assert not said(app)
-    assert charts(app) == ["kernels"]
+    assert charts(app) == ["gains", "kernels"]
     assert app.multiselect(key="encoders").value == ["vit-mae-m", "gpt-2-m"]
     assert app.selectbox(key="reference").value == "vit-clip-m"
     assert app.number_input(key="pairs").value == 40
@@ -96,7 +96,7 @@ def test_a_training_moves_is_stopped_goes_on_and_loses_nothing(page, monkeypatch
     app.run()
     seen = len(training.course.looks)
     assert seen > 1
-    assert charts(app) == ["course", "kernels"]
+    assert charts(app) == ["gains", "course", "kernels"]
     assert "Kernels before" in [
         head.value for head in app.header
     ]  # what comes after would be out of date at once
@@ -108,7 +108,7 @@ def test_a_training_moves_is_stopped_goes_on_and_loses_nothing(page, monkeypatch
     assert "Kernels before and after" in [head.value for head in app.header]
     assert "its median place is" in words(app)
     assert f"This is one training, stopped after {stopped - 1} pass" in words(app)
-    assert len(app.code) == 2
+    assert len(app.code) == 3
     assert all(f"--passes {stopped - 1} " in code.value for code in app.code)
     app.number_input(key="k").set_value(4).run()
     assert "measured as it was chosen when the training began: mutual k-NN, k = 3" in words(
@@ -116,9 +116,9 @@ def test_a_training_moves_is_stopped_goes_on_and_loses_nothing(page, monkeypatch
     ).replace("\n", " ")
     app.number_input(key="k").set_value(3)
     app.number_input(key="pairs").set_value(20).run()
-    assert charts(app) == ["kernels"]
+    assert charts(app) == ["gains", "kernels"]
     app.number_input(key="pairs").set_value(40).run()
-    assert charts(app) == ["course", "kernels"]
+    assert charts(app) == ["gains", "course", "kernels"]
     app.button(key="go-on").click().run()
     finish(app, monkeypatch)
     assert not app.exception
@@ -126,7 +126,7 @@ def test_a_training_moves_is_stopped_goes_on_and_loses_nothing(page, monkeypatch
     assert "the best adapters are those of pass" in words(app)
     assert "its median place is" in words(app)
     assert "This is one training; an interval takes several." in words(app)
-    assert [table.key for table in app.get("plotly_chart")] == ["course", "kernels"]
+    assert [table.key for table in app.get("plotly_chart")] == ["gains", "course", "kernels"]
     for code in app.code:
         make_parser().parse_args(shlex.split(code.value)[1:])
     command = app.code[0].value
@@ -137,7 +137,7 @@ def test_a_training_moves_is_stopped_goes_on_and_loses_nothing(page, monkeypatch
 def test_the_verdict_over_trainings_has_its_interval_and_the_baselines(page):
     app = page(measure="true", seeds="2")
     assert not app.exception
-    assert charts(app) == ["kernels", "gains"]
+    assert charts(app) == ["gains", "kernels"]
     assert "The common space by the mean of all encoders" in words(app)
     assert "95 % interval" in words(app)
     table = app.dataframe[0].value
@@ -160,7 +160,7 @@ def test_an_old_link_with_choices_opens_and_probes_of_no_cave_are_a_sentence(pag
     app = page(encoders=encoders, **{"measure": "true", "seeds": "1", "products": "raw"}, **old)
     assert not app.exception
     assert not said(app)
-    assert charts(app) == ["kernels", "gains"]
+    assert charts(app) == ["gains", "kernels"]
     app.toggle(key="probes").set_value(True).run()
     assert "known of the Cave's stimuli alone" in said(app)
 

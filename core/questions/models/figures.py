@@ -127,7 +127,8 @@ def _name(figure: Drawing, row: Mapping[Hashable, Any], mode: Mode) -> None:
 def _sizes(points: pd.DataFrame) -> pd.Series:
     """Return the marks' diameters; the world has no parameters, and its star is to be seen."""
     sizes = SHRUNK * mark_sizes(points["parameters"])
-    return sizes.mask(points["copy"].astype(bool), CHECKPOINT * sizes).mask(is_reality(points), STAR)
+    sizes = sizes.mask(points["copy"].astype(bool), CHECKPOINT * sizes)
+    return sizes.mask(is_reality(points), STAR)
 
 
 def _entries(points: pd.DataFrame, color: str) -> dict[str, str]:
