@@ -169,7 +169,9 @@ def show_world(at: Place) -> None:
     with st.container(horizontal=True, gap="small"):
         for index, image in zip(indices, facts.thumbnails(at, indices), strict=True):
             with st.container(width=WIDTH):
-                st.image(image, caption=frame.plain(captions[index]), width=WIDTH)
+                st.image(
+                    image, caption=frame.plain(captions[index]), width=WIDTH, alt=captions[index]
+                )
 
 
 def show_evidence(at: Place) -> None:

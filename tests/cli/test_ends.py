@@ -5,24 +5,17 @@ with an answer or a sentence, or shows how far it is.
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from core.catalog import QUESTIONS
-from core.options.declaring import options_of
-from core.questions.question import Question
 from core.settings import ROOT
 from tests.pages.world import SMALL, PaintedDataset, build
 
 MEMORY = 6 * 2**30  # bytes of address space, of which torch and numba take half
-SECONDS = 90  # of one command, on a busy machine
 RUN = f"""import contextlib, io, json, resource, sys
 resource.setrlimit(resource.RLIMIT_AS, ({MEMORY}, {MEMORY}))
 from core.cli import main
@@ -35,13 +28,6 @@ for words in json.loads(sys.argv[1]):
             code = end.code
     print(json.dumps([code, said.getvalue()]), flush=True)
 """
-ALONE = f"""import resource
-resource.setrlimit(resource.RLIMIT_AS, ({MEMORY}, {MEMORY}))
-from core.__main__ import run
-run()
-"""
-GOOD = ("answered", "refused", "shows how far it is")
-SHOWN = re.compile(r"\d+/\d+ \(|still at work")
 QUICK = (  # what no command of the default run may do in a minute is in the slow one
     ("align --k 1000000", "k must lie in 1 … 19 for 20 stimuli; got 1000000"),
     ("align --set k=5.0", "k of mutual_knn is a whole number, such as 10; got 5.0"),
@@ -93,40 +79,3 @@ def test_mistaken_numbers_end_in_a_sentence_with_little_memory(store):
         assert code == (2 if said else 0), (line, told)
         assert said in told, line
         assert "Traceback" not in told
-
-
-def ends_of(kind: type[Question]) -> list[str]:
-    """Return commands, each with one number at an end of its range."""
-    needed = "{folder}/a.npy {folder}/b.npy " if kind.command == "score" else ""
-    return [
-        f"{kind.command} {needed}{one.flag} {end}"
-        for one in options_of(kind)
-        if one.range
-        for end in (one.range.least, one.range.most)
-    ]
-
-
-def outcome(line: str, store: Path) -> str:
-    """Run one command in a process of its own, and return what came of it, or all it said."""
-    words = [*line.split(), *([] if line.startswith("theory") else ["--store", str(store)])]
-    command = [sys.executable, "-W", "ignore", "-c", ALONE, *words]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=SECONDS)
-    except subprocess.TimeoutExpired as end:
-        said = (end.stderr or b"").decode()
-        return "shows how far it is" if SHOWN.search(said) else said or "silent"
-    if done.returncode == 0:
-        return "answered"
-    return "refused" if done.returncode == 2 and "platoscope: " in done.stderr else done.stderr
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", QUESTIONS, ids=lambda kind: kind.command)
-def test_every_end_of_every_range_is_answered_refused_or_shows_how_far_it_is(kind, store, capsys):
-    for name in "ab":
-        np.save(store / f"{name}.npy", np.random.default_rng(ord(name)).normal(size=(20, 5)))
-    outcomes = {line: outcome(line.format(folder=store), store) for line in ends_of(kind)}
-    with capsys.disabled():
-        print(f"\n{kind.command}: {dict(Counter(outcomes.values()))}")
-    wrong = {line: what for line, what in outcomes.items() if what not in GOOD}
-    assert wrong == {}

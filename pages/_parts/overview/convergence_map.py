@@ -28,7 +28,7 @@ CSS = """
 svg { display: block; width: 100%; height: auto; overflow: visible; }
 .canvas { max-height: 640px; }
 .panels { display: flex; flex-direction: column; gap: 8px; justify-content: center; }
-h3 { font: 600 14px/1.3 var(--st-font); margin: 0 0 2px; }
+.head { font: 600 14px/1.3 var(--st-font); margin: 0 0 2px; }
 text { fill: var(--st-text-color); font-size: 13px; }
 .canvas text { font-size: 15px; }
 text.soft { fill: var(--soft); }

@@ -111,7 +111,8 @@ class ConvergenceMap {
   drawPanel(panel, index) {
     this.panels = index ? this.panels : [];
     const box = document.createElement("div");
-    const heading = document.createElement("h3");
+    const heading = document.createElement("div");
+    heading.className = "head";
     heading.textContent = panel.title;
     const svg = make(box, "svg", {
       viewBox: `0 0 ${LEFT + SIDE + 12} ${TOP + HIGH + 44}`, role: "group",
