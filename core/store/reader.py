@@ -25,7 +25,7 @@ from core.errors import (
 from core.recipe import Recipe
 from core.stimuli.dataset import DatasetCard, check_images
 from core.store.expected import expected, text_costs
-from core.store.listing import all_usable, stamped, usable
+from core.store.listing import all_usable, usable
 from core.store.notes.titles import Titles, read_titles
 from core.store.retellings import find_retellings
 from core.store.schema import (
@@ -241,19 +241,26 @@ class Store:
         return refused
 
     def digest(self, dataset: str) -> str:
-        """Return a name for all that is published over a dataset now, and for its titles and the
-        datasets beside it; it changes whenever any of it does.
+        """Return a name for all that is listed over a dataset now, and for its titles and the
+        datasets next to it; it changes whenever any of it does.
 
-        Results that follow from the embeddings alone are left out: keeping one must not make cached
-        answers stale.
+        An embedding that was expected changes nothing when it comes. Results that follow from the
+        embeddings alone are left out: keeping one must not make cached answers stale.
         """
-        self.dataset(dataset)
-        paths = published_files(self.root / "datasets")
-        for folder in ("embeddings", "results"):
-            paths += published_files(self.root / folder / dataset, but=DERIVED)
-        stamps = [(path.name, stamp) for path, stamp in stamped(paths)]
-        titles = self._titles().of(dataset)
-        return hashlib.sha256(repr((stamps, titles)).encode()).hexdigest()[:16]
+        revision = self.dataset(dataset).revision
+        datasets = [(meta.name, meta.recipe.digest, meta.made_at) for meta in self._datasets([])]
+        embedded = [
+            (meta.name, meta.digest_as_read)
+            for meta in self._over(self.root / "embeddings" / dataset, "embedding", revision, [])
+        ]
+        unusable = sorted(self._unusable(dataset, {name for name, _ in embedded}))
+        results = self.root / "results" / dataset
+        kept = [
+            (meta.name, meta.recipe.digest)
+            for meta in all_usable(results, "result", revision, [], but=DERIVED)
+        ]
+        said = datasets, embedded, unusable, kept, self._titles().of(dataset)
+        return hashlib.sha256(repr(said).encode()).hexdigest()[:16]
 
     def note_keys(self, *keys: str) -> None:
         """Note that what these keys name is read; a `View` does."""
