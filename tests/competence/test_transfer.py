@@ -70,7 +70,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def world(models: Path) -> Path:
     """Nothing is measured yet."""
-    for path in (models / "store").rglob("*~*.duckdb"):
+    for path in (models / "store").rglob("*~*.parquet"):
         path.unlink()
     return models
 

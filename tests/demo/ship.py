@@ -8,21 +8,33 @@ copies what is fresh to `data/demo`.
 
 from __future__ import annotations
 
+import json
 import math
 import os
+import shutil
 import sys
 from pathlib import Path
 
+import pandas as pd
 from streamlit.components.v2 import manifest_scanner
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
+from core.catalog import ANSWERED
 from core.demo.building import answer_demo, build_demo, measure_demo
-from core.demo.shipping import ship
-from core.settings import ROOT
+from core.demo.shipping import DATASET, PLACE
+from core.questions.kept import FRESH, list_results
+from core.settings import DEMO_ANSWERS, ROOT
+from core.store import Store
+from core.store.examine import examine
+from core.store.expected import FILE, TEXTS
+from core.store.schema import dump_meta, published_files
+from core.study.study import Study
 from pages._parts.experiments import patience
 from tests.navigation import PAGES
+
+SHIPPED = ("answer-", "competence-", "head-", "stitches-")  # beginnings of names
 
 
 def visit(store: Path) -> None:
@@ -46,6 +58,30 @@ def visit(store: Path) -> None:
                 f"{page.path}: {[one.value for one in (*app.exception, *app.error)]}"
             )
         print(page.path, file=sys.stderr)
+
+
+def ship(store: Path, to: Path = DEMO_ANSWERS) -> None:
+    """Copy from a complete demo store what ships, in place of what shipped before: the results
+    that are fresh.
+    """
+    kept = list_results(Study(Store(store), DATASET), ANSWERED)
+    fresh = set(kept.loc[kept["state"] == FRESH, "name"])
+    shutil.rmtree(to, ignore_errors=True)
+    results, embeddings = to / "results" / DATASET, to / "embeddings" / DATASET
+    results.mkdir(parents=True)
+    embeddings.mkdir(parents=True)
+    for path in published_files(store / "results" / DATASET):
+        if path.name.startswith(SHIPPED) and path.stem in fresh:
+            shutil.copyfile(path, results / path.name)
+    said = [dump_meta(examine(path)) for path in published_files(store / "embeddings" / DATASET)]
+    text = json.dumps(said, indent=0, ensure_ascii=False).replace(str(ROOT), PLACE)
+    (embeddings / FILE).write_text(f"{text}\n", encoding="utf-8")
+    reader, costs = Store(store), []
+    for entry in reader.embeddings(DATASET):
+        own = reader.text_costs(DATASET, entry.card.name)
+        if own is not None:
+            costs.append(own.assign(model=entry.card.name))
+    pd.concat(costs).to_parquet(embeddings / TEXTS, index=False, compression="zstd")
 
 
 def main(store: Path) -> None:
