@@ -50,6 +50,7 @@ def page(opened, store):
             "reference": "vit-clip-m",
             "width": "8",
             "k": "3",
+            "seeds": "1",
         }
         return opened(store, "adapters", **{**small, **query})
 
