@@ -24,22 +24,23 @@ from pages._shared.files import images
 from pages._shared.queries import Place
 
 K = 10
-SCENES, WIDTH = 6, 138  # stimuli, and pixels of each
+SCENES, WIDTH = 6, 134  # stimuli, and pixels of each
 WHY = """The [Platonic Representation Hypothesis](https://arxiv.org/abs/2405.07987) says yes: as
 models get better, their representations become more alike, whatever their data and modality. The
 reason it gives is that all of them model one reality."""
-MAP = """{here}. Distance from the center is alignment with {center}, on a log scale; the dotted rim
-is chance. Area is the number of parameters, trails are checkpoints of a training."""
-CONTROL = """Hollow marks are untrained networks, the control: random features keep what the pixels
-or sounds say, so **{title}** ({score:.3f}) is above {below} trained {models}. Alignment that
-training has not caused is no evidence."""
+MAP = """{here}. The closer to the center, the higher is alignment with {center} (log scale, the
+dotted rim is chance); sectors are sorted by it. Area is the number of parameters, trails are
+checkpoints of a training, hollow marks are untrained networks."""
+CONTROL = """Untrained networks are the control: random features keep what the pixels or sounds say,
+so **{title}** ({score:.3f}) is above {below} of {trained} trained models. Alignment that training
+has not caused is no evidence."""
 MADE = """A program makes this world, and its models are small: what holds here illustrates the
 hypothesis and does not prove it."""
 
 
 def show(at: Place) -> None:
     """Draw the verdict, the map, the world and the evidence."""
-    card, models = queries.card(at), queries.models(at)
+    models = queries.models(at)
     st.markdown(WHY)
     frame.need_stimuli(at)
     both = reads(models, "caption").any() and reads(models, "image").any()
@@ -51,8 +52,6 @@ def show(at: Place) -> None:
     if both:
         with frame.part():
             show_evidence(at)
-    if card.has_demo:
-        st.caption(f":material/toys: {MADE}")
 
 
 def show_verdict(at: Place) -> None:
@@ -61,8 +60,12 @@ def show_verdict(at: Place) -> None:
     question = Headline(at.scope, measure=Measure(k=fewer))
     verdict, *more = findings_of(question, queries.ask(at, question))
     prose.answer([verdict])
-    if more:
-        st.caption(frame.plain(" ".join(more)))
+    every = queries.recall(at, Summary(at.scope))
+    tally = findings_of(Summary(at.scope), every) if every is not None else []
+    if more or tally:
+        st.caption(frame.plain(" ".join([*more, *tally])))
+    if queries.card(at).has_demo:
+        st.caption(f":material/toys: {MADE}")
 
 
 def show_map(at: Place, models: pd.DataFrame) -> None:
@@ -153,7 +156,7 @@ def show_control(table: pd.DataFrame) -> None:
                 title=frame.plain(best["title"]),
                 score=best["score"],
                 below=below,
-                models="model" if below == 1 else "models",
+                trained=len(others),
             )
         )
 

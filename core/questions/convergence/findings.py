@@ -167,9 +167,9 @@ def summary_findings(_: Summary, table: pd.DataFrame) -> list[str]:
     counts = [int(sides.get(side, 0)) for side in (FOR, AGAINST, OPEN)]
     rest = len(evidence) - len(tested)
     return [
-        f"Of {len(evidence)} claims of the hypothesis, {counts[0]} are supported, {counts[1]} are"
-        f" contradicted, {counts[2]} are not shown (q ≤ .05)"
-        + (f" and {rest} cannot be tested here." if rest else ".")
+        f"Of {len(evidence)} claims of the hypothesis: {counts[0]} supported, {counts[1]}"
+        f" contradicted, {counts[2]} not shown (q ≤ .05)"
+        + (f", {rest} not testable here." if rest else ".")
     ]
 
 

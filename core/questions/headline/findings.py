@@ -27,7 +27,7 @@ def judge(p: float) -> Verdict:
     return "for" if p <= ALPHA else "against" if p >= 1 - ALPHA else "not shown"
 
 
-def headline_findings(_: Headline, table: pd.DataFrame) -> list[str]:
+def headline_findings(question: Headline, table: pd.DataFrame) -> list[str]:
     """Say the verdict with effect, interval and p, and the same of last layers."""
     best, last = table.to_dict("records")
     if best["verdict"] == "unknown":
@@ -38,7 +38,8 @@ def headline_findings(_: Headline, table: pd.DataFrame) -> list[str]:
     setups = f"{best['vision']} vision and {best['language']} language setups"
     return [
         f"{SAID[best['verdict']]} (change {_change(best)}, {p_text(best['p'])}, {setups}).",
-        f"Spearman's ρ = {_with_interval(best, 'rho', 2)}.",
+        f"The change is of mean {question.measure.label} in best layers, from the least to the most"
+        f" competent third; ρ = {_with_interval(best, 'rho', 2)}; intervals are at 95%.",
         f"In last layers: {_change(last)}, {p_text(last['p'])}.",
     ]
 

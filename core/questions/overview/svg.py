@@ -51,7 +51,7 @@ def _rings(scene: Scene, mode: Mode) -> Iterable[str]:
     ink = INK[mode]
     for distance, text in scene.rings:
         yield f'<circle r="{R * distance:.1f}" fill="none" stroke="{ink.grid}"/>'
-        yield _text(3, -R * distance - 3, text, fill=ink.soft)
+        yield _text(3, R * distance - 4, text, fill=ink.soft)
     yield f'<circle r="{R}" fill="none" stroke="{ink.chance}" stroke-dasharray="2 4"/>'
     yield _text(3, -R - 5, scene.rim, fill=ink.soft)
     yield f'<path d="{star(12)}" fill="{ink.text}"/>'

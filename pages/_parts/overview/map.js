@@ -63,7 +63,7 @@ class ConvergenceMap {
     svg.replaceChildren();
     for (const [radius, text] of rings) {
       make(svg, "circle", { r: R * radius, class: "ring" });
-      make(svg, "text", { x: 3, y: -R * radius - 3, class: "soft" }, text);
+      make(svg, "text", { x: 3, y: R * radius - 4, class: "soft" }, text);
     }
     make(svg, "circle", { r: R, class: "ring rim" });
     make(svg, "text", { x: 3, y: -R - 5, class: "soft" }, rim);
