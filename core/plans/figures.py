@@ -5,7 +5,7 @@ what was published.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -17,9 +17,12 @@ from core.plans.plan import Figure, Finding
 from core.plans.run import Run
 from core.plans.wording import MARK, UnknownModelsError, groups_in, question_of
 from core.questions.asking import answer, findings_of
+from core.questions.competence.question import Bins
+from core.questions.competence.registry import registry
 from core.questions.words import to_command
 from core.recipe import Recipe
 from core.store import Store
+from core.study.study import Study
 
 COMPARED = ("figure", "what", "published", "here", "reason", "source")
 Names = Mapping[str, Sequence[str]]  # of models in the store, by group
@@ -58,6 +61,8 @@ def draw_figures(run: Run) -> list[Drawn]:
 def _draw(run: Run, figure: Figure, names: Names) -> Drawn:
     question = question_of(run.plan, figure, names)
     study = question.scope.open(Store(run.store), device=type(question).device or "cpu")
+    if isinstance(question, Bins):
+        question = _without_missing_tasks(question, study, figure, run)
     answered = answer(question, study, run.report)
     table = answered.table
     return Drawn(
@@ -68,6 +73,18 @@ def _draw(run: Run, figure: Figure, names: Names) -> Drawn:
         findings_of(question, table),
         answered.recipe,
     )
+
+
+def _without_missing_tasks(question: Bins, study: Study, figure: Figure, run: Run) -> Bins:
+    """Leave out, by name, the tasks that no model was measured on, unless none is left."""
+    measured = set(registry(study)["task"])
+    wanted = question.solving.tasks
+    present = tuple(task for task in wanted if task in measured)
+    if not present or present == wanted:
+        return question
+    missing = ", ".join(task for task in wanted if task not in measured)
+    run.notes.append(f"Figure {figure.name} is without {missing}: no model was measured on it.")
+    return replace(question, solving=replace(question.solving, tasks=present))
 
 
 def compare(run: Run, drawn: Sequence[Drawn]) -> pd.DataFrame:

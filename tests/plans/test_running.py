@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -15,9 +16,11 @@ from huggingface_hub import close_session
 
 from core.cli import main
 from core.plans import models
-from core.plans.figures import own_value
+from core.plans.figures import _without_missing_tasks, own_value
 from core.plans.plan import Finding
+from core.questions.competence.question import Bins, Solving
 from core.store import Store
+from core.study.parts import Scope
 from tests.hub.online import turn_to
 from tests.hub.server import LocalHub
 from tests.plans.worlds import N, host_models, write_study
@@ -184,3 +187,15 @@ def test_a_dry_run_says_what_a_study_takes_and_does_nothing(
     assert "timm:" not in said.out
     assert "Embedded: 0 of 3 models." in said.err
     assert "Group absent: nobody names them" in said.err
+
+
+def test_a_task_that_no_model_was_measured_on_is_left_out_by_name(whole: Path) -> None:
+    study, notes = Scope("photos").open(Store(whole)), []
+    run, figure = SimpleNamespace(notes=notes), SimpleNamespace(name="2")
+    bins = Bins(Scope("photos"), solving=Solving(tasks=("folder tones", "Sun397")))
+    kept = _without_missing_tasks(bins, study, figure, run)
+    assert kept.solving.tasks == ("folder tones",)
+    assert notes == ["Figure 2 is without Sun397: no model was measured on it."]
+    assert _without_missing_tasks(kept, study, figure, run) == kept
+    none = Bins(Scope("photos"), solving=Solving(tasks=("Sun397",)))
+    assert _without_missing_tasks(none, study, figure, run) == none  # it is refused when asked
