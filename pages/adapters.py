@@ -69,7 +69,7 @@ def show(at: Place) -> None:
 def show_verdict(at: Place, question: Adaptation, test: int, answer: DeltaGenerator) -> None:
     """Measure over several trainings where that is chosen, and say what becomes of the proposal."""
     st.header("Does the proposal hold?", anchor=False)
-    question = _pick_trainings(question)
+    question = _pick_trainings(at, question)
     if not question.seeds:
         return
     seeds = question.seeds
@@ -93,13 +93,14 @@ def show_verdict(at: Place, question: Adaptation, test: int, answer: DeltaGenera
     further.show(at, question)
 
 
-def _pick_trainings(question: Adaptation) -> Adaptation:
-    """Choose whether to measure, and over how many trainings: none where it is not chosen."""
+def _pick_trainings(at: Place, question: Adaptation) -> Adaptation:
+    """Choose whether to measure, as at first if that is kept, and over how many trainings."""
+    kept = queries.recall(at, replace(question, seeds=lessons.OPTIONS["seeds"].default)) is not None
     with st.container(horizontal=True, vertical_alignment="bottom"):
         measure = st.toggle(
             "Measure over several trainings",
             help="Trains anew for each seed; the answer is kept in the store.",
-            **bind("measure", True),
+            **bind("measure", kept),
         )
         one = lessons.OPTIONS["seeds"]
         seeds = int(controls.pick_between(one, 1, MOST_SEEDS, 1, width=140))

@@ -56,8 +56,7 @@ def show(at: Place) -> None:
 
 def show_verdict(at: Place) -> None:
     """Say what the one test says that was named in advance."""
-    fewer = queries.size(at) - 1 if queries.size(at) <= K else None  # k of tiny datasets
-    question = Headline(at.scope, measure=Measure(k=fewer))
+    question = Headline(at.scope, measure=Measure(k=_fewer(at)))
     verdict, *more = findings_of(question, queries.ask(at, question))
     prose.answer([verdict])
     every = queries.recall(at, Summary(at.scope))
@@ -80,7 +79,7 @@ def show_map(at: Place, models: pd.DataFrame) -> None:
     known = REALITY in set(models["model"])
     titles = models.set_index("model")["title"].to_dict()
     centers = {REALITY: "reality"} if known else {}
-    centers |= {CONSENSUS: "consensus of the other modalities"}
+    centers |= {CONSENSUS: "consensus of the others"}
     centers |= {name: f"all {name} models" for name in dict.fromkeys(finished["modality"])}
     centers |= {name: titles[name] for name in models["model"] if name not in centers}
     with st.container(width=320):
@@ -89,13 +88,14 @@ def show_map(at: Place, models: pd.DataFrame) -> None:
     option = controls.option_named(Comparison, "metric")
     metric = address.mark(option.name)
     metric = metric if metric in MAP_METRICS else next(iter(MAP_METRICS))
-    fewer = queries.size(at) - 1 if queries.size(at) <= K else None
-    k = fewer if metric != "unbiased_cka" else None
+    k = _fewer(at) if metric != "unbiased_cka" else None
     question = ConvergenceMap(at.scope, center, Comparison(metric=metric, k=k))
     table = queries.ask(at, question)
     scene = lay_out(table, question, titles, frame.mode())
+    unscored = table[table["score"].isna() & ~table["copy"]]
+    reason = next(iter(unscored["reason"].dropna()), "") or "none can be compared"
     if not scene.marks:
-        raise frame.NeededError(f"No model has a score here: {table['reason'].iloc[0]}.")
+        raise frame.NeededError(f"No model has a score here: {reason}.")
     with st.container(key="map-frame"):
         convergence_map.draw(
             scene,
@@ -109,6 +109,14 @@ def show_map(at: Place, models: pd.DataFrame) -> None:
     show_exports(at, question, table, scene)
     st.caption(MAP.format(center=frame.plain(scene.center), here=_describe(at, finished)))
     show_control(table)
+    if len(unscored):
+        st.caption(f"Without a score: {frame.plain(listed(list(unscored['title'])))} ({reason}).")
+
+
+def _fewer(at: Place) -> int | None:
+    """Return the k of tiny datasets, in which the usual one would be most stimuli."""
+    size = queries.size(at)
+    return max(1, (size - 1) // 2) if size <= 2 * K else None
 
 
 def _describe(at: Place, finished: pd.DataFrame) -> str:
@@ -144,7 +152,7 @@ def show_exports(at: Place, question: ConvergenceMap, table: pd.DataFrame, scene
 
 def show_control(table: pd.DataFrame) -> None:
     """Say which untrained network is closer to the center than trained ones."""
-    finished = table[table["run"] == table["model"]].dropna(subset=["score"])
+    finished = table[~table["copy"]].dropna(subset=["score"])
     controls_, others = finished[finished["untrained"]], finished[~finished["untrained"]]
     if controls_.empty or others.empty:
         return
@@ -167,7 +175,8 @@ def show_world(at: Place) -> None:
     if not card.has_images:
         return
     st.header("The world they learn", anchor=False)
-    indices = tuple(round(card.size * part / SCENES) for part in range(min(SCENES, card.size)))
+    count = min(SCENES, card.size)
+    indices = tuple(card.size * part // count for part in range(count))
     captions = facts.default_captions(at)
     with st.container(horizontal=True, gap="small"):
         for index, image in zip(indices, facts.thumbnails(at, indices), strict=True):
@@ -181,7 +190,7 @@ def show_evidence(at: Place) -> None:
     """Draw what speaks for the hypothesis and what against it."""
     st.header("The evidence", anchor=False)
     question = Summary(at.scope)
-    evidence = weigh(queries.ask(at, question))
+    evidence = weigh(queries.ask(at, question), question.comparison.toward)
     figure = forest(evidence, mode=frame.mode(), narrow=frame.narrow())
     exportbar.draw(at, question, figure, key="evidence", table=evidence)
 

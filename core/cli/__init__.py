@@ -75,7 +75,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.store = store_path(options.store)
         _check_store(options.store)
         _check_job(options)
-        _clean(options.store)
+        if not getattr(options, "read_only", False):
+            _clean(options.store)
         code = options.run(options) or 0
         if sys.stdout:  # None where it was closed
             sys.stdout.flush()  # here, where a closed pipe is expected

@@ -28,7 +28,7 @@ from core.progress import ConsoleProgress, Progress
 from core.settings import CAVE_WEIGHTS
 from core.stimuli.cave.densities import LEVELS
 from core.store import Store, add_dataset, is_locked, locked
-from core.store.expected import expect
+from core.store.expected import remove
 from core.store.publishing import writing
 from core.store.schema import published_files
 from core.study.models import UNTRAINED
@@ -129,7 +129,7 @@ def build_demo(store: Path, folder: Path = CAVE_WEIGHTS) -> None:
         embedded = spread(add, names, processes=count_processes(len(names), device))
         for done, _ in enumerate(embedded, start=1):
             report(done, len(missing), EMBEDDING)
-        expect(store / "embeddings" / "cave", [])
+        remove(store / "embeddings" / "cave")
 
 
 @dataclass(frozen=True)

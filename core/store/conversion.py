@@ -23,4 +23,5 @@ def convert_results(root: Path) -> None:
             meta, new = examine(old), old.with_suffix(RESULT)
             if not new.exists():
                 write_table(new, read_frame(old), meta)
-            old.unlink()
+            if examine(new).recipe == meta.recipe:  # else two versions wrote: neither is lost
+                old.unlink()

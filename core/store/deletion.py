@@ -11,7 +11,7 @@ from pathlib import Path
 
 from core.errors import InputError, StoreBusyError, UnknownNameError
 from core.store.examine import Stamp, examine_if_usable, stamp
-from core.store.expected import FILE, forget
+from core.store.expected import forget, remove
 from core.store.inventory import (
     KeptResult,
     Sort,
@@ -234,7 +234,9 @@ def _clear_folders(root: Path, dataset: str) -> None:
     keeps its folder.
     """
     for folder in (root / "embeddings" / dataset, root / "results" / dataset):
-        (folder / FILE).unlink(missing_ok=True)
+        remove(folder)
+        for old in folder.glob("*.duckdb"):  # a result of an earlier version
+            old.unlink(missing_ok=True)
         for part in folder.glob("*.parts"):
             shutil.rmtree(part, ignore_errors=True)
         for part in folder.glob("*.part.jsonl"):

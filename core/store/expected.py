@@ -10,35 +10,51 @@ even if that file cannot be used.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
-from functools import lru_cache
+import shutil
+from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache, partial
 from pathlib import Path
 
 import pandas as pd
 
 from core.store.examine import Stamp, stamp
-from core.store.publishing import publish_json
-from core.store.schema import Meta, load_meta
+from core.store.publishing import locked, publish_json, replace
+from core.store.schema import Meta, dump_meta, load_meta
 from core.store.tables import read_frame
+from core.store.versions import is_present
 
 FILE = "expected.json"
 TEXTS = "expected-texts.parquet"
-Said = Mapping[str, str]  # what `dump_meta` returns
+PATIENCE = 60.0  # seconds to wait for another process that writes the list
+Rows = Mapping[str, str]  # what `dump_meta` returns
 
 
-def expect(folder: Path, said: Iterable[Said]) -> None:
-    """List the models of a folder of embeddings that are to come; none removes the list."""
-    listed = list(said)
-    if listed:
-        publish_json(folder / FILE, listed)
-    else:
-        (folder / FILE).unlink(missing_ok=True)
+def expect(folder: Path, rows: Sequence[Rows], costs: Path | None = None) -> None:
+    """List the models of a folder of embeddings that are to come; none removes the list.
+
+    costs: a file with what their texts cost; without it, what is there already stays.
+    """
+    with locked(folder / FILE, patience=PATIENCE):
+        if costs is not None:  # before the list, which makes them readable
+            replace(folder / TEXTS, partial(shutil.copyfile, costs))
+        if rows:
+            publish_json(folder / FILE, list(rows))
+        else:
+            remove(folder)
+
+
+def remove(folder: Path) -> None:
+    """Remove the list, and what texts cost."""
+    for name in (FILE, TEXTS):
+        (folder / name).unlink(missing_ok=True)
 
 
 def text_costs(folder: Path, model: str) -> pd.DataFrame | None:
     """Return index, bits and bytes of each text of a model that is to come, None if it codes no
     texts.
     """
+    if not (folder / TEXTS).exists():
+        return None
     costs = _costs_once(folder / TEXTS, stamp(folder / TEXTS))
     own = costs[costs["model"] == model]
     return None if own.empty else own.drop(columns="model").reset_index(drop=True)
@@ -52,8 +68,8 @@ def _costs_once(path: Path, _: Stamp) -> pd.DataFrame:
 def forget(folder: Path, names: Collection[str]) -> None:
     """Expect these models no longer."""
     if (folder / FILE).exists():
-        listed = json.loads((folder / FILE).read_text("utf-8"))
-        expect(folder, [said for said in listed if load_meta(said).name not in names])
+        metas = _read_once(folder / FILE, stamp(folder / FILE))
+        expect(folder, [dump_meta(meta) for meta in metas if meta.name not in names])
 
 
 def expected(folder: Path, published: Collection[str]) -> list[Meta]:
@@ -64,12 +80,13 @@ def expected(folder: Path, published: Collection[str]) -> list[Meta]:
         metas = _read_once(folder / FILE, stamp(folder / FILE))
     except (FileNotFoundError, NotADirectoryError):
         return []
-    return [meta for meta in metas if meta.name not in published]
+    coming = [meta for meta in metas if meta.name not in published]
+    return [meta for meta in coming if is_present(meta.recipe)]
 
 
 @lru_cache(maxsize=8)
 def _read_once(path: Path, _: Stamp) -> list[Meta]:
     try:
-        return [load_meta(said) for said in json.loads(path.read_text("utf-8"))]
-    except (KeyError, TypeError, ValueError):  # an edited file: the models come without it
+        return [load_meta(rows) for rows in json.loads(path.read_text("utf-8"))]
+    except (AttributeError, KeyError, TypeError, ValueError):  # an edited file lists nothing
         return []

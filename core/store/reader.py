@@ -30,6 +30,8 @@ from core.store.notes.titles import Titles, read_titles
 from core.store.retellings import find_retellings
 from core.store.schema import (
     DERIVED,
+    RESULT,
+    SUFFIX,
     SUMMARY,
     Kind,
     Meta,
@@ -238,6 +240,11 @@ class Store:
                         f"{inside} is left out: its dataset is not in the store; add it, or delete"
                         " the folder"
                     )
+        refused += [
+            f"{path} is a result of an earlier version; run a command over a store that can be"
+            f" written, or move it away if {path.stem}{RESULT} next to it holds the same"
+            for path in sorted((self.root / "results").glob(f"*/*{SUFFIX}"))
+        ]
         return refused
 
     def digest(self, dataset: str) -> str:

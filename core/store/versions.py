@@ -24,10 +24,16 @@ VERSIONS = {
 }
 
 
+def is_present(recipe: Recipe) -> bool:
+    """Return whether the present version of its producer made this, or it has none."""
+    now = VERSIONS.get(recipe.kind)
+    return now is None or recipe.choices.get("version") == now
+
+
 def check_version(path: Path, recipe: Recipe) -> None:
     """Raise StoreVersionError for a file that another version of its producer made."""
-    now, was = VERSIONS.get(recipe.kind), recipe.choices.get("version")
-    if now is not None and was != now:
+    if not is_present(recipe):
+        now, was = VERSIONS[recipe.kind], recipe.choices.get("version")
         raise StoreVersionError(
             f"{path} is out of date: version {was or 'unknown'} of {recipe.kind!r} made it, and"
             f" this Platoscope has version {now}; make it again"

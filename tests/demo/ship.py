@@ -52,6 +52,7 @@ def visit(store: Path) -> None:
     for page in PAGES:
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=7200)
         app._page_hash = calc_hash(page.path)
+        app.query_params.update({"measure": "true"} if page.path == "adapters" else {})
         app.run()
         if app.exception or app.error:
             raise RuntimeError(

@@ -75,8 +75,8 @@ def test_shipped_answers_are_those_of_a_demo_built_from_nothing(tmp_path: Path) 
         assert list(shipped.columns) == list(made.columns), path.name
         for column in shipped:
             if pd.api.types.is_numeric_dtype(shipped[column]):
-                difference = np.abs(shipped[column].astype(float) - made[column].astype(float))
-                assert np.nanmax([*difference, 0.0]) <= 1e-9, (path.name, column)
+                values = (table[column].astype(float) for table in (made, shipped))
+                np.testing.assert_allclose(*values, rtol=0, atol=1e-9, err_msg=path.name)
             else:
                 assert shipped[column].astype(str).equals(made[column].astype(str)), path.name
         compared += 1

@@ -51,6 +51,7 @@ def page(opened, store):
             "width": "8",
             "k": "3",
             "seeds": "1",
+            "measure": "true",
         }
         return opened(store, "adapters", **{**small, **query})
 
@@ -81,7 +82,7 @@ def test_before_any_training_the_kernels_are_drawn_and_the_encoders_are_the_usua
     app = opened(store, "adapters")
     assert not app.exception
     assert not said(app)
-    assert charts(app) == ["gains", "kernels"]
+    assert charts(app) == ["kernels"]
     assert app.multiselect(key="encoders").value == ["vit-mae-m", "gpt-2-m"]
     assert app.selectbox(key="reference").value == "vit-clip-m"
     assert app.number_input(key="pairs").value == 40

@@ -21,7 +21,7 @@ from core.questions.convergence.summary import COMPETENCE, DECIDES, HYPOTHESIS, 
 from core.statistics.discoveries import adjust
 
 ALPHA = 0.05
-FOR, AGAINST, OPEN = "for", "against", "not shown"
+FOR, AGAINST, OPEN, UNTESTED = "for", "against", "not shown", "not tested"
 
 
 @dataclass(frozen=True)
@@ -66,28 +66,30 @@ CLAIMS = (
 COLUMNS = ("claim", "unit", "value", "low", "high", "p", "q", "verdict", "counted", "reason")
 
 
-def weigh(summary: pd.DataFrame) -> pd.DataFrame:
+def weigh(summary: pd.DataFrame, toward: int = 1) -> pd.DataFrame:
     """Return a row per claim: value with its interval (a change of alignment, positive as the
     hypothesis predicts), p, q (adjusted over the claims for false discoveries) and verdict.
 
-    summary: of `Summary`.
+    summary: of `Summary`. toward: 1 where higher scores mean more aligned, −1 where lower ones do.
     """
-    rows = [_row(claim, summary) for claim in CLAIMS]
+    rows = [_row(claim, summary, toward) for claim in CLAIMS]
     table = pd.DataFrame(rows, columns=[name for name in COLUMNS if name not in ("q", "verdict")])
     q = adjust(table["p"].to_numpy(np.float64))
     sure = q <= ALPHA
     verdicts = np.where(sure & (table["value"] > 0), FOR, np.where(sure, AGAINST, OPEN))
+    verdicts = np.where(np.isnan(q), UNTESTED, verdicts)
     return table.assign(q=q, verdict=verdicts)[list(COLUMNS)]
 
 
-def _row(claim: Claim, summary: pd.DataFrame) -> Mapping[str, Any]:
+def _row(claim: Claim, summary: pd.DataFrame, toward: int) -> Mapping[str, Any]:
     fits = (summary["about"] == claim.about) & summary["what"].str.endswith(claim.what)
     names = {"claim": claim.text, "unit": claim.unit}
     if not fits.any():
         return names | {"reason": "no models that differ in this alone"}
     row = summary[fits].iloc[0]
-    low, high = sorted(claim.predicted * claim.scale * row[end] for end in ("low", "high"))
-    value = claim.predicted * claim.scale * row["value"]
+    scale = toward * claim.predicted * claim.scale
+    low, high = sorted(scale * row[end] for end in ("low", "high"))
+    value = scale * row["value"]
     kept = {name: row[name] for name in ("p", "counted", "reason")}
     return names | kept | {"value": value, "low": low, "high": high}
 
@@ -101,7 +103,7 @@ def forest(evidence: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Fi
     if seen.empty:
         return reason("No claim can be tested with these models: embed models of two sizes.", mode)
     ink = INK[mode]
-    colors = {FOR: ink.ember, AGAINST: ink.text, OPEN: ink.chance}
+    colors = {FOR: ink.ember, AGAINST: ink.text, OPEN: ink.chance, UNTESTED: ink.chance}
     figure = blank(mode, height=52 * len(evidence) + 90, title="Evidence for the hypothesis")
     names = [_name(row, narrow=narrow) for row in evidence.to_dict("records")]
     for place, row in enumerate(evidence.to_dict("records")):
@@ -158,8 +160,8 @@ def _name(row: Mapping[Hashable, Any], *, narrow: bool) -> str:
 
 
 def _result(row: Mapping[Hashable, Any]) -> str:
-    if math.isnan(row["p"]):
-        return "not tested"
+    if row["verdict"] == UNTESTED:
+        return UNTESTED
     return f"{row['verdict']}, {p_text(row['q'], 'q')}"
 
 
@@ -168,7 +170,9 @@ def _card(row: Mapping[Hashable, Any]) -> str:
     return hover_card(
         row["claim"],
         f"{value} [{low}, {high}], {row['unit']}",
-        f"{p_text(row['p'])}, {p_text(row['q'], 'q')} over the claims",
+        UNTESTED
+        if math.isnan(row["p"])
+        else f"{p_text(row['p'])}, {p_text(row['q'], 'q')} over all",
         str(row["counted"]),
         ids="",
     )

@@ -159,9 +159,9 @@ def _verdict(row: Mapping[Hashable, Any]) -> str:
     )
 
 
-def summary_findings(_: Summary, table: pd.DataFrame) -> list[str]:
-    """Say how many figures speak for the hypothesis, against it, and for neither."""
-    evidence = weigh(table)
+def summary_findings(question: Summary, table: pd.DataFrame) -> list[str]:
+    """Say how many claims speak for the hypothesis, against it, and for neither."""
+    evidence = weigh(table, question.comparison.toward)
     tested = evidence.dropna(subset=["q"])
     sides = tested["verdict"].value_counts()
     counts = [int(sides.get(side, 0)) for side in (FOR, AGAINST, OPEN)]

@@ -20,6 +20,7 @@ from core.study.comparison.aligning import align
 from core.study.comparison.comparing import align_models, prepare_each
 from core.study.comparison.engines import choose_engine
 from core.study.comparison.pair_scores import scored, unscored
+from core.study.layers import ALL
 from core.study.models import UNTRAINED, is_measured, is_reality, usual, without_variants
 from core.study.parts import Comparison
 from core.study.roster import known_worlds
@@ -29,8 +30,19 @@ from core.study.study import Study
 
 WIDTH = 64  # principal directions of each space that enter a consensus
 PARTNERS = 5
+OF_X = {"model_x": "model", "layer_x": "layer"}
 COLUMNS = (
-    *("model", "title", "modality", "objective", "family", "parameters", "untrained", "run"),
+    *(
+        "model",
+        "title",
+        "modality",
+        "objective",
+        "family",
+        "parameters",
+        "untrained",
+        "run",
+        "copy",
+    ),
     *("step", "center", "layer", "score", "chance", "reason", "competence", "across"),
     *("partners", "partner_scores"),
 )
@@ -43,13 +55,15 @@ def name_center(question: ConvergenceMap, study: Study) -> ConvergenceMap:
     offered = [CONSENSUS, *dict.fromkeys(_shown(models)["modality"]), *models["model"]]
     if center not in offered:
         raise UnknownNameError("center", center, offered)
+    if question.comparison.layers == ALL:
+        raise MetricError("one pair of layers is compared with a center; got all: choose best")
     return question.around(center)
 
 
 def measure_closeness(question: ConvergenceMap, study: Study, _: Progress | None) -> pd.DataFrame:
     """Return a row per model of a usual training, its checkpoints and untrained controls.
 
-    Columns, beside those of `study.models`: center, layer (the model's that was compared, -1 for a
+    Columns, next to those of `study.models`: center, layer (the model's that was compared, -1 for a
     mean over several models), score and chance (alignment with the center), reason (why there is no
     score), competence (tasks solved by vision models, 1 - bits per byte of the captions by language
     models), across (mean alignment with the finished models of the other of vision and language),
@@ -84,16 +98,18 @@ def _near_model(
 ) -> pd.DataFrame:
     others = [name for name in models if name != center]
     pairs = align_models(study, others, [center], comparison)
-    names = {"model_x": "model", "layer_x": "layer"}
-    return pairs.rename(columns=names)[["model", "layer", "score", "chance", "reason"]]
+    return pairs.rename(columns=OF_X)[["model", "layer", "score", "chance", "reason"]]
 
 
 def _near_modality(question: ConvergenceMap, study: Study, models: pd.DataFrame) -> pd.DataFrame:
-    """Return each model's mean alignment with the finished models of a modality but itself."""
+    """Return each model's mean alignment with the finished models of a modality of other
+    trainings.
+    """
     finished = usual(models)
     targets = list(finished.loc[finished["modality"] == question.center, "model"])
     pairs = align_models(study, list(models["model"]), targets, question.comparison)
-    return _mean(pairs[pairs["model_x"] != pairs["model_y"]])
+    runs = models.set_index("model")["run"]  # a checkpoint is no evidence of its own training
+    return _mean(pairs[pairs["model_x"].map(runs) != pairs["model_y"].map(runs)])
 
 
 def _mean(pairs: pd.DataFrame) -> pd.DataFrame:
@@ -104,37 +120,37 @@ def _mean(pairs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _near_consensus(question: ConvergenceMap, study: Study, models: pd.DataFrame) -> pd.DataFrame:
-    """Return each model's alignment with the consensus of models that are not like it: those of
-    other modalities, or where they are fewer than three, all others.
+    """Return each model's alignment with the consensus of the models of other modalities; if there
+    is only one modality, with that of the models of other trainings.
 
     Every finished model takes part in its penultimate block; none is chosen by its alignment.
     The consensus is that of Generalized Procrustes over the 64 leading principal directions of
     each.
     """
     finished, comparison = usual(models), question.comparison
+    alone, choice = finished["modality"].nunique() < 2, comparison.read_layers()
     groups: dict[tuple[str, ...], list[str]] = {}
-    for name, modality in zip(models["model"], models["modality"], strict=True):
-        foreign = finished.loc[finished["modality"] != modality, "model"]
-        others = foreign if len(foreign) >= LEAST else finished["model"][finished["model"] != name]
+    part = "run" if alone else "modality"
+    for name, own in zip(models["model"], models[part], strict=True):
+        others = finished.loc[finished[part] != own, "model"]
         groups.setdefault(tuple(others), []).append(name)
-    engine = choose_engine(study, comparison, list(models["model"]))
-    ready, refused = prepare_each(study, engine, list(models["model"]))
+    every, both = list(models["model"]), choice.concatenated
+    engine = choose_engine(study, comparison, every, concatenated=both)
+    ready, refused = prepare_each(study, engine, every, concatenated=both)
     pairs = {}
     for others, names in groups.items():
         joint, why = _consensus(study, others)
         target = None if joint is None else engine.prepare([joint])
         for name in names:
             reason = why or refused.get(name, "")
-            layers = len(study.entry(name).dims)
+            layers = len(study.entry(name).dims) + both
             pairs[name, CONSENSUS] = (
                 unscored(layers, 1, reason)
                 if reason or target is None
                 else scored(engine.scores(ready[name], target), ready[name].refusals, [""])
             )
-    table = align(pairs, choice=comparison.read_layers(), spec=comparison.spec)
-    chance = comparison.chance(study.size)
-    names_ = {"model_x": "model", "layer_x": "layer"}
-    near = table.assign(chance=chance).rename(columns=names_)
+    table = align(pairs, choice=choice, spec=comparison.spec)
+    near = table.assign(chance=comparison.chance(study.size)).rename(columns=OF_X)
     return near[["model", "layer", "score", "chance", "reason"]]
 
 
@@ -164,7 +180,10 @@ def _across(study: Study, models: pd.DataFrame, comparison: Comparison) -> pd.Da
         foreign = finished[finished["modality"] != modality]
         if foreign.empty:
             continue
-        pairs = align_models(study, list(group["model"]), list(foreign["model"]), comparison)
+        try:
+            pairs = align_models(study, list(group["model"]), list(foreign["model"]), comparison)
+        except MetricError:  # no model of a side can be compared; each says so itself
+            continue
         kinds = pairs["model_y"].map(foreign.set_index("model")["modality"])
         mean = pairs[kinds == counterpart.get(str(modality), "vision")]
         means = mean.groupby("model_x")["score"].mean()

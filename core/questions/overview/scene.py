@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -57,7 +57,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Panel:
-    """A scatter beside the map; dots: model, and its place from 0 to 1 on both axes. chance: the
+    """A scatter next to the map; dots: model, and its place from 0 to 1 on both axes. chance: the
     place of chance, or None.
     """
 
@@ -80,7 +80,6 @@ class Scene:
     sectors: tuple[tuple[str, str, float], ...]
     marks: tuple[Mark, ...]
     panels: tuple[Panel, ...]
-    hidden: tuple[str, ...] = field(default=())  # models without a score
 
 
 def lay_out(
@@ -92,8 +91,8 @@ def lay_out(
     """
     scored = table.dropna(subset=["score"])
     level = scored["chance"].mean()
-    rim = level if level > 0 else RIM
-    finished = scored[scored["run"] == scored["model"]].copy()
+    rim = level if 0 < level < 1 else RIM
+    finished = scored[~scored["copy"]]
     angles, sectors = _sectors(finished, mode)
     top = finished["parameters"].max()
     named = finished[~finished["untrained"]].groupby("modality")["score"].nlargest(LABELS)
@@ -125,7 +124,6 @@ def lay_out(
         sectors=sectors,
         marks=marks,
         panels=_panels(finished[~finished["untrained"]], _named(center, titles), label),
-        hidden=tuple(table.loc[table["score"].isna(), "title"]),
     )
 
 
@@ -159,12 +157,12 @@ def _size(parameters: float, most: float) -> float:
 
 
 def _path(row: Any, scored: pd.DataFrame, rim: float) -> tuple[tuple[float, float], ...]:
-    """Return the way of a model along its training, from an untrained network like it if there is
-    one.
+    """Return the distances of a model along its training, from an untrained network like it if
+    there is one.
     """
     if row.untrained:
         return ((0.0, _distance(row.score, rim)),)
-    copies = scored[(scored["run"] == row.run) & (scored["model"] != row.model)]
+    copies = scored[(scored["run"] == row.run) & scored["copy"]]
     like = scored["untrained"] & (scored["family"] == row.family)
     start = scored[like & (scored["parameters"] == row.parameters)]
     points = sorted(zip(copies["step"] / row.step, copies["score"], strict=True))
@@ -213,9 +211,11 @@ def _panels(models: pd.DataFrame, center: str, label: str) -> tuple[Panel, ...]:
 def _panel(models: pd.DataFrame, column: str, x_label: str, y_label: str) -> Panel:
     x, y = models["competence"], models[column]
     x_low, x_high, x_ticks = _axis(x.min(), x.max())
-    y_low, y_high, y_ticks = _axis(0.0, y.max())
+    y_low, y_high, y_ticks = _axis(min(0.0, y.min()), max(0.0, y.max()))
     chance = (models["chance"].mean() - y_low) / (y_high - y_low)
-    places = zip(models["model"], (x - x_low) / (x_high - x_low), y / y_high, strict=True)
+    places = zip(
+        models["model"], (x - x_low) / (x_high - x_low), (y - y_low) / (y_high - y_low), strict=True
+    )
     return Panel(
         title=y_label,
         x_label=x_label,

@@ -8,6 +8,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from core.figures.theme import FONT, INK, Mode
 from core.questions.overview.scene import Mark, Panel, R, Scene
+from core.visible import visible
 
 WIDTH, HEIGHT = 1060, 640
 CENTER = (330, 322)
@@ -22,7 +23,7 @@ def to_svg(scene: Scene, mode: Mode, *, title: str) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}"'
         f" width={quoteattr(str(WIDTH))} height={quoteattr(str(HEIGHT))} style={quoteattr(style)}>",
-        f"<title>{escape(title)}</title>",
+        f"<title>{_plain(title)}</title>",
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="{ink.paper}"/>',
         f'<g transform="translate({CENTER[0]},{CENTER[1]})">',
         *_rings(scene, mode),
@@ -76,7 +77,7 @@ def _trail(mark: Mark) -> str:
 def _dot(mark: Mark, x: float, y: float, paper: str) -> str:
     fill, edge = (paper, mark.color) if mark.hollow else (mark.color, paper)
     look = f'r="{mark.size:.1f}" fill="{fill}" stroke="{edge}" stroke-width="1.4"'
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" {look}><title>{escape(mark.title)}</title></circle>'
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" {look}><title>{_plain(mark.title)}</title></circle>'
 
 
 def _labels(scene: Scene) -> Iterable[str]:
@@ -110,4 +111,8 @@ def _text(
 ) -> str:
     color = f' fill="{fill}"' if fill else ""
     place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-weight="{weight}"'
-    return f"<text {place}{color}>{escape(text)}</text>"
+    return f"<text {place}{color}>{_plain(text)}</text>"
+
+
+def _plain(text: str) -> str:
+    return escape(visible(text))

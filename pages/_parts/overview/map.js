@@ -41,12 +41,11 @@ class ConvergenceMap {
     if (same !== this.drawn) {
       this.drawn = same;
       this.drawMap(data.scene);
-      data.scene.panels.forEach((panel, index) => this.drawPanel(panel, index));
+      data.scene.panels.forEach((panel) => this.drawPanel(panel));
       this.find("panels").replaceChildren(...this.panels);
       this.move(this.share);
     }
     this.ring(data.selected);
-    this.slider.max = 100;
   }
 
   button({ id, title, shown }, index) {
@@ -61,6 +60,8 @@ class ConvergenceMap {
   drawMap({ center, rim, rings, sectors, marks }) {
     const svg = this.find("canvas");
     svg.replaceChildren();
+    this.panels = [];
+    this.shown = null;
     for (const [radius, text] of rings) {
       make(svg, "circle", { r: R * radius, class: "ring" });
       make(svg, "text", { x: 3, y: R * radius - 4, class: "soft" }, text);
@@ -108,8 +109,7 @@ class ConvergenceMap {
     return dot;
   }
 
-  drawPanel(panel, index) {
-    this.panels = index ? this.panels : [];
+  drawPanel(panel) {
     const box = document.createElement("div");
     const heading = document.createElement("div");
     heading.className = "head";
@@ -201,7 +201,7 @@ class ConvergenceMap {
       if (!partner) continue;
       lit.add(other);
       const d = `M${mark.x},${mark.y}Q0,0 ${partner.x},${partner.y}`;
-      make(this.chords, "path", { class: "chord", d, "stroke-width": 1 + 30 * score });
+      make(this.chords, "path", { class: "chord", d, "stroke-width": 1 + 30 * Math.max(0, score) });
     }
     for (const [other, { dots }] of this.marks) {
       dots.forEach((dot) => dot.classList.toggle("dim", !lit.has(other)));

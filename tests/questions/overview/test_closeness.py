@@ -176,13 +176,15 @@ def test_evidence_has_the_sign_that_is_predicted_and_q_over_the_claims() -> None
     assert evidence["verdict"].tolist() == [
         "for",
         "for",
-        "not shown",
-        "not shown",
+        "not tested",
+        "not tested",
         "against",
         "not shown",
     ]
     simple, weak = evidence.iloc[4], evidence.iloc[5]
     assert (simple["value"], simple["low"], simple["high"]) == pytest.approx((-0.02, -0.03, -0.01))
     assert (weak["value"], weak["low"], weak["high"]) == pytest.approx((0.1, -0.1, 0.3))
+    turned = weigh(summary, toward=-1)
+    assert turned["value"].tolist() == pytest.approx((-evidence["value"]).tolist(), nan_ok=True)
     # Benjamini and Hochberg over the four that are tested: 4 p / rank
     assert evidence["q"].dropna().tolist() == pytest.approx([0.04, 0.04, 0.04, 0.5])
