@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.seen import CHOSEN, chart, field, press, rest, strike
+from tests.browser.seen import chart, press, strike
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 PANEL = ".st-key-chosen-models"
@@ -22,20 +20,6 @@ PLACE = """([key, model]) => {
 }"""
 RINGS = """key => document.querySelector(`.st-key-chart-${key} .js-plotly-plot`)?._fullData
   ?.filter(one => one.marker?.symbol === "circle-open").flatMap(one => [...one.x]).length"""
-# the lowest dot of the trend: its pair of models, its card, and whether it is ringed
-PAIR = """() => {
-  const chart = document.querySelector(".st-key-chart-trend .js-plotly-plot");
-  if (!chart?._fullLayout) return null;  // it is drawn anew in this moment
-  const lowest = Math.min(...chart._fullData.filter(one => one.customdata).map(one => one.y[0]));
-  const trace = chart._fullData.find(one => one.customdata && one.y[0] === lowest);
-  const rings = chart._fullData.filter(one => one.marker?.symbol === "circle-open");
-  const { _xaxis: x, _yaxis: y } = { _xaxis: chart._fullLayout[trace.xaxis.replace("x", "xaxis")],
-                                     _yaxis: chart._fullLayout[trace.yaxis.replace("y", "yaxis")] };
-  const { left, top } = chart.getBoundingClientRect();
-  return { pair: trace.customdata[0], card: trace.hovertext[0],
-           x: left + x._offset + x.d2p(trace.x[0]), y: top + y._offset + y.d2p(trace.y[0]),
-           ring: rings.some(one => one.x[0] === trace.x[0] && one.y[0] === trace.y[0]) };
-}"""
 
 
 def click(page, key: str, model: str, *, rings: int) -> None:
@@ -80,19 +64,3 @@ def test_a_choice_goes_along_and_escape_drops_it(visit):
     page.locator("h1").click()
     strike(page, "Escape", until="!location.search.includes('chosen')")
     wait_for_rings(page, "model-map", 0)
-
-
-def test_a_clicked_dot_is_marked_and_the_layers_of_its_pair_are_shown(visit):
-    page = visit("/alignment")
-    chart(page, "layer-map")
-    dot = press(page, "trend", PAIR, until=CHOSEN)
-    for shown in dot["pair"]:
-        page.wait_for_function(f"location.search.includes('chosen={shown}')")
-    page.wait_for_function(f"({PAIR})()?.ring === true")
-    rest(page)
-    names = "|".join(re.escape(name) for name in re.findall("<b>(.*?)</b>", dot["card"]))
-    for label in ("Language model", "Compared with"):
-        shown = field(page, label).locator("input")
-        expect(shown).to_have_value(re.compile(f"^({names})$"))
-    best = page.locator(".st-key-chart-layer-map svg").filter(has_text="best").first
-    expect(best).to_be_visible()

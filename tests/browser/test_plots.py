@@ -7,52 +7,11 @@ from io import BytesIO
 
 import pytest
 from PIL import Image
-from playwright.sync_api import expect
 
 from tests.browser.seen import chart, download, rest, save
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 WIDTHS = "texts => texts.map(one => [one.textContent, one.getComputedTextLength()])"
-
-
-def entry(page, key: str, name: str):
-    items = page.locator(f".st-key-chart-{key} .legend .traces")
-    return items.filter(has_text=name).locator(".legendtoggle")
-
-
-def dots(page, key: str) -> list[str]:
-    """Return the color of every dot that is drawn."""
-    return page.locator(f".st-key-chart-{key} .scatterlayer .points path").evaluate_all(
-        "dots => dots.map(dot => dot.style.fill)"
-    )
-
-
-def expect_dots(page, key: str, count: int) -> None:
-    drawn = page.locator(f".st-key-chart-{key} .scatterlayer .points path")
-    expect(drawn).to_have_count(count)
-
-
-@pytest.mark.parametrize(("link", "key"), [("/alignment", "trend"), ("/", "headline")])
-def test_a_legend_hides_a_family_and_a_double_click_isolates_it(visit, link, key):
-    page = visit(link)
-    chart(page, key)
-    rest(page)
-    page.locator(f".st-key-chart-{key} .scatterlayer .points path").first.wait_for()
-    every = dots(page, key)
-    color = page.locator(f".st-key-chart-{key} .legend .traces").filter(has_text="GPT-2")
-    color = color.locator(".legendpoints path").evaluate("dot => dot.style.fill")
-    assert 0 < every.count(color) < len(every)
-    entry(page, key, "GPT-2").click()
-    expect_dots(page, key, len(every) - every.count(color))
-    assert color not in dots(page, key)
-    entry(page, key, "GPT-2").click()
-    expect_dots(page, key, len(every))
-    # a busy machine may take its time between the two clicks
-    plot = page.locator(f".st-key-chart-{key} .js-plotly-plot")
-    plot.evaluate("plot => { plot._context.doubleClickDelay = 60_000; }")
-    entry(page, key, "GPT-2").dblclick()
-    expect_dots(page, key, every.count(color))
-    assert set(dots(page, key)) == {color}
 
 
 def test_a_figure_for_paper_sets_its_texts_as_the_page_does(visit, tmp_path):

@@ -36,7 +36,7 @@ class ConvergenceMap {
 
   draw(data) {
     this.data = data;
-    this.find("keys").replaceChildren(...data.metrics.map((metric) => this.button(metric)));
+    this.find("keys").replaceChildren(...data.metrics.map((metric, index) => this.button(metric, index)));
     const same = JSON.stringify(data.scene);
     if (same !== this.drawn) {
       this.drawn = same;
