@@ -64,7 +64,8 @@ def test_keys_move_choose_and_change_the_metric(visit) -> None:
     page.locator(f"{DOTS}[tabindex='0']").focus()
     page.keyboard.press("3")
     expect(page).to_have_url(re.compile("metric=cknna"))
-    expect(page.get_by_role("button", name="CKNNA", exact=True)).to_have_attribute("aria-pressed", "true")
+    button = page.get_by_role("button", name="CKNNA", exact=True)
+    expect(button).to_have_attribute("aria-pressed", "true")
     assert places(page) != before
 
 
