@@ -174,7 +174,7 @@ def show_world(at: Place) -> None:
     card = queries.card(at)
     if not card.has_images:
         return
-    st.header("The world they learn", anchor=False)
+    st.header("The world they learn" if card.has_demo else "The stimuli", anchor=False)
     count = min(SCENES, card.size)
     indices = tuple(card.size * part // count for part in range(count))
     captions = facts.default_captions(at)
@@ -188,9 +188,11 @@ def show_world(at: Place) -> None:
 
 def show_evidence(at: Place) -> None:
     """Draw what speaks for the hypothesis and what against it."""
-    st.header("The evidence", anchor=False)
     question = Summary(at.scope)
     evidence = weigh(queries.ask(at, question), question.comparison.toward)
+    if evidence["q"].isna().all():  # which the tally above says
+        return
+    st.header("The evidence", anchor=False)
     figure = forest(evidence, mode=frame.mode(), narrow=frame.narrow())
     exportbar.draw(at, question, figure, key="evidence", table=evidence)
 

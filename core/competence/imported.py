@@ -66,7 +66,7 @@ def import_scores(root: Path, dataset: str, data: bytes, *, name: str) -> Import
         raise InputError(
             f"{name} gives {model!r} two values of {task!r}, by its name and by its spec; keep one"
         )
-    # between reading and writing nobody else may import
+    # no other import may come between reading and writing
     with locked(result_file(store.root, dataset, "importing-scores")):
         before = imported_rows(store, dataset)
         old = _keys(before, entries).isin(_keys(added, entries))
