@@ -26,7 +26,7 @@ FOR, AGAINST, OPEN, UNTESTED = "for", "against", "not shown", "not tested"
 
 @dataclass(frozen=True)
 class Claim:
-    """A row of the evidence. about, what: which row of the summary tests it, and how its `what` ends.
+    """A row of the evidence. about, what: the row of the summary that tests it, by its end.
     predicted: the sign that the hypothesis predicts. scale: by how much the value is multiplied.
     """
 
