@@ -65,7 +65,7 @@ def test_jobs_move_fail_and_are_retried_before_everybodys_eyes(browser, tmp_path
         page.goto(f"{address}/jobs")
         page.get_by_text("No jobs yet").wait_for()
         elsewhere.goto(f"{address}/models?view=table")
-        elsewhere.get_by_role("grid").first.wait_for()
+        elsewhere.locator("[data-testid=stDataFrame] canvas").first.wait_for()
         for file in (late, there):
             submit(store, file)
         badge(page, 2, "waiting").wait_for()  # nobody has clicked
