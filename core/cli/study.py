@@ -148,8 +148,8 @@ def run_run(arguments: argparse.Namespace) -> int:
     for one in drawn:
         print(one.figure.name)
     print(write_report(run, drawn, folder))
-    for note in run.notes:
-        print(note, file=sys.stderr)
+    for lack in run.missing:
+        print(f"Missing: {lack.of}: {lack.why}", file=sys.stderr)
     for failure in run.failures:
         print(f"platoscope: {failure.step}: {failure.reason}", file=sys.stderr)
     return MISTAKE if run.failures else 0

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
@@ -14,10 +15,12 @@ from core.encoders.encoder import REALITY
 from core.figures import palette
 from core.figures.theme import COMPETENCE as CODED
 from core.figures.theme import plain
+from core.metrics import METRICS
 from core.questions.adapters.gain_figures import before_after
 from core.questions.adapters.question import Adaptation
 from core.questions.alignment.axes import find_axis
 from core.questions.alignment.figures import trend
+from core.questions.alignment.layer_figures import SIDE_BY_SIDE, Layers, layer_grid
 from core.questions.alignment.points import calibrated_points, fits, trend_points
 from core.questions.alignment.question import COMPETENCE, Alignment
 from core.questions.asking import ask
@@ -64,6 +67,8 @@ from core.questions.models.points import map_points
 from core.questions.models.question import ModelMap, ModelPairs, Roster
 from core.questions.question import StudyQuestion
 from core.questions.registry import answer_of
+from core.study.comparison.aligning import layer_matrix
+from core.study.layers import ALL
 from core.study.models import groups_by_age, reads
 from core.study.parts import Scope
 from core.study.scores import known_scores, score_of
@@ -71,7 +76,7 @@ from core.study.skill import basis_of
 from core.study.spaces import describe_spaces
 from core.study.study import Study
 
-Draw = Callable[[Any, pd.DataFrame, Study], go.Figure]
+Draw = Callable[[Any, pd.DataFrame, Study], go.Figure | None]
 
 
 def picture(question: StudyQuestion, table: pd.DataFrame, study: Study) -> go.Figure | None:
@@ -86,13 +91,27 @@ def picture(question: StudyQuestion, table: pd.DataFrame, study: Study) -> go.Fi
     return draw(complete, table, study)
 
 
-def _trend(question: Alignment, table: pd.DataFrame, study: Study) -> go.Figure:
+def _trend(question: Alignment, table: pd.DataFrame, study: Study) -> go.Figure | None:
+    """Draw the trend over models; of all layers, those of a single pair of models."""
+    if question.comparison.layers == ALL:
+        return _layers(question, table, study) if len(question.x) == len(question.y) == 1 else None
     models = study.models()
     axis = find_axis(question.axis, question.axis_models, _unit(question.axis, study))
     points = trend_points(table, models)
     points = calibrated_points(points) if question.calibration.null else points
     lines = fits(points, models, axis)
     return trend(points, lines, label=question.label, mode="light", axis=axis)
+
+
+def _layers(question: Alignment, table: pd.DataFrame, study: Study) -> go.Figure:
+    about, comparison = study.models().set_index("model"), question.comparison
+    more = (SIDE_BY_SIDE,) if comparison.concatenated else ()
+    named = [about.loc[name] for name in (*question.x, *question.y)]
+    layers = [Layers(one["title"], (*one["layers"], *more)) for one in named]
+    chance = np.nan if METRICS[comparison.metric].pair_chance else comparison.chance(study.size)
+    return layer_grid(
+        layer_matrix(table).to_numpy(), *layers, spec=comparison.spec, chance=chance, mode="light"
+    )
 
 
 def _unit(name: str, study: Study) -> str:
