@@ -25,6 +25,7 @@ from core.store import Store
 from core.study.study import Study
 
 COMPARED = ("figure", "what", "published", "here", "reason", "source")
+OTHER = "!"  # before a cell that does not count
 Names = Mapping[str, Sequence[str]]  # of models in the store, by group
 
 
@@ -125,7 +126,11 @@ def own_value(finding: Finding, table: pd.DataFrame | None, names: Names) -> tup
 
 
 def _fits(cell: object, wanted: str, names: Names) -> bool:
-    """Return whether a cell is what is wanted, or of `@GROUP` one of its models or their layers."""
+    """Return whether a cell is what is wanted, of `!NAME` anything else, or of `@GROUP` one of its
+    models or their layers.
+    """
+    if wanted.startswith(OTHER):
+        return f"{cell}" != wanted.removeprefix(OTHER)
     if not wanted.startswith(MARK):
         return f"{cell}" == wanted
     there = names.get(wanted.removeprefix(MARK), ())

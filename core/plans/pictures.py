@@ -76,6 +76,7 @@ from core.study.skill import basis_of
 from core.study.spaces import describe_spaces
 from core.study.study import Study
 
+MEAN = "mean over texts"  # as the released code takes bits per byte
 Draw = Callable[[Any, pd.DataFrame, Study], go.Figure | None]
 
 
@@ -174,7 +175,7 @@ def _coded(study: Study, names: Sequence[str]) -> tuple[str, pd.Series]:
     measured = [one for one in known if (one.unit, one.origin) == (BITS, MEASURED)]
     if not measured:
         return CODED, study.competence().set_index("model")["value"]
-    score = measured[0]
+    score = max(measured, key=lambda one: MEAN in one.task)
     values = score_of(_scores(study), score.task, origin=score.origin)
     return f"1 − {score.task}", 1 - values
 
@@ -241,8 +242,9 @@ def _matrix(_: MetricMatrix, table: pd.DataFrame, __: Study) -> go.Figure:
     return variant_map(table, mode="light")
 
 
-def _by_metric(_: MetricTrends, table: pd.DataFrame, study: Study) -> go.Figure:
-    return by_metric(described(table, study.models()), mode="light")
+def _by_metric(question: MetricTrends, table: pd.DataFrame, study: Study) -> go.Figure:
+    axis = find_axis(question.axis, unit=_unit(question.axis, study))
+    return by_metric(described(table, study.models()), title=axis.title, mode="light")
 
 
 def _scores(study: Study) -> pd.DataFrame:

@@ -18,6 +18,7 @@ from core.settings import expand
 
 Modality = Literal["vision", "language"]
 HERE = "a checkpoint on this machine"
+OURS = "ours: "  # begins the source of a model that no work names
 Reduction = Literal["only", "last", "mean", "median", "max", "min"]
 
 
@@ -229,13 +230,15 @@ def is_of(card: ModelCard, spec: str) -> bool:
 
 
 def put_models(plan: Plan, name: str, place: str) -> Plan:
-    """Return the plan with models in a group: those of a folder, or one by its spec.
+    """Return the plan with models in a group: those of a folder, or one by its spec, which takes
+    the place of those that are ours.
 
     Raises UnknownNameError for the group.
     """
     group = plan.group(name)
     if place.startswith(("timm:", "hf:")):
-        models = (*group.models, PlannedModel(place, "named by the person who runs it"))
+        others = tuple(one for one in group.models if not one.source.startswith(OURS))
+        models = (*others, PlannedModel(place, "named by the person who runs it"))
         named = replace(group, models=models, missing="")
     else:
         named = replace(group, folder=place, missing="")

@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 SIZE = 24
 COLORS = {"red": 0, "yellow": 42, "green": 85, "blue": 170}  # hues of 256
 SHOWING = {  # what of each page draws the models that came in
-    "": ".js-plotly-plot .main-svg",
+    "": "svg.canvas circle[data-model]",
     "alignment": ".st-key-trend .main-svg",
     "models": ".st-key-model-map .main-svg",
     "stimuli": ".tile img",

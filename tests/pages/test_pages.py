@@ -67,6 +67,7 @@ def test_a_dataset_without_models_says_how_to_embed(opened, unseen, page: Page):
     app = opened(unseen, page.script)
     assert_calm(app)
     missing = {
+        "": "at least two models",
         "dispersion": "at least two models",
         "library": "No model is embedded over this dataset yet",
         "stimuli": "",

@@ -82,6 +82,13 @@ def test_what_is_not_known_says_what_to_name(plan: Plan):
         assert read_instruction(place).count("{words}") == 2
 
 
+def test_a_model_that_a_person_names_takes_the_place_of_ours():
+    plan = put_models(open_plan("adapters"), "gpt-2", "hf:openai-community/gpt2-xl")
+    assert [one.spec for one in plan.group("gpt-2").models] == ["hf:openai-community/gpt2-xl"]
+    more = put_models(open_plan("adapters"), "dinov2", "hf:a/b")
+    assert len(more.group("dinov2").models) == 5
+
+
 def test_the_studies_have_their_published_extent():
     by_name = {plan.name: plan for plan in PLANS}
     first = [len(by_name["prh-vision-language"].group(name).models) for name in LANGUAGE]

@@ -20,6 +20,8 @@ from core.metrics import find_metric
 from core.metrics.spec import AnyEngine
 from core.progress import Progress
 from core.questions.alignment.pairs import complete_pair
+from core.questions.alignment.placing import check_axis
+from core.questions.alignment.question import Alignment
 from core.questions.metrics import matrix, trends
 from core.questions.metrics.agreement import (
     COMPARED,
@@ -199,10 +201,11 @@ declare(Neighborhoods, Answer(compare_neighborhoods, version=1, complete=complet
 
 
 def complete_trends(question: MetricTrends, study: Study) -> MetricTrends:
-    """Name models and metrics; raises as `complete_neighborhoods`, and for layers and parameters
-    that cannot be.
+    """Name models and metrics; raises as `complete_neighborhoods`, and for layers, parameters and
+    an axis that cannot be.
     """
     question.rule.read_layers()
+    check_axis(Alignment(question.scope, x=question.x, axis=question.axis), study)
     metrics = _each_once(question.metrics) or trends.USUAL
     check_k(question.k, study.size)
     return replace(complete_neighborhoods(question, study), metrics=metrics)

@@ -8,6 +8,7 @@ from typing import ClassVar
 from core.options.declaring import option, part
 from core.options.ranges import MOST_STIMULI
 from core.options.shared import draws_option, neighbors_option, seed_option
+from core.questions.alignment.question import COMPETENCE
 from core.questions.question import StudyQuestion
 from core.study.parts import LayerPair, LayerRule
 
@@ -114,6 +115,12 @@ class MetricTrends(StudyQuestion):
     )
     metrics: tuple[str, ...] = option(
         (), name="metric", label="Metrics", metavar="METRIC", help="metrics (the paper's eight)"
+    )
+    axis: str = option(
+        COMPETENCE,
+        label="Horizontal axis",
+        metavar="AXIS",
+        help="competence (1 - bits per byte of the captions), or a score by its task and origin",
     )
     k: int = neighbors_option()
     rule: LayerRule = part(LayerRule)

@@ -42,13 +42,15 @@ def described(table: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def by_metric(points: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.Figure:
+def by_metric(
+    points: pd.DataFrame, *, title: str = COMPETENCE, mode: Mode, narrow: bool = False
+) -> go.Figure:
     """Draw alignment against the competence of language models, a line per vision model and their
     mean, a panel per metric.
 
     points: metric, model_x, title_x, model_y, title_y, group_y, parameters_y, layer_x, layer_y,
     score, competence, as `core.questions.metrics.trends.align_by_each` and `described` give
-    them.
+    them. title: of the horizontal axis.
     """
     seen = points.dropna(subset=["competence", "score"])
     if seen.empty:
@@ -62,7 +64,7 @@ def by_metric(points: pd.DataFrame, *, mode: Mode, narrow: bool = False) -> go.F
         for _, run in rows.groupby("model_y", sort=False):
             figure.add_scatter(**_run(run, mode), **at)
         figure.add_scatter(**_mean(rows, mode), **at)
-    _name_axes(figure, len(metrics), columns)
+    _name_axes(figure, len(metrics), columns, title)
     for group in dict.fromkeys(seen["group_y"]):
         name_line(figure, plain(group), {"color": hue(group, mode), "width": 2}, group=group)
     name_line(figure, "mean", MEAN | {"color": INK[mode].text}, group="mean")
@@ -126,7 +128,7 @@ def _mean(rows: pd.DataFrame, mode: Mode) -> dict[str, object]:
     }
 
 
-def _name_axes(figure: Drawing, count: int, columns: int) -> None:
+def _name_axes(figure: Drawing, count: int, columns: int, title: str) -> None:
     for place in range(max(0, count - columns), count):  # the lowest panel of each column
-        figure.update_xaxes(title_text=COMPETENCE, **cell(place, columns))
+        figure.update_xaxes(title_text=title, **cell(place, columns))
     name_rows(figure, count, columns, "alignment")

@@ -6,6 +6,8 @@ import pandas as pd
 
 from core.metrics.printed import PRINTED
 from core.progress import Progress
+from core.questions.alignment.placing import axis_values
+from core.questions.alignment.question import Alignment
 from core.questions.metrics.agreement import with_k
 from core.questions.metrics.question import MetricTrends
 from core.study.comparison.comparing import align_models
@@ -21,11 +23,11 @@ def align_by_each(
 ) -> pd.DataFrame:
     """Align every model of x with every model of y by each metric of a complete question.
 
-    Returns metric, model_x, model_y, layer_x, layer_y, score, chance, competence (of model_x, 1 −
-    bits per byte) and reason: why a score is NaN, else empty. Source: Huh et al. 2024, figures 13
+    Returns metric, model_x, model_y, layer_x, layer_y, score, chance, competence (of model_x, as
+    the axis says) and reason: why a score is NaN, else empty. Source: Huh et al. 2024, figures 13
     and 14.
     """
-    skill = study.competence().set_index("model")["value"]
+    skill = axis_values(Alignment(question.scope, x=question.x, axis=question.axis), study)
     tables = []
     for done, metric in enumerate(question.metrics, start=1):
         comparison = Comparison.of(metric, with_k(metric, question.k), **vars(question.rule))
