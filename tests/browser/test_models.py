@@ -50,8 +50,7 @@ def test_a_choice_goes_along_and_escape_drops_it(visit):
     page = visit("/models?layout=mds&chosen=gpt-2-m")
     wait_for_rings(page, "model-map", 1)
     page.get_by_role("link", name="Overview").click()
-    chart(page, "ranking")
-    wait_for_rings(page, "ranking", 1)
+    page.locator("svg.canvas circle[data-model='gpt-2-m']").wait_for()
     assert "chosen=gpt-2-m" in page.url
     page.locator(PANEL).get_by_role("button", name="GPT-2 M").click()
     about = page.locator(".st-key-about-chosen")

@@ -16,6 +16,7 @@ import pytest
 
 from core.cli import main
 from core.settings import ROOT
+from pages._server.beside import NICER
 from tests.browser.server import serve
 from tests.ports import find_free_port
 
@@ -69,7 +70,7 @@ def test_the_demo_is_built_beside_the_server_and_no_longer(
             assert time.monotonic() < until, log.read_text()
             time.sleep(0.1)
         (build,) = [one for one in own.children() if one.cmdline()[-2:] == ["core", "demo"]]
-        assert build.nice() == min(os.nice(0) + 5, 19)
+        assert build.nice() == min(os.nice(0) + NICER, 19)
         server.send_signal(end)
         server.wait(180)
         assert not build.is_running()
