@@ -48,7 +48,7 @@ def test_it_draws_bins_scores_and_training_and_says_what_is_seen(opened, measure
     assert not said(app)
     assert charts(app) == ["competence-bins", "downstream", "training"]
     assert seen(app) == 1  # no training has copies here; the bins are the answer
-    assert "by tasks solved: all pairs: " in texts(app)
+    assert "by share of tasks solved: all pairs: " in texts(app)
     assert "many of 4 tasks" in texts(app)
     for command in ("bins", "downstream", "training", "list"):
         assert any(code.startswith(f"platoscope competence {command}") for code in codes(app))

@@ -26,14 +26,16 @@ from core.questions.competence.question import (
 from core.questions.models.question import ModelPairs, Roster
 from core.study.models import reads
 from core.study.parts import Comparison
+from core.study.skill import basis_of
 from pages._shared import controls, exportbar, frame, prose, queries
 from pages._shared.address import bind
 from pages._shared.queries import Place
 
 OFFERED: tuple[Grouping, ...] = ("objective", "family", "size")
-READING = """Vision models are binned by how many of {tasks} tasks they
-solve: solving a task takes a score of at least {threshold} of the best, and
-beyond chance. A diamond is the mean alignment of all pairs of models within a bin, its
+SOLVING = """Vision models are binned by the {basis}: solving one of {tasks} takes a score of at
+least {threshold} of the best, and beyond chance."""
+SCORING = "Vision models are binned by the {basis}."
+READING = """A diamond is the mean alignment of all pairs of models within a bin, its
 bar ± one standard error over models, its width the bin; small squares are the pairs. If
 all strong models are alike and each weak one is weak in its own way, diamonds rise to
 the right. **p** is how often random permutations of the same competences
@@ -73,9 +75,13 @@ def draw(at: Place, models: pd.DataFrame, question: Bins) -> None:
         narrow=frame.narrow(),
     )
     exportbar.draw(at, question, figure, key="competence-bins", table=table)
-    how = READING.format(
+    basis = basis_of(solved)
+    by_tasks = (SOLVING if "solved" in basis else SCORING).format(
+        basis=frame.plain(basis),
         tasks=int(solved["tasks"].max()),
         threshold=share_text(question.solving.threshold),
+    )
+    how = f"{by_tasks} {READING}".format(
         permutations=question.permutations,
         by=by,
     )
@@ -105,10 +111,10 @@ def _pick(at: Place, models: pd.DataFrame) -> tuple[Solving, Binning]:
 
 
 def _pick_tasks(at: Place, models: pd.DataFrame) -> tuple[str, ...]:
-    """Choose tasks among those that were measured by probes; at first the Cave's, "()", or all
-    where those were not measured.
+    """Choose tasks among those that were measured by probes; at first, "()", what competence is by
+    default.
 
-    Raises NeededError where none was measured.
+    Raises NeededError where nothing is known of two models' competence.
     """
     if len(models) < 2:
         how = frame.command(
@@ -119,35 +125,29 @@ def _pick_tasks(at: Place, models: pd.DataFrame) -> tuple[str, ...]:
     probed = table[
         table["model"].isin(models["model"]) & (table["unit"] == ACCURACY) & table["value"].notna()
     ]
-    every = tuple(dict.fromkeys(probed["task"]))
-    if not every:
-        how = frame.command("probe", "--dataset", at.dataset)
+    every, own = tuple(dict.fromkeys(probed["task"])), queries.ask(at, TasksSolved(at.scope))
+    known = own[own["model"].isin(models["model"])].dropna(subset="solved")
+    if not every and len(known) < 2:
+        how = frame.command("probe", "--dataset", at.dataset, "--task", "vtab")
         raise frame.NeededError(
-            "Which tasks these vision models solve has not been measured. Measure it with linear"
-            " probes:",
+            "How competent these vision models are is not known. Import scores below, or measure"
+            " linear probes:",
             how,
         )
-    own = queries.ask(at, TasksSolved(at.scope))
-    usual = () if own["model"].isin(models["model"]).any() else every
+    if not every:
+        return ()
+    usual = () if len(known) else every
     count = len(usual) or int(own["tasks"].max())
-    return (
-        tuple(
-            st.multiselect(
-                "Tasks",
-                every,
-                placeholder=f"all {count}",
-                width=140,
-                **bind("tasks", [], every),
-            )
-        )
-        or usual
+    chosen = st.multiselect(
+        "Tasks", every, placeholder=f"all {count}", width=140, **bind("tasks", [], every)
     )
+    return tuple(chosen) or usual
 
 
 def _list_unmeasured(models: pd.DataFrame, skill: pd.Series) -> None:
     missing = models[models["model"].map(skill).isna()]
     if len(missing):
         st.caption(
-            "Left out, since not all of their tasks were measured:"
+            "Left out, since not all of their scores are known:"
             f" {frame.plain(', '.join(missing['title']))}."
         )
