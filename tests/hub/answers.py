@@ -100,7 +100,13 @@ def _api(
             + [_folder(path) for path in paths if path in folders]
         )
     siblings = [{"rfilename": path, "size": len(file.data)} for path, file in files.items()]
-    facts = {"private": False, "gated": repository.gated, "disabled": False, "tags": [], "downloads": 0}
+    facts = {
+        "private": False,
+        "gated": repository.gated,
+        "disabled": False,
+        "tags": [],
+        "downloads": 0,
+    }
     return _json({"id": repository.name, "sha": commit, "siblings": siblings, **facts})
 
 

@@ -31,6 +31,7 @@ from PIL import Image
 from safetensors.torch import save_file
 from timm.models import _registry as registry
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from transformers.utils.sentencepiece_model_pb2_new import ModelProto
 
 from core.competence.published import published_models, vtab_tasks
 from core.plans.reading import open_plan, shipped
@@ -40,7 +41,7 @@ from tests.hub.server import LocalHub
 
 WRITER = "hf:meta-llama/Meta-Llama-3-8B-Instruct"
 EXTRA = ("timm:resnet18.a1_in1k", "timm:resnet50.a1_in1k", "hf:gpt2", WRITER)
-SIZE, SIDE = 48, 24  # stimuli of a dataset, pixels of an image
+SIZE, SIDE = 64, 24  # stimuli of a dataset, pixels of an image
 VOCABULARY = 400
 LOUD = 0.2  # deviation of the weights: at the usual 0.02 random models hardly look at their context
 WORDS = (
@@ -69,7 +70,6 @@ class Family:
     dtype: torch.dtype = torch.float32
     parts: int = 1
     pickled: bool = False
-    gated: bool = False
     more: Mapping[str, Any] = field(default_factory=dict)
     sizes: Mapping[str, str] = field(default_factory=dict)
 
@@ -111,7 +111,7 @@ FAMILIES = (
     ),
     Family(
         *("google/gemma", transformers.GemmaConfig, "GemmaTokenizer", ("<bos>", "<eos>")),
-        **{"bos": True, "pieces": True, "dtype": _BF16, "parts": 2, "gated": True},
+        **{"bos": True, "pieces": True, "dtype": _BF16, "parts": 2},
         more={**_LLAMA, "num_key_value_heads": 1, "head_dim": 8},
         sizes=_WIDE,
     ),
@@ -196,11 +196,25 @@ def write_tokenizer(folder: Path, family: Family, *, chat: bool) -> None:
         made.post_processor = processors.TemplateProcessing(
             single=f"{begin} $A", special_tokens=[first]
         )
-    made.save(str(folder / "tokenizer.json"))
+    if family.pickled:
+        _write_pieces(folder, made, family)
+    else:
+        made.save(str(folder / "tokenizer.json"))
     said = {"tokenizer_class": family.tokenizer, "bos_token": begin, "eos_token": end}
-    said |= {"unk_token": "<unk>"} if family.pieces else {}
+    said |= {"unk_token": "<unk>", "add_bos_token": True} if family.pieces else {}
     said |= {"chat_template": TEMPLATE} if chat else {}
     (folder / "tokenizer_config.json").write_text(json.dumps({**said, "model_max_length": 10**30}))
+
+
+def _write_pieces(folder: Path, made: Tokenizer, family: Family) -> None:
+    """Write a tokenizer as SentencePiece does, which older models have alone."""
+    kinds = {"<unk>": 2, **dict.fromkeys(family.marks, 3)}
+    proto = ModelProto()
+    for piece, at in sorted(made.get_vocab().items(), key=lambda each: each[1]):
+        kind = 6 if piece.startswith("<0x") else kinds.get(piece, 1)
+        proto.pieces.add(piece=piece, score=-at, type=kind)
+    proto.trainer_spec.model_type = 2
+    (folder / "tokenizer.model").write_bytes(proto.SerializeToString())
 
 
 def _trained(pieces: bool, marks: tuple[str, ...]) -> Tokenizer:
@@ -223,9 +237,7 @@ def _trained(pieces: bool, marks: tuple[str, ...]) -> Tokenizer:
     said = json.loads(learned.to_str())["model"]
     vocabulary, merges = said["vocab"], [tuple(pair) for pair in said["merges"]]
     if pieces:
-        kind = models.BPE(
-            vocabulary, merges, unk_token="<unk>", fuse_unk=True, byte_fallback=True
-        )
+        kind = models.BPE(vocabulary, merges, unk_token="<unk>", fuse_unk=True, byte_fallback=True)
         decoder = [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]
         made = Tokenizer(kind)
         made.decoder = decoders.Sequence(decoder)
@@ -304,8 +316,8 @@ def host_data(hub: LocalHub, root: Path, size: int) -> None:
         hub.add_dataset(hub_id, folder, branch)
     web = root / "owt" / "plain_text"
     web.mkdir(parents=True)
-    said = [". ".join(caption(10 * at + one) for one in range(3 + at % 5)) for at in range(12)]
-    pd.DataFrame({"text": said}).to_parquet(web / "train-00000-of-00080.parquet")
+    said = [". ".join(caption(10 * at + one) for one in range(3 + at % 5)) for at in range(16)]
+    pd.DataFrame({"text": said}).to_parquet(web / "train-00000-of-00001.parquet")
     hub.add_dataset("Skylion007/openwebtext", web.parent)
     for number, task in enumerate(vtab_tasks().to_dict("records")):
         for part, each in (("train", 16), ("test", 8)):
@@ -349,11 +361,10 @@ def rehearsing(root: Path, size: int = SIZE) -> Iterator[Rehearsal]:
                 hub_id = spec.removeprefix("hf:")
                 hub.add_model(hub_id, write_language(root / place, hub_id))
             elif "@" not in spec:
-                hub.add_model(
-                    spec.replace("timm:", "timm/"), write_vision(root / place, spec)
-                )
+                hub.add_model(spec.replace("timm:", "timm/"), write_vision(root / place, spec))
             shutil.rmtree(root / place, ignore_errors=True)
         host_data(hub, root, size)
+        patch.setattr("core.competence.language.texts._FILES", 1)  # of 80, in place of 4M tokens
         turn_to(hub, root / "cache", patch)
         patch.setattr(datasets.config, "HF_DATASETS_CACHE", root / "datasets")
         patch.setenv("HF_DATASETS_CACHE", str(root / "datasets"))
