@@ -15,6 +15,7 @@ setup(
         "platoscope_app": [
             ".streamlit/config.toml",
             "pages/**/*.py",
+            "pages/**/*.js",
             "data/*.*",
             "data/cave/**",
             "data/color/*",

@@ -32,7 +32,7 @@ NAME = "a published study's name, or a TOML file"
 
 
 def add(commands: Any) -> None:
-    """Add `study list`, `show` and `run`."""
+    """Add `study list`, `show`, `check` and `run`."""
     kinds = group(commands, "study")
     listing = add_command(kinds, "list", run_list, "list the published studies", store=False)
     add_json(listing)
@@ -41,6 +41,14 @@ def add(commands: Any) -> None:
     )
     _add_choices(show)
     add_json(show)
+    check = add_command(
+        kinds,
+        "check",
+        run_check,
+        "check a study's ids, their terms on the hub, disk and memory, before anything is fetched",
+    )
+    _add_choices(check)
+    add_json(check)
     run = add_command(
         kinds,
         "run",
@@ -53,7 +61,6 @@ def add(commands: Any) -> None:
     run.add_argument(
         "--to", type=Path, metavar="FOLDER", help="where the figures go (the study's name)"
     )
-    run.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 or mps")
     add_on(run)
     run.set_defaults(json=False)
 
@@ -79,6 +86,7 @@ def _add_choices(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--writer", metavar="SPEC", help="the model that puts captions into fewer words"
     )
+    command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 or mps")
 
 
 def run_list(arguments: argparse.Namespace) -> None:
@@ -107,10 +115,13 @@ def run_list(arguments: argparse.Namespace) -> None:
 
 def run_show(arguments: argparse.Namespace) -> None:
     """Print what a study takes: a row per model, then sums and what is missing."""
+    from core.machine.speed import product_rate
     from core.plans.sizes import ask_hub, sizes, totals
+    from core.settings import choose_device
 
-    plan = _open(arguments)
-    table = sizes(plan, arguments.store, only=_only(arguments), ask=ask_hub())
+    plan, device = _open(arguments), choose_device(arguments.device)
+    rate = product_rate(device)
+    table = sizes(plan, arguments.store, only=_only(arguments), ask=ask_hub(), rate=rate)
     if arguments.json:
         print_object(vars(totals(table)), table)
         return
@@ -118,9 +129,27 @@ def run_show(arguments: argparse.Namespace) -> None:
     if plan.about:
         print(plan.about)
     print_table(_readable(table), as_json=False)
-    sentences = (_place(plan, arguments.store), *_sums(plan, totals(table)), *_more(plan, table))
+    sentences = (_place(plan, arguments.store), *_sums(plan, totals(table)))
+    sentences += (*_time(totals(table), f"{device}", rate), *_more(plan, table))
     for sentence in sentences:
         print(sentence, file=sys.stderr)
+
+
+def run_check(arguments: argparse.Namespace) -> int:
+    """Print whether a study can run here, a row for each thing that it needs."""
+    from core.plans.checking import check
+    from core.plans.sizes import ask_hub
+
+    table = check(
+        _open(arguments),
+        arguments.store,
+        only=_only(arguments),
+        device=arguments.device,
+        ask=ask_hub(),
+    )
+    shown = table if arguments.json else table.assign(wrong=table["wrong"].replace("", "ok"))
+    print_table(shown, as_json=arguments.json)
+    return MISTAKE if table["wrong"].any() else 0
 
 
 def run_run(arguments: argparse.Namespace) -> int:
@@ -148,8 +177,8 @@ def run_run(arguments: argparse.Namespace) -> int:
     for one in drawn:
         print(one.figure.name)
     print(write_report(run, drawn, folder))
-    for note in run.notes:
-        print(note, file=sys.stderr)
+    for lack in run.missing:
+        print(f"Missing: {lack.of}: {lack.why}", file=sys.stderr)
     for failure in run.failures:
         print(f"platoscope: {failure.step}: {failure.reason}", file=sys.stderr)
     return MISTAKE if run.failures else 0
@@ -189,7 +218,7 @@ def _open(arguments: argparse.Namespace) -> Plan:
 
 def _readable(table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of models for people."""
-    from core.figures.numbers import count_text
+    from core.figures.numbers import count_text, time_text
 
     shown = table[["group", "model"]].assign(
         parameters=[UNKNOWN if one != one else count_text(one) for one in table["parameters"]],
@@ -197,6 +226,7 @@ def _readable(table: pd.DataFrame) -> pd.DataFrame:
     )
     for column in ("download", "room", "memory"):
         shown[column] = table[column].map(_size)
+    shown["time"] = [UNKNOWN if one != one else time_text(one) for one in table["seconds"]]
     shown["gated"] = table["gated"].replace("", UNKNOWN)
     return shown.assign(embedded=table["embedded"].replace("", "no"))
 
@@ -229,6 +259,23 @@ def _sums(plan: Plan, sums: Totals) -> list[str]:
         f"To fetch: {_sum(sums.download, sums.download_unknown)}.",
         f"In the store: {_sum(sums.room, sums.room_unknown)}.",
         f"In memory, for the weights in {WEIGHTS[plan.precision]}: {memory}.",
+    ]
+
+
+def _time(sums: Totals, device: str, rate: float) -> list[str]:
+    """Say how long the models that are not embedded yet compute."""
+    from core.figures.numbers import time_text
+    from core.plans.sizes import CAPTION
+
+    left = sums.models - sums.embedded
+    if not left:
+        return []
+    missing = f", not counting {sums.seconds_unknown} models" if sums.seconds_unknown else ""
+    known = time_text(sums.seconds) if sums.seconds_unknown < left else UNKNOWN
+    return [
+        f"Time to compute, an estimate: {known}{missing} on {device}, for 2 · parameters · tokens,"
+        f" {CAPTION} in a caption, at {rate / 1e9:,.0f} billion operations a second, as measured"
+        " now. Downloads come on top."
     ]
 
 

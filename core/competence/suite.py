@@ -148,13 +148,13 @@ def sit_exams(encoder: Encoder, *, report: Progress | None = None) -> list[dict[
     return rows
 
 
-def bits_per_byte(costs: pd.DataFrame | None) -> list[dict[str, Any]]:
+def bits_per_byte(costs: pd.DataFrame | None, quantile: float = _Z) -> list[dict[str, Any]]:
     """Return two rows over the texts of `costs` (bits, bytes): total bits / total bytes, and the
     mean of bits / bytes.
 
-    Lower is better. Intervals: 95 %, normal, with texts as the independent samples; that of the
-    total by linearization. There is no chance level. NaN for a model that codes no texts, or fewer
-    than two.
+    Lower is better. Intervals: `quantile` standard errors to each side, 95 % of a normal where not
+    said otherwise, with texts as the independent samples; that of the total by linearization. There
+    is no chance level. NaN for a model that codes no texts, or fewer than two.
     """
     names = BITS, f"{BITS}, mean over texts"
     coded = (
@@ -170,7 +170,7 @@ def bits_per_byte(costs: pd.DataFrame | None) -> list[dict[str, Any]]:
     errors = (bits - total * bytes).std(ddof=1) / bytes.mean(), ratios.std(ddof=1)
     rows = []
     for name, value, error in zip(names, (float(total), float(ratios.mean())), errors, strict=True):
-        half = _Z * float(error) / sqrt(n)
+        half = quantile * float(error) / sqrt(n)
         rows.append(
             row(
                 name,

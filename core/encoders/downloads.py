@@ -5,11 +5,11 @@ fetched.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatch
 
-from huggingface_hub import HfApi, constants
-from huggingface_hub.hf_api import ModelInfo
+from huggingface_hub import HfApi, constants, get_hf_file_metadata, hf_hub_url
+from huggingface_hub.hf_api import DatasetInfo, ModelInfo
 
 from core.encoders.fields import check_index
 from core.errors import OfflineError
@@ -32,34 +32,54 @@ WEIGHTS = tuple(pattern for _, _, pattern in FORMS)
 @dataclass(frozen=True)
 class Download:
     """How many bytes are still to be fetched; None where that is unknown, and why, in a sentence.
-    is_hub_down: whether it is not worth asking for more.
+    is_hub_down: whether it is not worth asking for more. wanted, file: where a file of it lies.
     """
 
     size: int | None
     why: str = ""
     is_hub_down: bool = False
+    wanted: Repository | None = field(default=None, compare=False)
+    file: str = field(default="", compare=False)
 
 
 def download_of(place: str, patterns: Sequence[str]) -> Download:
-    """Return what is still to be fetched of the weights of `ID` or `ID@REVISION`: the files of the
-    first pattern that the hub has files of, less those that are on this machine.
-
-    Raises EncoderError for a model that the hub does not have or keeps closed, OfflineError where
-    the hub is not to be asked.
+    """Return what is still to be fetched of the weights of `ID` or `ID@REVISION`, as `files_left`
+    does.
     """
-    wanted = repository_of(place)
+    return files_left(repository_of(place), patterns)
+
+
+def files_left(wanted: Repository, patterns: Sequence[str]) -> Download:
+    """Return what is still to be fetched of a repository: the files of the first pattern that the
+    hub has files of, less those that are on this machine.
+
+    Raises EncoderError or StimuliError for one that the hub does not have or keeps closed,
+    OfflineError where the hub is not to be asked.
+    """
     try:
         with asking(wanted, PATIENCE) as patience:
             if _is_here(wanted, patterns):
                 return Download(0)
-            info = HfApi().model_info(wanted.id, revision=wanted.revision, files_metadata=True)
+            ask = HfApi().model_info if wanted.kind == "model" else HfApi().dataset_info
+            info = ask(wanted.id, revision=wanted.revision, files_metadata=True)
     except OfflineError:
         if constants.is_offline_mode():
             raise
         reason = patience.trouble or "does not answer as it should"
-        why = f"The hub {reason}: a model that is not on this machine needs it."
+        why = f"The hub {reason}: a {wanted.kind} that is not on this machine needs it."
         return Download(None, why, is_hub_down=True)
     return _missing(info, wanted, patterns)
+
+
+def check_access(download: Download) -> None:
+    """Raise EncoderError or StimuliError where the hub does not give out what is to be fetched, as
+    where its terms were not accepted; nothing is fetched. Raises OfflineError as `files_left`.
+    """
+    if download.wanted and download.size:
+        wanted = download.wanted
+        url = hf_hub_url(wanted.id, download.file, repo_type=wanted.kind, revision=wanted.revision)
+        with asking(wanted, PATIENCE):
+            get_hf_file_metadata(url)
 
 
 def repository_of(place: str) -> Repository:
@@ -79,11 +99,14 @@ def _is_here(wanted: Repository, patterns: Sequence[str]) -> bool:
     )
 
 
-def _missing(info: ModelInfo, wanted: Repository, patterns: Sequence[str]) -> Download:
+def _missing(
+    info: ModelInfo | DatasetInfo, wanted: Repository, patterns: Sequence[str]
+) -> Download:
     """Count what the hub has and this machine has not."""
     for pattern in patterns:
         files = [each for each in info.siblings or () if fnmatch(each.rfilename, pattern)]
         if files:
-            left = [each.size or 0 for each in files if not cached(wanted, each.rfilename)]
-            return Download(sum(left))
+            left = [each for each in files if not cached(wanted, each.rfilename)]
+            size = sum(each.size or 0 for each in left)
+            return Download(size, wanted=wanted, file=left[0].rfilename if left else "")
     return Download(None, f"The hub lists no {' or '.join(patterns)} of {wanted.id}.")

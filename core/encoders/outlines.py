@@ -8,6 +8,7 @@ takes a moment and no memory. Files of the hub are counted there, not fetched.
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -80,6 +81,21 @@ def weights_of(spec: str) -> Download:
     import timm  # as below
 
     return _download_of_timm(place, timm.models.get_pretrained_cfg(place, allow_unregistered=True))
+
+
+def patches_of(spec: str) -> int | None:
+    """Return how many patches a Vision Transformer that timm publishes sees of an image; None for
+    any other model.
+    """
+    kind, _, place = spec.removesuffix(PATCHES).partition(":")
+    name = place.partition("@")[0]
+    patch = re.search(r"_patch(\d+)", name)
+    if kind != "timm" or place.startswith(HUB) or not patch:
+        return None
+    import timm  # as below
+
+    published = timm.models.get_pretrained_cfg(name, allow_unregistered=True)
+    return (published.input_size[-1] // int(patch[1])) ** 2 if published else None
 
 
 def _of_timm(name: str, folder: Path | None) -> Outline:

@@ -57,6 +57,7 @@ class Range:
 
 
 WORDS = Range(1, 1_000)  # of a caption in fewer words
+SIZES = Range(1, 10**15)  # of models
 TOKENS = Range(1, 10**12)  # of texts that a model codes
 SAMPLES = Range(6, 10_000_000)  # of a probe: three to train, one to validate, two to test
 

@@ -44,7 +44,8 @@ class Drawn:
 
 def draw_figures(run: Run) -> list[Drawn]:
     """Answer every figure of the plan over the models that are embedded. Groups that are not there
-    are noted, and a figure that is nothing without them; one that cannot be answered fails.
+    are listed as missing, and so is a figure that is nothing without them; one that cannot be
+    answered fails.
     """
     names, drawn = run.names(), list[Drawn]()
     for at, figure in enumerate(run.plan.figures, start=1):
@@ -52,9 +53,9 @@ def draw_figures(run: Run) -> list[Drawn]:
             try:
                 drawn.append(_draw(run, figure, names))
                 if absent := [group for group in groups_in(figure) if group not in names]:
-                    run.notes.append(f"Figure {figure.name} is without {', '.join(absent)}.")
+                    run.lacks(f"figure {figure.name}", f"without {', '.join(absent)}")
             except UnknownModelsError as error:
-                run.notes.append(f"Figure {figure.name} is left out: {error}.")
+                run.lacks(f"figure {figure.name}", f"left out: {error}")
     return drawn
 
 
@@ -83,7 +84,7 @@ def _without_missing_tasks(question: Bins, study: Study, figure: Figure, run: Ru
     if not present or present == wanted:
         return question
     missing = ", ".join(task for task in wanted if task not in measured)
-    run.notes.append(f"Figure {figure.name} is without {missing}: no model was measured on it.")
+    run.lacks(f"figure {figure.name}", f"without {missing}: no model was measured on it")
     return replace(question, solving=replace(question.solving, tasks=present))
 
 

@@ -42,7 +42,7 @@ def embed_models(run: Run) -> None:
     run.do(_units(run, Once(partial(open_dataset, dataset.card), dataset), levels))
     for group in run.plan.groups:
         if group.missing and group.name in (run.only or [group.name]):
-            run.notes.append(f"Group {group.name} is not complete: {group.missing}")
+            run.lacks(f"group {group.name}", group.missing)
 
 
 def hold_data(run: Run) -> Dataset:
@@ -62,7 +62,7 @@ def hold_data(run: Run) -> Dataset:
         raise InputError(f"dataset {data.name}: {why}; name a folder with --data DIR")
     size = dataset.card.size
     if data.size and size != data.size:
-        run.notes.append(f"The study had {data.size:,} stimuli; {data.name} has {size:,} here.")
+        run.lacks(f"dataset {data.name}", f"the study had {data.size:,} stimuli, here are {size:,}")
     return dataset
 
 
@@ -127,7 +127,7 @@ def _write_captions(run: Run) -> list[str]:
     plan, summaries, levels = run.plan, run.plan.summaries, list[str]()
     if summaries and not summaries.writer:
         why = summaries.missing or "no model is named that writes them"
-        run.notes.append(f"There are no captions in fewer words: {why}")
+        run.lacks("captions in fewer words", why)
     elif summaries:
         name = f"captions in fewer words, by {summaries.writer}"
         weights = partial(memory_of, summaries.writer, "auto")

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.competence.records import SKILL
+from core.competence.records import BITS, MEASURED
 from core.encoders.encoder import REALITY
 from core.figures import palette
+from core.figures.theme import COMPETENCE as CODED
 from core.figures.theme import plain
+from core.metrics import METRICS
 from core.questions.adapters.gain_figures import before_after
 from core.questions.adapters.question import Adaptation
 from core.questions.alignment.axes import find_axis
 from core.questions.alignment.figures import trend
+from core.questions.alignment.layer_figures import SIDE_BY_SIDE, Layers, layer_grid
 from core.questions.alignment.points import calibrated_points, fits, trend_points
-from core.questions.alignment.question import Alignment
+from core.questions.alignment.question import COMPETENCE, Alignment
 from core.questions.asking import ask
 from core.questions.captions.figures import by_words
 from core.questions.captions.points import (
@@ -48,22 +52,31 @@ from core.questions.dispersion.question import (
     SetEffect,
 )
 from core.questions.dispersion.ranking_figures import ranked as ranked_stimuli
+from core.questions.metrics.curve_figures import COMPETENT, SIZE, trends_over_k
 from core.questions.metrics.figures import agreement
 from core.questions.metrics.matrix_figures import variant_map
-from core.questions.metrics.question import MetricAgreement, MetricMatrix, MetricTrends
+from core.questions.metrics.question import (
+    MetricAgreement,
+    MetricMatrix,
+    MetricTrends,
+    Neighborhoods,
+)
 from core.questions.metrics.trend_figures import by_metric, described
 from core.questions.models.figures import model_map
 from core.questions.models.points import map_points
 from core.questions.models.question import ModelMap, ModelPairs, Roster
 from core.questions.question import StudyQuestion
 from core.questions.registry import answer_of
-from core.study.models import groups_by_age
+from core.study.comparison.aligning import layer_matrix
+from core.study.layers import ALL
+from core.study.models import groups_by_age, reads
 from core.study.parts import Scope
-from core.study.scores import known_scores
+from core.study.scores import known_scores, score_of
+from core.study.skill import basis_of
 from core.study.spaces import describe_spaces
 from core.study.study import Study
 
-Draw = Callable[[Any, pd.DataFrame, Study], go.Figure]
+Draw = Callable[[Any, pd.DataFrame, Study], go.Figure | None]
 
 
 def picture(question: StudyQuestion, table: pd.DataFrame, study: Study) -> go.Figure | None:
@@ -78,7 +91,10 @@ def picture(question: StudyQuestion, table: pd.DataFrame, study: Study) -> go.Fi
     return draw(complete, table, study)
 
 
-def _trend(question: Alignment, table: pd.DataFrame, study: Study) -> go.Figure:
+def _trend(question: Alignment, table: pd.DataFrame, study: Study) -> go.Figure | None:
+    """Draw the trend over models; of all layers, those of a single pair of models."""
+    if question.comparison.layers == ALL:
+        return _layers(question, table, study) if len(question.x) == len(question.y) == 1 else None
     models = study.models()
     axis = find_axis(question.axis, question.axis_models, _unit(question.axis, study))
     points = trend_points(table, models)
@@ -87,8 +103,23 @@ def _trend(question: Alignment, table: pd.DataFrame, study: Study) -> go.Figure:
     return trend(points, lines, label=question.label, mode="light", axis=axis)
 
 
+def _layers(question: Alignment, table: pd.DataFrame, study: Study) -> go.Figure:
+    about, comparison = study.models().set_index("model"), question.comparison
+    more = (SIDE_BY_SIDE,) if comparison.concatenated else ()
+    named = [about.loc[name] for name in (*question.x, *question.y)]
+    layers = [Layers(one["title"], (*one["layers"], *more)) for one in named]
+    chance = np.nan if METRICS[comparison.metric].pair_chance else comparison.chance(study.size)
+    return layer_grid(
+        layer_matrix(table).to_numpy(), *layers, spec=comparison.spec, chance=chance, mode="light"
+    )
+
+
 def _unit(name: str, study: Study) -> str:
-    """Return the unit of a score by its name, "" of what is none."""
+    """Return the unit of a score by its name, of competence what it is of vision models, "" of
+    what is neither.
+    """
+    if name == COMPETENCE:
+        return basis_of(ask(TasksSolved(Scope(study.dataset.name)), study))
     scores = known_scores(_scores(study), set(study.models()["model"]))
     return next((score.unit for score in scores if score.name == name), "")
 
@@ -111,17 +142,41 @@ def _bins(question: Bins, table: pd.DataFrame, study: Study) -> go.Figure:
 
 def _downstream(question: Downstream, table: pd.DataFrame, study: Study) -> go.Figure:
     title = str(study.models().set_index("model").loc[question.target, "title"])
-    coded = study.competence().set_index("model")["value"]
+    rank, coded = _coded(study, list(question.contenders.names))
     prediction = predict(table)
     return downstream(
         ranked(table, coded),
         prediction.fits,
         label=plain(f"{question.comparison.label} with {title}"),
         score=f"{question.score}, {table['unit'].iloc[0]}",
-        rank=SKILL,
+        rank=rank,
         note=f"Spearman {prediction.order.value:.2f} · {prediction.order.n} models",
         mode="light",
     )
+
+
+def _neighborhoods(question: Neighborhoods, table: pd.DataFrame, study: Study) -> go.Figure:
+    """Draw models that see by their size, as published, and others by their competence."""
+    models, coded = study.models(), study.competence()[["model", "value"]]
+    sees = reads(models[models["model"].isin(question.x)], "image").all()
+    about = models[["model", "title", "parameters"]].merge(coded, on="model", how="left")
+    points = table.merge(about.rename(columns={"value": "competence"}), on="model")
+    smallest = str(points.loc[points["scaled"] == 0, "title"].iloc[0])
+    ruler = SIZE if sees else COMPETENT
+    return trends_over_k(points, smallest=smallest, ruler=ruler, mode="light")
+
+
+def _coded(study: Study, names: Sequence[str]) -> tuple[str, pd.Series]:
+    """Return how well language models code a text, by name, and what text it is: one on which they
+    were measured, as published, else the captions.
+    """
+    known = known_scores(_scores(study), names)
+    measured = [one for one in known if (one.unit, one.origin) == (BITS, MEASURED)]
+    if not measured:
+        return CODED, study.competence().set_index("model")["value"]
+    score = measured[0]
+    values = score_of(_scores(study), score.task, origin=score.origin)
+    return f"1 − {score.task}", 1 - values
 
 
 def _map(question: ModelMap, table: pd.DataFrame, study: Study) -> go.Figure:
@@ -129,7 +184,8 @@ def _map(question: ModelMap, table: pd.DataFrame, study: Study) -> go.Figure:
     points = map_points(table, study.models(), study.competence(), solved)
     distance = "−log(alignment)" if question.comparison.spec.higher_is_more_aligned else ""
     shown = distance if question.layout == "mds" else ""
-    return model_map(points, color="group", distance=shown, named=(REALITY,), mode="light")
+    color = "rank" if points["rank"].notna().any() else "group"
+    return model_map(points, color=color, distance=shown, named=(REALITY,), mode="light")
 
 
 def _effect(question: SetEffect, table: pd.DataFrame, study: Study) -> go.Figure:
@@ -207,4 +263,5 @@ DRAWS: Mapping[type[StudyQuestion], Draw] = {
     MetricAgreement: _agreement,
     MetricMatrix: _matrix,
     MetricTrends: _by_metric,
+    Neighborhoods: _neighborhoods,
 }

@@ -13,7 +13,7 @@ from core.encoders.encoder import ModelCard
 from core.encoders.requests import Pooling, Precision
 from core.errors import InputError, UnknownNameError
 from core.files.limits import ROWS
-from core.options.ranges import SAMPLES, TOKENS, WORDS, Range
+from core.options.ranges import SAMPLES, SIZES, TOKENS, WORDS, Range
 from core.settings import expand
 
 Modality = Literal["vision", "language"]
@@ -46,12 +46,17 @@ class PlannedData:
 class PlannedModel:
     """A model by its spec, with the source that names it. gated: whether its terms have to be
     accepted on the hub, in the source's words. name: in the store, where it is not the model's own.
+    parameters, layers, width: where they are not published with the program; layers with the
+    embedding of words.
     """
 
     spec: str
     source: str = ""
     gated: str = ""
     name: str = ""
+    parameters: Annotated[int, SIZES] | None = None
+    layers: Annotated[int, SIZES] | None = None
+    width: Annotated[int, SIZES] | None = None
 
 
 @dataclass(frozen=True)

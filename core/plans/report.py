@@ -87,11 +87,10 @@ def _lines(
     size = Store(run.store).dataset(plan.dataset.name).size
     stimuli = counted(size, "stimulus", "stimuli")
     yield f"Over {plan.dataset.name}, {stimuli}, with {there} of {len(models)} models ({MODELS})."
-    for heading, sentences in (
-        ("What is missing", run.notes),
-        ("What failed", [f"{one.step}: {one.reason}" for one in run.failures]),
-    ):
-        yield from _listed(heading, sentences)
+    if run.missing:
+        yield from ("", "## What is missing", "", "| of | why, and what to name |", "|---|---|")
+        yield from (f"| {one.of} | {one.why} |" for one in run.missing)
+    yield from _listed("What failed", [f"{one.step}: {one.reason}" for one in run.failures])
     for one in drawn:
         yield from _figure(one)
     yield from _compared(compared)

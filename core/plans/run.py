@@ -14,6 +14,7 @@ from core.errors import PlatoscopeError
 from core.plans.plan import Group, Plan, PlannedModel, is_of
 from core.progress import Progress
 from core.store import ModelEntry, Store
+from core.unexpected import tell_unexpected
 
 R = TypeVar("R")
 
@@ -27,12 +28,20 @@ class Failure:
 
 
 @dataclass(frozen=True)
+class Missing:
+    """What a run is without: of which group, figure or dataset, and why, or what to name."""
+
+    of: str
+    why: str
+
+
+@dataclass(frozen=True)
 class Run:
     """What a run has done so far.
 
     device: by its name, which each unit of work reads where it runs. crew: who does them. tell:
     says which step begins. only: the groups whose models are embedded and measured, all where
-    none is named. failures: the steps that could not be done. notes: what was left out, and why.
+    none is named. failures: the steps that could not be done.
     """
 
     plan: Plan
@@ -43,7 +52,7 @@ class Run:
     tell: Callable[[str], None]
     only: tuple[str, ...] = ()
     failures: list[Failure] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    missing: list[Missing] = field(default_factory=list)
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
@@ -52,7 +61,9 @@ class Run:
         try:
             yield
         except PlatoscopeError as error:
-            self._fail(name, error)
+            self._fail(name, f"{error}")
+        except Exception as error:  # one figure's failure never loses the report
+            self._fail(name, tell_unexpected(error))
 
     def do(self, units: Sequence[Unit[R]]) -> list[R]:
         """Do units of work, each a step, and return what those return that do not fail."""
@@ -61,7 +72,7 @@ class Run:
             units, report=self.report, began=lambda unit: self.tell(unit.name)
         ):
             if isinstance(outcome, PlatoscopeError):
-                self._fail(unit.name, outcome)
+                self._fail(unit.name, f"{outcome}")
             else:
                 returned.append(outcome)
         return returned
@@ -75,12 +86,15 @@ class Run:
             try:
                 units += units_of(name)
             except PlatoscopeError as error:
-                self._fail(f"{what} {name}", error)
+                self._fail(f"{what} {name}", f"{error}")
         return units
 
-    def _fail(self, step: str, error: PlatoscopeError) -> None:
-        self.failures.append(Failure(step, f"{error}"))
-        self.tell(f"{step}: {error}")
+    def _fail(self, step: str, reason: str) -> None:
+        self.failures.append(Failure(step, reason))
+        self.tell(f"{step}: {reason}")
+
+    def lacks(self, of: str, why: str) -> None:
+        self.missing.append(Missing(of, why))
 
     def held(self, model: PlannedModel, level: str | None = None) -> ModelEntry | None:
         """Return a model's embedding at a caption level, None where there is none.

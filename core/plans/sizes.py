@@ -4,6 +4,7 @@ hub's own counts. What nobody states is unknown.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from core.competence.images.vtab import ALL, task_names
 from core.competence.published import published_models
 from core.embedding.forecast import room_for
 from core.encoders.downloads import Download
@@ -22,6 +24,7 @@ from core.plans.plan import Group, Plan, PlannedModel, is_of
 from core.settings import expand
 from core.store import Store
 
+CAPTION = 64  # tokens of a caption, taken for all: nobody counts them before they are fetched
 OFFLINE = "The hub may not be asked: HF_HUB_OFFLINE is set."
 COLUMNS = (
     "group",
@@ -32,6 +35,7 @@ COLUMNS = (
     "download",
     "room",
     "memory",
+    "seconds",
     "gated",
     "embedded",
     "note",
@@ -42,8 +46,8 @@ Shape = tuple[int | None, tuple[int, ...]]  # parameters, the width of each laye
 
 @dataclass(frozen=True)
 class Totals:
-    """What the models that are not embedded yet take together, in bytes, and of how many of them it
-    is not known. memory: of the largest of them, NaN where none is known.
+    """What the models that are not embedded yet take together, in bytes and seconds, and of how
+    many of them it is not known. memory: of the largest of them, NaN where none is known.
     """
 
     models: int
@@ -53,23 +57,28 @@ class Totals:
     room: int
     room_unknown: int
     memory: float
+    seconds: float
+    seconds_unknown: int
 
 
-def sizes(plan: Plan, store: Path, *, only: tuple[str, ...] = (), ask: Ask) -> pd.DataFrame:
+def sizes(
+    plan: Plan, store: Path, *, only: tuple[str, ...] = (), ask: Ask, rate: float = math.nan
+) -> pd.DataFrame:
     """Return a row per model: COLUMNS. Bytes and counts are NaN where they are unknown.
 
     download: bytes still to be fetched; ask: says them for a spec, as `ask_hub` does. room: bytes
     in the store, at all caption levels. memory: bytes of the weights on the device, at
-    most. embedded: the model's name in the store, "" where it is not there yet. note: why the model
+    most. seconds: that it computes, `flops_of` over `rate`, which is in operations a second.
+    embedded: the model's name in the store, "" where it is not there yet. note: why the model
     cannot be had.
     """
     cards, facts = _cards(plan, store), _published()
     rows = [
-        _row(plan, group, model, facts, ask) | {"embedded": _name(cards, model.spec)}
+        _row(plan, group, model, facts, ask, rate) | {"embedded": _name(cards, model.spec)}
         for group, model in plan.members(only)
     ]
     table = pd.DataFrame(rows, columns=list(COLUMNS))
-    numbers = ["parameters", "layers", "width", "download", "room", "memory"]
+    numbers = ["parameters", "layers", "width", "download", "room", "memory", "seconds"]
     return table.astype(dict.fromkeys(numbers, "float64"))
 
 
@@ -111,15 +120,23 @@ def totals(table: pd.DataFrame) -> Totals:
         room=int(left["room"].sum()),
         room_unknown=int(left["room"].isna().sum()),
         memory=float(left["memory"].max()),
+        seconds=float(left["seconds"].sum()),
+        seconds_unknown=int(left["seconds"].isna().sum()),
     )
 
 
 def _row(
-    plan: Plan, group: Group, model: PlannedModel, facts: Mapping[str, Shape], ask: Ask
+    plan: Plan,
+    group: Group,
+    model: PlannedModel,
+    facts: Mapping[str, Shape],
+    ask: Ask,
+    rate: float,
 ) -> dict[str, object]:
     named = {"group": group.name, "model": model.spec, "gated": model.gated}
     try:
-        parameters, widths = _shape(model.spec, facts)
+        parameters, widths = _stated(model) or _shape(model.spec, facts)
+        flops = flops_of(plan, group, model.spec, parameters)
         download = ask(model.spec)
     except PlatoscopeError as error:
         return {**named, "note": f"{error}"}
@@ -133,8 +150,38 @@ def _row(
         "download": download.size,
         "room": None if room is None else room * levels,
         "memory": None if parameters is None else BYTES[plan.precision] * parameters,
+        "seconds": None if flops is None else flops / rate,
         "note": download.why,
     }
+
+
+def flops_of(plan: Plan, group: Group, spec: str, parameters: int | None) -> float | None:
+    """Return about how many operations a model takes: 2 · parameters for each token or patch.
+
+    A language model reads CAPTION tokens of each stimulus at each level, and the texts that it
+    codes; a vision model the patches of each stimulus and of each image that it is probed on. None
+    where its parameters or patches, or how many stimuli there are, is unknown.
+    """
+    if parameters is None or plan.dataset.size is None:
+        return None
+    if group.modality == "language":
+        coding = plan.coding
+        coded = coding.tokens if coding and group.name in coding.groups else 0
+        return 2.0 * parameters * (CAPTION * plan.dataset.size * _levels(plan, group) + coded)
+    from core.encoders.outlines import patches_of  # seconds that language models need not pay
+
+    patches, probing, images = patches_of(spec), plan.probing, plan.dataset.size
+    if probing and group.name in probing.groups:
+        tasks = sum(len(task_names()) if one == ALL else 1 for one in probing.tasks)
+        images += tasks * (probing.train + probing.test)
+    return None if patches is None else 2.0 * parameters * patches * images
+
+
+def _stated(model: PlannedModel) -> Shape | None:
+    """Return the shape that a plan states of a model, None where it states none."""
+    if model.parameters is None:
+        return None
+    return model.parameters, (model.width,) * (model.layers or 0) if model.width else ()
 
 
 def _levels(plan: Plan, group: Group) -> int:

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import pandas as pd
 
+SOLVED = "share of tasks solved"
+
+
+def basis_of(solved: pd.DataFrame) -> str:
+    """Return what the competence of vision models is, in words; solved: of `TasksSolved`."""
+    return str(solved["basis"].iloc[0]) if len(solved) else SOLVED
+
 
 def skill_ranks(models: pd.DataFrame, competence: pd.DataFrame, solved: pd.DataFrame) -> pd.Series:
     """Return where each model stands among the measured ones of its modality, by name: 0 is the
     least competent, 1 the most.
 
-    competence: model, value, of language models. solved: model, solved, of vision models. NaN where
-    it was not measured, and for all of a modality in which fewer than two were.
+    competence: model, value, of language models. solved: model, solved, of vision models, the
+    answer of `TasksSolved`. NaN where it was not measured, and for all of a modality in which fewer
+    than two were.
     """
     values = skill_values(competence, solved).reindex(models["model"])
     return rank_within(values, models.set_index("model")["modality"])

@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
+from transformers import GPT2Config, GPT2LMHeadModel
 
 from core.cli import main
 from core.competence.published import vtab_tasks
@@ -16,14 +18,16 @@ from core.embedding.summaries import read_instruction
 from core.encoders import downloads
 from core.encoders.downloads import Download
 from core.encoders.requests import UNTRAINED
-from core.plans.plan import Plan
+from core.machine.speed import product_rate
+from core.plans.plan import Plan, put_models
 from core.plans.reading import open_plan, shipped
-from core.plans.sizes import sizes
+from core.plans.sizes import sizes, totals
 from core.plans.wording import question_of
 from core.questions.metrics import matrix, trends
 from core.stimuli.hub_source import PRESETS
 
 NAMES = {"prh-vision-language", "prh-vision", "dispersion", "dense-captions", "adapters"}
+NAMES |= {"prh-mini"}
 PLANS = [open_plan(name) for name in shipped()]
 PARAMETRIZED = pytest.mark.parametrize("plan", PLANS, ids=[plan.name for plan in PLANS])
 
@@ -58,9 +62,11 @@ def test_every_id_stands_in_the_facts_or_the_papers(plan: Plan, facts: Path):
     places = [*facts.glob("*.csv"), *(facts.parent / "papers").glob("*.txt")]
     text = "\n".join(path.read_text(errors="replace") for path in places)
     for _, model in plan.members():
+        if model.source.startswith("ours: "):
+            continue
         name, _, weights = model.spec.partition(":")[2].partition("@")
         named = text.lower().replace("-", "") if weights == UNTRAINED else text
-        assert name in named, model
+        assert name in named or model.source.startswith("ours"), model
 
 
 @PARAMETRIZED
@@ -89,6 +95,55 @@ def test_the_studies_have_their_published_extent():
     assert values == [0.33, 0.21, 0.43, 0.26]
     ask = by_name["prh-vision"].figures[0].ask
     assert all(task in ask for task in vtab_tasks()["task"])
+
+
+def test_the_first_result_is_small():
+    plan = open_plan("prh-mini")
+    table = sizes(plan, Path("no-store"), ask=lambda _: Download(7)).set_index("group")
+    modality = {group.name: group.modality for group in plan.groups}
+    language = table[table.index.map(modality) == "language"]
+    vision = table[table.index.map(modality) == "vision"]
+    assert (plan.dataset.size, plan.dataset.split) == (256, "train[:256]")
+    assert (len(language), len(vision)) == (4, 6)
+    assert (language["parameters"] <= 560e6).all()
+    assert (language["gated"] == "no").all()
+    assert len({group.family for group in plan.groups if group.modality == "language"}) == 2
+    assert len({group.objective for group in plan.groups if group.modality == "vision"}) == 3
+    assert plan.coding is not None
+    assert plan.coding.tokens <= 16_000
+    assert {figure.name for figure in plan.figures} == {"figure-3", "bits-per-byte", "map"}
+    for row, settings in (  # counted by transformers, from the settings of GPT-2's authors
+        (language.loc["gpt-2"].iloc[0], {}),
+        (language.loc["gpt-2"].iloc[1], {"n_embd": 1024, "n_layer": 24, "n_head": 16}),
+    ):
+        config = GPT2Config(**settings)
+        with torch.device("meta"):
+            model = GPT2LMHeadModel(config)
+        assert row["parameters"] == sum(each.numel() for each in model.parameters())
+        assert (row["layers"], row["width"]) == (config.n_layer + 1, config.n_embd)
+
+
+def test_time_is_two_operations_for_each_parameter_and_token():
+    plan = open_plan("prh-mini")
+    table = sizes(plan, Path("no-store"), ask=lambda _: Download(7), rate=1e9).set_index("model")
+    bloom, gpt = "hf:bigscience/bloom-560m", "hf:openai-community/gpt2"
+    assert table["seconds"][bloom] == 2 * 559_214_592 * (64 * 256 + 16_000) / 1e9
+    assert table["seconds"][gpt] == 2 * 124_439_808 * (64 * 256 + 16_000) / 1e9
+    tiny, dino = "vit_tiny_patch16_224.augreg_in21k", "vit_small_patch14_dinov2.lvd142m"
+    assert table["seconds"][f"timm:{tiny}"] == 2 * 9_740_115 * 14**2 * 256 / 1e9
+    assert table["seconds"][f"timm:{dino}"] == 2 * 22_056_192 * 37**2 * 256 / 1e9
+    assert totals(table).seconds == pytest.approx(table["seconds"].sum())
+    probed = open_plan("prh-vision")
+    seconds = sizes(probed, Path("no-store"), ask=lambda _: Download(7), rate=1e9)
+    row = seconds.set_index("model").loc[f"timm:{tiny}"]
+    assert probed.dataset.size is not None
+    assert row["seconds"] == pytest.approx(
+        2 * 9_740_115 * 14**2 * (probed.dataset.size + 19 * 20_000) / 1e9
+    )
+    named = put_models(plan, "clip", "timm:resnet18.a1_in1k")  # no patches, no size
+    table = sizes(named, Path("no-store"), only=("clip",), ask=lambda _: Download(7), rate=1e9)
+    assert totals(table).seconds_unknown == 1
+    assert 1e8 < product_rate(torch.device("cpu")) < 1e14
 
 
 LANGUAGE = ("bloom", "openllama", "llama")

@@ -5,6 +5,7 @@ fails.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,7 +26,7 @@ from tests.hub.online import turn_to
 from tests.hub.server import LocalHub
 from tests.plans.worlds import N, host_models, write_study
 
-DRAWN = {"trend", "pairs"}
+DRAWN = {"trend", "layers", "pairs"}
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +61,7 @@ def test_a_study_ends_with_every_figure(whole: Path) -> None:
     files = {path.name for path in (whole / "out").iterdir()}
     assert files == {
         *(f"{name}.csv" for name in DRAWN),
-        "trend.html",
+        *("trend.html", "layers.html"),
         *("report.md", "models.csv", "published.csv"),
     }
     trend = pd.read_csv(whole / "out" / "trend.csv")
@@ -77,10 +78,10 @@ def test_a_study_ends_with_every_figure(whole: Path) -> None:
 def test_a_report_says_what_is_missing_and_what_was_published(whole: Path) -> None:
     report = (whole / "out" / "report.md").read_text()
     assert "6 of 6 models" in report
-    assert "Group absent is not complete: nobody names them" in report
-    assert "Figure none is left out: no model of group absent is in the store" in report
-    assert "Figure pairs is without absent." in report
-    assert f"The study had 12 stimuli; photos has {N} here." in report
+    missing = dict(re.findall(r"^\| (\S+ \S+) \| (.*) \|$", report, re.MULTILINE))
+    assert missing.keys() == {"group absent", "figure none", "figure pairs", "dataset photos"}
+    assert missing["figure none"] == "left out: no model of group absent is in the store"
+    assert missing["dataset photos"] == f"the study had 12 stimuli, here are {N}"
     compared = pd.read_csv(whole / "out" / "published.csv")
     highest = pd.read_csv(whole / "out" / "trend.csv")["score"].max()
     assert compared["here"][0] == pytest.approx(highest)
@@ -190,12 +191,13 @@ def test_a_dry_run_says_what_a_study_takes_and_does_nothing(
 
 
 def test_a_task_that_no_model_was_measured_on_is_left_out_by_name(whole: Path) -> None:
-    study, notes = Scope("photos").open(Store(whole)), []
-    run, figure = SimpleNamespace(notes=notes), SimpleNamespace(name="2")
+    study, lacking = Scope("photos").open(Store(whole)), []
+    run = SimpleNamespace(lacks=lambda *missing: lacking.append(missing))
+    figure = SimpleNamespace(name="2")
     bins = Bins(Scope("photos"), solving=Solving(tasks=("folder tones", "Sun397")))
     kept = _without_missing_tasks(bins, study, figure, run)
     assert kept.solving.tasks == ("folder tones",)
-    assert notes == ["Figure 2 is without Sun397: no model was measured on it."]
+    assert lacking == [("figure 2", "without Sun397: no model was measured on it")]
     assert _without_missing_tasks(kept, study, figure, run) == kept
     none = Bins(Scope("photos"), solving=Solving(tasks=("Sun397",)))
     assert _without_missing_tasks(none, study, figure, run) == none  # it is refused when asked

@@ -70,6 +70,10 @@ title = "Language and vision"
 ask = "align --x @language --y @vision --axis parameters"
 
 [[figure]]
+name = "layers"
+ask = "align --x gpt2 --y vit --layers all"
+
+[[figure]]
 name = "pairs"
 ask = "models pairs --models @vision @language @absent"
 

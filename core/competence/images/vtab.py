@@ -50,7 +50,7 @@ def open_vtab(name: str, *, limit: Limit = LIMIT, report: Progress | None = None
     if name not in tasks:
         raise UnknownNameError("task of VTAB", name, tasks)
     task = tasks[name]
-    wanted = _repository(name, task["hub"])
+    wanted = task_repository(name)
     folder = fetch_snapshot(wanted, PARTS)
     with mending(wanted):
         listed = read_shards(folder, report=report)
@@ -89,6 +89,8 @@ def _in_benchmark_classes(samples: Samples, name: str, classes: int) -> Samples:
     return Samples(joined(samples.train), joined(samples.test))
 
 
-def _repository(name: str, hub_id: str) -> Repository:
+def task_repository(name: str) -> Repository:
+    """Return where a task lies on the hub."""
+    hub_id = vtab_tasks().set_index("task").loc[name, "hub"]
     instead = "--task DIR with a copy of its train and test folders"
     return Repository(hub_id, f"{name} ({hub_id})", instead, kind="dataset")

@@ -10,6 +10,7 @@ from typing import Any, TypeGuard
 
 import pandas as pd
 import torch
+from scipy.special import stdtrit
 
 from core.competence.keeping import keep_rows, kept_rows
 from core.competence.language.bits_per_byte import CONTEXT, PUBLISHED, Extent, code_texts
@@ -66,11 +67,13 @@ def text_rows(costs: pd.DataFrame | None, name: str) -> list[dict[str, Any]]:
     as the released code takes it.
 
     costs: `bits`, `bytes` and `tokens` of each text, None for a model that codes none. Lower is
-    better. 95 % intervals with texts as the independent samples, NaN with a reason for a single
-    text; all is NaN with a reason where no text has a second token.
+    better. 95% intervals with texts as the independent samples: t(.975, n − 1) standard errors to
+    each side, since there may be few. In simulations of 16 texts with lengths and ratios of
+    log-normal spread .9 and .15 they held the mean in 95% and the total in 91% of draws. NaN with a
+    reason for a single text; all is NaN with a reason where no text has a second token.
     """
-    rows = bits_per_byte(costs)
     coded = pd.DataFrame() if costs is None else costs.dropna()
+    rows = bits_per_byte(costs, float(stdtrit(max(1, len(coded) - 1), 0.975)))
     for row in rows:
         row["task"] = row["task"].replace(BITS, f"{BITS} of {name}", 1)
         if len(coded):

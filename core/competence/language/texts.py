@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # only those who have a Parquet table wait for it
 WEB, CAVE = "owt", "cave"
 _HUB_ID = "Skylion007/openwebtext"
 _FILES = 80  # Parquet files of 100,000 documents each
+FIRST = f"plain_text/train-00000-of-{_FILES:05d}.parquet"
 
 
 @dataclass(frozen=True)
@@ -92,17 +93,19 @@ def _read_web(commit: str) -> Iterator[str]:
 
     for number in range(_FILES):
         path = _fetch_web(number, commit)
-        with mending(_web(commit)):
+        with mending(web_repository(commit)):
             yield from _read_parquet(_file(path))
 
 
 def _fetch_web(number: int, commit: str | None) -> Path:
     from core.hub.fetch import fetch_file  # as above
 
-    return fetch_file(_web(commit), f"plain_text/train-{number:05d}-of-{_FILES:05d}.parquet")
+    name = f"plain_text/train-{number:05d}-of-{_FILES:05d}.parquet"
+    return fetch_file(web_repository(commit), name)
 
 
-def _web(commit: str | None) -> Repository:
+def web_repository(commit: str | None) -> Repository:
+    """Return where OpenWebText lies on the hub."""
     instead = f"--text FILE with texts of your own, or --text {CAVE}"
     return Repository(_HUB_ID, f"OpenWebText ({_HUB_ID})", instead, "dataset", commit)
 

@@ -16,6 +16,7 @@ from core.modalities import LANGUAGE, VISION, find_modality
 from core.questions.alignment.question import COMPETENCE, Side
 from core.study.models import is_measured
 from core.study.scores import known_scores
+from core.study.skill import SOLVED
 
 By = Literal["objective", "family", "size", "none"]
 UNKNOWN = {"objective": "no objective known", "family": "no family known", "size": "no size known"}
@@ -28,6 +29,10 @@ class Axis(Ruler):
     """What stands on the horizontal axis. side: whose models do."""
 
     side: Side = "language"
+
+    @property
+    def is_competence(self) -> bool:
+        return self.short == COMPETENCE
 
     @property
     def models(self) -> str:
@@ -45,31 +50,33 @@ AXES: Mapping[str, Axis] = {
     "parameters": Axis("parameters", "parameters", log=True),
     "step": Axis("training step", "step", log=True),
 }
-SOLVED = Axis("competence: share of tasks solved", COMPETENCE, side="vision")
 
 
 def find_axis(name: str, side: Side = "language", unit: str = "") -> Axis:
     """Return an axis by its name. unit: of one that is a score; of bits per byte 1 − the score is
-    shown, as published, so that better models are on the right.
+    shown, as published, so that better models are on the right. Of the competence of vision models,
+    what it is.
     """
     if name == COMPETENCE and side == "vision":
-        return SOLVED
+        return Axis(f"competence: {unit or SOLVED}", COMPETENCE, side="vision")
     if unit == BITS:
         return Axis(f"1 − {name}", f"1 − {name}", side=side)
     return replace(AXES.get(name, Axis(f"{name} ({unit})", name)), side=side)
 
 
 def offered_axes(
-    registry: pd.DataFrame, models: pd.DataFrame, side: Side = "language"
+    registry: pd.DataFrame, models: pd.DataFrame, side: Side = "language", basis: str = ""
 ) -> dict[str, Axis]:
     """Return what may stand on the axis, by name: what every model has, and the scores that models
     of the side have.
 
-    registry: of all scores. models: as `core.study.models.describe` gives them.
+    registry: of all scores. models: as `core.study.models.describe` gives them. basis: what the
+    competence of vision models is.
     """
     names = set(models.loc[models["modality"] == side, "model"])
-    scores = {score.name: score.unit for score in known_scores(registry, names)}
-    return {name: find_axis(name, side, scores.get(name, "")) for name in (*AXES, *scores)}
+    units = {score.name: score.unit for score in known_scores(registry, names)}
+    units[COMPETENCE] = basis
+    return {name: find_axis(name, side, units.get(name, "")) for name in (*AXES, *units)}
 
 
 def axis_labels(axes: Mapping[str, Axis]) -> dict[str, str]:

@@ -36,7 +36,7 @@ from core.figures.theme import (
     wrap,
 )
 from core.modalities import find_modality
-from core.questions.alignment.axes import AXES, SOLVED, Axis
+from core.questions.alignment.axes import AXES, Axis
 from core.questions.alignment.cards import card
 from core.questions.alignment.lines import RUNS, lines_and_dots
 from core.questions.alignment.points import NOISE
@@ -139,7 +139,7 @@ def _why_empty(points: pd.DataFrame, axis: Axis) -> str:
         return "No ceiling is known here, so there is no share of the way to it."
     if points["score"].isna().all():
         return "No alignment can be computed for these models."
-    if axis == SOLVED:
+    if axis.is_competence and axis.side == "vision":
         return "None of these vision models was measured: platoscope probe does."
     if axis != AXES[COMPETENCE]:
         return f"None of these {axis.models} has a value on this axis ({axis.short})."

@@ -11,7 +11,7 @@ import pandas as pd
 from core.encoders.encoder import REALITY
 from core.figures.numbers import counted, p_text
 from core.modalities import find_modality, known_first
-from core.questions.alignment.axes import AXES, SOLVED, Axis
+from core.questions.alignment.axes import AXES, Axis
 from core.questions.alignment.points import NOISE, recipe_means
 from core.questions.alignment.question import COMPETENCE, Alignment
 from core.questions.sentences import listed
@@ -152,7 +152,7 @@ def _verdict(rho: Correlation, compared: str, axis: Axis, left_out: int, targets
 
 
 def _claim(axis: Axis, targets: str, *, rises: bool = True) -> str:
-    if axis in (AXES[COMPETENCE], SOLVED):
+    if axis.is_competence:
         more = "more" if rises else "less"
         return f"better {axis.models} agree {more} with {targets}"
     return f"alignment {'rises' if rises else 'falls'} with {axis.short}"

@@ -24,6 +24,9 @@ from core.study.parts import Measure
 Scores = Float64[np.ndarray, "layers_x layers_y"]
 
 
+SIDE_BY_SIDE = "all layers side by side"
+
+
 @dataclass(frozen=True)
 class Layers:
     """The layers of one model: its title, and what each layer is called."""

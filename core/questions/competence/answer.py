@@ -33,6 +33,7 @@ from core.study.comparison.pairing import check_pairing
 from core.study.models import is_measured, is_reality, reads, usual, without_variants
 from core.study.roster import known_worlds
 from core.study.scores import TaskScore, known_scores, score_of, select
+from core.study.skill import basis_of
 from core.study.study import Study
 
 SHOWN = ("model", "task", "value", "low", "high", "unit", "origin", "embedded", "source")
@@ -60,7 +61,7 @@ def solve(question: TasksSolved, study: Study, _: Progress | None) -> pd.DataFra
     return solve_tasks(study, question.solving)
 
 
-declare(TasksSolved, Answer(solve, version=1, kept=never))
+declare(TasksSolved, Answer(solve, version=2, kept=never))
 
 
 def complete_bins(question: Bins, study: Study) -> Bins:
@@ -72,7 +73,7 @@ def complete_bins(question: Bins, study: Study) -> Bins:
     models = _contenders(question.contenders, study)
     names = tuple(models.loc[reads(models, "image"), "model"])
     if not names:
-        raise InputError("bins by tasks solved need vision models; embed some, or name others")
+        raise InputError("bins of competence need vision models; embed some, or name others")
     return replace(question, contenders=replace(question.contenders, names=names))
 
 
@@ -95,16 +96,18 @@ def contending(models: pd.DataFrame, contenders: Contenders) -> pd.DataFrame:
 
 
 def bin_models(question: Bins, study: Study, report: Progress | None) -> pd.DataFrame:
-    """Bin vision models by the share of tasks they solve: their mean alignment within each bin, and
+    """Bin vision models by competence: their mean alignment within each bin, and
     whether it has a trend.
 
     Returns the columns of `summarize_bins`, slope, p and groups of `bin_trends`, and its reason as
-    trend_reason. Models whose competence was not measured are left out.
+    trend_reason, and basis: what their competence is. Models whose competence was not measured are
+    left out.
     """
     names, binning = question.contenders.names, question.binning
     roster = Roster(names=names)
     pairs = ask(ModelPairs(question.scope, roster, question.comparison), study, report)
-    skill = skill_of(ask(TasksSolved(question.scope, question.solving), study), names)
+    solved = ask(TasksSolved(question.scope, question.solving), study)
+    skill = skill_of(solved, names)
     group = study.models().set_index("model")[binning.by]
     placed = assign_bins(skill, count=binning.bins, equal=binning.equal)
     table = summarize_bins(bin_pairs(pairs, skill, group, placed), placed)
@@ -117,14 +120,15 @@ def bin_models(question: Bins, study: Study, report: Progress | None) -> pd.Data
         permutations=question.permutations,
         seed=question.seed,
     )
-    return table.merge(trend.rename(columns={"reason": "trend_reason"}), on="pairs_of")
+    table = table.merge(trend.rename(columns={"reason": "trend_reason"}), on="pairs_of")
+    return table.assign(basis=basis_of(solved))
 
 
 declare(
     Bins,
     Answer(
         bin_models,
-        version=1,
+        version=2,
         complete=complete_bins,
         findings=bin_findings,
         kept=never,
@@ -133,7 +137,7 @@ declare(
 
 
 def skill_of(solved: pd.DataFrame, names: tuple[str, ...]) -> pd.Series:
-    """Return the share of tasks that each model solves, by name; NaN where it was not measured.
+    """Return the competence of each vision model by name; NaN where it was not measured.
 
     solved: as `solve_tasks` returns it.
     """

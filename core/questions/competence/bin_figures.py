@@ -34,8 +34,6 @@ from core.figures.theme import (
 from core.modalities import VISION
 from core.questions.competence.bins import ALL, DIFFERENT, SAME
 
-SOLVED = "share of tasks solved"
-
 
 def bins(
     points: pd.DataFrame,
@@ -62,11 +60,15 @@ def bins(
     for place, kind in enumerate(kinds):
         at, named = cell(place, columns), place == 0
         add_chance(figure, [-0.02, right], chance, mode, at, named=named)
-        figure.add_trace({**_pairs(chosen[kind], mode), "showlegend": named}, **at)
+        figure.add_trace(
+            {**_pairs(chosen[kind], table["basis"].iloc[0], mode), "showlegend": named}, **at
+        )
         means = table[(table["pairs_of"] == kind) & table["mean"].notna()]
         figure.add_scatter(**_means(means, mode), showlegend=named, **at)
         _count_pairs(figure, means, at, mode)
-    figure.update_xaxes(title_text=SOLVED, **in_percent(), range=[-0.02, right], nticks=6)
+    figure.update_xaxes(
+        title_text=table["basis"].iloc[0], **in_percent(), range=[-0.02, right], nticks=6
+    )
     figure.update_yaxes(rangemode="tozero", matches="y")
     name_rows(figure, len(kinds), columns, wrap(label, 34))
     return figure.update_layout(meta={"title": "Alignment within bins of competence"}).figure()
@@ -84,12 +86,12 @@ def _trend(row: Mapping[Hashable, Any]) -> str:
     return small.format(f"slope {row['slope']:+.2f} · {p_text(row['p'])}".replace("-", "−"))
 
 
-def _pairs(points: pd.DataFrame, mode: Mode) -> dict[str, object]:
+def _pairs(points: pd.DataFrame, basis: str, mode: Mode) -> dict[str, object]:
     texts = [
         hover_card(
             f"<b>{plain(row.title_x)}</b> × <b>{plain(row.title_y)}</b>",
             f"alignment {row.score:.3f}",
-            f"{share_text(row.skill)} of the tasks solved, mean of both",
+            f"{basis} {share_text(row.skill)}, mean of both",
             ids=f"{row.model_x} × {row.model_y}",
         )
         for row in points.itertuples(index=False)
@@ -109,7 +111,7 @@ def _pairs(points: pd.DataFrame, mode: Mode) -> dict[str, object]:
 def _means(means: pd.DataFrame, mode: Mode) -> dict[str, object]:
     ink = INK[mode].text
     texts = [
-        f"<b>{share_text(row['low'])} to {share_text(row['high'])} of the tasks solved</b>"
+        f"<b>{row['basis']} {share_text(row['low'])} to {share_text(row['high'])}</b>"
         f"<br>{row['models']} models, {counted(row['pairs'], 'pair', 'pairs')}"
         f"<br>mean alignment {row['mean']:.3f}{_error(row['se'])}"
         for row in means.to_dict("records")

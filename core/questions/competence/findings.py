@@ -82,8 +82,8 @@ def describe_bins(table: pd.DataFrame, kinds: Mapping[str, str], *, turned: bool
         " alike, it is too small."
     )
     return (
-        f"Among vision models, by tasks solved: {trend}. {tests}The published work found that, of"
-        f" 78 models, better ones agree more. {caution}"
+        f"Among vision models, by {table['basis'].iloc[0]}: {trend}. {tests}The published work"
+        f" found that, of 78 models, better ones agree more. {caution}"
     )
 
 

@@ -10,6 +10,7 @@ from core.options.shared import draws_option, seed_option
 from core.questions.question import StudyQuestion
 from core.study.parts import Comparison
 
+Skill = Literal["solved", "mean"]
 Grouping = Literal["objective", "family", "group", "size"]
 THRESHOLD = 0.8  # of the best model's score
 
@@ -34,10 +35,12 @@ class Contenders:
 
 @dataclass(frozen=True)
 class Solving:
-    """When a vision model counts as solving a task."""
+    """Which tasks vision models are judged by, and how."""
 
     tasks: tuple[str, ...] = option(
-        (), metavar="T", help="tasks that count, of those measured by probes (the Cave's own)"
+        (),
+        metavar="T",
+        help="tasks that count, of those measured by probes (the Cave's own, else those of VTAB)",
     )
     threshold: float = option(
         THRESHOLD,
@@ -47,13 +50,18 @@ class Solving:
         label="Solved from",
         help="share of the best model's score that solves a task, if it is above chance",
     )
+    skill: Skill = option(
+        "solved",
+        label="Competence",
+        help="of a vision model: the share of tasks that it solves, or its mean score over them",
+    )
 
 
 @dataclass(frozen=True)
 class Binning:
     """How models are put into bins of competence."""
 
-    bins: int = option(5, least=1, most=1000, help="bins of the share of tasks solved")
+    bins: int = option(5, least=1, most=1000, help="bins of competence")
     equal: bool = option(
         False,
         label="Bins of equal size",
@@ -85,7 +93,7 @@ class CompetenceScores(StudyQuestion):
 
 @dataclass(frozen=True)
 class TasksSolved(StudyQuestion):
-    """What share of the tasks does each vision model solve?"""
+    """How competent is each vision model?"""
 
     command: ClassVar[str] = "competence tasks"
     device: ClassVar[None] = None

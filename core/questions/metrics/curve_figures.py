@@ -13,6 +13,7 @@ from plotly.colors import sample_colorscale
 from core.figures.drawing import Drawing
 from core.figures.marks import SILENT, cards, logarithmic, name_chance
 from core.figures.panels import cell, panels
+from core.figures.rulers import Ruler
 from core.figures.theme import (
     COMPETENCE,
     INK,
@@ -29,21 +30,30 @@ from core.metrics import METRICS
 from core.modalities import LANGUAGE
 from core.questions.metrics.figures import scope_hue
 
+COMPETENT = Ruler(COMPETENCE, "competence")
+SIZE = Ruler("parameters", "parameters", log=True)
+
 
 def trends_over_k(
-    points: pd.DataFrame, *, smallest: str, mode: Mode, narrow: bool = False
+    points: pd.DataFrame,
+    *,
+    smallest: str,
+    ruler: Ruler = COMPETENT,
+    mode: Mode,
+    narrow: bool = False,
 ) -> go.Figure:
-    """Draw centered and scaled alignment against competence, a line per k, a panel per metric.
+    """Draw centered and scaled alignment against competence or size, a line per k, a panel per
+    metric.
 
     points: metric, k, model, title, parameters, competence, score, scaled, as
     `core.questions.metrics.neighborhoods.scale_trends` gives them with the models described.
     smallest: the title of the model that stands at 0. Large k is dark on light, light on dark.
     """
-    seen = points.dropna(subset=["competence", "scaled"])
+    seen = points.dropna(subset=[ruler.short, "scaled"])
     if seen["model"].nunique() < 3:
         return reason(
-            "At least three language models with bits per byte are needed to see a trend: embed"
-            " more of them.",
+            f"At least three models of known {ruler.short} are needed to see a trend: embed more"
+            " of them.",
             mode,
         )
     metrics, ks = list(dict.fromkeys(seen["metric"])), sorted(set(seen["k"].tolist()))
@@ -53,9 +63,9 @@ def trends_over_k(
         # the last has every k: CKNNA; mutual k-NN does not distinguish models at n − 1
         named, at = place == len(metrics) - 1, _at(place, len(metrics), narrow)
         for k, color in zip(ks, _colors(len(ks), mode), strict=True):
-            run = seen[(seen["metric"] == metric) & (seen["k"] == k)].sort_values("competence")
-            figure.add_scatter(**_run(run, k, color), showlegend=named, **at)
-    figure.update_xaxes(title_text=COMPETENCE)
+            run = seen[(seen["metric"] == metric) & (seen["k"] == k)].sort_values(ruler.short)
+            figure.add_scatter(**_run(run, k, color, ruler), showlegend=named, **at)
+    figure.update_xaxes(title_text=ruler.title, **ruler.look(seen[ruler.short]))
     axis = f"alignment above {plain(smallest)}, in sd over models"
     return figure.update_yaxes(title_text=wrap(axis, 34), col=1).figure()
 
@@ -71,7 +81,7 @@ def _colors(count: int, mode: Mode) -> list[str]:
     return list(sample_colorscale(list(INK[mode].scale), list(np.linspace(0.3, 0.95, count))))
 
 
-def _run(run: pd.DataFrame, k: int, color: str) -> dict[str, object]:
+def _run(run: pd.DataFrame, k: int, color: str, ruler: Ruler) -> dict[str, object]:
     texts = [
         hover_card(
             sized(row["title"], row["parameters"]),
@@ -81,7 +91,7 @@ def _run(run: pd.DataFrame, k: int, color: str) -> dict[str, object]:
         for row in run.to_dict("records")
     ]
     return {
-        "x": run["competence"],
+        "x": run[ruler.short],
         "y": run["scaled"],
         "mode": "lines+markers",
         "name": f"k = {k}",

@@ -130,15 +130,15 @@ class Neighborhoods(StudyQuestion):
 
     x: tuple[str, ...] = option(
         (),
-        label="Language models",
+        label="Models",
         metavar="M",
-        help="language models of known competence (all finished ones)",
+        help="models on the axis (all finished language models of known competence)",
     )
     y: tuple[str, ...] = option(
         (),
         label="Compared with",
         metavar="M",
-        help="models to compare them with (all finished vision models)",
+        help="models whose alignment with them is averaged (all finished vision models)",
     )
     seed: int = seed_option(SEED)
 

@@ -144,8 +144,8 @@ def tabulate(question: ModelTable, study: Study, report: Progress | None) -> pd.
     """Describe each model: what it is, how competent, and its mean alignment with each target.
 
     Returns a row per model: what `core.study.models.describe` says of it; skill: 1 − bits per byte
-    of the captions; solved: the share of the vision tasks that it solves; and a column per target,
-    by its name. NaN where it has none.
+    of the captions; solved: the competence of vision models, as `TasksSolved` says; and a column
+    per target, by its name. NaN where it has none.
     """
     models = _described(question.roster, study)
     pairs = ask(ModelPairs(question.scope, question.roster, question.comparison), study, report)

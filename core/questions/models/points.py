@@ -6,7 +6,7 @@ import pandas as pd
 
 from core.figures.numbers import share_text
 from core.questions.models.map_table import DESCRIBED, NEAREST
-from core.study.skill import skill_ranks
+from core.study.skill import basis_of, skill_ranks
 
 BITS_SAVED = "1 − bits per byte of the captions"
 
@@ -46,8 +46,5 @@ def skill_texts(competence: pd.DataFrame, solved: pd.DataFrame) -> dict[str, str
     shares = solved.dropna(subset="solved").set_index("model")["solved"]
     return {
         **{str(name): f"{BITS_SAVED}: {value:.2f}" for name, value in coded.items()},
-        **{
-            str(name): f"solves {share_text(share)} of the vision tasks"
-            for name, share in shares.items()
-        },
+        **{str(name): f"{basis_of(solved)} {share_text(share)}" for name, share in shares.items()},
     }

@@ -65,7 +65,7 @@ declare(
     Overview,
     Answer(
         survey,
-        version=1,
+        version=2,
         complete=complete,
         findings=overview_findings,
         kept=never,
@@ -73,7 +73,7 @@ declare(
 )
 
 
-declare(ConvergenceMap, Answer(measure_closeness, version=2, complete=name_center))
+declare(ConvergenceMap, Answer(measure_closeness, version=3, complete=name_center))
 
 
 def _has_neighbors(study: Study, name: str) -> bool:

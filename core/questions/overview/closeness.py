@@ -24,7 +24,7 @@ from core.study.layers import ALL
 from core.study.models import UNTRAINED, is_measured, is_reality, usual, without_variants
 from core.study.parts import Comparison
 from core.study.roster import known_worlds
-from core.study.skill import skill_values
+from core.study.skill import basis_of, skill_values
 from core.study.spaces import find_spaces
 from core.study.study import Study
 
@@ -43,7 +43,7 @@ COLUMNS = (
         "run",
         "copy",
     ),
-    *("step", "center", "layer", "score", "chance", "reason", "competence", "across"),
+    *("step", "center", "layer", "score", "chance", "reason", "competence", "basis", "across"),
     *("partners", "partner_scores"),
 )
 
@@ -65,9 +65,10 @@ def measure_closeness(question: ConvergenceMap, study: Study, _: Progress | None
 
     Columns, next to those of `study.models`: center, layer (the model's that was compared, -1 for a
     mean over several models), score and chance (alignment with the center), reason (why there is no
-    score), competence (tasks solved by vision models, 1 - bits per byte of the captions by language
-    models), across (mean alignment with the finished models of the other of vision and language),
-    partners and partner_scores (the models of other modalities that are best aligned with it).
+    score), competence (1 - bits per byte of the captions by language models), basis (what the
+    competence of vision models is), across (mean alignment with the finished models of the other of
+    vision and language), partners and partner_scores (the models of other modalities that are best
+    aligned with it).
     """
     models, center = _shown(study.models()), question.center
     if center == CONSENSUS:
@@ -76,11 +77,13 @@ def measure_closeness(question: ConvergenceMap, study: Study, _: Progress | None
         scores = _near_modality(question, study, models)
     else:
         scores = _near_model(study, list(models["model"]), center, question.comparison)
-    skill = skill_values(study.competence(), ask(TasksSolved(question.scope), study))
+    solved = ask(TasksSolved(question.scope), study)
+    skill = skill_values(study.competence(), solved)
     table = models.assign(
         untrained=models["group"] == UNTRAINED,
         center=center,
         competence=skill.reindex(models["model"]).to_numpy(),
+        basis=basis_of(solved),
     )
     table = table.merge(scores, on="model", how="left")
     across = _across(study, models, question.comparison)

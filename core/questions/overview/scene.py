@@ -194,9 +194,9 @@ def _partners(row: Any) -> tuple[tuple[str, float], ...]:
 
 
 def _panels(models: pd.DataFrame, center: str, label: str) -> tuple[Panel, ...]:
-    """Return how close vision models are by tasks solved, and language models by competence."""
+    """Return how close vision models are and language models are, by competence."""
     wanted = (
-        ("image", "score", f"{label} with {center}", "tasks solved by vision models"),
+        ("image", "score", f"{label} with {center}", f"vision: {models['basis'].iloc[0]}"),
         ("caption", "across", f"{label} with vision", "language: 1 − bits per byte of captions"),
     )
     panels = []

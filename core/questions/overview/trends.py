@@ -16,7 +16,7 @@ from core.statistics.fits import competence_fit
 from core.study.models import FEWER, UNTRAINED, reads, usual
 
 COLUMNS = ("finding", "group", "models", "value", "p", "chance", "reason")
-SOLVED = "Spearman of vision tasks solved and alignment, with"
+SOLVED = "Spearman of vision competence and alignment, with"
 CLOSENESS = "mean alignment with reality, by"
 OVERALL = "all vision models"
 
@@ -64,7 +64,7 @@ def _trend(name: str, pairs: pd.DataFrame, places: pd.Series) -> tuple[Any, ...]
 
 
 def solving(alignment: pd.DataFrame, solved: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
-    """Return how the share of tasks that trained vision models solve goes with their alignment with
+    """Return how the competence of trained vision models goes with their alignment with
     reality: one row of `trends`.
 
     alignment: model_x, score, one row per model. solved: as

@@ -12,6 +12,7 @@ from core.encoders.encoder import REALITY
 from core.metrics import METRICS, MetricSpec
 from core.modalities import find_modality
 from core.questions.alignment.layer_figures import (
+    SIDE_BY_SIDE,
     Layers,
     layer_grid,
     layer_noise,
@@ -27,7 +28,6 @@ from pages._shared.chosen import selection
 from pages._shared.queries import Place
 
 KEYS = ("pair_x", "pair_y")
-SIDE_BY_SIDE = "all layers side by side"
 VIEWS = {"map": "All pairs", "profiles": "Profiles over depth"}
 
 

@@ -19,7 +19,8 @@ from core.questions.alignment.axes import (
     offered_axes,
 )
 from core.questions.alignment.question import Alignment, Side
-from core.questions.competence.question import CompetenceScores
+from core.questions.competence.question import CompetenceScores, TasksSolved
+from core.study.skill import basis_of
 from pages._shared import controls, queries
 from pages._shared.address import bind
 from pages._shared.queries import Place
@@ -61,7 +62,8 @@ class Look:
 def pick_axis(at: Place) -> tuple[str, Axis]:
     """Draw the controls of what is on the horizontal axis; return its name, too."""
     side = controls.pick_labeled(controls.option_named(Alignment, "axis_models"), PLURALS)
-    axes = offered_axes(queries.ask(at, CompetenceScores(at.scope)), queries.models(at), side)
+    scores, models = queries.ask(at, CompetenceScores(at.scope)), queries.models(at)
+    axes = offered_axes(scores, models, side, basis_of(queries.ask(at, TasksSolved(at.scope))))
     name = controls.pick_labeled(controls.option_named(Alignment, "axis"), axis_labels(axes))
     return name, axes[name]
 

@@ -22,6 +22,7 @@ from core.statistics.correlations import Correlation
 from core.study.models import is_reality, reads
 from core.study.parts import Comparison
 from core.study.scores import TaskScore, known_scores, score_of
+from core.study.skill import basis_of
 from pages._shared import controls, exportbar, frame, prose, queries
 from pages._shared.address import bind, fragment
 from pages._shared.queries import Place
@@ -37,7 +38,6 @@ MEAN = (
     "for each text its bits over its UTF-8 bytes, then their mean, as in the released code of the"
     " published work"
 )
-OF_SIGHT = "share of tasks solved"
 
 
 @fragment
@@ -121,7 +121,8 @@ def _pick_rank(at: Place, scored: pd.DataFrame) -> tuple[pd.Series, str]:
     """Choose which bits per byte rank language models; return the competence of all models, and
     what it measures.
     """
-    solved = queries.ask(at, TasksSolved(at.scope)).set_index("model")["solved"].astype("float64")
+    answer = queries.ask(at, TasksSolved(at.scope))
+    solved = answer.set_index("model")["solved"].astype("float64")
     reading = set(scored.loc[reads(scored, "caption"), "model"])
     coded = {
         score.name: score
@@ -129,7 +130,7 @@ def _pick_rank(at: Place, scored: pd.DataFrame) -> tuple[pd.Series, str]:
         if score.unit in (BITS, SKILL)
     }
     if not coded:
-        return solved, OF_SIGHT
+        return solved, basis_of(answer)
     usual = next((name for name, score in coded.items() if score.unit == SKILL), next(iter(coded)))
     name = st.selectbox("Ranked by", list(coded), **bind("rank", usual, coded))
     score = coded[name]
@@ -142,8 +143,8 @@ def _rank_name(score: TaskScore) -> str:
 
 
 def _rank_text(rank: str) -> str:
-    if rank == OF_SIGHT:
-        return "its rank in the share of tasks that it solves"
+    if not rank.startswith("1 "):
+        return f"its rank in {frame.plain(rank)}"
     return f"its rank in {frame.plain(rank)} ({MEAN if 'mean over texts' in rank else TOTAL})"
 
 

@@ -16,6 +16,7 @@ from core.questions.competence.question import TasksSolved
 from core.questions.models import figures
 from core.questions.models.points import map_points
 from core.questions.models.question import LayoutName, ModelMap
+from core.study.skill import basis_of
 from pages._shared import controls, exportbar, facts, frame, prose, queries
 from pages._shared.address import fragment
 from pages._shared.chosen import selection
@@ -42,7 +43,7 @@ choose the model and see it beside its nearest ones; a ring marks what is chosen
 COLORING = {
     "rank": (
         "Color: rank in competence among the models of one modality (language: 1 − bits per byte of"
-        " the captions, mean over texts; vision: share of tasks solved). Hollow marks were not"
+        " the captions, mean over texts; vision: {basis}). Hollow marks were not"
         " measured."
     ),
     "parameters": "Hollow marks: the number of parameters is unknown.",
@@ -95,7 +96,8 @@ def draw(at: Place, models: pd.DataFrame, question: ModelMap) -> pd.DataFrame:
         if layout == "mds"
         else NEARNESS.format(name=LAYOUTS[layout])
     )
-    how = f"{SIGNS.format(layout=reading)} {COLORING.get(color, '')}"
+    coloring = COLORING.get(color, "").format(basis=frame.plain(basis_of(solved)))
+    how = f"{SIGNS.format(layout=reading)} {coloring}"
     prose.explain(how, findings_of(question, table)[prose.LEAD :])
     left_out = table[table["reason"] != ""]
     frame.list_left_out(models, dict(zip(left_out["model"], left_out["reason"], strict=True)))

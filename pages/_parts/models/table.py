@@ -10,9 +10,11 @@ import pandas as pd
 import streamlit as st
 
 from core.questions.asking import findings_of
+from core.questions.competence.question import TasksSolved
 from core.questions.models.question import ModelProfiles, ModelTable, Roster, Targets
 from core.questions.models.standings import DESCRIBED, groups_of
 from core.study.parts import Comparison, Measure
+from core.study.skill import basis_of
 from pages._shared import controls, exportbar, frame, prose, queries
 from pages._shared.address import bind, fragment
 from pages._shared.chosen import selection
@@ -41,7 +43,8 @@ def show(at: Place, models: pd.DataFrame, roster: Roster, comparison: Comparison
         with answer:
             prose.answer(findings_of(question, table)[: prose.LEAD])
         st.caption(f"{len(rows)} of {len(table)} models")
-        _draw(rows, _profiles(at, question, target), target)
+        basis = basis_of(queries.ask(at, TasksSolved(at.scope)))
+        _draw(rows, _profiles(at, question, target), target, basis)
         exportbar.draw_table(at, question, rows, key="models")
         prose.explain(
             READING.format(target=frame.plain(target)),
@@ -85,8 +88,8 @@ def _profiles(at: Place, question: ModelTable, target: str) -> dict[str, list[fl
     return {str(name): rows["score"].tolist() for name, rows in mine.groupby("model")}
 
 
-def _draw(rows: pd.DataFrame, profiles: Mapping[str, list[float]], target: str) -> None:
-    """Draw the rows; those of chosen models are ticked."""
+def _draw(rows: pd.DataFrame, profiles: Mapping[str, list[float]], target: str, basis: str) -> None:
+    """Draw the rows; those of chosen models are ticked. basis: the competence of vision models."""
     shown = rows["model"].tolist()
     key, lines = _key(shown), rows["model"].map(profiles)
     scores = [name for name in rows.columns if name not in DESCRIBED]
@@ -95,7 +98,7 @@ def _draw(rows: pd.DataFrame, profiles: Mapping[str, list[float]], target: str) 
         key=key,
         hide_index=True,
         column_order=("title", "lines", *scores, "skill", "solved", "parameters", *controls.KINDS),
-        column_config=_columns(scores, lines, target),
+        column_config=_columns(scores, lines, target, basis),
         placeholder="",
         on_select=lambda: _choose(key, shown),
         selection_mode="multi-row",
@@ -127,7 +130,7 @@ def _choose(key: str, shown: Sequence[str]) -> None:
     st.session_state[KEY] = (st.session_state[KEY][0], list(shown), _ticked(shown))
 
 
-def _columns(scores: Sequence[str], lines: pd.Series, target: str) -> dict[str, object]:
+def _columns(scores: Sequence[str], lines: pd.Series, target: str, basis: str) -> dict[str, object]:
     """Return how each column is drawn."""
     config, number = st.column_config, st.column_config.NumberColumn
     values = [score for line in lines.dropna() for score in line]
@@ -137,6 +140,6 @@ def _columns(scores: Sequence[str], lines: pd.Series, target: str) -> dict[str, 
         "lines": config.LineChartColumn(f"by layer, with {target}", **ends),
         "parameters": number(format="compact"),
         "skill": number("1 − bits per byte", format="%.2f"),
-        "solved": number("tasks solved", format="percent"),
+        "solved": number(basis, format="percent"),
         **{name: number(f"with {name}", format="%.3f") for name in scores},
     }

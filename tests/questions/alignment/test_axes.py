@@ -7,14 +7,17 @@ import pytest
 from scipy.stats import spearmanr
 
 from core.competence.imported import import_scores
+from core.competence.records import ACCURACY, as_table, measured_name, row
 from core.errors import UnknownNameError
 from core.questions.alignment.axes import offered_axes
 from core.questions.alignment.findings import fit_findings
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.questions.competence.question import CompetenceScores, TasksSolved
-from core.store import Store
+from core.recipe import Recipe
+from core.store import Store, write_result
 from core.study.parts import Scope
+from core.study.skill import basis_of
 from core.study.study import Study
 from tests.pages.measured import measure
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
@@ -88,3 +91,39 @@ def test_an_axis_changes_no_alignment_and_a_model_is_not_compared_with_itself(st
     assert sizes[list(plain)].equals(plain)
     assert sizes["axis"].tolist() == [250_000, 1_100_000, 1_100_000]
     assert np.isnan(sizes["rho"]).all()
+
+
+def test_competence_of_vision_models_is_vtab_else_own_scores_and_the_axis_names_which(tmp_path):
+    root = build(tmp_path, PaintedDataset(30), vision=VISION[:3], language=LANGUAGE)
+    names = [f"vit-{name.lower()}-{size}" for name, size, _ in VISION[:3]]
+
+    def placed() -> tuple[list[float], str]:
+        study = Scope().open(Store(root))
+        basis = basis_of(ask(TasksSolved(), study))
+        table = ask(Alignment(axis_models="vision"), study)
+        places = table.drop_duplicates("model_x").set_index("model_x")["axis"]
+        axes = offered_axes(ask(CompetenceScores(), study), study.models(), "vision", basis)
+        return places[names].tolist(), axes["competence"].title
+
+    assert np.isnan(placed()[0]).all()
+    own = zip(names * 2, "aaabbb", (50, 60, 70, 30, 30, 40), strict=True)
+    rows = [f"{name},{task},{value},%" for name, task, value in own]
+    data = "\n".join(["model,task,value,unit", *rows]).encode()
+    import_scores(root, "cave", data, name="own.csv")
+    assert placed() == (
+        pytest.approx([0.40, 0.45, 0.55]),
+        "competence: mean of 2 scores (user)",
+    )
+    dataset = Store(root).dataset("cave")
+    for name, values in zip(names, ((0.9, 0.2), (0.8, 0.6), (0.9, 0.9)), strict=True):
+        interval = [{"value": one, "low": one - 0.1, "high": one, "chance": 0.05} for one in values]
+        tasks = zip(("Pets", "SVHN"), interval, strict=True)
+        probed = [
+            row(task, "natural", unit=ACCURACY, split="test", n=99, **one) for task, one in tasks
+        ]
+        weights = Scope().open(Store(root)).entry(name).card.weights
+        recipe = Recipe.of("probes", model=name, weights=weights)
+        table = as_table(probed, model=name, recipe=recipe)
+        of = measured_name("probes", name)
+        write_result(root, dataset=dataset, name=of, table=table, recipe=recipe)
+    assert placed() == ([0.5, 0.5, 1.0], "competence: share of VTAB tasks solved")

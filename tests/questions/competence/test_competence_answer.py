@@ -53,7 +53,9 @@ def trends_of(root: Path, vision: str = "") -> pd.DataFrame:
 @pytest.fixture
 def competent(monkeypatch) -> None:
     """Give vision models their shares of tasks and language models the scores of two exams."""
-    table = pd.DataFrame({"model": list(SOLVED), "solved": list(SOLVED.values())})
+    table = pd.DataFrame(
+        {"model": list(SOLVED), "solved": list(SOLVED.values()), "basis": "shares"}
+    )
     solved = replace(answer_of(TasksSolved), make=lambda *_: table, kept=never)
     monkeypatch.setitem(ANSWERS, TasksSolved, solved)
     measured = trends.registry

@@ -39,7 +39,20 @@ def pairs_in_bins() -> pd.DataFrame:
 
 def binned(**changed: object) -> pd.DataFrame:
     rows = [
-        (kind, bin, 0.2 * bin, 0.2 * bin + 0.2, 2, 1, 0.4 + 0.1 * bin, 0.05, -0.5, 0.004, "")
+        (
+            kind,
+            bin,
+            0.2 * bin,
+            0.2 * bin + 0.2,
+            2,
+            1,
+            0.4 + 0.1 * bin,
+            0.05,
+            -0.5,
+            0.004,
+            "",
+            "shares",
+        )
         for kind in KINDS
         for bin in (0, 1)
     ]
@@ -55,6 +68,7 @@ def binned(**changed: object) -> pd.DataFrame:
         "slope",
         "p",
         "trend_reason",
+        "basis",
     ]
     return pd.DataFrame(rows, columns=names).assign(**changed)
 
@@ -186,7 +200,7 @@ def test_training_has_a_panel_per_target_and_a_line_per_training_over_steps():
 
 def test_ranks_are_within_a_modality_from_the_least_to_the_most_competent():
     competence = pd.DataFrame({"model": ["gpt", "bloom"], "value": [0.3, 0.2]})
-    solved = pd.DataFrame({"model": ["mae", "clip"], "solved": [0.9, np.nan]})
+    solved = pd.DataFrame({"model": ["mae", "clip"], "solved": [0.9, np.nan], "basis": "shares"})
     ranks = skill_ranks(models(), competence, solved)
     assert ranks[["gpt", "bloom"]].tolist() == [1.0, 0.0]
     assert ranks[["mae", "clip"]].isna().all()  # the only one that was measured has no rank

@@ -25,13 +25,15 @@ def trends(slope: float, p: float) -> pd.DataFrame:
     ]
     table = pd.DataFrame(
         [row for row in rows for _ in range(2)], columns=["pairs_of", "slope", "p", "trend_reason"]
-    )
+    ).assign(basis="shares")
     return table.assign(groups=5)
 
 
 def test_a_trend_that_is_sure_alone_is_not_where_it_is_one_of_several_tests():
     rows = [("all", 0.3, 0.12, ""), ("same", -0.6, 0.33, ""), ("different", 0.4, 0.028, "")]
-    three = pd.DataFrame(rows, columns=["pairs_of", "slope", "p", "trend_reason"]).assign(groups=1)
+    three = pd.DataFrame(rows, columns=["pairs_of", "slope", "p", "trend_reason"]).assign(
+        groups=1, basis="shares"
+    )
     assert (
         "across objectives: no significant trend (slope +0.40 from no task to all, p = 0.028, q ="
         " 0.084)" in describe_bins(three, KINDS)
@@ -46,10 +48,10 @@ def test_a_trend_that_is_sure_alone_is_not_where_it_is_one_of_several_tests():
 
 
 def test_no_sure_trend_is_none_and_a_metric_that_is_low_where_aligned_turns_the_sense():
-    assert "solved: all pairs: no significant trend (slope +0.50" in describe_bins(
+    assert "shares: all pairs: no significant trend (slope +0.50" in describe_bins(
         trends(0.5, 0.2), KINDS
     )
-    assert "solved: all pairs: better models agree less (slope +0.50" in describe_bins(
+    assert "shares: all pairs: better models agree less (slope +0.50" in describe_bins(
         trends(0.5, 0.01), KINDS, turned=True
     )
 

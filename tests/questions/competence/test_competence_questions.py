@@ -56,7 +56,9 @@ def bin_models(
 
 
 def solved(monkeypatch, shares: dict[str, float]) -> None:
-    table = pd.DataFrame({"model": list(shares), "solved": list(shares.values())})
+    table = pd.DataFrame(
+        {"model": list(shares), "solved": list(shares.values()), "basis": "shares"}
+    )
 
     def solve(question: TasksSolved, *_: object) -> pd.DataFrame:
         return table.assign(solved=table["solved"] * question.solving.threshold / 0.8)

@@ -489,7 +489,10 @@ def summary(**p: float) -> pd.DataFrame:
         "inside": ("levels of competence", "rise of alignment, vision"),
         "trend": ("figure 3", "Spearman of competence and alignment with reality"),
         "one": ("figure 3", "Spearman of competence and alignment with CLIP"),
-        "solved": ("figure 3", "Spearman of vision tasks solved and alignment with reality"),
+        "solved": (
+            "figure 3",
+            "Spearman of vision competence and alignment with reality",
+        ),
         "decides": ("hypothesis: capacity", "rise (decides; p is q)"),
         "beside": ("hypothesis: capacity", "another rise"),
         "weak": ("Anna Karenina", "weak with weak − weak with strong, all pairs"),

@@ -1,0 +1,164 @@
+"""Whether a plan can run here, before anything is fetched: ids and their terms, disk and memory. A
+row for each thing, with what is wrong and what to do.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pandas as pd
+
+from core.competence.images.vtab import ALL, task_names, task_repository
+from core.competence.language.texts import FIRST, WEB, open_texts, web_repository
+from core.encoders.downloads import Download, check_access, files_left
+from core.encoders.outlines import weights_of
+from core.encoders.requests import UNTRAINED
+from core.errors import InputError, PlatoscopeError, UnknownNameError
+from core.machine.memory import free_memory, size_text
+from core.plans.plan import Plan, PlannedData
+from core.plans.sizes import Ask, sizes, totals
+from core.settings import choose_device, expand
+from core.stimuli.hub_source import repository, source_of
+from core.store import Store
+
+COLUMNS = ("kind", "name", "wrong", "remedy")
+WHOLE = ("*",)  # every file of a repository
+SMALLER = "use --precision bf16 or another --device, or leave its group out with --only"
+Row = tuple[str, str, str, str]
+
+
+def check(
+    plan: Plan, store: Path, *, only: tuple[str, ...] = (), device: str = "auto", ask: Ask
+) -> pd.DataFrame:
+    """Return COLUMNS: each model, the data, and the disks; `wrong` is "" where nothing is.
+
+    ask: as `core.plans.sizes.ask_hub`.
+    """
+    table = sizes(plan, store, only=only, ask=ask)
+    free = _free_on(device)
+    rows, silent = list[Row](), False
+    for model in table.to_dict("records"):
+        wrong, silent = _asked(partial(_model, f"{model['model']}", ask), silent)
+        if not (wrong or model["embedded"]) and model["memory"] > free:
+            need = f"its weights take {size_text(model['memory'])} of memory, and {size_text(free)}"
+            wrong = f"{need} is free on {choose_device(device)}; {SMALLER}"
+        rows.append(_row("model", f"{model['model']}", wrong))
+    data = 0
+
+    def counted(find: Callable[[], Download]) -> Download:
+        nonlocal data
+        download = find()
+        data += download.size or 0
+        return download
+
+    for kind, name, find in _data(plan, store):
+        wrong, silent = _asked(partial(counted, find), silent)
+        rows.append(_row(kind, name, wrong))
+    sums = totals(table)
+    rows += _disks(sums.download + data, store, sums.room)
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _asked(find: Callable[[], Download], silent: bool) -> tuple[str, bool]:
+    """Return what is wrong with a thing of the hub, and whether the hub is not to be asked again.
+    silent: it did not answer before.
+    """
+    if silent:
+        return "not checked: the hub does not answer; check again later", True
+    try:
+        download = find()
+        check_access(download)
+    except PlatoscopeError as error:
+        return f"{error}", False
+    return download.why, download.is_hub_down
+
+
+def _model(spec: str, ask: Ask) -> Download:
+    place = spec.partition("@")[2]
+    if spec.startswith("timm:") and place not in ("", UNTRAINED) and not expand(place).exists():
+        raise InputError(f"there is no checkpoint at {place}; name a file or folder of weights")
+    return ask(spec)
+
+
+def _data(plan: Plan, store: Path) -> Iterator[tuple[str, str, Callable[[], Download]]]:
+    """Yield the kind and name of whatever data the plan needs, and what finds it."""
+    data, coding, probing, summaries = plan.dataset, plan.coding, plan.probing, plan.summaries
+    if data.name not in {card.name for card in Store(store).datasets()}:
+        yield "dataset", data.name, partial(_dataset, data)
+    if coding:
+        yield "texts", coding.text, partial(_texts, coding.text)
+    for each in probing.tasks if probing else ():
+        for task in task_names() if each == ALL else (each,):
+            yield "task", task, partial(_task, task)
+    if summaries and summaries.writer:
+        yield "writer", summaries.writer, partial(weights_of, summaries.writer)
+
+
+def _dataset(data: PlannedData) -> Download:
+    if data.hub:
+        wanted = repository(source_of(data.hub, {"revision": data.revision or None}, False))
+        return files_left(wanted, WHOLE) if wanted else Download(0)
+    if not data.folder:
+        raise InputError(f"{data.missing or 'no place is named'}; name a folder with --data DIR")
+    if not expand(data.folder).is_dir():
+        raise InputError(f"there is no folder {data.folder}; name one with --data DIR")
+    return Download(0)
+
+
+def _texts(name: str) -> Download:
+    if name == WEB:
+        return files_left(web_repository(None), (FIRST,))
+    open_texts(name)
+    return Download(0)
+
+
+def _task(name: str) -> Download:
+    if name in task_names():
+        return files_left(task_repository(name), WHOLE)
+    if not expand(name).exists():
+        raise UnknownNameError("folder or task of VTAB", name, [*task_names(), ALL])
+    return Download(0)
+
+
+def _disks(download: int, store: Path, room: int) -> Iterator[Row]:
+    """Yield a row for the hub's cache and one for the store; on one disk they share the room."""
+    from huggingface_hub import constants  # may be set anew while a process runs
+
+    cache, own = _there(Path(constants.HF_HUB_CACHE)), _there(store)
+    together = os.stat(cache).st_dev == os.stat(own).st_dev
+    both = download + room
+    for name, place, needed in (
+        ("cache of the hub", cache, both if together else download),
+        ("store", own, both if together else room),
+    ):
+        free, wrong = shutil.disk_usage(place).free, ""
+        if needed > free:
+            have = f"needs {size_text(needed)}, and {size_text(free)} is free at {place}"
+            wrong = f"{have}; make room, or set HF_HOME and --store to folders of other disks"
+        yield _row("disk", name, wrong)
+
+
+def _there(place: Path) -> Path:
+    """Return a folder, or the nearest one around it that exists."""
+    place = place.absolute()
+    return next(one for one in (place, *place.parents) if one.exists())
+
+
+def _free_on(device: str) -> int:
+    """Return how many bytes are free where models will be."""
+    chosen = choose_device(device)
+    if chosen.type != "cuda":
+        return free_memory()
+    import torch
+
+    return int(torch.cuda.mem_get_info(chosen)[0])
+
+
+def _row(kind: str, name: str, said: str) -> Row:
+    """Return a row. said: a sentence of what is wrong, and behind a semicolon what to do."""
+    wrong, _, remedy = said.rstrip(".").partition("; ")
+    return kind, name, wrong, remedy
