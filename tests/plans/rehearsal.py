@@ -42,6 +42,7 @@ from tests.hub.server import LocalHub
 WRITER = "hf:meta-llama/Meta-Llama-3-8B-Instruct"
 EXTRA = ("timm:resnet18.a1_in1k", "timm:resnet50.a1_in1k", "hf:gpt2", WRITER)
 SIZE, SIDE = 64, 24  # stimuli of a dataset, pixels of an image
+PLACES = 1_000  # images: figure 12 draws as many
 VOCABULARY = 400
 LOUD = 0.2  # deviation of the weights: at the usual 0.02 random models hardly look at their context
 WORDS = (
@@ -80,7 +81,7 @@ _S, _TEXT = ("<s>", "</s>"), "<|endoftext|>"
 _HALF, _BF16 = torch.float16, torch.bfloat16
 FAMILIES = (
     Family(
-        *("bigscience/bloomz", transformers.BloomConfig, "BloomTokenizerFast", _S),
+        *("bigscience/bloom", transformers.BloomConfig, "BloomTokenizerFast", _S),
         dtype=_HALF,
         more={"n_head": 4, "initializer_range": LOUD},
         sizes={"hidden_size": "width", "n_layer": "depth"},
@@ -128,7 +129,7 @@ FAMILIES = (
         sizes=_WIDE,
     ),
     Family(
-        *("gpt2", transformers.GPT2Config, "GPT2Tokenizer", (_TEXT, _TEXT)),
+        *("(openai-community/)?gpt2", transformers.GPT2Config, "GPT2Tokenizer", (_TEXT, _TEXT)),
         more={"n_head": 4, "initializer_range": LOUD},
         sizes={"n_embd": "width", "n_layer": "depth"},
     ),
@@ -151,6 +152,8 @@ def _real_sizes() -> dict[str, tuple[int, int]]:
     """Return the real width and depth of each model, by spec."""
     known = published_models().set_index("model")
     sizes = {str(name): (row["width"], row["depth"]) for name, row in known.iterrows()}
+    planned = [model for name in shipped() for _, model in open_plan(name).members()]
+    sizes |= {one.spec: (one.width, one.layers - 1) for one in planned if one.width and one.layers}
     return {WRITER: (4096, 32), "hf:gpt2": (768, 12), **sizes}
 
 
@@ -325,10 +328,10 @@ def host_data(hub: LocalHub, root: Path, size: int) -> None:
             labels = [min(label, task["classes"] - 1) for label in labels]
             write_part(root / task["task"] / part, [labels])
         hub.add_dataset(task["hub"], root / task["task"])
-    for name in ("places", "dci"):
+    for name, count in (("places", PLACES), ("dci", size)):
         (root / name).mkdir()
-        for at, shot in enumerate(shots):
-            shot.save(root / name / f"{at:04d}.png")
+        for at in range(count):
+            picture(at).save(root / name / f"{at:04d}.png")
     dci = {"image": [f"{at:04d}.png" for at in range(size)]}
     dci |= {"caption": [f"{caption(at)}, and {caption(at + size)}" for at in range(size)]}
     pd.DataFrame(dci).to_csv(root / "dci" / "captions.csv", index=False)
