@@ -290,6 +290,7 @@ def write_vision(folder: Path, spec: str) -> Path:
     return folder
 
 
+@cache
 def caption(seed: int) -> str:
     """Return a sentence of its own for each seed."""
     dice = np.random.default_rng(seed)

@@ -315,9 +315,7 @@ def test_figure_4_is_alignment_with_dinov2_over_published_scores(studies: Studie
         assert (table["task"] == task).all()
         assert (table["origin"] == "published").all()
         known = pd.read_csv("data/published/language_scores.csv").query("task == @task")
-        values = known.assign(model=known["model"].str.split("/").str[-1]).set_index("model")[
-            "value"
-        ]
+        values = known.set_index(known["model"].str.split("/").str[-1])["value"]
         assert table["value"].to_numpy() == pytest.approx(values[table["model"]].to_numpy())
         for row in table.itertuples():
             own = candidates(layers_of(studies, "wit", row.model, 0.95))
@@ -368,9 +366,8 @@ def test_dispersion_is_the_distance_to_the_consensus(studies: Studies) -> None:
     assert table["mean"].to_numpy() == pytest.approx(apart.mean(1), rel=1e-3)
     centered = apart - apart.mean(0)
     _, sizes, _ = np.linalg.svd(centered, full_matrices=False)
-    assert table["explained"].to_numpy() == pytest.approx(
-        sizes[0] ** 2 / (sizes**2).sum(), abs=1e-3
-    )
+    share = sizes[0] ** 2 / (sizes**2).sum()
+    assert table["explained"].to_numpy() == pytest.approx(share, abs=1e-3)
     order = np.argsort(apart.mean(1), kind="stable")
     assert set(table.loc[table["set_mean"] == "low", "index"]) == set(order[:16])
     held = studies.table(name, "supplement-s2")
