@@ -160,7 +160,7 @@ def _real_sizes() -> dict[str, tuple[int, int]]:
 def write_language(folder: Path, hub_id: str, *, width: int = 0) -> Path:
     """Write a causal model as the hub has it. width: in place of that of its config."""
     family, (real, deep) = family_of(hub_id), _real_sizes()[f"hf:{hub_id}"]
-    sizes = {"width": 8 * round(real / 512), "depth": max(2, deep // 12), "inner": real // 32}
+    sizes = {"width": 8 * round(real / 512), "depth": 1 + deep // 12, "inner": real // 32}
     chosen = {name: sizes[size] for name, size in family.sizes.items()}
     made = family.config(vocab_size=VOCABULARY, **chosen, **family.more)
     torch.manual_seed(crc32(hub_id.encode()))
@@ -285,6 +285,12 @@ def write_vision(folder: Path, spec: str) -> Path:
     """Write the weights of a timm model as timm's hub has them."""
     torch.manual_seed(crc32(spec.encode()))
     model = timm.create_model(spec.removeprefix("timm:"))
+    for name, value in model.named_parameters():
+        with torch.no_grad():  # at first, blocks of such models hardly change their input
+            if name.endswith("gamma"):
+                value.uniform_(0.5, 1.5)
+            elif value.ndim > 1 and spec.startswith("timm:vit"):
+                value.normal_(0, LOUD)
     folder.mkdir(parents=True)
     save_file(model.state_dict(), folder / "model.safetensors")
     return folder
