@@ -354,6 +354,32 @@ def test_figure_12_has_the_eight_metrics_at_last_layers(studies: Studies) -> Non
     assert "n = 1000" in said or "1000" in said
 
 
+def test_figure_2_is_the_alignment_of_last_layers_within_a_bin(studies: Studies) -> None:
+    name = "prh-vision"
+    table = studies.table(name, "figure-2-left-by-score").query("pairs_of == 'all'")
+    assert table["basis"].eq("mean accuracy over tasks").all()
+    kept = (studies.store / "results" / "places").glob("measured~probes~*.parquet")
+    probes = pd.concat([pd.read_parquet(file) for file in kept])
+    scores = probes.pivot_table(index="model", columns="task", values="value")
+    assert scores.shape == (18, 19)
+    near = {
+        model: neighbors(unit(layers_of(studies, "places", model, 0.95)[-1]), K)
+        for model in scores.index
+    }
+    bins = np.minimum((scores.mean(axis=1) * 5).astype(int), 4)
+    for row in table.itertuples():
+        inside = list(bins.index[bins == row.bin])
+        assert row.models == len(inside)
+        shares = [
+            np.mean([len(set(a) & set(b)) / K for a, b in zip(near[x], near[y], strict=True)])
+            for at, x in enumerate(inside)
+            for y in inside[at + 1 :]
+        ]
+        assert row.pairs == len(shares)
+        if shares:
+            assert row.mean == pytest.approx(np.mean(shares), abs=2e-3)
+
+
 def test_dispersion_is_the_distance_to_the_consensus(studies: Studies) -> None:
     name = "dispersion"
     table, spaces = studies.table(name, "figure-2-rankings"), list(VISION[1:])
