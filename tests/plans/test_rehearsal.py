@@ -270,8 +270,8 @@ def test_figure_3_is_alignment_over_one_minus_bits_per_byte(studies: Studies) ->
     report = (studies.folder(plan.name) / "report.md").read_text()
     assert "ρ of 1 − bits per byte of OpenWebText, mean over texts (measured)" in report
     traces, layout = chart(studies.folder(plan.name) / "figure-3.html")
-    titles = [layout[name]["title"]["text"] for name in layout if name.startswith("xaxis")]
-    assert any("1 − bits per byte of OpenWebText" in title for title in titles if title)
+    axes = [layout[name].get("title", {}) for name in layout if name.startswith("xaxis")]
+    assert any("1 − bits per byte of OpenWebText" in axis.get("text", "") for axis in axes)
     drawn = {round(at, 6) for one in traces for at in numbers(one.get("x", [])).tolist()}
     assert {round(at, 6) for at in table["axis"]} <= drawn
 
