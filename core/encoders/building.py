@@ -111,13 +111,29 @@ def _held(shapes: Sequence[Sequence[int]] | None) -> str:
 
 
 def read_shapes(files: Sequence[Path]) -> dict[str, list[int]]:
-    """Return the shapes of the tensors in safetensors files by name; their numbers are not read."""
+    """Return the shapes of the tensors in files of weights by name; their numbers are not read."""
     from safetensors import safe_open
 
     shapes: dict[str, list[int]] = {}
     for path in files:
+        if path.suffix == ".bin":
+            shapes |= {name: list(tensor.shape) for name, tensor in read_pickled(path).items()}
+            continue
         file = UserFile(path, "whole weights", EncoderError)
         with file.decoding(), safe_open(path, "pt") as tensors:
             names = list(tensors.keys())
             shapes |= {name: tensors.get_slice(name).get_shape() for name in names}
     return shapes
+
+
+def read_pickled(path: Path) -> dict[str, Tensor]:
+    """Return the tensors of a file of PyTorch's own by name, without their numbers; raises
+    EncoderError for one that holds anything else.
+    """
+    from core.encoders.checkpoint import load_torch  # torch, as above
+
+    file = UserFile(path, "whole weights", EncoderError)
+    tensors = load_torch(file, map_location="meta", mmap=True)
+    if not isinstance(tensors, dict) or not all(hasattr(one, "shape") for one in tensors.values()):
+        raise EncoderError(f"{path} holds no state dict; expected tensors by parameter name")
+    return tensors

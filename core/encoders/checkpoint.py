@@ -45,14 +45,14 @@ def read_weights(path: Path) -> dict[str, torch.Tensor]:
     return _state_dict(load_torch(file), path)
 
 
-def load_torch(file: UserFile) -> Any:
+def load_torch(file: UserFile, **where: Any) -> Any:
     """Return what torch.save wrote: tensors and plain containers only; raises the file's error for
-    a damaged file, and any other pickled object.
+    a damaged file, and any other pickled object. where: see torch.load; in memory else.
     """
     check_torch(file)
     with file.decoding():
         try:
-            return torch.load(file.path, map_location="cpu", weights_only=True)
+            return torch.load(file.path, **{"map_location": "cpu", **where}, weights_only=True)
         except pickle.UnpicklingError as error:
             raise file.raising(
                 f"{file.path} holds pickled objects, which could run code; expected tensors alone:"

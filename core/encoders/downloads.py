@@ -19,6 +19,14 @@ from core.hub.repository import Repository
 PATIENCE = 5.0  # seconds that the hub may keep a page waiting
 SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"  # names the files of weights that are split
+PICKLED = "pytorch_model.bin"
+# of weights in transformers' form, best first: the file, what names the files of those that are
+# split, and the pattern of both
+FORMS = (
+    (SINGLE, INDEX, "model*.safetensors"),
+    (PICKLED, f"{PICKLED}.index.json", "pytorch_model*.bin"),
+)
+WEIGHTS = tuple(pattern for _, _, pattern in FORMS)
 
 
 @dataclass(frozen=True)
@@ -82,12 +90,13 @@ def repository_of(place: str) -> Repository:
 
 def _is_here(wanted: Repository, patterns: Sequence[str]) -> bool:
     """Return whether all weights are on this machine, in one file or in several."""
-    if any(cached(wanted, name) for name in (SINGLE, *patterns)):
+    singles = [single for single, _, pattern in FORMS if pattern in patterns]
+    if any(cached(wanted, name) for name in (SINGLE, *singles, *patterns)):
         return True
-    index = cached(wanted, INDEX)
-    if index is None:
-        return False
-    return all(cached(wanted, name) for name in check_index(index))
+    indexes = [cached(wanted, index) for _, index, pattern in FORMS if pattern in patterns]
+    return any(
+        index and all(cached(wanted, one) for one in check_index(index)) for index in indexes
+    )
 
 
 def _missing(

@@ -56,8 +56,8 @@ def check_index(path: Path) -> list[str]:
     if not isinstance(parts, dict) or not parts:
         raise _refused(path, "weight_map", "the file of each tensor", parts)
     for name in parts.values():
-        if not (isinstance(name, str) and re.fullmatch(r"[\w.-]+\.safetensors", name)):
-            raise _refused(path, "weight_map", "names of .safetensors files beside it", name)
+        if not (isinstance(name, str) and re.fullmatch(r"[\w.-]+\.(safetensors|bin)", name)):
+            raise _refused(path, "weight_map", "files of weights beside it", name)
     return sorted(set(parts.values()))
 
 

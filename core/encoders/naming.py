@@ -41,8 +41,8 @@ LANGUAGE_FAMILIES = {
 # Lines that share a model type with another; the first pattern that is found in an id decides.
 LANGUAGE_LINES = (
     (r"open[_-]?llama", "OpenLLaMA"),
-    (r"llama[_-]?3", "LLaMA 3"),
-    (r"llama[_-]?2", "LLaMA 2"),
+    (r"llama[_-]?3(?![\db])", "LLaMA 3"),
+    (r"llama[_-]?2(?![\db])", "LLaMA 2"),
     (r"vicuna", "Vicuna"),
     (r"bloomz", "BLOOMZ"),
 )

@@ -14,7 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.encoders.building import MAKING, outlining, read_shapes, refusing
-from core.encoders.downloads import PATIENCE, SINGLE, Download, download_of, repository_of
+from core.encoders.downloads import (
+    PATIENCE,
+    SINGLE,
+    WEIGHTS,
+    Download,
+    download_of,
+    repository_of,
+)
 from core.encoders.requests import HUB, PATCHES, UNTRAINED
 from core.errors import OfflineError
 from core.hub.fetch import cached, fetch_file
@@ -23,7 +30,6 @@ from core.settings import expand
 if TYPE_CHECKING:
     from timm.models import PretrainedCfg
 
-WEIGHTS = "model*.safetensors"
 CHECK = "check its config.json"
 ON_THIS_MACHINE = Download(0)
 
@@ -69,7 +75,7 @@ def weights_of(spec: str) -> Download:
     if place.startswith(HUB):
         return download_of(place.removeprefix(HUB), (SINGLE,))
     if kind == "hf" and not os.path.exists(os.path.expanduser(place)):
-        return download_of(place, (WEIGHTS,))
+        return download_of(place, WEIGHTS)
     if kind == "hf" or "@" in place:
         return ON_THIS_MACHINE
     import timm  # as below
@@ -148,7 +154,7 @@ def _of_transformers(folder: Path, download: Download) -> Outline:
 
 
 def _of_hub(name: str) -> Outline:
-    download = download_of(name, (WEIGHTS,))
+    download = download_of(name, WEIGHTS)
     config = cached(repository_of(name), "config.json")
     try:
         if config is None and download.size is not None:

@@ -59,6 +59,7 @@ def test_families():
         ("meta-llama/Llama-3.1-8B", "llama", "LLaMA 3"),
         ("meta-llama/Llama-2-7b-hf", "llama", "LLaMA 2"),
         ("openlm-research/open_llama_3b", "llama", "OpenLLaMA"),
+        ("huggyllama/llama-30b", "llama", "LLaMA"),
         ("bigscience/bloom-560m", "bloom", "BLOOM"),
         ("bigscience/bloomz-560m", "bloom", "BLOOMZ"),
         ("allenai/OLMo-1B-hf", "olmo", "OLMo"),

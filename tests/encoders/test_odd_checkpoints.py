@@ -81,7 +81,7 @@ ODD = [
     ("vit", CONFIG, {"pretrained_cfg": {"input_size": [3, 10**6, 32]}}, f"input_size {IMAGES}"),
     ("vit", CONFIG, {"pretrained_cfg": {"crop_pct": 1e-9}}, "crop_pct must be a share of the imag"),
     ("split", INDEX, {"weight_map": []}, r"weight_map must be the file of each tensor, got \[\]"),
-    ("split", INDEX, {"weight_map": {"x": "../x.safetensors"}}, "names of .safetensors files besi"),
+    ("split", INDEX, {"weight_map": {"x": "../x.safetensors"}}, "files of weights beside"),
     ("split", INDEX, {"weight_map": {"x": "gone.safetensors"}}, "lacks gone.safetensors, which"),
 ]
 

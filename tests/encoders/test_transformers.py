@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,9 +16,11 @@ import transformers
 from huggingface_hub import constants
 from safetensors.torch import load_file, save_file
 from tiny_models import CAUSAL, CONFIGS, make_language, put_in_cache, save_tokenizer
+from transformers.utils.sentencepiece_model_pb2_new import ModelProto
 
 from core.encoders.catalog import open_encoder
 from core.encoders.language.encoder import open_language
+from core.encoders.language.folder import load_tokenizer
 from core.errors import EncoderError, OfflineError
 
 CPU = torch.device("cpu")
@@ -327,12 +330,33 @@ def test_folder_without_config(broken):
     assert_refused(broken, "has no config.json; expected a transformers folder")
 
 
-def test_folder_with_pickled_weights_only(broken):
-    torch.save(load_file(broken / "model.safetensors"), broken / "pytorch_model.bin")
+def test_pickled_weights_are_read_as_tensors_alone(broken):
+    """They give what safetensors give, whole or split, and nothing in them runs."""
+    opened = open_encoder(f"hf:{broken}", device=CPU)
+    tensors = load_file(broken / "model.safetensors")
     (broken / "model.safetensors").unlink()
-    assert_refused(
-        broken, r"has no model.safetensors; pickled weights \(.bin\) can run code .*save_pretrained"
-    )
+    names, files = sorted(tensors), [f"pytorch_model-{part}.bin" for part in (1, 2)]
+    for half, file in zip((names[:9], names[9:]), files, strict=True):
+        torch.save({name: tensors[name] for name in half}, broken / file)
+    index = {"metadata": {}, "weight_map": {name: files[at > 8] for at, name in enumerate(names)}}
+    (broken / "pytorch_model.bin.index.json").write_text(json.dumps(index))
+    again = open_encoder(f"hf:{broken}", device=CPU)
+    assert again.card.parameters == opened.card.parameters
+    for one, other in zip(again.encode(TEXTS).layers, opened.encode(TEXTS).layers, strict=True):
+        np.testing.assert_array_equal(one, other)
+    torch.save({"x": Trap(broken / "ran")}, broken / files[0])
+    assert_refused(broken, "holds pickled objects, which could run code")
+    assert not (broken / "ran").exists()
+
+
+class Trap:
+    """Makes a file when it is unpickled."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+
+    def __reduce__(self):
+        return Path.touch, (self.place,)
 
 
 def test_folder_without_tokenizer(broken):
@@ -460,3 +484,27 @@ def test_tokens_that_the_weights_do_not_know(tmp_path):
     save_tokenizer(tmp_path)
     with pytest.raises(EncoderError, match=r"token \d+ of 'zebra' is not among the 40 of"):
         open_language(f"hf:{tmp_path}", device=CPU).encode(["zebra"])
+
+
+def test_a_tokenizer_of_sentencepiece_alone_is_that_of_tokenizer_json(broken):
+    """As OpenLLaMA has it; transformers reads it only where a further library is installed."""
+    marks, letters = ["<unk>", "<s>", "</s>"], [f"<0x{byte:02X}>" for byte in range(256)]
+    merged = ["▁", "a", "c", "t", "▁a", "ca", "▁ca", "▁cat"]
+    vocabulary = {piece: at for at, piece in enumerate([*marks, *letters, *merged])}
+    merges = [("▁", "a"), ("c", "a"), ("▁", "ca"), ("▁ca", "t")]
+    whole = transformers.LlamaTokenizer(vocab=vocabulary, merges=merges, add_bos_token=True)
+    whole.save_pretrained(broken)
+    expected = load_tokenizer(broken)(TEXTS).input_ids
+    (broken / "tokenizer.json").unlink()
+    proto = ModelProto()
+    for piece in vocabulary:
+        proto.pieces.add(piece=piece)
+    (broken / "tokenizer.model").write_bytes(proto.SerializeToString())
+    said = json.loads((broken / "tokenizer_config.json").read_text())
+    named = {"tokenizer_class": "LlamaTokenizer", "add_bos_token": True}
+    (broken / "tokenizer_config.json").write_text(json.dumps({**said, **named}))
+    assert load_tokenizer(broken)(TEXTS).input_ids == expected
+    assert expected[0][0] == 1
+    assert len(expected[0]) < len(TEXTS[0])
+    (broken / "tokenizer.model").write_bytes(b"\xff\xff")
+    assert_refused(broken, "the tokenizer in .* cannot be read")

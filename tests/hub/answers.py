@@ -53,6 +53,8 @@ def answer(question: Question, repositories: Sequence[HostedRepository]) -> Answ
     if match := FILE.fullmatch(question.path):
         kind, name, revision, path = match.groups()
         hosted = _named(repositories, kind or "models", name)
+        if hosted and hosted.gated:
+            return refusal(403, "GatedRepo", f"Access to model {name} is restricted")
         return _of_commit(hosted, revision, lambda own, commit: _file(own, commit, path, question))
     return refusal(404, "", "Not found")
 
@@ -98,7 +100,13 @@ def _api(
             + [_folder(path) for path in paths if path in folders]
         )
     siblings = [{"rfilename": path, "size": len(file.data)} for path, file in files.items()]
-    facts = {"private": False, "gated": False, "disabled": False, "tags": [], "downloads": 0}
+    facts = {
+        "private": False,
+        "gated": repository.gated,
+        "disabled": False,
+        "tags": [],
+        "downloads": 0,
+    }
     return _json({"id": repository.name, "sha": commit, "siblings": siblings, **facts})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 LARGE = 1_000  # bytes, from which a file lies on the CDN, as those of git's large file storage do
@@ -21,7 +22,7 @@ class HostedFile:
     def is_large(self) -> bool:
         return len(self.data) >= LARGE
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """Return the SHA-256, by which a large file is named."""
         return hashlib.sha256(self.data).hexdigest()
@@ -40,15 +41,18 @@ class HostedFile:
 
 @dataclass
 class HostedRepository:
-    """A repository of one kind, `models` or `datasets`; its branch main is the last commit."""
+    """A repository of one kind, `models` or `datasets`. branches: the last commit of each. gated:
+    whether its files are only for those who have accepted its terms.
+    """
 
     kind: str
     name: str
     commits: dict[str, Mapping[str, HostedFile]] = field(default_factory=dict)
-    main: str = ""
+    branches: dict[str, str] = field(default_factory=dict)
+    gated: bool = False
 
-    def commit(self, folder: Path) -> str:
-        """Take a folder's files as the next commit and return its name."""
+    def commit(self, folder: Path, branch: str = "main") -> str:
+        """Take a folder's files as the next commit of a branch and return its name."""
         files = {
             path.relative_to(folder).as_posix(): path.read_bytes()
             for path in sorted(folder.rglob("*"))
@@ -56,13 +60,14 @@ class HostedRepository:
         }
         hosted = {path: HostedFile(path, data) for path, data in files.items()}
         named = "\n".join(f"{path} {file.digest}" for path, file in hosted.items())
-        self.main = hashlib.sha1(f"{self.main}\n{named}".encode()).hexdigest()
-        self.commits[self.main] = hosted
-        return self.main
+        before = self.branches.get(branch, "")
+        commit = hashlib.sha1(f"{before}\n{named}".encode()).hexdigest()
+        self.branches[branch], self.commits[commit] = commit, hosted
+        return commit
 
     def find(self, revision: str) -> str | None:
         """Return the commit that a revision means."""
-        revision = self.main if revision == "main" else revision
+        revision = self.branches.get(revision, revision)
         return revision if revision in self.commits else None
 
     @property

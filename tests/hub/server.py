@@ -47,11 +47,11 @@ class LocalHub:
 
     def add_model(self, name: str, folder: Path) -> str:
         """Host a folder as the newest commit of a model and return the commit."""
-        return self._hosted("models", name).commit(folder)
+        return self.repository("models", name).commit(folder)
 
-    def add_dataset(self, name: str, folder: Path) -> str:
-        """Host a folder as the newest commit of a dataset and return the commit."""
-        return self._hosted("datasets", name).commit(folder)
+    def add_dataset(self, name: str, folder: Path, branch: str = "main") -> str:
+        """Host a folder as the newest commit of a dataset's branch and return the commit."""
+        return self.repository("datasets", name).commit(folder, branch)
 
     def fail(self, fault: str, path: str = "", *, times: float = float("inf")) -> None:
         """Let requests fail whose path has a part, the first of them or all; fault: of FAULTS."""
@@ -89,7 +89,8 @@ class LocalHub:
                     return ordered.fault
         return RIGHT
 
-    def _hosted(self, kind: str, name: str) -> HostedRepository:
+    def repository(self, kind: str, name: str) -> HostedRepository:
+        """Return a repository, made where it is not there; kind: `models` or `datasets`."""
         for repository in self._repositories:
             if (repository.kind, repository.name) == (kind, name):
                 return repository

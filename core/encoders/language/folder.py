@@ -1,5 +1,5 @@
 """A transformers model and its tokenizer from a folder or the hub: tensors and JSON only, no code
-and no pickles.
+and no objects in pickles.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoTokenizer, LlamaTokenizer
+from transformers.tokenization_utils_base import generate_merges
 from transformers.utils import logging as transformers_log
+from transformers.utils.sentencepiece_model_pb2_new import ModelProto
 
 from core.encoders.building import MAKING, bounding, read_shapes, refusing
-from core.encoders.downloads import INDEX, SINGLE
+from core.encoders.downloads import FORMS, SINGLE, WEIGHTS
 from core.encoders.fields import check_index, read_json
 from core.encoders.language.placement import place, stored_type
 from core.encoders.precision import Arithmetic, choose_arithmetic
@@ -29,8 +31,7 @@ from core.hub.repository import Repository
 
 CONTENTS = "a transformers folder with config.json, model.safetensors and a tokenizer"
 OPENED = (
-    "expected whole safetensors weights of an architecture that transformers knows without the"
-    " model's own code"
+    "expected whole weights of an architecture that transformers knows without the model's own code"
 )
 CAUSAL = (
     "ForCausalLM",
@@ -40,8 +41,13 @@ MOST = {  # fields of which each layer or label takes memory as soon as a config
     **dict.fromkeys(("num_hidden_layers", "n_layer", "n_layers", "num_layers"), 2_000),
     "num_labels": 1_000_000,
 }
+PIECES = "tokenizer.model"
+OPTIONS = (  # of a tokenizer's config, what a tokenizer of pieces is made with
+    *("bos_token", "eos_token", "unk_token", "pad_token"),
+    *("add_bos_token", "add_eos_token", "legacy", "model_max_length"),
+)
 TOKENIZERS = ("tokenizer*", "vocab*", "merges.txt", "*.model", "special_tokens_map.json")
-FETCHED = ("*.json", "*.txt", "*.model", "*.jinja", "model*.safetensors")
+FETCHED = ("*.json", "*.txt", "*.model", "*.jinja")
 
 
 @dataclass(frozen=True)
@@ -67,7 +73,10 @@ def opened_source(place: str) -> Iterator[Source]:
         yield Source(folder, place)
         return
     repository = _repository(place, folder)
-    snapshot = fetch_snapshot(repository, FETCHED)
+    for pattern in WEIGHTS:  # the next best where there are none
+        snapshot = fetch_snapshot(repository, (*FETCHED, pattern))
+        if any(snapshot.glob(pattern)):
+            break
     with mending(repository):
         yield Source(snapshot, repository.id, snapshot.name)
 
@@ -80,30 +89,29 @@ def _repository(place: str, folder: Path) -> Repository:
 
 
 def find_weights(folder: Path) -> list[Path]:
-    """Return the safetensors files of a model's folder; EncoderError says what is missing."""
+    """Return the files of a model's weights, safetensors where there are any; EncoderError says
+    what is missing.
+    """
     if not (folder / "config.json").exists():
         raise EncoderError(f"{folder} has no config.json; expected {CONTENTS}")
-    indexed = [] if (folder / SINGLE).exists() else files_of_index(folder)
-    files = sorted({*folder.glob("model*.safetensors"), *indexed})
-    if not files:
-        raise EncoderError(
-            f"{folder} has no model.safetensors; pickled weights (.bin) can run code and are not"
-            " read: where you trust them, convert once with AutoModel (causal:"
-            " AutoModelForCausalLM).from_pretrained(FOLDER).save_pretrained(FOLDER)"
-        )
-    return files
+    for single, index, pattern in FORMS:
+        indexed = [] if (folder / single).exists() else files_of_index(folder / index)
+        if files := sorted({*folder.glob(pattern), *indexed}):
+            return files
+    raise EncoderError(f"{folder} has neither {SINGLE} nor pytorch_model.bin; expected {CONTENTS}")
 
 
-def files_of_index(folder: Path) -> list[Path]:
-    """Return the files of weights that are split, none where no index names any; raises
-    EncoderError where one is missing.
+def files_of_index(index: Path) -> list[Path]:
+    """Return the files of weights that are split, none where there is no index; raises EncoderError
+    where one is missing.
     """
-    if not (folder / INDEX).exists():
+    if not index.exists():
         return []
-    files = [folder / name for name in check_index(folder / INDEX)]
+    files = [index.parent / name for name in check_index(index)]
     if lost := [path.name for path in files if not path.exists()]:
         raise EncoderError(
-            f"{folder} lacks {', '.join(lost[:3])}, which its {INDEX} names; copy it whole"
+            f"{index.parent} lacks {', '.join(lost[:3])}, which its {index.name} names; copy it"
+            " whole"
         )
     return files
 
@@ -125,7 +133,7 @@ def load_tokenizer(folder: Path) -> Any:
     read_config(folder)  # the library reads it, too
     what = f"the tokenizer in {folder} cannot be read"
     with refusing(what, "save it again with transformers"), quiet():
-        tokenizer = AutoTokenizer.from_pretrained(
+        tokenizer = _open_pieces(folder) or AutoTokenizer.from_pretrained(
             folder, trust_remote_code=False, local_files_only=True
         )
     if not tokenizer.is_fast:
@@ -142,6 +150,26 @@ def load_tokenizer(folder: Path) -> Any:
     return tokenizer
 
 
+def _open_pieces(folder: Path) -> Any:
+    """Return the tokenizer of a SentencePiece model alone, as the oldest LLaMA models have it, None
+    where it is of another kind: transformers reads it only where a further library is installed.
+    """
+    said = folder / "tokenizer_config.json"
+    if (folder / "tokenizer.json").exists() or not ((folder / PIECES).exists() and said.exists()):
+        return None
+    options = read_json(said)
+    if options.get("tokenizer_class") != "LlamaTokenizer":
+        return None
+    model = ModelProto.FromString((folder / PIECES).read_bytes())
+    vocabulary = {piece.piece: number for number, piece in enumerate(model.pieces)}
+    chosen = {name: options[name] for name in OPTIONS if options.get(name) is not None}
+    texts = {
+        name: value["content"] if isinstance(value, dict) else value
+        for name, value in chosen.items()
+    }
+    return LlamaTokenizer(vocab=vocabulary, merges=generate_merges(vocabulary), **texts)
+
+
 def load_model(
     folder: Path, *, precision: Precision, device: torch.device
 ) -> tuple[Any, Arithmetic]:
@@ -156,10 +184,10 @@ def load_model(
     """
     config, files = read_config(folder), find_weights(folder)
     with MAKING, refusing(f"{folder} cannot be opened", OPENED):
-        check_weights(folder, config, files)
+        check_weights(folder, config, files)  # .bin files hold tensors alone, too
         arithmetic = choose_arithmetic(precision, device, stored=stored_type(files))
         where = place(files, arithmetic.weights, device)
-        model, _ = _load_weights(folder, config, dtype=arithmetic.weights, **where)
+        model, _ = _load_weights(files[0], config, dtype=arithmetic.weights, **where)
     model.config.use_cache = False  # keys and values of a text that is never continued
     model = model if where else model.to(device)
     return model.eval().requires_grad_(False), arithmetic
@@ -187,7 +215,7 @@ def check_weights(folder: Path, config: Any, files: Sequence[Path]) -> None:
     """
     with bounding(folder, list(read_shapes(files).values())):
         model, report = _load_weights(
-            folder, config, device_map={"": "meta"}, ignore_mismatched_sizes=True
+            files[0], config, device_map={"": "meta"}, ignore_mismatched_sizes=True
         )
     kind = type(model).__name__
     for name, held, wanted in sorted(report["mismatched_keys"]):
@@ -215,13 +243,14 @@ def is_causal(config: Any) -> bool:
     return any(name.endswith(CAUSAL) for name in config.architectures or ())
 
 
-def _load_weights(folder: Path, config: Any, **how: Any) -> tuple[Any, dict[str, Any]]:
+def _load_weights(first: Path, config: Any, **how: Any) -> tuple[Any, dict[str, Any]]:
+    """Load the weights of which this is the first file, with what was missing or did not fit."""
     kind = AutoModelForCausalLM if is_causal(config) else AutoModel
     with quiet():
         loaded: tuple[Any, dict[str, Any]] = kind.from_pretrained(
-            folder,
+            first.parent,
             config=config,
-            use_safetensors=True,
+            use_safetensors=first.suffix != ".bin",
             trust_remote_code=False,
             local_files_only=True,
             output_loading_info=True,

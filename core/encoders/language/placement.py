@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from safetensors import safe_open
 
+from core.encoders.building import read_pickled
 from core.errors import EncoderError
 from core.machine.memory import free_memory, size_text
 from core.machine.spilling import make_spill_folder
@@ -22,17 +23,21 @@ TYPES = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "F6
 
 
 def stored_type(files: Sequence[Path]) -> torch.dtype:
-    """Return the type of most of the weights in safetensors files; float32 for any that is no
-    floating one.
-    """
+    """Return the type of most of the weights in files; float32 for any that is no floating one."""
     counts = count_weights(files)
     return TYPES.get(max(counts, key=lambda kind: counts[kind], default="F32"), torch.float32)
 
 
 def count_weights(files: Sequence[Path]) -> dict[str, int]:
-    """Return how many numbers of each type safetensors files hold."""
+    """Return how many numbers of each type files of weights hold."""
     counts: dict[str, int] = {}
+    names = {kind: name for name, kind in TYPES.items()}
     for path in files:
+        if path.suffix == ".bin":
+            for tensor in read_pickled(path).values():
+                kind = names.get(tensor.dtype, "")
+                counts[kind] = counts.get(kind, 0) + tensor.numel()
+            continue
         with safe_open(path, "pt") as file:
             for name in file.keys():  # noqa: SIM118
                 part = file.get_slice(name)

@@ -1,0 +1,486 @@
+"""Each shipped study runs whole against a local hub, and its figures say what plain NumPy says of
+the features that were embedded.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+import transformers
+
+from core.cli import main
+from core.plans import models as planned
+from core.plans.reading import open_plan, shipped
+from core.store import Store
+from tests.hub.online import turn_to
+from tests.plans.rehearsal import Rehearsal, rehearsing, write_language
+
+pytestmark = pytest.mark.slow
+DATASETS = {"prh-mini": "wit-256", "prh-vision": "places", "dense-captions": "dci"}
+LANGUAGE = ("bloom", "openllama", "llama")
+VISION = ("in21k", "mae", "dinov2", "clip", "clip-in12k")
+K = 10
+
+
+@dataclass
+class Studies:
+    """What the studies wrote, each run when it is first asked for."""
+
+    rehearsal: Rehearsal
+    codes: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def store(self) -> Path:
+        return self.rehearsal.root / "store"
+
+    def folder(self, name: str) -> Path:
+        """Return the folder of a study's report."""
+        folder = self.rehearsal.root / "out" / name
+        if name not in self.codes:
+            self.codes[name] = run(self.rehearsal, name, self.store, folder)
+        return folder
+
+    def table(self, name: str, figure: str) -> pd.DataFrame:
+        return pd.read_csv(self.folder(name) / f"{figure}.csv", keep_default_na=True)
+
+
+def run(rehearsal: Rehearsal, name: str, store: Path, to: Path, *words: str) -> int:
+    fixed = ["--store", f"{store}", "--device", "cpu", "--to", f"{to}"]
+    return main(["study", "run", name, *fixed, *rehearsal.words(name), *words])
+
+
+@pytest.fixture(scope="module")
+def studies(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studies]:
+    with rehearsing(tmp_path_factory.mktemp("rehearsal")) as rehearsal:
+        yield Studies(rehearsal)
+
+
+# What plain NumPy says
+
+
+def layers_of(studies: Studies, dataset: str, model: str, q: float) -> list[np.ndarray]:
+    """Return a model's layers, clamped together where their sizes reach the quantile q."""
+    store = Store(studies.store)
+    count = len(store.model(dataset, model).card.layers)
+    layers = [store.space(dataset, model, at).astype(np.float64) for at in range(count)]
+    if q < 1:
+        sizes = np.sort(np.abs(np.concatenate([layer.ravel() for layer in layers])))
+        bound = sizes[int(q * sizes.size)]
+        layers = [np.clip(layer, -bound, bound) for layer in layers]
+    return layers
+
+
+def candidates(layers: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Return the layers and all of them side by side, with rows of length 1."""
+    return [unit(layer) for layer in (*layers, np.concatenate(layers, axis=1))]
+
+
+def unit(space: np.ndarray) -> np.ndarray:
+    return space / np.linalg.norm(space, axis=1, keepdims=True)
+
+
+def neighbors(space: np.ndarray, k: int) -> np.ndarray:
+    near = space @ space.T
+    np.fill_diagonal(near, -np.inf)
+    return np.argsort(-near, axis=1)[:, :k]
+
+
+def mutual_knn(x: np.ndarray, y: np.ndarray, k: int = K) -> float:
+    pairs = zip(neighbors(x, k), neighbors(y, k), strict=True)
+    return float(np.mean([len(set(a) & set(b)) / k for a, b in pairs]))
+
+
+def cycle_knn(x: np.ndarray, y: np.ndarray) -> float:
+    a, b = neighbors(x, K), neighbors(y, K)
+    return float(np.mean([at in a[b[at]] for at in range(len(a))]))
+
+
+def lcs_knn(x: np.ndarray, y: np.ndarray) -> float:
+    def longest(a: Sequence[int], b: Sequence[int]) -> int:
+        table = np.zeros((len(a) + 1, len(b) + 1), int)
+        for i, one in enumerate(a):
+            for j, other in enumerate(b):
+                beside = max(table[i, j + 1], table[i + 1, j])
+                table[i + 1, j + 1] = table[i, j] + 1 if one == other else beside
+        return table[-1, -1]
+
+    return _per_stimulus(longest, x, y) / K
+
+
+def edit_distance_knn(x: np.ndarray, y: np.ndarray) -> float:
+    def edits(a: Sequence[int], b: Sequence[int]) -> int:
+        table = np.add.outer(np.arange(len(a) + 1), np.arange(len(b) + 1))
+        for i, one in enumerate(a):
+            for j, other in enumerate(b):
+                beside = 1 + min(table[i, j + 1], table[i + 1, j])
+                table[i + 1, j + 1] = min(beside, table[i, j] + (one != other))
+        return table[-1, -1]
+
+    return 1 - _per_stimulus(edits, x, y) / K
+
+
+def _per_stimulus(compare: Any, x: np.ndarray, y: np.ndarray) -> float:
+    lists = zip(neighbors(x, K), neighbors(y, K), strict=True)
+    return float(np.mean([compare(a, b) for a, b in lists]))
+
+
+def cka(x: np.ndarray, y: np.ndarray) -> float:
+    a, b = (space - space.mean(0) for space in (x, y))
+    shared = np.linalg.norm(a.T @ b) ** 2
+    return float(shared / np.linalg.norm(a.T @ a) / np.linalg.norm(b.T @ b))
+
+
+def hsic(a: np.ndarray, b: np.ndarray) -> float:
+    """Return the unbiased estimate for kernels; their diagonals are left out."""
+    n, off = len(a), 1 - np.eye(len(a))
+    a, b = a * off, b * off
+    whole = a.sum() * b.sum() / (n - 1) / (n - 2)
+    return float(((a * b.T).sum() + whole - 2 * (a @ b).sum() / (n - 2)) / n / (n - 3))
+
+
+def unbiased_cka(x: np.ndarray, y: np.ndarray) -> float:
+    a, b = x @ x.T, y @ y.T
+    return hsic(a, b) / np.sqrt(hsic(a, a) * hsic(b, b))
+
+
+def cknna(x: np.ndarray, y: np.ndarray) -> float:
+    """Return the alignment of kernels centered by row, over common neighbors."""
+    kernels, masks = [], []
+    for space in (x, y):
+        kernel, mask = space @ space.T, np.zeros((len(space), len(space)))
+        np.put_along_axis(mask, neighbors(space, K), 1, axis=1)
+        kernels.append(kernel - kernel.mean(1, keepdims=True))
+        masks.append(mask)
+    (a, b), (of_a, of_b) = kernels, masks
+    own = np.sqrt((of_a * a * a).sum() * (of_b * b * b).sum())
+    return float((of_a * of_b * a * b).sum() / own)
+
+
+def svcca(x: np.ndarray, y: np.ndarray) -> float:
+    bases = []
+    for space in (x, y):
+        varied = space[:, space.std(0) > 1e-9]
+        standard = (varied - varied.mean(0)) / varied.std(0)
+        left, sizes, _ = np.linalg.svd(standard, full_matrices=False)
+        bases.append(left[:, : min(10, int((sizes > 1e-9 * sizes[0]).sum()))])
+    return float(np.linalg.svd(bases[0].T @ bases[1], compute_uv=False).mean())
+
+
+METRICS = {
+    each.__name__: each
+    for each in (
+        *(cka, unbiased_cka, svcca, mutual_knn, cknna),
+        *(cycle_knn, edit_distance_knn, lcs_knn),
+    )
+}
+
+
+def consensus(spaces: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the distance of each stimulus to the mean of all spaces turned onto it, a column per
+    space: Generalized Procrustes, each stimulus centered on its own mean.
+    """
+    widest = max(space.shape[1] for space in spaces)
+    shapes = [space - space.mean(1, keepdims=True) for space in spaces]
+    shapes = [space / np.linalg.norm(space) for space in shapes]
+    shapes = [np.pad(one, ((0, 0), (0, widest - one.shape[1]))) for one in shapes]
+    values, vectors = np.linalg.eigh(sum(one @ one.T for one in shapes) / len(shapes))
+    joint = (vectors * np.sqrt(np.maximum(values, 0)))[:, ::-1][:, :widest]
+    for _ in range(5_000):
+        sides = [np.linalg.svd(one.T @ joint, full_matrices=False) for one in shapes]
+        turned = [one @ left @ right for one, (left, _, right) in zip(shapes, sides, strict=True)]
+        joint = np.mean(turned, axis=0)
+    return np.stack([np.linalg.norm(one - joint, axis=1) for one in turned], axis=1)
+
+
+# What a picture shows
+
+
+def chart(page: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Return the traces and the layout of a picture."""
+    text = page.read_text()
+    decoder, at = json.JSONDecoder(), text.rindex("Plotly.newPlot(")
+    traces, end = decoder.raw_decode(text, text.index("[", at))
+    layout, _ = decoder.raw_decode(text, text.index("{", end))
+    return traces, layout
+
+
+def numbers(value: Any) -> np.ndarray:
+    """Return an array as Plotly writes it."""
+    if isinstance(value, dict):
+        return np.frombuffer(base64.b64decode(value["bdata"]), dtype=value["dtype"])
+    return np.atleast_1d(np.asarray(value, dtype=float))
+
+
+# The studies
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_a_study_runs_from_the_first_download_to_the_report(studies: Studies, name: str) -> None:
+    plan, folder = open_plan(name), studies.folder(name)
+    report = (folder / "report.md").read_text()
+    assert studies.codes[name] == 0, report
+    listed = studies.table(name, "models")
+    assert list(listed) == ["group", "spec", "model", "parameters", "source"]
+    assert listed["spec"].tolist() == [model.spec for _, model in plan.members()]
+    assert listed["model"].notna().all()
+    assert f"with {len(listed)} of {len(listed)} models" in report
+    assert "## What failed" not in report
+    for figure in plan.figures:
+        assert not studies.table(name, figure.name).empty
+    for group in plan.groups:
+        assert bool(group.missing) == (f"group {group.name}" in report)
+
+
+def test_models_of_a_larger_kind_have_more_parameters(studies: Studies) -> None:
+    """Sizes within a family rise here as they do there, and each has its own weights."""
+    listed = studies.table("prh-vision-language", "models")
+    for _, group in listed.groupby("group"):
+        assert group["parameters"].is_monotonic_increasing
+        assert group["parameters"].is_unique
+    cards = [entry.card for entry in Store(studies.store).models("wit")]
+    assert len({card.weights for card in cards}) == len(cards)
+
+
+def test_figure_3_is_alignment_over_one_minus_bits_per_byte(studies: Studies) -> None:
+    plan, table = open_plan("prh-vision-language"), studies.table("prh-vision-language", "figure-3")
+    names = of_groups(studies, plan.name)
+    x, y = ([one for group in each for one in names[group]] for each in (LANGUAGE, VISION))
+    assert len(x) == 12
+    assert len(y) == 17
+    pairs = list(zip(table["model_x"], table["model_y"], strict=True))
+    assert sorted(pairs) == sorted((a, b) for a in x for b in y)
+    layers = {name: candidates(layers_of(studies, "wit", name, 0.95)) for name in (*x, *y)}
+    for row in table.itertuples():
+        every = [[mutual_knn(a, b) for b in layers[row.model_y]] for a in layers[row.model_x]]
+        assert row.score == pytest.approx(np.max(every))
+        assert every[row.layer_x][row.layer_y] == pytest.approx(row.score)
+    assert table["chance"].to_numpy() == pytest.approx(K / (64 - 1))
+    for name in ("bloomz-560m", "llama-7b", "llama-65b"):
+        placed = table.loc[table["model_x"] == name, "axis"]
+        assert placed.to_numpy() == pytest.approx(1 - bits_per_byte(studies, name), abs=1e-4)
+    report = (studies.folder(plan.name) / "report.md").read_text()
+    assert "ρ of 1 − bits per byte of OpenWebText, mean over texts (measured)" in report
+    traces, layout = chart(studies.folder(plan.name) / "figure-3.html")
+    axes = [layout[name].get("title", {}) for name in layout if name.startswith("xaxis")]
+    assert any("1 − bits per byte of OpenWebText" in axis.get("text", "") for axis in axes)
+    drawn = {round(at, 6) for one in traces for at in numbers(one.get("x", [])).tolist()}
+    assert {round(at, 6) for at in table["axis"]} <= drawn
+
+
+def of_groups(studies: Studies, name: str) -> dict[str, list[str]]:
+    """Return the store's names of a study's models, by group."""
+    listed = studies.table(name, "models")
+    return {str(group): each["model"].tolist() for group, each in listed.groupby("group")}
+
+
+def bits_per_byte(studies: Studies, name: str) -> float:
+    """Return the mean over texts of the bits that a model needs for each byte."""
+    card = Store(studies.store).model("wit", name).card
+    hub_id = card.spec.removeprefix("hf:")
+    folder = studies.rehearsal.root / "again" / name
+    if not folder.exists():
+        write_language(folder, hub_id)
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+    read = transformers.PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"))
+    web = studies.rehearsal.root / "owt" / "plain_text" / "train-00000-of-00001.parquet"
+    ratios = []
+    for text in pd.read_parquet(web)["text"]:
+        ids = torch.tensor([read(text)["input_ids"]])
+        with torch.no_grad():
+            said = model(ids).logits[0, :-1].double().log_softmax(-1)
+        bits = -said.gather(1, ids[0, 1:, None]).sum() / np.log(2)
+        ratios.append(float(bits) / len(text.encode()))
+    return float(np.mean(ratios))
+
+
+def test_figure_4_is_alignment_with_dinov2_over_published_scores(studies: Studies) -> None:
+    name, target = "prh-vision-language", "vit_giant_patch14_dinov2.lvd142m"
+    parameters = studies.table(name, "models").set_index("model")["parameters"]
+    goal = candidates(layers_of(studies, "wit", target, 0.95))
+    for figure, task in (("figure-4-hellaswag", "HellaSwag"), ("figure-4-gsm8k", "GSM8K")):
+        table = studies.table(name, figure)
+        assert (table["task"] == task).all()
+        assert (table["origin"] == "published").all()
+        known = pd.read_csv("data/published/language_scores.csv").query("task == @task")
+        values = known.set_index(known["model"].str.split("/").str[-1])["value"]
+        assert table["value"].to_numpy() == pytest.approx(values[table["model"]].to_numpy())
+        for row in table.itertuples():
+            own = candidates(layers_of(studies, "wit", row.model, 0.95))
+            assert row.near == pytest.approx(max(mutual_knn(a, b) for a in own for b in goal))
+        traces, _ = chart(studies.folder(name) / f"{figure}.html")
+        marks = [one for one in traces if "size" in one.get("marker", {}) and "customdata" in one]
+        (drawn,) = (one for one in marks if len(one["customdata"]))
+        shown = [str(row[0]) for row in drawn["customdata"]]
+        weight = parameters[shown].to_numpy(dtype=float)
+        expected = np.maximum(4, 26 * weight / weight.max())
+        assert numbers(drawn["marker"]["size"]) == pytest.approx(expected)
+        ranks = np.sort(numbers(drawn["marker"]["color"]))
+        assert ranks == pytest.approx(np.linspace(0, 1, len(shown)))
+
+
+def test_figures_13_and_14_have_the_eight_metrics(studies: Studies) -> None:
+    name = "prh-vision-language"
+    table = studies.table(name, "figures-13-14")
+    assert sorted(table["metric"].unique()) == sorted(METRICS)
+    assert (table.groupby("metric").size() == 12 * 17).all()
+    for x, y in (
+        ("bloomz-560m", "vit_tiny_patch16_224.augreg_in21k"),
+        ("llama-65b", "vit_large_patch14_dinov2.lvd142m"),
+        ("open_llama_3b", "vit_base_patch16_clip_224.laion2b"),
+    ):
+        a, b = (candidates(layers_of(studies, "wit", model, 0.95)) for model in (x, y))
+        rows = table.query("model_x == @x and model_y == @y").set_index("metric")
+        for metric, score in METRICS.items():
+            row = rows.loc[metric]
+            own = score(a[int(row["layer_x"])], b[int(row["layer_y"])])
+            assert row["score"] == pytest.approx(own, abs=1e-4), (metric, x, y)
+            if metric not in ("lcs_knn", "edit_distance_knn"):
+                best = np.nanmax([[score(one, other) for other in b] for one in a])
+                assert row["score"] == pytest.approx(best, abs=1e-4), (metric, x, y)
+
+
+def test_figure_12_has_the_eight_metrics_at_last_layers(studies: Studies) -> None:
+    table = studies.table("prh-vision", "figure-12")
+    said = " ".join(map(str, table.to_numpy().ravel()))
+    for title in ("CKA", "unbiased CKA", "SVCCA", "mutual k-NN", "CKNNA", "cycle k-NN"):
+        assert title in said
+    assert "n = 1000" in said or "1000" in said
+
+
+def test_figure_2_is_the_alignment_of_last_layers_within_a_bin(studies: Studies) -> None:
+    name = "prh-vision"
+    table = studies.table(name, "figure-2-left-by-score").query("pairs_of == 'all'")
+    assert table["basis"].eq("mean accuracy over tasks").all()
+    kept = (studies.store / "results" / "places").glob("measured~probes~*.parquet")
+    probes = pd.concat([pd.read_parquet(file) for file in kept])
+    scores = probes.pivot_table(index="model", columns="task", values="value")
+    assert scores.shape == (18, 19)
+    near = {
+        model: neighbors(unit(layers_of(studies, "places", model, 0.95)[-1]), K)
+        for model in scores.index
+    }
+    bins = np.minimum((scores.mean(axis=1) * 5).astype(int), 4)
+    for row in table.itertuples():
+        inside = list(bins.index[bins == row.bin])
+        assert row.models == len(inside)
+        shares = [
+            np.mean([len(set(a) & set(b)) / K for a, b in zip(near[x], near[y], strict=True)])
+            for at, x in enumerate(inside)
+            for y in inside[at + 1 :]
+        ]
+        assert row.pairs == len(shares)
+        if shares:
+            assert row.mean == pytest.approx(np.mean(shares), abs=2e-3)
+
+
+def test_dispersion_is_the_distance_to_the_consensus(studies: Studies) -> None:
+    name = "dispersion"
+    table, spaces = studies.table(name, "figure-2-rankings"), list(VISION[1:])
+    models = [one for group in spaces for one in of_groups(studies, name)[group]]
+    layers = [layers_of(studies, "wit", model, 1)[-2] for model in models]
+    apart = consensus(layers)
+    assert table["mean"].to_numpy() == pytest.approx(apart.mean(1), rel=1e-3)
+    centered = apart - apart.mean(0)
+    _, sizes, _ = np.linalg.svd(centered, full_matrices=False)
+    share = sizes[0] ** 2 / (sizes**2).sum()
+    assert table["explained"].to_numpy() == pytest.approx(share, abs=1e-3)
+    order = np.argsort(apart.mean(1), kind="stable")
+    assert set(table.loc[table["set_mean"] == "low", "index"]) == set(order[:16])
+    held = studies.table(name, "supplement-s2")
+    for at in range(4):
+        others = [layer for place, layer in enumerate(layers) if place != at]
+        assert held["space"][at].startswith(models[at])
+        assert len(others) == 3
+
+
+def test_denser_captions_are_read_at_each_number_of_words(studies: Studies) -> None:
+    table = studies.table("dense-captions", "figure-9")
+    levels = {entry.level for entry in Store(studies.store).embeddings("dci")} - {None}
+    assert len(levels) == 5
+    assert len(table) >= 5
+
+
+# What goes wrong leaves the rest right
+
+
+def tables(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.glob("*.csv")}
+
+
+def test_a_study_that_was_killed_ends_the_same(
+    studies: Studies, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, opened, open_really = "dispersion", list[str](), planned.open_encoder
+
+    def open_half(spec: str, **settings: Any) -> Any:
+        opened.append(spec)
+        if len(opened) == 8:
+            raise KeyboardInterrupt
+        return open_really(spec, **settings)
+
+    monkeypatch.setattr(planned, "open_encoder", open_half)
+    store, to = tmp_path / "store", tmp_path / "out"
+    assert run(studies.rehearsal, name, store, to) == 130
+    assert len(Store(store).embeddings("wit")) == 7
+    assert not to.exists()
+    assert run(studies.rehearsal, name, store, to) == 0
+    assert len(opened) == 8 + 9
+    assert tables(to) == tables(studies.folder(name))
+
+
+def test_models_that_cannot_be_had_are_named_and_the_rest_is_right(
+    studies: Studies, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One is gated, and the weights of one do not fit its config."""
+    hub, name = studies.rehearsal.hub, "prh-vision-language"
+    whole = studies.table(name, "figure-4-hellaswag").set_index("model")
+    turn_to(hub, tmp_path / "cache", monkeypatch)
+    gated = hub.repository("models", "google/gemma-2b")
+    odd = "bigscience/bloomz-1b1"
+    right = dict(hub.repository("models", odd).branches)
+    try:
+        gated.gated = True
+        hub.add_model(odd, write_language(tmp_path / "odd", odd, width=32))
+        groups = ("bloom", "gemma", "dinov2")
+        words = ("--only", *groups)
+        assert run(studies.rehearsal, name, tmp_path / "store", tmp_path / "out", *words) == 2
+    finally:
+        gated.gated = False
+        hub.repository("models", odd).branches.update(right)
+    report = (tmp_path / "out" / "report.md").read_text()
+    failed = report.partition("## What failed")[2].partition("\n## ")[0]
+    assert "hf:google/gemma-2b is gated on the hub; accept its terms there" in failed
+    assert f"hf:{odd}" in failed
+    assert "32" in failed
+    table = pd.read_csv(tmp_path / "out" / "figure-4-hellaswag.csv").set_index("model")
+    assert len(table) == 3
+    assert table["near"].to_dict() == whole.loc[table.index, "near"].to_dict()
+    listed = pd.read_csv(tmp_path / "out" / "models.csv")
+    there = listed[listed["group"].isin(groups)].set_index("spec")["model"]
+    assert set(there[there.isna()].index) == {"hf:google/gemma-2b", f"hf:{odd}"}
+
+
+def test_a_task_that_cannot_be_had_is_named_and_the_rest_is_right(
+    studies: Studies, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub, name = studies.rehearsal.hub, "prh-vision"
+    turn_to(hub, tmp_path / "cache", monkeypatch)
+    hub.fail("no repository", "wds_vtab-svhn")
+    try:
+        words = ("--only", "in21k", "random")
+        assert run(studies.rehearsal, name, tmp_path / "store", tmp_path / "out", *words) == 2
+    finally:
+        hub.heal()
+    report = (tmp_path / "out" / "report.md").read_text()
+    assert "task SVHN" in report.partition("## What failed")[2]
+    assert "without SVHN: no model was measured on it" in report
+    assert not pd.read_csv(tmp_path / "out" / "figure-2-left.csv").empty
