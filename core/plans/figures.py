@@ -19,6 +19,7 @@ from core.plans.wording import MARK, UnknownModelsError, groups_in, question_of
 from core.questions.asking import answer, findings_of
 from core.questions.competence.question import Bins
 from core.questions.competence.registry import registry
+from core.questions.metrics.question import MetricMatrix
 from core.questions.words import to_command
 from core.recipe import Recipe
 from core.store import Store
@@ -65,6 +66,8 @@ def _draw(run: Run, figure: Figure, names: Names) -> Drawn:
     study = question.scope.open(Store(run.store), device=type(question).device or "cpu")
     if isinstance(question, Bins):
         question = _without_missing_tasks(question, study, figure, run)
+    if isinstance(question, MetricMatrix):
+        question = _within_reach(question, study.size, figure, run)
     answered = answer(question, study, run.report)
     table = answered.table
     return Drawn(
@@ -87,6 +90,18 @@ def _without_missing_tasks(question: Bins, study: Study, figure: Figure, run: Ru
     missing = ", ".join(task for task in wanted if task not in measured)
     run.lacks(f"figure {figure.name}", f"without {missing}: no model was measured on it")
     return replace(question, solving=replace(question.solving, tasks=present))
+
+
+def _within_reach(question: MetricMatrix, n: int, figure: Figure, run: Run) -> MetricMatrix:
+    """Take all stimuli in place of numbers of them that are not there."""
+    beyond = [size for size in question.sizes if size > n]
+    if not beyond:
+        return question
+    run.lacks(
+        f"figure {figure.name}", f"all {n:,} stimuli in place of {', '.join(map(str, beyond))}"
+    )
+    fitting = tuple(size for size in question.sizes if size < n)
+    return replace(question, sizes=(*fitting, n))
 
 
 def compare(run: Run, drawn: Sequence[Drawn]) -> pd.DataFrame:

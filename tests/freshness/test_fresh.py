@@ -306,10 +306,13 @@ def test_a_question_asked_after_each_change_is_answered_afresh(tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_every_question_asked_after_each_change_is_answered_afresh(tmp_path: Path) -> None:
-    stale, moved = stale_after_each_step(small(tmp_path / "store"), tmp_path, EVERY)
+@pytest.mark.parametrize("part", range(4))
+def test_every_question_asked_after_each_change_is_answered_afresh(
+    tmp_path: Path, part: int
+) -> None:
+    stale, moved = stale_after_each_step(small(tmp_path / "store"), tmp_path, EVERY[part::4])
     assert stale == {}
-    assert moved >= 9
+    assert moved >= 7
 
 
 def test_levels_of_competence_follow_what_is_measured_later(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ from tests.hub.server import LocalHub
 WRITER = "hf:meta-llama/Meta-Llama-3-8B-Instruct"
 EXTRA = ("timm:resnet18.a1_in1k", "timm:resnet50.a1_in1k", "hf:gpt2", WRITER)
 SIZE, SIDE = 64, 24  # stimuli of a dataset, pixels of an image
-PLACES = 1_000  # images: figure 12 draws as many
+PLACES = 160  # images, of which figure 12 draws 128 and all
 VOCABULARY = 400
 LOUD = 0.2  # deviation of the weights: at the usual 0.02 random models hardly look at their context
 WORDS = (
