@@ -210,7 +210,7 @@ def _batch_size(text: str) -> int | Literal["auto"]:
 
 def run_import(arguments: argparse.Namespace) -> None:
     """Import features made elsewhere as a model of a dataset."""
-    from core.embedding.features import import_features
+    from core.embedding.features import Facts, import_features
     from core.encoders.measured.content import read_content
     from core.figures.numbers import counted
     from core.store import Store
@@ -225,10 +225,20 @@ def run_import(arguments: argparse.Namespace) -> None:
         content,
         name=request.name,
         modality=request.modality,
-        file=Path(request.file).name,
+        facts=Facts(
+            request.family,
+            request.objective,
+            request.parameters,
+            request.title,
+            request.level,
+            Path(request.file).name,
+        ),
     )
     layers = f"{counted(len(content.layers), 'layer', 'layers')} of {card.size} stimuli"
-    print(f"{request.name}: {layers}{_measured(content)}")
+    dims = ", ".join(map(str, dict.fromkeys(layer.shape[1] for layer in content.layers)))
+    print(f"{request.name}: {layers}, {dims} dims{_measured(content)}")
+    for note in content.notes:
+        print(note, file=sys.stderr)
 
 
 def _measured(content: Content) -> str:

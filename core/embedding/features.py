@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +14,30 @@ from core.embedding.holdings import hold_dataset, is_published, name_data
 from core.encoders.encoder import IMPORTED, REALITY, ModelCard
 from core.encoders.measured.content import Content, from_repeats
 from core.encoders.measured.cortex import SIMULATED, SUBJECTS, describe_subject, measure_subject
-from core.errors import FeatureError, StimuliError
+from core.errors import FeatureError, StimuliError, UnknownNameError
 from core.modalities import BRAIN, WORLD, check_modality
 from core.recipe import Recipe
 from core.stimuli.dataset import Dataset, DatasetCard
 from core.store import Embedding, Store, write_embedding
 from core.store.schema import embedding_file
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of a model that was made elsewhere, "" or None what is not; see
+    `core.encoders.encoder.ModelCard`. level: of the captions that it read. file: that held its
+    features.
+    """
+
+    family: str = ""
+    objective: str = ""
+    parameters: int | None = None
+    title: str = ""
+    level: str = ""
+    file: str = ""
+
+
+UNKNOWN = Facts()
 
 
 def embed_world(store: Path, dataset: Dataset) -> Path:
@@ -68,32 +87,35 @@ def import_features(
     *,
     name: str,
     modality: str,
-    file: str = "",
+    facts: Facts = UNKNOWN,
     replace: bool = False,
 ) -> Path:
     """Publish features that were made elsewhere as the model `name`.
 
     content: its layers in the dataset's order. modality: see `core.modalities.check_modality`.
-    file: the name of the file that held them, if any. Raises as `check_modality` for the modality,
-    FeatureError for a wrong number of rows, NaN or infinity, StoreError where the name is taken by
+    facts: what else is known of the model. Raises as `check_modality` for the modality,
+    UnknownNameError for the caption level, FeatureError for a wrong number of rows, NaN or
+    infinity, StoreError where the name is taken by
     other features and `replace` is not set.
     """
     check_modality(modality)
+    if facts.level and facts.level not in dataset.levels:
+        raise UnknownNameError("caption level", facts.level, dataset.levels)
     card = ModelCard(
         name,
-        name,
+        facts.title or name,
         modality,
-        f"import:{file or name}",
-        IMPORTED,
-        "unknown",
-        None,
+        f"import:{facts.file or name}",
+        facts.family or IMPORTED,
+        facts.objective or "unknown",
+        facts.parameters,
         _digest((*content.layers, *content.repeats)),
-        tuple(f"layer {index}" for index in range(len(content.layers))),
+        content.names or tuple(f"layer {index}" for index in range(len(content.layers))),
         {},
         geometry=content.geometry,
         over=content.over,
     )
-    return _publish_ready(store, dataset, content, card, replace=replace)
+    return _publish_ready(store, dataset, content, card, replace=replace, level=facts.level or None)
 
 
 def _publish_ready(
@@ -103,6 +125,7 @@ def _publish_ready(
     card: ModelCard,
     *,
     replace: bool,
+    level: str | None = None,
 ) -> Path:
     """Publish vectors that need no encoder; returns at once where they are published."""
     other = {} if card.geometry == "vectors" else {"geometry": card.geometry}
@@ -122,7 +145,7 @@ def _publish_ready(
         Embedding(
             dataset=dataset,
             card=card,
-            level=None,
+            level=level,
             layers=content.layers,
             repeats=content.repeats,
             bits=None,

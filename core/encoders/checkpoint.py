@@ -9,7 +9,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy._core import multiarray
 from safetensors.torch import load_file
 
 from core.encoders.fields import check_training, read_json
@@ -45,14 +47,22 @@ def read_weights(path: Path) -> dict[str, torch.Tensor]:
     return _state_dict(load_torch(file), path)
 
 
+# NumPy's arrays and scalars of plain types, which torch.load makes without running anything else
+PLAIN = [
+    *(np.ndarray, np.dtype, multiarray._reconstruct, multiarray.scalar),
+    *(type(np.dtype(kind)) for kind in "?bhilqBHILQefdUS"),
+]
+
+
 def load_torch(file: UserFile, **where: Any) -> Any:
-    """Return what torch.save wrote: tensors and plain containers only; raises the file's error for
-    a damaged file, and any other pickled object. where: see torch.load; in memory else.
+    """Return what torch.save wrote: tensors, arrays and plain containers only; raises the file's
+    error for a damaged file, and any other pickled object. where: see torch.load; in memory else.
     """
     check_torch(file)
     with file.decoding():
         try:
-            return torch.load(file.path, **{"map_location": "cpu", **where}, weights_only=True)
+            with torch.serialization.safe_globals(PLAIN):
+                return torch.load(file.path, **{"map_location": "cpu", **where}, weights_only=True)
         except pickle.UnpicklingError as error:
             raise file.raising(
                 f"{file.path} holds pickled objects, which could run code; expected tensors alone:"

@@ -1,29 +1,36 @@
 """Features made elsewhere, read from a file without running or unfolding what it hides.
 
-    .npy .parquet          one array: (n, d), or (n, layers, d) for .npy
-    .npz .safetensors .pt  one such array, or several (n, d) ones: a layer each, in the natural
-    order of their names
-    .pt of platonic-rep    `feats` (n, layers, d); its other entries are not features
+    .npy                      one array: (n, d), or (n, layers, d)
+    .npz .safetensors .pt     one such array, or several (n, d) ones: a layer each, in the file's
+                              order (safetensors keeps none: in the natural order of their names)
+    .parquet .csv .tsv        a column for each dim, or a column of lists for each layer
+    .pt of platonic-rep       `feats` (n, layers, d); its other entries are not features
 
-What a file may take is said in core/files/limits.py, and is checked before it is allocated.
+A file may also hold ids of its rows, and labels or scalars, which are no layers. What it may take
+is said in core/files/limits.py, and is checked before it is allocated.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float32
 
-from core.encoders.columns import read_columns
+from core.encoders.columns import EVERY, Columns, read_columns, read_table
 from core.encoders.tensors import read_safetensors, read_torch
 from core.errors import FeatureError
-from core.files.arrays import read_npy, read_npz
-from core.files.userfile import UserFile
+from core.files.arrays import NUMBERS, TEXTS, read_npy, read_npz
+from core.files.userfile import UserFile, shown
 
 Space = Float32[np.ndarray, "_ _"]  # (n, d); d may differ between layers
+FEATS = "feats"  # of platonic-rep
+TABLES = (".parquet", ".csv", ".tsv")
+OFFSET = 1e3  # times the largest deviation: what float32 then loses of it is above 10⁻⁴
+TINY, HUGE = 1e-30, 1e30  # between which float32 holds squares, too
 
 CLOSED = {  # how datasets of rsatoolbox and of NWB are saved, by the end of the name
     **dict.fromkeys((".pkl", ".pickle"), "a pickle, which could run code"),
@@ -36,27 +43,92 @@ ELSEWHERE = (
 )
 
 
-def read_features(path: Path) -> list[Space]:
-    """Read one (n, d) float32 matrix per layer; raise FeatureError for a file that is not safe or
-    not features.
+@dataclass(frozen=True)
+class Features:
+    """Layers with their names, and the id of each row, None where the file has none. named_by: what
+    holds the ids. left_out: what is no layer.
     """
-    arrays = read_arrays(path)
-    layers = [
-        layer for array in in_order(arrays) for layer in _split(array, path, alone=len(arrays) == 1)
-    ]
+
+    layers: list[Space]
+    names: tuple[str, ...]
+    ids: list[str] | None = None
+    named_by: str = ""
+    left_out: tuple[str, ...] = ()
+
+
+def read_features(path: Path, columns: Columns = EVERY) -> Features:
+    """Read one (n, d) float32 matrix per layer, and the ids of the rows; raise FeatureError for a
+    file that is not safe or not features, and for a column that is not there.
+    """
+    arrays = _ordered(read_arrays(path, columns), path, columns)
+    named = [name for name, array in arrays.items() if _are_ids(name, array, columns)]
+    kept = {name: array for name, array in arrays.items() if _is_layer(name, array, columns)}
+    kept = {FEATS: kept[FEATS]} if FEATS in kept and kept[FEATS].ndim == 3 else kept
+    layers, names = list[Space](), list[str]()
+    for name, array in kept.items():
+        split = _split(array, path, alone=len(kept) == 1)
+        layers += split
+        alone = len(split) == 1 and bool(name)
+        names += [name] if alone else [f"layer {place}" for place in range(len(split))]
     if not layers:
-        raise FeatureError(f"{path} holds no features; expected (n, d) or (n, layers, d)")
+        held = "; ".join(
+            f"{shown(name)} of type {array.dtype} and shape {array.shape}"
+            for name, array in arrays.items()
+        )
+        raise FeatureError(
+            f"{path} holds no features but {held or 'no array'}; expected numbers, (n, d) or"
+            " (n, layers, d)"
+        )
     rows = sorted({len(layer) for layer in layers})
     if len(rows) > 1:
         raise FeatureError(
-            f"the layers in {path} have {rows} rows; expected one row per stimulus in each"
+            f"the layers in {path} have {rows} rows; expected one row per stimulus in each, or"
+            " --feature-column with those that are layers"
         )
-    return layers
+    ids = _texts(arrays[named[0]]) if named and len(arrays[named[0]]) == rows[0] else None
+    by = named[0] if ids else ""
+    left_out = tuple(name for name in arrays if name not in kept and name != by)
+    return Features(layers, tuple(names), ids, by, left_out)
 
 
-def read_arrays(path: Path) -> dict[str, np.ndarray]:
+def _ordered(arrays: dict[str, np.ndarray], path: Path, columns: Columns) -> dict[str, np.ndarray]:
+    """Return the arrays in the file's order, or in that of the features named."""
+    if path.suffix.lower() in TABLES:
+        return arrays
+    wanted = [*columns.features, *([columns.ids] if columns.ids else [])]
+    if missing := [name for name in wanted if name not in arrays]:
+        raise FeatureError(
+            f"{path} has no {shown(missing[0])}; it holds {', '.join(map(shown, arrays))}"
+        )
+    if columns.features:
+        return {name: arrays[name] for name in dict.fromkeys((*wanted, *arrays))}
+    if path.suffix.lower() == ".safetensors":  # which are sorted by type and name
+        return {name: arrays[name] for name in natural_order(arrays)}
+    return arrays
+
+
+def _are_ids(name: str, array: np.ndarray, columns: Columns) -> bool:
+    line = array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1)
+    return line and array.dtype.kind in "iuUS" and columns.holds_ids(name)
+
+
+def _is_layer(name: str, array: np.ndarray, columns: Columns) -> bool:
+    if columns.is_out(name) and name:
+        return False
+    if name in columns.features:
+        return True
+    narrow = array.ndim == 2 and array.shape[1] == 1 and array.dtype.kind in "iu" and bool(name)
+    return array.ndim > 1 and array.dtype.kind in "fiub" and not narrow
+
+
+def _texts(array: np.ndarray) -> list[str]:
+    flat = array.ravel()
+    return [one.decode("utf-8", "replace") if isinstance(one, bytes) else f"{one}" for one in flat]
+
+
+def read_arrays(path: Path, columns: Columns = EVERY) -> dict[str, np.ndarray]:
     """Read the arrays of a file by their names, as they are; raise FeatureError for a file that is
-    not safe, or of another kind.
+    not safe, or of another kind. columns: of a table, which are stacked to one array.
     """
     kind = path.suffix.lower()
     if kind in CLOSED:
@@ -64,43 +136,55 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
     reader = READERS.get(kind)
     if reader is None:
         raise FeatureError(f"{path} is of no known kind; expected one of {', '.join(READERS)}")
-    return reader(UserFile(path, f"whole {kind} data", FeatureError))
+    return reader(UserFile(path, f"whole {kind} data", FeatureError), columns)
 
 
-def in_order(arrays: Mapping[str, np.ndarray]) -> Iterable[np.ndarray]:
-    """Sort by name so that layer2 comes before layer10."""
+def natural_order(names: Iterable[str]) -> list[str]:
+    """Sort names so that layer2 comes before layer10."""
 
     def key(name: str) -> list[tuple[int, str]]:
         parts = re.split(r"(\d+)", name)  # no int: a number may have thousands of digits
         numbers = (part.lstrip("0") if part.isdecimal() else "" for part in parts)
         return [(len(number), number or part) for number, part in zip(numbers, parts, strict=True)]
 
-    return [arrays[name] for name in sorted(arrays, key=key)]
+    return sorted(names, key=key)
 
 
 def _split(array: np.ndarray, path: Path, *, alone: bool) -> list[Space]:
     if array.ndim not in ((2, 3) if alone else (2,)) or 0 in array.shape:
         wanted = "(n, d) or (n, layers, d)" if alone else "(n, d) for each of several arrays"
+        maps = "; of maps (n, channels, height, width) save the mean over both" * (array.ndim == 4)
         raise FeatureError(
-            f"{path} holds an array of shape {array.shape}; expected {wanted}, none of them 0"
+            f"{path} holds an array of shape {array.shape}; expected {wanted}, none of them 0{maps}"
         )
-    # a float64 over float32's range turns to infinity, which no embedding takes
-    with np.errstate(over="ignore", invalid="ignore"):
-        numbers = array.astype(np.float32)
-    return [
-        np.ascontiguousarray(layer)
-        for layer in ([numbers] if array.ndim == 2 else np.moveaxis(numbers, 1, 0))
-    ]
+    layers = [array] if array.ndim == 2 else np.moveaxis(array, 1, 0)
+    return [np.ascontiguousarray(narrowed(layer)) for layer in layers]
 
 
-def _read_npy(file: UserFile) -> dict[str, np.ndarray]:
-    return {"": read_npy(file)}
+def narrowed(layer: np.ndarray) -> Space:
+    """Return a layer as float32: centered if a common offset would cost precision, and divided by
+    its largest entry if its scale is out of float32's range. Neither changes CKA.
+    """
+    if layer.dtype.itemsize < 8:
+        return layer.astype(np.float32)
+    wide = layer.astype(np.float64)
+    middle = wide.mean(axis=0)
+    spread = np.abs(wide - middle).max(initial=0.0)
+    if np.isfinite(spread) and spread and np.abs(middle).max() > OFFSET * spread:
+        wide = wide - middle
+    largest = np.abs(wide).max(initial=0.0)
+    if np.isfinite(largest) and largest and not TINY < largest < HUGE:
+        wide = wide / largest
+    return wide.astype(np.float32)
 
 
-READERS: dict[str, Callable[[UserFile], dict[str, np.ndarray]]] = {
-    ".npy": _read_npy,
-    ".npz": read_npz,
-    ".safetensors": read_safetensors,
-    ".pt": read_torch,
+READERS: dict[str, Callable[[UserFile, Columns], dict[str, np.ndarray]]] = {
+    ".npy": lambda file, _: {"": read_npy(file)},
+    ".npz": lambda file, _: read_npz(file, kinds=NUMBERS + TEXTS),
+    ".safetensors": lambda file, _: read_safetensors(file),
+    ".pt": lambda file, _: read_torch(file),
+    ".pth": lambda file, _: read_torch(file),
     ".parquet": read_columns,
+    ".csv": read_table,
+    ".tsv": read_table,
 }

@@ -76,7 +76,7 @@ class ImportRequest:
     command: ClassVar[str] = "import"
 
     file: str = argument(
-        help=".npy .npz .safetensors .pt .parquet, of dissimilarities .csv",
+        help=".npy .npz .safetensors .pt .parquet .csv .tsv, of dissimilarities .csv",
         label="Feature file",
         metavar="FILE",
     )
@@ -97,6 +97,29 @@ class ImportRequest:
         help="the file holds how different stimuli are: (n, n), (layers, n, n), the pairs i < j, or"
         " a .csv with first, second, dissimilarity",
     )
+    id_column: str = option(
+        "",
+        label="Column of ids",
+        metavar="NAME",
+        help="the array or column that names the rows (one called id, image, stimulus, file … or a"
+        " table's index); else the file's order is the dataset's",
+    )
+    feature_column: tuple[str, ...] = option(
+        (),
+        label="Feature columns",
+        metavar="NAME",
+        help="arrays that are layers, or a table's dims, in this order (all that can be)",
+    )
+    drop: tuple[str, ...] = option(
+        (), label="Left out", metavar="NAME", help="arrays or columns that are left out"
+    )
+    family: str = option(
+        "", metavar="F", help="its architecture's line, such as ViT; models of one count as one"
+    )
+    objective: str = option("", metavar="O", help="what it was trained for, such as CLIP")
+    parameters: int | None = option(None, metavar="N", help="how many it has", least=1, most=10**15)
+    title: str = option("", metavar="T", help="what figures call it (its name)")
+    level: str = option("", metavar="L", help="the caption level that it read")
 
 
 def precision_of(name: str) -> Precision:

@@ -12,6 +12,7 @@ from core.files.archives import open_zip
 from core.files.userfile import UserFile
 
 REPRESENTABLE = "numbers: float16, bfloat16, float32, float64 or integers"
+NUMBERS, TEXTS = "fiub", "US"  # kinds of NumPy's types
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,11 @@ def read_npy(file: UserFile) -> np.ndarray:
         return _read_values(opened, _read_header(opened), file)
 
 
-def read_npz(file: UserFile, wanted: Wanted = every) -> dict[str, np.ndarray]:
-    """Return the wanted arrays of an .npz file by their names; raises its error as `read_npy` does.
+def read_npz(
+    file: UserFile, wanted: Wanted = every, *, kinds: str = NUMBERS
+) -> dict[str, np.ndarray]:
+    """Return the wanted arrays of an .npz file by their names, in its order; raises its error as
+    `read_npy` does. kinds: of values that are read.
 
     The values of others, such as labels beside pictures, are not looked at.
     """
@@ -52,7 +56,8 @@ def read_npz(file: UserFile, wanted: Wanted = every) -> dict[str, np.ndarray]:
             with archive.open(name) as member:
                 header = _read_header(member)
                 if wanted(header):
-                    arrays[name.removesuffix(".npy")] = _read_values(member, header, file)
+                    values = _read_values(member, header, file, kinds)
+                    arrays[name.removesuffix(".npy")] = values
     return arrays
 
 
@@ -68,12 +73,14 @@ def _read_header(stream: IO[bytes]) -> Header:
     return Header(*read(stream))
 
 
-def _read_values(stream: IO[bytes], header: Header, file: UserFile) -> np.ndarray:
+def _read_values(
+    stream: IO[bytes], header: Header, file: UserFile, kinds: str = NUMBERS
+) -> np.ndarray:
     if header.kind.hasobject:
         raise file.raising(
             f"{file.path} holds pickled objects, which could run code; expected plain arrays of"
             f" {REPRESENTABLE}"
         )
-    check_type(file, str(header.kind), fits=header.kind.kind in "fiu")
+    check_type(file, str(header.kind), fits=header.kind.kind in kinds)
     values = np.frombuffer(stream.read(), header.kind)
     return values.reshape(header.shape, order="F" if header.in_columns else "C")

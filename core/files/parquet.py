@@ -20,10 +20,10 @@ Check = Callable[[str, "pa.DataType"], None]
 
 
 def read_parquet(
-    file: UserFile, *, check: Check, columns: list[str] | None = None
+    file: UserFile, *, check: Check, columns: list[str] | None = None, index: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a table in batches, texts as they are; pandas' own row numbers are left
-    out. columns: those that are read, all where None.
+    """Yield the rows of a table in batches, texts as they are. columns: those that are read, all
+    where None. index: whether pandas' own names of rows are among these, as INDEX and their name.
 
     check: raises for a column of a name and type that is not wanted. Raises the file's error for
     one that is damaged, has too many rows or columns or two of one name, lacks a column, or takes
@@ -35,7 +35,8 @@ def read_parquet(
 
     most = max(room(), 2 * SMALL)  # pyarrow's threads alone take some of it
     try:
-        with closing(stream(read_batches, file, columns, memory=most, seconds=SECONDS)) as parts:
+        reading = stream(read_batches, file, columns, index, memory=most, seconds=SECONDS)
+        with closing(reading) as parts:
             schema = next(parts)
             for field in schema:
                 check(field.name, field.type)

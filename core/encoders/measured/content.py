@@ -11,12 +11,13 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float32
 
+from core.encoders.columns import INDEX, Columns
 from core.encoders.encoder import Geometry, Over
-from core.encoders.imported import Space, read_features
+from core.encoders.imported import Features, Space, read_features
 from core.encoders.measured.dissimilarities import read_dissimilarities
-from core.encoders.measured.judgments import INSTEAD
 from core.encoders.measured.repeats import Repeats, read_repeats
 from core.encoders.requests import ImportRequest
+from core.encoders.rows import rows_of
 from core.errors import FeatureError, InputError
 
 
@@ -26,13 +27,15 @@ class Content:
 
     layers: one (n, d) matrix each, of dissimilarities (n, n). geometry: which of the two. over:
     what the measurements were repeated over, "" where they were not. repeats: (r, n, d) of each
-    layer then.
+    layer then. names: of the layers, () for numbers. notes: how the file was read, in sentences.
     """
 
     layers: Sequence[Space]
     geometry: Geometry = "vectors"
     over: Over = ""
     repeats: Sequence[Repeats] = ()
+    names: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def read_content(request: ImportRequest, stimuli: Sequence[str]) -> Content:
@@ -53,9 +56,29 @@ def _read(request: ImportRequest, stimuli: Sequence[str]) -> Content:
         return Content(read_dissimilarities(path, stimuli), "dissimilarities")
     if request.repeats != "none":
         return from_repeats(read_repeats(path), request.repeats)
-    if path.suffix.lower() == ".csv":
-        raise FeatureError(f"{path} is a table; {INSTEAD}")
-    return Content(read_features(path))
+    columns = Columns(request.id_column, request.feature_column, request.drop)
+    return in_rows(read_features(path, columns), stimuli, path)
+
+
+def in_rows(features: Features, stimuli: Sequence[str], path: Path) -> Content:
+    """Return the layers in the dataset's order: by the ids of the rows, else as they are."""
+    notes, layers = list[str](), features.layers
+    if features.ids is not None:
+        by = features.named_by.removeprefix(INDEX).removesuffix("__") or "the table's index"
+        rows, strange = rows_of(features.ids, stimuli, file=path.name, by=by)
+        layers = [layer[rows] for layer in layers]
+        notes.append(f"Rows are matched to stimuli by {by}.")
+        if strange:
+            notes.append(f"{len(strange):,} rows of no stimulus are left out ({strange[0]}, …).")
+    elif len(layers[0]) == len(stimuli):
+        notes.append(
+            f"The file names no rows: its first is taken for {stimuli[0]}, its last for"
+            f" {stimuli[-1]}."
+        )
+    if features.left_out:
+        out = ", ".join(features.left_out)
+        notes.append(f"Left out, since they are no features: {out}.")
+    return Content(layers, names=features.names, notes=tuple(notes))
 
 
 def _check_options(request: ImportRequest) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float32
 
-from core.encoders.imported import in_order, read_arrays
+from core.encoders.imported import natural_order, read_arrays
 from core.encoders.measured.judgments import read_ratings
 from core.errors import FeatureError
 
@@ -27,7 +27,8 @@ def read_dissimilarities(path: Path, stimuli: Sequence[str]) -> list[Matrix]:
     """
     if path.suffix.lower() == ".csv":
         return [_checked(read_ratings(path, stimuli), path, len(stimuli))]
-    arrays = (np.asarray(each, dtype=np.float64) for each in in_order(read_arrays(path)))
+    held = read_arrays(path)
+    arrays = (np.asarray(held[name], dtype=np.float64) for name in natural_order(held))
     matrices = (matrix for each in arrays for matrix in _unfold(each))
     return [_checked(matrix, path, len(stimuli)) for matrix in matrices]
 

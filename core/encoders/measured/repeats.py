@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float32
 
-from core.encoders.imported import in_order, read_arrays
+from core.encoders.imported import natural_order, read_arrays
 from core.errors import FeatureError
 
 Repeats = Float32[np.ndarray, "r n d"]
@@ -24,7 +24,9 @@ def read_repeats(path: Path) -> list[Repeats]:
     """
     arrays = read_arrays(path)
     as_table = set(arrays) == {MEASURED, OF}
-    layers = [_stacked(arrays, path)] if as_table else list(in_order(arrays))
+    layers = (
+        [_stacked(arrays, path)] if as_table else [arrays[name] for name in natural_order(arrays)]
+    )
     for layer in layers:
         if layer.ndim != 3 or 0 in layer.shape or len(layer) < 2:
             raise FeatureError(

@@ -23,7 +23,7 @@ from core.study.parts import Comparison
 
 def score(question: Score, _: None, __: Progress | None) -> pd.DataFrame:
     """Score the layers of one file with those of the other; see `score_layers`."""
-    x, y = (read_features(Path(file)) for file in (question.x, question.y))
+    x, y = (read_features(Path(file)).layers for file in (question.x, question.y))
     return score_layers(x, y, question.comparison, question.clamping)
 
 

@@ -81,7 +81,7 @@ class Vectors:
         check_readable(self.file)
         study.store.note_files(Path(self.file))
         words = color_words(survey, self.words or None)
-        vectors, expected = read_features(Path(self.file))[-1], len(self.words) or len(words)
+        vectors, expected = read_features(Path(self.file)).layers[-1], len(self.words) or len(words)
         if len(vectors) != expected or len(words) != expected:
             raise FeatureError(
                 f"{self.file} has {len(vectors)} rows for {len(words)} words; expected a row for"
