@@ -21,15 +21,16 @@ from pages._shared import address, frame
 
 FILE = "features"  # what the address calls the file that was uploaded
 _CHOSEN, _TROUBLE = "features-file", "features-trouble"
-HELP = """One row per stimulus, in the dataset's order: (n, d), or (n, layers, d), or an array per
-layer. Repeated measurements are (repeats, n, units), dissimilarities (n, n) or a table of pairs."""
+HELP = """One row per stimulus: (n, d), or (n, layers, d), or an array per layer, or a table. Ids of
+the rows match them to stimuli; without any, rows are in the dataset's order. Repeated measurements
+are (repeats, n, units), dissimilarities (n, n) or a table of pairs."""
 
 
 def pick() -> Path | None:
     """Take a file of features and return where it is kept; None before."""
     st.file_uploader(
         "Features made elsewhere",
-        type=[suffix.removeprefix(".") for suffix in (*READERS, ".csv")],
+        type=[suffix.removeprefix(".") for suffix in READERS],
         key=_CHOSEN,
         help=HELP,
         max_upload_size=uploads.MOST_MEGABYTES,
@@ -45,7 +46,7 @@ def check(request: ImportRequest, store: Store, card: DatasetCard) -> None:
     """Raise FeatureError for a file that cannot be imported over a dataset; say what is in it."""
     path = Path(request.file)
     try:
-        rows, widths = _shape(request, _stimuli(store, card))
+        rows, widths, notes = _shape(request, _stimuli(store, card))
     except FeatureError as error:  # where the store keeps the file is of no use here
         raise FeatureError(str(error).replace(str(path), path.name)) from error
     if rows != card.size:
@@ -54,7 +55,8 @@ def check(request: ImportRequest, store: Store, card: DatasetCard) -> None:
             " per stimulus, in the dataset's order"
         )
     dims = ", ".join(map(str, dict.fromkeys(widths)))
-    st.caption(f"{len(widths)} × {rows:,} × {dims}: layers, stimuli, dims.")
+    said = frame.plain(" ".join(notes))
+    st.caption(f"{len(widths)} × {rows:,} × {dims}: layers, stimuli, dims. {said}")
 
 
 def _stimuli(store: Store, card: DatasetCard) -> tuple[str, ...]:
@@ -62,17 +64,21 @@ def _stimuli(store: Store, card: DatasetCard) -> tuple[str, ...]:
 
 
 @st.cache_data(max_entries=8, show_spinner="Reading the features")
-def _shape(request: ImportRequest, stimuli: tuple[str, ...]) -> tuple[int, tuple[int, ...]]:
-    """Return the rows of a file and the widths of its layers; its path names its content.
+def _shape(
+    request: ImportRequest, stimuli: tuple[str, ...]
+) -> tuple[int, tuple[int, ...], tuple[str, ...]]:
+    """Return the rows of a file, the widths of its layers, and how it was read; its path names its
+    content.
 
     Raises FeatureError for a file that cannot be read, and for values that are not finite.
     """
-    layers = read_content(request, stimuli).layers
+    content = read_content(request, stimuli)
+    layers = content.layers
     if len(layers[0]) == len(stimuli):  # else there are no stimuli to name
         for place, layer in enumerate(layers):
             name = f"layer {place}"
             check_finite(layer, stimuli, layer=name, model=Path(request.file).name)
-    return len(layers[0]), tuple(layer.shape[1] for layer in layers)
+    return len(layers[0]), tuple(layer.shape[1] for layer in layers), content.notes
 
 
 def _take() -> None:

@@ -154,7 +154,12 @@ def _draw_import(at: Place) -> None:
     with right:
         modality = controls.pick_text(IMPORT["modality"], start=VISION.name)
     way = controls.pick_segment("The file holds", HOLDS, WAY, start="features")
-    request = ImportRequest(str(path), at.dataset, name, modality, **WAYS[way])
+    with left:
+        family = controls.pick_text(IMPORT["family"], start="")
+    with right:
+        objective = controls.pick_text(IMPORT["objective"], start="")
+    read = ImportRequest(str(path), at.dataset, name, modality, **WAYS[way])
+    request = replace(read, family=family, objective=objective)
     obstacles = _name_obstacle(at, name)
     try:
         check_modality(modality)
