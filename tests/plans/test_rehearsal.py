@@ -359,9 +359,9 @@ def test_figure_12_ranks_pairs_by_each_metric_at_last_layers(studies: Studies) -
     own = {
         variant: [METRICS[metric](a, b) for a, b in combinations(last, 2)]
         for variant, metric in (
-            ("mutual k-NN, k = 10", "mutual_knn"),
+            ("mutual k-NN, k = 10, n = 160", "mutual_knn"),
             ("CKA, n = 160", "cka"),
-            ("SVCCA, rank = 10", "svcca"),
+            ("SVCCA, rank = 10, n = 160", "svcca"),
         )
     }
     cells = table.set_index(["variant_x", "variant_y"])["spearman"]
