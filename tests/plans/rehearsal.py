@@ -33,6 +33,7 @@ from timm.models import _registry as registry
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers.utils.sentencepiece_model_pb2_new import ModelProto
 
+from core.competence.probes import fit
 from core.competence.published import published_models, vtab_tasks
 from core.plans.reading import open_plan, shipped
 from tests.competence.labeled_files import write_part
@@ -374,6 +375,7 @@ def rehearsing(root: Path, size: int = SIZE) -> Iterator[Rehearsal]:
             shutil.rmtree(root / place, ignore_errors=True)
         host_data(hub, root, size)
         patch.setattr("core.competence.language.texts._FILES", 1)  # of 80, in place of 4M tokens
+        patch.setitem(fit.__kwdefaults__, "steps", 4)  # of probes, which need not be the best
         turn_to(hub, root / "cache", patch)
         patch.setattr(datasets.config, "HF_DATASETS_CACHE", root / "datasets")
         patch.setenv("HF_DATASETS_CACHE", str(root / "datasets"))
