@@ -47,7 +47,8 @@ def published_page() -> str:
 def _row(work: Work, one: Shown, ours: dict[tuple[str, str, str], float]) -> str:
     command = f"`platoscope {one.command}`" + (f": {one.figure}" if one.figure else "")
     value = f"{ours[work.name, one.place, one.demo]:.3g}" if one.demo else "—"
-    own = f"{value} (`{one.demo}`: {one.pick} of {one.column})" if one.demo else value
+    rows = "".join(f", {column} {cell}" for column, cell in one.where.items())
+    own = f"{value} (`{one.demo}`: {one.pick} of {one.column}{rows})" if one.demo else value
     cells = (one.place, one.what, command, one.differs or "faithful", "; ".join(one.values), own)
     return f"| {' | '.join(cells)} |"
 

@@ -76,7 +76,8 @@ def _add_choices(command: argparse.ArgumentParser) -> None:
         nargs="+",
         action="extend",
         metavar="GROUP=SPEC",
-        help="more models of a group: timm:NAME, hf:ID, or a folder of local checkpoints",
+        help="more models of a group, in place of its defaults: timm:NAME, hf:ID, or a folder of"
+        " checkpoints",
     )
     command.add_argument(
         "--precision",
@@ -194,7 +195,7 @@ def _only(arguments: argparse.Namespace) -> tuple[str, ...]:
 
 def _open(arguments: argparse.Namespace) -> Plan:
     """Return the study that is meant, with what the person names in it."""
-    from core.plans.plan import put_models
+    from core.plans.plan import PlannedData, put_models
     from core.plans.reading import open_plan
 
     plan = open_plan(arguments.name)
@@ -206,7 +207,9 @@ def _open(arguments: argparse.Namespace) -> Plan:
             raise InputError(f"expected --models GROUP=SPEC or GROUP=FOLDER; got {text!r}")
         plan = put_models(plan, name, place)
     if arguments.data:
-        plan = replace(plan, dataset=replace(plan.dataset, folder=arguments.data, hub=""))
+        place = {"folder": arguments.data, "hub": "", "revision": "", "split": ""}
+        columns = {"image_column": "", "text_column": ""}  # of the hub's data set, too
+        plan = replace(plan, dataset=PlannedData(**{**vars(plan.dataset), **place, **columns}))
     if arguments.precision:
         plan = replace(plan, precision=arguments.precision)
     if arguments.writer:

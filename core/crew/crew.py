@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar, runtime_checkable
 from core.crew.units import Unit
 from core.errors import PlatoscopeError
 from core.progress import Progress
+from core.unexpected import tell_unexpected
 
 R = TypeVar("R")
 Began = Callable[[Unit[R]], None]
@@ -49,6 +50,8 @@ class Here:
                 outcome: R | PlatoscopeError = unit.work(report)
             except PlatoscopeError as error:
                 outcome = error
+            except Exception as error:  # the others go on
+                outcome = PlatoscopeError(tell_unexpected(error))
             yield unit, outcome
 
 

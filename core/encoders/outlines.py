@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from timm.models import PretrainedCfg
 
 CHECK = "check its config.json"
+PLAIN = ("vit_", "deit", "beit", "eva")  # begin names of transformers over patches of one size
 ON_THIS_MACHINE = Download(0)
 
 
@@ -78,9 +79,7 @@ def weights_of(spec: str) -> Download:
         return download_of(place, WEIGHTS)
     if kind == "hf" or "@" in place:
         return ON_THIS_MACHINE
-    import timm  # as below
-
-    return _download_of_timm(place, timm.models.get_pretrained_cfg(place, allow_unregistered=True))
+    return _download_of_timm(place, _published(place))
 
 
 def patches_of(spec: str) -> int | None:
@@ -90,12 +89,20 @@ def patches_of(spec: str) -> int | None:
     kind, _, place = spec.removesuffix(PATCHES).partition(":")
     name = place.partition("@")[0]
     patch = re.search(r"_patch(\d+)", name)
-    if kind != "timm" or place.startswith(HUB) or not patch:
+    if kind != "timm" or not name.startswith(PLAIN) or not patch:
         return None
+    published = _published(name)
+    return (published.input_size[-1] // int(patch[1])) ** 2 if published else None
+
+
+def _published(name: str) -> PretrainedCfg | None:
+    """Return what timm says of the weights that it publishes; raises UnknownNameError."""
     import timm  # as below
 
-    published = timm.models.get_pretrained_cfg(name, allow_unregistered=True)
-    return (published.input_size[-1] // int(patch[1])) ** 2 if published else None
+    from core.encoders.timm_weights import check_name
+
+    check_name(name)
+    return timm.models.get_pretrained_cfg(name, allow_unregistered=True)
 
 
 def _of_timm(name: str, folder: Path | None) -> Outline:

@@ -57,7 +57,8 @@ class Range:
 
 
 WORDS = Range(1, 1_000)  # of a caption in fewer words
-SIZES = Range(1, 10**15)  # of models
+SIZES = Range(1, 10**15)  # parameters of models
+LAYERS, WIDTHS = Range(1, 2_000), Range(1, 1_000_000)  # of models
 TOKENS = Range(1, 10**12)  # of texts that a model codes
 SAMPLES = Range(6, 10_000_000)  # of a probe: three to train, one to validate, two to test
 

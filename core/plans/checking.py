@@ -15,10 +15,12 @@ import pandas as pd
 from core.competence.images.vtab import ALL, task_names, task_repository
 from core.competence.language.texts import FIRST, WEB, open_texts, web_repository
 from core.encoders.downloads import Download, check_access, files_left
+from core.encoders.language.placement import free_on
 from core.encoders.outlines import weights_of
-from core.encoders.requests import UNTRAINED
+from core.encoders.requests import HUB, PATCHES, UNTRAINED
+from core.encoders.timm_weights import check_name
 from core.errors import InputError, PlatoscopeError, UnknownNameError
-from core.machine.memory import free_memory, size_text
+from core.machine.memory import size_text
 from core.plans.plan import Plan, PlannedData
 from core.plans.sizes import Ask, sizes, totals
 from core.settings import choose_device, expand
@@ -39,14 +41,18 @@ def check(
     ask: as `core.plans.sizes.ask_hub`.
     """
     table = sizes(plan, store, only=only, ask=ask)
-    free = _free_on(device)
-    rows, silent = list[Row](), False
+    free = free_on(choose_device(device))
+    rows, silent = list[Row](), ""
+    seeing = {group.name for group in plan.groups if group.modality == "vision"}
     for model in table.to_dict("records"):
-        wrong, silent = _asked(partial(_model, f"{model['model']}", ask), silent)
-        if not (wrong or model["embedded"]) and model["memory"] > free:
+        spec, wrong = f"{model['model']}", ""
+        if not model["embedded"]:
+            wrong, silent = _asked(partial(ask, spec), silent, _local_fault(spec))
+        # language models that are too large are spread over memory and disk
+        if not wrong and model["group"] in seeing and model["memory"] > free:
             need = f"its weights take {size_text(model['memory'])} of memory, and {size_text(free)}"
             wrong = f"{need} is free on {choose_device(device)}; {SMALLER}"
-        rows.append(_row("model", f"{model['model']}", wrong))
+        rows.append(_row("model", spec, wrong))
     data = 0
 
     def counted(find: Callable[[], Download]) -> Download:
@@ -56,32 +62,40 @@ def check(
         return download
 
     for kind, name, find in _data(plan, store):
-        wrong, silent = _asked(partial(counted, find), silent)
+        wrong, silent = _asked(partial(counted, find), silent, _missing_folder(plan.dataset, kind))
         rows.append(_row(kind, name, wrong))
     sums = totals(table)
     rows += _disks(sums.download + data, store, sums.room)
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _asked(find: Callable[[], Download], silent: bool) -> tuple[str, bool]:
-    """Return what is wrong with a thing of the hub, and whether the hub is not to be asked again.
-    silent: it did not answer before.
+def _asked(find: Callable[[], Download], silent: str, fault: str = "") -> tuple[str, str]:
+    """Return what is wrong with a thing of the hub, and why the hub is not to be asked again, ""
+    where it is. silent: why it was not asked before. fault: what is wrong whatever the hub says.
     """
-    if silent:
-        return "not checked: the hub does not answer; check again later", True
+    if fault or silent:
+        return fault or f"not checked: {silent}", silent
     try:
         download = find()
         check_access(download)
     except PlatoscopeError as error:
-        return f"{error}", False
-    return download.why, download.is_hub_down
+        return f"{error}", ""
+    return download.why, download.why if download.is_hub_down else ""
 
 
-def _model(spec: str, ask: Ask) -> Download:
-    place = spec.partition("@")[2]
-    if spec.startswith("timm:") and place not in ("", UNTRAINED) and not expand(place).exists():
-        raise InputError(f"there is no checkpoint at {place}; name a file or folder of weights")
-    return ask(spec)
+def _local_fault(spec: str) -> str:
+    """Return what is wrong with a spec that this machine can tell, "" where nothing is."""
+    kind, _, place = spec.partition(":")
+    name, at, weights = place.partition("@")
+    if kind == "timm" and at and weights != UNTRAINED:
+        if not (weights and expand(weights).exists()):
+            return f"there is no checkpoint at {weights!r}; name a file or folder of weights"
+    elif kind == "timm" and not place.startswith(HUB):
+        try:
+            check_name(name.removesuffix(PATCHES))
+        except UnknownNameError as error:
+            return f"{error}"
+    return ""
 
 
 def _data(plan: Plan, store: Path) -> Iterator[tuple[str, str, Callable[[], Download]]]:
@@ -104,9 +118,13 @@ def _dataset(data: PlannedData) -> Download:
         return files_left(wanted, WHOLE) if wanted else Download(0)
     if not data.folder:
         raise InputError(f"{data.missing or 'no place is named'}; name a folder with --data DIR")
-    if not expand(data.folder).is_dir():
-        raise InputError(f"there is no folder {data.folder}; name one with --data DIR")
     return Download(0)
+
+
+def _missing_folder(data: PlannedData, kind: str) -> str:
+    if kind != "dataset" or not data.folder or expand(data.folder).is_dir():
+        return ""
+    return f"there is no folder {data.folder}; name one with --data DIR"
 
 
 def _texts(name: str) -> Download:
@@ -126,7 +144,7 @@ def _task(name: str) -> Download:
 
 def _disks(download: int, store: Path, room: int) -> Iterator[Row]:
     """Yield a row for the hub's cache and one for the store; on one disk they share the room."""
-    from huggingface_hub import constants  # may be set anew while a process runs
+    from huggingface_hub import constants  # may change while a process runs
 
     cache, own = _there(Path(constants.HF_HUB_CACHE)), _there(store)
     together = os.stat(cache).st_dev == os.stat(own).st_dev
@@ -146,16 +164,6 @@ def _there(place: Path) -> Path:
     """Return a folder, or the nearest one around it that exists."""
     place = place.absolute()
     return next(one for one in (place, *place.parents) if one.exists())
-
-
-def _free_on(device: str) -> int:
-    """Return how many bytes are free where models will be."""
-    chosen = choose_device(device)
-    if chosen.type != "cuda":
-        return free_memory()
-    import torch
-
-    return int(torch.cuda.mem_get_info(chosen)[0])
 
 
 def _row(kind: str, name: str, said: str) -> Row:

@@ -97,9 +97,8 @@ def _within_reach(question: MetricMatrix, n: int, figure: Figure, run: Run) -> M
     beyond = [size for size in question.sizes if size > n]
     if not beyond:
         return question
-    run.lacks(
-        f"figure {figure.name}", f"all {n:,} stimuli in place of {', '.join(map(str, beyond))}"
-    )
+    wanted = ", ".join(f"{size:,}" for size in beyond)
+    run.lacks(f"figure {figure.name}", f"all {n:,} stimuli in place of {wanted}")
     fitting = tuple(size for size in question.sizes if size < n)
     return replace(question, sizes=(*fitting, n))
 

@@ -21,6 +21,7 @@ from core.questions.adapters.question import Adaptation
 from core.questions.alignment.axes import find_axis
 from core.questions.alignment.figures import trend
 from core.questions.alignment.layer_figures import SIDE_BY_SIDE, Layers, layer_grid
+from core.questions.alignment.placing import side_of
 from core.questions.alignment.points import calibrated_points, fits, trend_points
 from core.questions.alignment.question import COMPETENCE, Alignment
 from core.questions.asking import ask
@@ -52,6 +53,7 @@ from core.questions.dispersion.question import (
     SetEffect,
 )
 from core.questions.dispersion.ranking_figures import ranked as ranked_stimuli
+from core.questions.metrics.answer import smallest_scored
 from core.questions.metrics.curve_figures import COMPETENT, SIZE, trends_over_k
 from core.questions.metrics.figures import agreement
 from core.questions.metrics.matrix_figures import variant_map
@@ -162,7 +164,7 @@ def _neighborhoods(question: Neighborhoods, table: pd.DataFrame, study: Study) -
     sees = reads(models[models["model"].isin(question.x)], "image").all()
     about = models[["model", "title", "parameters"]].merge(coded, on="model", how="left")
     points = table.merge(about.rename(columns={"value": "competence"}), on="model")
-    smallest = str(points.loc[points["scaled"] == 0, "title"].iloc[0])
+    smallest = str(models.set_index("model").loc[smallest_scored(table), "title"])
     ruler = SIZE if sees else COMPETENT
     return trends_over_k(points, smallest=smallest, ruler=ruler, mode="light")
 
@@ -243,7 +245,8 @@ def _matrix(_: MetricMatrix, table: pd.DataFrame, __: Study) -> go.Figure:
 
 
 def _by_metric(question: MetricTrends, table: pd.DataFrame, study: Study) -> go.Figure:
-    axis = find_axis(question.axis, unit=_unit(question.axis, study))
+    side = side_of(study.models(), question.x)
+    axis = find_axis(question.axis, side, _unit(question.axis, study))
     return by_metric(described(table, study.models()), title=axis.title, mode="light")
 
 

@@ -13,12 +13,11 @@ from core.encoders.encoder import ModelCard
 from core.encoders.requests import Pooling, Precision
 from core.errors import InputError, UnknownNameError
 from core.files.limits import ROWS
-from core.options.ranges import SAMPLES, SIZES, TOKENS, WORDS, Range
+from core.options.ranges import LAYERS, SAMPLES, SIZES, TOKENS, WIDTHS, WORDS, Range
 from core.settings import expand
 
 Modality = Literal["vision", "language"]
 HERE = "a checkpoint on this machine"
-OURS = "ours: "  # begins the source of a model that no work names
 Reduction = Literal["only", "last", "mean", "median", "max", "min"]
 
 
@@ -48,7 +47,7 @@ class PlannedModel:
     """A model by its spec, with the source that names it. gated: whether its terms have to be
     accepted on the hub, in the source's words. name: in the store, where it is not the model's own.
     parameters, layers, width: where they are not published with the program; layers with the
-    embedding of words.
+    embedding of words. default: taken until a person names another in its place.
     """
 
     spec: str
@@ -56,8 +55,9 @@ class PlannedModel:
     gated: str = ""
     name: str = ""
     parameters: Annotated[int, SIZES] | None = None
-    layers: Annotated[int, SIZES] | None = None
-    width: Annotated[int, SIZES] | None = None
+    layers: Annotated[int, LAYERS] | None = None
+    width: Annotated[int, WIDTHS] | None = None
+    default: bool = False
 
 
 @dataclass(frozen=True)
@@ -230,17 +230,17 @@ def is_of(card: ModelCard, spec: str) -> bool:
 
 
 def put_models(plan: Plan, name: str, place: str) -> Plan:
-    """Return the plan with models in a group: those of a folder, or one by its spec, which takes
-    the place of those that are ours.
+    """Return the plan with models in a group: those of a folder, or one by its spec; it takes
+    the place of defaults.
 
     Raises UnknownNameError for the group.
     """
     group = plan.group(name)
+    kept = tuple(one for one in group.models if not one.default)
     if place.startswith(("timm:", "hf:")):
-        others = tuple(one for one in group.models if not one.source.startswith(OURS))
-        models = (*others, PlannedModel(place, "named by the person who runs it"))
+        models = (*kept, PlannedModel(place, "named by the person who runs it"))
         named = replace(group, models=models, missing="")
     else:
-        named = replace(group, folder=place, missing="")
+        named = replace(group, models=kept, folder=place, missing="")
     groups = tuple(named if one is group else one for one in plan.groups)
     return replace(plan, groups=groups)

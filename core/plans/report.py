@@ -89,7 +89,7 @@ def _lines(
     yield f"Over {plan.dataset.name}, {stimuli}, with {there} of {len(models)} models ({MODELS})."
     if run.missing:
         yield from ("", "## What is missing", "", "| of | why, and what to name |", "|---|---|")
-        yield from (f"| {one.of} | {one.why} |" for one in run.missing)
+        yield from (f"| {_cell(one.of)} | {_cell(one.why)} |" for one in run.missing)
     yield from _listed("What failed", [f"{one.step}: {one.reason}" for one in run.failures])
     for one in drawn:
         yield from _figure(one)
@@ -119,4 +119,9 @@ def _compared(compared: pd.DataFrame) -> Iterator[str]:
     for row in compared.to_dict("records"):
         published = "" if pd.isna(row["published"]) else f"{row['published']:.3g}"
         here = row["reason"] if pd.isna(row["here"]) else f"{row['here']:.3g}"
-        yield f"| {row['figure']} | {row['what']} | {published} | {here} | {row['source']} |"
+        cells = (row["figure"], row["what"], published, here, row["source"])
+        yield f"| {' | '.join(map(_cell, cells))} |"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")

@@ -87,6 +87,8 @@ class Run:
                 units += units_of(name)
             except PlatoscopeError as error:
                 self._fail(f"{what} {name}", f"{error}")
+            except Exception as error:
+                self._fail(f"{what} {name}", tell_unexpected(error))
         return units
 
     def _fail(self, step: str, reason: str) -> None:

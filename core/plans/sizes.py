@@ -25,7 +25,7 @@ from core.settings import expand
 from core.store import Store
 
 CAPTION = 64  # tokens of a caption, taken for all: nobody counts them before they are fetched
-OFFLINE = "The hub may not be asked: HF_HUB_OFFLINE is set."
+OFFLINE = "The hub may not be asked: HF_HUB_OFFLINE is set; unset it, and ask again."
 COLUMNS = (
     "group",
     "model",

@@ -499,6 +499,8 @@ def test_a_tokenizer_of_sentencepiece_alone_is_that_of_tokenizer_json(broken):
     proto = ModelProto()
     for piece in vocabulary:
         proto.pieces.add(piece=piece)
+    proto.trainer_spec.model_type = 2
+    proto.normalizer_spec.remove_extra_whitespaces = False
     (broken / "tokenizer.model").write_bytes(proto.SerializeToString())
     said = json.loads((broken / "tokenizer_config.json").read_text())
     named = {"tokenizer_class": "LlamaTokenizer", "add_bos_token": True}
@@ -506,5 +508,13 @@ def test_a_tokenizer_of_sentencepiece_alone_is_that_of_tokenizer_json(broken):
     assert load_tokenizer(broken)(TEXTS).input_ids == expected
     assert expected[0][0] == 1
     assert len(expected[0]) < len(TEXTS[0])
+    loose, tight = ["a  cat ", " a cat"], ["a cat", "a cat"]
+    assert load_tokenizer(broken)(loose).input_ids != load_tokenizer(broken)(tight).input_ids
+    proto.normalizer_spec.remove_extra_whitespaces = True
+    (broken / "tokenizer.model").write_bytes(proto.SerializeToString())
+    assert load_tokenizer(broken)(loose).input_ids == load_tokenizer(broken)(tight).input_ids
+    proto.trainer_spec.model_type = 1
+    (broken / "tokenizer.model").write_bytes(proto.SerializeToString())
+    assert_refused(broken, "is no byte-pair model")
     (broken / "tokenizer.model").write_bytes(b"\xff\xff")
     assert_refused(broken, "the tokenizer in .* cannot be read")

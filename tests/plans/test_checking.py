@@ -111,17 +111,16 @@ def test_what_the_hub_does_not_give_out_is_named(
 
 def test_too_little_disk_and_memory_are_named(hosted, capsys, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(checking.shutil, "disk_usage", lambda _: SimpleNamespace(free=1_000))
-    monkeypatch.setattr(checking, "free_memory", lambda: 10**9)
+    monkeypatch.setattr(checking, "free_on", lambda _: 2 * 10**8)
     code, found = check(hosted, capsys, "--device", "cpu")
-    large = {f"hf:{BLOOM}", "hf:bigscience/bloomz-560m", "hf:openai-community/gpt2-medium"}
+    large = [name for name in found if name.startswith("timm:")]  # of language models parts spill
     assert (code, set(found)) == (2, {*large, "cache of the hub", "store"})
-    assert found[f"hf:{BLOOM}"][0].endswith("2.24 GB of memory, and 1 GB is free on cpu")
-    assert "--precision bf16" in found[f"hf:{BLOOM}"][1]
+    assert large
+    assert found[large[0]][0].endswith("of memory, and 200 MB is free on cpu")
+    assert "--precision bf16" in found[large[0]][1]
     assert "1 kB is free at" in found["store"][0]
-    assert set(check(hosted, capsys, "--device", "cpu", "--precision", "bf16")[1]) == {
-        *(f"hf:bigscience/bloom{z}-560m" for z in ("", "z")),
-        *("cache of the hub", "store"),
-    }
+    half = check(hosted, capsys, "--device", "cpu", "--precision", "bf16")[1]
+    assert set(half) == {"cache of the hub", "store"}
 
 
 def test_paths_that_are_not_there_and_words_that_name_no_task_are_named(hosted, capsys):

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from tokenizers import Regex, normalizers
 from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoTokenizer, LlamaTokenizer
 from transformers.tokenization_utils_base import generate_merges
 from transformers.utils import logging as transformers_log
@@ -41,7 +42,7 @@ MOST = {  # fields of which each layer or label takes memory as soon as a config
     **dict.fromkeys(("num_hidden_layers", "n_layer", "n_layers", "num_layers"), 2_000),
     "num_labels": 1_000_000,
 }
-PIECES = "tokenizer.model"
+PIECES, PAIRS = "tokenizer.model", 2  # what SentencePiece calls its models of byte pairs
 OPTIONS = (  # of a tokenizer's config, what a tokenizer of pieces is made with
     *("bos_token", "eos_token", "unk_token", "pad_token"),
     *("add_bos_token", "add_eos_token", "legacy", "model_max_length"),
@@ -161,13 +162,35 @@ def _open_pieces(folder: Path) -> Any:
     if options.get("tokenizer_class") != "LlamaTokenizer":
         return None
     model = ModelProto.FromString((folder / PIECES).read_bytes())
+    if model.trainer_spec.model_type != PAIRS:
+        raise EncoderError(
+            f"{folder / PIECES} is no byte-pair model; save the tokenizer again with transformers,"
+            " as tokenizer.json"
+        )
     vocabulary = {piece.piece: number for number, piece in enumerate(model.pieces)}
     chosen = {name: options[name] for name in OPTIONS if options.get(name) is not None}
     texts = {
         name: value["content"] if isinstance(value, dict) else value
         for name, value in chosen.items()
     }
-    return LlamaTokenizer(vocab=vocabulary, merges=generate_merges(vocabulary), **texts)
+    made = LlamaTokenizer(vocab=vocabulary, merges=generate_merges(vocabulary), **texts)
+    steps = _normalizers(model.normalizer_spec)
+    if steps:
+        own = made.backend_tokenizer.normalizer
+        made.backend_tokenizer.normalizer = normalizers.Sequence([*steps, *([own] if own else [])])
+    return made
+
+
+def _normalizers(said: Any) -> list[normalizers.Normalizer]:
+    """Return what SentencePiece does to a text first: its map of characters, and no space at the
+    ends or twice in a row.
+    """
+    steps: list[normalizers.Normalizer] = []
+    if said.precompiled_charsmap:
+        steps.append(normalizers.Precompiled(said.precompiled_charsmap))
+    if said.remove_extra_whitespaces:
+        steps += [normalizers.Strip(), normalizers.Replace(Regex(" {2,}"), " ")]
+    return steps
 
 
 def load_model(

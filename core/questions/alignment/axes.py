@@ -64,6 +64,11 @@ def find_axis(name: str, side: Side = "language", unit: str = "") -> Axis:
     return replace(AXES.get(name, Axis(f"{name} ({unit})", name)), side=side)
 
 
+def short_name(axis: str) -> str:
+    """Return what an axis is called in a sentence, by its name alone."""
+    return find_axis(axis, unit=BITS if axis.startswith(BITS) else "").short
+
+
 def offered_axes(
     registry: pd.DataFrame, models: pd.DataFrame, side: Side = "language", basis: str = ""
 ) -> dict[str, Axis]:

@@ -8,11 +8,10 @@ from typing import Any
 
 import pandas as pd
 
-from core.competence.records import BITS
 from core.encoders.encoder import REALITY
 from core.figures.numbers import counted, p_text
 from core.modalities import find_modality, known_first
-from core.questions.alignment.axes import AXES, Axis, find_axis
+from core.questions.alignment.axes import AXES, Axis, short_name
 from core.questions.alignment.points import NOISE, recipe_means
 from core.questions.alignment.question import COMPETENCE, Alignment
 from core.questions.sentences import listed
@@ -124,9 +123,7 @@ def fit_findings(question: Alignment, table: pd.DataFrame) -> list[str]:
     if "panel" not in table:
         return notes
     panels = table.drop_duplicates("panel").to_dict("records")
-    unit = BITS if question.axis.startswith(BITS) else ""
-    axis = question.axis if question.axis in AXES else find_axis(question.axis, unit=unit).short
-    return [*(_fit(row, axis) for row in panels), *notes]
+    return [*(_fit(row, short_name(question.axis)) for row in panels), *notes]
 
 
 def _fit(row: Mapping[Hashable, Any], axis: str) -> str:

@@ -40,7 +40,7 @@ class Alignment(StudyQuestion):
         COMPETENCE,
         label="Horizontal axis",
         help="what alignment is set against: competence (of language models 1 − bits per byte, of"
-        " vision models the share of tasks solved), parameters, step, or a score by its task and"
+        " vision models tasks solved, else scores), parameters, step, or a score by its task and"
         " origin: 'HellaSwag (published)'",
     )
     unfinished: bool = option(

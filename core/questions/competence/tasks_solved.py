@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from core.competence.published import vtab_tasks
-from core.competence.records import ACCURACY, BITS, MEASURED, PERCENT, PUBLISHED, USER
+from core.competence.records import ACCURACY, MEASURED, PERCENT, PUBLISHED, USER
 from core.errors import MetricError
 from core.questions.competence.question import THRESHOLD, Solving
 from core.questions.competence.registry import measured_scores, registry
@@ -13,6 +13,7 @@ from core.study.scores import TaskScore, select
 from core.study.study import Study
 
 LEAST = 2  # models that a measure of competence tells apart
+LOW = "error|loss|perplexity"  # in the name of a score of which a low one is better
 
 
 def solve_tasks(study: Study, solving: Solving) -> pd.DataFrame:
@@ -20,8 +21,9 @@ def solve_tasks(study: Study, solving: Solving) -> pd.DataFrame:
     basis (what `solved` is).
 
     The share of the tasks named that it solves, or its mean score over them, as `solving` says.
-    Without any tasks named, the first of these that tells two models apart: the tasks of the Cave;
-    those of VTAB that any model was measured on; the mean of one's own scores; published scores.
+    Without any tasks named those of the Cave; if no model was measured on these, the first of these
+    that tells two models apart: the tasks of VTAB that any model was measured on; the mean of one's
+    own scores; published scores. Only shares of which a high one is better count as scores.
     Raises UnknownNameError for a task that no model was measured on.
     """
     vision = study.readers("image")
@@ -34,11 +36,18 @@ def solve_tasks(study: Study, solving: Solving) -> pd.DataFrame:
     if len(suite):
         return _by_tasks(suite, solving, "tasks")
     known = registry(study)
-    known = known[known["model"].isin(vision) & known["embedded"] & (known["unit"] != BITS)]
+    known = known[known["model"].isin(vision) & known["embedded"] & _are_shares(known)]
+    known = known[~known.duplicated(["model", "task", "origin"], keep=False)]  # which of two is it?
     probed = known[(known["origin"] == MEASURED) & known["task"].isin(vtab_tasks()["task"])]
     tables = [_by_tasks(probed, solving, "VTAB tasks")]
     tables += [mean_scores(known[known["origin"] == origin]) for origin in (USER, PUBLISHED)]
     return max(tables, key=lambda table: min(table["solved"].nunique(), LEAST))
+
+
+def _are_shares(rows: pd.DataFrame) -> pd.Series:
+    low_is_better = rows["task"].str.contains(LOW, case=False)
+    low_is_better |= rows["unit"].str.contains(LOW, case=False)
+    return rows["unit"].isin([ACCURACY, PERCENT]) & ~low_is_better
 
 
 def _by_tasks(rows: pd.DataFrame, solving: Solving, tasks: str) -> pd.DataFrame:

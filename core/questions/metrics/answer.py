@@ -15,13 +15,14 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float32, Int64
 
-from core.errors import MetricError
+from core.errors import MetricError, UnknownNameError
 from core.metrics import find_metric
 from core.metrics.spec import AnyEngine
 from core.progress import Progress
+from core.questions.alignment.axes import AXES
 from core.questions.alignment.pairs import complete_pair
 from core.questions.alignment.placing import check_axis
-from core.questions.alignment.question import Alignment
+from core.questions.alignment.question import COMPETENCE, Alignment
 from core.questions.metrics import matrix, trends
 from core.questions.metrics.agreement import (
     COMPARED,
@@ -205,6 +206,8 @@ def complete_trends(question: MetricTrends, study: Study) -> MetricTrends:
     an axis that cannot be.
     """
     question.rule.read_layers()
+    if question.axis != COMPETENCE and question.axis in AXES:
+        raise UnknownNameError("score", question.axis, [COMPETENCE])
     check_axis(Alignment(question.scope, x=question.x, axis=question.axis), study)
     metrics = _each_once(question.metrics) or trends.USUAL
     check_k(question.k, study.size)

@@ -9,6 +9,7 @@ import pandas as pd
 
 from core.figures.numbers import counted
 from core.metrics import METRICS
+from core.questions.alignment.axes import short_name
 from core.questions.metrics.agreement import toward
 from core.questions.metrics.question import MetricAgreement, MetricMatrix, MetricTrends
 from core.statistics.correlations import SURE
@@ -78,7 +79,7 @@ def matrix_findings(_: MetricMatrix, table: pd.DataFrame) -> list[str]:
     ]
 
 
-def by_metric_findings(_: MetricTrends, table: pd.DataFrame) -> list[str]:
+def by_metric_findings(question: MetricTrends, table: pd.DataFrame) -> list[str]:
     """Say by how many metrics alignment rises with competence beyond chance, and the correlation by
     each: of language models' competence with their mean alignment over the vision models.
 
@@ -95,7 +96,7 @@ def by_metric_findings(_: MetricTrends, table: pd.DataFrame) -> list[str]:
     each = ", ".join(f"{_short(name)} {_rho(fit.spearman)}" for name, fit in fitted.items())
     count = next(iter(fitted.values())).n
     return [
-        f"Alignment rises with competence beyond chance by {rising or 'none'} of"
+        f"Alignment rises with {short_name(question.axis)} beyond chance by {rising or 'none'} of"
         f" {counted(len(fitted), 'metric', 'metrics')} (Spearman over {count} language models:"
         f" {each})."
     ]

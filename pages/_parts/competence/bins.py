@@ -76,7 +76,7 @@ def draw(at: Place, models: pd.DataFrame, question: Bins) -> None:
     )
     exportbar.draw(at, question, figure, key="competence-bins", table=table)
     basis = basis_of(solved)
-    by_tasks = (SOLVING if "solved" in basis else SCORING).format(
+    by_tasks = (SOLVING if basis.startswith("share of ") else SCORING).format(
         basis=frame.plain(basis),
         tasks=int(solved["tasks"].max()),
         threshold=share_text(question.solving.threshold),

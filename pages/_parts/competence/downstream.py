@@ -143,7 +143,7 @@ def _rank_name(score: TaskScore) -> str:
 
 
 def _rank_text(rank: str) -> str:
-    if not rank.startswith("1 "):
+    if not rank.startswith(("1 - ", "1 − ")):
         return f"its rank in {frame.plain(rank)}"
     return f"its rank in {frame.plain(rank)} ({MEAN if 'mean over texts' in rank else TOTAL})"
 

@@ -139,7 +139,7 @@ def _columns(scores: Sequence[str], lines: pd.Series, target: str, basis: str) -
         "title": config.TextColumn("model", pinned=True),
         "lines": config.LineChartColumn(f"by layer, with {target}", **ends),
         "parameters": number(format="compact"),
-        "skill": number("1 − bits per byte", format="%.2f"),
+        "skill": number("1 − bits per byte of captions", format="%.2f"),
         "solved": number(basis, format="percent"),
         **{name: number(f"with {name}", format="%.3f") for name in scores},
     }
