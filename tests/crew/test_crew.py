@@ -33,6 +33,15 @@ def test_results_end_with_the_first_error() -> None:
         next(come)
 
 
+def test_an_unforeseen_error_ends_its_unit_alone(monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    units = [Unit("odd", lambda _: 1 / 0), Unit("one", partial(works.double, 1))]
+    (_, odd), (_, one) = HERE.run(units)
+    assert isinstance(odd, PlatoscopeError)
+    assert "ZeroDivisionError" in str(odd)
+    assert one == 2
+
+
 def test_what_is_shared_is_made_once_here_and_once_where_it_arrives(tmp_path: Path) -> None:
     once = Once(partial(works.make, tmp_path / "log"))
     assert once() == once() == os.getpid()

@@ -350,6 +350,33 @@ def test_figures_13_and_14_have_the_eight_metrics(studies: Studies) -> None:
                 assert row["score"] == pytest.approx(best, abs=1e-4), (metric, x, y)
 
 
+def test_figure_10_is_the_mean_over_language_models_from_the_smallest_on(studies: Studies) -> None:
+    name = "prh-vision-language"
+    table, names = studies.table(name, "figure-10"), of_groups(studies, name)
+    parameters = studies.table(name, "models").set_index("model")["parameters"]
+    seeing, reading = (
+        [one for each in groups for one in names[each]] for groups in (VISION, LANGUAGE)
+    )
+    last = {one: unit(layers_of(studies, "wit", one, 0.95)[-1]) for one in (*seeing, *reading)}
+    assert set(table["model"]) == set(seeing)
+    smallest = parameters[seeing].idxmin()
+    for k in (sorted(set(table["k"]))[0], sorted(set(table["k"]))[3]):
+        rows = table.query("metric == 'mutual_knn' and k == @k").set_index("model")
+        own = pd.Series(
+            {
+                one: np.mean([mutual_knn(last[one], last[other], k) for other in reading])
+                for one in seeing
+            }
+        )
+        assert rows["score"].to_dict() == pytest.approx(own.to_dict())
+        scaled = (own - own[smallest]) / own.std()
+        assert rows["scaled"].to_dict() == pytest.approx(scaled.to_dict(), abs=1e-6)
+    traces, layout = chart(studies.folder(name) / "figure-10.html")
+    assert layout["xaxis"]["type"] == "log"
+    lines = [one for one in traces if len(numbers(one.get("x", []))) == len(seeing)]
+    assert len(lines) == 2 * table["k"].nunique() - 1 or len(lines) == 2 * table["k"].nunique()
+
+
 def test_figure_12_ranks_pairs_by_each_metric_at_last_layers(studies: Studies) -> None:
     table = studies.table("prh-vision", "figure-12")
     assert set(table["metric_x"]) == {"rbf_cka", *METRICS}

@@ -174,10 +174,11 @@ def _open_pieces(folder: Path) -> Any:
         for name, value in chosen.items()
     }
     made = LlamaTokenizer(vocab=vocabulary, merges=generate_merges(vocabulary), **texts)
-    steps = _normalizers(model.normalizer_spec)
-    if steps:
-        own = made.backend_tokenizer.normalizer
-        made.backend_tokenizer.normalizer = normalizers.Sequence([*steps, *([own] if own else [])])
+    if steps := _normalizers(model.normalizer_spec):
+        # a pre-tokenizer would put no mark before a word whose leading spaces were removed
+        marks = [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
+        made.backend_tokenizer.normalizer = normalizers.Sequence([*steps, *marks])
+        made.backend_tokenizer.pre_tokenizer = None
     return made
 
 
