@@ -95,20 +95,3 @@ def mentions_of(source: str, node: ast.AST | None = None) -> set[str]:
     own = definitions_of(path)
     names = {name for name, _ in names_in(node or read_tree(path), path)}
     return {f"{module}.{name}" if name in own else home_of(name) for name in names}
-
-
-def that_reach(goal: str) -> dict[str, set[str]]:
-    """Return all definitions of `core` that mention a full name, or one that does, and so on; by
-    each what it mentions.
-    """
-    mentions = {
-        f"{module_of(source)}.{name}": mentions_of(source, node)
-        for source in SOURCES
-        if source.startswith("core/")
-        for name, node in definitions_of(ROOT / source).items()
-    }
-    reaching, more = {goal}, {goal}
-    while more:
-        more = {name for name, those in mentions.items() if those & reaching} - reaching
-        reaching |= more
-    return {name: mentions[name] for name in reaching}

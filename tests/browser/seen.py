@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import TimeoutError
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.browser.server import PATIENCE
 
@@ -44,34 +43,6 @@ def settle(page, quiet: int = QUIET) -> None:
     still = f"performance.now() - window.changed > {quiet} && document.querySelector('{RESTS}')"
     # seldom: each look makes the browser draw a frame, and the two work on the same cores
     page.wait_for_function(still, polling=100, timeout=PATIENCE)
-
-
-class Wire:
-    """What the server says to a page that is opened anew; the ends of its runs can be held back."""
-
-    def __init__(self, page) -> None:
-        self.is_held = False
-        self._waiting: list[bytes] = []
-        page.route_web_socket("**/_stcore/stream", self._relay)
-        page.reload()
-
-    def _relay(self, browser) -> None:
-        self._waiting.clear()  # what an earlier connection has not heard
-        self._send = browser.send
-        browser.connect_to_server().on_message(self._hear)
-
-    def _hear(self, said: bytes) -> None:
-        ends = ForwardMsg.FromString(said).WhichOneof("type") == "script_finished"
-        if self.is_held and (ends or self._waiting):
-            self._waiting.append(said)
-        else:
-            self._send(said)
-
-    def release(self) -> None:
-        """Let through all that waits, and all that comes later."""
-        self.is_held = False
-        while self._waiting:
-            self._send(self._waiting.pop(0))
 
 
 def chart(page, key: str):
