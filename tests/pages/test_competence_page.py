@@ -49,7 +49,7 @@ def test_it_draws_bins_scores_and_training_and_says_what_is_seen(opened, measure
     assert charts(app) == ["competence-bins", "downstream", "training"]
     assert seen(app) == 1  # no training has copies here; the bins are the answer
     assert "by share of tasks solved: all pairs: " in texts(app)
-    assert "many of 4 tasks" in texts(app)
+    assert "solving one of 4" in texts(app)
     for command in ("bins", "downstream", "training", "list"):
         assert any(code.startswith(f"platoscope competence {command}") for code in codes(app))
     assert app.selectbox(key="target").value.startswith("vit-")

@@ -21,6 +21,7 @@ from core.figures.palette import modality_hue
 from core.figures.theme import INK, Mode
 from core.modalities import find_modality
 from core.questions.overview.question import CONSENSUS, MAP_METRICS, ConvergenceMap
+from core.study.skill import SOLVED
 
 GAP = 0.16  # radians between two sectors
 NARROWEST = 3  # models that a sector has room for at least
@@ -196,7 +197,12 @@ def _partners(row: Any) -> tuple[tuple[str, float], ...]:
 def _panels(models: pd.DataFrame, center: str, label: str) -> tuple[Panel, ...]:
     """Return how close vision models are and language models are, by competence."""
     wanted = (
-        ("image", "score", f"{label} with {center}", f"vision: {models['basis'].iloc[0]}"),
+        (
+            "image",
+            "score",
+            f"{label} with {center}",
+            f"vision: {next(iter(models['basis']), SOLVED)}",
+        ),
         ("caption", "across", f"{label} with vision", "language: 1 − bits per byte of captions"),
     )
     panels = []
