@@ -36,6 +36,7 @@ NAMES_FILE = re.compile(r"\b(FILE|DIR|FOLDER|FILE_X|FILE_Y|PATH)\b|\b(folder|fil
 NO_FILE = {  # what speaks of files and names none
     *((f"color {name}", "--words") for name in ("agreement", "layout", "models")),
     ("dataset add", "--title"),
+    ("import", "--id-column"),
 }
 
 
