@@ -5,6 +5,7 @@ that name its rows.
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ if TYPE_CHECKING:  # only those who have a Parquet table wait for it
 COPIES = 4  # of a batch: as read, side by side, as float32, and in one piece
 DEEPEST = 2  # lists in lists: layers of dims
 INDEX = "__index_level_"  # how pandas begins the name of a column that is its index
+UNNAMED = re.compile(r"(\d+__)?")  # what follows where it has no name of its own
 IDS = frozenset(
     [
         *("id", "ids", "key", "keys", "index", "name", "names", "path", "url"),
@@ -50,14 +52,16 @@ class Columns:
     drop: tuple[str, ...] = ()
 
     def holds_ids(self, name: str) -> bool:
-        plain = name.removeprefix(INDEX)
+        plain = plain_name(name)
+        if plain in self.drop:
+            return False
         if self.ids:
-            return self.ids in (name, plain)
+            return self.ids == plain
         return name.startswith(INDEX) or name.lower() in IDS
 
     def is_out(self, name: str) -> bool:
         """Return whether a column is no feature by its name."""
-        if name in self.drop or name == self.ids:
+        if plain_name(name) in (*self.drop, self.ids):
             return True
         if self.features:
             return name not in self.features
@@ -65,6 +69,12 @@ class Columns:
 
 
 EVERY = Columns()
+
+
+def plain_name(name: str) -> str:
+    """Return what people call a column: an index by its own name, or "index"."""
+    plain = name.removeprefix(INDEX)
+    return plain if plain == name or not UNNAMED.fullmatch(plain) else "index"
 
 
 def read_columns(file: UserFile, columns: Columns = EVERY) -> dict[str, np.ndarray]:
@@ -135,7 +145,7 @@ def _stacked(
 ) -> dict[str, np.ndarray]:
     """Return columns of numbers as one array, those of lists and those aside by their names."""
     wanted, held = [*columns.features, *([columns.ids] if columns.ids else [])], set(whole)
-    held |= {name.removeprefix(INDEX) for name in whole}
+    held |= set(map(plain_name, whole))
     if missing := [name for name in wanted if name not in held]:
         raise FeatureError(
             f"{file.path} has no column {shown(missing[0])}; it has"

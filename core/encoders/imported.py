@@ -46,7 +46,8 @@ ELSEWHERE = (
 @dataclass(frozen=True)
 class Features:
     """Layers with their names, and the id of each row, None where the file has none. named_by: what
-    holds the ids. left_out: what is no layer.
+    holds the ids. left_out: what is no layer. changed: what was done to layers so that float32
+    holds them, "centered" or "rescaled".
     """
 
     layers: list[Space]
@@ -54,6 +55,7 @@ class Features:
     ids: list[str] | None = None
     named_by: str = ""
     left_out: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
 
 
 def read_features(path: Path, columns: Columns = EVERY) -> Features:
@@ -64,10 +66,11 @@ def read_features(path: Path, columns: Columns = EVERY) -> Features:
     named = [name for name, array in arrays.items() if _are_ids(name, array, columns)]
     kept = {name: array for name, array in arrays.items() if _is_layer(name, array, columns)}
     kept = {FEATS: kept[FEATS]} if FEATS in kept and kept[FEATS].ndim == 3 else kept
-    layers, names = list[Space](), list[str]()
+    layers, names, changed = list[Space](), list[str](), dict[str, None]()
     for name, array in kept.items():
         split = _split(array, path, alone=len(kept) == 1)
-        layers += split
+        layers += [layer for layer, _ in split]
+        changed |= dict.fromkeys(change for _, changes in split for change in changes)
         alone = len(split) == 1 and bool(name)
         names += [name] if alone else [f"layer {place}" for place in range(len(split))]
     if not layers:
@@ -88,7 +91,7 @@ def read_features(path: Path, columns: Columns = EVERY) -> Features:
     ids = _texts(arrays[named[0]]) if named and len(arrays[named[0]]) == rows[0] else None
     by = named[0] if ids else ""
     left_out = tuple(name for name in arrays if name not in kept and name != by)
-    return Features(layers, tuple(names), ids, by, left_out)
+    return Features(layers, tuple(names), ids, by, left_out, tuple(changed))
 
 
 def _ordered(arrays: dict[str, np.ndarray], path: Path, columns: Columns) -> dict[str, np.ndarray]:
@@ -150,7 +153,7 @@ def natural_order(names: Iterable[str]) -> list[str]:
     return sorted(names, key=key)
 
 
-def _split(array: np.ndarray, path: Path, *, alone: bool) -> list[Space]:
+def _split(array: np.ndarray, path: Path, *, alone: bool) -> list[tuple[Space, tuple[str, ...]]]:
     if array.ndim not in ((2, 3) if alone else (2,)) or 0 in array.shape:
         wanted = "(n, d) or (n, layers, d)" if alone else "(n, d) for each of several arrays"
         maps = "; of maps (n, channels, height, width) save the mean over both" * (array.ndim == 4)
@@ -158,24 +161,24 @@ def _split(array: np.ndarray, path: Path, *, alone: bool) -> list[Space]:
             f"{path} holds an array of shape {array.shape}; expected {wanted}, none of them 0{maps}"
         )
     layers = [array] if array.ndim == 2 else np.moveaxis(array, 1, 0)
-    return [np.ascontiguousarray(narrowed(layer)) for layer in layers]
+    return [narrowed(layer) for layer in layers]
 
 
-def narrowed(layer: np.ndarray) -> Space:
-    """Return a layer as float32: centered if a common offset would cost precision, and divided by
-    its largest entry if its scale is out of float32's range. Neither changes CKA.
+def narrowed(layer: np.ndarray) -> tuple[Space, tuple[str, ...]]:
+    """Return a layer as float32, and what was done to it: it is centered if a common offset would
+    cost precision, and rescaled if its scale is out of float32's range. Neither changes CKA.
     """
     if layer.dtype.itemsize < 8:
-        return layer.astype(np.float32)
-    wide = layer.astype(np.float64)
+        return np.ascontiguousarray(layer, np.float32), ()
+    wide, done = layer.astype(np.float64), list[str]()
     middle = wide.mean(axis=0)
     spread = np.abs(wide - middle).max(initial=0.0)
     if np.isfinite(spread) and spread and np.abs(middle).max() > OFFSET * spread:
-        wide = wide - middle
+        wide, done = wide - middle, ["centered"]
     largest = np.abs(wide).max(initial=0.0)
     if np.isfinite(largest) and largest and not TINY < largest < HUGE:
-        wide = wide / largest
-    return wide.astype(np.float32)
+        wide, done = wide / largest, [*done, "rescaled"]
+    return np.ascontiguousarray(wide, np.float32), tuple(done)
 
 
 READERS: dict[str, Callable[[UserFile, Columns], dict[str, np.ndarray]]] = {

@@ -82,6 +82,11 @@ def test_a_person_names_ids_features_and_what_is_left_out(tmp_path: Path) -> Non
     assert layer == pytest.approx(RIGHT[:, [3, 0]])
     (layer,) = opened(path, id_column="which", drop=("id", "more")).layers
     assert layer == pytest.approx(RIGHT)
+    for name, written in (("index", FRAME.set_axis(IDS)), ("image", FRAME.assign(image=IDS))):
+        written.to_parquet(path)
+        assert opened(path).notes == (f"Rows are matched to stimuli by {name}.",)
+        assert opened(path, drop=(name,)).layers[0] == pytest.approx(MIXED)
+    FRAME.assign(which=IDS).to_parquet(path)
     with pytest.raises(FeatureError, match="has no column 'gone'; it has 'f0'"):
         opened(path, id_column="gone")
 
@@ -109,7 +114,9 @@ def test_rows_and_batches_in_a_list_are_one_layer(tmp_path: Path) -> None:
 def test_wide_numbers_keep_their_geometry(tmp_path: Path, scale: float, offset: float) -> None:
     wide = np.random.default_rng(2).normal(size=(N, D))
     np.save(tmp_path / "x.npy", wide * scale + offset)
-    (layer,) = opened(tmp_path / "x.npy").layers
+    content = opened(tmp_path / "x.npy")
+    (layer,) = content.layers
+    assert ("centered" if offset else "rescaled") in content.notes[1]
     kept, true = (space - space.mean(0) for space in (layer.astype(float), wide))
     assert np.corrcoef(kept.ravel(), true.ravel())[0, 1] == pytest.approx(1, abs=1e-9)
     near = np.random.default_rng(3).normal(size=(N, D)) + 2

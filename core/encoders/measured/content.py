@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float32
 
-from core.encoders.columns import INDEX, Columns
+from core.encoders.columns import Columns, plain_name
 from core.encoders.encoder import Geometry, Over
 from core.encoders.imported import Features, Space, read_features
 from core.encoders.measured.dissimilarities import read_dissimilarities
@@ -64,7 +64,7 @@ def in_rows(features: Features, stimuli: Sequence[str], path: Path) -> Content:
     """Return the layers in the dataset's order: by the ids of the rows, else as they are."""
     notes, layers = list[str](), features.layers
     if features.ids is not None:
-        by = features.named_by.removeprefix(INDEX).removesuffix("__") or "the table's index"
+        by = plain_name(features.named_by)
         rows, strange = rows_of(features.ids, stimuli, file=path.name, by=by)
         layers = [layer[rows] for layer in layers]
         notes.append(f"Rows are matched to stimuli by {by}.")
@@ -75,8 +75,10 @@ def in_rows(features: Features, stimuli: Sequence[str], path: Path) -> Content:
             f"The file names no rows: its first is taken for {stimuli[0]}, its last for"
             f" {stimuli[-1]}."
         )
+    if features.changed:
+        notes.append(f"Layers are {' and '.join(features.changed)}, so that float32 holds them.")
     if features.left_out:
-        out = ", ".join(features.left_out)
+        out = ", ".join(map(plain_name, features.left_out))
         notes.append(f"Left out, since they are no features: {out}.")
     return Content(layers, names=features.names, notes=tuple(notes))
 
