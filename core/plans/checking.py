@@ -45,9 +45,11 @@ def check(
     rows, silent = list[Row](), ""
     seeing = {group.name for group in plan.groups if group.modality == "vision"}
     for model in table.to_dict("records"):
-        spec, wrong = f"{model['model']}", ""
-        if not model["embedded"]:
-            wrong, silent = _asked(partial(ask, spec), silent, _local_fault(spec))
+        spec = f"{model['model']}"
+        if model["embedded"]:
+            rows.append(_row("model", spec, ""))
+            continue
+        wrong, silent = _asked(partial(ask, spec), silent, _local_fault(spec))
         # language models that are too large are spread over memory and disk
         if not wrong and model["group"] in seeing and model["memory"] > free:
             need = f"its weights take {size_text(model['memory'])} of memory, and {size_text(free)}"

@@ -186,21 +186,42 @@ METRICS = {
 }
 
 
-def consensus(spaces: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the distance of each stimulus to the mean of all spaces turned onto it, a column per
-    space: Generalized Procrustes, each stimulus centered on its own mean.
-    """
-    widest = max(space.shape[1] for space in spaces)
+def shapes_of(spaces: Sequence[np.ndarray], widest: int) -> list[np.ndarray]:
+    """Return spaces of one size and width, each stimulus centered on its own mean."""
     shapes = [space - space.mean(1, keepdims=True) for space in spaces]
     shapes = [space / np.linalg.norm(space) for space in shapes]
-    shapes = [np.pad(one, ((0, 0), (0, widest - one.shape[1]))) for one in shapes]
+    return [np.pad(one, ((0, 0), (0, widest - one.shape[1]))) for one in shapes]
+
+
+def onto(shape: np.ndarray, joint: np.ndarray) -> np.ndarray:
+    """Return a shape turned onto another one."""
+    left, _, right = np.linalg.svd(shape.T @ joint, full_matrices=False)
+    return shape @ left @ right
+
+
+def meeting(spaces: Sequence[np.ndarray], widest: int) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return the mean of all spaces turned onto it, and these: Generalized Procrustes."""
+    shapes = shapes_of(spaces, widest)
     values, vectors = np.linalg.eigh(sum(one @ one.T for one in shapes) / len(shapes))
     joint = (vectors * np.sqrt(np.maximum(values, 0)))[:, ::-1][:, :widest]
     for _ in range(5_000):
-        sides = [np.linalg.svd(one.T @ joint, full_matrices=False) for one in shapes]
-        turned = [one @ left @ right for one, (left, _, right) in zip(shapes, sides, strict=True)]
+        turned = [onto(one, joint) for one in shapes]
         joint = np.mean(turned, axis=0)
+    return joint, turned
+
+
+def consensus(spaces: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the distance of each stimulus to the mean of all spaces, a column per space."""
+    joint, turned = meeting(spaces, max(space.shape[1] for space in spaces))
     return np.stack([np.linalg.norm(one - joint, axis=1) for one in turned], axis=1)
+
+
+def distances(space: np.ndarray, others: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the distance of each stimulus of a space to the mean of others."""
+    widest = max(one.shape[1] for one in (space, *others))
+    joint, _ = meeting(others, widest)
+    (shape,) = shapes_of([space], widest)
+    return np.linalg.norm(onto(shape, joint) - joint, axis=1)
 
 
 # What a picture shows
@@ -276,6 +297,15 @@ def test_figure_3_is_alignment_over_one_minus_bits_per_byte(studies: Studies) ->
     assert any("1 − bits per byte of OpenWebText" in axis.get("text", "") for axis in axes)
     drawn = {round(at, 6) for one in traces for at in numbers(one.get("x", [])).tolist()}
     assert {round(at, 6) for at in table["axis"]} <= drawn
+
+
+def test_the_converse_of_figure_3_has_its_scores_over_parameters(studies: Studies) -> None:
+    name = "prh-vision-language"
+    table, there = studies.table(name, "figure-3-vision"), studies.table(name, "figure-3")
+    scores = there.set_index(["model_y", "model_x"])["score"].to_dict()
+    assert table.set_index(["model_x", "model_y"])["score"].to_dict() == pytest.approx(scores)
+    parameters = studies.table(name, "models").set_index("model")["parameters"]
+    assert (table["axis"] == table["model_x"].map(parameters)).all()
 
 
 def of_groups(studies: Studies, name: str) -> dict[str, list[str]]:
@@ -395,13 +425,16 @@ def test_figure_12_ranks_pairs_by_each_metric_at_last_layers(studies: Studies) -
     cells = table.set_index(["variant_x", "variant_y"])["spearman"]
     for x, y in combinations(own, 2):
         expected = spearmanr(own[x], own[y]).statistic
-        assert cells[x, y] == pytest.approx(expected, abs=1e-3), (x, y)
+        # in float32 a few neighbors are others, which moves pairs of nearly one score
+        assert cells[x, y] == pytest.approx(expected, abs=3e-3), (x, y)
 
 
-def test_figure_2_is_the_alignment_of_last_layers_within_a_bin(studies: Studies) -> None:
+@pytest.mark.parametrize("figure", ["figure-2-left", "figure-2-left-by-score"])
+def test_figure_2_is_the_alignment_of_last_layers_within_a_bin(
+    studies: Studies, figure: str
+) -> None:
     name = "prh-vision"
-    table = studies.table(name, "figure-2-left-by-score").query("pairs_of == 'all'")
-    assert table["basis"].eq("mean accuracy over tasks").all()
+    table = studies.table(name, figure).query("pairs_of == 'all'")
     kept = (studies.store / "results" / "places").glob("measured~probes~*.parquet")
     probes = pd.concat([pd.read_parquet(file) for file in kept])
     scores = probes.pivot_table(index="model", columns="task", values="value")
@@ -410,18 +443,24 @@ def test_figure_2_is_the_alignment_of_last_layers_within_a_bin(studies: Studies)
         model: neighbors(unit(layers_of(studies, "places", model, 0.95)[-1]), K)
         for model in scores.index
     }
-    bins = np.minimum((scores.mean(axis=1) * 5).astype(int), 4)
+    skill = scores.mean(axis=1)
+    if figure == "figure-2-left":
+        low, chance = (probes.pivot_table(one, "model", "task") for one in ("low", "chance"))
+        skill = ((scores >= 0.8 * scores.max()) & (low > chance)).mean(axis=1)
+    bins = np.minimum((skill * 5 + 1e-12).astype(int), 4)
     for row in table.itertuples():
         inside = list(bins.index[bins == row.bin])
         assert row.models == len(inside)
-        shares = [
-            np.mean([len(set(a) & set(b)) / K for a, b in zip(near[x], near[y], strict=True)])
-            for at, x in enumerate(inside)
-            for y in inside[at + 1 :]
-        ]
+        shares = {
+            pair: np.mean([len({*a} & {*b}) / K for a, b in zip(*map(near.get, pair), strict=True)])
+            for pair in combinations(inside, 2)
+        }
         assert row.pairs == len(shares)
-        if shares:
-            assert row.mean == pytest.approx(np.mean(shares), abs=2e-3)
+        if len(inside) > 2:  # bars are the jackknife over models
+            assert row.mean == pytest.approx(np.mean([*shares.values()]), abs=2e-3)
+            left = [np.mean([s for pair, s in shares.items() if one not in pair]) for one in inside]
+            error = np.sqrt((len(left) - 1) * np.var(left))
+            assert row.se == pytest.approx(error, abs=2e-3)
 
 
 def test_dispersion_is_the_distance_to_the_consensus(studies: Studies) -> None:
@@ -437,18 +476,37 @@ def test_dispersion_is_the_distance_to_the_consensus(studies: Studies) -> None:
     assert table["explained"].to_numpy() == pytest.approx(share, abs=1e-3)
     order = np.argsort(apart.mean(1), kind="stable")
     assert set(table.loc[table["set_mean"] == "low", "index"]) == set(order[:16])
-    held = studies.table(name, "supplement-s2")
+    held = studies.table(name, "supplement-s2").set_index("space")["pearson"]
     for at in range(4):
         others = [layer for place, layer in enumerate(layers) if place != at]
-        assert held["space"][at].startswith(models[at])
-        assert len(others) == 3
+        deviation = distances(layers[at], others)
+        expected = np.corrcoef(deviation, consensus(others).mean(1))[0, 1]
+        (found,) = held[held.index.str.startswith(f"{models[at]}:")]
+        assert found == pytest.approx(expected, abs=5e-3)
+    kept = np.argsort(apart.mean(1), kind="stable")[:48]
+    without = studies.table(name, "supplement-s1").query("set == 'without high'")
+    for row in without.iloc[[0, 20]].itertuples():
+        (at,) = [place for place, model in enumerate(models) if row.vision.startswith(f"{model}:")]
+        words = unit(layers_of(studies, "wit", row.language, 1)[row.layer][kept])
+        assert row.score == pytest.approx(cknna(unit(layers[at][kept]), words), abs=1e-4)
 
 
 def test_denser_captions_are_read_at_each_number_of_words(studies: Studies) -> None:
     table = studies.table("dense-captions", "figure-9")
     levels = {entry.level for entry in Store(studies.store).embeddings("dci")} - {None}
     assert len(levels) == 5
-    assert len(table) >= 5
+    names = of_groups(studies, "dense-captions")
+    x, y = ([one for group in each for one in names[group]] for each in (LANGUAGE, VISION))
+    (level,) = (one for one in levels if one.startswith("10-by-"))
+    read = {one: candidates(layers_of(studies, "dci", f"{one}~{level}", 0.95)) for one in x}
+    seen = {one: candidates(layers_of(studies, "dci", one, 0.95)) for one in y}
+    scores = [
+        np.mean([max(mutual_knn(a, b) for a in read[one] for b in seen[other]) for other in y])
+        for one in x
+    ]
+    row = table.query("model_y == 'all vision models' and level == @level").iloc[0]
+    assert row["mean"] == pytest.approx(np.mean(scores), abs=2e-3)
+    assert row["deviation"] == pytest.approx(np.std(scores, ddof=1), abs=2e-3)
 
 
 # What goes wrong leaves the rest right
