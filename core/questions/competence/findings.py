@@ -90,7 +90,7 @@ def describe_bins(table: pd.DataFrame, kinds: Mapping[str, str], *, turned: bool
 def _direction(row: Mapping[Hashable, Any], *, turned: bool) -> str:
     if pd.isna(row["p"]):
         return f"no trend, since {row['trend_reason']}"
-    slope = f"slope {row['slope']:+.2f} from no task to all".replace("-", "−")
+    slope = f"slope {row['slope']:+.2f} from 0 to 1".replace("-", "−")
     numbers = f"{slope}, {p_text(row['p'])}, {p_text(row['q'], 'q')}"
     if row["q"] > SURE:
         return f"no significant trend ({numbers})"

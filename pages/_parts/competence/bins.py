@@ -76,7 +76,7 @@ def draw(at: Place, models: pd.DataFrame, question: Bins) -> None:
     )
     exportbar.draw(at, question, figure, key="competence-bins", table=table)
     basis = basis_of(solved)
-    by_tasks = (SOLVING if basis.startswith("share of ") else SCORING).format(
+    by_tasks = (SOLVING if _are_tasks(basis) else SCORING).format(
         basis=frame.plain(basis),
         tasks=int(solved["tasks"].max()),
         threshold=share_text(question.solving.threshold),
@@ -94,20 +94,27 @@ def _pick(at: Place, models: pd.DataFrame) -> tuple[Solving, Binning]:
     options = controls.options_by_name(Bins)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         tasks = _pick_tasks(at, models)
-        threshold = st.slider(
-            options["threshold"].label,
-            0.5,
-            1.0,
-            step=0.05,
-            help=controls.sentence(options["threshold"].help),
-            format="percent",
-            width=165,
-            **bind("threshold", options["threshold"].default, within=(0.5, 1.0)),
-        )
+        threshold = options["threshold"].default
+        if tasks or _are_tasks(basis_of(queries.ask(at, TasksSolved(at.scope)))):
+            threshold = st.slider(
+                options["threshold"].label,
+                0.5,
+                1.0,
+                step=0.05,
+                help=controls.sentence(options["threshold"].help),
+                format="percent",
+                width=165,
+                **bind("threshold", threshold, within=(0.5, 1.0)),
+            )
         count = int(controls.pick_between(options["bins"], 2, 10, 1, width=95))
         by = controls.pick_labeled(options["by"], {name: GROUPS[name] for name in OFFERED})
         equal = controls.pick_switch(options["equal"])
     return Solving(tasks, threshold), Binning(count, equal, by)
+
+
+def _are_tasks(basis: str) -> bool:
+    """Return whether competence is a share of tasks solved, and no mean of scores."""
+    return basis.startswith("share of ")
 
 
 def _pick_tasks(at: Place, models: pd.DataFrame) -> tuple[str, ...]:

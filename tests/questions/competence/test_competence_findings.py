@@ -35,12 +35,12 @@ def test_a_trend_that_is_sure_alone_is_not_where_it_is_one_of_several_tests():
         groups=1, basis="shares"
     )
     assert (
-        "across objectives: no significant trend (slope +0.40 from no task to all, p = 0.028, q ="
+        "across objectives: no significant trend (slope +0.40 from 0 to 1, p = 0.028, q ="
         " 0.084)" in describe_bins(three, KINDS)
     )
     alone = describe_bins(three.assign(p=three["p"].where(three["pairs_of"] == "different")), KINDS)
     assert (
-        "across objectives: better models agree more (slope +0.40 from no task to all, p = 0.028, q"
+        "across objectives: better models agree more (slope +0.40 from 0 to 1, p = 0.028, q"
         " = 0.028)" in alone
     )
     assert "tests of one question" not in alone
