@@ -20,7 +20,7 @@ from core.questions.adapters.gain_figures import before_after
 from core.questions.adapters.question import Adaptation
 from core.questions.alignment.axes import find_axis
 from core.questions.alignment.figures import trend
-from core.questions.alignment.layer_figures import SIDE_BY_SIDE, Layers, layer_grid
+from core.questions.alignment.layer_figures import layer_grid, layers_of
 from core.questions.alignment.placing import side_of
 from core.questions.alignment.points import calibrated_points, fits, trend_points
 from core.questions.alignment.question import COMPETENCE, Alignment
@@ -107,10 +107,8 @@ def _trend(question: Alignment, table: pd.DataFrame, study: Study) -> go.Figure 
 
 
 def _layers(question: Alignment, table: pd.DataFrame, study: Study) -> go.Figure:
-    about, comparison = study.models().set_index("model"), question.comparison
-    more = (SIDE_BY_SIDE,) if comparison.concatenated else ()
-    named = [about.loc[name] for name in (*question.x, *question.y)]
-    layers = [Layers(one["title"], (*one["layers"], *more)) for one in named]
+    comparison, names = question.comparison, (*question.x, *question.y)
+    layers = layers_of(study.models(), names, concatenated=comparison.concatenated)
     chance = np.nan if METRICS[comparison.metric].pair_chance else comparison.chance(study.size)
     return layer_grid(
         layer_matrix(table).to_numpy(), *layers, spec=comparison.spec, chance=chance, mode="light"

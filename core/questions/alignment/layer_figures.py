@@ -63,6 +63,14 @@ def layer_noise(table: pd.DataFrame, measure: Measure) -> LayerNoise | None:
     return LayerNoise(layer_matrix(table, NOISE).to_numpy(float), bound_of(measure))
 
 
+def layers_of(
+    models: pd.DataFrame, names: Sequence[str], *, concatenated: bool = False
+) -> list[Layers]:
+    """Return the layers of models; concatenated: and all of them side by side."""
+    about, more = models.set_index("model"), (SIDE_BY_SIDE,) if concatenated else ()
+    return [Layers(about.loc[name, "title"], (*about.loc[name, "layers"], *more)) for name in names]
+
+
 def layer_grid(
     scores: Scores,
     x: Layers,

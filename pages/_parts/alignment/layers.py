@@ -12,11 +12,11 @@ from core.encoders.encoder import REALITY
 from core.metrics import METRICS, MetricSpec
 from core.modalities import find_modality
 from core.questions.alignment.layer_figures import (
-    SIDE_BY_SIDE,
     Layers,
     layer_grid,
     layer_noise,
     layer_profiles,
+    layers_of,
 )
 from core.questions.alignment.question import Alignment
 from core.study.comparison.aligning import layer_matrix
@@ -59,10 +59,8 @@ def show(at: Place, question: Alignment, chosen: tuple[str, str], chance: float)
     (x, y), comparison, models = chosen, question.comparison, queries.models(at)
     pair = replace(question, x=(x,), y=(y,), calibration=Calibration())
     pair = replace(pair, unfinished=False, comparison=replace(comparison, layers=ALL))
-    about = models.set_index("model")
-    single = [Layers(about.loc[name, "title"], about.loc[name, "layers"]) for name in chosen]
-    more = (SIDE_BY_SIDE,) if comparison.concatenated else ()
-    layers = [Layers(one.title, (*one.names, *more)) for one in single]
+    single = layers_of(models, chosen)
+    layers = layers_of(models, chosen, concatenated=comparison.concatenated)
     table = queries.ask(at, pair)
     scores = layer_matrix(table)
     # of some metrics each pair of layers has a chance level of its own
