@@ -53,7 +53,7 @@ def _add_value(parser: ArgumentParser, one: Option) -> None:
         metavar=None if one.choices else one.metavar,
         help=_help(one),
         nargs="+" if one.many else None,
-        required=one.required,
+        required=one.required and one.name != "dataset",  # the store's only one stands for it
         action="extend" if one.many else "store",
     )
 

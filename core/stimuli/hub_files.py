@@ -4,7 +4,7 @@ process that may take no more memory than one file may.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeVar
 
 import datasets
@@ -15,7 +15,7 @@ from core.files.limits import IMAGE, SECONDS, room
 from core.hub.repository import Repository
 from core.machine.confined import confine
 from core.machine.memory import size_text
-from core.stimuli.hub_source import explained, pinned, repository
+from core.stimuli.hub_source import DEFAULTS, explained, pinned, repository
 
 Source = dict[str, Any]
 R = TypeVar("R")
@@ -33,13 +33,13 @@ def load_first(source: Source, most: int, seconds: float) -> datasets.Dataset:
     StimuliError for a split that does not begin at its first row, and OfflineError where the hub
     has not sent them within so many seconds.
     """
-    name, _, part = source["split"].partition("[")
+    name, _, part = (source["split"] or "").partition("[")
     if part and not part.startswith(":"):
         raise StimuliError(
             f"split {source['split']} begins in the middle, where it cannot be looked into; add it"
             " as it is"
         )
-    rows = _confined(_read_first, {**source, "split": name}, most, seconds, within=SECONDS)
+    rows = _confined(_read_first, {**source, "split": name or None}, most, seconds, within=SECONDS)
     return datasets.Dataset.from_list(rows)
 
 
@@ -72,6 +72,7 @@ def _read_split(source: Source) -> tuple[datasets.Dataset, Source]:
         source = pinned(source)
         builder = datasets.load_dataset_builder(source["hub_id"], revision=source["revision"])
         builder.download_and_prepare()
+        source["split"] = source["split"] or _usual_split(builder.info.splits or ())
         return builder.as_dataset(split=source["split"]), source
 
 
@@ -80,8 +81,15 @@ def _read_first(source: Source, most: int, seconds: float) -> list[dict[str, Any
         stream = datasets.load_dataset(
             source["hub_id"], revision=source["revision"], split=source["split"], streaming=True
         )
+        if not source["split"]:
+            stream = stream[_usual_split(stream)]
         wanted = repository(source)
         return [_fetched(row, wanted) for row in stream.decode(False).take(most)]
+
+
+def _usual_split(splits: Collection[str]) -> str:
+    """Return the only split, else the usual one."""
+    return next(iter(splits)) if len(splits) == 1 else DEFAULTS["split"]
 
 
 def _fetched(row: Mapping[str, Any], wanted: Repository | None) -> dict[str, Any]:

@@ -79,7 +79,7 @@ def shards(path: Path, _: Random) -> object:
     train.mkdir(exist_ok=True)
     (train / "nshards.txt").write_text("1")
     shutil.copy(path, train / "0.tar")
-    return [sample.read() for sample in read_shards(path.parent).train]
+    return [sample.image.read() for sample in read_shards(path.parent).train]
 
 
 def uploaded(path: Path, _: Random) -> object:
