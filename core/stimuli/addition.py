@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from core.errors import InputError, StimuliError
 from core.options.declaring import argument, option, options_of, value_of
@@ -125,7 +126,7 @@ def settled(addition: Addition) -> Addition:
     from core.stimuli.table import holds_images, list_tables
 
     folder = Path(addition.folder)
-    if not addition.folder or addition.table or not folder.is_dir():
+    if not addition.folder or addition.table or not os.path.isdir(folder):
         return addition
     tables = list_tables(folder)
     if not tables or any(path.suffix.lower() != ".parquet" for path in tables):
@@ -167,7 +168,7 @@ def open_addition(addition: Addition) -> FolderDataset | HubDataset:
     )
 
 
-def choices_of(addition: Addition) -> tuple[Path, dict[str, str | bool]]:
+def choices_of(addition: Addition) -> tuple[Path, dict[str, Any]]:
     """Return the folder that is read, and the choices of `core.stimuli.folder.Choices`."""
     from core.stimuli.folder import Choices
 

@@ -269,24 +269,19 @@ def need_stimuli(at: Place) -> None:
 
 def need_readers(at: Place, *items: Item) -> None:
     """Raise NeededError where no embedded model reads one of these: images, captions."""
-    models = queries.models(at)
+    models, card = queries.models(at), queries.card(at)
     for item in items:
         if not reads(models, item).any():
             modality = reader_of(item)
-            if item == "caption" and not queries.card(at).levels:
+            lacks = not (card.levels if item == "caption" else card.has_images)
+            if item in ("caption", "image") and lacks:
                 raise NeededError(
-                    "This dataset holds images alone, and the question needs captions. Choose"
-                    " another dataset, or add one with captions:",
-                    command("dataset", "add", "NAME", "--folder", "DIR"),
-                )
-            if item == "image" and not queries.card(at).has_images:
-                raise NeededError(
-                    "This dataset holds texts alone, and the question needs images. Choose another"
-                    " dataset, or add one with images:",
+                    f"This dataset holds {card.holds} alone, and the question needs {item}s. Choose"
+                    f" another dataset, or add one with {item}s:",
                     command("dataset", "add", "NAME", "--folder", "DIR"),
                 )
             none = f"No {modality.title} is embedded over this dataset yet."
-            if queries.card(at).has_demo:
+            if card.has_demo:
                 raise NeededError(
                     f"{none} Wait for the demo to be built, or build it:", command("demo")
                 )

@@ -79,13 +79,15 @@ def test_without_network_and_cache_one_sentence_says_what_to_do():
 
 
 def test_what_is_no_text_is_refused(tmp_path):
-    with pytest.raises(UnknownNameError, match="no text file named 'cav'; did you mean cave"):
+    with pytest.raises(
+        UnknownNameError, match="no text file or dataset named 'cav'; did you mean cave"
+    ):
         open_texts("cav")
     for name, data, message in (
         (
             "a.pdf",
             b"x",
-            r"pdf is not a text; expected a file ending in .txt, .jsonl, .parquet, or owt or cave",
+            r"pdf is not a text; expected a file ending in .txt, .jsonl, .parquet, .csv, .*, owt",
         ),
         ("a.txt", b"ab\xff", r"a.txt is not UTF-8: byte 2, in line 1, is 0xff"),
         ("a.jsonl", b'{"text": "a"}\n{"text": 1}', r"line 2 of .*a.jsonl holds no text; expected"),
