@@ -63,6 +63,8 @@ def _help(one: Option) -> str:
     draws (200; 0 to 100,000).
     """
     default = " ".join(map(str, one.default)) if one.many else one.default
+    if one.required and one.name == "dataset":
+        default = "the store's only one"
     shown = default not in (None, "") and one.kind not in ("pair", "factor")
     return explain(one.help, str(default) if shown else "", one.range)
 

@@ -45,7 +45,7 @@ class Addition:
     ids: str = option(
         "",
         help="ids alone, for features without stimuli: a table with a column id, a text with one in"
-        " each line, or features",
+        " each line, .npz or .npy",
         label="File of ids",
         metavar="FILE",
     )

@@ -21,6 +21,7 @@ import pandas as pd
 from PIL import Image
 
 from core.errors import StimuliError
+from core.files.arrays import NUMBERS, TEXTS, read_npy, read_npz
 from core.files.limits import FIELD
 from core.files.userfile import UserFile
 from core.progress import tell
@@ -40,6 +41,7 @@ from core.stimuli.places import Images, image_name
 from core.stimuli.table import (
     COLUMNS,
     LEVEL,
+    TABLES,
     TEXT_COLUMNS,
     Table,
     find_table,
@@ -234,27 +236,47 @@ def _content(
 
 def read_ids(path: Path) -> Table:
     """Read the ids of a dataset that is nothing else: of a table with a column of ids, whose other
-    columns are factors unless they hold fractions, or of a text with one in each line; else of
-    features, whose rows are numbered where they have none. Raises StimuliError, FeatureError.
+    columns are factors unless they hold fractions or are over MOST_FACTORS, of a text with one in
+    each line, or of NumPy's arrays. Rows without ids are numbered from 0. Raises StimuliError.
     """
-    from core.encoders.imported import READERS, read_features  # torch, for no other dataset
+    kind, columns = path.suffix.lower(), dict[str, Sequence[Any]]()
+    if kind in (".npy", ".npz"):
+        file = UserFile(path, "NumPy's arrays", StimuliError)
+        arrays = {"": read_npy(file)} if kind == ".npy" else read_npz(file, kinds=NUMBERS + TEXTS)
+        name = role_of([*arrays], "id")
+        if name:
+            columns[name] = arrays[name].astype(str).ravel().tolist()
+        else:
+            columns[""] = range(max((len(one) for one in arrays.values() if one.ndim), default=0))
+    elif kind in TABLES:
+        table = read_table(path, wanted=())
+        name = role_of(table.columns, "id")
+        many = len(table.columns) > MOST_FACTORS
+        for one in [name] if many and name else table.columns:
+            columns[one] = [row[one] for row in table.rows]
+    else:
+        raise StimuliError(
+            f"{path.name} is no list of ids; expected a name ending in {', '.join(TABLES)}, .npy"
+            " or .npz: write the ids into a text, one in each line"
+        )
+    rows = len(next(iter(columns.values()), ()))
+    ids = columns.pop(name) if name else range(rows)
+    factors = {one: each for one, each in columns.items() if name and not _is_measured(each)}
+    note = "" if name else f"{path.name} has no ids: its rows are numbered from 0"
+    return Table(
+        path,
+        ("id", *factors),
+        tuple(
+            {"id": one, **dict(zip(factors, values, strict=True))}
+            for one, *values in zip(ids, *factors.values(), strict=True)
+        ),
+        (note,) if note else (),
+    )
 
-    try:
-        table = read_table(path, wanted=("id",))
-        if len(table.columns) <= MOST_FACTORS:
-            values = {one: type_values([row[one] for row in table.rows]) for one in table.columns}
-            measured = [
-                one for one, each in values.items() if each.dtype.kind == "f" and (each % 1).any()
-            ]
-            kept = tuple(one for one in table.columns if one not in measured)
-            return replace(table, columns=kept)
-    except StimuliError:
-        if path.suffix.lower() not in READERS:
-            raise
-    features = read_features(path)
-    ids = features.ids or [str(row) for row in range(len(features.layers[0]))]
-    note = "" if features.ids else f"{path.name} has no ids: its rows are numbered from 0"
-    return Table(path, ("id",), tuple({"id": one} for one in ids), (note,) if note else ())
+
+def _is_measured(values: Sequence[Any]) -> bool:
+    numbers = type_values(values)
+    return numbers.dtype.kind == "f" and bool((numbers.dropna() % 1).any())
 
 
 def _tars(folder: Path) -> list[Path]:

@@ -156,6 +156,8 @@ def _held(folder: Path) -> str:
 def _is_table(path: Path) -> bool:
     """Return whether a text begins with a header, or with the name of an image and a text."""
     try:
+        if not path.is_file():  # opening a pipe would not end
+            return False
         with path.open("rb") as file:
             head = file.read(_HEAD).decode("utf-8-sig", "replace").lstrip().partition("\n")[0]
     except OSError:
@@ -442,7 +444,8 @@ def _read_parquet(file: UserFile, most: int | None, _: dict[int, str]) -> Record
             )
 
     for batch in read_parquet(file, check=check):
-        taken += batch.nbytes + CELL * batch.num_rows * len(columns)
+        parts = sum(len(one.flatten()) for one in batch.columns if one.type.num_fields == 1)
+        taken += batch.nbytes + CELL * (batch.num_rows * len(columns) + parts)
         file.check_room(taken)
         named = zip(columns, batch.columns, strict=True)
         values = [_values(column, name, file) for name, column in named]
