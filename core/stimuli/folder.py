@@ -148,7 +148,7 @@ class FolderDataset:
         names = whole.stimuli["stimulus"].tolist()
         kept = tuple(files[each] for each in names) if chosen.has_images else ()
         revision = whole.revision([digest for _, digest in kept])
-        title = Path(content.table if chosen.ids_only else source["folder"]).name
+        title = name if chosen.ids_only else Path(source["folder"]).name
         card = DatasetCard(
             name, title, revision, source, whole.levels, len(names), chosen.has_images
         )
