@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import tomllib
 from collections.abc import Iterator
 from functools import partial
@@ -37,7 +38,7 @@ def csv_rows(
     csv.field_size_limit(FIELD)
     file.check_room(_COPIES * file.size)
     text = file.text()
-    mark = max(marks, key=text.lstrip("\r\n").partition("\n")[0].count)
+    mark = max(marks, key=re.split(r"[\r\n]", text.lstrip("\r\n"), maxsplit=1)[0].count)
     file.check_room(_COPIES * file.size + CELL * (text.count(mark) + text.count("\n")))
     name, rows = file.path.name, list[list[str]]()
     lines = _lines(text, mark, csv.QUOTE_NONE if _has_no_quotes(text, mark) else csv.QUOTE_MINIMAL)

@@ -118,23 +118,26 @@ def _check_alone(addition: Addition) -> None:
 
 
 def settled(addition: Addition) -> Addition:
-    """Return what is added as it is read: a folder of Parquet files with the bytes of images, or of
-    several, is read as a data set of the hub is. Raises StimuliError for what cannot be listed.
+    """Return what is added as it is read: a folder of Parquet files with the bytes of images, of
+    several with texts, or that `datasets` saved, is read as a data set of the hub is. Raises
+    StimuliError for what cannot be listed.
     """
     from core.files.parquet import read_parquet
     from core.files.userfile import UserFile
-    from core.stimuli.table import holds_images, list_tables
+    from core.stimuli.table import holds_images, is_saved, list_tables
 
     folder = Path(addition.folder)
     if not addition.folder or addition.table or not os.path.isdir(folder):
         return addition
+    if is_saved(folder):
+        return replace(addition, folder="", hub=addition.folder)
     tables = list_tables(folder)
     if not tables or any(path.suffix.lower() != ".parquet" for path in tables):
         return addition
     held = []
 
     def look(name: str, kind: pa.DataType) -> None:
-        held.append(holds_images(name, kind))
+        held.append(holds_images(name, kind, addition.image_column))
 
     next(read_parquet(UserFile(tables[0], "a table", StimuliError), check=look), None)
     if any(held) or (addition.texts_only and len(tables) > 1):

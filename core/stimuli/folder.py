@@ -205,7 +205,8 @@ def read_content(folder: Path, chosen: Choices, most: int | None = None) -> Cont
     named = {"image": chosen.image_column, "caption": chosen.text_column}
     table = read_table(path, wanted=wanted, named=named, most=more)
     name = str(chosen.table or path.relative_to(folder))
-    return _content(table, chosen, most, Images(folder, chosen.link), name)
+    images = Images(folder, chosen.link, home=path.parent)
+    return _content(table, chosen, most, images, name)
 
 
 def _content(
@@ -249,8 +250,11 @@ def read_ids(path: Path) -> Table:
         else:
             columns[""] = range(max((len(one) for one in arrays.values() if one.ndim), default=0))
     elif kind in TABLES:
-        table = read_table(path, wanted=())
-        name = role_of(table.columns, "id")
+        try:
+            table = read_table(path, wanted=("id",))
+        except StimuliError:  # it has none, or is no table
+            table = read_table(path, wanted=())
+        name = "id" if "id" in table.columns else None
         many = len(table.columns) > MOST_FACTORS
         for one in [name] if many and name else table.columns:
             columns[one] = [row[one] for row in table.rows]
@@ -298,7 +302,7 @@ def _read_tars(folder: Path, tars: Sequence[Path]) -> tuple[Table, dict[str, Sto
                 texts[member.key] = _captions(member.suffix, member.data)
         for member in members:
             if member.suffix in SUFFIXES:
-                name = f"{path.stem}/" * again + member.key + member.suffix
+                name = image_name(f"{path.stem}/" * again + member.name)
                 stored[name] = member.place
                 rows.append({"image": name, "caption": texts.get(member.key)})
     return Table(folder, COLUMNS, tuple(rows)), stored

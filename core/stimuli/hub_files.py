@@ -5,6 +5,7 @@ process that may take no more memory than one file may.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 import datasets
@@ -16,6 +17,7 @@ from core.hub.repository import Repository
 from core.machine.confined import confine
 from core.machine.memory import size_text
 from core.stimuli.hub_source import DEFAULTS, explained, pinned, repository
+from core.stimuli.table import is_saved
 
 Source = dict[str, Any]
 R = TypeVar("R")
@@ -69,6 +71,9 @@ def _read_split(source: Source) -> tuple[datasets.Dataset, Source]:
     them.
     """
     with explained(source):
+        if is_saved(Path(source["hub_id"])):
+            table, split = _saved(source)
+            return table, {**source, "split": split}
         source = pinned(source)
         builder = datasets.load_dataset_builder(source["hub_id"], revision=source["revision"])
         builder.download_and_prepare()
@@ -78,6 +83,10 @@ def _read_split(source: Source) -> tuple[datasets.Dataset, Source]:
 
 def _read_first(source: Source, most: int, seconds: float) -> list[dict[str, Any]]:
     with explained(source, seconds):
+        if is_saved(Path(source["hub_id"])):
+            table, _ = _saved(source)
+            first = table.select(range(min(most, len(table))))
+            return first.to_iterable_dataset().decode(False).take(most).to_list()
         stream = datasets.load_dataset(
             source["hub_id"], revision=source["revision"], split=source["split"], streaming=True
         )
@@ -85,6 +94,15 @@ def _read_first(source: Source, most: int, seconds: float) -> list[dict[str, Any
             stream = stream[_usual_split(stream)]
         wanted = repository(source)
         return [_fetched(row, wanted) for row in stream.decode(False).take(most)]
+
+
+def _saved(source: Source) -> tuple[datasets.Dataset, str]:
+    """Return a split of what `save_to_disk` wrote, and its name."""
+    held = datasets.load_from_disk(source["hub_id"])
+    if isinstance(held, datasets.Dataset):
+        return held, source["split"] or DEFAULTS["split"]
+    split = source["split"] or _usual_split(held)
+    return held[split], split
 
 
 def _usual_split(splits: Collection[str]) -> str:

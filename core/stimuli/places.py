@@ -18,23 +18,28 @@ from core.stimuli.table import walk
 @dataclass(frozen=True)
 class Images:
     """The images of a folder. link: whether they may lie elsewhere, by an absolute path or a
-    symbolic link. stored: those that lie in other files, by name.
+    symbolic link. stored: those that lie in other files, by name. home: where their table lies.
     """
 
     folder: Path
     link: bool = False
     stored: Mapping[str, Stored] = field(default_factory=dict)
+    home: Path = Path()
 
     def find(self, name: str) -> Stored:
-        """Return where an image lies: by its path in the folder or its `images`, else by the only
-        path in a subfolder of which one is the end of the other, whatever the case of letters, and
-        without the ending where the name has none. Raises StimuliError where it is missing, where
-        several files may be meant, and where it leads out of the folder.
+        """Return where an image lies: by its path in the folder, its `images` or next to its table,
+        else by the only path in a subfolder of which one is the end of the other, whatever the case
+        of letters, and without the ending, or zeros before a number, where the name has none.
+
+        Raises StimuliError where it is missing, where several files may be meant, and where it
+        leads out of the folder.
         """
         if name in self.stored:
             return self.stored[name]
         # os.path.isfile, as Path.is_file raises for names that no file can have
-        near = (self.folder / place / name for place in ("", "images"))
+        near = [self.folder / place / name for place in ("", "images")]
+        if self.home.is_relative_to(self.folder):
+            near.append(self.home / name)
         file = next((path for path in near if os.path.isfile(path)), None)
         if file is None and Path(name).parts[0] != os.pardir:
             file = self._search(name)
@@ -52,7 +57,9 @@ class Images:
 
     def _search(self, name: str) -> Path | None:
         wanted = PurePosixPath(name)
-        found = self._places.get(wanted.name.lower(), ())
+        found = self._places.get(wanted.name.lower(), [])
+        if not found and name.isdecimal():  # 391895 is COCO's 000000391895.jpg
+            found = self._places.get(name.lstrip("0"), [])
         if wanted.suffix.lower() in SUFFIXES:
             found = [place for place in found if place.name.lower() == wanted.name.lower()]
         found = [place for place in found if _fit(place.parent.parts, wanted.parent.parts)]
@@ -75,7 +82,8 @@ class Images:
             place = PurePosixPath(Path(path).as_posix())
             places.setdefault(place.name.lower(), []).append(place)
             if place.suffix.lower() in SUFFIXES:
-                places.setdefault(place.stem.lower(), []).append(place)
+                for key in {place.stem.lower(), place.stem.lstrip("0") * place.stem.isdecimal()}:
+                    places.setdefault(key, []).append(place)
         return places
 
 

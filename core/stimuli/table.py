@@ -12,6 +12,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import islice
@@ -55,6 +56,9 @@ OPTIONS = {"image": "--image-column", "caption": "--text-column"}
 _SEVERAL = re.compile(r"(captions?|texts?|sentences?|comments?|descriptions?)[ _-]?\d+")
 _IMAGE = re.compile(rf".+({'|'.join(map(re.escape, SUFFIXES))})(#\d+)?", re.IGNORECASE)
 _NUMBERED = re.compile(r"(.+\.\w+)#(\d+)")  # Flickr8k: a.jpg#0
+# what `datasets` writes next to its data
+_ASIDE = ("dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json")
+_ARCHIVES = (".zip", ".gz", ".tgz", ".7z", ".rar", ".bz2", ".xz")
 _SHOWN = 20  # columns that a message names
 _HEAD = 10_000  # bytes that tell whether a text is a table
 _COPIES = 12  # of the bytes of a JSON document in memory
@@ -115,12 +119,12 @@ def list_tables(folder: Path, *, texts_only: bool = False) -> list[Path]:
     StimuliError where it cannot be listed.
     """
     try:
-        inside = [path for path in folder.iterdir() if path.suffix.lower() in _READERS]
+        inside = [path for path in folder.iterdir() if _may_be(path)]
     except OSError as error:
         raise StimuliError(
             f"cannot list the folder {folder}: {error.strerror}; change its rights"
         ) from error
-    deep = (folder / place for place in walk(folder) if Path(place).suffix.lower() in _READERS)
+    deep = (folder / place for place in walk(folder) if _may_be(Path(place)))
     for files in (inside, deep):
         files = sorted(path for path in files if not path.name.startswith("."))
         for suffixes in ((".csv", ".tsv", ".jsonl", ".parquet"), (".json",), (".txt",)):
@@ -130,6 +134,15 @@ def list_tables(folder: Path, *, texts_only: bool = False) -> list[Path]:
             if tables:
                 return tables
     return []
+
+
+def _may_be(path: Path) -> bool:
+    return path.suffix.lower() in _READERS and path.name not in _ASIDE
+
+
+def is_saved(folder: Path) -> bool:
+    """Return whether a folder is what `save_to_disk` of `datasets` wrote."""
+    return any((folder / name).is_file() for name in ("state.json", "dataset_dict.json"))
 
 
 def walk(folder: Path, *, link: bool = False) -> Iterator[str]:
@@ -150,7 +163,8 @@ def _held(folder: Path) -> str:
     """Say which files a folder and its subfolders hold, by kind."""
     kinds = Counter(Path(place).suffix.lower() or "no ending" for place in walk(folder))
     held = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common(6))
-    return f"files by ending: {held}" if held else "no files"
+    archives = "; unpack archives first" if any(kind in kinds for kind in _ARCHIVES) else ""
+    return f"files by ending: {held}{archives}" if held else "no files"
 
 
 def _is_table(path: Path) -> bool:
@@ -369,11 +383,16 @@ def _read_txt(file: UserFile, most: int | None, wrong: dict[int, str]) -> Record
     return [name], [{name: line} for line in lines[is_header:][:most]]
 
 
-def _read_json(file: UserFile, most: int | None, _: dict[int, str]) -> Records:
+def _read_json(file: UserFile, most: int | None, wrong: dict[int, str]) -> Records:
     """Read COCO's captions, a list of records, such a list under a name, or captions by image."""
     file.check_room(_COPIES * file.size)
+    text = file.text()
+    with suppress(ValueError, RecursionError):
+        document = json.loads(text.partition("\n")[0])  # lines of JSON under this name
+        if isinstance(document, dict) and "\n" in text.strip():
+            return _read_jsonl(file, most, wrong)
     with file.decoding():
-        document = json.loads(file.text())
+        document = json.loads(text)
         records = _records(document)
     if records is None:
         kind = type(document).__name__
@@ -406,6 +425,8 @@ def _records(document: Any) -> list[dict[str, Any]] | None:
         ] + [{"image": None, "caption": each} for each in captions.values()]
     if len(lists) == 1:
         return list(next(iter(lists.values())))
+    if all(isinstance(one, dict) for one in document.values()):
+        return [{"image": name, **one} for name, one in document.items()]
     texts = all(
         isinstance(one, str) or (isinstance(one, list) and all(isinstance(x, str) for x in one))
         for one in document.values()
@@ -455,13 +476,13 @@ def _read_parquet(file: UserFile, most: int | None, _: dict[int, str]) -> Record
     return columns, rows[:most]
 
 
-def holds_images(name: str, kind: pa.DataType) -> bool:
-    """Return whether a column of Parquet holds the bytes of images."""
+def holds_images(name: str, kind: pa.DataType, named: str = "") -> bool:
+    """Return whether a column of Parquet holds the bytes of images; named: the column that does."""
     import pyarrow as pa
 
     parts = [field.type for field in kind] if pa.types.is_struct(kind) else [kind]
     is_bytes = any(pa.types.is_binary(one) or pa.types.is_large_binary(one) for one in parts)
-    return is_bytes and role_of([name], "image") is not None
+    return is_bytes and (name == named or role_of([name], "image") is not None)
 
 
 def _values(column: pa.Array, name: str, file: UserFile) -> list[Any]:

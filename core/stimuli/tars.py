@@ -4,6 +4,7 @@ a name and never a path.
 
 from __future__ import annotations
 
+import posixpath
 import tarfile
 from collections.abc import Collection
 from os import SEEK_END
@@ -23,6 +24,7 @@ class Member(NamedTuple):
     suffix: the ending, in small letters. data: what it holds, where that was asked for.
     """
 
+    name: str
     key: str
     suffix: str
     place: Stored
@@ -37,9 +39,11 @@ def list_members(path: Path, *, read: Collection[str], listed: Collection[str]) 
     archive = UserFile(path, "a whole tar file", StimuliError)
     with archive.open() as file, archive.decoding(), tarfile.open(fileobj=file, mode="r:") as tar:
         for member in tar:
-            key, dot, suffix = member.name.rpartition(".")
+            name = posixpath.normpath(member.name)
+            key, dot, suffix = name.rpartition(".")
             ending, data = dot + suffix.lower(), b""
-            if not member.isfile() or ending not in (*read, *listed):
+            hidden = posixpath.basename(name).startswith(".")  # macOS adds ._a.jpg to a.jpg
+            if not member.isfile() or hidden or ending not in (*read, *listed):
                 continue
             if ending in read:  # without moving the file from where tarfile reads on
                 here = file.tell()
@@ -47,7 +51,7 @@ def list_members(path: Path, *, read: Collection[str], listed: Collection[str]) 
                 data = file.read(min(member.size, FIELD))
                 file.seek(here)
             place = Stored(path, member.offset_data, member.size)
-            members.append(Member(key, ending, place, data))
+            members.append(Member(name, key, ending, place, data))
         # what is cut off behind a member looks like a smaller set
         file.seek(-_BLOCK, SEEK_END)
         if any(file.read()):

@@ -158,6 +158,14 @@ def test_a_folder_on_the_server_is_previewed_and_nothing_written(opened, store, 
     assert "--table short.csv --texts-only" in command(app)
 
 
+def test_a_file_of_ids_is_previewed(opened, store, tmp_path):
+    (tmp_path / "mine.txt").write_text("x1\nx2")
+    app = opened_form(opened, store, **{"from": "ids", "ids": str(tmp_path / "mine.txt")})
+    assert [tile["caption"] for tile in tiles(app, "preview")] == ["x1", "x2"]
+    assert command(app).startswith(f"platoscope dataset add mine --ids {tmp_path}/mine.txt")
+    assert not app.button(key="queue").disabled
+
+
 @pytest.mark.parametrize(
     ("typed", "sentence"),
     [

@@ -73,13 +73,6 @@ def test_order_and_default_level_are_those_of_first_appearance(tmp_path: Path) -
     assert dataset.world is None
 
 
-def test_without_a_level_column_captions_are_numbered(tmp_path: Path) -> None:
-    dataset = open_folder(
-        make(tmp_path, [row("a.png", "one"), row("b.png", "other"), row("a.png", "two")])
-    )
-    assert dataset.captions.values.tolist() == [[0, "0", "one"], [0, "1", "two"], [1, "0", "other"]]
-
-
 def test_images_alone_are_all_of_a_folder_without_captions(tmp_path: Path) -> None:
     make(tmp_path, [row("a.png")], images="ab")
     make(tmp_path, [], images="c", under="deep")

@@ -138,6 +138,27 @@ ZOO: list[tuple[str, Files, dict[str, object], list[str], list[list[str]] | str]
     ),
     ("Karpathy", {**at("x/"), "d.json": json.dumps(KARPATHY)}, {"split": "test"}, ["b.png"], [B]),
     ("records", {**at(), "d.json": json.dumps(LISTS)}, {}, NAMES, [A, B]),
+    ("lines as JSON", {**at(), "dataset_infos.json": "{}", "d.json": JSONL}, {}, NAMES, [A, B]),
+    (
+        "numbers",
+        {**at("", "007.png", "b.png"), "c.csv": "image_id,text\n7,x\nb,y"},
+        {},
+        ["7", "b"],
+        [["x"], ["y"]],
+    ),
+    ("saved", {}, {}, ROWS_OF, [A, B]),
+    (
+        "two parts",
+        {
+            **at("train/"),
+            **at("test/", "b.png", "a.png"),
+            "train/metadata.jsonl": JSONL,
+            "test/metadata.jsonl": JSONL,
+        },
+        {"table": "train/metadata.jsonl"},
+        NAMES,
+        [A, B],
+    ),
     ("captions by name", {**at(), "d.json": json.dumps(dict(ROWS))}, {}, NAMES, [A, B]),
     ("imagefolder", {**at("train/"), "train/metadata.jsonl": JSONL}, {}, NAMES, [A, B]),
     (
@@ -168,7 +189,13 @@ ZOO: list[tuple[str, Files, dict[str, object], list[str], list[list[str]] | str]
         NAMES,
         [A, B],
     ),
-    ("WebDataset", {"0.tar": tar(WEB)}, {}, NAMES, [A, B]),
+    (
+        "WebDataset",
+        {"0.tar": tar({"./._a.png": b"x", **{f"./{name}": data for name, data in WEB.items()}})},
+        {},
+        NAMES,
+        [A, B],
+    ),
     (
         "shards",
         {"w/0.tar": tar(JSONS), "w/1.tar": tar(JSONS)},
@@ -255,7 +282,7 @@ ZOO: list[tuple[str, Files, dict[str, object], list[str], list[list[str]] | str]
         ROWS_OF,
         [["one"], ["two, three"]],
     ),
-    ("ids", {"t.csv": "id;kind\nx1;sea\nx2;air"}, {"ids": "t.csv"}, X, []),
+    ("ids", {"t.csv": "stimulus;kind\nx1;sea\nx2;air"}, {"ids": "t.csv"}, X, []),
     ("ids in lines", {"t.txt": "x1\nx2\n"}, {"ids": "t.txt"}, X, []),
     ("ids of features", {"f.npz": npz(id=np.array(X), x=np.eye(2))}, {"ids": "f.npz"}, X, []),
     ("rows of features", {"f.npz": npz(x=np.eye(2))}, {"ids": "f.npz"}, ROWS_OF, []),
@@ -293,6 +320,11 @@ def test_data_as_they_come(
     monkeypatch.setattr(hub_files, "confine", lambda work, *given, **_: work(*given))
     folder = tmp_path / "in" / "here"
     put(folder, files)
+    if not files:
+        images = {"image": [struct(40), struct(80)], "caption": [A, B]}
+        datasets.Dataset.from_dict(images).cast_column("image", datasets.Image()).save_to_disk(
+            str(folder)
+        )
     source = (
         {"ids": str(folder / str(options["ids"]))} if "ids" in options else {"folder": str(folder)}
     )
