@@ -315,7 +315,10 @@ def _read_pairs(folder: Path, chosen: Choices) -> tuple[Table, dict[str, Stored]
     )
     shown = [one for one in places if one.suffix.lower() in SUFFIXES and (folder / one).is_file()]
     if chosen.images_only and not shown:
-        raise StimuliError(f"{folder} has no images; expected at least one, such as a.png")
+        raise StimuliError(
+            f"{folder} has no images; expected at least one, such as a.png"
+            " (--link follows links to folders)"
+        )
     texts = {one.with_suffix("") for one in places if one.suffix == ".txt"}
     if not chosen.images_only and texts.isdisjoint(one.with_suffix("") for one in shown):
         return Table(folder, COLUMNS, ()), {}

@@ -52,7 +52,8 @@ class Images:
                 f" into {self.folder.name}"
             )
         if file is None:
-            raise StimuliError(f"image {name} is not in the folder or its subfolders")
+            linked = f"; {self._linked} is a link, which --link follows" if self._linked else ""
+            raise StimuliError(f"image {name} is not in the folder or its subfolders{linked}")
         return Stored(file.resolve())
 
     def _search(self, name: str) -> Path | None:
@@ -71,6 +72,12 @@ class Images:
                 f"{' or another' if len(found) > 3 else ''}; write it with its folder and ending"
             )
         return self.folder / found[0] if found else None
+
+    @cached_property
+    def _linked(self) -> str:
+        """Return a link to a folder that is not followed, "" for none."""
+        links = (path for path in self.folder.iterdir() if path.is_symlink() and path.is_dir())
+        return "" if self.link else next((path.name for path in links), "")
 
     @cached_property
     def _places(self) -> Mapping[str, list[PurePosixPath]]:

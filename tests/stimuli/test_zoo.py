@@ -254,6 +254,13 @@ ZOO: list[tuple[str, Files, dict[str, object], list[str], list[list[str]] | str]
         "--link reads it where it is",
     ),
     (
+        "link unasked",
+        {**at("../o/"), "c.csv": PLAIN, "p": "../o"},
+        {},
+        [],
+        "p is a link, which --link follows",
+    ),
+    (
         "named columns",
         {**at(), "c.csv": "x,y,text\na.png,one,no\nb.png,two,no"},
         {"image_column": "x", "text_column": "y"},
