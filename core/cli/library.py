@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from core.catalog import ANSWERED
-from core.cli.shared import add_command, add_json, group, print_table
+from core.cli.shared import add_command, add_dataset, add_json, group, print_table
 from core.errors import MISTAKE
 from core.machine.memory import size_text
 
@@ -44,12 +44,12 @@ def _add_to_model(kinds: Any) -> None:
     rename = add_command(kinds, "rename", run_model_rename, "give a model another title")
     rename.add_argument("name", metavar="NAME", help="the model")
     rename.add_argument("title", metavar="TITLE", help=DATASET_TITLE)
-    rename.add_argument("--dataset", required=True, metavar="D", help="the dataset")
+    add_dataset(rename)
     delete = add_command(
         kinds, "delete", run_model_delete, "delete a model of a dataset and what depends on it"
     )
     delete.add_argument("name", metavar="NAME", help="the model")
-    delete.add_argument("--dataset", required=True, metavar="D", help="the dataset")
+    add_dataset(delete)
     _add_yes(delete)
 
 
@@ -60,13 +60,13 @@ def _add_result(kinds: Any) -> None:
         run_result_list,
         "list what is kept over a dataset: answers, neighbors and more",
     )
-    listing.add_argument("--dataset", required=True, metavar="D", help="the dataset")
+    add_dataset(listing)
     add_json(listing)
     delete = add_command(
         kinds, "delete", run_result_delete, "delete results by name, or all that are stale"
     )
     delete.add_argument("name", nargs="*", metavar="NAME", help="results (all that are stale)")
-    delete.add_argument("--dataset", required=True, metavar="D", help="the dataset")
+    add_dataset(delete)
     _add_yes(delete)
 
 

@@ -37,6 +37,7 @@ def add(commands: Any) -> None:
         command = add_command(place, name, run, kind.title(), store=of_study, job=True)
         add_options(command, kind)
         if issubclass(kind, StudyQuestion):
+            command.set_defaults(dataset="")  # the store's only one; see `default_dataset`
             _add_device(command, kind.device)
         add_json(command)
 

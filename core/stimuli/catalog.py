@@ -42,14 +42,9 @@ def _open_cave(_name: str, source: Mapping[str, Any]) -> Dataset:
 def _open_folder(name: str, source: Mapping[str, Any]) -> Dataset:
     from core.stimuli.folder import FolderDataset
 
-    return FolderDataset.open(
-        Path(source["folder"]),
-        name=name,
-        table=Path(source["table"]) if source["table"] else None,
-        skip_broken=source["skip_broken"],
-        images_only=not source["table"],
-        texts_only=source.get("texts_only", False),
-    )
+    # of an older store: without a table there were images alone
+    choices = {"images_only": not source["table"], **_choices(source)}
+    return FolderDataset.open(Path(choices.pop("folder")), name=name, **choices)
 
 
 def _open_hub(name: str, source: Mapping[str, Any]) -> Dataset:

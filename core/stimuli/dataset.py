@@ -28,7 +28,7 @@ class DatasetCard:
     name: id in the store (letters, digits, `.`, `_`, `-`). title: for people. revision: digest of
     ids, captions, factors and images. source: the choices that open it again, `{"kind": "cave" |
     "folder" | "hub", …}`. levels: the caption levels, the default one first; none of a dataset of
-    images alone. size: number of stimuli. has_images: False for a dataset of texts alone.
+    images or ids alone. size: number of stimuli. has_images: False for one of texts or ids alone.
     """
 
     name: str
@@ -53,6 +53,13 @@ class DatasetCard:
     def has_demo(self) -> bool:
         """Return whether `platoscope demo` makes the dataset and its models."""
         return self._is_cave
+
+    @property
+    def holds(self) -> str:
+        """Return what the stimuli are: image–caption pairs, images, texts, or ids alone."""
+        if self.levels:
+            return "image–caption pairs" if self.has_images else "texts"
+        return "images" if self.has_images else "ids"
 
     @property
     def _is_cave(self) -> bool:
@@ -89,20 +96,20 @@ class Dataset(Protocol):
 
 
 def check_captions(card: DatasetCard) -> None:
-    """Raise StimuliError for a dataset of images alone, where captions are to be read."""
+    """Raise StimuliError for a dataset without captions, where these are to be read."""
     if not card.levels:
         raise StimuliError(
-            f"dataset {card.name!r} has images and no captions, which this needs; add the dataset"
-            " with captions under another name"
+            f"dataset {card.name!r} has {card.holds} and no captions, which this needs; add the"
+            " dataset with captions under another name"
         )
 
 
 def check_images(card: DatasetCard) -> None:
-    """Raise StimuliError for a dataset of texts alone, where images are to be read."""
+    """Raise StimuliError for a dataset without images, where these are to be read."""
     if not card.has_images:
         raise StimuliError(
-            f"dataset {card.name!r} has texts and no images, which this needs; add the dataset with"
-            " images under another name"
+            f"dataset {card.name!r} has {card.holds} and no images, which this needs; add the"
+            " dataset with images under another name"
         )
 
 

@@ -18,6 +18,7 @@ from core.modalities import Item, reader_of
 from core.questions.question import Question
 from core.questions.words import to_words
 from core.settings import is_read_only, store_path
+from core.stimuli.dataset import DatasetCard
 from core.study.models import reads
 from core.visible import visible
 from pages._shared import address, facts, queries
@@ -267,26 +268,25 @@ def need_stimuli(at: Place) -> None:
         )
 
 
+def need_items(card: DatasetCard, item: Item) -> None:
+    """Raise NeededError where a dataset has no images, or no captions."""
+    if item in ("caption", "image") and not (card.levels if item == "caption" else card.has_images):
+        raise NeededError(
+            f"This dataset holds {card.holds} alone, and the question needs {item}s. Choose another"
+            f" dataset, or add one with {item}s:",
+            command("dataset", "add", "NAME", "--folder", "DIR"),
+        )
+
+
 def need_readers(at: Place, *items: Item) -> None:
     """Raise NeededError where no embedded model reads one of these: images, captions."""
-    models = queries.models(at)
+    models, card = queries.models(at), queries.card(at)
     for item in items:
         if not reads(models, item).any():
             modality = reader_of(item)
-            if item == "caption" and not queries.card(at).levels:
-                raise NeededError(
-                    "This dataset holds images alone, and the question needs captions. Choose"
-                    " another dataset, or add one with captions:",
-                    command("dataset", "add", "NAME", "--folder", "DIR"),
-                )
-            if item == "image" and not queries.card(at).has_images:
-                raise NeededError(
-                    "This dataset holds texts alone, and the question needs images. Choose another"
-                    " dataset, or add one with images:",
-                    command("dataset", "add", "NAME", "--folder", "DIR"),
-                )
+            need_items(card, item)
             none = f"No {modality.title} is embedded over this dataset yet."
-            if queries.card(at).has_demo:
+            if card.has_demo:
                 raise NeededError(
                     f"{none} Wait for the demo to be built, or build it:", command("demo")
                 )

@@ -21,6 +21,7 @@ from core.encoders.requests import ImportRequest
 from core.plans.reading import read_plan
 from core.questions.adapters.maps.files import load
 from core.questions.color.geometry.pictures import read_pictures
+from core.stimuli.addition import Addition, open_addition
 from core.stimuli.folder import FolderDataset
 from core.stimuli.images import check_image, load_image, read_image
 from core.stimuli.preview import preview_folder
@@ -79,7 +80,7 @@ def shards(path: Path, _: Random) -> object:
     train.mkdir(exist_ok=True)
     (train / "nshards.txt").write_text("1")
     shutil.copy(path, train / "0.tar")
-    return [sample.read() for sample in read_shards(path.parent).train]
+    return [sample.image.read() for sample in read_shards(path.parent).train]
 
 
 def uploaded(path: Path, _: Random) -> object:
@@ -103,6 +104,14 @@ KINDS = {
     "parquet of texts": Kind("t.parquet", valid.parquet, BYTES, texts),
     "csv of captions": Kind("t.csv", valid.captions, WORDS, dataset),
     "jsonl of captions": Kind("t.jsonl", valid.lines, WORDS, dataset),
+    "tsv of captions": Kind(
+        "t.tsv", lambda dice: valid.captions(dice).replace(b",", b"\t"), WORDS, dataset
+    ),
+    "json of captions": Kind("t.json", valid.document, WORDS, dataset),
+    "tar of captions": Kind("t.tar", valid.tar, BYTES, dataset),
+    "npz of ids": Kind(
+        "x.npz", valid.npz, ZIP, lambda path, _: open_addition(Addition("d", ids=str(path)))
+    ),
     "jsonl of texts": Kind("t.jsonl", valid.lines, WORDS, texts),
     "csv of judgments": Kind(
         "x.csv", valid.judgments, WORDS, lambda path, _: read_ratings(path, STIMULI)

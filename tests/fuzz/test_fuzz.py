@@ -30,9 +30,8 @@ ENVIRONMENT = {
 ODD = ("tests/encoders/test_odd_checkpoints.py",)  # changes cards and configs, field by field
 READERS = {  # what reads a file that a person names, and the kinds that try it
     "core.cli.competence": ("csv of scores",),
-    "core.competence.images.labeled": ("tar of images",),
     "core.competence.images.shards": ("tar of images",),
-    "core.competence.language.texts": ("parquet of texts", "jsonl of texts"),
+    "core.competence.language.texts": ("parquet of texts", "jsonl of texts", "tsv of captions"),
     "core.embedding.summaries": ("instruction",),
     "core.encoders.building": ODD,
     "core.encoders.checkpoint": ("pt of weights",),
@@ -42,8 +41,11 @@ READERS = {  # what reads a file that a person names, and the kinds that try it
     "core.plans.reading": ("plan",),
     "core.questions.color.geometry.batches": ("CIFAR batch",),
     "core.questions.color.geometry.pictures": ("pictures",),
-    "core.stimuli.images": ("image",),
-    "core.stimuli.table": ("csv of captions", "jsonl of captions", "parquet of captions"),
+    "core.stimuli.addition": ("parquet of captions",),
+    "core.stimuli.folder": ("npz of ids",),
+    "core.stimuli.images": ("image", "tar of images"),
+    "core.stimuli.table": tuple(f"{kind} of captions" for kind in ("csv", "tsv", "json", "jsonl")),
+    "core.stimuli.tars": ("tar of captions", "tar of images"),
     "core.store.notes.file": ("titles",),
 }
 

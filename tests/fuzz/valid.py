@@ -171,6 +171,16 @@ def lines(dice: Random) -> bytes:
     return "\n".join(json.dumps(row, ensure_ascii=dice.random() < 0.5) for row in rows).encode()
 
 
+def document(dice: Random) -> bytes:
+    """Return captions in JSON: COCO's, a list of records, or texts by image."""
+    coco = {
+        "images": [{"id": 7, "file_name": "a.png"}],
+        "annotations": [{"image_id": 7, "caption": color} for color in COLORS],
+    }
+    records = [json.loads(line) for line in lines(dice).splitlines()]
+    return json.dumps(dice.choice((coco, records, {"a.png": [*COLORS]}))).encode()
+
+
 def judgments(dice: Random) -> bytes:
     header = dice.choice(("first,second,dissimilarity", "second,first,dissimilarity"))
     rows = ["0,1,2", "1,2,3", "s0,s2,3", "0,2,1", "0,3,2", "2,3,1", "1,3,0"]
@@ -218,7 +228,12 @@ def tar(dice: Random) -> bytes:
     file = io.BytesIO()
     form = dice.choice((tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT))
     with tarfile.open(fileobj=file, mode="w", format=form) as pack:
-        for name, data in (("a.png", png()), ("a.cls", b"3"), ("é" * 30 + ".txt", b"")):
+        for name, data in (
+            ("a.png", png()),
+            ("a.cls", b"3"),
+            ("a.txt", b"x\ny"),
+            ("é" * 30 + ".txt", b""),
+        ):
             info = tarfile.TarInfo(name)
             info.size = len(data)
             pack.addfile(info, io.BytesIO(data))
