@@ -210,7 +210,7 @@ def _batch_size(text: str) -> int | Literal["auto"]:
 
 def run_import(arguments: argparse.Namespace) -> None:
     """Import features made elsewhere as a model of a dataset."""
-    from core.embedding.features import Facts, import_features
+    from core.embedding.features import Facts, check_ready, import_features
     from core.embedding.subsets import hold_subset
     from core.encoders.measured.content import read_content
     from core.figures.numbers import counted
@@ -219,9 +219,10 @@ def run_import(arguments: argparse.Namespace) -> None:
     request, store = read_question(ImportRequest, arguments), Store(arguments.store)
     check_modality(request.modality)
     card = store.dataset(request.dataset)
-    content = read_content(request, list(store.stimuli(card.name)["stimulus"]))
-    size = f"{card.size:,}"
-    if content.covers is not None:
+    stimuli = list(store.stimuli(card.name)["stimulus"])
+    content, size = read_content(request, stimuli), f"{card.size:,}"
+    if content.covers is not None:  # no dataset is made for what cannot be imported
+        check_ready(content.layers, [stimuli[place] for place in content.covers], request.name)
         size = f"{len(content.covers):,} of {size}"
         card = hold_subset(arguments.store, card, request.subset, content.covers.tolist())
     import_features(

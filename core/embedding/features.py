@@ -137,7 +137,7 @@ def _publish_ready(
         **other,
     )
     target = embedding_file(store, dataset.name, card.name)
-    _check_ready(store, dataset, content, card.name)
+    check_ready(content.layers, list(Store(store).stimuli(dataset.name)["stimulus"]), card.name)
     if is_published(target, recipe, replace=replace):
         return target
     return write_embedding(
@@ -157,11 +157,12 @@ def _publish_ready(
     )
 
 
-def _check_ready(store: Path, dataset: DatasetCard, content: Content, name: str) -> None:
-    layers = content.layers
+def check_ready(layers: Sequence[np.ndarray], ids: Sequence[str], name: str) -> None:
+    """Raise FeatureError for layers that have not one finite row for each stimulus. name: of what
+    holds them.
+    """
     if not layers:
         raise FeatureError(f"{name} has no layers; give one (n, dims) matrix per layer")
-    ids = list(Store(store).stimuli(dataset.name)["stimulus"])
     check_rows(layers, ids, name)
     for index, layer in enumerate(layers):
         check_finite(layer, ids, layer=f"layer {index}", model=name)

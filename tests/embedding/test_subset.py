@@ -34,7 +34,7 @@ def test_models_of_a_subset_score_as_over_these_stimuli(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     root, rng = build(tmp_path / "s", PaintedDataset(20), **SMALL), np.random.default_rng(1)
-    store, values = Store(root), rng.normal(size=(20, 4)).astype(np.float32)
+    store, values = Store(root), rng.normal(size=(24, 4)).astype(np.float32)
     np.save(tmp_path / "whole.npy", rng.normal(size=(2, 20, 3)))
     np.save(tmp_path / "rdm.npy", np.abs(np.subtract.outer(range(20), range(20))))
     assert imported(root, tmp_path / "whole.npy", "cave", "twice", "--repeats", "trials") == 0

@@ -270,7 +270,8 @@ def test_a_person_names_ids_features_and_what_is_left_out(tmp_path: Path) -> Non
     assert layer == pytest.approx(RIGHT)
     for name, written in (("index", FRAME.set_axis(IDS)), ("image", FRAME.assign(image=IDS))):
         written.to_parquet(path)
-        assert opened(path).notes == (f"Rows are matched to stimuli by {name}.",)
+        (note,) = opened(path).notes
+        assert note == f"Rows are matched to stimuli by {name}: {STIMULI[0]!r} is {STIMULI[0]}."
         assert opened(path, drop=(name,)).layers[0] == pytest.approx(MIXED)
     FRAME.assign(which=IDS).to_parquet(path)
     with pytest.raises(FeatureError, match="has no column 'gone'; it has 'f0'"):

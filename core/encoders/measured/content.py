@@ -20,6 +20,7 @@ from core.encoders.measured.repeats import Repeats, read_repeats
 from core.encoders.requests import ImportRequest
 from core.encoders.rows import rows_of
 from core.errors import FeatureError, InputError
+from core.files.userfile import shown
 
 
 @dataclass(frozen=True)
@@ -69,18 +70,19 @@ def _in_order(held: Features, request: ImportRequest, stimuli: Sequence[str]) ->
     file, notes, covers = Path(request.file).name, list[str](), None
     in_repeats = request.repeats != "none" and held.layers[0].ndim == 3
     axis = 1 if in_repeats else 0
-    if held.ids is not None:
+    if (ids := held.ids) is not None:
         by = plain_name(held.named_by)
         repeated = request.repeats != "none" and not in_repeats
         found = rows_of(
-            held.ids, stimuli, file=file, by=by, some=bool(request.subset), repeated=repeated
+            ids, stimuli, file=file, by=by, some=bool(request.subset), repeated=repeated
         )
         covers = found.stimuli if len(found.stimuli) < len(stimuli) else None
         rows = found.rows.T if repeated else found.rows[:, 0]
         held = replace(held, layers=[np.take(layer, rows, axis) for layer in held.layers])
         if request.dissimilarities:
             held = replace(held, layers=[layer[:, rows] for layer in held.layers])
-        notes.append(f"Rows are matched to stimuli by {by}.")
+        one, place = ids[found.rows[0, 0]], stimuli[found.stimuli[0]]
+        notes.append(f"Rows are matched to stimuli by {by}: {shown(one)} is {place}.")
         if found.strange:
             strange = f"{len(found.strange):,} rows of no stimulus are left out"
             notes.append(f"{strange} ({found.strange[0]}, …).")

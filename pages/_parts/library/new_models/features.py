@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from core.embedding.batches import check_finite
+from core.embedding.features import check_ready
 from core.encoders.imported import READERS
 from core.encoders.measured.content import read_content
 from core.encoders.requests import ImportRequest
@@ -69,8 +69,7 @@ def _shape(
     """
     content = read_content(request, stimuli)
     layers = content.layers
-    for place, layer in enumerate(layers):
-        check_finite(layer, stimuli, layer=f"layer {place}", model=Path(request.file).name)
+    check_ready(layers, stimuli, Path(request.file).name)
     return len(layers[0]), tuple(layer.shape[1] for layer in layers), content.notes
 
 
