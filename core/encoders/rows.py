@@ -41,15 +41,16 @@ def rows_of(
     by: str,
     some: bool = False,
     repeated: bool = False,
+    remedy: str = "",
 ) -> Rows:
     """Return the rows of each stimulus.
 
     ids: of the rows. stimuli: theirs, in the dataset's order. They are compared as they are, then
     as names of files without folders, without endings, without leading zeros; whole numbers from 0
     on that name no stimulus otherwise are places in the dataset. file, by: for messages. some:
-    whether stimuli may have no row. repeated: whether each may have several, equally many. Raises
-    FeatureError for stimuli without a row, for ids of more rows than they may have, and where no id
-    is that of a stimulus.
+    whether stimuli may have no row. repeated: whether each may have several, equally many. remedy:
+    what else can be done about ids that do not fit, in an import. Raises FeatureError for stimuli
+    without a row, for ids of more rows than they may have, and if no id is that of a stimulus.
     """
     numbers = [f"{place}" for place in range(len(stimuli))]
     ways = [([way(one) for one in ids], [way(one) for one in stimuli]) for way in NAMINGS]
@@ -78,11 +79,11 @@ def rows_of(
     ]
     if uneven or not times or (missing and not some):
         subset = f", or --subset NAME for a dataset of the other {len(wanted) - len(missing):,}"
+        others = subset if remedy and times and not uneven else ""
         raise FeatureError(
             f"{file} names its rows by {by}: {'; '.join(said)}; expected"
             f" {'equally many rows' if repeated else 'one row'} for each of the"
-            f" {len(stimuli):,} stimuli{subset if times and not uneven else ''}. Mend the ids, name"
-            f" another column by --id-column, or leave this one out by --drop {by}"
+            f" {len(stimuli):,} stimuli{others}. Mend the ids{remedy}"
         )
     covered = [place for place, name in enumerate(wanted) if places[name]]
     rows = [places[wanted[place]] for place in covered]

@@ -20,7 +20,6 @@ from core.files.userfile import UserFile, shown
 from core.machine.confined import stream
 
 MATLAB = "MATLAB_class"  # what MATLAB calls the kind of an array in HDF5
-DEEPEST = 32  # groups in groups
 
 
 def read_hdf5(file: UserFile) -> dict[str, np.ndarray]:
@@ -42,18 +41,21 @@ def _read(file: UserFile) -> Iterator[tuple[str, np.ndarray]]:
             yield from _of_matlab(file)
             return
         with h5py.File(file.path, "r", locking=False) as held:
-            parts = dict(_walk(held, "", file))
+            parts = dict(_walk(held, "", file, set()))
             file.check_room(sum(_bytes_of(part) for part in parts.values()))
             for name, part in parts.items():
                 yield from _arrays(name, part, held)
 
 
-def _walk(group: h5py.Group, at: str, file: UserFile) -> Iterator[tuple[str, h5py.Dataset]]:
+def _walk(
+    group: h5py.Group, at: str, file: UserFile, seen: set[int]
+) -> Iterator[tuple[str, h5py.Dataset]]:
     """Yield the datasets of a group by name, in the order in which they came if the file keeps it.
-    Soft links are passed over.
+    Soft links and groups that were seen already are passed over.
     """
-    if at.count("/") > DEEPEST:
-        raise ValueError(f"groups lie more than {DEEPEST} deep")
+    if (address := h5py.h5o.get_info(group.id).addr) in seen:
+        return
+    seen.add(address)
     file.check_count(len(group), COLUMNS, "arrays")
     for name in group:
         if name in ("#refs#", "#subsystem#"):  # in which MATLAB keeps what cells hold
@@ -65,7 +67,7 @@ def _walk(group: h5py.Group, at: str, file: UserFile) -> Iterator[tuple[str, h5p
             continue
         part = group[name]
         if isinstance(part, h5py.Group):
-            yield from _walk(part, f"{at}{name}/", file)
+            yield from _walk(part, f"{at}{name}/", file, seen)
         elif isinstance(part, h5py.Dataset) and part.shape:
             if part.external or part.is_virtual:
                 raise _elsewhere(file, f"{at}{name}", "")

@@ -123,6 +123,13 @@ def huge(path: Path) -> None:
         file.create_dataset("x", (1 << 30, 1 << 20), "f4", chunks=(1024, 1024))
 
 
+def circular(path: Path) -> None:
+    with h5py.File(path, "w") as file:
+        file["x"] = RIGHT
+        file["a/b"] = file["a/c"] = file["d"] = file.create_group("a/a")
+        file["a/a/again"] = file["a"]
+
+
 def cut(path: Path) -> None:
     h5({"x": np.zeros((N, 10_000))})(path)
     path.write_bytes(path.read_bytes()[:-9000])
@@ -215,6 +222,7 @@ ZOO: list[tuple[str, str, Write, dict[str, Any], dict[str, np.ndarray] | str | N
     ("map of another file", ".h5", mapped, {}, "in another file"),
     ("references", ".h5", pointing, {}, "holds no features but 'x' of type object"),
     ("a table too large", ".h5", huge, {}, "of memory, and"),
+    ("groups in a circle", ".h5", circular, {}, None),
     ("cut h5", ".h5", cut, {}, "cannot be read"),
     ("no mat", ".mat", lambda path: path.write_bytes(bytes(range(256)) * 9), {}, "cannot be read"),
 ]

@@ -73,9 +73,9 @@ def _in_order(held: Features, request: ImportRequest, stimuli: Sequence[str]) ->
     if (ids := held.ids) is not None:
         by = plain_name(held.named_by)
         repeated = request.repeats != "none" and not in_repeats
-        found = rows_of(
-            ids, stimuli, file=file, by=by, some=bool(request.subset), repeated=repeated
-        )
+        remedy = f", name another column by --id-column, or leave this one out by --drop {by}"
+        some = bool(request.subset)
+        found = rows_of(ids, stimuli, file=file, by=by, some=some, repeated=repeated, remedy=remedy)
         covers = found.stimuli if len(found.stimuli) < len(stimuli) else None
         rows = found.rows.T if repeated else found.rows[:, 0]
         held = replace(held, layers=[np.take(layer, rows, axis) for layer in held.layers])
