@@ -103,12 +103,13 @@ def read_columns(file: UserFile, columns: Columns = EVERY) -> dict[str, np.ndarr
     for batch in read_parquet(file, check=check, index=True):
         taken += COPIES * batch.nbytes
         file.check_room(taken)
-        values = {
-            name: np.array([f"{one}" for one in column.to_pylist()])
-            if _is_aside(fields[name], name, columns)
-            else _from_column(column, file, name)
-            for name, column in zip(fields, batch.columns, strict=True)
-        }
+        with file.decoding():  # damaged texts and dates
+            values = {
+                name: np.array([f"{one}" for one in column.to_pylist()])
+                if _is_aside(fields[name], name, columns)
+                else _from_column(column, file, name)
+                for name, column in zip(fields, batch.columns, strict=True)
+            }
         for name, part in values.items():
             parts.setdefault(name, []).append(part)
     for name, each in parts.items():

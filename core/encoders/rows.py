@@ -10,9 +10,10 @@ from pathlib import PurePath
 import numpy as np
 from jaxtyping import Int64
 
-from core.errors import FeatureError
+from core.errors import FeatureError, shortened
 
 SHOWN = 3  # ids that a message names
+LONGEST = 80  # characters of one
 # ways to name a stimulus, the strictest first
 NAMINGS: tuple[Callable[[str], str], ...] = (
     str,
@@ -69,7 +70,8 @@ def rows_of(
     missing = [one for one, name in zip(stimuli, wanted, strict=True) if not places[name]]
     uneven = [name for name, rows in places.items() if rows and len(rows) != usual]
     said = [
-        f"{len(names):,} {what} ({', '.join(names[:SHOWN])}{', …' if len(names) > SHOWN else ''})"
+        f"{len(names):,} {what} ({', '.join(shortened(name, LONGEST) for name in names[:SHOWN])}"
+        f"{', …' if len(names) > SHOWN else ''})"
         for what, names in (
             ("stimuli have no row", missing),
             (f"stimuli have not {usual} rows" if repeated else "ids name several rows", uneven),

@@ -18,8 +18,8 @@ from core.encoders.measured.dissimilarities import read_dissimilarities
 from core.encoders.measured.judgments import read_ratings
 from core.encoders.measured.repeats import Repeats, read_repeats
 from core.encoders.requests import ImportRequest
-from core.encoders.rows import rows_of
-from core.errors import FeatureError, InputError
+from core.encoders.rows import LONGEST, rows_of
+from core.errors import FeatureError, InputError, shortened
 from core.files.userfile import shown
 
 
@@ -71,7 +71,7 @@ def _in_order(held: Features, request: ImportRequest, stimuli: Sequence[str]) ->
     in_repeats = request.repeats != "none" and held.layers[0].ndim == 3
     axis = 1 if in_repeats else 0
     if (ids := held.ids) is not None:
-        by = plain_name(held.named_by)
+        by = shortened(plain_name(held.named_by), LONGEST)
         repeated = request.repeats != "none" and not in_repeats
         remedy = f", name another column by --id-column, or leave this one out by --drop {by}"
         some = bool(request.subset)
@@ -85,7 +85,7 @@ def _in_order(held: Features, request: ImportRequest, stimuli: Sequence[str]) ->
         notes.append(f"Rows are matched to stimuli by {by}: {shown(one)} is {place}.")
         if found.strange:
             strange = f"{len(found.strange):,} rows of no stimulus are left out"
-            notes.append(f"{strange} ({found.strange[0]}, …).")
+            notes.append(f"{strange} ({shown(found.strange[0])}, …).")
     else:
         check_rows(held.layers, stimuli, file, axis)
         notes.append(
@@ -95,7 +95,7 @@ def _in_order(held: Features, request: ImportRequest, stimuli: Sequence[str]) ->
     if held.changed:
         notes.append(f"Layers are {' and '.join(held.changed)}, so that float32 holds them.")
     if held.left_out:
-        out = ", ".join(map(plain_name, held.left_out))
+        out = ", ".join(shortened(plain_name(name), LONGEST) for name in held.left_out)
         notes.append(f"Left out, since they are no features: {out}.")
     if request.subset and covers is None:
         raise InputError(
