@@ -210,7 +210,8 @@ def _batch_size(text: str) -> int | Literal["auto"]:
 
 def run_import(arguments: argparse.Namespace) -> None:
     """Import features made elsewhere as a model of a dataset."""
-    from core.embedding.features import Facts, import_features
+    from core.embedding.features import Facts, check_ready, import_features
+    from core.embedding.subsets import hold_subset
     from core.encoders.measured.content import read_content
     from core.figures.numbers import counted
     from core.store import Store
@@ -218,7 +219,12 @@ def run_import(arguments: argparse.Namespace) -> None:
     request, store = read_question(ImportRequest, arguments), Store(arguments.store)
     check_modality(request.modality)
     card = store.dataset(request.dataset)
-    content = read_content(request, list(store.stimuli(card.name)["stimulus"]))
+    stimuli = list(store.stimuli(card.name)["stimulus"])
+    content, size = read_content(request, stimuli), f"{card.size:,}"
+    if content.covers is not None:  # no dataset is made for what cannot be imported
+        check_ready(content.layers, [stimuli[place] for place in content.covers], request.name)
+        size = f"{len(content.covers):,} of {size}"
+        card = hold_subset(arguments.store, card, request.subset, content.covers.tolist())
     import_features(
         arguments.store,
         card,
@@ -234,9 +240,10 @@ def run_import(arguments: argparse.Namespace) -> None:
             Path(request.file).name,
         ),
     )
-    layers = f"{counted(len(content.layers), 'layer', 'layers')} of {card.size} stimuli"
+    layers = f"{counted(len(content.layers), 'layer', 'layers')} of {size} stimuli"
     dims = ", ".join(map(str, dict.fromkeys(layer.shape[1] for layer in content.layers)))
-    print(f"{request.name}: {layers}, {dims} dims{_measured(content)}")
+    where = f", over dataset {card.name}" if content.covers is not None else ""
+    print(f"{request.name}: {layers}, {dims} dims{_measured(content)}{where}")
     for note in content.notes:
         print(note, file=sys.stderr)
 

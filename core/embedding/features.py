@@ -12,7 +12,7 @@ import numpy as np
 from core.embedding.batches import check_finite
 from core.embedding.holdings import hold_dataset, is_published, name_data
 from core.encoders.encoder import IMPORTED, REALITY, ModelCard
-from core.encoders.measured.content import Content, from_repeats
+from core.encoders.measured.content import Content, check_rows, from_repeats
 from core.encoders.measured.cortex import SIMULATED, SUBJECTS, describe_subject, measure_subject
 from core.errors import FeatureError, StimuliError, UnknownNameError
 from core.modalities import BRAIN, WORLD, check_modality
@@ -137,7 +137,7 @@ def _publish_ready(
         **other,
     )
     target = embedding_file(store, dataset.name, card.name)
-    _check_ready(store, dataset, content, card.name)
+    check_ready(content.layers, list(Store(store).stimuli(dataset.name)["stimulus"]), card.name)
     if is_published(target, recipe, replace=replace):
         return target
     return write_embedding(
@@ -157,17 +157,14 @@ def _publish_ready(
     )
 
 
-def _check_ready(store: Path, dataset: DatasetCard, content: Content, name: str) -> None:
-    layers = content.layers
+def check_ready(layers: Sequence[np.ndarray], ids: Sequence[str], name: str) -> None:
+    """Raise FeatureError for layers that have not one finite row for each stimulus. name: of what
+    holds them.
+    """
     if not layers:
         raise FeatureError(f"{name} has no layers; give one (n, dims) matrix per layer")
-    ids = list(Store(store).stimuli(dataset.name)["stimulus"])
+    check_rows(layers, ids, name)
     for index, layer in enumerate(layers):
-        if len(layer) != len(ids):
-            raise FeatureError(
-                f"layer {index} of {name} has {len(layer)} rows, but {dataset.name!r} has"
-                f" {len(ids)} stimuli; give one row per stimulus, in the dataset's order"
-            )
         check_finite(layer, ids, layer=f"layer {index}", model=name)
 
 

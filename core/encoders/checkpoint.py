@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 import re
+import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,8 @@ def load_torch(file: UserFile, **where: Any) -> Any:
     check_torch(file)
     with file.decoding():
         try:
-            with torch.serialization.safe_globals(PLAIN):
+            with torch.serialization.safe_globals(PLAIN), warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # that sparse tensors are checked
                 return torch.load(file.path, **{"map_location": "cpu", **where}, weights_only=True)
         except pickle.UnpicklingError as error:
             raise file.raising(

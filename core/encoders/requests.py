@@ -76,7 +76,7 @@ class ImportRequest:
     command: ClassVar[str] = "import"
 
     file: str = argument(
-        help=".npy .npz .safetensors .pt .parquet .csv .tsv, of dissimilarities .csv",
+        help=".npy .npz .safetensors .pt .h5 .mat .parquet .csv .tsv .txt",
         label="Feature file",
         metavar="FILE",
     )
@@ -112,6 +112,12 @@ class ImportRequest:
     )
     drop: tuple[str, ...] = option(
         (), label="Left out", metavar="NAME", help="arrays or columns that are left out"
+    )
+    subset: str = option(
+        "",
+        metavar="NAME",
+        help="import over a new dataset of this name, of the stimuli that have a row; all that is"
+        " embedded over the dataset comes along",
     )
     family: str = option(
         "", metavar="F", help="its architecture's line, such as ViT; models of one count as one"

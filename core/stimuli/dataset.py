@@ -27,7 +27,8 @@ class DatasetCard:
 
     name: id in the store (letters, digits, `.`, `_`, `-`). title: for people. revision: digest of
     ids, captions, factors and images. source: the choices that open it again, `{"kind": "cave" |
-    "folder" | "hub", …}`. levels: the caption levels, the default one first; none of a dataset of
+    "folder" | "hub", …}`, and of some stimuli of another dataset `subset`, see
+    `core.stimuli.subset`. levels: the caption levels, the default one first; none of a dataset of
     images or ids alone. size: number of stimuli. has_images: False for one of texts or ids alone.
     """
 
@@ -63,7 +64,7 @@ class DatasetCard:
 
     @property
     def _is_cave(self) -> bool:
-        return self.source.get("kind") == "cave"
+        return self.source.get("kind") == "cave" and "subset" not in self.source
 
 
 @runtime_checkable

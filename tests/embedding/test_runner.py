@@ -352,7 +352,7 @@ def test_features_with_nan_or_infinity_name_the_stimulus(held: Path, value: floa
 
 def test_features_of_the_wrong_length_are_refused(held: Path) -> None:
     with pytest.raises(
-        FeatureError, match="layer 0 of theirs has 19 rows, but 'counted' has 20 stimuli"
+        FeatureError, match="layer 0 of theirs has 19 rows, but the dataset 20 stimuli"
     ):
         import_features(
             held,

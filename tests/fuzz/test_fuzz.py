@@ -19,7 +19,9 @@ from tests.sources import SOURCES, full_names, module_of, read_tree
 
 pytestmark = pytest.mark.slow
 
-CASES = {kind: 40 if kind.startswith("parquet") else 400 for kind in KINDS}  # a process for each
+CASES = {
+    kind: 40 if kind.startswith(("parquet", "h5", "mat")) else 400 for kind in KINDS
+}  # a process for each
 # pyarrow's own pool reserves a gigabyte, and ends a process that may not have it
 ENVIRONMENT = {
     **os.environ,
@@ -36,7 +38,10 @@ READERS = {  # what reads a file that a person names, and the kinds that try it
     "core.encoders.building": ODD,
     "core.encoders.checkpoint": ("pt of weights",),
     "core.encoders.fields": ODD,
-    "core.encoders.imported": ("npy", "npz", "safetensors", "pt", "parquet of features"),
+    "core.encoders.imported": (
+        *("npy", "npz", "safetensors", "pt", "h5", "mat"),
+        *("txt of features", "parquet of features"),
+    ),
     "core.encoders.measured.judgments": ("csv of judgments",),
     "core.plans.reading": ("plan",),
     "core.questions.color.geometry.batches": ("CIFAR batch",),

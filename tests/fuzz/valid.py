@@ -12,9 +12,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import h5py
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import scipy.io
 import torch
 from PIL import Image
 from safetensors.torch import save
@@ -57,6 +59,35 @@ def npz(dice: Random) -> bytes:
     file = io.BytesIO()
     dice.choice((np.savez, np.savez_compressed))(file, **arrays)
     return file.getvalue()
+
+
+def h5(dice: Random) -> bytes:
+    file, packed = io.BytesIO(), dice.choice((None, "gzip", "lzf"))
+    with h5py.File(file, "w", track_order=dice.random() < 0.5) as held:
+        for at in range(dice.randint(1, 3)):
+            values = array(dice)
+            values = values.astype("S") if values.dtype.kind == "U" else values
+            how = {"compression": packed} if values.ndim else {}
+            held.create_dataset(f"m/layer{at}", data=values, **how)
+        held["ids"] = [f"s{at}" for at in range(N)]
+        held["old"] = h5py.SoftLink("/m/layer0")
+    return file.getvalue()
+
+
+def mat(dice: Random) -> bytes:
+    file, odd = io.BytesIO(), array(dice)
+    values = odd if odd.dtype.kind not in "fc" or odd.dtype.itemsize <= 8 else odd.astype("f8")
+    ids = np.array([f"s{at}" for at in range(N)], object)
+    content = {"x": values, "ids": ids, "net": {"layer": np.ones((N, 2))}}
+    scipy.io.savemat(file, content, do_compression=dice.random() < 0.5)
+    return file.getvalue()
+
+
+def numbers(dice: Random) -> bytes:
+    rows = np.random.default_rng(dice.getrandbits(32)).random((N, 3))
+    file, mark = io.StringIO(), dice.choice((" ", ",", "\t", ";"))
+    np.savetxt(file, rows, delimiter=mark, header=dice.choice(("", "a b c")))
+    return file.getvalue().encode()
 
 
 def pictures(dice: Random) -> bytes:

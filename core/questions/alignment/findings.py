@@ -17,11 +17,16 @@ from core.questions.alignment.question import COMPETENCE, Alignment
 from core.questions.sentences import listed
 from core.statistics.correlations import Correlation, spearman_interval
 from core.statistics.intervals import LEVEL
+from core.study.comparison.noise import bound_of
 from core.study.models import is_measured, is_reality, trained
 
 DEPENDENT = (
     "Sizes of one family are not independent, so the interval is too narrow; Convergence tests"
     " within families and objectives."
+)
+BEYOND = (
+    "A score may lie beyond it: it is how two halves of the repeats align, and each is noisier than"
+    " all of them."
 )
 CONCATENATED = "A layer one beyond a model’s last is all its layers side by side."
 
@@ -87,7 +92,9 @@ def noise_findings(points: pd.DataFrame, *, bound: str) -> list[str]:
         return []
     highest = points.groupby("title_y", sort=False)[NOISE].max().dropna()
     ceilings = listed(f"{value:.2f} for {title}" for title, value in highest.items())
-    return [f"The noise ceiling is {bound}{ceilings}."]
+    beyond = (points["score"] - points[NOISE]) * (1 if bound == "at least " else -1) > 0
+    why = f" {BEYOND}" if bound and beyond.any() else ""
+    return [f"The noise ceiling is {bound}{ceilings}.{why}"]
 
 
 def pair_findings(
@@ -120,6 +127,8 @@ def fit_findings(question: Alignment, table: pd.DataFrame) -> list[str]:
     layer stands for all of a model.
     """
     notes = [CONCATENATED] if question.comparison.concatenated else []
+    if NOISE in table and (bound := bound_of(question.comparison)):
+        notes.append(f"Each noise_ceiling is “{bound.strip()}”. {BEYOND}")
     if "panel" not in table:
         return notes
     panels = table.drop_duplicates("panel").to_dict("records")
