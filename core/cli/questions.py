@@ -80,7 +80,7 @@ def _open(question: StudyQuestion, arguments: argparse.Namespace) -> Study:
     from core.store import Store
 
     study = question.scope.open(Store(arguments.store), device=arguments.device)
-    for sentence in left_out_of(type(question), study):
+    for sentence in left_out_of(question, study):
         print(sentence, file=sys.stderr)
     return study
 

@@ -197,6 +197,8 @@ def facts_of(question: Question, table: pd.DataFrame) -> Mapping[str, Any]:
     return facts(question, table) if facts else {}
 
 
-def left_out_of(kind: type[Question], study: Study) -> Sequence[str]:
-    """Return what of a study's store no answer of this kind takes in, and why."""
-    return answer_of(kind).left_out(study)
+def left_out_of(question: Question, study: Study) -> Sequence[str]:
+    """Return what of a study's store an answer does not take in, and why."""
+    named = str(choices_of(question))
+    refused = [why for name, why in study.refused().items() if f"'{name}" not in named]
+    return [*answer_of(type(question)).left_out(study), *(f"Left out: {why}." for why in refused)]

@@ -35,7 +35,7 @@ def study_events(study: Study) -> list[Event]:
         if is_cave
         else list[Event]()
     )
-    if [event.scene for event in drawn] != list(table.get("scene", ())):
+    if not is_cave or [event.scene for event in drawn] != list(table.get("scene", ())):
         raise InputError(
             "palette, light and wording are known of the Cave's stimuli alone; got"
             f" {study.dataset.name!r}: name --dataset cave"
