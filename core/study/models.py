@@ -52,13 +52,14 @@ def describe(cards: Sequence[ModelCard], refused: Collection[str] = ()) -> pd.Da
 
     group: what decides its hue: the objective (vision), the family (language) or its own name, of
     those whose objective or family is unknown what its modality is called; untrained models, and
-    multitask ones that learned fewer tasks than others of the table, form groups of their own. run, step: the training it comes from, its own name where that is unknown,
-    and after how many steps. copy: taken before that training's end, so no model of its own in any
-    statistic. tasks: how many it was supervised on. size: what its config calls it. recipe: the
-    same for all seeds. varies: in what it differs from the usual training of its objective; `seed`
-    where the table has an earlier seed of its recipe, `readout` where it has the class token of
-    what is read out here in its patches, `dissimilarities` where they alone are known of a model,
-    with which most questions can do nothing, `refused` where it is among those.
+    multitask ones that learned fewer tasks than others of the table, form groups of their own. run,
+    step: the training it comes from, its own name where that is unknown, and after how many steps.
+    copy: taken before that training's end, so no model of its own in any statistic. tasks: how many
+    it was supervised on. size: what its config calls it. recipe: the same for all seeds. varies: in
+    what it differs from the usual training of its objective; `seed` where the table has an earlier
+    seed of its recipe, `readout` where it has the class token of what is read out here in its
+    patches, `dissimilarities` where they alone are known of a model, with which most questions can
+    do nothing, and `refused` where no metric can compare it.
     """
     rows = [_row(card) for card in cards]
     models = pd.DataFrame(rows, columns=[*MODEL_COLUMNS, "seed", "of_patches"]).astype(_TYPES)
@@ -93,14 +94,21 @@ def groups_by_age(models: pd.DataFrame, made_at: Mapping[str, str]) -> list[tupl
     return [*groups, *((size, "size") for size in sizes if size)]
 
 
-def clusters(models: pd.DataFrame, by: str = "family") -> dict[str, str]:
-    """Return what statistics take each model of `describe` for, by a column such as family or
-    objective: models with one value are alike. One of which it is unknown is like no other.
+def known_kinds(models: pd.DataFrame, by: str) -> pd.Series:
+    """Return the family, objective, group or another such column of models of `describe`, by model;
+    "" where it is unknown, which is no kind.
     """
-    kinds, names = models[by].astype(str), models["model"]
+    kinds = models[by].fillna("").astype(str)
     plurals = models["modality"].map(lambda name: find_modality(name).plural)
-    alone = kinds.isin(UNKNOWN) | ((by == "group") & (kinds == plurals))
-    return dict(zip(names, kinds.mask(alone, names), strict=True))
+    unknown = kinds.isin(UNKNOWN) | ((by == "group") & (kinds == plurals))
+    return kinds.mask(unknown, "").set_axis(models["model"])
+
+
+def clusters(models: pd.DataFrame, by: str = "family") -> dict[str, str]:
+    """Return which models of `describe` statistics take for alike, those of one value: by a column
+    such as family or objective. One of which it is unknown is like no other.
+    """
+    return {name: kind or name for name, kind in known_kinds(models, by).items()}
 
 
 def unknown_families(models: pd.DataFrame, names: Iterable[str]) -> list[str]:

@@ -4,20 +4,15 @@ which no metric can compare: each answers, or says why it cannot, and names the 
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pytest
 
-from core.cli import main
 from core.encoders.encoder import IMPORTED, ModelCard
-from core.questions.question import StudyQuestion
 from core.stimuli.dataset import DatasetCard
 from core.store import add_dataset
-from tests.freshness.test_fresh import FEW
 from tests.pages.world import PaintedDataset, _write
 
 SIZE = 60

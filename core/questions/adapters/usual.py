@@ -6,7 +6,7 @@ import pandas as pd
 
 from core.errors import InputError
 from core.study.models import is_reality, reads
-from core.study.spaces import largest_models
+from core.study.spaces import by_size, largest_models
 from core.study.study import Study
 
 
@@ -26,7 +26,8 @@ def usual_models(study: Study, models: pd.DataFrame, solved: pd.DataFrame) -> tu
             f"two encoders and a reference are needed; {study.dataset.name!r} has {len(models)}"
             " finished models: embed another"
         )
-    large = models.sort_values("parameters", ascending=False, kind="stable")
+    large = models.reindex([*by_size(study)["model"]][::-1]).dropna(subset="model")
+    large = pd.concat([large, models[~models["model"].isin(large["model"])]])
     seeing, reading = (large.index[reads(large, item)].tolist() for item in ("image", "caption"))
     reference = _usual_reference(large, seeing, solved)
     preferred = [name for name in largest_models(study) if name in models.index]

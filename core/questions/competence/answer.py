@@ -30,10 +30,12 @@ from core.questions.registry import Answer, declare, never
 from core.study.comparison.comparing import align_models
 from core.study.comparison.engines import choose_engine
 from core.study.comparison.pairing import check_pairing
-from core.study.models import is_measured, is_reality, reads, usual, without_variants
+from core.study.models import is_measured, is_reality, known_kinds, reads, usual, without_variants
+from core.study.parts import Scope
 from core.study.roster import known_worlds
 from core.study.scores import TaskScore, known_scores, score_of, select
 from core.study.skill import basis_of
+from core.study.spaces import by_size
 from core.study.study import Study
 
 SHOWN = ("model", "task", "value", "low", "high", "unit", "origin", "embedded", "source")
@@ -108,7 +110,7 @@ def bin_models(question: Bins, study: Study, report: Progress | None) -> pd.Data
     pairs = ask(ModelPairs(question.scope, roster, question.comparison), study, report)
     solved = ask(TasksSolved(question.scope, question.solving), study)
     skill = skill_of(solved, names)
-    group = study.models().set_index("model")[binning.by]
+    group = known_kinds(study.models(), binning.by)
     placed = assign_bins(skill, count=binning.bins, equal=binning.equal)
     table = summarize_bins(bin_pairs(pairs, skill, group, placed), placed)
     trend = bin_trends(
@@ -155,7 +157,7 @@ def complete_downstream(question: Downstream, study: Study) -> Downstream:
     names = tuple(_contenders(question.contenders, study)["model"])
     offered = known_scores(registry(study), names)
     score = find_score(question.score, offered).name
-    target = question.target or _usual_target(question, study)
+    target = question.target or usual_target(question.scope, study)
     study.entry(target)
     contenders = replace(question.contenders, names=names)
     return replace(question, contenders=contenders, score=score, target=target)
@@ -178,9 +180,14 @@ def find_score(name: str, offered: Sequence[TaskScore]) -> TaskScore:
     return by_name[name] if name else (*usual, *offered)[0]
 
 
-def _usual_target(question: Downstream, study: Study) -> str:
-    solved = ask(TasksSolved(question.scope), study).set_index("model")["solved"].astype(float)
-    targets = [*study.readers("image"), *known_worlds(study)]
+def usual_target(scope: Scope, study: Study) -> str:
+    """Return the model that scores are set against where none is named: the vision model that
+    solves most tasks, else the largest; raises InputError where there is none.
+    """
+    solved = ask(TasksSolved(scope), study).set_index("model")["solved"].astype(float)
+    large = by_size(study)[::-1]
+    seeing = large.loc[reads(large, "image"), "model"]
+    targets = [*seeing, *study.readers("image"), *known_worlds(study)]
     if not targets:
         raise InputError("no vision model to align with; embed one, or name another target")
     return most_competent(solved) or targets[0]

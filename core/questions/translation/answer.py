@@ -29,9 +29,9 @@ from core.questions.translation.question import (
     TranslationPairs,
 )
 from core.statistics.discoveries import adjust
-from core.study.models import UNTRAINED, is_reality, trained, usual
+from core.study.models import UNTRAINED, clusters, is_reality, trained, usual
 from core.study.roster import known_worlds
-from core.study.spaces import Layer, find_space, find_spaces, largest_models
+from core.study.spaces import Layer, by_size, find_space, find_spaces, largest_models
 from core.study.study import Study
 
 SIZES = (16, 32, 64, 128)
@@ -123,7 +123,8 @@ def complete_pairs(question: TranslationPairs, study: Study) -> TranslationPairs
 def usual_models(study: Study) -> list[str]:
     """Return the largest model of each objective and family in all its seeds, and reality."""
     models = study.models()
-    largest = usual(models).sort_values("parameters", kind="stable").groupby("group").last()
+    largest = by_size(study)
+    largest = largest.groupby(largest["model"].map(clusters(largest, "group"))).last()
     seeds = trained(models)
     seeds = seeds[seeds["varies"].isin(["", "seed"]) & (seeds["group"] != UNTRAINED)]
     names = seeds.loc[seeds["recipe"].isin(largest["recipe"]) & ~is_reality(seeds), "model"]
