@@ -22,6 +22,7 @@ from core.questions.registry import answer_of
 from core.recipe import Recipe
 from core.store.view import ABSENT, Reads, resolve
 from core.study.keeping import fresh_answer, keep
+from core.study.models import open_because, usual
 from core.study.parts import Measure
 from core.study.study import Study
 
@@ -201,4 +202,7 @@ def left_out_of(question: Question, study: Study) -> Sequence[str]:
     """Return what of a study's store an answer does not take in, and why."""
     named = str(choices_of(question))
     refused = [why for name, why in study.refused().items() if f"'{name}" not in named]
-    return [*answer_of(type(question)).left_out(study), *(f"Left out: {why}." for why in refused)]
+    said = [*answer_of(type(question)).left_out(study), *(f"Left out: {why}." for why in refused)]
+    models = usual(study.models())
+    opened = open_because(models, models["model"]) if answer_of(type(question)).findings else ""
+    return [*said, f"Tests are open: {opened}."] if opened else said

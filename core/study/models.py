@@ -13,6 +13,7 @@ import pandas as pd
 
 from core.encoders.encoder import IMPORTED, ModelCard, modality_of
 from core.encoders.requests import PATCHES
+from core.figures.numbers import counted
 from core.modalities import Grouping, Item, Modality, find_modality
 
 MODEL_COLUMNS = (
@@ -44,6 +45,7 @@ UNKNOWN = (IMPORTED, "unknown", "")  # as a family or an objective: no kind, so 
 UNTRAINED = "untrained"
 READOUT = "readout"  # another one of a training that the table has
 ALONE = "dissimilarities"  # of a model whose vectors are not known
+OPEN = "of unknown family"
 REFUSED = "refused"  # of a model that no metric can compare
 
 
@@ -115,6 +117,18 @@ def unknown_families(models: pd.DataFrame, names: Iterable[str]) -> list[str]:
     """Return which of these models are of an unknown family, so that they may be relatives."""
     unknown = models["family"].isin(UNKNOWN) & models["model"].isin(list(names))
     return list(models.loc[unknown & ~is_measured(models), "model"])
+
+
+def open_because(models: pd.DataFrame, names: Iterable[str]) -> str:
+    """Return why no test over these models is more than open, "" where all their families are
+    known: each of an unknown one counts by itself, though some may be of one family.
+    """
+    unknown = unknown_families(models, names)
+    if not unknown:
+        return ""
+    some = ", ".join(unknown[:3]) + (" …" if len(unknown) > 3 else "")
+    of = counted(len(unknown), "model is", "models are")
+    return f"{of} {OPEN} ({some}), and relatives may count several times: say it with --family"
 
 
 def _row(card: ModelCard) -> tuple[Any, ...]:

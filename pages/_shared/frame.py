@@ -11,7 +11,12 @@ import pandas as pd
 import streamlit as st
 
 from core.demo.building import under_way
-from core.errors import NotEmbeddedError, PlatoscopeError, UnknownNameError
+from core.errors import (
+    NotApplicableError,
+    NotEmbeddedError,
+    PlatoscopeError,
+    UnknownNameError,
+)
 from core.figures import palette
 from core.figures.theme import INK, Mode
 from core.modalities import Item, reader_of
@@ -218,6 +223,8 @@ def part() -> Iterator[None]:
             st.code(needed.command, language="bash", wrap_lines=True)
     except NotEmbeddedError as error:
         st.info(plain(error), icon=":material/hourglass_empty:")
+    except NotApplicableError as error:
+        st.info(plain(error), icon=":material/info:")
     except PlatoscopeError as error:
         st.error(plain(error), icon=":material/error:")
 

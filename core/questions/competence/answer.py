@@ -30,7 +30,15 @@ from core.questions.registry import Answer, declare, never
 from core.study.comparison.comparing import align_models
 from core.study.comparison.engines import choose_engine
 from core.study.comparison.pairing import check_pairing
-from core.study.models import is_measured, is_reality, known_kinds, reads, usual, without_variants
+from core.study.models import (
+    is_measured,
+    is_reality,
+    known_kinds,
+    open_because,
+    reads,
+    usual,
+    without_variants,
+)
 from core.study.parts import Scope
 from core.study.roster import known_worlds
 from core.study.scores import TaskScore, known_scores, score_of, select
@@ -39,7 +47,7 @@ from core.study.spaces import by_size
 from core.study.study import Study
 
 SHOWN = ("model", "task", "value", "low", "high", "unit", "origin", "embedded", "source")
-DESCRIBED = ("title", "group", "modality", "parameters")
+DESCRIBED = ("title", "family", "group", "modality", "parameters")
 
 
 def list_scores(question: CompetenceScores, study: Study, _: Progress | None) -> pd.DataFrame:
@@ -122,6 +130,8 @@ def bin_models(question: Bins, study: Study, report: Progress | None) -> pd.Data
         permutations=question.permutations,
         seed=question.seed,
     )
+    opened = open_because(study.models(), placed.index)
+    trend["reason"] = trend["reason"].mask(trend["reason"] == "", opened)
     table = table.merge(trend.rename(columns={"reason": "trend_reason"}), on="pairs_of")
     return table.assign(basis=basis_of(solved))
 
@@ -156,7 +166,13 @@ def complete_downstream(question: Downstream, study: Study) -> Downstream:
     choose_engine(study, question.comparison)
     names = tuple(_contenders(question.contenders, study)["model"])
     offered = known_scores(registry(study), names)
-    score = find_score(question.score, offered).name
+    chosen = find_score(question.score, offered)
+    if not question.contenders.names:  # models of one kind are compared
+        values = score_of(registry(study), chosen.task, origin=chosen.origin)
+        kinds = study.models().set_index("model")["modality"][list(names)]
+        most = kinds[kinds.index.isin(values.index)].mode()
+        names = tuple(kinds.index[kinds.isin(most[:1])])
+    score = chosen.name
     target = question.target or usual_target(question.scope, study)
     study.entry(target)
     contenders = replace(question.contenders, names=names)
@@ -196,9 +212,9 @@ def usual_target(scope: Scope, study: Study) -> str:
 def set_against(question: Downstream, study: Study, _: Progress | None) -> pd.DataFrame:
     """Set a score against the alignment with one target, a row per model that has the score.
 
-    Returns model, near (the alignment), chance, reason (why near is NaN, else empty), title, group,
-    modality, parameters, value (of the score), task, origin and unit. The target itself is left
-    out. Raises InputError where no other model has the score.
+    Returns model, near (the alignment), chance, reason (why near is NaN, else empty), title,
+    family, group, modality, parameters, value (of the score), task, origin and unit. The target
+    itself is left out. Raises InputError where no other model has the score.
     """
     names = question.contenders.names
     table = registry(study)
@@ -216,7 +232,7 @@ def set_against(question: Downstream, study: Study, _: Progress | None) -> pd.Da
 
 declare(
     Downstream,
-    Answer(set_against, version=1, complete=complete_downstream, findings=score_findings),
+    Answer(set_against, version=2, complete=complete_downstream, findings=score_findings),
 )
 
 

@@ -33,7 +33,9 @@ def tables(scores: np.ndarray) -> tuple[pd.DataFrame, pd.DataFrame]:
         for y, facet in targets.items()
     )
     kinds = ["language"] * len(language) + ["vision"] * 3 + ["world"]
-    models = pd.DataFrame({"model": [*language, *targets], "modality": kinds, "group": "a"})
+    models = pd.DataFrame(
+        {"model": [*language, *targets], "modality": kinds, "group": "a", "family": "f"}
+    )
     return points, models.assign(
         copy=models["model"] == "vit-b-step9", objective="some", recipe=models["model"]
     )
