@@ -186,8 +186,8 @@ def find_score(name: str, offered: Sequence[TaskScore]) -> TaskScore:
     """
     if not offered:
         raise InputError(
-            "no score of these models is known; measure some with platoscope probe, or import your"
-            " own"
+            "no score of these models is known; measure some with platoscope probe --task vtab, or"
+            " import your own"
         )
     by_name = {score.name: score for score in offered}
     if name and name not in by_name:

@@ -45,9 +45,9 @@ def meet(question: Modalities, study: Study, report: Progress | None) -> pd.Data
     A row per pair and size (see `core.questions.modalities.meeting.rows_of`), with COLUMNS: mean
     alignment with its 95 % interval over lines, recipes or trainings of both sides; chance, the
     mean of shuffled stimuli over one training of each recipe; untrained, the mean of untrained
-    models of both; ceiling, what two seeds of a recipe reach, of two modalities the geometric mean; share =
-    (mean − chance) / (ceiling − chance); p against chance and p_untrained against the level of
-    untrained models; q and q_untrained, both adjusted for all rows; reason: why the interval is
+    models of both; ceiling, what two seeds of a recipe reach, of two modalities the geometric mean;
+    share = (mean − chance) / (ceiling − chance); p against chance and p_untrained against the level
+    of untrained models; q and q_untrained, both adjusted for all rows; reason: why the interval is
     NaN, or the ceiling, and `open_because`.
     """
     meetings = list(_meetings(question, study, report))

@@ -37,7 +37,7 @@ def tables(scores: np.ndarray) -> tuple[pd.DataFrame, pd.DataFrame]:
         {"model": [*language, *targets], "modality": kinds, "group": "a", "family": "f"}
     )
     return points, models.assign(
-        copy=models["model"] == "vit-b-step9", objective="some", recipe=models["model"]
+        family="f", copy=models["model"] == "vit-b-step9", objective="some", recipe=models["model"]
     )
 
 

@@ -25,8 +25,8 @@ Labels = Int64[np.ndarray, "n"]
 
 
 def study_events(study: Study) -> list[Event]:
-    """Return the events behind the studied stimuli; raises NotApplicableError for another dataset than the
-    Cave.
+    """Return the events behind the studied stimuli; raises NotApplicableError for another dataset
+    than the Cave.
     """
     source, table = study.dataset.source, study.store.stimuli(study.dataset.name)
     is_cave = source.get("kind") == "cave" and {"split", "size", "seed"} <= source.keys()
