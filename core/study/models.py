@@ -13,7 +13,6 @@ import pandas as pd
 
 from core.encoders.encoder import IMPORTED, ModelCard, modality_of
 from core.encoders.requests import PATCHES
-from core.figures.numbers import counted
 from core.modalities import Grouping, Item, Modality, find_modality
 
 MODEL_COLUMNS = (
@@ -127,7 +126,7 @@ def open_because(models: pd.DataFrame, names: Iterable[str]) -> str:
     if not unknown:
         return ""
     some = ", ".join(unknown[:3]) + (" …" if len(unknown) > 3 else "")
-    of = counted(len(unknown), "model is", "models are")
+    of = "1 model is" if len(unknown) == 1 else f"{len(unknown)} models are"
     return f"{of} {OPEN} ({some}), and relatives may count several times: say it with --family"
 
 

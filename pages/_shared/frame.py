@@ -175,8 +175,16 @@ def draw(
         try:
             show(at)
         except NeededError:
+            _tell_refused(at)
             _await_models(at.dataset, shown)
             raise
+        _tell_refused(at)
+
+
+def _tell_refused(at: Place) -> None:
+    """Say which models no metric can compare, and what to do."""
+    for why in queries.study(at).refused().values():
+        st.caption(f"Left out: {plain(why)}.")
 
 
 @st.fragment(run_every="2s")
