@@ -71,8 +71,7 @@ def describe(cards: Sequence[ModelCard], refused: Collection[str] = ()) -> pd.Da
     varies = varies.mask(_is_reread(models) & (varies == ""), READOUT)
     alone = pd.Series([card.geometry == ALONE for card in cards], models.index, dtype=bool)
     varies = varies.mask(alone & (varies == "") & ~is_measured(models), ALONE).mask(bad, REFUSED)
-    plurals = models["modality"].map(lambda name: find_modality(name).plural)
-    models["group"] = models["group"].mask(models["group"].isin(UNKNOWN), plurals)
+    models["group"] = named_kinds(models, "group").to_numpy()
     return models.assign(
         title=titles, group=models["group"].mask(fewer, FEWER), varies=varies
     ).drop(columns=["seed", "of_patches"])
@@ -103,6 +102,13 @@ def known_kinds(models: pd.DataFrame, by: str) -> pd.Series:
     plurals = models["modality"].map(lambda name: find_modality(name).plural)
     unknown = kinds.isin(UNKNOWN) | ((by == "group") & (kinds == plurals))
     return kinds.mask(unknown, "").set_axis(models["model"])
+
+
+def named_kinds(models: pd.DataFrame, by: str) -> pd.Series:
+    """Return `known_kinds` as legends have them: what is unknown is called as its modality is."""
+    kinds = known_kinds(models, by)
+    plurals = [find_modality(name).plural for name in models["modality"]]
+    return kinds.mask(kinds == "", pd.Series(plurals, kinds.index, dtype=object))
 
 
 def clusters(models: pd.DataFrame, by: str = "family") -> dict[str, str]:

@@ -127,9 +127,9 @@ def largest_models(study: Study) -> list[str]:
     return [*chosen, *further[: max(0, LEAST - len(chosen))]]
 
 
-def by_size(study: Study) -> pd.DataFrame:
-    """Return the usual models, the smallest first; where parameters are not known, by the width of
-    their layers. Families are those of `clusters`; kind: see `largest_models`.
+def by_size(study: Study, *, falling: bool = False) -> pd.DataFrame:
+    """Return the usual models, the smallest first, or the largest; where parameters are not known,
+    by the width of their layers. Families are those of `clusters`; kind: see `largest_models`.
     """
     models = study.models()
     families = models["model"].map(clusters(models))
@@ -138,7 +138,9 @@ def by_size(study: Study) -> pd.DataFrame:
     models = models[~is_reality(models)]
     width = [sum(study.entry(name).dims) for name in models["model"]]
     order = ["parameters", "tasks", "width"]
-    return models.assign(width=width).sort_values(order, kind="stable", na_position="first")
+    last = "last" if falling else "first"  # of what is unknown
+    models = models.assign(width=width)
+    return models.sort_values(order, ascending=not falling, kind="stable", na_position=last)
 
 
 def _plain(objective: str) -> str:

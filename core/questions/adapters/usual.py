@@ -26,8 +26,9 @@ def usual_models(study: Study, models: pd.DataFrame, solved: pd.DataFrame) -> tu
             f"two encoders and a reference are needed; {study.dataset.name!r} has {len(models)}"
             " finished models: embed another"
         )
-    large = models.reindex([*by_size(study)["model"]][::-1]).dropna(subset="model")
-    large = pd.concat([large, models[~models["model"].isin(large["model"])]])
+    falling = by_size(study, falling=True)["model"]
+    others = [name for name in models.index if name not in set(falling)]
+    large = models.loc[[*(name for name in falling if name in models.index), *others]]
     seeing, reading = (large.index[reads(large, item)].tolist() for item in ("image", "caption"))
     reference = _usual_reference(large, seeing, solved)
     preferred = [name for name in largest_models(study) if name in models.index]

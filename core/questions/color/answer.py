@@ -190,7 +190,7 @@ declare(
     ColorModels,
     Answer(
         compare_models,
-        version=1,
+        version=2,
         complete=check_models,
         findings=model_findings,
     ),

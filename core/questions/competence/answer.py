@@ -201,7 +201,7 @@ def usual_target(scope: Scope, study: Study) -> str:
     solves most tasks, else the largest; raises InputError where there is none.
     """
     solved = ask(TasksSolved(scope), study).set_index("model")["solved"].astype(float)
-    large = by_size(study)[::-1]
+    large = by_size(study, falling=True)
     seeing = large.loc[reads(large, "image"), "model"]
     targets = [*seeing, *study.readers("image"), *known_worlds(study)]
     if not targets:
