@@ -149,6 +149,14 @@ def test_what_is_unknown_is_no_kind(store: Path) -> None:
     assert "not tested" in findings_of(Modalities(), undefined)[0]
 
 
+def test_both_ways_of_matching_are_those_that_are_installed(store, capsys, monkeypatch) -> None:
+    monkeypatch.setattr("core.questions.translation.answer.has_transport", lambda: False)
+    code, out, said = run(capsys, ["translate", "--sizes", "12", "--starts", "1"], store)
+    assert code == 0
+    assert re.findall(r" (gw|qap) ", out) == ["qap"]
+    assert "Left out: Gromov–Wasserstein" in said
+
+
 def test_two_spaces_are_no_consensus(store: Path, capsys) -> None:
     for command in ("dispersion rankings", "stimuli map --map residuals"):
         words = [*command.split(), "--spaces", "m-vision-0", "m-vision-1"]

@@ -45,7 +45,7 @@ def score_findings(question: Downstream, table: pd.DataFrame) -> list[str]:
     low_better = bool((table["unit"] == BITS).any())
     said = describe_score(prediction, low_aligned=low_aligned, low_better=low_better)
     opened = open_because(table, table["model"])
-    return [said, *([f"All this is open: {opened}."] if opened else [])]
+    return [f"This is open, since {opened}. {said}" if opened else said]
 
 
 def training_findings(question: Training, table: pd.DataFrame) -> list[str]:
