@@ -9,6 +9,7 @@ read. A kept answer is served only if all of that is still the same: see `core.s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from typing import Any
@@ -201,7 +202,11 @@ def facts_of(question: Question, table: pd.DataFrame) -> Mapping[str, Any]:
 def left_out_of(question: Question, study: Study) -> Sequence[str]:
     """Return what of a study's store an answer does not take in, and why."""
     named = str(choices_of(question))
-    refused = [why for name, why in study.refused().items() if f"'{name}" not in named]
+    refused = [
+        why
+        for name, why in study.refused().items()
+        if not re.search(f"'{re.escape(name)}[:']", named)
+    ]
     said = [*answer_of(type(question)).left_out(study), *(f"Left out: {why}." for why in refused)]
     models = usual(study.models())
     opened = open_because(models, models["model"]) if answer_of(type(question)).findings else ""
