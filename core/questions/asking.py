@@ -201,12 +201,8 @@ def facts_of(question: Question, table: pd.DataFrame) -> Mapping[str, Any]:
 
 def left_out_of(question: Question, study: Study) -> Sequence[str]:
     """Return what of a study's store an answer does not take in, and why."""
-    named = str(choices_of(question))
-    refused = [
-        why
-        for name, why in study.refused().items()
-        if not re.search(f"'{re.escape(name)}[:']", named)
-    ]
+    named = set(re.findall("'([^':]*)", str(choices_of(question))))  # models, of model:layer too
+    refused = [why for name, why in study.refused().items() if name not in named]
     said = [*answer_of(type(question)).left_out(study), *(f"Left out: {why}." for why in refused)]
     models = usual(study.models())
     opened = open_because(models, models["model"]) if answer_of(type(question)).findings else ""
