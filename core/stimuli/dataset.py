@@ -14,7 +14,7 @@ import pandas as pd
 from jaxtyping import Float32
 from PIL import Image
 
-from core.errors import StimuliError
+from core.errors import NotApplicableError, StimuliError
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")  # safe as a file name and as a flag's value
 _TAKEN = (".new", ".parts", ".lock")  # what the store appends while it writes
@@ -97,18 +97,18 @@ class Dataset(Protocol):
 
 
 def check_captions(card: DatasetCard) -> None:
-    """Raise StimuliError for a dataset without captions, where these are to be read."""
+    """Raise NotApplicableError for a dataset without captions, where these are to be read."""
     if not card.levels:
-        raise StimuliError(
+        raise NotApplicableError(
             f"dataset {card.name!r} has {card.holds} and no captions, which this needs; add the"
             " dataset with captions under another name"
         )
 
 
 def check_images(card: DatasetCard) -> None:
-    """Raise StimuliError for a dataset without images, where these are to be read."""
+    """Raise NotApplicableError for a dataset without images, where these are to be read."""
     if not card.has_images:
-        raise StimuliError(
+        raise NotApplicableError(
             f"dataset {card.name!r} has {card.holds} and no images, which this needs; add the"
             " dataset with images under another name"
         )

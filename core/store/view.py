@@ -39,6 +39,7 @@ import pandas as pd
 
 from core.errors import (
     MetricError,
+    NotApplicableError,
     PlatoscopeError,
     StoreChangedError,
     TrainingError,
@@ -54,7 +55,11 @@ from core.store.reader import Store
 from core.store.schema import DERIVED, Kind, Meta, ModelEntry, dataset_file, result_file
 
 ABSENT = ""
-LASTING = (MetricError, TrainingError)  # they follow from the data; all else may pass
+LASTING = (
+    MetricError,
+    NotApplicableError,
+    TrainingError,
+)  # they follow from the data; all else may pass
 Reads = Mapping[str, str]
 T = TypeVar("T")
 Listing = dict[str, Meta]

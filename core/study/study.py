@@ -26,20 +26,23 @@ from core.modalities import Item
 from core.pairs.prepared import Lists, Prepared
 from core.recipe import Recipe
 from core.spaces.choices import EXACT
+from core.spaces.inputs import SMALLEST, check_space
 from core.spaces.neighbors import VERSION as NEIGHBORS
-from core.spaces.preprocess import check_q, clamp_outliers
+from core.spaces.neighbors import check_ties, sides_of
+from core.spaces.preprocess import check_q, clamp_outliers, normalize_rows
 from core.store import ModelEntry, Store, View, write_result
 from core.study.clamping import Clamping
 from core.study.comparison.pair_scores import HeldScores
 from core.study.layers import concatenate
 from core.study.models import codes_text, describe, reads
 from core.study.neighbor_lists import lists_table, read_lists, search, search_matrices
-from core.study.selections import decode
+from core.study.selections import decode, encode
 
 Where = Mapping[str, str | tuple[str, ...]]  # by factor, one value or several
 # neighbors of each stimulus that are kept in the store; more are found on demand
 KEPT = 100
 USUAL = Clamping()
+DENSE = "import its first principal components, 50 say, in its place"
 NO_VECTORS = (
     "dissimilarities alone are known of it, no vectors: compare it by rsa, or by neighbors, such as"
     " mutual_knn"
@@ -85,7 +88,7 @@ class Study:
         self.held_scores = HeldScores()
         self._held: dict[tuple[str, bool], tuple[str, Prepared[Lists]]] = {}
         self._skills: dict[str, tuple[float, str]] = {}  # by the embedding's digest
-        self._described: list[pd.DataFrame] = []
+        self._described: list[tuple[pd.DataFrame, dict[str, str]]] = []
         self.store.freeze(dataset)
 
     def noting(self) -> Study:
@@ -132,7 +135,11 @@ class Study:
         layers = self._layers(model)
         if self.rows is not None:
             layers = [layer[self.rows] for layer in layers]
-        clamped = clamp_outliers(layers, **vars(self.clamping))
+        try:
+            clamped = clamp_outliers(layers, **vars(self.clamping))
+        except MetricError as error:
+            works = "use q = 1" if not self._why_none(layers) else DENSE
+            raise MetricError(f"{model}: {error}; {works}") from error
         return [*clamped, concatenate(clamped)] if concatenated else clamped
 
     def repeats(self, model: str) -> list[Float32[np.ndarray, "r n _"]]:
@@ -207,10 +214,59 @@ class Study:
 
     def models(self) -> pd.DataFrame:
         """Return a row per embedded model; see `core.study.models.describe`."""
-        entries = self.store.models(self.dataset.name)
+        return self._read_models()[0].copy()
+
+    def refused(self) -> dict[str, str]:
+        """Return the imported models that no metric can compare, each with why and what to do:
+        none of their layers has neighbors. No question takes them in unless they are named.
+        """
+        return self._read_models()[1]
+
+    def _read_models(self) -> tuple[pd.DataFrame, dict[str, str]]:
+        cards = [entry.card for entry in self.store.models(self.dataset.name)]
         if not self._described:
-            self._described.append(describe([entry.card for entry in entries]))
-        return self._described[0].copy()
+            made_elsewhere = [card.name for card in cards if card.spec.startswith("import:")]
+            whys = {name: self._why_refused(name) for name in made_elsewhere}
+            refused = {name: why for name, why in whys.items() if why}
+            self._described.append((describe(cards, refused), refused))
+        return self._described[0]
+
+    def _why_refused(self, model: str) -> str:
+        """Return why no layer of a model has neighbors and what to do, "" where one has, or where
+        there are too few stimuli for any.
+        """
+        if self.size < SMALLEST or self.entry(model).card.geometry == "dissimilarities":
+            return ""
+        try:
+            why = self._why_none(self.spaces(model))
+        except MetricError as error:
+            return str(error)
+        return why and f"{model}: {why}"
+
+    def _why_none(self, layers: Sequence[Float32[np.ndarray, "n _"]]) -> str:
+        why = ""
+        for layer in reversed(layers):  # which are neighbors' own checks, without the search
+            lengths = np.linalg.norm(layer, axis=1)
+            blank = np.flatnonzero(lengths == 0)
+            try:
+                check_space(layer)
+                if not len(blank):
+                    check_ties(sides_of(normalize_rows(layer)), min(KEPT, self.size - 1))
+                    return ""
+            except MetricError as error:
+                why = why or str(error)
+            else:
+                why = why or self._without_blank(blank)
+        return why
+
+    def _without_blank(self, blank: Int64[np.ndarray, " blank"]) -> str:
+        rows = np.arange(self.size) if self.rows is None else self.rows
+        first = self.store.stimuli(self.dataset.name)["stimulus"].iloc[rows[blank[0]]]
+        kept = encode(np.delete(rows, blank), self.dataset.size)
+        return (
+            f"{len(blank)} of {self.size} vectors have only zeros, the first that of {first}:"
+            f" import others for these, or study the other stimuli, --stimuli {kept}"
+        )
 
     def _skill(self, model: str) -> tuple[float, str]:
         digest = self.entry(model).digest

@@ -11,7 +11,12 @@ import pandas as pd
 import streamlit as st
 
 from core.demo.building import under_way
-from core.errors import NotEmbeddedError, PlatoscopeError, UnknownNameError
+from core.errors import (
+    NotApplicableError,
+    NotEmbeddedError,
+    PlatoscopeError,
+    UnknownNameError,
+)
 from core.figures import palette
 from core.figures.theme import INK, Mode
 from core.modalities import Item, reader_of
@@ -171,8 +176,16 @@ def draw(
         try:
             show(at)
         except NeededError:
+            _tell_refused(at)
             _await_models(at.dataset, shown)
             raise
+        _tell_refused(at)
+
+
+def _tell_refused(at: Place) -> None:
+    """Say which models no metric can compare, and what to do."""
+    for why in queries.study(at).refused().values():
+        st.caption(f"Left out: {plain(why)}.")
 
 
 @st.fragment(run_every="2s")
@@ -219,6 +232,8 @@ def part() -> Iterator[None]:
             st.code(needed.command, language="bash", wrap_lines=True)
     except NotEmbeddedError as error:
         st.info(plain(error), icon=":material/hourglass_empty:")
+    except NotApplicableError as error:
+        st.info(plain(error), icon=":material/info:")
     except PlatoscopeError as error:
         st.error(plain(error), icon=":material/error:")
 

@@ -167,6 +167,10 @@ def test_a_model_without_neighbors_does_not_stop_the_others(
         assert do(f"import {tmp_path / 'f.npy'} {named} {store}") == 0
     capsys.readouterr()
     assert do(f"align --dataset photos --k 2 --json {store}") == 0
+    out, said = capsys.readouterr()
+    assert [row["model_y"] for row in json.loads(out)] == ["eyes"]
+    assert "Left out: zeros: all" in said
+    assert do(f"align --dataset photos --k 2 --json --y eyes zeros {store}") == 0
     eyes, zeros = json.loads(capsys.readouterr().out)
     assert (eyes["model_y"], eyes["reason"]) == ("eyes", "")
     assert (zeros["model_y"], zeros["score"]) == ("zeros", None)

@@ -14,7 +14,7 @@ from core.figures.rulers import Ruler
 from core.figures.theme import COMPETENCE as CODED
 from core.modalities import LANGUAGE, VISION, find_modality
 from core.questions.alignment.question import COMPETENCE, Side
-from core.study.models import is_measured
+from core.study.models import is_measured, known_kinds
 from core.study.scores import known_scores
 from core.study.skill import SOLVED
 
@@ -114,7 +114,8 @@ def _groups(names: pd.Series, models: pd.DataFrame, by: By) -> pd.Series:
         return pd.Series("all models", index=names.index)
     usual = models["modality"].map(lambda name: find_modality(name).grouping) == by
     plurals = models["modality"].map(lambda name: find_modality(name).plural)
-    of_model = models[by].mask(usual, models["group"]).mask(is_measured(models), plurals)
+    of_model = known_kinds(models, by).reset_index(drop=True).set_axis(models.index)
+    of_model = of_model.mask(usual, models["group"]).mask(is_measured(models), plurals)
     of_model = of_model.set_axis(models["model"])
     groups = names.map(of_model)
     return groups.mask(groups.isna() | (groups == ""), UNKNOWN[by])

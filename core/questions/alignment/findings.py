@@ -18,7 +18,7 @@ from core.questions.sentences import listed
 from core.statistics.correlations import Correlation, spearman_interval
 from core.statistics.intervals import LEVEL
 from core.study.comparison.noise import bound_of
-from core.study.models import is_measured, is_reality, trained
+from core.study.models import is_measured, is_reality, open_because, trained
 
 DEPENDENT = (
     "Sizes of one family are not independent, so the interval is too narrow; Convergence tests"
@@ -55,7 +55,8 @@ def trend_findings(
     placed = others[others["model"].isin(scored.dropna(subset="axis")["model_y"])]
     targets = name_kinds(others) or axis.targets
     compared = _count_kinds(placed) or f"0 {targets}"
-    verdict = _verdict(rho, compared, axis, len(means) - len(mean), targets)
+    unknown = open_because(models, scored.dropna(subset="axis")["model_x"])
+    verdict = _verdict(rho, compared, axis, len(means) - len(mean), targets, unknown)
     return [verdict, *([] if rho.reason else [DEPENDENT])]
 
 
@@ -146,7 +147,9 @@ def _fit(row: Mapping[Hashable, Any], axis: str) -> str:
     )
 
 
-def _verdict(rho: Correlation, compared: str, axis: Axis, left_out: int, targets: str) -> str:
+def _verdict(
+    rho: Correlation, compared: str, axis: Axis, left_out: int, targets: str, unknown: str
+) -> str:
     if rho.reason:
         return f"Whether {_claim(axis, targets)} cannot be tested: {rho.reason}."
     without = f"; {left_out} without {axis.short}" if left_out else ""
@@ -156,6 +159,8 @@ def _verdict(rho: Correlation, compared: str, axis: Axis, left_out: int, targets
     )
     if not rho.sure:
         return f"It is not shown here that {_claim(axis, targets)}. {numbers}"
+    if unknown:
+        return f"Whether {_claim(axis, targets)} is open: {unknown}. {numbers}"
     claim = _claim(axis, targets, rises=rho.value > 0)
     return f"{claim[:1].upper()}{claim[1:]} here. {numbers}"
 

@@ -6,6 +6,7 @@ import pandas as pd
 
 from core.figures.numbers import share_text
 from core.questions.models.map_table import DESCRIBED, NEAREST
+from core.study.models import named_kinds
 from core.study.skill import basis_of, skill_ranks
 
 BITS_SAVED = "1 − bits per byte of the captions"
@@ -24,7 +25,8 @@ def map_points(
     titles = models.set_index("model")["title"]
     skill = skill_texts(competence, solved)
     placed = table[table["reason"] == ""].drop(columns=list(DESCRIBED), errors="ignore")
-    points = placed.merge(models, on="model")
+    families = named_kinds(models, "family").to_numpy()
+    points = placed.merge(models.assign(family=families), on="model")
     near = [
         ", ".join(titles[name] for name in names if name)
         for names in points[list(NEAREST)].itertuples(index=False)

@@ -21,6 +21,7 @@ from core.figures.palette import modality_hue
 from core.figures.theme import INK, Mode
 from core.modalities import find_modality
 from core.questions.overview.question import CONSENSUS, MAP_METRICS, ConvergenceMap
+from core.study.models import UNKNOWN
 from core.study.skill import SOLVED
 
 GAP = 0.16  # radians between two sectors
@@ -164,7 +165,7 @@ def _path(row: Any, scored: pd.DataFrame, rim: float) -> tuple[tuple[float, floa
     if row.untrained:
         return ((0.0, _distance(row.score, rim)),)
     copies = scored[(scored["run"] == row.run) & scored["copy"]]
-    like = scored["untrained"] & (scored["family"] == row.family)
+    like = scored["untrained"] & (scored["family"] == row.family) & (row.family not in UNKNOWN)
     start = scored[like & (scored["parameters"] == row.parameters)]
     points = sorted(zip(copies["step"] / row.step, copies["score"], strict=True))
     if points and points[0][0] > 0 and len(start):
@@ -181,7 +182,8 @@ def _named(center: str, titles: Mapping[str, str]) -> str:
 
 def _lines(row: Any, titles: Mapping[str, str], label: str) -> tuple[str, ...]:
     size = f", {count_text(row.parameters)} parameters" if row.parameters > 0 else ""
-    kind = "untrained" if row.untrained else row.objective or row.family
+    known = [kind for kind in (row.objective, row.family) if kind not in UNKNOWN]
+    kind = "untrained" if row.untrained else (*known, f"{row.modality} model")[0]
     aligned = f"{label} with {_named(row.center, titles)} {row.score:.3f}"
     partner = _partners(row)[:1]
     best = [f"best partner {titles.get(name, name)} ({score:.3f})" for name, score in partner]

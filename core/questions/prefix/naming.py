@@ -13,7 +13,8 @@ from core.errors import InputError
 from core.modalities import Item
 from core.questions.prefix.lessons import choose_level
 from core.questions.prefix.question import PrefixBits
-from core.study.spaces import default_spaces, language_beside
+from core.study.models import reads
+from core.study.spaces import by_size, default_spaces, language_beside
 from core.study.study import Study
 
 
@@ -45,7 +46,10 @@ def usual_vision(study: Study) -> tuple[str, ...]:
     can be opened again.
     """
     names = [space.rpartition(":")[0] for space in default_spaces(study)]
-    return tuple(name for name in names if can_measure(study.entry(name)))
+    usual = [name for name in names if can_measure(study.entry(name))]
+    large = by_size(study, falling=True)
+    seeing = large.loc[reads(large, "image"), "model"]
+    return tuple(usual or [name for name in seeing if can_measure(study.entry(name))][:1])
 
 
 def usual_language(study: Study, beside: Sequence[str]) -> tuple[str, ...]:
