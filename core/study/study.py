@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -55,8 +55,9 @@ class Study:
     a value, or one of several, as text, for each factor named. stimuli: only those of a set, as
     `core.study.selections.encode` writes it; "" for all. The study is then as if the dataset held
     no others. device: where models are compared, as `core.metrics.engines.make_engine` reads it;
-    scores change by rounding alone. The study shows the store as it was when it was opened, and
-    notes what is read (`core.store.view`). Safe to share between threads. Raises UnknownNameError
+    scores change by rounding alone. only: the models that count where a question names none, all
+    where it is None. The study shows the store as it was when it was opened, and notes what is read
+    (`core.store.view`). Safe to share between threads. Raises UnknownNameError
     for the dataset, a factor or a value, MetricError for q, StimuliError for a text that is no set
     of these stimuli and where none is left.
     """
@@ -70,9 +71,11 @@ class Study:
         where: Where | None = None,
         stimuli: str = "",
         device: str = "cpu",
+        only: Collection[str] | None = None,
     ) -> None:
         check_q(clamping.q)
-        self.store = store if isinstance(store, View) else View(store.root)
+        view = store if isinstance(store, View) else View(store.root)
+        self.store = view if only is None else view.keeping(only)
         self.dataset = self.store.dataset(dataset)
         self.clamping = clamping
         self.where = dict(where or {})

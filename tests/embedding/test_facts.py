@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from core.cli import main
@@ -130,3 +132,59 @@ def test_an_import_at_another_caption_level_is_the_same_model(store):
     assert Store(store / "store").retellings("cave") == {"t~5": "t", "t~40": "t"}
     table = ask(CaptionAlignment(x=("t",)), Study(Store(store / "store"), "cave"))
     assert set(table["level"]) == {"20", "5", "40"}
+
+
+STUDY = """
+title = "Mine"
+source = "own"
+dataset = { name = "cave" }
+[[group]]
+name = "seen"
+modality = "vision"
+models = [{ spec = "import:v-A0900" }, { spec = "v-B0900" }, { spec = "gone" }]
+[[group]]
+name = "read"
+modality = "language"
+models = [{ spec = "l-X90" }, { spec = "import:l-Y90" }]
+[[group]]
+name = "measured"
+modality = "brain"
+models = [{ spec = "v1" }]
+[[figure]]
+name = "trend"
+ask = "align --x @read --y @seen"
+[[figure]]
+name = "brain"
+ask = "align --x @seen --y @measured"
+[[figure]]
+name = "whole"
+ask = "models pairs"
+[[figure]]
+name = "overview"
+ask = "overview"
+"""
+
+
+def test_a_study_takes_models_of_the_store_and_counts_no_others(store, monkeypatch):
+    monkeypatch.setattr("core.plans.models.open_dataset", lambda _: DATASET)
+    where = ["--store", str(store / "store")]
+    rng = np.random.default_rng(5)
+    np.save(store / "v1.npy", DATASET.world + rng.normal(size=(4, N, 9)))
+    brain = ["--dataset", "cave", "--modality", "brain", "--repeats", "trials"]
+    assert main(["import", str(store / "v1.npy"), *brain, *where]) == 0
+    (store / "mine.toml").write_text(STUDY)
+    out = store / "out"
+    assert main(["study", "run", str(store / "mine.toml"), "--to", str(out), *where]) == 2
+    models = pd.read_csv(out / "models.csv", keep_default_na=False)
+    assert models["model"].tolist() == ["v-A0900", "v-B0900", "", "l-X90", "l-Y90", "v1"]
+    report = (out / "report.md").read_text()
+    assert {"5 of 6 models", "'gone' is no model"} == set(
+        re.findall("5 of 6 models|'gone' is no model", report)
+    )
+    assert len(pd.read_csv(out / "trend.csv")) == 4
+    assert set(pd.read_csv(out / "brain.csv")["model_y"]) == {"v1"}
+    assert len(pd.read_csv(out / "whole.csv")) == 6  # of four models; brains are in no such pair
+    counted = pd.read_csv(out / "overview.csv")
+    assert counted["models"].max() == 2
+    mean = pd.read_csv(out / "trend.csv")["score"].mean()
+    assert f"4 pairs is {mean:.3f} on average" in report
