@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from core.options.declaring import argument, option, required
+from core.options.declaring import argument, option, part, required
+from core.options.ranges import MOST_SEED
 
 MOST_BATCH = 10_000
 UNTRAINED = "untrained"  # in place of a checkpoint: the weights before any training
@@ -27,6 +28,30 @@ Precision = Literal["auto", "fp32", "bf16", "fp16"]
 # bytes of a weight in memory, at most: `auto` keeps what is stored
 BYTES: Mapping[Precision, int] = {"auto": 4, "fp32": 4, "bf16": 2, "fp16": 2}
 TYPES: Mapping[str, Precision] = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a person says of a model; "" or None where it says nothing."""
+
+    family: str = option(
+        "", metavar="F", help="its architecture's line, such as ViT; models of one count as one"
+    )
+    objective: str = option("", metavar="O", help="what it was trained for, such as CLIP")
+    parameters: int | None = option(None, metavar="N", help="how many it has", least=1, most=10**15)
+    seed: int | None = option(
+        None,
+        metavar="N",
+        help="of its training: models of one family, objective and size that differ in their seed"
+        " count as one",
+        least=0,
+        most=MOST_SEED,
+    )
+    competence: tuple[str, ...] = option(
+        (),
+        metavar="VALUE",
+        help="how good it is, higher is better, kept as an own score: 0.71, or of tasks, TASK=0.71",
+    )
 
 
 @dataclass(frozen=True)
@@ -65,6 +90,8 @@ class EmbedRequest:
     precision: Precision = option(
         "auto", help="of weights and forward pass; auto: as the weights are stored"
     )
+    title: str = option("", metavar="T", help="what figures call it (its own)")
+    facts: Facts = part(Facts)
 
 
 @dataclass(frozen=True)
@@ -76,16 +103,22 @@ class ImportRequest:
     command: ClassVar[str] = "import"
 
     file: str = argument(
-        help=".npy .npz .safetensors .pt .h5 .mat .parquet .csv .tsv .txt",
+        help=".npy .npz .safetensors .pt .h5 .mat .parquet .csv .tsv .txt; or a table of"
+        " models, .csv with a row for each: file, and these options as columns; other columns of"
+        " numbers are own scores",
         label="Feature file",
         metavar="FILE",
     )
     dataset: str = required("", help="the dataset", metavar="D")
-    name: str = required("", help="what the store calls it", metavar="N")
-    modality: str = required(
+    name: str = option(
         "",
-        help="the kind of model: vision, language, music, brain, people or any other word",
+        metavar="N",
+        help="what the store calls it (the file's name); NAME~LEVEL for NAME at another level",
+    )
+    modality: str = option(
+        "",
         metavar="KIND",
+        help="the kind of model: vision, language, music, brain, people or any other word",
     )
     repeats: Repeats = option(
         "none",
@@ -119,13 +152,21 @@ class ImportRequest:
         help="import over a new dataset of this name, of the stimuli that have a row; all that is"
         " embedded over the dataset comes along",
     )
-    family: str = option(
-        "", metavar="F", help="its architecture's line, such as ViT; models of one count as one"
-    )
-    objective: str = option("", metavar="O", help="what it was trained for, such as CLIP")
-    parameters: int | None = option(None, metavar="N", help="how many it has", least=1, most=10**15)
     title: str = option("", metavar="T", help="what figures call it (its name)")
     level: str = option("", metavar="L", help="the caption level that it read")
+    facts: Facts = part(Facts)
+
+
+@dataclass(frozen=True)
+class FactsRequest:
+    """Say what is known of a model of the store; what is not named stays as it is."""
+
+    command: ClassVar[str] = "model set"
+
+    name: str = argument(help="the model", label="Model", metavar="NAME")
+    dataset: str = required("", help="the dataset", metavar="D")
+    level: str = option("", metavar="L", help="the caption level that it read")
+    facts: Facts = part(Facts)
 
 
 def precision_of(name: str) -> Precision:

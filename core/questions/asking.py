@@ -131,7 +131,8 @@ def _recipe(complete: StudyQuestion, study: Study) -> Recipe:
     for metric in _metrics(complete):
         versions[f"metric {metric}"] = find_metric(metric).version
     # the choices in one part: one may be named as a part of every recipe is, such as models
-    return study.recipe(kind.command, (), versions=versions, question=choices)
+    only = {} if study.store.only is None else {"only": sorted(study.store.only)}
+    return study.recipe(kind.command, (), versions=versions, question=choices, **only)
 
 
 def _version_keys(complete: StudyQuestion) -> list[str]:

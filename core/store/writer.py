@@ -179,6 +179,16 @@ def publish_embedding(target: Path, embedding: Embedding) -> Path:
     return publish(target, fill)
 
 
+def rewrite_meta(target: Path, meta: Meta) -> Path:
+    """Put other words about itself into an embedding's file; the caller holds its lock."""
+    rows = [(value, key) for key, value in dump_meta(meta).items()]
+
+    def fill(connection: duckdb.DuckDBPyConnection) -> None:
+        connection.executemany("UPDATE meta SET value = ? WHERE key = ?", rows)
+
+    return publish(target, fill, again=True)
+
+
 def write_result(
     root: Path,
     *,

@@ -4,6 +4,7 @@ stands in its training.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
@@ -142,7 +143,7 @@ def _row(card: ModelCard) -> tuple[Any, ...]:
     run = config.get("name", card.name)
     size = config.get("size", run.rpartition("-")[2] if config else "").upper()
     tasks = _count(config.get("options", {}).get("tasks"))
-    seed, varies = config.get("seed", 0), config.get("varies", "")
+    seed, varies = config.get("seed", card.training.get("seed", 0)), config.get("varies", "")
     own = {"objective": card.objective, "family": card.family, "own": card.name}
     group = UNTRAINED if card.objective == UNTRAINED else own[modality_of(card).grouping]
     about = (
@@ -156,8 +157,19 @@ def _row(card: ModelCard) -> tuple[Any, ...]:
         card.layers,
     )
     recipe = run.removesuffix(f"-seed{seed}")
+    if not config and "seed" in card.training:
+        recipe = _recipe(card, seed)
     copy, of_patches = bool(step < steps), card.spec.endswith(PATCHES)
     return *about, run, step, copy, tasks, size, recipe, varies, seed, of_patches
+
+
+def _recipe(card: ModelCard, seed: int) -> str:
+    """Return what trainings share of which a person says that they differ in their seed: family,
+    objective and size; of an unknown family, the name without the seed.
+    """
+    named = re.sub(rf"[-_. ]*(seed|s)?[-_. ]*0*{seed}$", "", card.name)
+    line = named if card.family == IMPORTED else card.family
+    return " ".join(filter(None, (line, card.objective, f"{card.parameters or ''}")))
 
 
 def _is_replicate(models: pd.DataFrame, counted: pd.Series) -> pd.Series:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float32, Int32, Int64
 
+from core.competence.imported import imported_rows, place_rows
 from core.competence.records import SKILL
 from core.errors import (
     MetricError,
@@ -34,8 +35,9 @@ from core.store import ModelEntry, Store, View, write_result
 from core.study.clamping import Clamping
 from core.study.comparison.pair_scores import HeldScores
 from core.study.layers import concatenate
-from core.study.models import codes_text, describe, reads
+from core.study.models import codes_text, describe, is_measured, is_reality, reads
 from core.study.neighbor_lists import lists_table, read_lists, search, search_matrices
+from core.study.scores import mean_scores, most_telling
 from core.study.selections import decode, encode
 
 Where = Mapping[str, str | tuple[str, ...]]  # by factor, one value or several
@@ -56,8 +58,9 @@ class Study:
     a value, or one of several, as text, for each factor named. stimuli: only those of a set, as
     `core.study.selections.encode` writes it; "" for all. The study is then as if the dataset held
     no others. device: where models are compared, as `core.metrics.engines.make_engine` reads it;
-    scores change by rounding alone. The study shows the store as it was when it was opened, and
-    notes what is read (`core.store.view`). Safe to share between threads. Raises UnknownNameError
+    scores change by rounding alone. only: the models that count where a question names none, all
+    where it is None. The study shows the store as it was when it was opened, and notes what is read
+    (`core.store.view`). Safe to share between threads. Raises UnknownNameError
     for the dataset, a factor or a value, MetricError for q, StimuliError for a text that is no set
     of these stimuli and where none is left.
     """
@@ -71,9 +74,11 @@ class Study:
         where: Where | None = None,
         stimuli: str = "",
         device: str = "cpu",
+        only: Collection[str] | None = None,
     ) -> None:
         check_q(clamping.q)
-        self.store = store if isinstance(store, View) else View(store.root)
+        view = store if isinstance(store, View) else View(store.root)
+        self.store = view if only is None else view.keeping(only)
         self.dataset = self.store.dataset(dataset)
         self.clamping = clamping
         self.where = dict(where or {})
@@ -198,6 +203,31 @@ class Study:
         )
 
     def competence(self) -> pd.DataFrame:
+        """Return how competent each model is that does not read images: model, value, unit (what
+        value is), reason: why a value is NaN, or how many captions it leaves out.
+
+        Of each modality the first of these that is known of five models, or of as many as any:
+        1 − bits per byte, see `coded`; what the user's own scores say, see `mean_scores`. Higher is
+        better.
+        """
+        models = self.models()
+        models = models[~(reads(models, "image") | is_reality(models) | is_measured(models))]
+        own = place_rows(
+            imported_rows(self.store, self.dataset.name), self.store.models(self.dataset.name)
+        )
+        coded, tables = self.coded(), list[pd.DataFrame]()
+        for _, part in models.groupby("modality", sort=False):
+            told = mean_scores(own[own["embedded"] & own["model"].isin(part["model"])])
+            told = told.rename(columns={"solved": "value", "basis": "unit"}).set_index("model")
+            told = told.reindex(part["model"]).reset_index()
+            missing = told["unit"].isna()
+            told["reason"] = told["reason"].mask(missing, "no own score of it is known")
+            told["unit"] = told["unit"].ffill().bfill()
+            known = [coded[coded["model"].isin(part["model"])], told]
+            tables.append(most_telling(known, "value"))
+        return pd.concat([coded[:0], *tables], ignore_index=True)[list(coded)]
+
+    def coded(self) -> pd.DataFrame:
         """Return how well each language model codes the captions: 1 − mean over captions of bits /
         bytes.
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 import pandas as pd
 
-from core.competence.records import BITS
+from core.competence.records import BITS, SKILL
 from core.encoders.encoder import REALITY
 from core.figures.rulers import Ruler
 from core.figures.theme import COMPETENCE as CODED
@@ -54,11 +54,11 @@ AXES: Mapping[str, Axis] = {
 
 def find_axis(name: str, side: Side = "language", unit: str = "") -> Axis:
     """Return an axis by its name. unit: of one that is a score; of bits per byte 1 − the score is
-    shown, as published, so that better models are on the right. Of the competence of vision models,
-    what it is.
+    shown, as published, so that better models are on the right. Of
+    competence, what it is.
     """
-    if name == COMPETENCE and side == "vision":
-        return Axis(f"competence: {unit or SOLVED}", COMPETENCE, side="vision")
+    if name == COMPETENCE and (side == "vision" or unit not in ("", SKILL)):
+        return Axis(f"competence: {unit or SOLVED}", COMPETENCE, side=side)
     if unit == BITS:
         return Axis(f"1 − {name}", f"1 − {name}", side=side)
     return replace(AXES.get(name, Axis(f"{name} ({unit})", name)), side=side)
@@ -76,7 +76,7 @@ def offered_axes(
     of the side have.
 
     registry: of all scores. models: as `core.study.models.describe` gives them. basis: what the
-    competence of vision models is.
+    competence of the side is.
     """
     names = set(models.loc[models["modality"] == side, "model"])
     units = {score.name: score.unit for score in known_scores(registry, names)}

@@ -130,10 +130,26 @@ def fit_findings(question: Alignment, table: pd.DataFrame) -> list[str]:
     notes = [CONCATENATED] if question.comparison.concatenated else []
     if NOISE in table and (bound := bound_of(question.comparison)):
         notes.append(f"Each noise_ceiling is “{bound.strip()}”. {BEYOND}")
+    said = [*_values(question, table), *notes]
     if "panel" not in table:
-        return notes
+        return said
     panels = table.drop_duplicates("panel").to_dict("records")
-    return [*(_fit(row, short_name(question.axis)) for row in panels), *notes]
+    return [*(_fit(row, short_name(question.axis)) for row in panels), *said]
+
+
+def _values(question: Alignment, table: pd.DataFrame) -> list[str]:
+    """Say how aligned the models are on average, and which two most; reality counts as none."""
+    scored = table[table["model_y"] != REALITY].dropna(subset="score")
+    if scored.empty:
+        return []
+    best = scored.loc[(question.comparison.toward * scored["score"]).idxmax()]
+    level = scored["chance"].mean()
+    chance = f" (chance {level:.3f})" if math.isfinite(level) else ""
+    return [
+        f"The alignment of {counted(len(scored), 'pair', 'pairs')} is {scored['score'].mean():.3f}"
+        f" on average{chance}, and highest for {best['model_x']} and {best['model_y']}:"
+        f" {best['score']:.3f}."
+    ]
 
 
 def _fit(row: Mapping[Hashable, Any], axis: str) -> str:

@@ -67,7 +67,7 @@ def compare(question: Transfer, study: Study, _: Progress | None) -> pd.DataFram
     Language models are measured by 1 − bits per byte of the captions, vision models by the share of
     tasks they solve.
     """
-    coded = study.competence().set_index("model")["value"]
+    coded = study.coded().set_index("model")["value"]
     solved = ask(TasksSolved(question.scope), study).set_index("model")["solved"]
     every = [one for one in learners(study) if one.model in question.names]
     return exchange(every, pd.concat([coded, solved]))

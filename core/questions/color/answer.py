@@ -171,7 +171,7 @@ def compare_models(
     `lay_out_colors`), and reason: why they are NaN, else empty. Raises UnknownNameError for an
     unknown word, InputError for a sentence without a place for the color.
     """
-    competence = study.competence().set_index("model")["value"]
+    competence = study.coded().set_index("model")["value"]
     rows = []
     every = without_variants(study.models())
     names = every.loc[reads(every, "caption"), "model"].tolist()

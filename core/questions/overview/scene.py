@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from core.competence.records import SKILL
 from core.encoders.encoder import REALITY
 from core.figures.numbers import count_text
 from core.figures.palette import modality_hue
@@ -22,12 +23,12 @@ from core.figures.theme import INK, Mode
 from core.modalities import find_modality
 from core.questions.overview.question import CONSENSUS, MAP_METRICS, ConvergenceMap
 from core.study.models import UNKNOWN
-from core.study.skill import SOLVED
 
 GAP = 0.16  # radians between two sectors
 NARROWEST = 3  # models that a sector has room for at least
 WIDEST_MARK, SMALLEST_MARK, UNKNOWN_MARK = 13.0, 3.0, 5.0  # radii in pixels of a map of radius R
 R = 270.0
+CODED = "1 − bits per byte of captions"
 RIM = 0.01  # of a metric whose chance level is 0
 LABELS = 2  # models per sector that are named at once
 TICKS = (1, 2, 2.5, 5, 10)
@@ -199,20 +200,17 @@ def _partners(row: Any) -> tuple[tuple[str, float], ...]:
 def _panels(models: pd.DataFrame, center: str, label: str) -> tuple[Panel, ...]:
     """Return how close vision models are and language models are, by competence."""
     wanted = (
-        (
-            "image",
-            "score",
-            f"{label} with {center}",
-            f"vision: {next(iter(models['basis']), SOLVED)}",
-        ),
-        ("caption", "across", f"{label} with vision", "language: 1 − bits per byte of captions"),
+        ("image", "score", f"{label} with {center}", "vision"),
+        ("caption", "across", f"{label} with vision", "language"),
     )
     panels = []
-    for reads, column, y_label, x_label in wanted:
+    for reads, column, y_label, side in wanted:
         kinds = models["modality"].map(lambda name: find_modality(name).reads)
         own = models[kinds == reads].dropna(subset=["competence", column])
         if len(own) > 1:
-            panels.append(_panel(own, column, x_label, y_label))
+            basis = own["basis"].iloc[0]
+            basis = CODED if basis == SKILL else basis
+            panels.append(_panel(own, column, f"{side}: {basis}", y_label))
     return tuple(panels)
 
 

@@ -22,8 +22,8 @@ from core.statistics.correlations import Correlation
 from core.study.models import is_reality, reads
 from core.study.parts import Comparison
 from core.study.scores import TaskScore, known_scores, score_of
-from core.study.skill import basis_of
-from pages._shared import controls, exportbar, frame, prose, queries
+from core.study.skill import basis_of, skill_values
+from pages._shared import controls, exportbar, facts, frame, prose, queries
 from pages._shared.address import bind, fragment
 from pages._shared.queries import Place
 
@@ -129,7 +129,7 @@ def _pick_rank(at: Place, scored: pd.DataFrame) -> tuple[pd.Series, str]:
         if score.unit in (BITS, SKILL)
     }
     if not coded:
-        return solved, basis_of(answer)
+        return skill_values(facts.competence(at), answer), basis_of(answer)
     usual = next((name for name, score in coded.items() if score.unit == SKILL), next(iter(coded)))
     name = st.selectbox("Ranked by", list(coded), **bind("rank", usual, coded))
     score = coded[name]
