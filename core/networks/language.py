@@ -7,7 +7,7 @@ norm are the model's own business.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -50,10 +50,9 @@ class LanguageNetwork:
         return torch.device(self.encoder.device)
 
     @property
-    def head(self) -> nn.Module:
-        """Return what makes logits of features: the model's own."""
-        head: nn.Module = self.encoder.model.get_output_embeddings()
-        return head
+    def head(self) -> Callable[[Tensor], Tensor]:
+        """Return what makes logits of features: the model itself."""
+        return self.encoder.readout.logits
 
     @property
     def _blocks(self) -> tuple[nn.Module, ...]:

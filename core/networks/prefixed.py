@@ -149,7 +149,7 @@ def code_after(
         if encoder.readout.blocks:
             body = model.base_model(inputs_embeds=vectors, attention_mask=seen)
             states = body.last_hidden_state[:, length + front - 1 : -1]
-            logits = model.get_output_embeddings()(states)
+            logits = encoder.readout.logits(states)
         else:
             output = model(inputs_embeds=vectors, attention_mask=seen)
             logits = output.logits[:, length + front - 1 : -1]

@@ -5,13 +5,14 @@ the next word of a text.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from core.networks.heads import CLASSES, Head, answers_to
 from core.networks.network import Batch
@@ -66,7 +67,7 @@ class NextToken:
     first, in nats. score: 1 − bits per byte.
     """
 
-    head: nn.Module
+    head: Callable[[Tensor], Tensor]
     vocabulary: int
 
     def loss(self, features: Float[Tensor, "b t d"], batch: Batch) -> Float[Tensor, ""]:

@@ -4,7 +4,8 @@ comes from the same pass.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 from jaxtyping import Float, Float32, Float64, Int
-from torch import Tensor, nn
+from torch import Tensor
 
 from core.encoders import naming
 from core.encoders.building import refusing
@@ -24,11 +25,13 @@ from core.encoders.language.folder import (
     load_model,
     load_tokenizer,
     opened_source,
+    quiet,
     tokenizer_files,
 )
 from core.encoders.language.readout import (
     Readout,
     State,
+    Together,
     count_bits,
     find_readout,
     read_scores,
@@ -37,6 +40,7 @@ from core.encoders.language.readout import (
 from core.encoders.precision import Arithmetic
 from core.encoders.requests import PROMPTS, Pooling, Precision, Prompt
 from core.errors import EncoderError
+from core.machine.memory import bounded
 from core.modalities import LANGUAGE, find_reading
 
 POOLED: Mapping[Pooling, str] = {
@@ -45,6 +49,42 @@ POOLED: Mapping[Pooling, str] = {
     "first": "first token",
 }
 TOKENIZER = "expected the model's own tokenizer: save it again with transformers"
+TOKENS = 1 << 14  # of one pass, padding included: no more are faster, and long texts take memory
+LIMITS = ("max_position_embeddings", "seq_length", "max_seq_len")  # what configs call the longest
+STRANGE = "\U000f1e2d"  # a character that no vocabulary has
+
+
+@dataclass(frozen=True)
+class TokenizedText:
+    """A text as a model reads it. coded: the places of the tokens that bits are counted of. bytes:
+    UTF-8 bytes that those stand for. is_cut: whether the model reads only its beginning.
+    """
+
+    ids: list[int]
+    coded: list[int]
+    bytes: int
+    is_cut: bool = False
+
+    @classmethod
+    def of(cls, text: str, read: Any, unknown: Collection[int]) -> TokenizedText:
+        """Return a text with its tokens as `tokenizers` gives them."""
+        is_cut = bool(read.overflowing)
+        kept = text[: max(stop for _, stop in read.offsets)] if is_cut else text
+        return cls(read.ids, *coded_part(kept, read, unknown), is_cut)
+
+
+def coded_part(text: str, read: Any, unknown: Collection[int]) -> tuple[list[int], int]:
+    """Return the places of the tokens that bits are counted of, and the UTF-8 bytes that those
+    stand for, by the rule of docs/methods.md: each token that something stands before, but no
+    special and no unknown one. A first character in several tokens is first in all of them.
+    """
+    ids, spans = read.ids, read.offsets  # lists that are made anew at each access
+    own = [place for place, special in enumerate(read.special_tokens_mask) if not special]
+    begin = spans[0][1] if own[:1] == [0] else 0
+    free = {place for place in own if not place or spans[place][0] < begin or ids[place] in unknown}
+    left = set(range(begin)).union(*(range(*spans[place]) for place in free))
+    size = sum(len(char.encode()) for at, char in enumerate(text) if at not in left)
+    return [place for place in own if place not in free], size
 
 
 @dataclass(frozen=True)
@@ -75,54 +115,71 @@ class LanguageEncoder:
         With a prompt, vectors are those of the prompted texts, and bits those of the texts alone.
         Raises EncoderError for a text that the limit cuts within its prompt.
         """
-        tokens, kept = self._tokenize(items)
-        read = tokens if self.prompt == "none" else self._tokenize_prompted(items)
-        ids, mask = (part.to(self.device) for part in pad(read))
+        texts = self._tokenize(items)
+        read = texts if self.prompt == "none" else self._tokenize_prompted(items)
+        tokens, bits = [text.ids for text in read], np.full(len(items), np.nan)
+        order, parts = list[int](), list[list[Float32[np.ndarray, "batch width"]]]()
+        for group in groups(tokens, self.readout.together):
+            own = [tokens[place] for place in group]
+            ids, mask = (part.to(self.device) for part in pad(own))
 
-        def vectors(state: State) -> Float32[np.ndarray, "batch width"]:
-            pooled = pool(state.float(), mask.to(state.device), how=self.pooling)
-            return pooled.cpu().numpy()
+            def vectors(state: State, mask: Tensor = mask) -> Float32[np.ndarray, "batch width"]:
+                pooled = pool(state.float(), mask.to(state.device), how=self.pooling)
+                return pooled.cpu().numpy()
 
-        with self.arithmetic.forward_on(self.device):
-            layers, scores = read_states(self.readout, ids, mask, vectors)
-            if scores is None:
-                return Encoding(tuple(layers))
-            bits = count_bits(scores, read, [1] * len(read)) if read is tokens else None
-        if bits is None:
-            bits = self.code(tokens, [1] * len(tokens))
-        return Encoding(
-            tuple(layers), bits, np.array([len(text.encode()) for text in kept], np.float64)
-        )
+            with self._forward():
+                layers, scores = read_states(self.readout, ids, mask, vectors)
+                if scores is not None and read is texts:
+                    bits[group] = count_bits(scores, own, [texts[place].coded for place in group])
+            order += group
+            parts.append(layers)
+        places = np.argsort(order)
+        vectors_of = tuple(np.concatenate(layer)[places] for layer in zip(*parts, strict=True))
+        if not self.readout.is_causal:
+            return Encoding(vectors_of)
+        if read is not texts:
+            bits = self.code([text.ids for text in texts], [text.coded for text in texts])
+        return Encoding(vectors_of, bits, np.array([text.bytes for text in texts], np.float64))
 
     @torch.inference_mode()
     def code(
-        self, tokens: Sequence[Sequence[int]], starts: Sequence[int]
+        self, tokens: Sequence[Sequence[int]], coded: Sequence[Sequence[int]]
     ) -> Float64[np.ndarray, "texts"]:
-        """Return the bits of each text's tokens from its start on, given those before; raises
-        EncoderError for a model that does not predict the next token.
+        """Return the bits of each text's tokens at the places that are coded, given those before;
+        raises EncoderError for a model that does not predict the next token.
         """
-        ids, mask = (part.to(self.device) for part in pad(tokens))
-        with self.arithmetic.forward_on(self.device):
-            scores = read_scores(self.readout, ids, mask)
-            if scores is None:
-                raise EncoderError(
-                    f"{self.card.name} does not predict the next token; expected a causal model"
-                )
-            return count_bits(scores, tokens, starts)
+        bits = np.full(len(tokens), np.nan)
+        for group in groups(tokens, self.readout.together):
+            own = [tokens[place] for place in group]
+            ids, mask = (part.to(self.device) for part in pad(own))
+            with self._forward():
+                scores = read_scores(self.readout, ids, mask)
+                if scores is None:
+                    raise EncoderError(
+                        f"{self.card.name} does not predict the next token; expected a causal model"
+                    )
+                bits[group] = count_bits(scores, own, [coded[place] for place in group])
+        return bits
 
-    def _tokenize_prompted(self, items: Sequence[str]) -> list[list[int]]:
+    @contextmanager
+    def _forward(self) -> Iterator[None]:
+        """Compute as the recipe says, within the memory, and without a library's remarks."""
+        with quiet(), bounded(self.device), self.arithmetic.forward_on(self.device):
+            yield
+
+    def _tokenize_prompted(self, items: Sequence[str]) -> list[TokenizedText]:
         sentences = [PROMPTS[self.prompt].format(text) for text in items]
-        tokens, kept = self._tokenize(sentences)
-        for text, whole, part in zip(items, sentences, kept, strict=True):
-            if part != whole:  # its last token would not be the prompt's
+        texts = self._tokenize(sentences)
+        for text, part in zip(items, texts, strict=True):
+            if part.is_cut:  # its last token would not be the prompt's
                 raise EncoderError(
                     f"{self.card.name} reads {self.limit} tokens at most, and the text"
                     f" {text[:40]!r} … within its prompt has more; embed shorter captions, or"
                     " without --prompt"
                 )
-        return tokens
+        return texts
 
-    def _tokenize(self, items: Sequence[str]) -> tuple[list[list[int]], list[str]]:
+    def _tokenize(self, items: Sequence[str]) -> list[TokenizedText]:
         with refusing(f"the tokenizer of {self.card.name} cannot read these texts", TOKENIZER):
             batch = self.tokenizer(
                 list(items), truncation=self.limit is not None, max_length=self.limit
@@ -139,8 +196,10 @@ class LanguageEncoder:
                     f"token {max(ids)} of {text!r} is not among the {vocabulary} of"
                     f" {self.card.name}; use its own tokenizer"
                 )
-        return batch["input_ids"], [
-            _kept(text, part) for text, part in zip(items, batch.encodings, strict=True)
+        unknown = unknown_tokens(self.tokenizer)
+        return [
+            TokenizedText.of(text, part, unknown)
+            for text, part in zip(items, batch.encodings, strict=True)
         ]
 
 
@@ -176,7 +235,9 @@ def _open(
     limit = longest_text(model, tokenizer)
     return LanguageEncoder(
         card=_describe(source, readout, weights=digest_files(files)),
-        recipe=_recipe(folder, pooling, limit, arithmetic) | _prompt_recipe(prompt),
+        recipe=_recipe(folder, pooling, limit, arithmetic)
+        | _prompt_recipe(prompt)
+        | _reading_recipe(readout, tokenizer),
         device=str(device),
         arithmetic=arithmetic,
         readout=readout,
@@ -211,25 +272,63 @@ def _prompt_recipe(prompt: Prompt) -> dict[str, str]:
     return {} if prompt == "none" else {"prompt": PROMPTS[prompt]}
 
 
+def _reading_recipe(readout: Readout, tokenizer: Any) -> dict[str, str]:
+    """Return what is read or coded otherwise than of most models: theirs have a special token in
+    front of each text alone, and know every character.
+    """
+    recipe = {}
+    if readout.together != "padded":
+        recipe["batches"] = {"equal": "texts of one length", "single": "one text"}[readout.together]
+    marks = tokenizer(["a"]).encodings[0].special_tokens_mask
+    knows = unknown_tokens(tokenizer).isdisjoint(tokenizer([STRANGE])["input_ids"][0])
+    if readout.is_causal and not (marks[0] and not marks[-1] and knows):
+        recipe["bits"] = "of known tokens with one before them, over their own bytes"
+    return recipe
+
+
+def unknown_tokens(tokenizer: Any) -> set[int]:
+    """Return the ids that stand for what a tokenizer does not know."""
+    name = getattr(tokenizer.backend_tokenizer.model, "unk_token", None)
+    return {tokenizer.unk_token_id, name and tokenizer.convert_tokens_to_ids(name)} - {None, ""}
+
+
+def groups(tokens: Sequence[Sequence[int]], together: Together) -> Iterator[list[int]]:
+    """Yield the places of texts that are read in one pass, of TOKENS at most where they are several
+    texts.
+    """
+    sizes = [len(own) for own in tokens]
+    order = range(len(sizes)) if together == "padded" else np.argsort(sizes, kind="stable").tolist()
+    group, longest = list[int](), 0
+    for place in order:
+        longest = max(longest, size := sizes[place])
+        alike = together == "padded" or (
+            together == "equal" and size in (sizes[each] for each in group[:1])
+        )
+        if group and not (alike and (len(group) + 1) * longest <= TOKENS):
+            yield group
+            group, longest = [], size
+        group.append(place)
+    if group:
+        yield group
+
+
 def longest_text(model: Any, tokenizer: Any) -> int | None:
     """Return how many tokens the model can place, special ones included; None where nothing limits
     them.
 
-    Position embeddings with a padding row (RoBERTa) count from behind it, so fewer of them are
-    places.
+    Position embeddings with a padding row (RoBERTa, I-BERT) count from behind it, so fewer of them
+    are places.
     """
-    limits = [tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", None)]
+    text = model.config.get_text_config()
+    limits = [tokenizer.model_max_length, *(getattr(text, name, None) for name in LIMITS)]
     for name, module in model.named_modules():
-        if (
-            isinstance(module, nn.Embedding)
-            and name.endswith("position_embeddings")
-            and module.padding_idx is not None
-        ):
-            limits.append(module.num_embeddings - module.padding_idx - 1)
+        unused = getattr(module, "padding_idx", None)
+        if name.endswith("position_embeddings") and unused is not None:
+            limits.append(len(module.weight) - unused - 1)
     stated = [
-        limit for limit in limits if limit is not None and 0 < limit < 1 << 24
+        limit for limit in limits if isinstance(limit, int | float) and 0 < limit < 1 << 24
     ]  # tokenizers write 1e30 for "not known"
-    return min(stated, default=None)
+    return min(map(int, stated), default=None)
 
 
 def pad(
@@ -257,10 +356,6 @@ def pool(
         return states[torch.arange(len(states), device=states.device), mask.sum(1) - 1]
     real = mask.bool()[..., None]
     return states.masked_fill(~real, 0).sum(1) / real.sum(1)
-
-
-def _kept(text: str, part: Any) -> str:
-    return text[: max(end for _, end in part.offsets)] if part.overflowing else text
 
 
 def _describe(source: Source, readout: Readout, *, weights: str) -> ModelCard:

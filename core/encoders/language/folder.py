@@ -7,8 +7,8 @@ from __future__ import annotations
 import os
 import re
 import reprlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 import torch
 from tokenizers import Regex, normalizers
 from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoTokenizer, LlamaTokenizer
+from transformers.quantizers import AutoHfQuantizer
 from transformers.tokenization_utils_base import generate_merges
 from transformers.utils import logging as transformers_log
 from transformers.utils.sentencepiece_model_pb2_new import ModelProto
@@ -23,7 +24,7 @@ from transformers.utils.sentencepiece_model_pb2_new import ModelProto
 from core.encoders.building import MAKING, bounding, read_shapes, refusing
 from core.encoders.downloads import FORMS, SINGLE, WEIGHTS
 from core.encoders.fields import check_index, read_json
-from core.encoders.language.placement import place, stored_type
+from core.encoders.language.placement import narrow_weights, place, stored_type
 from core.encoders.precision import Arithmetic, choose_arithmetic
 from core.encoders.requests import Precision
 from core.errors import EncoderError
@@ -42,6 +43,9 @@ MOST = {  # fields of which each layer or label takes memory as soon as a config
     **dict.fromkeys(("num_hidden_layers", "n_layer", "n_layers", "num_layers"), 2_000),
     "num_labels": 1_000_000,
 }
+PLAIN = "choose the model's weights in bfloat16 or float32"
+SCALES = re.compile(r"(scale|scales|scale_inv|zero_point|zeros|qweight|absmax|quant_state.*)$")
+NUMBERED = re.compile(r"(?:^|\.)(\d+)\.")  # the place of a layer in its list
 PIECES, PAIRS = "tokenizer.model", 2  # what SentencePiece calls its models of byte pairs
 OPTIONS = (  # of a tokenizer's config, what a tokenizer of pieces is made with
     *("bos_token", "eos_token", "unk_token", "pad_token"),
@@ -93,6 +97,13 @@ def find_weights(folder: Path) -> list[Path]:
     """Return the files of a model's weights, safetensors where there are any; EncoderError says
     what is missing.
     """
+    if (adapter := folder / "adapter_config.json").exists():
+        of = read_json(adapter).get("base_model_name_or_path") or "its base model"
+        raise EncoderError(
+            f"{folder} holds a PEFT adapter of {of} (adapter_config.json); expected weights with"
+            " the adapter in them: save what PeftModel.merge_and_unload() gives, or remove"
+            " adapter_config.json to read whole weights next to it without the adapter"
+        )
     if not (folder / "config.json").exists():
         raise EncoderError(f"{folder} has no config.json; expected {CONTENTS}")
     for single, index, pattern in FORMS:
@@ -207,7 +218,8 @@ def load_model(
     and encoder-decoders.
     """
     config, files = read_config(folder), find_weights(folder)
-    with MAKING, refusing(f"{folder} cannot be opened", OPENED):
+    quantized = check_quantization(folder, config)
+    with MAKING, refusing(f"{folder} cannot be opened", quantized or OPENED):
         check_weights(folder, config, files)  # .bin files hold tensors alone, too
         arithmetic = choose_arithmetic(precision, device, stored=stored_type(files))
         where = place(files, arithmetic.weights, device)
@@ -223,9 +235,10 @@ def read_config(folder: Path) -> Any:
     """
     fields = read_json(folder / "config.json")
     with refusing(f"{folder} cannot be opened", OPENED), quiet():
-        for name, most in MOST.items():
-            if (fields.get(name) or 0) > most:
-                raise EncoderError(f"{folder}: {name} is over {most:,}; check its config.json")
+        for part in (fields, *(value for value in fields.values() if isinstance(value, dict))):
+            for name, most in MOST.items():
+                if isinstance(part.get(name), int | float) and part[name] > most:
+                    raise EncoderError(f"{folder}: {name} is over {most:,}; check its config.json")
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
         is_causal(config)  # so that names which are none are found here
     if config.is_encoder_decoder:
@@ -233,9 +246,28 @@ def read_config(folder: Path) -> Any:
     return config
 
 
+def check_quantization(folder: Path, config: Any) -> str:
+    """Return what to do where weights that the config calls quantized cannot be read, nothing for
+    plain ones; raises EncoderError for a quantization that transformers does not know.
+    """
+    said = getattr(config, "quantization_config", None)
+    if said is None:
+        return ""
+    held = said if isinstance(said, dict) else said.to_dict()
+    name = held.get("quant_method")
+    with quiet(), suppress(ValueError):
+        if AutoHfQuantizer.supports_quant_method(held):
+            return f"its weights are quantized ({name}): {PLAIN}, or install what reads these"
+    raise EncoderError(
+        f"{folder}: its weights are quantized by a method that transformers does not know,"
+        f" quant_method {name!r} in config.json; {PLAIN}"
+    )
+
+
 def check_weights(folder: Path, config: Any, files: Sequence[Path]) -> None:
     """Raise EncoderError where the weights are not those of the config's model: of other shapes,
-    too few, or many fewer than it would have. Takes no memory, and reads no weights.
+    too few, more layers, quantized in a way that nothing reads, or many fewer than it would have.
+    Takes no memory, and reads no weights.
     """
     with bounding(folder, list(read_shapes(files).values())):
         model, report = _load_weights(
@@ -247,6 +279,24 @@ def check_weights(folder: Path, config: Any, files: Sequence[Path]) -> None:
             f"{folder}: config.json makes {name} of {kind} {_sides(wanted)} numbers where the"
             f" weights have {_sides(held)}; expected one model's config and weights"
         )
+    unread = sorted(report["unexpected_keys"])
+    if scales := [name for name in unread if SCALES.search(name)]:
+        raise EncoderError(
+            f"{folder} holds scales of quantized weights that {kind} does not read:"
+            f" {', '.join(scales[:3])}; {PLAIN}"
+        )
+    own = {name for name, _ in model.named_parameters()}
+    if further := _further_layers(read_shapes(files), unread):
+        raise EncoderError(
+            f"{folder} has weights of layers that config.json does not count:"
+            f" {', '.join(further[:3])}; expected one model's config and weights"
+        )
+    plain = getattr(config, "quantization_config", None) is None
+    if odd := [name for name in narrow_weights(files) if plain and _is_among(name, own)]:
+        raise EncoderError(
+            f"{folder} holds quantized weights, integers or float8, and does not say how to read"
+            f" them: {', '.join(sorted(odd)[:3])}; {PLAIN}"
+        )
     missing = [
         name for name in sorted(report["missing_keys"]) if not re.search(r"(^|\.)pooler\.", name)
     ]  # never read out
@@ -254,6 +304,28 @@ def check_weights(folder: Path, config: Any, files: Sequence[Path]) -> None:
         raise EncoderError(
             f"{folder} lacks weights of {kind}: {', '.join(missing[:5])}; save it whole"
         )
+
+
+def _further_layers(names: Iterable[str], unread: Collection[str]) -> list[str]:
+    """Return numbered layers of which less than half was read, where of others of their list more
+    was: single tensors are left over from older versions.
+    """
+    parts = dict[tuple[str, str], list[bool]]()
+    for name in names:
+        for part in NUMBERED.finditer(name):
+            parts.setdefault((name[: part.start(1)], part[1]), []).append(name not in unread)
+    is_read = {layer: 2 * sum(of) > len(of) for layer, of in parts.items()}
+    lists = {prefix for (prefix, _), read in is_read.items() if read}
+    return [
+        prefix + number
+        for (prefix, number), read in is_read.items()
+        if not read and prefix in lists
+    ]
+
+
+def _is_among(name: str, names: Collection[str]) -> bool:
+    """Return whether a name is one of these, whatever stands before either."""
+    return any(f".{name}".endswith(f".{each}") or each.endswith(f".{name}") for each in names)
 
 
 def _sides(shape: Sequence[int]) -> str:
