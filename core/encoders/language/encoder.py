@@ -279,9 +279,14 @@ def _reading_recipe(readout: Readout, tokenizer: Any) -> dict[str, str]:
     recipe = {}
     if readout.together != "padded":
         recipe["batches"] = {"equal": "texts of one length", "single": "one text"}[readout.together]
-    marks = tokenizer(["a"]).encodings[0].special_tokens_mask
-    knows = unknown_tokens(tokenizer).isdisjoint(tokenizer([STRANGE])["input_ids"][0])
-    if readout.is_causal and not (marks[0] and not marks[-1] and knows):
+    if not readout.is_causal:
+        return recipe
+    ordinary = max({*tokenizer.get_vocab().values()} - {*tokenizer.all_special_ids}, default=0)
+    with refusing("the tokenizer cannot read a token of its own", TOKENIZER):
+        marks = tokenizer([tokenizer.decode([ordinary])]).encodings[0].special_tokens_mask
+        unknown = unknown_tokens(tokenizer)
+        knows = not unknown or unknown.isdisjoint(tokenizer([STRANGE])["input_ids"][0])
+    if not (knows and marks and marks[0] and not marks[-1]):
         recipe["bits"] = "of known tokens with one before them, over their own bytes"
     return recipe
 
