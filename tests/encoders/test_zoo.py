@@ -16,9 +16,13 @@ from safetensors.torch import load_file, save_file
 from tiny_models import CAUSAL, CONFIGS, ZOO, make_language, save_tokenizer
 from tokenizers import Tokenizer, models, pre_tokenizers
 
+from core.cli import main
+from core.embedding.batches import encode_fitting
 from core.encoders.language.encoder import LanguageEncoder, groups, open_language, pad
-from core.errors import EncoderError
+from core.errors import DeviceError, EncoderError
 from core.machine import memory
+from core.stimuli.cave import CaveDataset
+from core.store import Store, add_dataset
 
 CPU = torch.device("cpu")
 TEXTS = [
@@ -287,9 +291,28 @@ def test_the_longest_text_is_that_of_the_config(tmp_path, kind, fields, limit):
         assert np.isfinite(encoder.encode(["a " * 500]).layers[-1]).all()
 
 
-def test_too_little_memory_on_the_cpu_is_an_error_and_not_the_end(monkeypatch):
-    monkeypatch.setattr(memory, "free_memory", lambda: 1 << 28)
-    with pytest.raises(RuntimeError) as caught, memory.bounded("cpu"):
-        torch.empty(1 << 29)
-    assert memory.is_out_of_memory(caught.value)
-    assert torch.empty(1 << 29).shape  # as before
+def test_a_text_that_the_memory_cannot_hold_is_an_error_and_not_the_end(tmp_path, monkeypatch):
+    encoder = open_language(f"hf:{make_language(tmp_path / 'bloom', 'bloom')}", device=CPU)
+    monkeypatch.setattr(memory, "free_memory", lambda: 1 << 27)
+    with pytest.raises(DeviceError, match="bloom does not fit on cpu even one item at a time"):
+        encode_fitting(encoder, ["a " * 5_000, *TEXTS], limit=0)
+    assert len(encode_fitting(encoder, TEXTS, limit=0)[0].bytes) == len(TEXTS)
+    assert torch.empty(1 << 28).shape  # what is computed elsewhere has no such limit
+
+
+def test_an_error_that_nobody_foresaw_ends_one_model_alone(tmp_path, llama, monkeypatch, capsys):
+    encode = LanguageEncoder.encode
+
+    def fail_once(encoder, items):
+        if encoder.card.name == "bad":
+            raise IndexError("index out of range in self")
+        return encode(encoder, items)
+
+    monkeypatch.setenv("XDG_STATE_HOME", f"{tmp_path}")
+    add_dataset(tmp_path / "store", CaveDataset(4))
+    bad = shutil.copytree(llama, tmp_path / "bad")
+    monkeypatch.setattr(LanguageEncoder, "encode", fail_once)
+    words = ["embed", "--store", f"{tmp_path / 'store'}", "--dataset", "cave", "--device", "cpu"]
+    assert main([*words, "--model", f"hf:{bad}", f"hf:{llama}"]) == 2
+    assert "IndexError: index out of range in self; please report it" in capsys.readouterr().err
+    assert [one.card.name for one in Store(tmp_path / "store").embeddings("cave")] == ["llama"]
