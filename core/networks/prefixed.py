@@ -115,7 +115,8 @@ def see(encoder: VisionEncoder, images: Sequence[Image]) -> Seen:
 
 
 def tokenize(encoder: LanguageEncoder, texts: Sequence[str], *, length: int) -> tuple[Tokens, int]:
-    """Return the token ids of texts, and how many special tokens stand in front of each.
+    """Return the token ids of texts, without special ones behind them, and how many special tokens
+    stand in front of each.
 
     length: of the prefix. Raises EncoderError for a text that has no room behind it.
     """
@@ -130,7 +131,8 @@ def tokenize(encoder: LanguageEncoder, texts: Sequence[str], *, length: int) -> 
         )
     masks = read["special_tokens_mask"]
     front = min(next((place for place, mark in enumerate(mask) if not mark), 0) for mask in masks)
-    return read["input_ids"], front
+    ends = [max((at for at, mark in enumerate(mask) if not mark), default=0) + 1 for mask in masks]
+    return [ids[:end] for ids, end in zip(read["input_ids"], ends, strict=True)], front
 
 
 def code_after(

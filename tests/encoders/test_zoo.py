@@ -189,6 +189,10 @@ BAD = {
         ),
         r"scales of quantized weights that LlamaForCausalLM does not read: .*weight_scale",
     ),
+    "another name": (
+        lambda folder: (folder / "model.safetensors").rename(folder / "llama.safetensors"),
+        "but llama.safetensors: rename it",
+    ),
     "float8": (lambda folder: change_weights(folder, float8), "integers or float8, .*proj.weight"),
     "int8": (
         lambda folder: change_weights(
@@ -265,6 +269,7 @@ def test_honest_fields_and_further_heads_pass(tmp_path, llama):
     named = {"base_model": "org/base", "teacher_model": "t", "vocab_size_note": "x", "head_dim": 8}
     say(folder, **named, attn_config={"sliding_window_size": -1}, max_relative_positions=-1)
     further = {"score.weight": torch.ones(2, 16), "vision.layers.5.weight": torch.ones(2)}
+    further |= {"logit_scale": torch.ones(()), "vision.layers.5.ls1.scale": torch.ones(2)}
     buffers = {"model.layers.0.self_attn.rotary_emb.inv_freq": torch.ones(4)}
     change_weights(folder, lambda state: state | further | buffers)
     given, wanted = (

@@ -44,7 +44,7 @@ MOST = {  # fields of which each layer or label takes memory as soon as a config
     "num_labels": 1_000_000,
 }
 PLAIN = "choose the model's weights in bfloat16 or float32"
-SCALES = re.compile(r"(scale|scales|scale_inv|zero_point|zeros|qweight|absmax|quant_state.*)$")
+SCALES = re.compile(r"([._]scales?(_inv|_\d+)?|zero_points?|zeros|absmax|quant_map|SCB)$")
 NUMBERED = re.compile(r"(?:^|\.)(\d+)\.")  # the place of a layer in its list
 PIECES, PAIRS = "tokenizer.model", 2  # what SentencePiece calls its models of byte pairs
 OPTIONS = (  # of a tokenizer's config, what a tokenizer of pieces is made with
@@ -97,6 +97,24 @@ def find_weights(folder: Path) -> list[Path]:
     """Return the files of a model's weights, safetensors where there are any; EncoderError says
     what is missing.
     """
+    refuse_adapter(folder)
+    if not (folder / "config.json").exists():
+        raise EncoderError(f"{folder} has no config.json; expected {CONTENTS}")
+    for single, index, pattern in FORMS:
+        indexed = [] if (folder / single).exists() else files_of_index(folder / index)
+        if files := sorted({*folder.glob(pattern), *indexed}):
+            return files
+    others = sorted(path.name for kind in ("*.safetensors", "*.bin") for path in folder.glob(kind))
+    found = f" but {', '.join(others[:3])}: rename it if it holds the weights;" if others else ";"
+    raise EncoderError(
+        f"{folder} has neither {SINGLE} nor pytorch_model.bin{found} expected {CONTENTS}"
+    )
+
+
+def refuse_adapter(folder: Path) -> None:
+    """Raise EncoderError where a folder holds an adapter, which changes weights that it may also
+    hold.
+    """
     if (adapter := folder / "adapter_config.json").exists():
         of = read_json(adapter).get("base_model_name_or_path") or "its base model"
         raise EncoderError(
@@ -104,13 +122,6 @@ def find_weights(folder: Path) -> list[Path]:
             " the adapter in them: save what PeftModel.merge_and_unload() gives, or remove"
             " adapter_config.json to read whole weights next to it without the adapter"
         )
-    if not (folder / "config.json").exists():
-        raise EncoderError(f"{folder} has no config.json; expected {CONTENTS}")
-    for single, index, pattern in FORMS:
-        indexed = [] if (folder / single).exists() else files_of_index(folder / index)
-        if files := sorted({*folder.glob(pattern), *indexed}):
-            return files
-    raise EncoderError(f"{folder} has neither {SINGLE} nor pytorch_model.bin; expected {CONTENTS}")
 
 
 def files_of_index(index: Path) -> list[Path]:
@@ -233,6 +244,7 @@ def read_config(folder: Path) -> Any:
     """Read a model's config.json; raises EncoderError for fields that no model can have, for an
     architecture that needs its own code, and for an encoder-decoder.
     """
+    refuse_adapter(folder)
     fields = read_json(folder / "config.json")
     with refusing(f"{folder} cannot be opened", OPENED), quiet():
         for part in (fields, *(value for value in fields.values() if isinstance(value, dict))):
@@ -280,13 +292,15 @@ def check_weights(folder: Path, config: Any, files: Sequence[Path]) -> None:
             f" weights have {_sides(held)}; expected one model's config and weights"
         )
     unread = sorted(report["unexpected_keys"])
-    if scales := [name for name in unread if SCALES.search(name)]:
+    names = set(read_shapes(files))
+    read = {name.rpartition(".")[0] for name in names.difference(unread)} - {""}  # modules
+    if scales := [name for name in unread if SCALES.search(name) and _module_of(name) in read]:
         raise EncoderError(
             f"{folder} holds scales of quantized weights that {kind} does not read:"
             f" {', '.join(scales[:3])}; {PLAIN}"
         )
     own = {name for name, _ in model.named_parameters()}
-    if further := _further_layers(read_shapes(files), unread):
+    if further := _further_layers(names, unread):
         raise EncoderError(
             f"{folder} has weights of layers that config.json does not count:"
             f" {', '.join(further[:3])}; expected one model's config and weights"
@@ -304,6 +318,11 @@ def check_weights(folder: Path, config: Any, files: Sequence[Path]) -> None:
         raise EncoderError(
             f"{folder} lacks weights of {kind}: {', '.join(missing[:5])}; save it whole"
         )
+
+
+def _module_of(scale: str) -> str:
+    """Return the module that a scale is of: all but its last name, and `weight` before that."""
+    return scale.rpartition(".")[0].removesuffix(".weight")
 
 
 def _further_layers(names: Iterable[str], unread: Collection[str]) -> list[str]:
