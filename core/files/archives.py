@@ -10,6 +10,8 @@ from contextlib import contextmanager
 
 from core.files.userfile import UserFile, shown
 
+PICKLE = b"\x80"  # begins all since Python 2.3
+
 
 @contextmanager
 def open_zip(file: UserFile) -> Iterator[zipfile.ZipFile]:
@@ -26,11 +28,12 @@ def check_torch(file: UserFile) -> None:
     as torch takes that for a pickle of before 1.6, and for what would make more than it holds: of
     what torch lets a pickle call, `bytearray` alone takes a length.
     """
-    if file.size and not zipfile.is_zipfile(file.path):
-        raise file.raising(
-            f"{file.path} is damaged, or torch.save wrote it before version 1.6; expected"
-            f" {file.expected}: copy it again, or load it with torch and save it with today's"
-        )
+    with file.open() as opened:
+        if opened.read(1) == PICKLE:
+            raise file.raising(
+                f"{file.path} is a pickle, as torch.save wrote before version 1.6 and NumPy and"
+                f" Python do; expected {file.expected}: load it and save it with today's torch.save"
+            )
     with open_zip(file) as archive:
         for entry in archive.infolist():
             if entry.compress_type != zipfile.ZIP_STORED:
