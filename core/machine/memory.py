@@ -13,6 +13,7 @@ import psutil
 from core.errors import DeviceError, PlatoscopeError
 
 OWN_GROUPS, GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
+_SHARE = 0.85
 _BOUNDED = RLock()  # the limit is the process's
 OUT_OF_MEMORY = (
     "out of memory",
@@ -89,8 +90,8 @@ def check_memory(needed: int, what: str, advice: str) -> None:
 
 @contextmanager
 def bounded(device: object) -> Iterator[None]:
-    """Let what computes on the CPU take no more memory than is free, so that too much is an error
-    and not the end of the process; on Linux alone.
+    """Let what computes on the CPU take most of the memory that is free, so that too much is an
+    error and not the end of this process or another; on Linux alone.
     """
     if not hasattr(psutil, "RLIMIT_AS") or str(device) != "cpu":
         yield
@@ -98,7 +99,7 @@ def bounded(device: object) -> Iterator[None]:
     process = psutil.Process()
     with _BOUNDED:
         old, hard = process.rlimit(psutil.RLIMIT_AS)
-        most = process.memory_info().vms + free_memory()  # never over a limit that there is
+        most = process.memory_info().vms + int(_SHARE * free_memory())  # never over an old limit
         process.rlimit(psutil.RLIMIT_AS, (most, hard))
         try:
             yield

@@ -125,15 +125,6 @@ def test_batch_size_order_and_padding_side_do_not_change_a_vector(tmp_path, fold
         np.testing.assert_allclose(turned.bits[::-1], whole.bits, rtol=1e-5)
 
 
-def test_a_text_of_one_token_has_no_bits(tmp_path, folders):
-    folder = shutil.copytree(folders["gpt2"], tmp_path / "m")
-    save_tokenizer(folder, bos=False)
-    encoding = open_language(f"hf:{folder}", device=CPU).encode(["x", "xy"])
-    assert np.isnan(encoding.bits[0])
-    assert encoding.bits[1] > 0
-    assert np.isfinite(encoding.layers[-1]).all()
-
-
 def test_a_text_without_tokens_is_refused(tmp_path, folders):
     folder = shutil.copytree(folders["gpt2"], tmp_path / "m")
     save_tokenizer(folder, bos=False)

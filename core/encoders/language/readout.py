@@ -140,28 +140,32 @@ def _probe(readout: Readout, longer: Tokens, alone: Sequence[State]) -> Readout:
     every = torch.ones_like(longer)
     paired = states_of([short, behind[:, :_PROBED]], every[:, :_PROBED].expand(2, -1))
     rounding, mixed = _HALF if readout.model.dtype.itemsize < 4 else (_SAME, _SAME)
-    if (beside := _difference(paired, alone)) > mixed:
-        return replace(readout, is_causal=False, together="single")
-    most = max(rounding, 4 * beside)
-    if readout.is_causal and _difference(states_of([longer], every), alone) <= most:
+    beside = _difference(paired, alone)
+    if readout.is_causal:
+        behind_changes = _difference(states_of([longer], every), alone) > max(mixed, 4 * beside)
+        readout = replace(readout, is_causal=not behind_changes)
+    if beside > mixed:
+        return replace(readout, together="single")
+    if readout.is_causal:
         return readout
     mask = torch.cat([(torch.arange(_LONGER, device=longer.device) < _PROBED).long()[None], every])
     first, second = (
         states_of([torch.cat([short, fill], dim=1), longer.flip(1)], mask)
         for fill in (behind, behind.flip(1))
     )
-    fits = _difference(first, alone) <= most and _difference(first, second) <= _SAME
+    alike = _difference(first, alone) <= max(rounding, 4 * beside)
+    fits = alike and _difference(first, second) <= _SAME
     padded = fits and not hasattr(readout.model.base_model, "set_attention_type")
-    return replace(readout, is_causal=False, together="padded" if padded else "equal")
+    return replace(readout, together="padded" if padded else "equal")
 
 
 def _difference(states: Sequence[State], others: Sequence[State]) -> float:
-    """Return the largest relative difference of two texts' states; NaN where one has it."""
-    off = [
-        float((one.float().cpu() - other.float().cpu()).norm() / other.float().norm())
-        for one, other in zip(states, others, strict=True)
+    """Return the largest relative difference of two texts' states."""
+    pairs = [
+        (one.float().cpu(), other.float().cpu()) for one, other in zip(states, others, strict=True)
     ]
-    return float(np.max(off))
+    off = [(one - other).norm() / other.norm().clamp_min(1e-30) for one, other in pairs]
+    return float(torch.stack(off).max())  # NaN stays
 
 
 def read_states(
