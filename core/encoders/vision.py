@@ -26,6 +26,7 @@ from core.encoders.timm_weights import (
     load_untrained,
 )
 from core.errors import EncoderError
+from core.machine.memory import bounded
 from core.modalities import VISION
 from core.settings import expand
 
@@ -70,7 +71,7 @@ class VisionEncoder:
         is_pinned = self.device.startswith("cuda")
         pixels = torch.stack([each.to(self.device, non_blocking=is_pinned) for each in ready])
         pixels = pixels.to(self.arithmetic.weights)
-        with self.arithmetic.forward_on(self.device):
+        with bounded(self.device), self.arithmetic.forward_on(self.device):
             layers = read_layers(self.model, pixels, of_patches=self.of_patches)
         return Encoding(tuple(layer.cpu().numpy() for layer in layers))
 
