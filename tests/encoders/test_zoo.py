@@ -78,6 +78,10 @@ def test_a_model_gives_what_its_library_gives_for_one_text_alone(tmp_path, capfd
         single = [encoder.encode([text]) for text in TEXTS]
         assert capfd.readouterr() == ("", "")
         assert encoder.readout.is_causal == is_causal(kind) == (together.bits is not None)
+        count = len(together.layers) - 1
+        names = [f"block {i}" for i in range(1, count + 1)]
+        late = "mamba" in kind or kind == "rwkv"  # their states begin behind the first block
+        assert encoder.card.layers == ((*names, "last norm") if late else ("embedding", *names))
         assert encoder.readout.together == ("equal" if kind in BY_LENGTH else "padded")
         exact = precision == "fp32"
         for place, text in enumerate(TEXTS):

@@ -376,7 +376,7 @@ def _describe(source: Source, readout: Readout, *, weights: str) -> ModelCard:
         or naming.language_objective(model.config.architectures or ()),
         parameters=sum(parameter.numel() for parameter in model.parameters()),
         weights=weights,
-        layers=("embedding", *(f"block {i}" for i in range(1, readout.states))),
+        layers=readout.layers,
         training=notes.get("training") or {},
         revision=source.revision,
     )

@@ -48,6 +48,8 @@ class Readout:
     """A model and how it is read. states: their number, the embedding included. blocks: modules
     whose inputs are all states but the last; none where the model is run whole. form: of what its
     body returns. is_causal: whether it predicts the next token from those before it alone.
+    has_embedding: whether the first state is that before all blocks (of Mamba and RWKV it is that
+    behind the first, and the last two are one before and after the last norm).
     """
 
     model: Any
@@ -56,6 +58,13 @@ class Readout:
     form: type[Any] = object
     is_causal: bool = False
     together: Together = "padded"
+    has_embedding: bool = True
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """Return the names of the states."""
+        first, last = (["embedding"], []) if self.has_embedding else ([], ["last norm"])
+        return (*first, *(f"block {i}" for i in range(1, self.states)), *last)
 
     def logits(self, last: Float[Tensor, "batch length width"]) -> Float[Tensor, "batch length _"]:
         """Return the logits that the model itself makes of its last states; of one that has
@@ -114,7 +123,17 @@ def find_readout(model: Any, device: torch.device) -> Readout:
             if _reads_like(apart, ids, mask, states, getattr(whole, "logits", None)):
                 readout = apart
                 break
+            if len(states) > 2 and _begins_later(apart, ids, mask, states):
+                readout = replace(readout, has_embedding=False)
         return _probe(readout, longer, states)
+
+
+def _begins_later(readout: Readout, ids: Tokens, mask: Tokens, states: Sequence[State]) -> bool:
+    """Return whether a model's list of states begins behind the first block."""
+    seen = list[State]()
+    with _watching(readout.blocks, seen.append):
+        readout.model(input_ids=ids, attention_mask=mask)
+    return len(seen) > 1 and seen[1].equal(states[0]) and not seen[0].equal(states[0])
 
 
 def _keep_attention(model: Any) -> None:
