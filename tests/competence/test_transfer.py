@@ -178,9 +178,7 @@ def test_a_layer_that_cannot_be_probed_has_a_reason(world, monkeypatch):
 
 
 def test_models_that_cannot_see_are_refused(world):
-    with pytest.raises(
-        InputError, match="'tiny-bloom' is not a vision model that can be opened again"
-    ):
+    with pytest.raises(InputError, match="'tiny-bloom' is not a vision model; name"):
         probed(world, "tiny-bloom")
     with pytest.raises(UnknownNameError, match="vit-a"):
         probed(world, "vit-c")
@@ -192,7 +190,7 @@ def test_models_that_cannot_see_are_refused(world):
         name="foreign",
         modality="vision",
     )
-    with pytest.raises(InputError, match="'foreign' is not a vision model that can be opened"):
+    with pytest.raises(InputError, match="'foreign' has features only"):
         probed(world, "foreign")
 
 

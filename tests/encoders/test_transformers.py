@@ -402,34 +402,6 @@ def test_damaged_config(broken):
     assert_refused(broken, "cannot be")
 
 
-def test_encoder_decoder(tmp_path):
-    config = transformers.T5Config(
-        vocab_size=300, d_model=16, d_ff=32, d_kv=8, num_layers=1, num_heads=2
-    )
-    transformers.T5Model(config).save_pretrained(tmp_path)
-    save_tokenizer(tmp_path)
-    assert_refused(tmp_path, "is an encoder-decoder; expected an encoder or a causal model")
-
-
-def test_a_model_of_images_and_texts(tmp_path):
-    part = {
-        "hidden_size": 16,
-        "num_hidden_layers": 1,
-        "num_attention_heads": 2,
-        "intermediate_size": 16,
-    }
-    text = {**part, "vocab_size": 300, "bos_token_id": 0, "eos_token_id": 0}
-    config = transformers.CLIPConfig(
-        text_config=text, vision_config={**part, "image_size": 32, "patch_size": 16}
-    )
-    transformers.CLIPModel(config).save_pretrained(tmp_path)
-    save_tokenizer(tmp_path)
-    assert_refused(
-        tmp_path,
-        "CLIPModel takes no texts alone: .*; expected an encoder of text or a causal model",
-    )
-
-
 @pytest.mark.parametrize("kind", ["gpt2", "bert"])
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])
 def test_half_precision_is_pooled_and_given_in_float32(folders, kind, precision):

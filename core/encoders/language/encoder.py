@@ -4,7 +4,7 @@ comes from the same pass.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,18 +12,22 @@ from typing import Any
 import numpy as np
 import torch
 from jaxtyping import Float, Float32, Float64, Int
+from tokenizers import normalizers
 from torch import Tensor, nn
 
 from core.encoders import naming
 from core.encoders.building import refusing
-from core.encoders.checkpoint import digest_files, read_notes, store_name
+from core.encoders.checkpoint import digest_files, read_notes
 from core.encoders.encoder import Encoding, ModelCard
 from core.encoders.language.folder import (
     Source,
+    check_part,
+    count_parameters,
     find_weights,
     load_model,
     load_tokenizer,
     opened_source,
+    source_name,
     tokenizer_files,
 )
 from core.encoders.language.readout import (
@@ -34,8 +38,9 @@ from core.encoders.language.readout import (
     read_scores,
     read_states,
 )
+from core.encoders.language.sentences import Sentences, finish, read_sentences
 from core.encoders.precision import Arithmetic
-from core.encoders.requests import PROMPTS, Pooling, Precision, Prompt
+from core.encoders.requests import PROMPTS, Pooling, Precision, Prompt, split_marks
 from core.errors import EncoderError
 from core.modalities import LANGUAGE, find_reading
 
@@ -43,7 +48,12 @@ POOLED: Mapping[Pooling, str] = {
     "mean": "mean of tokens",
     "last": "last token",
     "first": "first token",
+    "max": "maximum over tokens",
 }
+# text models whose own vector is that of the last token; of SigLIP the last of so many as it reads,
+# padding included
+ENDING = ("clip_text_model", "clipseg_text_model", "metaclip_2_text_model")
+PADDED = ("siglip_text_model", "siglip2_text_model")
 TOKENIZER = "expected the model's own tokenizer: save it again with transformers"
 
 
@@ -60,8 +70,9 @@ class LanguageEncoder:
     readout: Readout
     tokenizer: Any
     pooling: Pooling
-    prompt: Prompt
     limit: int | None  # longest text in tokens, special ones included
+    template: str = "{}"  # what is read of a text
+    sentence: Callable[[Tensor], Tensor] | None = None  # of the last state's pooled vectors
 
     @property
     def model(self) -> Any:
@@ -76,7 +87,7 @@ class LanguageEncoder:
         Raises EncoderError for a text that the limit cuts within its prompt.
         """
         tokens, kept = self._tokenize(items)
-        read = tokens if self.prompt == "none" else self._tokenize_prompted(items)
+        read = tokens if self.template == "{}" else self._tokenize_prompted(items)
         ids, mask = (part.to(self.device) for part in pad(read))
 
         def vectors(state: State) -> Float32[np.ndarray, "batch width"]:
@@ -86,13 +97,20 @@ class LanguageEncoder:
         with self.arithmetic.forward_on(self.device):
             layers, scores = read_states(self.readout, ids, mask, vectors)
             if scores is None:
-                return Encoding(tuple(layers))
+                return Encoding(self._with_sentence(layers))
             bits = count_bits(scores, read, [1] * len(read)) if read is tokens else None
         if bits is None:
             bits = self.code(tokens, [1] * len(tokens))
         return Encoding(
-            tuple(layers), bits, np.array([len(text.encode()) for text in kept], np.float64)
+            self._with_sentence(layers),
+            bits,
+            np.array([len(text.encode()) for text in kept], np.float64),
         )
+
+    def _with_sentence(self, layers: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+        if self.sentence is None:
+            return tuple(layers)
+        return (*layers, self.sentence(torch.from_numpy(layers[-1])).numpy())
 
     @torch.inference_mode()
     def code(
@@ -111,10 +129,10 @@ class LanguageEncoder:
             return count_bits(scores, tokens, starts)
 
     def _tokenize_prompted(self, items: Sequence[str]) -> list[list[int]]:
-        sentences = [PROMPTS[self.prompt].format(text) for text in items]
+        sentences = [self.template.replace("{}", text) for text in items]
         tokens, kept = self._tokenize(sentences)
         for text, whole, part in zip(items, sentences, kept, strict=True):
-            if part != whole:  # its last token would not be the prompt's
+            if part != whole and self.template in PROMPTS.values():  # it would not end in it
                 raise EncoderError(
                     f"{self.card.name} reads {self.limit} tokens at most, and the text"
                     f" {text[:40]!r} … within its prompt has more; embed shorter captions, or"
@@ -125,7 +143,10 @@ class LanguageEncoder:
     def _tokenize(self, items: Sequence[str]) -> tuple[list[list[int]], list[str]]:
         with refusing(f"the tokenizer of {self.card.name} cannot read these texts", TOKENIZER):
             batch = self.tokenizer(
-                list(items), truncation=self.limit is not None, max_length=self.limit
+                list(items),
+                truncation=self.limit is not None,
+                max_length=self.limit,
+                padding="max_length" if self.model.config.model_type in PADDED else False,
             )
         vocabulary = self.model.get_input_embeddings().weight.shape[0]
         for text, ids in zip(items, batch["input_ids"], strict=True):
@@ -148,43 +169,101 @@ def open_language(
     spec: str,
     *,
     device: torch.device,
-    pooling: Pooling = "mean",
+    pooling: Pooling = "auto",
     prompt: Prompt = "none",
     precision: Precision = "auto",
 ) -> LanguageEncoder:
     """Open `hf:ID` or `hf:ID@REVISION` (from the hub or its cache) or `hf:FOLDER` with config.json,
     model.safetensors and a tokenizer.
 
-    pooling: the mean over a text's tokens, the last one, or the first (what BERT's kind calls CLS).
-    prompt: a name in PROMPTS. precision: see `choose_arithmetic`. A causal model also gives bits. A
-    card.json in the folder gives title, family, objective, training and the modality, where the
-    texts are no language but, say, notes. Raises EncoderError, OfflineError, or UnknownNameError
-    for the modality.
+    `#text` behind it names the part of CLIP's kind that reads texts. pooling: the mean over a
+    text's tokens, their maximum, the last one, or the first (what BERT's kind calls CLS); `auto` is
+    what a folder of sentence-transformers says, with its sentence vector as a further layer, the
+    last token of CLIP's kind, and else the mean. prompt: a name in PROMPTS. precision: see
+    `choose_arithmetic`. A causal model also gives bits. A card.json in the folder gives title,
+    family, objective, training and the modality, where the texts are no language but, say, notes.
+    Raises EncoderError, OfflineError, or UnknownNameError for the modality.
     """
-    with opened_source(spec.removeprefix("hf:")) as source:
-        return _open(source, device, pooling, prompt, precision)
+    place, part = split_marks(spec.removeprefix("hf:"))
+    with opened_source(place) as source:
+        return _open(source, part, device, pooling, prompt, precision)
 
 
 def _open(
-    source: Source, device: torch.device, pooling: Pooling, prompt: Prompt, precision: Precision
+    source: Source,
+    part: str,
+    device: torch.device,
+    pooling: Pooling,
+    prompt: Prompt,
+    precision: Precision,
 ) -> LanguageEncoder:
-    folder = source.folder
+    said = read_sentences(source.folder)
+    folder = said.folder
     files = find_weights(folder)
+    if check_part(folder, part):
+        raise EncoderError(f"hf:{source.place}{part} reads images; expected a model of texts")
     tokenizer = load_tokenizer(folder)
-    model, arithmetic = load_model(folder, precision=precision, device=device)
+    if said.lower:
+        backend = tokenizer.backend_tokenizer
+        steps = [normalizers.Lowercase(), backend.normalizer]
+        backend.normalizer = normalizers.Sequence([step for step in steps if step])
+    model, arithmetic = load_model(folder, precision=precision, device=device, part=part)
     readout = find_readout(model, device)
-    limit = longest_text(model, tokenizer)
+    limit = min(filter(None, (longest_text(model, tokenizer), said.longest)), default=None)
+    own = _own_pooling(said, model)
+    if pooling == "auto" and said.unread:
+        raise EncoderError(
+            f"{source.folder} asks for {said.unread}, which is not done here; choose --pooling"
+            " mean, max, first or last, which leaves its sentence vector out"
+        )
+    pooling = own if pooling == "auto" else pooling
+    is_own = pooling == said.pooling and not said.unread
+    template = PROMPTS[prompt] if prompt != "none" else (said.prompt if is_own else "") + "{}"
+    if is_own and said.steps:
+        files = [*files, *said.files]
     return LanguageEncoder(
-        card=_describe(source, readout, weights=digest_files(files)),
-        recipe=_recipe(folder, pooling, limit, arithmetic) | _prompt_recipe(prompt),
+        card=_describe(
+            source,
+            folder,
+            part,
+            readout,
+            weights=digest_files(files),
+            sentence=is_own and said.steps,
+        ),
+        recipe=_recipe(folder, pooling, limit, arithmetic)
+        | ({} if template == "{}" else {"prompt": template})
+        | _own_recipe(said, model, part, own=own, is_own=is_own),
         device=str(device),
         arithmetic=arithmetic,
         readout=readout,
         tokenizer=tokenizer,
         pooling=pooling,
-        prompt=prompt,
         limit=limit,
+        template=template,
+        sentence=finish(said) if is_own and said.steps else None,
     )
+
+
+def _own_pooling(said: Sentences, model: Any) -> Pooling:
+    """Return which tokens count where nothing is chosen."""
+    kind = model.config.model_type
+    return said.pooling or ("last" if kind in (*ENDING, *PADDED) else "mean")
+
+
+def _own_recipe(
+    said: Sentences, model: Any, part: str, *, own: Pooling, is_own: bool
+) -> dict[str, Any]:
+    """Return what a folder says of reading, and the part of a model, where these are not usual."""
+    recipe: dict[str, Any] = {"part": part[1:]} if part else {}
+    if own != "mean" or said.pooling:
+        recipe["own pooling"] = POOLED[own]
+    if said.lower:
+        recipe["case"] = "lower"
+    if is_own and said.steps:
+        recipe["sentence"] = [Path(step).name if step else "unit length" for step in said.steps]
+    if model.config.model_type in PADDED:
+        recipe["padding"] = "read as tokens, up to the longest text"
+    return recipe
 
 
 def _recipe(
@@ -207,10 +286,6 @@ def _recipe(
     }
 
 
-def _prompt_recipe(prompt: Prompt) -> dict[str, str]:
-    return {} if prompt == "none" else {"prompt": PROMPTS[prompt]}
-
-
 def longest_text(model: Any, tokenizer: Any) -> int | None:
     """Return how many tokens the model can place, special ones included; None where nothing limits
     them.
@@ -218,7 +293,10 @@ def longest_text(model: Any, tokenizer: Any) -> int | None:
     Position embeddings with a padding row (RoBERTa) count from behind it, so fewer of them are
     places.
     """
-    limits = [tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", None)]
+    limits = [
+        tokenizer.model_max_length,
+        getattr(model.config.get_text_config(), "max_position_embeddings", None),
+    ]
     for name, module in model.named_modules():
         if (
             isinstance(module, nn.Embedding)
@@ -250,12 +328,16 @@ def pad(
 def pool(
     states: Float[Tensor, "batch length width"], mask: Int[Tensor, "batch length"], *, how: Pooling
 ) -> Float[Tensor, "batch width"]:
-    """Return the mean over real tokens, the last real token, or the first, of each text."""
+    """Return the mean or the maximum over real tokens, the last real token, or the first, of each
+    text.
+    """
     if how == "first":
         return states[:, 0]
     if how == "last":
         return states[torch.arange(len(states), device=states.device), mask.sum(1) - 1]
     real = mask.bool()[..., None]
+    if how == "max":
+        return states.masked_fill(~real, -torch.inf).amax(1)
     return states.masked_fill(~real, 0).sum(1) / real.sum(1)
 
 
@@ -263,20 +345,23 @@ def _kept(text: str, part: Any) -> str:
     return text[: max(end for _, end in part.offsets)] if part.overflowing else text
 
 
-def _describe(source: Source, readout: Readout, *, weights: str) -> ModelCard:
+def _describe(
+    source: Source, folder: Path, part: str, readout: Readout, *, weights: str, sentence: object
+) -> ModelCard:
     model = readout.model
-    name, notes = store_name(source.place), read_notes(source.folder)
+    name, notes = source_name(source, folder) + part.replace("#", "-"), read_notes(source.folder)
+    blocks = tuple(f"block {i}" for i in range(1, readout.states))
     return ModelCard(
         name=name,
         title=notes.get("title") or name,
         modality=find_reading(notes.get("modality") or LANGUAGE.name).name,
-        spec=f"hf:{source.place}",
+        spec=f"hf:{source.place}{part}",
         family=notes.get("family") or naming.language_family(model.config.model_type, source.place),
         objective=notes.get("objective")
-        or naming.language_objective(model.config.architectures or ()),
-        parameters=sum(parameter.numel() for parameter in model.parameters()),
+        or naming.language_objective(model.config.architectures or (), model.config.model_type),
+        parameters=count_parameters(model),
         weights=weights,
-        layers=("embedding", *(f"block {i}" for i in range(1, readout.states))),
+        layers=("embedding", *blocks, *(("sentence",) if sentence else ())),
         training=notes.get("training") or {},
         revision=source.revision,
     )
