@@ -53,7 +53,7 @@ def is_published(target: Path, recipe: Recipe, *, replace: bool) -> bool:
         if pairs[0].get(key) != pairs[1].get(key)
     ]
     raise StoreError(
-        f"the name {target.stem!r} is taken in the store, by a model with other"
-        f" {', '.join(changed)}; choose another with --name, or delete that one: platoscope model"
-        f" delete --dataset {target.parent.name} {target.stem} --yes"
+        f"choose another name with --name: {target.stem!r} is in the store, with other"
+        f" {', '.join(changed)}; or delete that one: platoscope model delete --dataset"
+        f" {target.parent.name} {target.stem} --yes"
     )

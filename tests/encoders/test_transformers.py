@@ -330,6 +330,11 @@ def test_folder_without_config(broken):
     assert_refused(broken, "has no config.json; expected a transformers folder")
 
 
+def test_weights_of_another_name_are_to_be_renamed(broken):
+    (broken / "model.safetensors").rename(broken / "llama.safetensors")
+    assert_refused(broken, r"rename llama\.safetensors to model\.safetensors")
+
+
 def test_pickled_weights_are_read_as_tensors_alone(broken):
     """They give what safetensors give, whole or split, and nothing in them runs."""
     opened = open_encoder(f"hf:{broken}", device=CPU)

@@ -349,11 +349,11 @@ def _describe(
     source: Source, folder: Path, part: str, readout: Readout, *, weights: str, sentence: object
 ) -> ModelCard:
     model = readout.model
-    name, notes = source_name(source, folder) + part.replace("#", "-"), read_notes(source.folder)
+    name, notes = source_name(source, folder), read_notes(source.folder)
     blocks = tuple(f"block {i}" for i in range(1, readout.states))
     return ModelCard(
-        name=name,
-        title=notes.get("title") or name,
+        name=name + part.replace("#", "-"),
+        title=(notes.get("title") or name) + part.replace("#", ", "),
         modality=find_reading(notes.get("modality") or LANGUAGE.name).name,
         spec=f"hf:{source.place}{part}",
         family=notes.get("family") or naming.language_family(model.config.model_type, source.place),

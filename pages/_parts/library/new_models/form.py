@@ -39,7 +39,7 @@ IMPORT = {
     for name, one in controls.options_by_name(ImportRequest).items()
 }
 POOLINGS: dict[Pooling, str] = {
-    "auto": "as its folder says, else the mean",
+    "auto": "as its folder says, or mean",
     "mean": "mean of tokens",
     "last": "last token",
     "first": "first token",
