@@ -13,9 +13,11 @@ from core.options.declaring import argument, option, required
 MOST_BATCH = 10_000
 UNTRAINED = "untrained"  # in place of a checkpoint: the weights before any training
 HUB = "hf-hub:"  # in timm's own names of models, what those on the hub begin with
-PATCHES = "#patches"  # at the end of a spec: read out the patches, not the class token
+# at the end of a spec: read out the patches, not the class token; the part that reads texts, or
+# images, of a model that has both
+PATCHES, TEXT, VISION = "#patches", "#text", "#vision"
 FORMS = "timm:NAME, timm:NAME@CHECKPOINT, timm:hf-hub:ID, hf:ID or hf:FOLDER"
-Pooling = Literal["mean", "last", "first"]
+Pooling = Literal["auto", "mean", "last", "first", "max"]
 Prompt = Literal["none", "paper"]
 # what a language model reads of a caption; the paper is Huh et al. 2024, appendix C.2
 PROMPTS: Mapping[Prompt, str] = {
@@ -39,7 +41,8 @@ class EmbedRequest:
     model: tuple[str, ...] = required(
         (),
         help=f"{FORMS}; ID@COMMIT for a commit, NAME@{UNTRAINED} for no weights, {PATCHES} after a"
-        " timm model for the mean of its patches, not its class token",
+        f" vision model for the mean of its patches, not its class token, {TEXT} or {VISION} for a"
+        " part of CLIP's kind",
         label="Models",
         metavar="SPEC",
     )
@@ -56,7 +59,11 @@ class EmbedRequest:
         label="Caption levels",
         metavar="L",
     )
-    pooling: Pooling = option("mean", help="language: mean over tokens, or one")
+    pooling: Pooling = option(
+        "auto",
+        help="language: mean over tokens, their maximum, or one; auto: as the model's folder says,"
+        " else the mean",
+    )
     prompt: Prompt = option(
         "none",
         help="language: what is read; paper: the caption in the sentence of Huh et al. 2024, for"
@@ -120,6 +127,14 @@ class ImportRequest:
     parameters: int | None = option(None, metavar="N", help="how many it has", least=1, most=10**15)
     title: str = option("", metavar="T", help="what figures call it (its name)")
     level: str = option("", metavar="L", help="the caption level that it read")
+
+
+def split_marks(spec: str) -> tuple[str, str]:
+    """Return a spec without what stands behind it of PATCHES, TEXT and VISION, and that."""
+    marks = ""
+    while mark := next((one for one in (PATCHES, TEXT, VISION) if spec.endswith(one)), ""):
+        spec, marks = spec.removesuffix(mark), mark + marks
+    return spec, marks
 
 
 def precision_of(name: str) -> Precision:

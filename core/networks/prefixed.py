@@ -104,6 +104,10 @@ def see(encoder: VisionEncoder, images: Sequence[Image]) -> Seen:
     pixels = pixels.to(encoder.device, encoder.arithmetic.weights)
     look: dict[str, Any] = {"indices": 1, "norm": False, "intermediates_only": True}
     with encoder.arithmetic.forward_on(encoder.device):
+        if encoder.recipe["library"] == "transformers":
+            states = encoder.model(pixel_values=pixels, output_hidden_states=True).hidden_states
+            last: Tensor = states[-1].float()
+            return last if last.dim() == 3 else last.flatten(2).transpose(1, 2)
         if has_class_token(encoder.model) and not encoder.of_patches:
             ((patches, first),) = encoder.model.forward_intermediates(
                 pixels, return_prefix_tokens=True, output_fmt="NLC", **look

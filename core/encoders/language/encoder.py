@@ -4,7 +4,7 @@ comes from the same pass.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,19 +13,23 @@ from typing import Any
 import numpy as np
 import torch
 from jaxtyping import Float, Float32, Float64, Int
+from tokenizers import normalizers
 from torch import Tensor
 
 from core.encoders import naming
 from core.encoders.building import refusing
-from core.encoders.checkpoint import digest_files, read_notes, store_name
+from core.encoders.checkpoint import digest_files, read_notes
 from core.encoders.encoder import Encoding, ModelCard
 from core.encoders.language.folder import (
     Source,
+    check_part,
+    count_parameters,
     find_weights,
     load_model,
     load_tokenizer,
     opened_source,
     quiet,
+    source_name,
     tokenizer_files,
 )
 from core.encoders.language.readout import (
@@ -37,8 +41,9 @@ from core.encoders.language.readout import (
     read_scores,
     read_states,
 )
+from core.encoders.language.sentences import Sentences, finish, read_sentences
 from core.encoders.precision import Arithmetic
-from core.encoders.requests import PROMPTS, Pooling, Precision, Prompt
+from core.encoders.requests import PROMPTS, Pooling, Precision, Prompt, split_marks
 from core.errors import EncoderError
 from core.machine.memory import bounded
 from core.modalities import LANGUAGE, find_reading
@@ -47,7 +52,12 @@ POOLED: Mapping[Pooling, str] = {
     "mean": "mean of tokens",
     "last": "last token",
     "first": "first token",
+    "max": "maximum over tokens",
 }
+# text models whose own vector is that of the last token; of SigLIP the last of so many as it reads,
+# padding included
+ENDING = ("clip_text_model", "clipseg_text_model", "metaclip_2_text_model")
+PADDED = ("siglip_text_model", "siglip2_text_model")
 TOKENIZER = "expected the model's own tokenizer: save it again with transformers"
 TOKENS = 1 << 14  # of one pass, padding included: no more are faster, and long texts take memory
 LIMITS = ("max_position_embeddings", "seq_length", "max_seq_len")  # what configs call the longest
@@ -100,8 +110,9 @@ class LanguageEncoder:
     readout: Readout
     tokenizer: Any
     pooling: Pooling
-    prompt: Prompt
     limit: int | None  # longest text in tokens, special ones included
+    template: str = "{}"  # what is read of a text
+    sentence: Callable[[Tensor], Tensor] | None = None  # of the last state's pooled vectors
 
     @property
     def model(self) -> Any:
@@ -116,7 +127,7 @@ class LanguageEncoder:
         Raises EncoderError for a text that the limit cuts within its prompt.
         """
         texts = self._tokenize(items)
-        read = texts if self.prompt == "none" else self._tokenize_prompted(items)
+        read = texts if self.template == "{}" else self._tokenize_prompted(items)
         tokens, bits = [text.ids for text in read], np.full(len(items), np.nan)
         order, parts = list[int](), list[list[Float32[np.ndarray, "batch width"]]]()
         for group in groups(tokens, self.readout.together):
@@ -134,12 +145,15 @@ class LanguageEncoder:
             order += group
             parts.append(layers)
         places = np.argsort(order)
-        vectors_of = tuple(np.concatenate(layer)[places] for layer in zip(*parts, strict=True))
+        states = [np.concatenate(layer)[places] for layer in zip(*parts, strict=True)]
+        if self.sentence is not None:
+            states.append(self.sentence(torch.from_numpy(states[-1])).numpy())
         if not self.readout.is_causal:
-            return Encoding(vectors_of)
+            return Encoding(tuple(states))
         if read is not texts:
             bits = self.code([text.ids for text in texts], [text.coded for text in texts])
-        return Encoding(vectors_of, bits, np.array([text.bytes for text in texts], np.float64))
+        sizes = np.array([text.bytes for text in texts], np.float64)
+        return Encoding(tuple(states), bits, sizes)
 
     @torch.inference_mode()
     def code(
@@ -168,10 +182,9 @@ class LanguageEncoder:
             yield
 
     def _tokenize_prompted(self, items: Sequence[str]) -> list[TokenizedText]:
-        sentences = [PROMPTS[self.prompt].format(text) for text in items]
-        texts = self._tokenize(sentences)
+        texts = self._tokenize([self.template.replace("{}", text) for text in items])
         for text, part in zip(items, texts, strict=True):
-            if part.is_cut:  # its last token would not be the prompt's
+            if part.is_cut and self.template in PROMPTS.values():  # it would not end in it
                 raise EncoderError(
                     f"{self.card.name} reads {self.limit} tokens at most, and the text"
                     f" {text[:40]!r} … within its prompt has more; embed shorter captions, or"
@@ -182,7 +195,10 @@ class LanguageEncoder:
     def _tokenize(self, items: Sequence[str]) -> list[TokenizedText]:
         with refusing(f"the tokenizer of {self.card.name} cannot read these texts", TOKENIZER):
             batch = self.tokenizer(
-                list(items), truncation=self.limit is not None, max_length=self.limit
+                list(items),
+                truncation=self.limit is not None,
+                max_length=self.limit,
+                padding="max_length" if self.model.config.model_type in PADDED else False,
             )
         vocabulary = self.model.get_input_embeddings().weight.shape[0]
         for text, ids in zip(items, batch["input_ids"], strict=True):
@@ -207,45 +223,102 @@ def open_language(
     spec: str,
     *,
     device: torch.device,
-    pooling: Pooling = "mean",
+    pooling: Pooling = "auto",
     prompt: Prompt = "none",
     precision: Precision = "auto",
 ) -> LanguageEncoder:
     """Open `hf:ID` or `hf:ID@REVISION` (from the hub or its cache) or `hf:FOLDER` with config.json,
     model.safetensors and a tokenizer.
 
-    pooling: the mean over a text's tokens, the last one, or the first (what BERT's kind calls CLS).
-    prompt: a name in PROMPTS. precision: see `choose_arithmetic`. A causal model also gives bits. A
-    card.json in the folder gives title, family, objective, training and the modality, where the
-    texts are no language but, say, notes. Raises EncoderError, OfflineError, or UnknownNameError
-    for the modality.
+    `#text` behind it names the part of CLIP's kind that reads texts. pooling: the mean over a
+    text's tokens, their maximum, the last one, or the first (what BERT's kind calls CLS); `auto` is
+    what a folder of sentence-transformers says, with its sentence vector as a further layer, the
+    last token of CLIP's kind, and else the mean. prompt: a name in PROMPTS. precision: see
+    `choose_arithmetic`. A causal model also gives bits. A card.json in the folder gives title,
+    family, objective, training and the modality, where the texts are no language but, say, notes.
+    Raises EncoderError, OfflineError, or UnknownNameError for the modality.
     """
-    with opened_source(spec.removeprefix("hf:")) as source:
-        return _open(source, device, pooling, prompt, precision)
+    place, part = split_marks(spec.removeprefix("hf:"))
+    with opened_source(place) as source:
+        return _open(source, part, device, pooling, prompt, precision)
 
 
 def _open(
-    source: Source, device: torch.device, pooling: Pooling, prompt: Prompt, precision: Precision
+    source: Source,
+    part: str,
+    device: torch.device,
+    pooling: Pooling,
+    prompt: Prompt,
+    precision: Precision,
 ) -> LanguageEncoder:
-    folder = source.folder
+    said = read_sentences(source.folder)
+    folder = said.folder
     files = find_weights(folder)
+    if check_part(folder, part):
+        raise EncoderError(f"hf:{source.place}{part} reads images; expected a model of texts")
     tokenizer = load_tokenizer(folder)
-    model, arithmetic = load_model(folder, precision=precision, device=device)
+    if said.lower:
+        backend = tokenizer.backend_tokenizer
+        steps = [normalizers.Lowercase(), backend.normalizer]
+        backend.normalizer = normalizers.Sequence([step for step in steps if step])
+    model, arithmetic = load_model(folder, precision=precision, device=device, part=part)
     readout = find_readout(model, device)
-    limit = longest_text(model, tokenizer)
+    limit = min(filter(None, (longest_text(model, tokenizer), said.longest)), default=None)
+    own = _own_pooling(said, model)
+    if pooling == "auto" and said.unread:
+        raise EncoderError(
+            f"{source.folder} asks for {said.unread}, which is not done here; choose --pooling"
+            " mean, max, first or last, which leaves its sentence vector out"
+        )
+    pooling = own if pooling == "auto" else pooling
+    is_own = pooling == said.pooling and not said.unread
+    template = PROMPTS[prompt] if prompt != "none" else (said.prompt if is_own else "") + "{}"
+    if is_own and said.steps:
+        files = [*files, *said.files]
     return LanguageEncoder(
-        card=_describe(source, readout, weights=digest_files(files)),
+        card=_describe(
+            source,
+            folder,
+            part,
+            readout,
+            weights=digest_files(files),
+            sentence=is_own and said.steps,
+        ),
         recipe=_recipe(folder, pooling, limit, arithmetic)
-        | _prompt_recipe(prompt)
+        | ({} if template == "{}" else {"prompt": template})
+        | _own_recipe(said, model, part, own=own, is_own=is_own)
         | _reading_recipe(readout, tokenizer),
         device=str(device),
         arithmetic=arithmetic,
         readout=readout,
         tokenizer=tokenizer,
         pooling=pooling,
-        prompt=prompt,
         limit=limit,
+        template=template,
+        sentence=finish(said) if is_own and said.steps else None,
     )
+
+
+def _own_pooling(said: Sentences, model: Any) -> Pooling:
+    """Return which tokens count where nothing is chosen."""
+    kind = model.config.model_type
+    return said.pooling or ("last" if kind in (*ENDING, *PADDED) else "mean")
+
+
+def _own_recipe(
+    said: Sentences, model: Any, part: str, *, own: Pooling, is_own: bool
+) -> dict[str, Any]:
+    """Return what a folder says of reading, and the part of a model, where these are not usual."""
+    recipe: dict[str, Any] = {"part": part[1:]} if part else {}
+    if own != "mean" or said.pooling:
+        recipe["own pooling"] = POOLED[own]
+    if said.lower:
+        recipe["case"] = "lower"
+    if is_own and said.steps:
+        recipe["sentence"] = [Path(step).name if step else "unit length" for step in said.steps]
+    if model.config.model_type in PADDED:
+        recipe["padding"] = "read as tokens, up to the longest text"
+    return recipe
 
 
 def _recipe(
@@ -266,10 +339,6 @@ def _recipe(
         "config": digest_files([folder / "config.json"]),
         "precision": arithmetic.name,
     }
-
-
-def _prompt_recipe(prompt: Prompt) -> dict[str, str]:
-    return {} if prompt == "none" else {"prompt": PROMPTS[prompt]}
 
 
 def _reading_recipe(readout: Readout, tokenizer: Any) -> dict[str, str]:
@@ -354,29 +423,35 @@ def pad(
 def pool(
     states: Float[Tensor, "batch length width"], mask: Int[Tensor, "batch length"], *, how: Pooling
 ) -> Float[Tensor, "batch width"]:
-    """Return the mean over real tokens, the last real token, or the first, of each text."""
+    """Return the mean or the maximum over real tokens, the last real token, or the first, of each
+    text.
+    """
     if how == "first":
         return states[:, 0]
     if how == "last":
         return states[torch.arange(len(states), device=states.device), mask.sum(1) - 1]
     real = mask.bool()[..., None]
+    if how == "max":
+        return states.masked_fill(~real, -torch.inf).amax(1)
     return states.masked_fill(~real, 0).sum(1) / real.sum(1)
 
 
-def _describe(source: Source, readout: Readout, *, weights: str) -> ModelCard:
+def _describe(
+    source: Source, folder: Path, part: str, readout: Readout, *, weights: str, sentence: object
+) -> ModelCard:
     model = readout.model
-    name, notes = store_name(source.place), read_notes(source.folder)
+    name, notes = source_name(source, folder), read_notes(source.folder)
     return ModelCard(
-        name=name,
-        title=notes.get("title") or name,
+        name=name + part.replace("#", "-"),
+        title=(notes.get("title") or name) + part.replace("#", ", "),
         modality=find_reading(notes.get("modality") or LANGUAGE.name).name,
-        spec=f"hf:{source.place}",
+        spec=f"hf:{source.place}{part}",
         family=notes.get("family") or naming.language_family(model.config.model_type, source.place),
         objective=notes.get("objective")
-        or naming.language_objective(model.config.architectures or ()),
-        parameters=sum(parameter.numel() for parameter in model.parameters()),
+        or naming.language_objective(model.config.architectures or (), model.config.model_type),
+        parameters=count_parameters(model),
         weights=weights,
-        layers=readout.layers,
+        layers=(*readout.layers, *(("sentence",) if sentence else ())),
         training=notes.get("training") or {},
         revision=source.revision,
     )

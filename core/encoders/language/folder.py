@@ -14,19 +14,34 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import transformers
 from tokenizers import Regex, normalizers
-from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoTokenizer, LlamaTokenizer
+from transformers import (
+    MODEL_FOR_CAUSAL_LM_MAPPING,
+    MODEL_FOR_MASKED_LM_MAPPING,
+    MODEL_FOR_MULTIMODAL_LM_MAPPING,
+    MODEL_FOR_TEXT_ENCODING_MAPPING,
+    MODEL_MAPPING,
+    AutoConfig,
+    AutoModel,
+    AutoModelForCausalLM,
+    AutoModelForMultimodalLM,
+    AutoModelForTextEncoding,
+    AutoTokenizer,
+    LlamaTokenizer,
+)
 from transformers.quantizers import AutoHfQuantizer
 from transformers.tokenization_utils_base import generate_merges
 from transformers.utils import logging as transformers_log
 from transformers.utils.sentencepiece_model_pb2_new import ModelProto
 
 from core.encoders.building import MAKING, bounding, read_shapes, refusing
+from core.encoders.checkpoint import store_name
 from core.encoders.downloads import FORMS, SINGLE, WEIGHTS
 from core.encoders.fields import check_index, read_json
 from core.encoders.language.placement import narrow_weights, place, stored_type
 from core.encoders.precision import Arithmetic, choose_arithmetic
-from core.encoders.requests import Precision
+from core.encoders.requests import TEXT, VISION, Precision
 from core.errors import EncoderError
 from core.hub.fetch import fetch_snapshot, mending
 from core.hub.repository import Repository
@@ -52,7 +67,7 @@ OPTIONS = (  # of a tokenizer's config, what a tokenizer of pieces is made with
     *("add_bos_token", "add_eos_token", "legacy", "model_max_length"),
 )
 TOKENIZERS = ("tokenizer*", "vocab*", "merges.txt", "*.model", "special_tokens_map.json")
-FETCHED = ("*.json", "*.txt", "*.model", "*.jinja")
+FETCHED = ("*.json", "*.txt", "*.model", "*.jinja", "[0-9]_*/*")  # the last: sentence-transformers'
 
 
 @dataclass(frozen=True)
@@ -91,6 +106,12 @@ def _repository(place: str, folder: Path) -> Repository:
     if not name or name[0] in "./~" or name.count("/") > 1 or folder.exists():
         raise EncoderError(f"hf:{place} is no folder; expected hf:ID or hf:FOLDER, {CONTENTS}")
     return Repository(name, f"hf:{place}", "hf:FOLDER with a copy of it", revision=revision or None)
+
+
+def source_name(source: Source, folder: Path) -> str:
+    """Return what the store calls a model whose config.json lies in a folder."""
+    said = None if source.revision else read_json(folder / "config.json").get("_name_or_path")
+    return store_name(source.place, said if isinstance(said, str) else "")
 
 
 def find_weights(folder: Path) -> list[Path]:
@@ -217,16 +238,16 @@ def _normalizers(said: Any) -> list[normalizers.Normalizer]:
 
 
 def load_model(
-    folder: Path, *, precision: Precision, device: torch.device
+    folder: Path, *, precision: Precision, device: torch.device, part: str = ""
 ) -> tuple[Any, Arithmetic]:
     """Load a model for reading only: with its head where the config names a causal architecture,
     the bare encoder otherwise.
 
     precision: see `choose_arithmetic`, which gives what is returned with it. device: where it
-    computes; a model that does not fit there is spread as `place` says.
+    computes; a model that does not fit there is spread as `place` says. part: see `part_of`.
 
-    Raises EncoderError for an architecture that needs its own code, damaged or incomplete weights
-    and encoder-decoders.
+    Raises EncoderError for an architecture that needs its own code, and for damaged or incomplete
+    weights.
     """
     config, files = read_config(folder), find_weights(folder)
     quantized = check_quantization(folder, config)
@@ -234,15 +255,16 @@ def load_model(
         check_weights(folder, config, files)  # .bin files hold tensors alone, too
         arithmetic = choose_arithmetic(precision, device, stored=stored_type(files))
         where = place(files, arithmetic.weights, device)
-        model, _ = _load_weights(files[0], config, dtype=arithmetic.weights, **where)
+        whole, _ = _load_weights(files[0], config, dtype=arithmetic.weights, **where)
+        model = part_of(whole, part)
     model.config.use_cache = False  # keys and values of a text that is never continued
     model = model if where else model.to(device)
     return model.eval().requires_grad_(False), arithmetic
 
 
 def read_config(folder: Path) -> Any:
-    """Read a model's config.json; raises EncoderError for fields that no model can have, for an
-    architecture that needs its own code, and for an encoder-decoder.
+    """Read a model's config.json; raises EncoderError for fields that no model can have, and for an
+    architecture that needs its own code. One that names no architecture gets the usual one.
     """
     refuse_adapter(folder)
     fields = read_json(folder / "config.json")
@@ -252,9 +274,9 @@ def read_config(folder: Path) -> Any:
                 if isinstance(part.get(name), int | float) and part[name] > most:
                     raise EncoderError(f"{folder}: {name} is over {most:,}; check its config.json")
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+        if not config.architectures:
+            config.architectures = [_usual_architecture(config)]
         is_causal(config)  # so that names which are none are found here
-    if config.is_encoder_decoder:
-        raise EncoderError(f"{folder} is an encoder-decoder; expected an encoder or a causal model")
     return config
 
 
@@ -274,6 +296,91 @@ def check_quantization(folder: Path, config: Any) -> str:
         f"{folder}: its weights are quantized by a method that transformers does not know,"
         f" quant_method {name!r} in config.json; {PLAIN}"
     )
+
+
+def _usual_architecture(config: Any) -> str:
+    """Return the architecture that predicts the next token, of a kind that is there to do that; ""
+    of any other.
+    """
+    kind = type(config)
+    for mapping in (MODEL_FOR_MULTIMODAL_LM_MAPPING, MODEL_FOR_CAUSAL_LM_MAPPING):
+        if kind in mapping and kind not in MODEL_FOR_MASKED_LM_MAPPING:
+            return str(mapping[kind].__name__)
+    return ""
+
+
+def class_of(config: Any) -> Any:
+    """Return what makes a config's model, by `from_pretrained` and `from_config`: with its head
+    where it predicts the next token, of T5's kind the encoder alone.
+    """
+    kind, name = type(config), (config.architectures or [""])[0]
+    if is_causal(config):
+        both = kind in MODEL_FOR_MULTIMODAL_LM_MAPPING
+        is_both = both and MODEL_FOR_MULTIMODAL_LM_MAPPING[kind].__name__ == name
+        return AutoModelForMultimodalLM if is_both else AutoModelForCausalLM
+    if kind in MODEL_FOR_TEXT_ENCODING_MAPPING and (
+        config.is_encoder_decoder or name.endswith("EncoderModel")
+    ):
+        return AutoModelForTextEncoding
+    named = getattr(transformers, name, None)
+    if kind not in MODEL_MAPPING and getattr(named, "config_class", None) is kind:
+        AutoModel.register(kind, named, exist_ok=True)  # a part alone, as SigLIP's for texts
+    return AutoModel
+
+
+def parts_of(config: Any) -> tuple[str, ...]:
+    """Return the marks of the parts that can be read alone, none for a model of texts, or images. A
+    model that writes text of images reads texts as a whole.
+    """
+    marks = (VISION,) if is_causal(config) else (TEXT, VISION)
+    return tuple(mark for mark in marks if hasattr(config, f"{mark[1:]}_config"))
+
+
+def part_of(model: Any, part: str) -> Any:
+    """Return the part of a model that reads: what the mark says, the encoder of an
+    encoder-decoder, else all of it.
+    """
+    if part == VISION:
+        return model.get_encoder(modality="image")
+    reader = model.get_decoder() if part == TEXT else model
+    if not reader.config.is_encoder_decoder:
+        return reader
+    if (encoder := reader.get_encoder()) is reader:
+        raise EncoderError(
+            f"{type(reader).__name__} is an encoder-decoder; expected an encoder that can be read"
+            " alone, or a causal model"
+        )
+    return encoder
+
+
+def check_part(folder: Path, part: str) -> bool:
+    """Return whether a spec's mark means images; raises EncoderError where the model has no such
+    part, or has two and none is named.
+    """
+    config = read_config(folder)
+    parts = parts_of(config)
+    if part and part not in parts:
+        raise EncoderError(
+            f"{folder} is a {type(config).__name__.removesuffix('Config')} model without a part"
+            f" {part[1:]} to choose; leave {part} out"
+        )
+    if not part and parts and not is_causal(config):
+        raise EncoderError(
+            f"{folder} reads texts with a part of its own; choose a part: {' or '.join(parts)} at"
+            " the end of the spec"
+        )
+    with refusing(f"{folder} cannot be opened", OPENED):
+        kind = class_of(config)._model_mapping[type(config)]
+    return part == VISION or getattr(kind, "main_input_name", "") == "pixel_values"
+
+
+def count_parameters(model: Any) -> int:
+    """Return how many parameters read and code text, without those that see images."""
+    parts = [model]
+    if parts_of(model.config):
+        parts = [model.get_decoder(), model.get_output_embeddings()]
+    own = {id(each): each for part in parts if part for each in part.parameters()}
+    return sum(each.numel() for each in own.values())
 
 
 def check_weights(folder: Path, config: Any, files: Sequence[Path]) -> None:
@@ -353,16 +460,21 @@ def _sides(shape: Sequence[int]) -> str:
 
 def is_causal(config: Any) -> bool:
     """Return whether the weights predict the next token: only then do they give a text's code
-    length.
+    length. So do those that write text of images.
     """
-    return any(name.endswith(CAUSAL) for name in config.architectures or ())
+    if config.is_encoder_decoder or config.get_text_config(decoder=True).is_encoder_decoder:
+        return False
+    seeing = MODEL_FOR_MULTIMODAL_LM_MAPPING.get(type(config), None)
+    return any(
+        name.endswith(CAUSAL) or (seeing and name == seeing.__name__)
+        for name in config.architectures or ()
+    )
 
 
 def _load_weights(first: Path, config: Any, **how: Any) -> tuple[Any, dict[str, Any]]:
     """Load the weights of which this is the first file, with what was missing or did not fit."""
-    kind = AutoModelForCausalLM if is_causal(config) else AutoModel
     with quiet():
-        loaded: tuple[Any, dict[str, Any]] = kind.from_pretrained(
+        loaded: tuple[Any, dict[str, Any]] = class_of(config).from_pretrained(
             first.parent,
             config=config,
             use_safetensors=first.suffix != ".bin",
