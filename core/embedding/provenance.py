@@ -48,7 +48,8 @@ def reading_words(entry: ModelEntry) -> list[str]:
         return []
     encoder = entry.recipe.choices.get("encoder", {})
     first = str(encoder.get("pooling", "")).partition(" ")[0]
-    pooling = ["--pooling", first] if first in ("last", "first") else []
+    is_auto = first in ("", "mean") and "own pooling" not in encoder
+    pooling = [] if is_auto else ["--pooling", "max" if first == "maximum" else first]
     names = [name for name, text in PROMPTS.items() if text == encoder.get("prompt")]
     return [*pooling, *(["--prompt", *names] if names else [])]
 

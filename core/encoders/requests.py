@@ -14,9 +14,11 @@ from core.options.ranges import MOST_SEED
 MOST_BATCH = 10_000
 UNTRAINED = "untrained"  # in place of a checkpoint: the weights before any training
 HUB = "hf-hub:"  # in timm's own names of models, what those on the hub begin with
-PATCHES = "#patches"  # at the end of a spec: read out the patches, not the class token
+# at the end of a spec: read out the patches, not the class token; the part that reads texts, or
+# images, of a model that has both
+PATCHES, TEXT, VISION = "#patches", "#text", "#vision"
 FORMS = "timm:NAME, timm:NAME@CHECKPOINT, timm:hf-hub:ID, hf:ID or hf:FOLDER"
-Pooling = Literal["mean", "last", "first"]
+Pooling = Literal["auto", "mean", "last", "first", "max"]
 Prompt = Literal["none", "paper"]
 # what a language model reads of a caption; the paper is Huh et al. 2024, appendix C.2
 PROMPTS: Mapping[Prompt, str] = {
@@ -64,7 +66,8 @@ class EmbedRequest:
     model: tuple[str, ...] = required(
         (),
         help=f"{FORMS}; ID@COMMIT for a commit, NAME@{UNTRAINED} for no weights, {PATCHES} after a"
-        " timm model for the mean of its patches, not its class token",
+        f" vision model for the mean of its patches, not its class token, {TEXT} or {VISION} for a"
+        " part of CLIP's kind",
         label="Models",
         metavar="SPEC",
     )
@@ -81,7 +84,11 @@ class EmbedRequest:
         label="Caption levels",
         metavar="L",
     )
-    pooling: Pooling = option("mean", help="language: mean over tokens, or one")
+    pooling: Pooling = option(
+        "auto",
+        help="language: mean over tokens, their maximum, or one; auto: as the model's folder says,"
+        " else the mean",
+    )
     prompt: Prompt = option(
         "none",
         help="language: what is read; paper: the caption in the sentence of Huh et al. 2024, for"
@@ -167,6 +174,14 @@ class FactsRequest:
     dataset: str = required("", help="the dataset", metavar="D")
     level: str = option("", metavar="L", help="the caption level that it read")
     facts: Facts = part(Facts)
+
+
+def split_marks(spec: str) -> tuple[str, str]:
+    """Return a spec without what stands behind it of PATCHES, TEXT and VISION, and that."""
+    marks = ""
+    while mark := next((one for one in (PATCHES, TEXT, VISION) if spec.endswith(one)), ""):
+        spec, marks = spec.removesuffix(mark), mark + marks
+    return spec, marks
 
 
 def precision_of(name: str) -> Precision:

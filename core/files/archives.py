@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from core.files.userfile import UserFile, shown
 
-LEGACY = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."
+PICKLE = b"\x80"  # begins all since Python 2.3
 
 
 @contextmanager
@@ -29,10 +29,10 @@ def check_torch(file: UserFile) -> None:
     make more than it holds: of what torch lets a pickle call, `bytearray` alone takes a length.
     """
     with file.open() as opened:
-        if opened.read(len(LEGACY)) == LEGACY:
+        if opened.read(1) == PICKLE:
             raise file.raising(
-                f"{file.path} is in the form of before torch 1.6, which is not read; save it again:"
-                f" torch.save(torch.load({file.path.name!r}), {file.path.name!r})"
+                f"{file.path} is a pickle, as torch.save wrote before version 1.6 and NumPy and"
+                f" Python do; expected {file.expected}: load it and save it with today's torch.save"
             )
     with open_zip(file) as archive:
         for entry in archive.infolist():

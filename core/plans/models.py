@@ -96,7 +96,7 @@ class _Order:
     def embed(self, part: Part, report: Progress | None) -> None:
         """Open the model and embed a part of the dataset."""
         plan, spec = self.plan, self.model.spec
-        pooling = plan.pooling if self.group.modality == "language" else "mean"
+        pooling = plan.pooling if self.group.modality == "language" else "auto"
         device = choose_device(self.device)
         opened = open_encoder(spec, device=device, pooling=pooling, precision=plan.precision)
         encoder = _described(opened, self.group, self.model)

@@ -170,7 +170,7 @@ class Plan:
     groups: tuple[Group, ...]
     source: str = ""
     about: str = ""
-    pooling: Pooling = "mean"
+    pooling: Pooling = "auto"
     precision: Precision = "auto"
     levels: tuple[str, ...] = ()
     preparation: Preparation = Preparation()

@@ -18,7 +18,7 @@ from core.competence.published import published_models
 from core.embedding.forecast import room_for
 from core.encoders.downloads import Download
 from core.encoders.encoder import ModelCard
-from core.encoders.requests import BYTES, PATCHES, UNTRAINED, Precision
+from core.encoders.requests import BYTES, UNTRAINED, Precision, split_marks
 from core.errors import OfflineError, PlatoscopeError
 from core.plans.plan import Group, Plan, PlannedModel, is_of, not_stored, stored_name
 from core.settings import expand
@@ -220,7 +220,7 @@ def _is_here(spec: str) -> bool:
     """Return whether a spec names a folder on this machine that says what model it holds, or no
     weights at all.
     """
-    kind, _, place = spec.removesuffix(PATCHES).partition(":")
+    kind, _, place = split_marks(spec)[0].partition(":")
     name = place.partition("@")[2] if kind == "timm" else place
     return name == UNTRAINED or (bool(name) and os.path.isfile(expand(name) / "config.json"))
 

@@ -39,9 +39,11 @@ IMPORT = {
     for name, one in controls.options_by_name(ImportRequest).items()
 }
 POOLINGS: dict[Pooling, str] = {
+    "auto": "as its folder says, or mean",
     "mean": "mean of tokens",
     "last": "last token",
     "first": "first token",
+    "max": "maximum over tokens",
 }
 READ: dict[Prompt, str] = {"none": "the caption", "paper": "the paper's sentence around it"}
 WAYS: Mapping[str, Mapping[str, Any]] = {  # what a file holds, in the words of the command
