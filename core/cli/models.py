@@ -189,7 +189,8 @@ def _embed(
         precision=request.precision,
     )
     card = with_facts(encoder.card, request.facts, request.title)
-    encoder = replace(cast(Any, encoder), card=card)
+    if card != encoder.card:
+        encoder = replace(cast(Any, encoder), card=card)
     return [
         embed_part(
             Task(store, dataset(), encoder, level, _batch_size(request.batch_size), slot),

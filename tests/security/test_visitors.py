@@ -37,6 +37,7 @@ NO_FILE = {  # what speaks of files and names none
     *((f"color {name}", "--words") for name in ("agreement", "layout", "models")),
     ("dataset add", "--title"),
     ("import", "--id-column"),
+    ("import", "--name"),
 }
 
 
