@@ -307,3 +307,31 @@ def test_the_strictest_way_of_naming_that_fits_best_counts() -> None:
     found = rows_of(["2", "0", "1", "9"], ["x", "y", "z"], file="f", by="id")
     assert found.rows.ravel().tolist() == [1, 2, 0]
     assert found.strange == ["9"]
+
+
+@pytest.mark.parametrize(
+    ("ids", "stimuli", "wanted"),
+    [
+        ("1 2 3", "x y z", None),
+        ("3.0 1.0 2.0", "x y z", None),
+        ("1 2", "x y z", None),  # of some
+        ("3 1", "x y z", None),
+        ("1 2 3", "0 1 2", None),  # of rows that are numbered
+        ("1 2 3", "0.png 1.png 2.png", None),
+        ("2 0 1", "x y z", [1, 2, 0]),
+        ("2 3 1", "1.png 2.png 3.png", [2, 0, 1]),
+        ("003 1 2", "1 2 3", [1, 2, 0]),
+        ("2 1", "1 2 3", [1, 0]),
+        ("2", "x y z", [0]),
+    ],
+)
+def test_numbers_that_count_from_1_are_never_taken_one_row_off(ids, stimuli, wanted) -> None:
+    def found() -> list[int]:
+        rows = rows_of(ids.split(), stimuli.split(), file="f", by="id", some=True)
+        return rows.rows.ravel().tolist()
+
+    if wanted:
+        assert found() == wanted
+        return
+    with pytest.raises(FeatureError, match="seem to count from 1"):
+        found()
