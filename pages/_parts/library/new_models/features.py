@@ -9,7 +9,7 @@ from pathlib import Path
 import streamlit as st
 
 from core.embedding.features import check_ready
-from core.encoders.imported import NAMES, READERS
+from core.encoders.imported import ENDINGS, NAMES
 from core.encoders.measured.content import read_content
 from core.encoders.requests import ImportRequest
 from core.encoders.zoo import read_zoo
@@ -34,7 +34,7 @@ def pick() -> Path | None:
     """Take files and return where the one that is imported is kept; None before."""
     st.file_uploader(
         "Features made elsewhere",
-        type=["zip", *(suffix.removeprefix(".") for suffix in READERS)],
+        type=["zip", *(suffix.removeprefix(".") for suffix in ENDINGS)],
         accept_multiple_files=True,
         key=_CHOSEN,
         help=HELP,
@@ -100,7 +100,7 @@ def _take() -> None:
 
 def _head(folder: Path) -> Path:
     """Return the table of models in a folder, else its only file of features."""
-    found = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in READERS]
+    found = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in ENDINGS]
     found = [path for path in found if path.name != NAMES]
     heads = [path for path in found if read_zoo(ImportRequest(str(path)))] or found
     if len(heads) != 1:
