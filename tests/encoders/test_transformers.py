@@ -323,7 +323,7 @@ def test_folder_without_config(broken):
 
 def test_weights_of_another_name_are_to_be_renamed(broken):
     (broken / "model.safetensors").rename(broken / "llama.safetensors")
-    assert_refused(broken, r"rename llama\.safetensors to model\.safetensors")
+    assert_refused(broken, r"but llama\.safetensors: rename it")
 
 
 def test_pickled_weights_are_read_as_tensors_alone(broken):
