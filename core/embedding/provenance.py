@@ -6,7 +6,7 @@ import re
 from pathlib import PurePath
 
 from core.encoders.encoder import IMPORTED, UNKNOWN, ModelCard
-from core.encoders.imported import READERS
+from core.encoders.imported import ENDINGS
 from core.encoders.measured.cortex import SIMULATED
 from core.encoders.requests import PROMPTS, pooling_of, precision_of
 from core.modalities import find_modality
@@ -37,7 +37,7 @@ def file_of(entry: ModelEntry) -> str:
     store keeps no path.
     """
     file = entry.card.spec.removeprefix("import:")
-    return file if PurePath(file).suffix.lower() in (*READERS, ".csv") else FILE
+    return file if PurePath(file).suffix.lower() in ENDINGS else FILE
 
 
 def reading_words(entry: ModelEntry) -> list[str]:

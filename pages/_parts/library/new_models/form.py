@@ -14,14 +14,13 @@ import pandas as pd
 import streamlit as st
 
 from core.encoders.requests import EmbedRequest, ImportRequest, Pooling, Prompt
-from core.encoders.zoo import read_zoo
+from core.encoders.zoo import name_of, read_zoo
 from core.errors import InputError, PlatoscopeError
 from core.figures.numbers import counted
 from core.modalities import VISION, check_modality
 from core.questions.words import to_words
 from core.settings import store_path
 from core.store.schema import embedding_file
-from core.store.uploads.place import safe_name
 from pages._parts.library import changes, queued
 from pages._parts.library.new_models import facts, features, sources
 from pages._shared import address, controls, frame, queries
@@ -160,7 +159,7 @@ def _draw_import(at: Place) -> None:
         return
     left, middle, right = st.columns(3)
     with left:
-        name = controls.pick_text(IMPORT["name"], start=safe_name(path.stem))
+        name = controls.pick_text(IMPORT["name"], start=name_of(path.name))
     with right:
         subset = controls.pick_text(IMPORT["subset"])
     with middle:
