@@ -7,7 +7,10 @@ from collections.abc import Mapping
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from core.questions.alignment.axes import find_axis
+from core.questions.alignment.question import COMPETENCE
 from core.questions.asking import findings_of
+from core.questions.competence.question import TasksSolved
 from core.questions.convergence import figures, third_figures
 from core.questions.convergence.question import (
     AnnaKarenina,
@@ -19,8 +22,9 @@ from core.questions.convergence.question import (
 )
 from core.study.comparison.ceilings import ceiling_between
 from core.study.parts import Comparison
+from core.study.skill import basis_of, language_basis
 from pages._parts.convergence.modalities import show_modalities
-from pages._shared import bar, controls, exportbar, frame, parts, prose, queries
+from pages._shared import bar, controls, exportbar, facts, frame, parts, prose, queries
 from pages._shared.address import fragment
 from pages._shared.queries import Place
 
@@ -100,9 +104,17 @@ def show_levels(at: Place, question: Levels, answer: DeltaGenerator) -> None:
         narrow=frame.narrow(),
     )
     exportbar.draw(at, question, figure, key="convergence", table=table)
-    st.caption(figures.ADJUSTED)
+    st.caption(f"{figures.ADJUSTED}{_basis(at) if question.by == COMPETENCE else ''}")
     replicates = findings_of(Replicates(at.scope, (), question.comparison), seeds)
     prose.explain(READING, [*said[prose.LEAD :], *replicates])
+
+
+def _basis(at: Place) -> str:
+    """Return what competence is here, as the sentence behind a text."""
+    seen = basis_of(queries.ask(at, TasksSolved(at.scope)))
+    read = language_basis(queries.models(at), facts.competence(at))
+    coded = find_axis(COMPETENCE, unit=read).title.removeprefix(f"{COMPETENCE}: ")
+    return frame.plain(f" Competence is, in vision, {seen}; in language, {coded}.")
 
 
 @fragment
@@ -114,7 +126,7 @@ def show_thirds(at: Place, comparison: Comparison) -> None:
         table = queries.ask(at, question)
         figure = third_figures.thirds(table, mode=frame.mode(), narrow=frame.narrow())
         exportbar.draw(at, question, figure, key="anna-karenina", table=table)
-        prose.explain(KARENINA, findings_of(question, table))
+        prose.explain(f"{KARENINA}{_basis(at)}", findings_of(question, table))
 
 
 @fragment

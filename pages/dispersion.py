@@ -70,7 +70,9 @@ def show(at: Place) -> None:
         for show_part in (show_drop, show_parts):
             with frame.part():
                 show_part(at, choice)
-    for show_part in (held_out.show, why.show_predictors, why.show_words):
+    # without captions both of the last would say so
+    words = (why.show_words,) if queries.card(at).levels else ()
+    for show_part in (held_out.show, why.show_predictors, *words):
         with frame.part():
             show_part(at, choice)
     listed.show(at, "dispersion")

@@ -226,13 +226,13 @@ def run_import(arguments: argparse.Namespace) -> int:
     """Import features made elsewhere as a model of a dataset, or those of a table of models; one
     that fails does not stop the others.
     """
-    from core.encoders.zoo import read_zoo, safe
+    from core.encoders.zoo import name_of, read_zoo
     from core.store import Store
 
     request = read_question(ImportRequest, arguments)
     zoo = read_zoo(request)
     if zoo is None:
-        name = request.name or safe(Path(request.file).stem)
+        name = request.name or name_of(request.file)
         _import(arguments.store, replace(request, name=name))
         return 0
     Store(arguments.store).dataset(request.dataset)

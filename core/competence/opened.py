@@ -10,7 +10,7 @@ from core.competence.records import can_measure
 from core.encoders.catalog import open_encoder
 from core.encoders.encoder import Encoder, modality_of
 from core.encoders.precision import choose_arithmetic
-from core.encoders.requests import Precision, precision_of
+from core.encoders.requests import Precision, pooling_of, precision_of
 from core.errors import EncoderError, InputError
 from core.modalities import Item, reader_of
 from core.store import ModelEntry, Store
@@ -42,12 +42,19 @@ def entries_to_measure(
 
 
 def reopen(entry: ModelEntry, device: torch.device) -> Encoder:
-    """Open a model of the store again, in the precision of its embedding; raises EncoderError for
-    features without a model, and where its weights are no longer those that were embedded.
+    """Open a model of the store again, in the precision and pooling of its embedding; raises
+    EncoderError for features without a model, and where its weights are no longer those that were
+    embedded.
     """
     if not can_measure(entry):
         raise EncoderError(f"{entry.card.name} {NO_MODEL}; choose a model that was embedded here")
-    encoder = open_encoder(entry.card.pinned, device=device, precision=precision_kept(entry))
+    reads_images = modality_of(entry.card).reads == "image"
+    encoder = open_encoder(
+        entry.card.pinned,
+        device=device,
+        pooling="auto" if reads_images else pooling_of(entry.recipe.choices.get("encoder", {})),
+        precision=precision_kept(entry),
+    )
     if encoder.card.weights != entry.card.weights:
         raise EncoderError(
             f"{entry.card.spec} has other weights now than when {entry.card.name!r} was embedded;"

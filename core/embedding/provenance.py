@@ -6,9 +6,9 @@ import re
 from pathlib import PurePath
 
 from core.encoders.encoder import IMPORTED, UNKNOWN, ModelCard
-from core.encoders.imported import READERS
+from core.encoders.imported import ENDINGS
 from core.encoders.measured.cortex import SIMULATED
-from core.encoders.requests import PROMPTS, precision_of
+from core.encoders.requests import PROMPTS, pooling_of, precision_of
 from core.modalities import find_modality
 from core.store import ModelEntry
 
@@ -37,7 +37,7 @@ def file_of(entry: ModelEntry) -> str:
     store keeps no path.
     """
     file = entry.card.spec.removeprefix("import:")
-    return file if PurePath(file).suffix.lower() in (*READERS, ".csv") else FILE
+    return file if PurePath(file).suffix.lower() in ENDINGS else FILE
 
 
 def reading_words(entry: ModelEntry) -> list[str]:
@@ -47,9 +47,8 @@ def reading_words(entry: ModelEntry) -> list[str]:
     if entry.level is None:
         return []
     encoder = entry.recipe.choices.get("encoder", {})
-    first = str(encoder.get("pooling", "")).partition(" ")[0]
-    is_auto = first in ("", "mean") and "own pooling" not in encoder
-    pooling = [] if is_auto else ["--pooling", "max" if first == "maximum" else first]
+    how = pooling_of(encoder)
+    pooling = [] if how == "auto" else ["--pooling", how]
     names = [name for name, text in PROMPTS.items() if text == encoder.get("prompt")]
     return [*pooling, *(["--prompt", *names] if names else [])]
 

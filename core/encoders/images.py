@@ -149,7 +149,15 @@ def name_layers(config: Any, count: int) -> tuple[str, ...]:
 
 
 def _check_sizes(spec: str, said: Mapping[str, Any]) -> None:
-    """Raise EncoderError for images that would be enlarged until they take all memory."""
+    """Raise EncoderError for images that would be enlarged until they take all memory, and for
+    those that keep their shape.
+    """
+    if said.get("max_num_patches"):
+        raise EncoderError(
+            f"{spec} reads images of any shape as {said['max_num_patches']} patches at most"
+            " (NaFlex); take the same model for images of one size, such as"
+            " hf:google/siglip2-base-patch16-224, or timm:naflexvit_base_patch16_siglip"
+        )
     sides = [
         side
         for name in ("size", "crop_size")

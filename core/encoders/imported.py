@@ -7,6 +7,7 @@
     .parquet .csv .tsv        a column for each dim, or a column of lists for each layer
     .txt                      a row of numbers for each stimulus
     .pt of platonic-rep       `feats` (n, layers, d); its other entries are not features
+    .gz                       any of these, compressed
 
 A file may also hold ids of its rows (or file_names.txt next to it, as thingsvision writes), and
 labels or scalars, which are no layers. What it may take
@@ -15,10 +16,12 @@ is said in core/files/limits.py, and is checked before it is allocated.
 
 from __future__ import annotations
 
+import gzip
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from jaxtyping import Float32
@@ -33,6 +36,7 @@ from core.files.userfile import UserFile, shown
 Space = Float32[np.ndarray, "_ _"]  # (n, d); d may differ between layers
 FEATS = "feats"  # of platonic-rep
 TABLES = (".parquet", ".csv", ".tsv", ".txt")
+PACKED = ".gz"
 OFFSET = 1e3  # times the largest deviation: what float32 then loses of it is above 10⁻⁴
 TINY, HUGE = 1e-30, 1e30  # between which float32 holds squares, too
 
@@ -43,12 +47,13 @@ UNORDERED = (".h5", ".hdf5", ".mat", ".safetensors")
 CLOSED = {  # what is refused by the end of the name
     **dict.fromkeys((".pkl", ".pickle"), "a pickle, which could run code"),
     ".nwb": "a recording of NWB",
-    ".gz": "compressed",
 }
 ELSEWHERE = (
-    "expected plain arrays: unpack what is compressed (gunzip); save rsatoolbox's data and rdms as"
-    " HDF5 (data.save('FILE.h5', 'hdf5')), responses by numpy.save, (trials, stimuli, units)"
+    "expected plain arrays: save rsatoolbox's data and rdms as HDF5 (data.save('FILE.h5', 'hdf5')),"
+    " responses by numpy.save, (trials, stimuli, units)"
 )
+# how thingsvision names parts of what is too large for memory, by their rows: features_0-512.npy
+PART = re.compile(r"(.*_)(\d{1,9})-(\d{1,9})(\.npy|\.pt)")
 
 
 @dataclass(frozen=True)
@@ -113,7 +118,7 @@ def held_arrays(path: Path, columns: Columns) -> dict[str, np.ndarray]:
             f"{path} holds responses over time; expected (rows, units): average over times, or save"
             " those of one"
         )
-    if path.suffix.lower() in TABLES:
+    if _kind(path) in TABLES:
         return arrays
     wanted = [*columns.features, *([columns.ids] if columns.ids else [])]
     if missing := [name for name in wanted if name not in arrays]:
@@ -122,7 +127,7 @@ def held_arrays(path: Path, columns: Columns) -> dict[str, np.ndarray]:
         )
     if columns.features:
         return {name: arrays[name] for name in dict.fromkeys((*wanted, *arrays))}
-    kind = path.suffix.lower()
+    kind = _kind(path)
     if kind == ".safetensors" or (kind in UNORDERED and list(arrays) == sorted(arrays)):
         return {name: arrays[name] for name in natural_order(arrays)}
     return arrays
@@ -197,13 +202,60 @@ def read_arrays(path: Path, columns: Columns = EVERY) -> dict[str, np.ndarray]:
     """Read the arrays of a file by their names, as they are; raise FeatureError for a file that is
     not safe, or of another kind. columns: of a table, which are stacked to one array.
     """
-    kind = path.suffix.lower()
+    kind = _kind(path)
     if kind in CLOSED:
         raise FeatureError(f"{path} is {CLOSED[kind]}; {ELSEWHERE}")
     reader = READERS.get(kind)
     if reader is None:
-        raise FeatureError(f"{path} is of no known kind; expected one of {', '.join(READERS)}")
-    return reader(UserFile(path, f"whole {kind} data", FeatureError), columns)
+        raise FeatureError(f"{path} is of no known kind; expected one of {', '.join(ENDINGS)}")
+    file = UserFile(path, f"whole {kind} data", FeatureError)
+    if path.suffix.lower() == PACKED:
+        return _read_packed(file, reader, columns)
+    parts = [reader(UserFile(one, file.expected, FeatureError), columns) for one in _parts(path)]
+    if len(parts) < 2:
+        return reader(file, columns)
+    with file.decoding():  # parts of other shapes
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _kind(path: Path) -> str:
+    """Return the end of a file's name, small, without that of what it is compressed by."""
+    name = path.name.lower()
+    return Path(name.removesuffix(PACKED)).suffix or Path(name).suffix
+
+
+def _read_packed(file: UserFile, reader: Reader, columns: Columns) -> dict[str, np.ndarray]:
+    with TemporaryDirectory() as folder:
+        whole = Path(folder, file.path.stem)
+        with file.decoding(), gzip.open(file.path) as packed, whole.open("wb") as out:
+            while part := packed.read(1 << 20):
+                out.write(part)
+                file.check_room(2 * out.tell())
+        try:
+            return reader(UserFile(whole, file.expected, FeatureError), columns)
+        except FeatureError as error:
+            raise FeatureError(str(error).replace(str(whole), str(file.path))) from error
+
+
+def _parts(path: Path) -> list[Path]:
+    """Return the files of which one is a part, in the order of their rows; raises FeatureError if
+    rows between them are missing.
+    """
+    if not (match := PART.fullmatch(path.name)):
+        return []
+    found = [PART.fullmatch(one.name) for one in path.parent.iterdir()]
+    parts = sorted(
+        (int(one[2]), int(one[3]), one[0])
+        for one in found
+        if one and one.group(1, 4) == match.group(1, 4)
+    )
+    for end, (start, _, name) in zip([0, *(part[1] for part in parts)], parts, strict=False):
+        if start != end:
+            raise FeatureError(
+                f"{path} is one of {len(parts)} parts, but the rows from {end} to {start}, before"
+                f" {name}, are missing or there twice; put all parts into one folder, alone"
+            )
+    return [path.with_name(name) for _, _, name in parts]
 
 
 def natural_order(names: Iterable[str]) -> list[str]:
@@ -251,7 +303,8 @@ def _read_hdf5(file: UserFile, _: Columns) -> dict[str, np.ndarray]:
     return read_hdf5(file)
 
 
-READERS: dict[str, Callable[[UserFile, Columns], dict[str, np.ndarray]]] = {
+Reader = Callable[[UserFile, Columns], dict[str, np.ndarray]]
+READERS: dict[str, Reader] = {
     ".npy": lambda file, _: {"": read_npy(file)},
     ".npz": lambda file, _: read_npz(file, kinds=NUMBERS + TEXTS),
     ".safetensors": lambda file, _: read_safetensors(file),
@@ -263,3 +316,4 @@ READERS: dict[str, Callable[[UserFile, Columns], dict[str, np.ndarray]]] = {
     ".txt": read_table,
     **dict.fromkeys((".h5", ".hdf5", ".mat"), _read_hdf5),
 }
+ENDINGS = (*READERS, PACKED)

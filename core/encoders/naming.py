@@ -128,10 +128,16 @@ def folder_objective(model_type: str, name: str, architectures: Iterable[str]) -
     return "supervised" if known == "unknown" and is_classifier else known
 
 
-def language_objective(architectures: Iterable[str], model_type: str = "") -> str:
-    """Return what a transformers model was trained for, from the architectures that its config
-    names; of CLIP's kind from its type.
+def language_objective(
+    architectures: Iterable[str], model_type: str = "", *, is_causal: bool = False
+) -> str:
+    """Return what a transformers model was trained for, from the heads that its config names; of
+    CLIP's kind from its type; "unknown" if neither says so. is_causal: whether it has a head that
+    predicts the next token.
     """
     if "clip" in model_type or "siglip" in model_type:
         return vision_objective(model_type)
-    return "masked language" if any("MaskedLM" in name for name in architectures) else "language"
+    heads = " ".join(architectures)
+    if "MaskedLM" in heads:
+        return "masked language"
+    return "language" if is_causal or re.search("CausalLM|LMHead", heads) else "unknown"

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, cast
 
 from core.options.declaring import argument, option, part, required
 from core.options.ranges import MOST_SEED
@@ -110,9 +110,9 @@ class ImportRequest:
     command: ClassVar[str] = "import"
 
     file: str = argument(
-        help=".npy .npz .safetensors .pt .h5 .mat .parquet .csv .tsv .txt; or a table of"
-        " models, .csv with a row for each: file, and these options as columns; other columns of"
-        " numbers are own scores",
+        help=".npy .npz .safetensors .pt .h5 .mat .parquet .csv .tsv .txt, also .gz; or a"
+        " table of models, .csv with a row for each: file, and these options as columns; other"
+        " columns of numbers are own scores",
         label="Feature file",
         metavar="FILE",
     )
@@ -182,6 +182,14 @@ def split_marks(spec: str) -> tuple[str, str]:
     while mark := next((one for one in (PATCHES, TEXT, VISION) if spec.endswith(one)), ""):
         spec, marks = spec.removesuffix(mark), mark + marks
     return spec, marks
+
+
+def pooling_of(recipe: Mapping[str, object]) -> Pooling:
+    """Return the option that gives the pooling of a language model's recipe again."""
+    first = str(recipe.get("pooling", "")).partition(" ")[0]
+    if first in ("", "mean") and "own pooling" not in recipe:
+        return "auto"
+    return "max" if first == "maximum" else cast(Pooling, first)
 
 
 def precision_of(name: str) -> Precision:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
@@ -51,13 +51,15 @@ def rows_of(
     on that name no stimulus otherwise are places in the dataset. file, by: for messages. some:
     whether stimuli may have no row. repeated: whether each may have several, equally many. remedy:
     what else can be done about ids that do not fit, in an import. Raises FeatureError for stimuli
-    without a row, for ids of more rows than they may have, and if no id is that of a stimulus.
+    without a row, for ids of more rows than they may have, if no id is that of a stimulus, and as
+    `check_start`.
     """
     numbers = [f"{place}" for place in range(len(stimuli))]
     ways = [([way(one) for one in ids], [way(one) for one in stimuli]) for way in NAMINGS]
     ways = [way for way in ways if len(set(way[1])) == len(stimuli)]
     ways.append(([one.removesuffix(".0") for one in ids], numbers))
     named, wanted = max(ways, key=lambda way: len({*way[0]} & {*way[1]}))
+    check_start(named, wanted, file)
     places: dict[str, list[int]] = {name: [] for name in wanted}
     strange = []
     for row, name in enumerate(named):
@@ -90,3 +92,16 @@ def rows_of(
     covered = [place for place, name in enumerate(wanted) if places[name]]
     rows = [places[wanted[place]] for place in covered]
     return Rows(np.array(rows), np.array(covered), strange)
+
+
+def check_start(ids: Iterable[str], wanted: Sequence[str], file: str) -> None:
+    """Raise FeatureError for ids that count from 1 where those of the stimuli, `wanted`, from 0."""
+    held, n = {*ids}, len(wanted)
+    counted = held == {f"{place}" for place in range(1, len(held) + 1)}
+    if "0" in held or not (counted or f"{n}" in held):
+        return
+    if {*wanted} == {f"{place}" for place in range(n)}:
+        raise FeatureError(
+            f"the numbers that name the rows of {file} seem to count from 1, since there is no 0;"
+            " places of stimuli count from 0: take 1 off each, or give the stimuli's own ids"
+        )

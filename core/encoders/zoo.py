@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.encoders.imported import READERS
+from core.encoders.imported import ENDINGS, PACKED
 from core.encoders.requests import ImportRequest
 from core.errors import InputError
 from core.files.limits import SHEET
@@ -58,7 +58,7 @@ def read_zoo(request: ImportRequest) -> Zoo | None:
     except csv.Error:
         return None  # a table of features has a reader of its own
     first = next(iter(lines.values()), {})
-    if Path(first.get(FILE, "")).suffix.lower() not in (*READERS, ".h5", ".hdf5", ".mat"):
+    if Path(first.get(FILE, "")).suffix.lower() not in ENDINGS:
         return None
     others = [name for name in first if name not in OPTIONS]
     told = {name: [row[name] for row in lines.values()] for name in others}
@@ -115,9 +115,14 @@ def _request(
         raise InputError(f"{wrong[0]}; expected a number, 71% or nothing")
     own = [f"{name}={said[name]}" for name in scores if name in said]
     values[FILE] = str(Path(request.file).parent / said[FILE])
-    values["name"] = values["name"] or safe(said.get("title", "")) or safe(Path(said[FILE]).stem)
+    values["name"] = values["name"] or safe(said.get("title", "")) or name_of(said[FILE])
     values[COMPETENCE] = (*values[COMPETENCE], *own)
     return build(ImportRequest, values)
+
+
+def name_of(file: str) -> str:
+    """Return what a model is called whose person gives it no name."""
+    return safe(Path(file.removesuffix(PACKED)).stem)
 
 
 def safe(name: str) -> str:

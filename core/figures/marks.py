@@ -86,14 +86,15 @@ def add_noise(
     at: Mapping[str, int],
     *,
     named: bool = False,
+    bound: str = "",
 ) -> None:
     """Draw a panel's noise ceilings from one end to the other, one of each value.
 
-    at: the panel's row and column. named: whether the legend tells them.
+    at: the panel's row and column. named: whether the legend tells them. bound: as of `noise_line`.
     """
     for rank, level in enumerate(dict.fromkeys(levels)):
         shown = {"hoverinfo": "skip", "showlegend": named and rank == 0}
-        look = noise_line(mode, name="noise ceiling") | shown
+        look = noise_line(mode, bound) | shown
         figure.add_scatter(x=list(ends), y=[level] * len(ends), **look, **at)
 
 

@@ -241,14 +241,16 @@ def ceiling_line(mode: Mode, *, name: str) -> dict[str, object]:
     }
 
 
-def noise_line(mode: Mode, *, name: str) -> dict[str, object]:
-    """Return the look of every noise ceiling, which noise of measurement sets: long dashes, gray;
-    `name` is finished text.
+def noise_line(mode: Mode, bound: str = "", more: str = "") -> dict[str, object]:
+    """Return the look of every noise ceiling, which noise of measurement sets: long dashes, gray.
+
+    bound: see `core.study.comparison.noise.bound_of`. more: what else its name says.
     """
+    known = f" ({bound.strip()})" if bound else ""
     return {
         "mode": "lines",
         "line": {"color": INK[mode].chance, "width": 1.5, "dash": "longdash"},
-        "name": name,
+        "name": f"noise ceiling{known}{more}",
         "legendgroup": "noise ceiling",
     }
 

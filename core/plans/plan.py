@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from core.encoders.encoder import ModelCard
-from core.encoders.requests import Pooling, Precision
+from core.encoders.requests import Pooling, Precision, split_marks
 from core.errors import InputError, UnknownNameError
 from core.files.limits import ROWS
 from core.options.ranges import LAYERS, SAMPLES, SIZES, TOKENS, WIDTHS, WORDS, Range
@@ -244,8 +244,9 @@ def is_of(card: ModelCard, spec: str) -> bool:
     """
     if name := stored_name(spec):
         return card.name == name
-    at_commit = spec.startswith(f"{card.spec}@") and card.pinned.startswith(spec)
-    return card.spec == spec or at_commit
+    (place, marks), (own, read) = split_marks(spec), split_marks(card.spec)
+    at_commit = place.startswith(f"{own}@") and f"{own}@{card.revision}".startswith(place)
+    return card.spec == spec or (at_commit and marks == read)
 
 
 def put_models(plan: Plan, name: str, place: str) -> Plan:

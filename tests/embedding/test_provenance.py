@@ -7,14 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from store_fakes import CountedDataset, CountingEncoder
 
 from core.cli import main, make_parser
+from core.competence.opened import reopen
 from core.embedding.features import embed_world, import_features
 from core.embedding.provenance import command_of
 from core.embedding.runner import Slot, embed
 from core.encoders.measured.content import Content
 from core.encoders.requests import PROMPTS
+from core.plans.plan import is_of
 from core.recipe import Recipe
 from core.store import Store, add_dataset
 
@@ -25,7 +28,9 @@ def made(root: Path, name: str) -> str:
     return " ".join(words)
 
 
-def test_an_embedding_names_spec_level_pooling_and_its_own_name(tmp_path: Path) -> None:
+def test_an_embedding_names_spec_level_pooling_and_its_own_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     dataset, plain = CountedDataset(), CountingEncoder()
     embed(tmp_path, dataset, plain)
     embed(tmp_path, dataset, plain, level="5")
@@ -38,6 +43,33 @@ def test_an_embedding_names_spec_level_pooling_and_its_own_name(tmp_path: Path) 
     assert made(tmp_path, "mine") == f"{start} 20 --pooling last --name mine"
     reading = "--pooling last --prompt paper"
     assert made(tmp_path, "prompted") == f"{start} 20 {reading} --name prompted"
+    asked = dict[str, str]()
+
+    def opened(spec: str, *, pooling: str, **_: object) -> CountingEncoder:
+        asked[spec] = pooling
+        return CountingEncoder(pooling="last token")
+
+    monkeypatch.setattr("core.competence.opened.open_encoder", opened)
+    reopen(Store(tmp_path).model("counted", "mine"), torch.device("cpu"))
+    assert asked == {"hf:counting": "last"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "wanted"),
+    [
+        ("hf:a/b", False),
+        ("hf:a/b#patches", True),
+        ("hf:a/b@c0ffee#patches", True),
+        ("hf:a/b@c0ff#patches", True),
+        ("hf:a/b@c0ffee", False),
+        ("hf:a/b@beef#patches", False),
+        ("hf:a/b@c0ffee#text", False),
+        ("import:mine", True),
+    ],
+)
+def test_a_spec_at_a_commit_names_the_model_with_its_readout(spec: str, wanted: bool) -> None:
+    card = replace(CountingEncoder().card, name="mine", spec="hf:a/b#patches", revision="c0ffee")
+    assert is_of(card, spec) is wanted
 
 
 @pytest.mark.parametrize(

@@ -306,6 +306,13 @@ def test_a_part_that_is_not_there_is_named(tmp_path: Path, name: str, mark: str,
         open_encoder(f"hf:{folder}{mark}", device=CPU)
 
 
+def test_images_of_any_shape_are_refused_with_what_to_take(tmp_path: Path) -> None:
+    folder = save(tmp_path / "m", ZOO["siglip-vision-alone"])
+    hf.Siglip2ImageProcessor(max_num_patches=16).save_pretrained(folder)
+    with pytest.raises(EncoderError, match=r"NaFlex.*for images of one size"):
+        open_encoder(f"hf:{folder}", device=CPU)
+
+
 def test_a_vision_folder_without_its_image_processor_names_timm(tmp_path: Path) -> None:
     folder = save(tmp_path / "m", ZOO["vit"])
     (folder / "preprocessor_config.json").unlink()

@@ -72,6 +72,8 @@ def test_lines_of_one_type_are_families_of_their_own(name, model_type, family):
     assert naming.language_family(model_type, name) == family
     assert naming.language_objective(["BertForMaskedLM"]) == "masked language"
     assert naming.language_objective(["GPT2LMHeadModel"]) == "language"
+    assert naming.language_objective(["BertModel"]) == "unknown"
+    assert naming.language_objective([], is_causal=True) == "language"
 
 
 CARD = ModelCard(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,25 @@ def new_mat(path: Path) -> None:
             )
             text.attrs["MATLAB_class"] = np.bytes_("char")
             cells[0, place] = text.ref
+
+
+def packed(write: Write) -> Write:
+    def both(path: Path) -> None:
+        write(path.with_suffix(""))
+        path.write_bytes(gzip.compress(path.with_suffix("").read_bytes()))
+
+    return both
+
+
+def split(end: int) -> Write:
+    """Write rows as thingsvision does, in two files: up to `end`, and from 5 on."""
+
+    def both(path: Path) -> None:
+        path.with_name("file_names.txt").write_text("\n".join(IDS))
+        np.save(path.with_name(f"features_0-{end}.npy"), MIXED[:end])
+        np.save(path, MIXED[5:])
+
+    return both
 
 
 def linked(path: Path) -> None:
@@ -210,7 +230,12 @@ ZOO: list[tuple[str, str, Write, dict[str, Any], dict[str, np.ndarray] | str | N
     ("mat of layers", ".mat", mat(**LAYERS), {}, LAYERS),
     ("mat of v7.3", ".mat", new_mat, {}, None),
     ("pt of before 1.6", ".pt", pt({"x": RIGHT}, _use_new_zipfile_serialization=False), {}, "1.6"),
-    ("packed npy", ".npy.gz", lambda path: path.write_bytes(b"\x1f\x8b"), {}, "gunzip"),
+    ("packed npy", ".npy.gz", packed(npy(MIXED, IDS)), {}, None),
+    ("packed csv", ".csv.gz", packed(csv(FRAME.set_axis(IDS))), {}, None),
+    ("no gzip", ".npy.gz", lambda path: path.write_bytes(b"\x1f\x8b"), {}, "cannot be read"),
+    ("thingsvision, parts", "_5-8.npy", split(5), {}, None),
+    ("a part is missing", "_5-8.npy", split(4), {}, "rows from 4 to 5"),
+    ("nwb", ".nwb", lambda path: path.write_bytes(b""), {}, "responses by numpy.save"),
     ("pickle", ".pkl", lambda path: path.write_bytes(b""), {}, "could run code"),
     ("maps", ".npy", npy(np.zeros((N, 3, 2, 2))), {}, "save the mean over both"),
     ("transposed", ".npy", npy(RIGHT.T), {}, "save it transposed"),
@@ -307,3 +332,31 @@ def test_the_strictest_way_of_naming_that_fits_best_counts() -> None:
     found = rows_of(["2", "0", "1", "9"], ["x", "y", "z"], file="f", by="id")
     assert found.rows.ravel().tolist() == [1, 2, 0]
     assert found.strange == ["9"]
+
+
+@pytest.mark.parametrize(
+    ("ids", "stimuli", "wanted"),
+    [
+        ("1 2 3", "x y z", None),
+        ("3.0 1.0 2.0", "x y z", None),
+        ("1 2", "x y z", None),  # of some
+        ("3 1", "x y z", None),
+        ("1 2 3", "0 1 2", None),  # of rows that are numbered
+        ("1 2 3", "0.png 1.png 2.png", None),
+        ("2 0 1", "x y z", [1, 2, 0]),
+        ("2 3 1", "1.png 2.png 3.png", [2, 0, 1]),
+        ("003 1 2", "1 2 3", [1, 2, 0]),
+        ("2 1", "1 2 3", [1, 0]),
+        ("2", "x y z", [0]),
+    ],
+)
+def test_numbers_that_count_from_1_are_never_taken_one_row_off(ids, stimuli, wanted) -> None:
+    def found() -> list[int]:
+        rows = rows_of(ids.split(), stimuli.split(), file="f", by="id", some=True)
+        return rows.rows.ravel().tolist()
+
+    if wanted:
+        assert found() == wanted
+        return
+    with pytest.raises(FeatureError, match="seem to count from 1"):
+        found()

@@ -138,21 +138,26 @@ def test_a_folder_on_the_server_is_read_as_the_model_that_it_holds(opened, store
     assert command(app) == f"platoscope embed --dataset cave --model hf:{CAVE_WEIGHTS / 'gpt2-xs'}"
 
 
-def upload(app, name: str, rows: int, first: float = 1.0):
+def npy(rows: int, first: float = 1.0) -> bytes:
     file, values = io.BytesIO(), np.random.default_rng(0).normal(size=(rows, 2, 4))
     values[0, 0, 0] = first
     np.save(file, values.astype(np.float32))
+    return file.getvalue()
+
+
+def upload(app, **files: bytes):
     kind = "application/octet-stream"
-    app.file_uploader(key="features-file").set_value((name, file.getvalue(), kind)).run()
+    held = [(name, data, kind) for name, data in files.items()]
+    app.file_uploader(key="features-file").set_value(held).run()
     assert not app.exception
     return app
 
 
 def test_a_feature_file_is_uploaded_checked_and_imported(opened, store):
-    app = upload(form(opened, store, models_from="features"), "my features.npy", SIZE - 1)
+    app = upload(form(opened, store, models_from="features"), **{"my features.npy": npy(SIZE - 1)})
     assert "has 19 rows, but the dataset 20 stimuli" in said(app)
     assert app.button(key="queue").disabled
-    upload(app, "my features.npy", SIZE)
+    upload(app, **{"my features.npy": npy(SIZE)})
     assert not said(app)
     assert any("2 × 20 × 4" in one.value for one in app.caption)
     app.text_input(key="import_name").set_value("mine").run()
@@ -162,6 +167,35 @@ def test_a_feature_file_is_uploaded_checked_and_imported(opened, store):
     assert options == ["--dataset", "cave", "--name", "mine", "--modality", "vision"]
     assert main(["import", file, *options, "--store", str(store)]) == 0
     assert "mine" in {entry.card.name for entry in Store(store).models("cave")}
+
+
+def test_a_table_of_models_is_uploaded_with_its_files_and_imported(opened, store):
+    app = form(opened, store, models_from="features")
+    upload(app, **{"a.npy": npy(SIZE), "b.npy": npy(SIZE)})
+    assert "2 of these files may be what is imported" in said(app)
+    table = b"file,family,noun (%)\na.npy,A,70\nb.npy,B,80\n"
+    wrong = {"models.csv": table + b"c.npy,C,90\n", "a.npy": npy(SIZE), "b.npy": npy(SIZE - 1)}
+    upload(app, **wrong)
+    assert "Line 3: layer 0 of b.npy has 19 rows" in said(app)
+    assert "Line 4: there is no file c.npy" in said(app)
+    assert app.button(key="queue").disabled
+    upload(app, **{"models.csv": table, "a.npy": npy(SIZE), "b.npy": npy(SIZE, 2.0)})
+    assert [*app.dataframe[0].value["model"]] == ["a", "b"]
+    app.button(key="queue").click().run()
+    ((_, *words_),) = words(store)
+    assert main(["import", *words_, "--store", str(store)]) == 0
+    assert {"a", "b"} <= {entry.card.name for entry in Store(store).models("cave")}
+
+
+def test_features_of_some_stimuli_are_imported_over_a_subset(opened, store):
+    app = form(opened, store, models_from="features")
+    rows = "".join(f"{place},{place % 3},{place % 5}\n" for place in range(SIZE - 5))
+    upload(app, **{"some.csv": f"id,a,b\n{rows}".encode()})
+    assert "5 stimuli have no row" in said(app)
+    app.text_input(key="import_subset").set_value("seen").run()
+    assert not said(app)
+    assert any("1 × 15 × 2" in one.value for one in app.caption)
+    assert "--subset seen" in command(app)
 
 
 def test_a_store_without_a_dataset_asks_for_one(opened, tmp_path):

@@ -110,3 +110,4 @@ def test_ids_stand_where_there_is_nothing_else(opened, tmp_path: Path):
         app = opened(store, page)
         assert not app.exception
         assert holds in said(app) + " ".join(one.value for one in app.caption)
+    assert said(opened(store, "dispersion")).count("no captions, which this needs") == 1

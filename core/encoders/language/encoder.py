@@ -448,7 +448,9 @@ def _describe(
         spec=f"hf:{source.place}{part}",
         family=notes.get("family") or naming.language_family(model.config.model_type, source.place),
         objective=notes.get("objective")
-        or naming.language_objective(model.config.architectures or (), model.config.model_type),
+        or naming.language_objective(
+            model.config.architectures or (), model.config.model_type, is_causal=readout.is_causal
+        ),
         parameters=count_parameters(model),
         weights=weights,
         layers=(*readout.layers, *(("sentence",) if sentence else ())),

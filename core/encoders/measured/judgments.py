@@ -17,6 +17,7 @@ from jaxtyping import Int64
 
 from core.encoders.imported import Features
 from core.encoders.measured.dissimilarities import checked
+from core.encoders.rows import check_start
 from core.errors import FeatureError
 from core.files.limits import TEXT
 from core.files.texts import csv_rows
@@ -81,8 +82,11 @@ def _read_table(path: Path) -> pd.DataFrame:
 def _indices(table: pd.DataFrame, stimuli: Sequence[str], path: Path) -> Int64[np.ndarray, "m _"]:
     """Return the place of each named stimulus."""
     places = {str(index): index for index in range(len(stimuli))}
+    table = table.apply(lambda column: column.str.strip())
+    if not table.isin(stimuli).to_numpy().any():
+        check_start(table.to_numpy().ravel(), [*places], path.name)
     places |= {name: index for index, name in enumerate(stimuli)}
-    named = table.apply(lambda column: column.str.strip().map(places))
+    named = table.apply(lambda column: column.map(places))
     if named.isna().to_numpy().any():
         row, column = np.argwhere(named.isna().to_numpy())[0]
         raise FeatureError(

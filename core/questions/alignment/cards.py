@@ -12,11 +12,12 @@ from core.figures.theme import hover_card, sized
 from core.questions.alignment.points import NOISE
 
 
-def card(row: Mapping[Hashable, Any], axis: Ruler) -> str:
+def card(row: Mapping[Hashable, Any], axis: Ruler, bound: str = "") -> str:
+    """Return the card of a pair; bound: of its noise ceiling, see `noise.bound_of`."""
     return hover_card(
         f"{sized(row['title_x'], row['parameters_x'])} ×"
         f" {sized(row['title_y'], row['parameters_y'])}",
-        f"{_scored(row)}{_share(row)}{_noise(row)}",
+        f"{_scored(row)}{_share(row)}{_noise(row, bound)}",
         axis.text(row["x"]),
         f"layers {row['layer_x']} × {row['layer_y']}",
         ids=f"{row['model_x']} × {row['model_y']}",
@@ -34,9 +35,9 @@ def _share(row: Mapping[Hashable, Any]) -> str:
     return "" if math.isnan(share) else f"<br>{share:.2f} of the way from chance to the ceiling"
 
 
-def _noise(row: Mapping[Hashable, Any]) -> str:
+def _noise(row: Mapping[Hashable, Any], bound: str) -> str:
     ceiling = row.get(NOISE, math.nan)
-    return "" if math.isnan(ceiling) else f"<br>noise ceiling {ceiling:.3f}"
+    return "" if math.isnan(ceiling) else f"<br>noise ceiling {bound}{ceiling:.3f}"
 
 
 def _beside(row: Mapping[Hashable, Any]) -> str:

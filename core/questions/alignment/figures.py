@@ -77,7 +77,7 @@ def trend(
     seen = _marked(seen).assign(
         size=0.75 * mark_sizes(seen["parameters_x"]),
         width=line_widths(mark_sizes(seen["parameters_y"])),
-        card=[card(row, axis) for row in seen.to_dict("records")],
+        card=[card(row, axis, bound) for row in seen.to_dict("records")],
     )
     by_facet = {str(facet): panel for facet, panel in seen.groupby("facet", sort=False)}
     columns = _columns(len(by_facet), narrow)
@@ -91,7 +91,7 @@ def trend(
     figure.update_yaxes(matches="y", range=reach)
     fitted = any(len(fits[facet].band) for facet in by_facet)
     _add_legend(figure, seen, mode, fitted=fitted)
-    _name_ceilings(figure, seen, mode, top=reach[1])
+    _name_ceilings(figure, seen, mode, bound, top=reach[1])
     return figure.figure()
 
 
@@ -262,7 +262,9 @@ def _add_legend(figure: Drawing, points: pd.DataFrame, mode: Mode, *, fitted: bo
         name_chance(figure, mode)
 
 
-def _name_ceilings(figure: Drawing, seen: pd.DataFrame, mode: Mode, *, top: float) -> None:
+def _name_ceilings(
+    figure: Drawing, seen: pd.DataFrame, mode: Mode, bound: str, *, top: float
+) -> None:
     """Add both ceilings to the legend: the replicates' with its value where all pairs have the
     same; panels' headings have that of noise. top: of the axis.
     """
@@ -272,7 +274,7 @@ def _name_ceilings(figure: Drawing, seen: pd.DataFrame, mode: Mode, *, top: floa
         look = ceiling_line(mode, name=f"ceiling{value}{_above(levels, top)}")
         figure.add_scatter(x=[None], y=[None], **look)
     if len(noise):
-        look = noise_line(mode, name=f"noise ceiling{_above(noise, top)}")
+        look = noise_line(mode, bound, more=_above(noise, top))
         figure.add_scatter(x=[None], y=[None], **look)
 
 

@@ -149,7 +149,7 @@ def layer_profiles(
         )
     add_chance(figure, [0, 1], chance, mode, {}, named=True)
     if noise:
-        add_noise(figure, [0, 1], noise.levels(), mode, {}, named=True)
+        add_noise(figure, [0, 1], noise.levels(), mode, {}, named=True, bound=noise.bound)
     figure.update_xaxes(title_text="relative depth: 0 the first layer, 1 the last")
     return figure.update_yaxes(title_text="alignment with the other’s best layer").figure()
 

@@ -107,12 +107,26 @@ def rank_agreement(scores: pd.DataFrame) -> pd.DataFrame:
     are unrelated, −1 that they are opposite. Pairs that share a model are not independent: ρ has no
     p-value here. Returns a row for every two metrics, in the order of METRICS: metric_x, metric_y,
     spearman, pairs (with both scores), reason; NaN where `reason` says why. Source: Huh et al.
-    2024, figure 12.
+    2024, figure 12. left_out: `unscored`, the same in each row.
     """
     wide = scores.pivot(index=["model_x", "model_y"], columns="metric", values="score")
     why = first_reasons(scores, "metric")
     turned = {name: wide[name].to_numpy() * toward(name) for name in METRICS if name in wide}
-    return rank_all(turned, why, names=("metric_x", "metric_y"))
+    table = rank_all(turned, why, names=("metric_x", "metric_y"))
+    return table.assign(left_out=unscored(scores))
+
+
+def unscored(scores: pd.DataFrame) -> str:
+    """Return the models that no metric scores with any other, each with its most frequent reason;
+    "" where there are none. scores: as `score_pairs` gives them.
+    """
+    ends = [scores.rename(columns={f"model_{side}": "model"}) for side in "xy"]
+    whole = pd.concat(ends).groupby("model")
+    without = whole["score"].count() == 0
+    if without.all():  # each has its reason in the table
+        return ""
+    whys = whole["reason"].agg(lambda reasons: reasons.mode().iloc[0])[without]
+    return "; ".join(f"{name} ({why})" for name, why in whys.items())
 
 
 def first_reasons(scores: pd.DataFrame, by: str) -> dict[str, str]:

@@ -104,7 +104,13 @@ def agree(question: MetricAgreement, study: Study, report: Progress | None) -> p
 
 declare(
     MetricAgreement,
-    Answer(agree, version=1, complete=complete_agreement, findings=agreement_findings),
+    Answer(
+        agree,
+        version=2,
+        complete=complete_agreement,
+        findings=agreement_findings,
+        hidden=("left_out",),
+    ),
 )
 
 
@@ -161,7 +167,13 @@ def cross_metrics(question: MetricMatrix, study: Study, report: Progress | None)
 
 declare(
     MetricMatrix,
-    Answer(cross_metrics, version=1, complete=complete_matrix, findings=matrix_findings),
+    Answer(
+        cross_metrics,
+        version=2,
+        complete=complete_matrix,
+        findings=matrix_findings,
+        hidden=("left_out",),
+    ),
 )
 
 

@@ -44,6 +44,7 @@ def agreement_findings(_: MetricAgreement, table: pd.DataFrame) -> list[str]:
         f" ({', '.join(_by_kind(ranked))})."
         f" The two that agree least are {_short(least['metric_x'])} and"
         f" {_short(least['metric_y'])} ({_rho(least['spearman'])}).",
+        *_left_out(table),
         DEPENDENT,
     ]
 
@@ -75,8 +76,14 @@ def matrix_findings(_: MetricMatrix, table: pd.DataFrame) -> list[str]:
         f" ranking of {ranked['pairs'].max():,} pairs of models with a median Spearman’s ρ of"
         f" {_rho(ranked['spearman'].median())} ({', '.join(parts)}). The two that agree least are"
         f" {least['variant_x']} and {least['variant_y']} ({_rho(least['spearman'])}).",
+        *_left_out(table),
         DEPENDENT,
     ]
+
+
+def _left_out(table: pd.DataFrame) -> list[str]:
+    why = str(table["left_out"].iloc[0])
+    return [f"Left out, since their last layers cannot be compared: {why}."] if why else []
 
 
 def by_metric_findings(question: MetricTrends, table: pd.DataFrame) -> list[str]:

@@ -17,7 +17,13 @@ from core.metrics.printed import PRINTED
 from core.metrics.spec import AnyEngine, Parameter
 from core.pairs.layers import Space
 from core.progress import Progress
-from core.questions.metrics.agreement import first_reasons, rank_all, score_pairs, toward
+from core.questions.metrics.agreement import (
+    first_reasons,
+    rank_all,
+    score_pairs,
+    toward,
+    unscored,
+)
 from core.questions.metrics.question import MetricMatrix
 
 USUAL = (*PRINTED, "rbf_cka")
@@ -126,4 +132,4 @@ def rank_variants(scores: pd.DataFrame, variants: list[Variant]) -> pd.DataFrame
     table = rank_all(turned, first_reasons(scores, "variant"), names=("variant_x", "variant_y"))
     metric = {one.title: one.metric for one in variants}
     own = {f"metric_{side}": table[f"variant_{side}"].map(metric) for side in ("x", "y")}
-    return table.assign(**own, reason=table["reason"])
+    return table.assign(**own, reason=table["reason"], left_out=unscored(scores))

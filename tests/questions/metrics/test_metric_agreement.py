@@ -67,6 +67,11 @@ def test_a_refused_model_has_no_score_and_the_metrics_own_words():
     assert table.loc[flat, "score"].isna().all()
     assert table.loc[flat, "reason"].str.contains("have the same vector").all()
     assert table.loc[~flat, "score"].notna().all()
+    more = score_pairs({"flat": np.ones((40, 3)), **spaces(3)}, make_engines(k=K))
+    (left_out,) = rank_agreement(more)["left_out"].unique()
+    assert left_out.startswith("flat (")
+    assert "have the same vector" in left_out
+    assert left_out.count("(") == 1
 
 
 def test_rankings_by_hand():

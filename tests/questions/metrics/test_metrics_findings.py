@@ -62,7 +62,8 @@ def agreement(**values: float) -> pd.DataFrame:
         x, y = pair.split("__")
         why = "too few pairs" if np.isnan(value) else ""
         rows += [(x, y, value, 10, why), (y, x, value, 10, why)]
-    return pd.DataFrame(rows, columns=["metric_x", "metric_y", "spearman", "pairs", "reason"])
+    columns = ["metric_x", "metric_y", "spearman", "pairs", "reason"]
+    return pd.DataFrame(rows, columns=columns).assign(left_out="")
 
 
 def test_metrics_agree_by_the_median_over_two_and_by_what_they_see():

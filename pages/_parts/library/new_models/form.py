@@ -1,23 +1,26 @@
 """Adding models: those of timm, of the hub, of the Cave or of a folder become one `platoscope
-embed`, a file of features one `platoscope import`; what they take is said before they are queued.
+embed`, features made elsewhere one `platoscope import`; what they take is said before they are
+queued.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from core.encoders.requests import EmbedRequest, ImportRequest, Pooling, Prompt
-from core.errors import PlatoscopeError
+from core.encoders.zoo import name_of, read_zoo
+from core.errors import InputError, PlatoscopeError
 from core.figures.numbers import counted
 from core.modalities import VISION, check_modality
 from core.questions.words import to_words
 from core.settings import store_path
 from core.store.schema import embedding_file
-from core.store.uploads.place import safe_name
 from pages._parts.library import changes, queued
 from pages._parts.library.new_models import facts, features, sources
 from pages._shared import address, controls, frame, queries
@@ -28,7 +31,7 @@ SOURCES = {
     "hub": "Hugging Face",
     "cave": "The Cave",
     "folder": "Folder on the server",
-    "features": "Feature file",
+    "features": "Feature files",
 }
 EMBED = {
     name: replace(one, name=f"embed_{name}")
@@ -151,13 +154,18 @@ def _draw_import(at: Place) -> None:
     path = features.pick()
     if path is None:
         return
-    left, right = st.columns(2)
+    if read_zoo(ImportRequest(str(path), at.dataset)):
+        _draw_table(at, path)
+        return
+    left, middle, right = st.columns(3)
     with left:
-        name = controls.pick_text(IMPORT["name"], start=safe_name(path.stem))
+        name = controls.pick_text(IMPORT["name"], start=name_of(path.name))
     with right:
+        subset = controls.pick_text(IMPORT["subset"])
+    with middle:
         modality = controls.pick_text(IMPORT["modality"], start=VISION.name)
     way = controls.pick_segment("The file holds", HOLDS, WAY, start="features")
-    request = ImportRequest(str(path), at.dataset, name, modality, **WAYS[way])
+    request = ImportRequest(str(path), at.dataset, name, modality, subset=subset, **WAYS[way])
     obstacles = _name_obstacle(at, name)
     try:
         with st.expander("What is known of it"):
@@ -166,10 +174,29 @@ def _draw_import(at: Place) -> None:
             request, title=said["title"], level=said["level"], facts=changes.read_facts(said)
         )
         check_modality(modality)
-        features.check(request, queries.store(), queries.card(at))
+        st.caption(frame.plain(features.look(request, queries.store(), queries.card(at))))
     except PlatoscopeError as error:
         obstacles.append(f"{error}.")
     _finish("Import", to_words(request), obstacles)
+
+
+def _draw_table(at: Place, path: Path) -> None:
+    """Say what is in the file of each row of a table of models, or what is wrong with it."""
+    modality = controls.pick_text(IMPORT["modality"], start=VISION.name)
+    request = ImportRequest(str(path), at.dataset, modality=modality)
+    zoo = read_zoo(request)
+    held, wrong = dict[str, str](), list[str]()
+    for line, row in zoo.rows.items() if zoo else ():
+        try:
+            if isinstance(row, InputError):
+                raise row
+            check_modality(row.modality)
+            held[row.name] = features.look(row, queries.store(), queries.card(at))
+            wrong += _name_obstacle(at, row.name)
+        except PlatoscopeError as error:
+            wrong.append(f"Line {line}: {error}.")
+    st.dataframe(pd.DataFrame({"model": [*held], "file": [*held.values()]}), hide_index=True)
+    _finish("Import", to_words(request), wrong)
 
 
 def _name_obstacle(at: Place, name: str) -> list[str]:
