@@ -13,7 +13,7 @@ from core.metrics import METRICS
 from core.modalities import find_modality
 from core.options.declaring import options_of
 from core.questions.alignment import figures
-from core.questions.alignment.axes import AXES, Axis, find_axis
+from core.questions.alignment.axes import Axis, find_axis
 from core.questions.alignment.findings import (
     name_kinds,
     noise_findings,
@@ -21,7 +21,7 @@ from core.questions.alignment.findings import (
     trend_findings,
 )
 from core.questions.alignment.points import calibrated_points, fits, shared_points, trend_points
-from core.questions.alignment.question import COMPETENCE, Alignment
+from core.questions.alignment.question import COMPETENCE, Alignment, Side
 from core.questions.alignment.shares import replicates_of
 from core.study.comparison.noise import bound_of
 from core.study.models import is_measured, is_reality, reads, trained, without_variants
@@ -97,11 +97,18 @@ DRAWS = (
 
 def ask_in_words() -> str:
     """Return the page's question for what is on the axis."""
-    axis = address.peek("axis", COMPETENCE)
+    side: Side = "vision" if address.peek("axis_models", "") == "vision" else "language"
+    axis = address.peek("axis", "") or _usual_axis(side)
     if axis != COMPETENCE:
         return f"Does alignment rise with {RISING.get(axis) or frame.plain(axis[:LONGEST])}?"
-    side = find_axis(axis, "vision" if address.peek("axis_models", "") == "vision" else "language")
-    return f"Do better {side.models} agree more with {_targets(side)}?"
+    placed = find_axis(axis, side)
+    return f"Do better {placed.models} agree more with {_targets(placed)}?"
+
+
+def _usual_axis(side: Side) -> str:
+    if not queries.store().datasets():
+        return COMPETENCE
+    return looks.usual_axis(queries.place(st.session_state["dataset"]), side)
 
 
 def _targets(side: Axis) -> str:
@@ -287,7 +294,7 @@ def _list_missing(at: Place, points: pd.DataFrame, look: Look) -> None:
     if missing.empty or len(missing) == len(places):
         return
     measured = facts.competence(at).set_index("model")["reason"]
-    reasons = measured if look.axis == AXES[COMPETENCE] else {}
+    reasons = measured if look.axis.is_competence and look.axis.side == "language" else {}
     left_out = "; ".join(
         f"{title} ({reasons.get(name, f'its {look.axis.short} is not known')})"
         for name, title in missing["title_x"].items()

@@ -110,6 +110,7 @@ def need_levels(at: Place) -> None:
     """
     if facts.tellings(at)["model"].value_counts().max() > 1:
         return
+    frame.need_items(queries.card(at), "caption")
     card, one = queries.card(at), "Every language model is embedded at one caption level."
     levels = offered_levels(card.levels, tuple(queries.study(at).store.summaries(at.dataset)))
     if card.has_demo:

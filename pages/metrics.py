@@ -12,6 +12,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.metrics import METRICS
 from core.metrics.printed import printed_table
+from core.questions.alignment.axes import find_axis
+from core.questions.alignment.question import COMPETENCE
 from core.questions.asking import findings_of
 from core.questions.metrics import curve_figures, figures
 from core.questions.metrics.answer import LARGEST, sample_sizes, smallest_scored
@@ -25,6 +27,7 @@ from core.questions.metrics.question import (
 )
 from core.questions.question import StudyQuestion
 from core.study.models import is_reality, reads, usual, without_variants
+from core.study.skill import language_basis
 from pages._parts.metrics import many
 from pages._parts.published import listed
 from pages._shared import bar, controls, exportbar, facts, frame, parts, prose, queries
@@ -133,8 +136,9 @@ def show_trends(at: Place, models: pd.DataFrame) -> None:
     scores = queries.ask(at, question)
     points = scores.merge(language[["model", "title", "parameters", "competence"]], on="model")
     smallest = language.set_index("model")["title"][smallest_scored(scores)]
+    ruler = find_axis(COMPETENCE, unit=language_basis(models, facts.competence(at)))
     figure = curve_figures.trends_over_k(
-        points, smallest=smallest, mode=frame.mode(), narrow=frame.narrow()
+        points, smallest=smallest, ruler=ruler, mode=frame.mode(), narrow=frame.narrow()
     )
     exportbar.draw_models(at, question, figure, key="trends", table=points)
     how = TRENDS.format(vision=vision, smallest=frame.plain(smallest))

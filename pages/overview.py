@@ -122,7 +122,7 @@ def _fewer(at: Place) -> int | None:
 def _describe(at: Place, finished: pd.DataFrame) -> str:
     """Say what the dataset holds and how many finished models there are of each modality."""
     card = queries.card(at)
-    item = "image–caption pairs" if card.has_images and card.levels else "stimuli"
+    item = "stimuli" if card.holds == "ids" else card.holds
     kinds = finished["modality"].value_counts().items()
     models = listed([f"{count} {name}" for name, count in kinds])
     return f"{frame.plain(card.title)}: {card.size:,} {item}, {models} models"

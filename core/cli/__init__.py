@@ -30,7 +30,7 @@ from core.cli import (
     study,
     train,
 )
-from core.cli.shared import report_problems
+from core.cli.shared import default_dataset, report_problems
 from core.errors import (
     INTERRUPTED,
     MISTAKE,
@@ -77,6 +77,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _check_job(options)
         if not getattr(options, "read_only", False):
             _clean(options.store)
+        if getattr(options, "dataset", None) == "":
+            options.dataset = default_dataset(options.store)
         code = options.run(options) or 0
         if sys.stdout:  # None where it was closed
             sys.stdout.flush()  # here, where a closed pipe is expected

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from core.cli.shared import add_command, add_number
+from core.cli.shared import add_command, add_dataset, add_number
 from core.options.ranges import WORDS
 from core.settings import choose_device
 
@@ -20,7 +20,7 @@ def add(commands: Any) -> None:
         "put captions into fewer words with an instruction-tuned model",
         job=True,
     )
-    summarize.add_argument("--dataset", required=True, metavar="D", help="the dataset")
+    add_dataset(summarize)
     summarize.add_argument(
         "--model", required=True, metavar="SPEC", help="hf:ID or hf:FOLDER, with a chat template"
     )

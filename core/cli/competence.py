@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from core.cli.shared import add_command, group
+from core.cli.shared import add_command, add_dataset, group
 from core.errors import InputError
 from core.files.limits import SHEET
 from core.files.userfile import UserFile
@@ -28,7 +28,7 @@ def add(commands: Any) -> None:
         metavar="FILE",
         help="UTF-8; also group, low, high, chance, n, split, source",
     )
-    scores.add_argument("--dataset", required=True, metavar="D", help="the dataset")
+    add_dataset(scores)
 
 
 def run_import(arguments: argparse.Namespace) -> None:

@@ -12,9 +12,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from core.catalog import ANSWERED
-from core.cli.shared import add_command, add_json, group, print_table
+from core.cli.shared import add_command, add_dataset, add_json, group, print_table
+from core.encoders.requests import FactsRequest
 from core.errors import MISTAKE
 from core.machine.memory import size_text
+from core.questions.words import add_options, read_question
 
 if TYPE_CHECKING:
     from core.store.deletion import Deletion
@@ -23,7 +25,7 @@ DATASET_TITLE = 'what people call it; "" for its own title'
 
 
 def add(commands: Any) -> None:
-    """Add `dataset rename`, `dataset delete`, `model rename`, `model delete` and `result`."""
+    """Add `dataset rename`, `dataset delete`, `model rename|set|delete` and `result`."""
     _add_to_dataset(group(commands, "dataset"))
     _add_to_model(group(commands, "model"))
     _add_result(group(commands, "result"))
@@ -44,12 +46,14 @@ def _add_to_model(kinds: Any) -> None:
     rename = add_command(kinds, "rename", run_model_rename, "give a model another title")
     rename.add_argument("name", metavar="NAME", help="the model")
     rename.add_argument("title", metavar="TITLE", help=DATASET_TITLE)
-    rename.add_argument("--dataset", required=True, metavar="D", help="the dataset")
+    add_dataset(rename)
+    facts = add_command(kinds, "set", run_model_set, "say what is known of a model")
+    add_options(facts, FactsRequest)
     delete = add_command(
         kinds, "delete", run_model_delete, "delete a model of a dataset and what depends on it"
     )
     delete.add_argument("name", metavar="NAME", help="the model")
-    delete.add_argument("--dataset", required=True, metavar="D", help="the dataset")
+    add_dataset(delete)
     _add_yes(delete)
 
 
@@ -60,13 +64,13 @@ def _add_result(kinds: Any) -> None:
         run_result_list,
         "list what is kept over a dataset: answers, neighbors and more",
     )
-    listing.add_argument("--dataset", required=True, metavar="D", help="the dataset")
+    add_dataset(listing)
     add_json(listing)
     delete = add_command(
         kinds, "delete", run_result_delete, "delete results by name, or all that are stale"
     )
     delete.add_argument("name", nargs="*", metavar="NAME", help="results (all that are stale)")
-    delete.add_argument("--dataset", required=True, metavar="D", help="the dataset")
+    add_dataset(delete)
     _add_yes(delete)
 
 
@@ -91,6 +95,25 @@ def run_model_rename(arguments: argparse.Namespace) -> None:
     rename_model(arguments.store, arguments.dataset, arguments.name, arguments.title)
     entry = Store(arguments.store).model(arguments.dataset, arguments.name)
     print(f"{arguments.name}: {entry.card.title}")
+
+
+def run_model_set(arguments: argparse.Namespace) -> None:
+    """Keep what a person says of a model."""
+    from core.competence.imported import tell_model
+    from core.store import Store
+
+    request = read_question(FactsRequest, arguments)
+    tell_model(arguments.store, request.dataset, request.name, request.facts, level=request.level)
+    entry = Store(arguments.store).model(request.dataset, request.name)
+    said = {
+        "family": entry.card.family,
+        "objective": entry.card.objective,
+        "parameters": entry.card.parameters,
+        "seed": entry.card.training.get("seed"),
+        "level": entry.level,
+    }
+    facts = ", ".join(f"{name} {value}" for name, value in said.items() if value is not None)
+    print(f"{request.name}: {facts}")
 
 
 def run_dataset_delete(arguments: argparse.Namespace) -> int:

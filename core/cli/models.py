@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from core.cli.shared import (
     add_command,
@@ -17,12 +18,13 @@ from core.cli.shared import (
     print_table,
     report_problems,
 )
-from core.encoders.requests import FORMS, MOST_BATCH, EmbedRequest, ImportRequest
+from core.encoders.requests import FORMS, MOST_BATCH, EmbedRequest, Facts, ImportRequest
 from core.errors import MISTAKE, InputError, PlatoscopeError
 from core.modalities import check_modality
 from core.options.ranges import Range
 from core.questions.words import add_options, read_question
 from core.settings import choose_device
+from core.unexpected import tell_unexpected
 
 if TYPE_CHECKING:
     from core.embedding.parts import Part
@@ -109,6 +111,7 @@ def run_model_list(arguments: argparse.Namespace) -> None:
 
 def run_embed(arguments: argparse.Namespace) -> int:
     """Embed a dataset with each model; one that fails does not stop the others."""
+    from core.competence.imported import tell_model
     from core.crew.opening import open_crew
     from core.crew.units import Once, Unit
     from core.embedding.parts import shared_parts
@@ -117,7 +120,7 @@ def run_embed(arguments: argparse.Namespace) -> int:
     from core.stimuli.catalog import open_dataset
     from core.store import Store
 
-    request, failed = read_question(EmbedRequest, arguments), 0
+    request, failed, embedded = read_question(EmbedRequest, arguments), 0, dict[str, None]()
     _check_name(request)
     _batch_size(request.batch_size)
     card = Store(arguments.store).dataset(request.dataset)
@@ -141,6 +144,10 @@ def run_embed(arguments: argparse.Namespace) -> int:
                 failed += 1
             else:
                 said.say(*outcome)
+                embedded |= dict.fromkeys(outcome)
+    told = request.facts != Facts() or request.title
+    for name in embedded if told else ():  # of those that were there before, too
+        tell_model(arguments.store, card.name, name, request.facts, title=request.title)
     return MISTAKE if failed else 0
 
 
@@ -171,6 +178,7 @@ def _embed(
     """
     from core.embedding.runner import Slot, Task, embed_part
     from core.encoders.catalog import open_encoder
+    from core.encoders.encoder import with_facts
 
     device, slot = choose_device(request.device), Slot(request.name or None)
     encoder = open_encoder(
@@ -180,6 +188,9 @@ def _embed(
         prompt=request.prompt,
         precision=request.precision,
     )
+    card = with_facts(encoder.card, request.facts, request.title)
+    if card != encoder.card:
+        encoder = replace(cast(Any, encoder), card=card)
     return [
         embed_part(
             Task(store, dataset(), encoder, level, _batch_size(request.batch_size), slot),
@@ -191,12 +202,15 @@ def _embed(
 
 
 def _check_name(request: EmbedRequest) -> None:
+    from core.competence.imported import told_scores
+
     many = len(request.model) * max(1, len(request.caption_level))
-    if request.name and many > 1:
+    if (request.name and many > 1) or (request.title and len(request.model) > 1):
         raise InputError(
-            f"--name names one model, but {many} were given, each caption level counted; embed them"
-            " one at a time"
+            f"{'--name' if request.name else '--title'} names one model, but {many} were given,"
+            " each caption level counted; embed them one at a time"
         )
+    told_scores("MODEL", request.facts.competence)
 
 
 def _batch_size(text: str) -> int | Literal["auto"]:
@@ -208,37 +222,74 @@ def _batch_size(text: str) -> int | Literal["auto"]:
         raise InputError(f"--batch-size is auto or a number: {error}") from error
 
 
-def run_import(arguments: argparse.Namespace) -> None:
-    """Import features made elsewhere as a model of a dataset."""
-    from core.embedding.features import Facts, import_features
+def run_import(arguments: argparse.Namespace) -> int:
+    """Import features made elsewhere as a model of a dataset, or those of a table of models; one
+    that fails does not stop the others.
+    """
+    from core.encoders.zoo import read_zoo, safe
+    from core.store import Store
+
+    request = read_question(ImportRequest, arguments)
+    zoo = read_zoo(request)
+    if zoo is None:
+        name = request.name or safe(Path(request.file).stem)
+        _import(arguments.store, replace(request, name=name))
+        return 0
+    Store(arguments.store).dataset(request.dataset)
+    failed = 0
+    for line, row in zoo.rows.items():
+        about = f"line {line}"
+        try:
+            if isinstance(row, InputError):
+                raise row
+            about = f"line {line}, {row.name}"
+            _import(arguments.store, row, Path(request.file).name)
+        except PlatoscopeError as error:
+            failed += 1
+            print(f"platoscope: {about}: {error}", file=sys.stderr)
+        except Exception as error:
+            failed += 1
+            print(f"platoscope: {about}: {tell_unexpected(error)}", file=sys.stderr)
+    if zoo.scores:
+        print(f"Own scores: {', '.join(zoo.scores)}.", file=sys.stderr)
+    if zoo.left_out:
+        print(f"Left out, without a number: {', '.join(zoo.left_out)}.", file=sys.stderr)
+    print(f"{len(zoo.rows) - failed} of {len(zoo.rows)} models of {request.file} are imported")
+    return MISTAKE if failed else 0
+
+
+def _import(root: Path, request: ImportRequest, table: str = "") -> None:
+    from core.competence.imported import tell_model, told_scores
+    from core.embedding.features import About, check_ready, import_features
+    from core.embedding.subsets import hold_subset
     from core.encoders.measured.content import read_content
     from core.figures.numbers import counted
     from core.store import Store
 
-    request, store = read_question(ImportRequest, arguments), Store(arguments.store)
+    name, file, store = request.name, Path(request.file).name, Store(root)
+    if not request.modality:
+        raise InputError(
+            "say by --modality what kind of model it is: vision, language, music, brain, people or"
+            " any other word"
+        )
     check_modality(request.modality)
     card = store.dataset(request.dataset)
-    content = read_content(request, list(store.stimuli(card.name)["stimulus"]))
-    import_features(
-        arguments.store,
-        card,
-        content,
-        name=request.name,
-        modality=request.modality,
-        facts=Facts(
-            request.family,
-            request.objective,
-            request.parameters,
-            request.title,
-            request.level,
-            Path(request.file).name,
-        ),
-    )
-    layers = f"{counted(len(content.layers), 'layer', 'layers')} of {card.size} stimuli"
+    told_scores(name, request.facts.competence)  # a mistake in them is told first
+    stimuli = list(store.stimuli(card.name)["stimulus"])
+    content, size = read_content(request, stimuli), f"{card.size:,}"
+    if content.covers is not None:  # no dataset is made for what cannot be imported
+        check_ready(content.layers, [stimuli[place] for place in content.covers], name)
+        size = f"{len(content.covers):,} of {size}"
+        card = hold_subset(root, card, request.subset, content.covers.tolist())
+    about = About(request.facts, request.title, request.level, file)
+    import_features(root, card, content, name=name, modality=request.modality, about=about)
+    tell_model(root, card.name, name, request.facts, source=table or file)
+    layers = f"{counted(len(content.layers), 'layer', 'layers')} of {size} stimuli"
     dims = ", ".join(map(str, dict.fromkeys(layer.shape[1] for layer in content.layers)))
-    print(f"{request.name}: {layers}, {dims} dims{_measured(content)}")
+    where = f", over dataset {card.name}" if content.covers is not None else ""
+    print(f"{name}: {layers}, {dims} dims{_measured(content)}{where}")
     for note in content.notes:
-        print(note, file=sys.stderr)
+        print(f"{name}: {note}" if table else note, file=sys.stderr)
 
 
 def _measured(content: Content) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from core.cli.shared import add_command, add_json, add_number, add_on, print_table
+from core.cli.shared import add_command, add_dataset, add_json, add_number, add_on, print_table
 from core.errors import InputError
 from core.options.ranges import SAMPLES, TOKENS, Range
 
@@ -68,8 +68,9 @@ def _add_bits_per_byte(commands: Any) -> None:
     code.add_argument(
         "--text",
         default="owt",
-        metavar="FILE|owt|cave",
-        help=".txt, .jsonl or .parquet; owt: OpenWebText; cave: its held-out captions",
+        metavar="FILE|DATASET|owt|cave",
+        help=".txt, or a column text or caption of .csv .tsv .json .jsonl .parquet; captions of a"
+        " dataset of the store; owt: OpenWebText; cave: its held-out captions",
     )
     text = "of the texts, for each model"
     add_number(code, "--tokens", TOKENS, text, default=4_000_000, metavar="N")
@@ -119,7 +120,7 @@ def run_bits_per_byte(arguments: argparse.Namespace) -> None:
 
     bench = Bench(arguments.store, arguments.dataset, arguments.device)
     extent = Extent(arguments.tokens, arguments.context)
-    texts = Once(partial(open_texts, arguments.text))
+    texts = Once(partial(open_texts, arguments.text, arguments.store))
     _run(arguments, units, COLUMNS)
 
 
@@ -170,7 +171,7 @@ def _measurable(bench: Bench) -> list[str]:
 
 
 def _add_choices(command: argparse.ArgumentParser, models: str) -> None:
-    command.add_argument("--dataset", required=True, metavar="D", help="the dataset")
+    add_dataset(command)
     command.add_argument("--model", nargs="+", action="extend", metavar="M", help=models)
     command.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1 or mps")
     add_on(command)

@@ -16,6 +16,7 @@ from core.cli.shared import (
     print_table,
     report_problems,
 )
+from core.errors import NotApplicableError
 from core.questions.question import Question, StudyQuestion
 from core.questions.words import add_options, read_question
 
@@ -37,6 +38,7 @@ def add(commands: Any) -> None:
         command = add_command(place, name, run, kind.title(), store=of_study, job=True)
         add_options(command, kind)
         if issubclass(kind, StudyQuestion):
+            command.set_defaults(dataset="")  # the store's only one; see `default_dataset`
             _add_device(command, kind.device)
         add_json(command)
 
@@ -60,7 +62,11 @@ def run_question(kind: type[Question], arguments: argparse.Namespace) -> None:
         choose_device(arguments.device)  # raises before any work
         with progress.awake():
             study = _open(question, arguments)
-            table = ask(question, study, progress)
+            try:
+                table = ask(question, study, progress)
+            except NotApplicableError as error:
+                print(f"not applicable: {error}", file=sys.stderr)
+                return
         if table.empty:  # what the question names may be in a file left out
             report_problems(study.store)
     else:
@@ -80,7 +86,7 @@ def _open(question: StudyQuestion, arguments: argparse.Namespace) -> Study:
     from core.store import Store
 
     study = question.scope.open(Store(arguments.store), device=arguments.device)
-    for sentence in left_out_of(type(question), study):
+    for sentence in left_out_of(question, study):
         print(sentence, file=sys.stderr)
     return study
 

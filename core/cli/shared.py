@@ -6,9 +6,12 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from core.errors import InputError
 from core.options.ranges import Range, explain
+from core.study.parts import CAVE
 from core.visible import visible_json
 
 if TYPE_CHECKING:
@@ -68,6 +71,28 @@ def group(commands: Any, name: str) -> Any:
         parser = commands.add_parser(name, help=text, description=text)
         parser.set_defaults(commands=parser.add_subparsers(required=True, metavar="COMMAND"))
     return commands.choices[name].get_default("commands")
+
+
+def add_dataset(command: argparse.ArgumentParser) -> None:
+    """Add the choice of a dataset; see `default_dataset`."""
+    text = "the dataset (the store's only one)"
+    command.add_argument("--dataset", default="", metavar="D", help=text)
+
+
+def default_dataset(store: Path) -> str:
+    """Return the dataset that is meant where none is named: the only one, else the Cave. Raises
+    InputError where there are several others.
+    """
+    from core.store import Store
+
+    names = [card.name for card in Store(store).datasets()]
+    if CAVE in names or not names:
+        return CAVE
+    if len(names) > 1:
+        raise InputError(
+            f"the store has {len(names)} datasets; name one: --dataset {' | '.join(names)}"
+        )
+    return names[0]
 
 
 def add_on(command: argparse.ArgumentParser) -> None:

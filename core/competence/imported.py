@@ -6,18 +6,22 @@ kept too, and counts once the model is embedded: a table of scores can be import
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
-from core.competence.records import COLUMNS, USER
+from core.competence.records import COLUMNS, COMPETENCE, PERCENT, SCORE, USER
 from core.competence.sheet import read_sheet
+from core.encoders.requests import Facts
 from core.errors import InputError, StoreError, UnknownNameError
 from core.recipe import Recipe
-from core.store import ModelEntry, Store, locked, write_result
+from core.store import ModelEntry, Store, locked, set_facts, write_result
 from core.store.schema import result_file
 
 RESULT = f"competence~{USER}"
@@ -78,6 +82,48 @@ def import_scores(root: Path, dataset: str, data: bytes, *, name: str) -> Import
     return Imported(added, int(old.sum()), _notes(added, entries))
 
 
+def told_scores(model: str, said: Sequence[str]) -> bytes:
+    """Return a table of what a person says of a model's competence, for `import_scores`: 0.71, 71%,
+    or of a task, TASK=0.71, where TASK may end in its unit, `latency (ms)`; b"" for nothing.
+
+    Raises InputError as `read_scores`.
+    """
+    table = io.StringIO()
+    rows = csv.writer(table)
+    rows.writerow(REQUIRED)
+    for text in said:
+        task, _, value = text.rpartition("=")
+        named = re.fullmatch(r"(.*\S)\s*\((.+)\)", task.strip())
+        task, unit = named.groups() if named else (task.strip() or COMPETENCE, SCORE)
+        number = value.strip().removesuffix("%")
+        rows.writerow((model, task, number, PERCENT if number != value.strip() else unit))
+    data = table.getvalue().encode() if said else b""
+    if said:
+        read_scores(data, name=f"the scores of {model}")
+    return data
+
+
+def tell_model(
+    root: Path,
+    dataset: str,
+    model: str,
+    facts: Facts,
+    *,
+    title: str = "",
+    level: str = "",
+    source: str = "what was said",
+) -> None:
+    """Keep facts of a model of the store, and its scores as the user's own; what is not said stays.
+
+    Raises as `set_facts` and `told_scores`, before anything is kept.
+    """
+    scored = Store(root).retellings(dataset).get(model, model)
+    scores = told_scores(scored, facts.competence)
+    set_facts(root, dataset, model, facts, title=title, level=level)
+    if scores:
+        import_scores(root, dataset, scores, name=source)
+
+
 def imported_rows(store: Store, dataset: str) -> pd.DataFrame:
     """Return all that was imported, with COLUMNS; `model` as it was written.
 
@@ -104,6 +150,24 @@ def find_models(written: str, entries: Sequence[ModelEntry]) -> list[str]:
     return [
         entry.card.name for entry in entries if entry.card.spec.casefold() == written.casefold()
     ]
+
+
+def place_rows(rows: pd.DataFrame, entries: Sequence[ModelEntry]) -> pd.DataFrame:
+    """Give each row to the embedded models that it is about, by name or spec; one that is about
+    none keeps what it says.
+    """
+    names = rows[[column for column in ("model", "checkpoint") if column in rows]]
+    means = {name: find_models(name, entries) for name in pd.unique(names.to_numpy().ravel())}
+    embedded = [
+        list(dict.fromkeys(model for name in said for model in means[name]))
+        for said in names.itertuples(index=False)
+    ]
+    models = [about or [said] for about, said in zip(embedded, rows["model"], strict=True)]
+    placed = rows.assign(
+        model=pd.Series(models, index=rows.index, dtype="object"),
+        embedded=[bool(about) for about in embedded],
+    )
+    return placed.explode("model", ignore_index=True)
 
 
 def _keys(rows: pd.DataFrame, entries: Sequence[ModelEntry]) -> pd.Series:

@@ -15,6 +15,8 @@ from core.errors import EncoderError, InputError
 from core.modalities import Item, reader_of
 from core.store import ModelEntry, Store
 
+NO_MODEL = "has features only, and no model to run"
+
 
 def entries_to_measure(
     store: Store, dataset: str, models: Sequence[str], reads: Item
@@ -32,17 +34,19 @@ def entries_to_measure(
     if models and len(fitting) < len(entries):
         modality = reader_of(reads)
         wrong = next(entry for entry in entries if entry not in fitting)
+        what = f"is not a {modality.title}" if can_measure(wrong) else NO_MODEL
         raise InputError(
-            f"{wrong.card.name!r} is not a {modality.title} that can be opened again; name"
-            f" {modality.plural} that were embedded here"
+            f"{wrong.card.name!r} {what}; name {modality.plural} that were embedded here"
         )
     return fitting
 
 
 def reopen(entry: ModelEntry, device: torch.device) -> Encoder:
-    """Open a model of the store again, in the precision of its embedding; raises EncoderError where
-    its weights are no longer those that were embedded.
+    """Open a model of the store again, in the precision of its embedding; raises EncoderError for
+    features without a model, and where its weights are no longer those that were embedded.
     """
+    if not can_measure(entry):
+        raise EncoderError(f"{entry.card.name} {NO_MODEL}; choose a model that was embedded here")
     encoder = open_encoder(entry.card.pinned, device=device, precision=precision_kept(entry))
     if encoder.card.weights != entry.card.weights:
         raise EncoderError(

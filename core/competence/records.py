@@ -40,6 +40,7 @@ ACCURACY = "top-1"
 PERCENT = "%"
 BITS = "bits per byte"
 SKILL = "1 - bits per byte"
+COMPETENCE, SCORE = "competence", "score"  # the task and unit of what a person says of a model
 
 
 def row(

@@ -4,40 +4,38 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from core.embedding.batches import check_finite
 from core.embedding.holdings import hold_dataset, is_published, name_data
-from core.encoders.encoder import IMPORTED, REALITY, ModelCard
-from core.encoders.measured.content import Content, from_repeats
+from core.encoders.encoder import IMPORTED, REALITY, UNKNOWN, ModelCard, with_facts
+from core.encoders.measured.content import Content, check_rows, from_repeats
 from core.encoders.measured.cortex import SIMULATED, SUBJECTS, describe_subject, measure_subject
-from core.errors import FeatureError, StimuliError, UnknownNameError
+from core.encoders.requests import Facts
+from core.errors import FeatureError, StimuliError
 from core.modalities import BRAIN, WORLD, check_modality
 from core.recipe import Recipe
 from core.stimuli.dataset import Dataset, DatasetCard
-from core.store import Embedding, Store, write_embedding
+from core.store import Embedding, Store, check_level, set_facts, write_embedding
 from core.store.schema import embedding_file
 
 
 @dataclass(frozen=True)
-class Facts:
-    """What is known of a model that was made elsewhere, "" or None what is not; see
-    `core.encoders.encoder.ModelCard`. level: of the captions that it read. file: that held its
-    features.
+class About:
+    """What else is known of a model that was made elsewhere. level: of the captions that it read.
+    file: the name of the one that held its features.
     """
 
-    family: str = ""
-    objective: str = ""
-    parameters: int | None = None
+    facts: Facts = field(default_factory=Facts)
     title: str = ""
     level: str = ""
     file: str = ""
 
 
-UNKNOWN = Facts()
+NOTHING = About()
 
 
 def embed_world(store: Path, dataset: Dataset) -> Path:
@@ -87,35 +85,37 @@ def import_features(
     *,
     name: str,
     modality: str,
-    facts: Facts = UNKNOWN,
+    about: About = NOTHING,
     replace: bool = False,
 ) -> Path:
     """Publish features that were made elsewhere as the model `name`.
 
     content: its layers in the dataset's order. modality: see `core.modalities.check_modality`.
-    facts: what else is known of the model. Raises as `check_modality` for the modality,
-    UnknownNameError for the caption level, FeatureError for a wrong number of rows, NaN or
-    infinity, StoreError where the name is taken by
-    other features and `replace` is not set.
+    Raises as `check_modality` for the modality, UnknownNameError for the caption level, InputError
+    for facts, FeatureError for a wrong number of rows, NaN or infinity, StoreError where the name
+    is taken by other features and `replace` is not set.
     """
     check_modality(modality)
-    if facts.level and facts.level not in dataset.levels:
-        raise UnknownNameError("caption level", facts.level, dataset.levels)
+    check_level(Store(store), dataset.name, about.level)
     card = ModelCard(
         name,
-        facts.title or name,
+        name.partition("~")[0],
         modality,
-        f"import:{facts.file or name}",
-        facts.family or IMPORTED,
-        facts.objective or "unknown",
-        facts.parameters,
+        f"import:{about.file or name}",
+        IMPORTED,
+        UNKNOWN,
+        None,
         _digest((*content.layers, *content.repeats)),
         content.names or tuple(f"layer {index}" for index in range(len(content.layers))),
         {},
         geometry=content.geometry,
         over=content.over,
     )
-    return _publish_ready(store, dataset, content, card, replace=replace, level=facts.level or None)
+    card = with_facts(card, about.facts, about.title)
+    path = _publish_ready(store, dataset, content, card, replace=replace, level=about.level or None)
+    said = {"title": about.title, "level": about.level}
+    set_facts(store, dataset.name, name, about.facts, **said)  # also of one that was there
+    return path
 
 
 def _publish_ready(
@@ -137,7 +137,7 @@ def _publish_ready(
         **other,
     )
     target = embedding_file(store, dataset.name, card.name)
-    _check_ready(store, dataset, content, card.name)
+    check_ready(content.layers, list(Store(store).stimuli(dataset.name)["stimulus"]), card.name)
     if is_published(target, recipe, replace=replace):
         return target
     return write_embedding(
@@ -157,17 +157,14 @@ def _publish_ready(
     )
 
 
-def _check_ready(store: Path, dataset: DatasetCard, content: Content, name: str) -> None:
-    layers = content.layers
+def check_ready(layers: Sequence[np.ndarray], ids: Sequence[str], name: str) -> None:
+    """Raise FeatureError for layers that have not one finite row for each stimulus. name: of what
+    holds them.
+    """
     if not layers:
         raise FeatureError(f"{name} has no layers; give one (n, dims) matrix per layer")
-    ids = list(Store(store).stimuli(dataset.name)["stimulus"])
+    check_rows(layers, ids, name)
     for index, layer in enumerate(layers):
-        if len(layer) != len(ids):
-            raise FeatureError(
-                f"layer {index} of {name} has {len(layer)} rows, but {dataset.name!r} has"
-                f" {len(ids)} stimuli; give one row per stimulus, in the dataset's order"
-            )
         check_finite(layer, ids, layer=f"layer {index}", model=name)
 
 

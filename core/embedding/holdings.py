@@ -46,13 +46,14 @@ def is_published(target: Path, recipe: Recipe, *, replace: bool) -> bool:
     was, wanted = held.recipe.choices, recipe.choices
     if replace or was.get("dataset") != wanted["dataset"]:  # another revision is of no use
         return False
+    pairs = {**was, **was.get("encoder", {})}, {**wanted, **wanted.get("encoder", {})}
     changed = [
-        f"{key} {was.get(key)!r} there, {wanted.get(key)!r} here"
-        for key in sorted({*was, *wanted})
-        if was.get(key) != wanted.get(key)
+        key
+        for key in sorted({*pairs[0], *pairs[1]} - {"encoder"})
+        if pairs[0].get(key) != pairs[1].get(key)
     ]
     raise StoreError(
-        f"{target.stem!r} is in the store by another recipe ({'; '.join(changed)}); name this one"
-        f" with --name, or delete that one: platoscope model delete --dataset {target.parent.name}"
-        f" {target.stem} --yes"
+        f"choose another name with --name: {target.stem!r} is in the store, with other"
+        f" {', '.join(changed)}; or delete that one: platoscope model delete --dataset"
+        f" {target.parent.name} {target.stem} --yes"
     )

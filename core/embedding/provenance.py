@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import PurePath
 
-from core.encoders.encoder import ModelCard
+from core.encoders.encoder import IMPORTED, UNKNOWN, ModelCard
 from core.encoders.imported import READERS
 from core.encoders.measured.cortex import SIMULATED
 from core.encoders.requests import PROMPTS, precision_of
@@ -25,7 +25,8 @@ def command_of(dataset: str, entry: ModelEntry) -> list[str]:
         return ["demo"]
     if card.spec.startswith("import:"):
         named = ["--name", card.name, "--modality", card.modality]
-        return ["import", file_of(entry), "--dataset", dataset, *named, *_measured(card)]
+        told = [*_measured(card), *_told(entry)]
+        return ["import", file_of(entry), "--dataset", dataset, *named, *told]
     words = ["embed", "--dataset", dataset, "--model", card.pinned]
     level = [] if entry.level is None else ["--caption-level", entry.level]
     return [*words, *level, *reading_words(entry), *_precision(entry), *_name(entry)]
@@ -47,7 +48,8 @@ def reading_words(entry: ModelEntry) -> list[str]:
         return []
     encoder = entry.recipe.choices.get("encoder", {})
     first = str(encoder.get("pooling", "")).partition(" ")[0]
-    pooling = ["--pooling", first] if first in ("last", "first") else []
+    is_auto = first in ("", "mean") and "own pooling" not in encoder
+    pooling = [] if is_auto else ["--pooling", "max" if first == "maximum" else first]
     names = [name for name, text in PROMPTS.items() if text == encoder.get("prompt")]
     return [*pooling, *(["--prompt", *names] if names else [])]
 
@@ -57,6 +59,24 @@ def _measured(card: ModelCard) -> list[str]:
     if card.over:
         return ["--repeats", card.over]
     return ["--dissimilarities"] if card.geometry == "dissimilarities" else []
+
+
+def _told(entry: ModelEntry) -> list[str]:
+    """Return the options for what a person said of an import."""
+    card = entry.card
+    said = {
+        "--family": "" if card.family == IMPORTED else card.family,
+        "--objective": "" if card.objective == UNKNOWN else card.objective,
+        "--parameters": card.parameters,
+        "--level": entry.level,
+        "--seed": card.training.get("seed"),
+    }
+    return [
+        word
+        for flag, value in said.items()
+        if value not in (None, "")
+        for word in (flag, f"{value}")
+    ]
 
 
 def _precision(entry: ModelEntry) -> list[str]:

@@ -60,8 +60,8 @@ class AveragingEncoder:
             (np.add.reduceat(layer, starts, axis=0) / counts).astype(np.float32)
             for layer in encoding.layers
         )
-        bits, texts = (
-            None if part is None else np.add.reduceat(part, starts)
-            for part in (encoding.bits, encoding.bytes)
-        )
-        return Encoding(layers, bits, texts)
+        if encoding.bits is None or encoding.bytes is None:
+            return Encoding(layers)
+        bits = np.add.reduceat(np.nan_to_num(encoding.bits), starts)
+        sizes = np.add.reduceat(encoding.bytes, starts)
+        return Encoding(layers, np.where(sizes, bits, np.nan), sizes)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from core.encoders.encoder import Encoder
 from core.encoders.fields import read_json
-from core.encoders.requests import FORMS, Pooling, Precision, Prompt
+from core.encoders.requests import FORMS, PATCHES, Pooling, Precision, Prompt, split_marks
 from core.errors import EncoderError, quoted
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def open_encoder(
     spec: str,
     *,
     device: torch.device,
-    pooling: Pooling = "mean",
+    pooling: Pooling = "auto",
     prompt: Prompt = "none",
     precision: Precision = "auto",
 ) -> Encoder:
@@ -40,20 +40,37 @@ def _open(
     spec: str, *, device: torch.device, pooling: Pooling, prompt: Prompt, precision: Precision
 ) -> Encoder:
     check_spec(spec)
-    if spec.startswith("timm:"):
-        for name, given, usual in (("pooling", pooling, "mean"), ("prompt", prompt, "none")):
+    is_timm = spec.startswith("timm:")
+    if is_timm or reads_images(spec):
+        for name, given, usual in (("pooling", pooling, "auto"), ("prompt", prompt, "none")):
             if given != usual:
                 raise EncoderError(
                     f"{name} {given!r} is for language models; leave it out for {spec}"
                 )
-        from core.encoders.vision import (
-            open_vision,  # three seconds that users of language models must not pay
-        )
+        if is_timm:
+            # three seconds that users of language models must not pay
+            from core.encoders.vision import open_vision
 
-        return open_vision(spec, device=device, precision=precision)
+            return open_vision(spec, device=device, precision=precision)
+        from core.encoders.images import open_images  # as above
+
+        return open_images(spec, device=device, precision=precision)
     from core.encoders.language.encoder import open_language  # as above
 
     return open_language(spec, device=device, pooling=pooling, prompt=prompt, precision=precision)
+
+
+def reads_images(spec: str) -> bool:
+    """Return whether the model of transformers that a spec names reads images, or the part of it;
+    raises EncoderError or OfflineError.
+    """
+    from core.encoders.language.folder import check_part, opened_source  # as above
+    from core.encoders.language.sentences import read_sentences
+
+    place, marks = split_marks(spec.removeprefix("hf:"))
+    with opened_source(place) as source:
+        folder = read_sentences(source.folder).folder
+        return check_part(folder, marks.removesuffix(PATCHES))
 
 
 def check_spec(spec: str) -> None:

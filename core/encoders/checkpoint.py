@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 import re
+import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,13 @@ WRAPPERS = (
 # MoCo's trained encoder stands beside its slow copy and its queue; its projection is no part of it
 MOCO = ("encoder_q.", "base_encoder.")
 PROJECTIONS = ("fc.", "head.")
+# names that folders of many models have: of training scripts, of the hub's cache
+STEP = r"((global[-_]?)?(checkpoint|ckpt|step|epoch|iter)[-_]?)?\d+"
+COMMON = (
+    r"|(pytorch[-_]?)?models?|weights|checkpoints?|ckpt|final|best|last|latest|outputs?|saved?|hf"
+    r"|(final|best|last|saved)[-_](model|checkpoint|ckpt)|snapshots|0_\w+"
+    rf"|{STEP}|(?=(.*\d){{2}})(?=.*[a-f])[0-9a-f]{{8,64}}"
+)
 
 
 def read_weights(path: Path) -> dict[str, torch.Tensor]:
@@ -61,7 +69,8 @@ def load_torch(file: UserFile, **where: Any) -> Any:
     check_torch(file)
     with file.decoding():
         try:
-            with torch.serialization.safe_globals(PLAIN):
+            with torch.serialization.safe_globals(PLAIN), warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # that sparse tensors are checked
                 return torch.load(file.path, **{"map_location": "cpu", **where}, weights_only=True)
         except pickle.UnpicklingError as error:
             raise file.raising(
@@ -142,10 +151,20 @@ def digest_state(state: Mapping[str, torch.Tensor]) -> str:
     return total.hexdigest()
 
 
-def store_name(place: str) -> str:
-    """Return the last part of a folder, file or hub id as a name that is safe as a file's name."""
+def store_name(place: str, said: str = "") -> str:
+    """Return the last part of a folder, file or hub id as a name that is safe as a file's name.
+
+    A folder that is called as many are gets the name that its config says, else the nearest folder
+    around it that has one; a step of a training keeps its number.
+    """
     path = Path(place)
+    is_folder = path.suffix not in FORMATS or path.stem in ("model", "pytorch_model")
     if path.suffix in FORMATS:
-        path = path.parent if path.stem in ("model", "pytorch_model") else path.with_suffix("")
+        path = path.parent if is_folder else path.with_suffix("")
     name = path.name if path.name not in ("", ".", "..") else path.resolve().name
+    if is_folder and re.fullmatch(COMMON, name, re.IGNORECASE):
+        others = [Path(said).name, *reversed(path.resolve().parts[1:-1])]
+        own = next((one for one in others if not re.fullmatch(COMMON, one, re.IGNORECASE)), name)
+        step = f"-{name}" if re.fullmatch(STEP, name) else ""
+        name = name if own == name else own.rpartition("--")[2] + step
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-") or "model"

@@ -27,11 +27,14 @@ UNNAMED = re.compile(r"(\d+__)?")  # what follows where it has no name of its ow
 IDS = frozenset(
     [
         *("id", "ids", "key", "keys", "index", "name", "names", "path", "url"),
-        *("stimulus", "stimuli", "stimulus_id", "stim_id", "item", "uid"),
+        *("stimulus", "stimuli", "stimulus_id", "stim_id", "stim", "item", "uid"),
+        *("condition", "conditions", "conds"),  # of rsatoolbox
+        "axis1",  # the index of a table that pandas wrote as HDF5
         *("image", "images", "image_id", "image_name", "img", "img_id"),
         *("file", "files", "filename", "filenames", "file_name"),
     ]
 )
+OTHERS = ("channel_descriptors/", "rdm_descriptors/")  # of rsatoolbox: names of other axes
 LABELS = frozenset(
     [
         *("label", "labels", "class", "classes", "target", "targets", "y", "category"),
@@ -57,7 +60,7 @@ class Columns:
             return False
         if self.ids:
             return self.ids == plain
-        return name.startswith(INDEX) or name.lower() in IDS
+        return name.startswith(INDEX) or (leaf(name) in IDS and not name.startswith(OTHERS))
 
     def is_out(self, name: str) -> bool:
         """Return whether a column is no feature by its name."""
@@ -69,6 +72,11 @@ class Columns:
 
 
 EVERY = Columns()
+
+
+def leaf(name: str) -> str:
+    """Return a name without the groups that it lies in, in small letters."""
+    return name.rpartition("/")[2].lower()
 
 
 def plain_name(name: str) -> str:
@@ -95,12 +103,13 @@ def read_columns(file: UserFile, columns: Columns = EVERY) -> dict[str, np.ndarr
     for batch in read_parquet(file, check=check, index=True):
         taken += COPIES * batch.nbytes
         file.check_room(taken)
-        values = {
-            name: np.array([f"{one}" for one in column.to_pylist()])
-            if _is_aside(fields[name], name, columns)
-            else _from_column(column, file, name)
-            for name, column in zip(fields, batch.columns, strict=True)
-        }
+        with file.decoding():  # damaged texts and dates
+            values = {
+                name: np.array([f"{one}" for one in column.to_pylist()])
+                if _is_aside(fields[name], name, columns)
+                else _from_column(column, file, name)
+                for name, column in zip(fields, batch.columns, strict=True)
+            }
         for name, part in values.items():
             parts.setdefault(name, []).append(part)
     for name, each in parts.items():
@@ -115,22 +124,34 @@ def read_columns(file: UserFile, columns: Columns = EVERY) -> dict[str, np.ndarr
 
 def read_table(file: UserFile, columns: Columns = EVERY) -> dict[str, np.ndarray]:
     """Return the features of a table of text, and its columns of ids and labels, as `read_columns`
-    does; fields are separated by commas, semicolons or tabs.
+    does; fields are separated by commas, semicolons, tabs or spaces. A first line of numbers is a
+    row, not a header; lines before it that begin with # are left out.
     """
     import pandas as pd
 
     file.check_room(4 * file.size)
     text = file.text()
+    while text.startswith("#"):
+        text = text.partition("\n")[2]
     head = text.partition("\n")[0]
     mark = max(",;\t", key=head.count)
+    mark = mark if mark in head else r"\s+"
+    first, *others = (head.split() if mark == r"\s+" else head.split(mark)) or [""]
+    # numbers behind the first field are a row's, but 0, 1, 2 … are what pandas calls columns
+    counts = [[f"{place + start}" for place in range(len(others))] for start in (0, 1)]
+    is_row = all(map(_is_number, others)) and others not in counts
+    is_row = is_row if others else _is_number(first)
     with file.decoding():
-        table = pd.read_csv(io.StringIO(text), sep=mark, skipinitialspace=True)
+        table = pd.read_csv(
+            io.StringIO(text), sep=mark, skipinitialspace=True, header=None if is_row else 0
+        )
     whole = {
         f"{name}": column.to_numpy() if column.dtype.kind in "fiub" else column.to_numpy(dtype=str)
         for name, column in table.items()
     }
     # pandas writes its index as a first column without a name
-    whole = {INDEX if name == "Unnamed: 0" else name: values for name, values in whole.items()}
+    index = "0" if is_row and not _is_number(first) else "Unnamed: 0"
+    whole = {INDEX if name == index else name: values for name, values in whole.items()}
     aside = [
         name
         for name, values in whole.items()
@@ -138,6 +159,13 @@ def read_table(file: UserFile, columns: Columns = EVERY) -> dict[str, np.ndarray
         and (values.dtype.kind not in "fiub" or columns.is_out(name) or columns.holds_ids(name))
     ]
     return _stacked(whole, aside, columns, file)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return bool(text.strip()) and float(text) is not None
+    except ValueError:
+        return False
 
 
 def _stacked(

@@ -5,12 +5,13 @@ vector per layer.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float32, Float64
 
+from core.encoders.requests import Facts
 from core.errors import UnknownNameError
 from core.modalities import Modality, find_modality
 
@@ -22,6 +23,7 @@ REALITY = "reality"  # the model of a made world's known factors
 Geometry = Literal["vectors", "dissimilarities"]
 Over = Literal["", "trials", "subjects"]
 IMPORTED = "imported"  # in place of the family of a model whose vectors alone are known
+UNKNOWN = "unknown"  # in place of an objective
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,22 @@ class ModelCard:
         """Return the spec that opens these very weights again, whatever the hub gets later."""
         place, mark, readout = self.spec.partition("#")
         return f"{place}@{self.revision}{mark}{readout}" if self.revision else self.spec
+
+
+def with_facts(card: ModelCard, facts: Facts, title: str = "") -> ModelCard:
+    """Return a card with what a person says of the model; what is not said stays. A family called
+    UNKNOWN is none.
+    """
+    family = IMPORTED if facts.family == UNKNOWN else facts.family
+    seed = {} if facts.seed is None else {"seed": facts.seed}
+    return replace(
+        card,
+        title=title or card.title,
+        family=family or card.family,
+        objective=facts.objective or card.objective,
+        parameters=facts.parameters or card.parameters,
+        training={**card.training, **seed},
+    )
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,14 @@
 
     .npy                      one array: (n, d), or (n, layers, d)
     .npz .safetensors .pt     one such array, or several (n, d) ones: a layer each, in the file's
-                              order (safetensors keeps none: in the natural order of their names)
+    .h5 .hdf5 .mat            order (where it keeps none, in the natural order of their names); or
+                              one (d,) for each stimulus, by its name
     .parquet .csv .tsv        a column for each dim, or a column of lists for each layer
+    .txt                      a row of numbers for each stimulus
     .pt of platonic-rep       `feats` (n, layers, d); its other entries are not features
 
-A file may also hold ids of its rows, and labels or scalars, which are no layers. What it may take
+A file may also hold ids of its rows (or file_names.txt next to it, as thingsvision writes), and
+labels or scalars, which are no layers. What it may take
 is said in core/files/limits.py, and is checked before it is allocated.
 """
 
@@ -20,26 +23,31 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float32
 
-from core.encoders.columns import EVERY, Columns, read_columns, read_table
+from core.encoders.columns import EVERY, Columns, leaf, read_columns, read_table
 from core.encoders.tensors import read_safetensors, read_torch
 from core.errors import FeatureError
 from core.files.arrays import NUMBERS, TEXTS, read_npy, read_npz
+from core.files.limits import TEXT
 from core.files.userfile import UserFile, shown
 
 Space = Float32[np.ndarray, "_ _"]  # (n, d); d may differ between layers
 FEATS = "feats"  # of platonic-rep
-TABLES = (".parquet", ".csv", ".tsv")
+TABLES = (".parquet", ".csv", ".tsv", ".txt")
 OFFSET = 1e3  # times the largest deviation: what float32 then loses of it is above 10⁻⁴
 TINY, HUGE = 1e-30, 1e30  # between which float32 holds squares, too
 
-CLOSED = {  # how datasets of rsatoolbox and of NWB are saved, by the end of the name
+NAMES = "file_names.txt"  # in which thingsvision lists the images, next to its features
+# what keeps no order of its own, where its names are sorted
+UNORDERED = (".h5", ".hdf5", ".mat", ".safetensors")
+
+CLOSED = {  # what is refused by the end of the name
     **dict.fromkeys((".pkl", ".pickle"), "a pickle, which could run code"),
-    **dict.fromkeys((".h5", ".hdf5", ".nwb"), "HDF5, which is not read"),
+    ".nwb": "a recording of NWB",
+    ".gz": "compressed",
 }
 ELSEWHERE = (
-    "expected plain arrays: of rsatoolbox's data numpy.savez('FILE.npz', measurements=…,"
-    " stimulus=…), the place of each row's stimulus from 0; of its dissimilarities"
-    " numpy.save('FILE.npy', rdms.get_matrices())"
+    "expected plain arrays: unpack what is compressed (gunzip); save rsatoolbox's data and rdms as"
+    " HDF5 (data.save('FILE.h5', 'hdf5')), responses by numpy.save, (trials, stimuli, units)"
 )
 
 
@@ -62,10 +70,12 @@ def read_features(path: Path, columns: Columns = EVERY) -> Features:
     """Read one (n, d) float32 matrix per layer, and the ids of the rows; raise FeatureError for a
     file that is not safe or not features, and for a column that is not there.
     """
-    arrays = _ordered(read_arrays(path, columns), path, columns)
-    named = [name for name, array in arrays.items() if _are_ids(name, array, columns)]
-    kept = {name: array for name, array in arrays.items() if _is_layer(name, array, columns)}
+    arrays = held_arrays(path, columns)
+    kept = {name: array for name, array in arrays.items() if is_layer(name, array, columns)}
     kept = {FEATS: kept[FEATS]} if FEATS in kept and kept[FEATS].ndim == 3 else kept
+    if single := _by_stimulus(arrays, columns):
+        layer, changes = narrowed(np.stack([*single.values()]))
+        return Features([layer], ("layer 0",), [*single], "their names", changed=changes)
     layers, names, changed = list[Space](), list[str](), dict[str, None]()
     for name, array in kept.items():
         split = _split(array, path, alone=len(kept) == 1)
@@ -88,14 +98,21 @@ def read_features(path: Path, columns: Columns = EVERY) -> Features:
             f"the layers in {path} have {rows} rows; expected one row per stimulus in each, or"
             " --feature-column with those that are layers"
         )
-    ids = _texts(arrays[named[0]]) if named and len(arrays[named[0]]) == rows[0] else None
-    by = named[0] if ids else ""
+    ids, by = find_ids(arrays, rows[0], columns, path)
     left_out = tuple(name for name in arrays if name not in kept and name != by)
     return Features(layers, tuple(names), ids, by, left_out, tuple(changed))
 
 
-def _ordered(arrays: dict[str, np.ndarray], path: Path, columns: Columns) -> dict[str, np.ndarray]:
-    """Return the arrays in the file's order, or in that of the features named."""
+def held_arrays(path: Path, columns: Columns) -> dict[str, np.ndarray]:
+    """Return the arrays of a file in its order, or in that of the features named; raises as
+    `read_arrays`, and for a name that is not there.
+    """
+    arrays = read_arrays(path, columns)
+    if any(name.startswith("time_descriptors/") for name in arrays):  # of rsatoolbox
+        raise FeatureError(
+            f"{path} holds responses over time; expected (rows, units): average over times, or save"
+            " those of one"
+        )
     if path.suffix.lower() in TABLES:
         return arrays
     wanted = [*columns.features, *([columns.ids] if columns.ids else [])]
@@ -105,17 +122,64 @@ def _ordered(arrays: dict[str, np.ndarray], path: Path, columns: Columns) -> dic
         )
     if columns.features:
         return {name: arrays[name] for name in dict.fromkeys((*wanted, *arrays))}
-    if path.suffix.lower() == ".safetensors":  # which are sorted by type and name
+    kind = path.suffix.lower()
+    if kind == ".safetensors" or (kind in UNORDERED and list(arrays) == sorted(arrays)):
         return {name: arrays[name] for name in natural_order(arrays)}
     return arrays
 
 
-def _are_ids(name: str, array: np.ndarray, columns: Columns) -> bool:
-    line = array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1)
-    return line and array.dtype.kind in "iuUS" and columns.holds_ids(name)
+def find_ids(
+    arrays: dict[str, np.ndarray], rows: int, columns: Columns, path: Path
+) -> tuple[list[str] | None, str]:
+    """Return the ids of so many rows and what holds them; None and "" of a file without any.
+
+    Texts come before numbers, and both before an index. Raises FeatureError if the array that a
+    person named does not fit.
+    """
+    named = [name for name in arrays if _are_ids(name, arrays[name], rows, columns)]
+    if named:
+        best = min(
+            named,
+            key=lambda name: (arrays[name].dtype.kind not in TEXTS, leaf(name) == "index"),
+        )
+        return _texts(arrays[best]), best
+    if columns.ids:
+        shape = arrays[columns.ids].shape if columns.ids in arrays else "no line"
+        raise FeatureError(
+            f"{path} has {shown(columns.ids)} of shape {shape}; expected the ids of its {rows} rows"
+        )
+    beside = path.with_name(NAMES)
+    if NAMES not in columns.drop and beside.is_file():
+        names = UserFile(beside, "a list of files", FeatureError, most=TEXT).text().split("\n")
+        names = [name.strip() for name in names if name.strip()]
+        if len(names) == rows:
+            return names, NAMES
+    return None, ""
 
 
-def _is_layer(name: str, array: np.ndarray, columns: Columns) -> bool:
+def _are_ids(name: str, array: np.ndarray, rows: int, columns: Columns) -> bool:
+    fits = array.shape in ((rows,), (rows, 1)) and columns.holds_ids(name)
+    whole = array.dtype.kind == "f" and bool((array == np.floor(array)).all())  # of MATLAB
+    return fits and (array.dtype.kind in "iuUS" or whole)
+
+
+def _by_stimulus(arrays: dict[str, np.ndarray], columns: Columns) -> dict[str, np.ndarray]:
+    """Return the rows of a file that holds one for each stimulus; none of any other file."""
+    rows = {
+        name: array
+        for name, array in arrays.items()
+        if not columns.is_out(name) and array.dtype.kind in "fiub"
+    }
+    shapes = {array.shape for array in rows.values()}
+    alike = len(rows) > 1 and len(shapes) == 1
+    one_row = alike and all(
+        len(shape) == 1 or (len(shape) == 2 and shape[0] == 1) for shape in shapes
+    )
+    return {name: array.ravel() for name, array in rows.items()} if one_row else {}
+
+
+def is_layer(name: str, array: np.ndarray, columns: Columns) -> bool:
+    """Return whether an array is features by its name, type and shape."""
     if columns.is_out(name) and name:
         return False
     if name in columns.features:
@@ -125,7 +189,7 @@ def _is_layer(name: str, array: np.ndarray, columns: Columns) -> bool:
 
 
 def _texts(array: np.ndarray) -> list[str]:
-    flat = array.ravel()
+    flat = array.ravel().astype(int) if array.dtype.kind == "f" else array.ravel()
     return [one.decode("utf-8", "replace") if isinstance(one, bytes) else f"{one}" for one in flat]
 
 
@@ -181,6 +245,12 @@ def narrowed(layer: np.ndarray) -> tuple[Space, tuple[str, ...]]:
     return np.ascontiguousarray(wide, np.float32), tuple(done)
 
 
+def _read_hdf5(file: UserFile, _: Columns) -> dict[str, np.ndarray]:
+    from core.files.hdf5 import read_hdf5  # with h5py: 0.2 s that the other kinds need not pay
+
+    return read_hdf5(file)
+
+
 READERS: dict[str, Callable[[UserFile, Columns], dict[str, np.ndarray]]] = {
     ".npy": lambda file, _: {"": read_npy(file)},
     ".npz": lambda file, _: read_npz(file, kinds=NUMBERS + TEXTS),
@@ -190,4 +260,6 @@ READERS: dict[str, Callable[[UserFile, Columns], dict[str, np.ndarray]]] = {
     ".parquet": read_columns,
     ".csv": read_table,
     ".tsv": read_table,
+    ".txt": read_table,
+    **dict.fromkeys((".h5", ".hdf5", ".mat"), _read_hdf5),
 }

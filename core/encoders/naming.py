@@ -16,13 +16,21 @@ VISION_FAMILIES = {
     "SwinTransformerV2": "Swin",
     "MlpMixer": "MLP-Mixer",
     "MobileNetV3": "MobileNet",
+    # what transformers calls its architectures
+    **dict.fromkeys(("vit", "vit_mae", "vit_msn", "ijepa", "dinov2", "dinov3_vit"), "ViT"),
+    **dict.fromkeys(("dinov2_with_registers", "clip_vision_model", "siglip_vision_model"), "ViT"),
+    **{"beit": "BEiT", "deit": "DeiT", "swin": "Swin", "swinv2": "Swin", "resnet": "ResNet"},
+    **{"convnext": "ConvNeXt", "convnextv2": "ConvNeXt", "regnet": "RegNet"},
 }
 LANGUAGE_FAMILIES = {
     "bert": "BERT",
     "bloom": "BLOOM",
+    "clip_text_model": "CLIP text",
     "distilbert": "DistilBERT",
     "gemma": "Gemma",
     "gemma2": "Gemma",
+    "gemma3": "Gemma",
+    "gemma3_text": "Gemma",
     "gpt2": "GPT-2",
     "gpt_neo": "GPT-Neo",
     "gpt_neox": "GPT-NeoX",
@@ -34,8 +42,13 @@ LANGUAGE_FAMILIES = {
     "opt": "OPT",
     "phi": "Phi",
     "qwen2": "Qwen",
+    "qwen2_5_vl": "Qwen",
+    "qwen2_vl": "Qwen",
     "qwen3": "Qwen",
+    "qwen3_vl": "Qwen",
     "roberta": "RoBERTa",
+    "siglip_text_model": "SigLIP text",
+    "t5": "T5",
     "xlm-roberta": "XLM-RoBERTa",
 }
 # Lines that share a model type with another; the first pattern that is found in an id decides.
@@ -53,10 +66,10 @@ OBJECTIVES = (
     (r"clip.*_ft_", "CLIP fine-tuned"),
     (r"clip", "CLIP"),
     (r"fcmae", "FCMAE"),
-    (r"[._]mae", "MAE"),
+    (r"[._-]mae", "MAE"),
     (r"dinov3", "DINOv3"),
     (r"dinov2|lvd142m", "DINOv2"),
-    (r"[._]dino", "DINO"),
+    (r"[._-]dino", "DINO"),
     (r"_mim|ijepa|aim", "masked image modeling"),
     (r"in2[12]k(?!.*_ft_)", "supervised (ImageNet-21k)"),
     (r"\.", "supervised"),
@@ -74,8 +87,8 @@ SIZES = {
 
 
 def vision_family(model_class: str) -> str:
-    """Return the architecture line of a timm class, the class's own name where no shorter one is
-    known.
+    """Return the architecture line of a timm class, or of a type of transformers, its own name
+    where no shorter one is known.
     """
     return VISION_FAMILIES.get(model_class, model_class)
 
@@ -106,8 +119,19 @@ def vision_title(name: str) -> str:
     return short if objective == "unknown" else f"{short} {objective}"
 
 
-def language_objective(architectures: Iterable[str]) -> str:
-    """Return what a transformers model was trained for, from the architectures that its config
-    names.
+def folder_objective(model_type: str, name: str, architectures: Iterable[str]) -> str:
+    """Return what a vision model in a folder of transformers was trained for; "unknown" where
+    neither its type, its name nor the architectures that its config names say so.
     """
+    known = vision_objective(f"{model_type}_{name}_".replace(".", "_"))
+    is_classifier = any("ForImageClassification" in one for one in architectures)
+    return "supervised" if known == "unknown" and is_classifier else known
+
+
+def language_objective(architectures: Iterable[str], model_type: str = "") -> str:
+    """Return what a transformers model was trained for, from the architectures that its config
+    names; of CLIP's kind from its type.
+    """
+    if "clip" in model_type or "siglip" in model_type:
+        return vision_objective(model_type)
     return "masked language" if any("MaskedLM" in name for name in architectures) else "language"

@@ -22,7 +22,7 @@ from core.encoders.downloads import (
     download_of,
     repository_of,
 )
-from core.encoders.requests import HUB, PATCHES, UNTRAINED
+from core.encoders.requests import HUB, PATCHES, UNTRAINED, split_marks
 from core.errors import OfflineError
 from core.hub.fetch import cached, fetch_file
 from core.settings import expand
@@ -40,12 +40,14 @@ class Outline:
     """What is known of a model before its weights are read.
 
     parameters: None where unknown. widths: of its layers in order, empty where unknown. download:
-    what is still to be fetched, nothing where the weights are on this machine.
+    what is still to be fetched, nothing where the weights are on this machine. sees: whether
+    a model of transformers reads images.
     """
 
     parameters: int | None = None
     widths: tuple[int, ...] = ()
     download: Download = ON_THIS_MACHINE
+    sees: bool = False
 
 
 def outline(spec: str) -> Outline:
@@ -55,7 +57,8 @@ def outline(spec: str) -> Outline:
     Raises EncoderError for a model that the hub does not have or keeps closed, and for a folder
     that holds none.
     """
-    kind, _, place = spec.removesuffix(PATCHES).partition(":")
+    bare, marks = split_marks(spec)
+    kind, _, place = bare.partition(":")
     if place.startswith(HUB):
         return Outline(download=weights_of(spec))
     if kind == "timm":
@@ -65,14 +68,17 @@ def outline(spec: str) -> Outline:
         return replace(made, download=weights_of(spec))
     folder = os.path.expanduser(place)
     is_here = os.path.isdir(folder)  # a very long id is no path, and no error
-    return _of_transformers(Path(folder), ON_THIS_MACHINE) if is_here else _of_hub(place)
+    part = marks.removesuffix(PATCHES)
+    if is_here:
+        return _of_transformers(Path(folder), part, ON_THIS_MACHINE)
+    return _of_hub(place, part)
 
 
 def weights_of(spec: str) -> Download:
     """Return what is still to be fetched of a spec's weights, without building the model;
     nothing of a checkpoint or folder on this machine. Raises as `outline`.
     """
-    kind, _, place = spec.removesuffix(PATCHES).partition(":")
+    kind, _, place = split_marks(spec)[0].partition(":")
     if place.startswith(HUB):
         return download_of(place.removeprefix(HUB), (SINGLE,))
     if kind == "hf" and not os.path.exists(os.path.expanduser(place)):
@@ -86,7 +92,7 @@ def patches_of(spec: str) -> int | None:
     """Return how many patches a Vision Transformer that timm publishes sees of an image; None for
     any other model.
     """
-    kind, _, place = spec.removesuffix(PATCHES).partition(":")
+    kind, _, place = split_marks(spec)[0].partition(":")
     name = place.partition("@")[0]
     patch = re.search(r"_patch(\d+)", name)
     if kind != "timm" or not name.startswith(PLAIN) or not patch:
@@ -101,7 +107,7 @@ def _published(name: str) -> PretrainedCfg | None:
 
     from core.encoders.timm_weights import check_name
 
-    check_name(name)
+    name = check_name(name)
     return timm.models.get_pretrained_cfg(name, allow_unregistered=True)
 
 
@@ -113,7 +119,7 @@ def _of_timm(name: str, folder: Path | None) -> Outline:
     from core.encoders.timm_weights import check_name, count_classes, read_config, read_settings
     from core.encoders.vision import read_layers
 
-    check_name(name)
+    name = check_name(name)
     config = read_config(folder, name) if folder else {}
     published = timm.models.get_pretrained_cfg(name, allow_unregistered=True)
     shapes = read_shapes([folder / SINGLE]) if folder else None
@@ -144,23 +150,41 @@ def _download_of_timm(name: str, published: PretrainedCfg | None) -> Download:
     return download_of(published.hf_hub_id, (safe, file))
 
 
-def _of_transformers(folder: Path, download: Download) -> Outline:
-    from transformers import AutoModel, AutoModelForCausalLM  # as above
+def _of_transformers(root: Path, part: str, download: Download) -> Outline:
+    import torch  # as above
 
-    from core.encoders.language.folder import is_causal, quiet, read_config
+    from core.encoders.images import read_hidden
+    from core.encoders.language.folder import (
+        check_part,
+        class_of,
+        count_parameters,
+        part_of,
+        quiet,
+        read_config,
+    )
+    from core.encoders.language.sentences import read_sentences, width_after
 
-    config = read_config(folder)
-    kind = AutoModelForCausalLM if is_causal(config) else AutoModel
-    expected = "expected an encoder of text or a causal model that transformers knows"
-    with refusing(f"{folder} cannot be opened as a language model", expected):
-        with MAKING, quiet(), outlining(folder):
-            model = kind.from_config(config, trust_remote_code=False)
-        widths = (int(config.hidden_size),) * (1 + int(config.num_hidden_layers))
-    parameters = sum(each.numel() for each in model.parameters())
-    return Outline(parameters, widths, download)
+    said = read_sentences(root)
+    config, sees = read_config(said.folder), check_part(said.folder, part)
+    expected = "expected a model of texts or images that transformers knows"
+    with refusing(f"{root} cannot be opened", expected), MAKING, quiet(), outlining(root):
+        whole = class_of(config).from_config(config, trust_remote_code=False)
+        model = part_of(whole, part).eval()
+        own = model.config.get_text_config()
+        if sees:
+            side = getattr(own, "image_size", None) or 224
+            sides = (side, side) if isinstance(side, int) else tuple(side)
+            with torch.inference_mode():
+                layers = read_hidden(model, torch.zeros(1, own.num_channels, *sides))
+            widths = tuple(layer.shape[1] for layer in layers)
+        else:
+            widths = (int(own.hidden_size),) * (1 + int(own.num_hidden_layers))
+            if said.pooling and said.steps and not said.unread:
+                widths += (width_after(said, widths[-1]),)
+    return Outline(count_parameters(model), widths, download, sees)
 
 
-def _of_hub(name: str) -> Outline:
+def _of_hub(name: str, part: str) -> Outline:
     download = download_of(name, WEIGHTS)
     config = cached(repository_of(name), "config.json")
     try:
@@ -168,4 +192,6 @@ def _of_hub(name: str) -> Outline:
             config = fetch_file(repository_of(name), "config.json", PATIENCE)
     except OfflineError:
         return Outline(download=download)
-    return _of_transformers(config.parent, download) if config else Outline(download=download)
+    if config is None:
+        return Outline(download=download)
+    return _of_transformers(config.parent, part, download)

@@ -8,14 +8,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from core.options.declaring import argument, option, required
+from core.options.declaring import argument, option, part, required
+from core.options.ranges import MOST_SEED
 
 MOST_BATCH = 10_000
 UNTRAINED = "untrained"  # in place of a checkpoint: the weights before any training
 HUB = "hf-hub:"  # in timm's own names of models, what those on the hub begin with
-PATCHES = "#patches"  # at the end of a spec: read out the patches, not the class token
+# at the end of a spec: read out the patches, not the class token; the part that reads texts, or
+# images, of a model that has both
+PATCHES, TEXT, VISION = "#patches", "#text", "#vision"
 FORMS = "timm:NAME, timm:NAME@CHECKPOINT, timm:hf-hub:ID, hf:ID or hf:FOLDER"
-Pooling = Literal["mean", "last", "first"]
+Pooling = Literal["auto", "mean", "last", "first", "max"]
 Prompt = Literal["none", "paper"]
 # what a language model reads of a caption; the paper is Huh et al. 2024, appendix C.2
 PROMPTS: Mapping[Prompt, str] = {
@@ -30,6 +33,30 @@ TYPES: Mapping[str, Precision] = {"float32": "fp32", "bfloat16": "bf16", "float1
 
 
 @dataclass(frozen=True)
+class Facts:
+    """What a person says of a model; "" or None where it says nothing."""
+
+    family: str = option(
+        "", metavar="F", help="its architecture's line, such as ViT; models of one count as one"
+    )
+    objective: str = option("", metavar="O", help="what it was trained for, such as CLIP")
+    parameters: int | None = option(None, metavar="N", help="how many it has", least=1, most=10**15)
+    seed: int | None = option(
+        None,
+        metavar="N",
+        help="of its training: models of one family, objective and size that differ in their seed"
+        " count as one",
+        least=0,
+        most=MOST_SEED,
+    )
+    competence: tuple[str, ...] = option(
+        (),
+        metavar="VALUE",
+        help="how good it is, higher is better, kept as an own score: 0.71, or of tasks, TASK=0.71",
+    )
+
+
+@dataclass(frozen=True)
 class EmbedRequest:
     """Embed a dataset with models, each at every caption level that is named."""
 
@@ -39,7 +66,8 @@ class EmbedRequest:
     model: tuple[str, ...] = required(
         (),
         help=f"{FORMS}; ID@COMMIT for a commit, NAME@{UNTRAINED} for no weights, {PATCHES} after a"
-        " timm model for the mean of its patches, not its class token",
+        f" vision model for the mean of its patches, not its class token, {TEXT} or {VISION} for a"
+        " part of CLIP's kind",
         label="Models",
         metavar="SPEC",
     )
@@ -56,7 +84,11 @@ class EmbedRequest:
         label="Caption levels",
         metavar="L",
     )
-    pooling: Pooling = option("mean", help="language: mean over tokens, or one")
+    pooling: Pooling = option(
+        "auto",
+        help="language: mean over tokens, their maximum, or one; auto: as the model's folder says,"
+        " else the mean",
+    )
     prompt: Prompt = option(
         "none",
         help="language: what is read; paper: the caption in the sentence of Huh et al. 2024, for"
@@ -65,6 +97,8 @@ class EmbedRequest:
     precision: Precision = option(
         "auto", help="of weights and forward pass; auto: as the weights are stored"
     )
+    title: str = option("", metavar="T", help="what figures call it (its own)")
+    facts: Facts = part(Facts)
 
 
 @dataclass(frozen=True)
@@ -76,16 +110,22 @@ class ImportRequest:
     command: ClassVar[str] = "import"
 
     file: str = argument(
-        help=".npy .npz .safetensors .pt .parquet .csv .tsv, of dissimilarities .csv",
+        help=".npy .npz .safetensors .pt .h5 .mat .parquet .csv .tsv .txt; or a table of"
+        " models, .csv with a row for each: file, and these options as columns; other columns of"
+        " numbers are own scores",
         label="Feature file",
         metavar="FILE",
     )
     dataset: str = required("", help="the dataset", metavar="D")
-    name: str = required("", help="what the store calls it", metavar="N")
-    modality: str = required(
+    name: str = option(
         "",
-        help="the kind of model: vision, language, music, brain, people or any other word",
+        metavar="N",
+        help="what the store calls it (the file's name); NAME~LEVEL for NAME at another level",
+    )
+    modality: str = option(
+        "",
         metavar="KIND",
+        help="the kind of model: vision, language, music, brain, people or any other word",
     )
     repeats: Repeats = option(
         "none",
@@ -113,13 +153,35 @@ class ImportRequest:
     drop: tuple[str, ...] = option(
         (), label="Left out", metavar="NAME", help="arrays or columns that are left out"
     )
-    family: str = option(
-        "", metavar="F", help="its architecture's line, such as ViT; models of one count as one"
+    subset: str = option(
+        "",
+        metavar="NAME",
+        help="import over a new dataset of this name, of the stimuli that have a row; all that is"
+        " embedded over the dataset comes along",
     )
-    objective: str = option("", metavar="O", help="what it was trained for, such as CLIP")
-    parameters: int | None = option(None, metavar="N", help="how many it has", least=1, most=10**15)
     title: str = option("", metavar="T", help="what figures call it (its name)")
     level: str = option("", metavar="L", help="the caption level that it read")
+    facts: Facts = part(Facts)
+
+
+@dataclass(frozen=True)
+class FactsRequest:
+    """Say what is known of a model of the store; what is not named stays as it is."""
+
+    command: ClassVar[str] = "model set"
+
+    name: str = argument(help="the model", label="Model", metavar="NAME")
+    dataset: str = required("", help="the dataset", metavar="D")
+    level: str = option("", metavar="L", help="the caption level that it read")
+    facts: Facts = part(Facts)
+
+
+def split_marks(spec: str) -> tuple[str, str]:
+    """Return a spec without what stands behind it of PATCHES, TEXT and VISION, and that."""
+    marks = ""
+    while mark := next((one for one in (PATCHES, TEXT, VISION) if spec.endswith(one)), ""):
+        spec, marks = spec.removesuffix(mark), mark + marks
+    return spec, marks
 
 
 def precision_of(name: str) -> Precision:

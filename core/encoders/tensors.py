@@ -99,10 +99,15 @@ def _checked_array(part: Any, file: UserFile) -> np.ndarray:
 
 
 def _as_array(tensor: Any) -> np.ndarray:
-    """Return a tensor as an array: integers and wide floats as they are, others as float32."""
+    """Return a tensor as an array: integers and wide floats as they are, others as float32;
+    a sparse one in full."""
     if isinstance(tensor, np.ndarray):
         return tensor
-    plain = tensor.detach().resolve_neg()
+    from torch import strided  # as above
+
+    plain = (
+        tensor.detach() if tensor.layout == strided else tensor.detach().to_dense()
+    ).resolve_neg()
     if plain.is_floating_point() and plain.element_size() < 8:
         plain = plain.float()
     values: np.ndarray = plain.numpy()

@@ -80,11 +80,16 @@ class Loaded:
     revision: str = ""
 
 
-def check_name(name: str) -> None:
-    """Raise UnknownNameError for a name that timm does not have, with or without a tag."""
+def check_name(name: str) -> str:
+    """Return a name that timm has, with or without a tag, of a former one the present; raises
+    UnknownNameError.
+    """
     names = {*timm.list_models(), *timm.list_models(pretrained=True)}
-    if name not in names:
-        raise UnknownNameError("timm model", name, names)
+    if name in names:
+        return name
+    if now := timm.models.get_deprecated_models().get(name):
+        return str(now)
+    raise UnknownNameError("timm model", name, names)
 
 
 def load_published(name: str) -> Loaded:

@@ -26,6 +26,7 @@ from core.encoders.timm_weights import (
     load_untrained,
 )
 from core.errors import EncoderError
+from core.machine.memory import bounded
 from core.modalities import VISION
 from core.settings import expand
 
@@ -48,9 +49,10 @@ class Preparation:
 
 @dataclass(frozen=True)
 class VisionEncoder:
-    """A timm model that turns RGB images into one vector per block or stage.
+    """A model that turns RGB images into one vector per block or stage.
 
-    of_patches: whether the class token, which the model has, is passed over.
+    of_patches: whether the class token, which the model has, is passed over. read: from a model
+    and pixels to the vector of each layer.
     """
 
     card: ModelCard
@@ -59,6 +61,7 @@ class VisionEncoder:
     arithmetic: Arithmetic
     model: Any
     prepare: Callable[[Image.Image], Tensor]
+    read: Callable[..., list[Tensor]]
     of_patches: bool = False
 
     @torch.inference_mode()
@@ -70,8 +73,8 @@ class VisionEncoder:
         is_pinned = self.device.startswith("cuda")
         pixels = torch.stack([each.to(self.device, non_blocking=is_pinned) for each in ready])
         pixels = pixels.to(self.arithmetic.weights)
-        with self.arithmetic.forward_on(self.device):
-            layers = read_layers(self.model, pixels, of_patches=self.of_patches)
+        with bounded(self.device), self.arithmetic.forward_on(self.device):
+            layers = self.read(self.model, pixels, of_patches=self.of_patches)
         return Encoding(tuple(layer.cpu().numpy() for layer in layers))
 
 
@@ -87,9 +90,12 @@ def open_vision(spec: str, *, device: torch.device, precision: Precision = "auto
     """
     loaded, of_patches = _load(spec.removesuffix(PATCHES)), spec.endswith(PATCHES)
     if of_patches and not has_class_token(loaded.model):
+        names = [name for name, _ in loaded.model.named_parameters()]
+        kept = any(name.rpartition(".")[2].startswith("cls_token") for name in names)
+        why = "has a class token that timm does not give after each layer" if kept else ""
         raise EncoderError(
-            f"{loaded.name} has no class token, so the mean over its places is read out already;"
-            f" leave {PATCHES} out"
+            f"{loaded.name} {why or 'has no class token'}, so the mean over its places is read out"
+            f" already; leave {PATCHES} out"
         )
     arithmetic = choose_arithmetic(precision, device)
     model = loaded.model.eval().requires_grad_(False).to(device, arithmetic.weights)
@@ -109,6 +115,7 @@ def open_vision(spec: str, *, device: torch.device, precision: Precision = "auto
         arithmetic=arithmetic,
         model=model,
         prepare=prepare,
+        read=read_layers,
         of_patches=of_patches,
     )
 
@@ -119,7 +126,7 @@ def _load(spec: str) -> Loaded:
         raise EncoderError(f"{spec!r} is not whole; expected timm:NAME or timm:NAME@CHECKPOINT")
     if name.startswith(HUB):
         return load_from_hub(spec.removeprefix("timm:").removeprefix(HUB))
-    check_name(name)
+    name = check_name(name)
     if place == UNTRAINED:
         return load_untrained(name)
     return load_checkpoint(name, expand(place)) if place else load_published(name)
@@ -196,9 +203,11 @@ def _pooling(model: Any) -> str:
 
 @torch.inference_mode()
 def _name_layers(model: Any, pixels: Tensor) -> tuple[str, ...]:
-    count = len(read_layers(model, pixels))
-    if len(getattr(model, "blocks", ())) == count:
-        return tuple(f"block {i + 1}" for i in range(count))
+    count, branches = len(read_layers(model, pixels)), getattr(model, "num_branches", 1)
+    blocks = len(getattr(model, "blocks", ()))
+    if blocks * branches == count:
+        heads = [f"branch {i + 1} " for i in range(branches)] if branches > 1 else [""]
+        return tuple(f"{head}block {i + 1}" for head in heads for i in range(blocks))
     info = model.feature_info
     stem = len(info) == count and str(info[0]["module"]).startswith(("act", "stem", "conv", "bn"))
     return (*(["stem"] if stem else []), *(f"stage {i + 1}" for i in range(count - stem)))

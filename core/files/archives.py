@@ -10,6 +10,8 @@ from contextlib import contextmanager
 
 from core.files.userfile import UserFile, shown
 
+PICKLE = b"\x80"  # begins all since Python 2.3
+
 
 @contextmanager
 def open_zip(file: UserFile) -> Iterator[zipfile.ZipFile]:
@@ -23,9 +25,15 @@ def open_zip(file: UserFile) -> Iterator[zipfile.ZipFile]:
 
 def check_torch(file: UserFile) -> None:
     """Look at what torch.save wrote before torch does; raises the file's error for what is no zip,
-    as torch takes that for a pickle of before 1.6, and for what would make more than it holds: of
-    what torch lets a pickle call, `bytearray` alone takes a length.
+    as torch takes that for a pickle of before 1.6 (LEGACY is how those begin), and for what would
+    make more than it holds: of what torch lets a pickle call, `bytearray` alone takes a length.
     """
+    with file.open() as opened:
+        if opened.read(1) == PICKLE:
+            raise file.raising(
+                f"{file.path} is a pickle, as torch.save wrote before version 1.6 and NumPy and"
+                f" Python do; expected {file.expected}: load it and save it with today's torch.save"
+            )
     with open_zip(file) as archive:
         for entry in archive.infolist():
             if entry.compress_type != zipfile.ZIP_STORED:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from core.files.limits import SECONDS, SMALL, room
 from core.files.userfile import UserFile
 from core.machine.confined import stream
-from core.machine.memory import size_text
 
 if TYPE_CHECKING:  # only those who have a Parquet table wait for it
     import pyarrow as pa
@@ -34,24 +33,13 @@ def read_parquet(
     from core.files.batches import read_batches
 
     most = max(room(), 2 * SMALL)  # pyarrow's threads alone take some of it
-    try:
-        reading = stream(read_batches, file, columns, index, memory=most, seconds=SECONDS)
-        with closing(reading) as parts:
-            schema = next(parts)
-            for field in schema:
-                check(field.name, field.type)
-            for part in parts:
-                yield pa.ipc.read_record_batch(part, schema)
-    except (MemoryError, RuntimeError) as error:
-        raise file.raising(
-            f"{file.path} cannot be read: it takes more than {size_text(most)} of memory, half of"
-            f" what is free, or is damaged; expected {file.expected}: free some, or make it anew"
-        ) from error
-    except TimeoutError as error:
-        raise file.raising(
-            f"{file.path} was not read within {SECONDS:.0f} s; copy it to a disk of this machine,"
-            " or split it"
-        ) from error
+    reading = stream(read_batches, file, columns, index, memory=most, seconds=SECONDS)
+    with file.confined(most, SECONDS), closing(reading) as parts:
+        schema = next(parts)
+        for field in schema:
+            check(field.name, field.type)
+        for part in parts:
+            yield pa.ipc.read_record_batch(part, schema)
 
 
 def as_text(kind: Any) -> str:

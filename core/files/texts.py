@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import tomllib
 from collections.abc import Iterator
 from functools import partial
@@ -16,30 +17,43 @@ from core.files.userfile import UserFile, said
 
 EXAMPLE = '{"caption": "…", …}, an object in each line'
 CELL = 64  # bytes that a cell takes in memory beside its characters
+MARKS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}  # between fields
 _COPIES = 6  # of the bytes of a CSV: as text, and four for each character as a stream of it
 
 
-def csv_rows(file: UserFile, *, most: int | None = None) -> tuple[list[str], list[list[str]]]:
+def csv_rows(
+    file: UserFile,
+    *,
+    most: int | None = None,
+    marks: str = ",",
+    wrong: dict[int, str] | None = None,
+) -> tuple[list[str], list[list[str]]]:
     """Return the columns and the rows of a CSV table; blank lines are left out.
 
-    most: how many rows are read, all where None. Raises the file's error for what is no CSV, for a
-    row of another length than the header, and for a cell of over FIELD characters.
+    most: how many rows are read, all where None. marks: what may separate fields; the one that the
+    first line has most of does. wrong: takes, by row from 1, why a row has another length than the
+    header; it is returned empty. Raises the file's error for what is no CSV, for such a row where
+    `wrong` is None, and for a cell of over FIELD characters.
     """
     csv.field_size_limit(FIELD)
     file.check_room(_COPIES * file.size)
     text = file.text()
-    file.check_room(_COPIES * file.size + CELL * (text.count(",") + text.count("\n")))
-    lines = csv.reader(io.StringIO(text, newline=""), strict=True)
-    name, rows, columns = file.path.name, list[list[str]](), list[str]()
+    mark = max(marks, key=re.split(r"[\r\n]", text.lstrip("\r\n"), maxsplit=1)[0].count)
+    file.check_room(_COPIES * file.size + CELL * (text.count(mark) + text.count("\n")))
+    name, rows = file.path.name, list[list[str]]()
+    lines = _lines(text, mark, csv.QUOTE_NONE if _has_no_quotes(text, mark) else csv.QUOTE_MINIMAL)
     try:
-        columns = next(filter(None, lines), [])
+        columns: list[str] = next(filter(None, lines), [])
         file.check_count(len(columns), COLUMNS, "columns")
         for number, line in enumerate(islice(filter(None, lines), most), start=1):
             if len(line) != len(columns):
-                raise file.raising(
-                    f"row {number} of {name} has {len(line)} fields where the header has"
-                    f" {len(columns)}; put texts with commas or line breaks in double quotes"
+                reason = (
+                    f"has {len(line)} fields where the header has {len(columns)}; put texts with"
+                    f" {MARKS[mark]} or line breaks in double quotes"
                 )
+                if wrong is None:
+                    raise file.raising(f"row {number} of {name} {reason}")
+                wrong[number], line = reason, []
             rows.append(line)
         file.check_count(len(rows), ROWS, "rows")
     except csv.Error as error:
@@ -47,6 +61,34 @@ def csv_rows(file: UserFile, *, most: int | None = None) -> tuple[list[str], lis
             f"{name} is not a CSV table: {said(error)} at line {lines.line_num}"
         ) from error
     return columns, rows
+
+
+def _lines(text: str, mark: str, quoting: int) -> Any:
+    return csv.reader(
+        io.StringIO(text, newline=""),
+        strict=True,
+        delimiter=mark,
+        quoting=quoting,  # type: ignore[arg-type]
+        skipinitialspace=mark == "|",
+    )
+
+
+def _has_no_quotes(text: str, mark: str) -> bool:
+    """Return whether double quotes are characters like any other, as in Flickr's files: whether
+    more rows have the header's length if they are.
+    """
+    if mark == "," or '"' not in text:
+        return False
+    try:
+        plain = list(filter(None, _lines(text, mark, csv.QUOTE_NONE)))
+    except csv.Error:
+        return False
+    try:
+        quoted = list(filter(None, _lines(text, mark, csv.QUOTE_MINIMAL)))
+    except csv.Error:
+        return True
+    odd = [sum(len(row) != len(rows[0]) for row in rows) for rows in (plain, quoted)]
+    return len(plain) != len(quoted) and odd[0] <= odd[1]
 
 
 def json_lines(file: UserFile) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -110,6 +110,25 @@ class UserFile:
                 " fetch it again, or make it anew"
             ) from error
 
+    @contextmanager
+    def confined(self, most: int, seconds: float) -> Iterator[None]:
+        """Turn how a process ends that reads this file within so much memory and time into a
+        sentence; see `core.machine.confined.stream`.
+        """
+        try:
+            yield
+        except (MemoryError, RuntimeError) as error:
+            raise self.raising(
+                f"{self.path} cannot be read: it takes more than {size_text(most)} of memory, half"
+                f" of what is free, or is damaged; expected {self.expected}: free some, or make it"
+                " anew"
+            ) from error
+        except TimeoutError as error:
+            raise self.raising(
+                f"{self.path} was not read within {seconds:.0f} s; copy it to a disk of this"
+                " machine, or split it"
+            ) from error
+
     def unreadable(self, error: Exception) -> PlatoscopeError:
         if isinstance(error, FileNotFoundError | NotADirectoryError | ValueError):
             return self.raising(

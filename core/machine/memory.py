@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from threading import RLock
 
 import psutil
 
 from core.errors import DeviceError, PlatoscopeError
 
 OWN_GROUPS, GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
+_SHARE = 0.85
+_BOUNDED = RLock()  # the limit is the process's
 OUT_OF_MEMORY = (
     "out of memory",
     "can't allocate memory",
@@ -81,6 +86,25 @@ def check_memory(needed: int, what: str, advice: str) -> None:
             f"{what} take {size_text(needed)} of memory, but only {size_text(free)} is free;"
             f" {advice}"
         )
+
+
+@contextmanager
+def bounded(device: object) -> Iterator[None]:
+    """Let what computes on the CPU take most of the memory that is free, so that too much is an
+    error and not the end of this process or another; on Linux alone.
+    """
+    if not hasattr(psutil, "RLIMIT_AS") or str(device) != "cpu":
+        yield
+        return
+    process = psutil.Process()
+    with _BOUNDED:
+        old, hard = process.rlimit(psutil.RLIMIT_AS)
+        most = process.memory_info().vms + int(_SHARE * free_memory())  # never over an old limit
+        process.rlimit(psutil.RLIMIT_AS, (most, hard))
+        try:
+            yield
+        finally:
+            process.rlimit(psutil.RLIMIT_AS, (old, hard))
 
 
 def is_out_of_memory(error: BaseException) -> bool:

@@ -7,7 +7,7 @@ norm are the model's own business.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from core.encoders.encoder import ModelCard
-from core.encoders.language.encoder import LanguageEncoder, pad
+from core.encoders.language.encoder import LanguageEncoder, coded_part, pad, unknown_tokens
 from core.errors import EncoderError
 from core.modalities import MUSIC
 from core.networks.network import Batch, State
@@ -50,21 +50,28 @@ class LanguageNetwork:
         return torch.device(self.encoder.device)
 
     @property
-    def head(self) -> nn.Module:
-        """Return what makes logits of features: the model's own."""
-        head: nn.Module = self.encoder.model.get_output_embeddings()
-        return head
+    def head(self) -> Callable[[Tensor], Tensor]:
+        """Return what makes logits of features: the model itself."""
+        return self.encoder.readout.logits
 
     @property
     def _blocks(self) -> tuple[nn.Module, ...]:
         return self.encoder.readout.blocks
 
     def read(self, events: Sequence[Event]) -> Batch:
-        """Return the captions of events, or their melodies, as tokens."""
+        """Return the captions of events, or their melodies, as tokens, and of which of them bits
+        are counted, for so many bytes.
+        """
         texts = [self._text(event) for event in events]
-        ids, mask = pad(self.encoder.tokenizer(texts)["input_ids"])
-        sizes = torch.tensor([len(text.encode()) for text in texts])
-        named = {"tokens": ids, "present": mask.bool(), "bytes": sizes}
+        read, unknown = self.encoder.tokenizer(texts), unknown_tokens(self.encoder.tokenizer)
+        ids, mask = pad(read["input_ids"])
+        coded, sizes = torch.zeros_like(mask), []
+        for row, (text, tokens) in enumerate(zip(texts, read.encodings, strict=True)):
+            places, size = coded_part(text, tokens, unknown)
+            coded[row, places] = 1
+            sizes.append(size)
+        named = {"tokens": ids, "present": mask.bool(), "coded": coded.bool()}
+        named["bytes"] = torch.tensor(sizes)
         return {name: part.to(self.device) for name, part in named.items()}
 
     def _text(self, event: Event) -> str:

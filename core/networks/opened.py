@@ -5,7 +5,6 @@ from __future__ import annotations
 import torch
 
 from core.competence.opened import reopen
-from core.competence.records import can_measure
 from core.encoders.language.encoder import LanguageEncoder
 from core.encoders.vision import VisionEncoder
 from core.errors import EncoderError
@@ -25,11 +24,6 @@ def open_network(entry: ModelEntry, device: torch.device, *, level: str) -> Netw
     model, for one that cannot be cut and for weights that have changed, OfflineError for weights of
     the hub that are not in its cache.
     """
-    if not can_measure(entry):
-        raise EncoderError(
-            f"{entry.card.name} has features only, and no model to run; choose a model that was"
-            " embedded here"
-        )
     encoder = reopen(entry, device)
     if isinstance(encoder, VisionEncoder):
         return cut_vision(encoder)

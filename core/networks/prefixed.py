@@ -104,6 +104,10 @@ def see(encoder: VisionEncoder, images: Sequence[Image]) -> Seen:
     pixels = pixels.to(encoder.device, encoder.arithmetic.weights)
     look: dict[str, Any] = {"indices": 1, "norm": False, "intermediates_only": True}
     with encoder.arithmetic.forward_on(encoder.device):
+        if encoder.recipe["library"] == "transformers":
+            states = encoder.model(pixel_values=pixels, output_hidden_states=True).hidden_states
+            last: Tensor = states[-1].float()
+            return last if last.dim() == 3 else last.flatten(2).transpose(1, 2)
         if has_class_token(encoder.model) and not encoder.of_patches:
             ((patches, first),) = encoder.model.forward_intermediates(
                 pixels, return_prefix_tokens=True, output_fmt="NLC", **look
@@ -115,7 +119,8 @@ def see(encoder: VisionEncoder, images: Sequence[Image]) -> Seen:
 
 
 def tokenize(encoder: LanguageEncoder, texts: Sequence[str], *, length: int) -> tuple[Tokens, int]:
-    """Return the token ids of texts, and how many special tokens stand in front of each.
+    """Return the token ids of texts, without special ones behind them, and how many special tokens
+    stand in front of each.
 
     length: of the prefix. Raises EncoderError for a text that has no room behind it.
     """
@@ -130,7 +135,8 @@ def tokenize(encoder: LanguageEncoder, texts: Sequence[str], *, length: int) -> 
         )
     masks = read["special_tokens_mask"]
     front = min(next((place for place, mark in enumerate(mask) if not mark), 0) for mask in masks)
-    return read["input_ids"], front
+    ends = [max((at for at, mark in enumerate(mask) if not mark), default=0) + 1 for mask in masks]
+    return [ids[:end] for ids, end in zip(read["input_ids"], ends, strict=True)], front
 
 
 def code_after(
@@ -149,7 +155,7 @@ def code_after(
         if encoder.readout.blocks:
             body = model.base_model(inputs_embeds=vectors, attention_mask=seen)
             states = body.last_hidden_state[:, length + front - 1 : -1]
-            logits = model.get_output_embeddings()(states)
+            logits = encoder.readout.logits(states)
         else:
             output = model(inputs_embeds=vectors, attention_mask=seen)
             logits = output.logits[:, length + front - 1 : -1]

@@ -5,13 +5,14 @@ the next word of a text.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from core.networks.heads import CLASSES, Head, answers_to
 from core.networks.network import Batch
@@ -62,32 +63,32 @@ class Labels:
 
 @dataclass(frozen=True)
 class NextToken:
-    """The next token of a caption. loss: mean negative log-likelihood of every token after the
-    first, in nats. score: 1 − bits per byte.
+    """The next token of a caption. loss: mean negative log-likelihood of the tokens that bits are
+    counted of, in nats. score: 1 − bits per byte.
     """
 
-    head: nn.Module
+    head: Callable[[Tensor], Tensor]
     vocabulary: int
 
     def loss(self, features: Float[Tensor, "b t d"], batch: Batch) -> Float[Tensor, ""]:
-        costs, present = self._costs(features, batch), batch["present"][:, 1:]
-        return costs.sum() / present.sum()
+        costs, coded = self._costs(features, batch), batch["coded"][:, 1:]
+        return costs.sum() / coded.sum()
 
     def score(self, features: Float[Tensor, "b t d"], batch: Batch) -> Float[Tensor, " b"]:
         return _skill(self._costs(features, batch), batch)
 
     def guess(self, examples: Batch, batch: Batch) -> Float[Tensor, " b"]:
-        seen = examples["tokens"][:, 1:][examples["present"][:, 1:]]
+        seen = examples["tokens"][:, 1:][examples["coded"][:, 1:]]
         counts = torch.bincount(seen, minlength=self.vocabulary) + 1.0  # none is impossible
         costs = -(counts / counts.sum()).log()[batch["tokens"][:, 1:]]
-        return _skill(costs * batch["present"][:, 1:], batch)
+        return _skill(costs * batch["coded"][:, 1:], batch)
 
     def _costs(self, features: Tensor, batch: Batch) -> Float[Tensor, "b followed"]:
-        """Return the nats of every token after the first, 0 where there is none."""
+        """Return the nats of every token that counts, 0 for the others."""
         logits = self.head(features[:, :-1]).float()
         wanted = batch["tokens"][:, 1:]
         costs = F.cross_entropy(logits.flatten(0, 1), wanted.flatten(), reduction="none")
-        return costs.view_as(wanted) * batch["present"][:, 1:]
+        return costs.view_as(wanted) * batch["coded"][:, 1:]
 
 
 def _skill(costs: Float[Tensor, "b t"], batch: Batch) -> Float[Tensor, " b"]:

@@ -21,7 +21,7 @@ from core.encoders.requests import HUB, PATCHES, UNTRAINED
 from core.encoders.timm_weights import check_name
 from core.errors import InputError, PlatoscopeError, UnknownNameError
 from core.machine.memory import size_text
-from core.plans.plan import Plan, PlannedData
+from core.plans.plan import Plan, PlannedData, not_stored, stored_name
 from core.plans.sizes import Ask, sizes, totals
 from core.settings import choose_device, expand
 from core.stimuli.hub_source import repository, source_of
@@ -87,6 +87,8 @@ def _asked(find: Callable[[], Download], silent: str, fault: str = "") -> tuple[
 
 def _local_fault(spec: str) -> str:
     """Return what is wrong with a spec that this machine can tell, "" where nothing is."""
+    if stored_name(spec):
+        return not_stored(spec)
     kind, _, place = spec.partition(":")
     name, at, weights = place.partition("@")
     if kind == "timm" and at and weights != UNTRAINED:

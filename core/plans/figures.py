@@ -4,6 +4,7 @@ what was published.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -63,7 +64,11 @@ def draw_figures(run: Run) -> list[Drawn]:
 
 def _draw(run: Run, figure: Figure, names: Names) -> Drawn:
     question = question_of(run.plan, figure, names)
-    study = question.scope.open(Store(run.store), device=type(question).device or "cpu")
+    store = Store(run.store)
+    told = {name.partition(":")[0] for name in shlex.split(figure.ask)}
+    every = {entry.card.name for entry in store.models(run.plan.dataset.name)}
+    only = every & told | {name for group in names.values() for name in group}
+    study = question.scope.open(store, device=type(question).device or "cpu", only=only)
     if isinstance(question, Bins):
         question = _without_missing_tasks(question, study, figure, run)
     if isinstance(question, MetricMatrix):

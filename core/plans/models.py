@@ -16,7 +16,15 @@ from core.embedding.runner import Task, embed_part
 from core.embedding.summaries import INSTRUCTION, read_instruction, summarize
 from core.encoders.catalog import open_encoder
 from core.errors import InputError
-from core.plans.plan import Group, Plan, PlannedData, PlannedModel, Summaries
+from core.plans.plan import (
+    Group,
+    Plan,
+    PlannedData,
+    PlannedModel,
+    Summaries,
+    not_stored,
+    stored_name,
+)
 from core.plans.run import Run
 from core.plans.sizes import memory_of
 from core.progress import Progress
@@ -88,7 +96,7 @@ class _Order:
     def embed(self, part: Part, report: Progress | None) -> None:
         """Open the model and embed a part of the dataset."""
         plan, spec = self.plan, self.model.spec
-        pooling = plan.pooling if self.group.modality == "language" else "mean"
+        pooling = plan.pooling if self.group.modality == "language" else "auto"
         device = choose_device(self.device)
         opened = open_encoder(spec, device=device, pooling=pooling, precision=plan.precision)
         encoder = _described(opened, self.group, self.model)
@@ -104,9 +112,12 @@ def _units(run: Run, dataset: Once[Dataset], levels: Levels) -> list[Unit[None]]
     members, units = list(run.plan.members(run.only)), dict[str, list[Unit[None]]]()
     parts = shared_parts(dataset().card.size, alone=run.crew.alone)
     for at, (group, model) in enumerate(members, start=1):
-        wanted: Levels = (None,) if group.modality == "vision" else levels
+        wanted: Levels = levels if group.modality == "language" else (None,)
         missing = tuple(level for level in wanted if run.held(model, level) is None)
-        if missing and model.spec not in units:  # a model of two groups is the first one's
+        if missing and stored_name(model.spec):
+            if not any(map(partial(run.held, model), wanted)):
+                run.fail(f"model {model.spec}", f"{not_stored(model.spec)}")
+        elif missing and model.spec not in units:  # a model of two groups is the first one's
             order = _Order(run.plan, run.store, run.device, dataset, group, model, missing)
             name = f"model {at} of {len(members)}: {model.spec}"
             weights = partial(memory_of, model.spec, run.plan.precision)

@@ -18,7 +18,7 @@ from core.figures.theme import plain
 from core.metrics import METRICS
 from core.questions.adapters.gain_figures import before_after
 from core.questions.adapters.question import Adaptation
-from core.questions.alignment.axes import find_axis
+from core.questions.alignment.axes import Axis, find_axis
 from core.questions.alignment.figures import trend
 from core.questions.alignment.layer_figures import layer_grid, layers_of
 from core.questions.alignment.placing import side_of
@@ -54,7 +54,7 @@ from core.questions.dispersion.question import (
 )
 from core.questions.dispersion.ranking_figures import ranked as ranked_stimuli
 from core.questions.metrics.answer import smallest_scored
-from core.questions.metrics.curve_figures import COMPETENT, SIZE, trends_over_k
+from core.questions.metrics.curve_figures import SIZE, trends_over_k
 from core.questions.metrics.figures import agreement
 from core.questions.metrics.matrix_figures import variant_map
 from core.questions.metrics.question import (
@@ -74,7 +74,7 @@ from core.study.layers import ALL
 from core.study.models import groups_by_age, reads
 from core.study.parts import Scope
 from core.study.scores import known_scores, score_of
-from core.study.skill import basis_of
+from core.study.skill import basis_of, language_basis
 from core.study.spaces import describe_spaces
 from core.study.study import Study
 
@@ -99,7 +99,7 @@ def _trend(question: Alignment, table: pd.DataFrame, study: Study) -> go.Figure 
     if question.comparison.layers == ALL:
         return _layers(question, table, study) if len(question.x) == len(question.y) == 1 else None
     models = study.models()
-    axis = find_axis(question.axis, question.axis_models, _unit(question.axis, study))
+    axis = _axis(question, study)
     points = trend_points(table, models)
     points = calibrated_points(points) if question.calibration.null else points
     lines = fits(points, models, axis)
@@ -115,14 +115,18 @@ def _layers(question: Alignment, table: pd.DataFrame, study: Study) -> go.Figure
     )
 
 
-def _unit(name: str, study: Study) -> str:
-    """Return the unit of a score by its name, of competence what it is of vision models, "" of
-    what is neither.
-    """
-    if name == COMPETENCE:
-        return basis_of(ask(TasksSolved(Scope(study.dataset.name)), study))
-    scores = known_scores(_scores(study), set(study.models()["model"]))
-    return next((score.unit for score in scores if score.name == name), "")
+def _axis(question: Alignment | MetricTrends, study: Study) -> Axis:
+    """Return what stands on a question's axis, with the unit of a score, or what competence is."""
+    models, name = study.models(), question.axis
+    side = side_of(models, question.x)
+    if name == COMPETENCE and side == "vision":
+        unit = basis_of(ask(TasksSolved(Scope(study.dataset.name)), study))
+    elif name == COMPETENCE:
+        unit = language_basis(models, study.competence())
+    else:
+        scores = known_scores(_scores(study), set(models["model"]))
+        unit = next((score.unit for score in scores if score.name == name), "")
+    return find_axis(name, side, unit)
 
 
 def _bins(question: Bins, table: pd.DataFrame, study: Study) -> go.Figure:
@@ -163,7 +167,8 @@ def _neighborhoods(question: Neighborhoods, table: pd.DataFrame, study: Study) -
     about = models[["model", "title", "parameters"]].merge(coded, on="model", how="left")
     points = table.merge(about.rename(columns={"value": "competence"}), on="model")
     smallest = str(models.set_index("model").loc[smallest_scored(table), "title"])
-    ruler = SIZE if sees else COMPETENT
+    competent = find_axis(COMPETENCE, unit=language_basis(models, study.competence()))
+    ruler = SIZE if sees else competent
     return trends_over_k(points, smallest=smallest, ruler=ruler, mode="light")
 
 
@@ -174,7 +179,7 @@ def _coded(study: Study, names: Sequence[str]) -> tuple[str, pd.Series]:
     known = known_scores(_scores(study), names)
     measured = [one for one in known if (one.unit, one.origin) == (BITS, MEASURED)]
     if not measured:
-        return CODED, study.competence().set_index("model")["value"]
+        return CODED, study.coded().set_index("model")["value"]
     score = max(measured, key=lambda one: MEAN in one.task)
     values = score_of(_scores(study), score.task, origin=score.origin)
     return f"1 − {score.task}", 1 - values
@@ -243,9 +248,8 @@ def _matrix(_: MetricMatrix, table: pd.DataFrame, __: Study) -> go.Figure:
 
 
 def _by_metric(question: MetricTrends, table: pd.DataFrame, study: Study) -> go.Figure:
-    side = side_of(study.models(), question.x)
-    axis = find_axis(question.axis, side, _unit(question.axis, study))
-    return by_metric(described(table, study.models()), title=axis.title, mode="light")
+    title = _axis(question, study).title
+    return by_metric(described(table, study.models()), title=title, mode="light")
 
 
 def _scores(study: Study) -> pd.DataFrame:

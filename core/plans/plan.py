@@ -16,7 +16,6 @@ from core.files.limits import ROWS
 from core.options.ranges import LAYERS, SAMPLES, SIZES, TOKENS, WIDTHS, WORDS, Range
 from core.settings import expand
 
-Modality = Literal["vision", "language"]
 HERE = "a checkpoint on this machine"
 Reduction = Literal["only", "last", "mean", "median", "max", "min"]
 
@@ -44,7 +43,8 @@ class PlannedData:
 
 @dataclass(frozen=True)
 class PlannedModel:
-    """A model by its spec, with the source that names it. gated: whether its terms have to be
+    """A model by its spec, or by its name in the store, such as an import, with the source that
+    names it. gated: whether its terms have to be
     accepted on the hub, in the source's words. name: in the store, where it is not the model's own.
     parameters, layers, width: where they are not published with the program; layers with the
     embedding of words. default: taken until a person names another in its place.
@@ -70,7 +70,7 @@ class Group:
     """
 
     name: str
-    modality: Modality
+    modality: str
     source: str = ""
     family: str = ""
     objective: str = ""
@@ -170,7 +170,7 @@ class Plan:
     groups: tuple[Group, ...]
     source: str = ""
     about: str = ""
-    pooling: Pooling = "mean"
+    pooling: Pooling = "auto"
     precision: Precision = "auto"
     levels: tuple[str, ...] = ()
     preparation: Preparation = Preparation()
@@ -223,8 +223,27 @@ def _weights(place: Path) -> Path:
     return files[0] if len(files) == 1 and files[0].name != "config.json" else place
 
 
+def stored_name(spec: str) -> str:
+    """Return the name in the store that a spec is, with or without `import:`, "" for what opens a
+    model.
+    """
+    return "" if spec.startswith(("timm:", "hf:")) else spec.removeprefix("import:")
+
+
+def not_stored(spec: str) -> str:
+    """Return what is wrong with a model that is named as one of the store, and is not there."""
+    return (
+        f"{stored_name(spec)!r} is no model of the store; import it before, or give"
+        " timm:NAME, hf:ID or hf:FOLDER"
+    )
+
+
 def is_of(card: ModelCard, spec: str) -> bool:
-    """Return whether a spec opens a model of the store, at its commit where the spec names one."""
+    """Return whether a spec is a model of the store: names it, or opens it, at its commit where the
+    spec names one.
+    """
+    if name := stored_name(spec):
+        return card.name == name
     at_commit = spec.startswith(f"{card.spec}@") and card.pinned.startswith(spec)
     return card.spec == spec or at_commit
 
@@ -237,7 +256,7 @@ def put_models(plan: Plan, name: str, place: str) -> Plan:
     """
     group = plan.group(name)
     kept = tuple(one for one in group.models if not one.default)
-    if place.startswith(("timm:", "hf:")):
+    if place.startswith(("timm:", "hf:", "import:")):
         models = (*kept, PlannedModel(place, "named by the person who runs it"))
         named = replace(group, models=models, missing="")
     else:

@@ -17,7 +17,8 @@ from core.errors import EncoderError, InputError, UnknownNameError, shortened
 from core.files.limits import NOTE
 from core.files.texts import read_toml
 from core.files.userfile import UserFile, shown
-from core.plans.plan import Group, Plan
+from core.modalities import check_modality
+from core.plans.plan import Group, Plan, stored_name
 from core.plans.wording import check_words
 from core.settings import ROOT, expand
 
@@ -25,6 +26,7 @@ FOLDER = ROOT / "data" / "studies"
 KEYS = {"groups": "group", "figures": "figure"}  # [[group]] is one group
 TYPES = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 TAKEN = {"models", "published"}  # tables of every study
+OPENED = ("vision", "language")  # modalities of models that a spec opens
 SHOWN = 100  # characters of a value in a message
 
 T = TypeVar("T")
@@ -98,9 +100,17 @@ def _check(plan: Plan) -> None:
 
 def _check_specs(plan: Plan, group: Group) -> None:
     try:
+        check_modality(group.modality)
         for model in group.models:
-            check_spec(model.spec)
-    except EncoderError as error:
+            stored = stored_name(model.spec)
+            if not stored or ":" in stored:
+                check_spec(model.spec)
+            if not stored and group.modality not in OPENED:
+                raise InputError(
+                    f"modality: expected one of {', '.join(OPENED)} for {model.spec}, got"
+                    f" {group.modality!r}; models of other kinds are named as the store does"
+                )
+    except (EncoderError, InputError) as error:
         raise InputError(f"{plan.place}: group {group.name}: {error}") from error
 
 

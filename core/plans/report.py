@@ -83,10 +83,11 @@ def _lines(
 ) -> Iterator[str]:
     plan, there = run.plan, int((models["model"] != "").sum())
     yield from (f"# {plan.title}", "")
-    yield from (f"Published by {plan.source}.", "") if plan.source else ()
+    yield from (f"Source: {plan.source}.", "") if plan.source else ()
     size = Store(run.store).dataset(plan.dataset.name).size
     stimuli = counted(size, "stimulus", "stimuli")
     yield f"Over {plan.dataset.name}, {stimuli}, with {there} of {len(models)} models ({MODELS})."
+    yield "Figures that name no models count these alone, and known reality."
     if run.missing:
         yield from ("", "## What is missing", "", "| of | why, and what to name |", "|---|---|")
         yield from (f"| {_cell(one.of)} | {_cell(one.why)} |" for one in run.missing)

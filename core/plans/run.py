@@ -11,7 +11,7 @@ from typing import TypeVar
 from core.crew.crew import Crew
 from core.crew.units import Unit
 from core.errors import PlatoscopeError
-from core.plans.plan import Group, Plan, PlannedModel, is_of
+from core.plans.plan import Group, Plan, PlannedModel, is_of, stored_name
 from core.progress import Progress
 from core.store import ModelEntry, Store
 from core.unexpected import tell_unexpected
@@ -61,9 +61,9 @@ class Run:
         try:
             yield
         except PlatoscopeError as error:
-            self._fail(name, f"{error}")
+            self.fail(name, f"{error}")
         except Exception as error:  # one figure's failure never loses the report
-            self._fail(name, tell_unexpected(error))
+            self.fail(name, tell_unexpected(error))
 
     def do(self, units: Sequence[Unit[R]]) -> list[R]:
         """Do units of work, each a step, and return what those return that do not fail."""
@@ -72,7 +72,7 @@ class Run:
             units, report=self.report, began=lambda unit: self.tell(unit.name)
         ):
             if isinstance(outcome, PlatoscopeError):
-                self._fail(unit.name, f"{outcome}")
+                self.fail(unit.name, f"{outcome}")
             else:
                 returned.append(outcome)
         return returned
@@ -86,12 +86,13 @@ class Run:
             try:
                 units += units_of(name)
             except PlatoscopeError as error:
-                self._fail(f"{what} {name}", f"{error}")
+                self.fail(f"{what} {name}", f"{error}")
             except Exception as error:
-                self._fail(f"{what} {name}", tell_unexpected(error))
+                self.fail(f"{what} {name}", tell_unexpected(error))
         return units
 
-    def _fail(self, step: str, reason: str) -> None:
+    def fail(self, step: str, reason: str) -> None:
+        """Name a step that could not be done; the run goes on."""
         self.failures.append(Failure(step, reason))
         self.tell(f"{step}: {reason}")
 
@@ -104,8 +105,14 @@ class Run:
         level: None for the dataset's default, and for models that read images.
         """
         reader, name = Store(self.store), self.plan.dataset.name
+        entries = reader.embeddings(name)
+        if stored := stored_name(model.spec):
+            names = [f"{stored}~{level}", stored]
+            found = [entry for one in names for entry in entries if entry.card.name == one]
+            fits = [one for one in found if level is None or one.level in (level, None)]
+            return next(iter(fits), None)
         wanted = (level or next(iter(reader.dataset(name).levels), None), None)
-        for entry in reader.embeddings(name):
+        for entry in entries:
             if is_of(entry.card, model.spec) and entry.level in wanted:
                 return entry
         return None

@@ -18,9 +18,9 @@ from core.competence.published import published_models
 from core.embedding.forecast import room_for
 from core.encoders.downloads import Download
 from core.encoders.encoder import ModelCard
-from core.encoders.requests import BYTES, PATCHES, UNTRAINED, Precision
+from core.encoders.requests import BYTES, UNTRAINED, Precision, split_marks
 from core.errors import OfflineError, PlatoscopeError
-from core.plans.plan import Group, Plan, PlannedModel, is_of
+from core.plans.plan import Group, Plan, PlannedModel, is_of, not_stored, stored_name
 from core.settings import expand
 from core.store import Store
 
@@ -74,7 +74,7 @@ def sizes(
     """
     cards, facts = _cards(plan, store), _published()
     rows = [
-        _row(plan, group, model, facts, ask, rate) | {"embedded": _name(cards, model.spec)}
+        _row(plan, group, model, facts, ask, rate) | _held(cards, model.spec)
         for group, model in plan.members(only)
     ]
     table = pd.DataFrame(rows, columns=list(COLUMNS))
@@ -134,6 +134,8 @@ def _row(
     rate: float,
 ) -> dict[str, object]:
     named = {"group": group.name, "model": model.spec, "gated": model.gated}
+    if stored_name(model.spec):
+        return {**named, "download": 0, "room": 0}
     try:
         parameters, widths = _stated(model) or _shape(model.spec, facts)
         flops = flops_of(plan, group, model.spec, parameters)
@@ -186,7 +188,7 @@ def _stated(model: PlannedModel) -> Shape | None:
 
 def _levels(plan: Plan, group: Group) -> int:
     """Return at how many caption levels a group's models are embedded."""
-    if group.modality == "vision":
+    if group.modality != "language":
         return 1
     return max(1, len(plan.levels)) + (len(plan.summaries.words) if plan.summaries else 0)
 
@@ -218,7 +220,7 @@ def _is_here(spec: str) -> bool:
     """Return whether a spec names a folder on this machine that says what model it holds, or no
     weights at all.
     """
-    kind, _, place = spec.removesuffix(PATCHES).partition(":")
+    kind, _, place = split_marks(spec)[0].partition(":")
     name = place.partition("@")[2] if kind == "timm" else place
     return name == UNTRAINED or (bool(name) and os.path.isfile(expand(name) / "config.json"))
 
@@ -231,6 +233,13 @@ def _cards(plan: Plan, store: Path) -> list[ModelCard]:
     return [entry.card for entry in reader.models(plan.dataset.name)]
 
 
-def _name(cards: Sequence[ModelCard], spec: str) -> str:
-    """Return what the store calls a model, "" where it is not there."""
-    return next((card.name for card in cards if is_of(card, spec)), "")
+def _held(cards: Sequence[ModelCard], spec: str) -> dict[str, object]:
+    """Return what the store calls a model, "" where it is not there; and of one that is no other
+    program's, what is known of it.
+    """
+    card = next((card for card in cards if is_of(card, spec)), None)
+    if card is None:
+        note = {"note": not_stored(spec)} if stored_name(spec) else {}
+        return {"embedded": "", **note}
+    known = {"parameters": card.parameters, "layers": len(card.layers)} if stored_name(spec) else {}
+    return {"embedded": card.name, **known}

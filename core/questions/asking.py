@@ -9,6 +9,7 @@ read. A kept answer is served only if all of that is still the same: see `core.s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from typing import Any
@@ -22,6 +23,7 @@ from core.questions.registry import answer_of
 from core.recipe import Recipe
 from core.store.view import ABSENT, Reads, resolve
 from core.study.keeping import fresh_answer, keep
+from core.study.models import open_because, usual
 from core.study.parts import Measure
 from core.study.study import Study
 
@@ -129,7 +131,8 @@ def _recipe(complete: StudyQuestion, study: Study) -> Recipe:
     for metric in _metrics(complete):
         versions[f"metric {metric}"] = find_metric(metric).version
     # the choices in one part: one may be named as a part of every recipe is, such as models
-    return study.recipe(kind.command, (), versions=versions, question=choices)
+    only = {} if study.store.only is None else {"only": sorted(study.store.only)}
+    return study.recipe(kind.command, (), versions=versions, question=choices, **only)
 
 
 def _version_keys(complete: StudyQuestion) -> list[str]:
@@ -197,6 +200,11 @@ def facts_of(question: Question, table: pd.DataFrame) -> Mapping[str, Any]:
     return facts(question, table) if facts else {}
 
 
-def left_out_of(kind: type[Question], study: Study) -> Sequence[str]:
-    """Return what of a study's store no answer of this kind takes in, and why."""
-    return answer_of(kind).left_out(study)
+def left_out_of(question: Question, study: Study) -> Sequence[str]:
+    """Return what of a study's store an answer does not take in, and why."""
+    named = set(re.findall("'([^':]*)", str(choices_of(question))))  # models, of model:layer too
+    refused = [why for name, why in study.refused().items() if name not in named]
+    said = [*answer_of(type(question)).left_out(study), *(f"Left out: {why}." for why in refused)]
+    models = usual(study.models())
+    opened = open_because(models, models["model"]) if answer_of(type(question)).findings else ""
+    return [*said, f"Tests are open: {opened}."] if opened else said

@@ -53,7 +53,7 @@ def _add_value(parser: ArgumentParser, one: Option) -> None:
         metavar=None if one.choices else one.metavar,
         help=_help(one),
         nargs="+" if one.many else None,
-        required=one.required,
+        required=one.required and one.name != "dataset",  # the store's only one stands for it
         action="extend" if one.many else "store",
     )
 
@@ -63,6 +63,8 @@ def _help(one: Option) -> str:
     draws (200; 0 to 100,000).
     """
     default = " ".join(map(str, one.default)) if one.many else one.default
+    if one.required and one.name == "dataset":
+        default = "the store's only one"
     shown = default not in (None, "") and one.kind not in ("pair", "factor")
     return explain(one.help, str(default) if shown else "", one.range)
 

@@ -112,7 +112,7 @@ def check_falling(falling: Float32[np.ndarray, "rows _"]) -> None:
             " chance would choose them"
         )
         raise MetricError(
-            f"{tell}; choose a layer with more distinct vectors, or center the features"
+            f"{tell}; choose a layer with more distinct vectors, or import the features centered"
         )
 
 

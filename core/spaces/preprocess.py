@@ -79,8 +79,7 @@ def average_threshold(layers: Sequence[Float[np.ndarray, "n _"]], *, q: float) -
 def _check_bound(bound: np.floating, sizes: Float[np.ndarray, "*_"], q: float) -> None:
     if bound == 0 and sizes.any():
         raise MetricError(
-            f"clamping at q = {q} would set every value to 0, since so many are 0 already; use"
-            " q = 1"
+            f"clamping at q = {q} would set every value to 0, since so many are 0 already"
         )
 
 

@@ -18,6 +18,7 @@ from core.statistics.intervals import LEVEL, student_interval
 LEAST_SIDE = 3  # rows or columns of a grid; draws of two are mostly of one alone
 EVERY = 5_000  # rearrangements of a grid at most that are all gone through
 ALONE = "either side takes at least two trainings"
+UNSCORED = "some two models have no score together"
 ALIKE = "all scores are the same, so their spread is unknown"
 
 
@@ -53,8 +54,10 @@ def crossed_mean(
     value = float(scores.mean()) if scores.size else math.nan
     means = {"rows": scores.mean(axis=1), "columns": scores.mean(axis=0)}
     sides = [side for name, side in means.items() if name != fixed]
-    if min(map(len, sides)) < 2 or not math.isfinite(value):
+    if min(map(len, sides)) < 2:
         return CrossedMean(value, reason=ALONE)
+    if not math.isfinite(value):
+        return CrossedMean(value, reason=UNSCORED)
     parts = np.array([side.var(ddof=1) / len(side) for side in sides])
     if not parts.sum() > 0:
         return CrossedMean(value, reason=ALIKE)

@@ -2,45 +2,74 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from core.errors import InputError
+from core.errors import InputError, StimuliError
 from core.options.declaring import argument, option, options_of, value_of
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from core.stimuli.folder import FolderDataset
     from core.stimuli.hub import HubDataset
 
 OF_HUB = ("revision", "split", "image_column", "text_column")
+FOREIGN = {  # options that a source does not take
+    "folder": ("revision",),
+    "hub": ("table", "link"),
+    "ids": (*OF_HUB, "table", "link", "images_only", "texts_only"),
+}
 
 
 @dataclass(frozen=True)
 class Addition:
-    """Add stimuli from a folder or the hub: images with captions, or either alone."""
+    """Add stimuli from a folder or the hub: images with captions, or either alone, or ids."""
 
     command: ClassVar[str] = "dataset add"
 
     name: str = argument(help="what the store calls the dataset", label="Name", metavar="NAME")
-    folder: str = option("", help="images and a caption table", metavar="DIR")
+    folder: str = option(
+        "",
+        help="images and captions: a table, texts named as the images are, tars or Parquet files",
+        metavar="DIR",
+    )
     hub: str = option(
         "",
         help="a Hugging Face data set, or a preset: wit_1024, flickr30k",
         label="Hub id",
         metavar="ID",
     )
+    ids: str = option(
+        "",
+        help="ids alone, for features without stimuli: a table with a column id, a text with one in"
+        " each line, .npz or .npy",
+        label="File of ids",
+        metavar="FILE",
+    )
     table: str = option(
         "",
-        help="the caption table, where the folder holds several",
+        help="the caption table, or a tar, where the folder holds several",
         label="Caption table",
         metavar="FILE",
+    )
+    link: bool = option(
+        False,
+        help="read images where they are, outside of the folder too: by absolute paths and symbolic"
+        " links; nothing is copied",
+        label="Images elsewhere",
     )
     skip_broken: bool = option(
         False, help="leave out stimuli that cannot be read, and say which", label="Skip broken"
     )
     revision: str = option("", help="of the hub's dataset: a commit, tag or branch", metavar="R")
-    split: str = option("", help="of the hub's dataset", metavar="S")
+    split: str = option(
+        "",
+        help="of the hub's dataset, or the rows of a table whose column split says so",
+        metavar="S",
+    )
     image_column: str = option("", help="column that holds the images", metavar="I")
     text_column: str = option("", help="column that holds the captions", metavar="T")
     images_only: bool = option(
@@ -65,24 +94,17 @@ def check_addition(addition: Addition) -> None:
     from core.stimuli.dataset import check_name  # pandas, for which no parser should wait
 
     check_name(addition.name)
-    if bool(addition.folder) == bool(addition.hub):
+    sources = [name for name in FOREIGN if getattr(addition, name)]
+    if len(sources) != 1:
         raise InputError(
-            "a dataset comes from a folder (--folder DIR) or from the hub (--hub ID); name one of"
-            " the two"
+            "a dataset comes from a folder (--folder DIR), from the hub (--hub ID) or is ids alone"
+            " (--ids FILE); name one of these"
         )
     _check_alone(addition)
-    foreign = OF_HUB if addition.folder else ("table",)
-    options = [one for one in options_of(Addition) if one.name in foreign]
-    flags = [one.flag for one in options if value_of(addition, one)]
-    if flags and addition.folder:
-        raise InputError(
-            f"{flags[0]} belongs to --hub; a folder's table names its columns image and caption"
-        )
-    if flags:
-        raise InputError(
-            f"{flags[0]} belongs to --folder; a hub data set has its columns: see --image-column"
-            " and --text-column"
-        )
+    for one in options_of(Addition):
+        if one.name in FOREIGN[sources[0]] and value_of(addition, one):
+            others = [f"--{name}" for name in FOREIGN if one.name not in FOREIGN[name]]
+            raise InputError(f"{one.flag} belongs to {' and '.join(others)}; leave it out")
 
 
 def _check_alone(addition: Addition) -> None:
@@ -95,9 +117,38 @@ def _check_alone(addition: Addition) -> None:
         raise InputError(f"--texts-only takes no images; leave {named} out, or --texts-only")
 
 
+def settled(addition: Addition) -> Addition:
+    """Return what is added as it is read: a folder of Parquet files with the bytes of images, of
+    several with texts, or that `datasets` saved, is read as a data set of the hub is. Raises
+    StimuliError for what cannot be listed.
+    """
+    from core.files.parquet import read_parquet
+    from core.files.userfile import UserFile
+    from core.stimuli.table import holds_images, is_saved, list_tables
+
+    folder = Path(addition.folder)
+    if not addition.folder or addition.table or not os.path.isdir(folder):
+        return addition
+    if is_saved(folder):
+        return replace(addition, folder="", hub=addition.folder)
+    tables = list_tables(folder)
+    if not tables or any(path.suffix.lower() != ".parquet" for path in tables):
+        return addition
+    held = []
+
+    def look(name: str, kind: pa.DataType) -> None:
+        held.append(holds_images(name, kind, addition.image_column))
+
+    next(read_parquet(UserFile(tables[0], "a table", StimuliError), check=look), None)
+    if any(held) or (addition.texts_only and len(tables) > 1):
+        return replace(addition, folder="", hub=addition.folder)
+    return addition
+
+
 def open_addition(addition: Addition) -> FolderDataset | HubDataset:
     """Open what is to be added, reading all of it; raises InputError, OfflineError."""
     check_addition(addition)
+    addition = settled(addition)
     if addition.hub:
         # each source brings libraries of its own
         from core.stimuli.hub import HubDataset
@@ -114,11 +165,18 @@ def open_addition(addition: Addition) -> FolderDataset | HubDataset:
         )
     from core.stimuli.folder import FolderDataset
 
+    folder, choices = choices_of(addition)
     return FolderDataset.open(
-        Path(addition.folder),
-        name=addition.name,
-        table=Path(addition.table) if addition.table else None,
-        skip_broken=addition.skip_broken,
-        images_only=addition.images_only,
-        texts_only=addition.texts_only,
+        folder, name=addition.name, skip_broken=addition.skip_broken, **choices
     )
+
+
+def choices_of(addition: Addition) -> tuple[Path, dict[str, Any]]:
+    """Return the folder that is read, and the choices of `core.stimuli.folder.Choices`."""
+    from core.stimuli.folder import Choices
+
+    if addition.ids:
+        path = Path(addition.ids)
+        return path.parent, {"table": path.name, "ids_only": True}
+    names = [one.name for one in fields(Choices) if hasattr(addition, one.name)]
+    return Path(addition.folder), {name: getattr(addition, name) for name in names}

@@ -9,7 +9,7 @@ import json
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pandas as pd
@@ -69,11 +69,21 @@ class Captioned:
     @property
     def notes(self) -> tuple[str, ...]:
         """Return what a reader should know though nothing is wrong: captions that several stimuli
-        share.
+        share, and stimuli with fewer captions than others.
         """
         stimuli_of = self.captions.groupby("text")["index"].nunique()
         shared = int((stimuli_of > 1).sum())
-        return (f"captions that two or more stimuli share: {shared:,}",) if shared else ()
+        notes = [f"captions that two or more stimuli share: {shared:,}"] * bool(shared)
+        counts = self.captions.groupby("index").size()
+        if fewer := int((counts < counts.max()).sum()):
+            present = self.captions["level"].value_counts()
+            lacking = [level for level in self.levels if present[level] < len(counts)]
+            levels = ", ".join(lacking[:5]) + (" …" if len(lacking) > 5 else "")
+            notes.append(
+                f"stimuli with fewer than {counts.max():,} captions: {fewer:,} of {len(counts):,};"
+                f" not all have the caption levels {levels}"
+            )
+        return tuple(notes)
 
 
 def gather(rows: Sequence[Row], *, broken: Collection[str] = ()) -> tuple[Captioned, list[Problem]]:
@@ -106,14 +116,20 @@ def gather(rows: Sequence[Row], *, broken: Collection[str] = ()) -> tuple[Captio
 def gather_images(
     rows: Sequence[Row], *, broken: Collection[str] = ()
 ) -> tuple[Captioned, list[Problem]]:
-    """Put rows of images without captions together, leaving out the stimuli in `broken`; there is
-    no caption level.
+    """Put rows of images or ids without captions together, leaving out the stimuli in `broken`, and
+    those that are there already; there is no caption level.
     """
-    names = dict.fromkeys(row.stimulus for row in rows if row.stimulus not in broken)
-    stimuli = pd.DataFrame({"stimulus": pd.Series(list(names), dtype="str")})
-    captions = pd.DataFrame({"index": [], "level": [], "text": []})
+    first: dict[str, Row] = {}
+    wrong = []
+    for row in rows:
+        if row.stimulus in first:
+            reason = f"{row.stimulus} is there twice (also row {first[row.stimulus].number})"
+            wrong.append(Problem(row.number, reason))
+        elif row.stimulus not in broken:
+            first[row.stimulus] = row
+    whole = _tabulate([*first.values()], {}, ())
     types = {"index": "int64", "level": "str", "text": "str"}
-    return Captioned(stimuli, captions.astype(types), ()), []
+    return replace(whole, captions=whole.captions.astype(types)), wrong
 
 
 def refuse(where: str, problems: Sequence[Problem]) -> StimuliError:

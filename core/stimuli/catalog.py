@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from core.errors import StimuliError, UnknownNameError
 from core.stimuli.dataset import Dataset, DatasetCard
+from core.stimuli.subset import SUBSET, SubsetDataset
 
 
 def open_dataset(card: DatasetCard) -> Dataset:
@@ -16,6 +18,10 @@ def open_dataset(card: DatasetCard) -> Dataset:
     Raises UnknownNameError for a kind of source that does not exist, and StimuliError where the
     captions, factors or images are no longer those of the card's revision.
     """
+    if chosen := card.source.get(SUBSET):
+        rest = {key: value for key, value in card.source.items() if key != SUBSET}
+        of = replace(card, name=chosen["of"], source=rest, revision=chosen["revision"])
+        return SubsetDataset(card, open_dataset(of))
     kind = str(card.source.get("kind"))
     if kind not in _OPENERS:
         raise UnknownNameError("kind of dataset", kind, _OPENERS)
@@ -42,14 +48,9 @@ def _open_cave(_name: str, source: Mapping[str, Any]) -> Dataset:
 def _open_folder(name: str, source: Mapping[str, Any]) -> Dataset:
     from core.stimuli.folder import FolderDataset
 
-    return FolderDataset.open(
-        Path(source["folder"]),
-        name=name,
-        table=Path(source["table"]) if source["table"] else None,
-        skip_broken=source["skip_broken"],
-        images_only=not source["table"],
-        texts_only=source.get("texts_only", False),
-    )
+    # of an older store: without a table there were images alone
+    choices = {"images_only": not source["table"], **_choices(source)}
+    return FolderDataset.open(Path(choices.pop("folder")), name=name, **choices)
 
 
 def _open_hub(name: str, source: Mapping[str, Any]) -> Dataset:

@@ -14,7 +14,7 @@ import pandas as pd
 from jaxtyping import Float32
 from PIL import Image
 
-from core.errors import StimuliError
+from core.errors import NotApplicableError, StimuliError
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")  # safe as a file name and as a flag's value
 _TAKEN = (".new", ".parts", ".lock")  # what the store appends while it writes
@@ -27,8 +27,9 @@ class DatasetCard:
 
     name: id in the store (letters, digits, `.`, `_`, `-`). title: for people. revision: digest of
     ids, captions, factors and images. source: the choices that open it again, `{"kind": "cave" |
-    "folder" | "hub", …}`. levels: the caption levels, the default one first; none of a dataset of
-    images alone. size: number of stimuli. has_images: False for a dataset of texts alone.
+    "folder" | "hub", …}`, and of some stimuli of another dataset `subset`, see
+    `core.stimuli.subset`. levels: the caption levels, the default one first; none of a dataset of
+    images or ids alone. size: number of stimuli. has_images: False for one of texts or ids alone.
     """
 
     name: str
@@ -55,8 +56,15 @@ class DatasetCard:
         return self._is_cave
 
     @property
+    def holds(self) -> str:
+        """Return what the stimuli are: image–caption pairs, images, texts, or ids alone."""
+        if self.levels:
+            return "image–caption pairs" if self.has_images else "texts"
+        return "images" if self.has_images else "ids"
+
+    @property
     def _is_cave(self) -> bool:
-        return self.source.get("kind") == "cave"
+        return self.source.get("kind") == "cave" and "subset" not in self.source
 
 
 @runtime_checkable
@@ -89,20 +97,20 @@ class Dataset(Protocol):
 
 
 def check_captions(card: DatasetCard) -> None:
-    """Raise StimuliError for a dataset of images alone, where captions are to be read."""
+    """Raise NotApplicableError for a dataset without captions, where these are to be read."""
     if not card.levels:
-        raise StimuliError(
-            f"dataset {card.name!r} has images and no captions, which this needs; add the dataset"
-            " with captions under another name"
+        raise NotApplicableError(
+            f"dataset {card.name!r} has {card.holds} and no captions, which this needs; add the"
+            " dataset with captions under another name"
         )
 
 
 def check_images(card: DatasetCard) -> None:
-    """Raise StimuliError for a dataset of texts alone, where images are to be read."""
+    """Raise NotApplicableError for a dataset without images, where these are to be read."""
     if not card.has_images:
-        raise StimuliError(
-            f"dataset {card.name!r} has texts and no images, which this needs; add the dataset with"
-            " images under another name"
+        raise NotApplicableError(
+            f"dataset {card.name!r} has {card.holds} and no images, which this needs; add the"
+            " dataset with images under another name"
         )
 
 

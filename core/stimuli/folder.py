@@ -1,25 +1,29 @@
-"""A dataset from a folder: image files and one table of captions beside them, or one of the two.
+"""A dataset from a folder: image files and captions next to them, or one of the two, or ids alone.
 
-The table is CSV, JSONL or Parquet with `image` (relative to the folder or its `images`), `caption`,
-and optional `caption_index` or `level` (else the captions of an image are numbered from 0); other
-columns are factors.
+Captions are a table (`core/stimuli/table.py`), or texts with the names of the images: a.jpg and
+a.txt, as files or in tars (WebDataset). Without a column of levels the captions of an image are
+numbered from 0; columns that are no image, caption or level are factors.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pandas as pd
 from PIL import Image
 
 from core.errors import StimuliError
+from core.files.arrays import NUMBERS, TEXTS, read_npy, read_npz
+from core.files.limits import FIELD
+from core.files.userfile import UserFile
 from core.progress import tell
 from core.stimuli.captions import (
     Captioned,
@@ -29,12 +33,70 @@ from core.stimuli.captions import (
     gather_images,
     read_level,
     refuse,
+    type_values,
 )
 from core.stimuli.dataset import DatasetCard, check_images, check_name
-from core.stimuli.images import SUFFIXES, check_image, load_image, read_image
-from core.stimuli.table import COLUMNS, TEXT_COLUMNS, Table, find_table, read_table
+from core.stimuli.images import SUFFIXES, Stored, check_image, load_image
+from core.stimuli.places import Images, image_name
+from core.stimuli.table import (
+    COLUMNS,
+    LEVEL,
+    TABLES,
+    TEXT_COLUMNS,
+    Table,
+    find_table,
+    list_tables,
+    read_table,
+    role_of,
+    walk,
+)
+from core.stimuli.tars import list_members
 
+MOST_FACTORS = 50  # columns of a table of ids; of more it is one of features
 TOLD = 1000  # rows, which take about a second
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What is read of a folder; see `core.stimuli.addition.Addition`. table: relative to the
+    folder; found where it is "". ids_only: the table without captions.
+    """
+
+    table: str | Path = ""
+    images_only: bool = False
+    texts_only: bool = False
+    ids_only: bool = False
+    link: bool = False
+    split: str = ""
+    image_column: str = ""
+    text_column: str = ""
+
+    @property
+    def has_images(self) -> bool:
+        return not (self.texts_only or self.ids_only)
+
+
+@dataclass(frozen=True)
+class Content:
+    """What a folder holds, images unread. path: of what the rows are from. table: its name, "" for
+    none. count: of the rows that were read; is_whole: whether there are no further ones. alone:
+    whether there are no captions.
+    """
+
+    path: Path
+    table: str
+    rows: Sequence[Row]
+    problems: Sequence[Problem]
+    images: Images
+    notes: tuple[str, ...] = ()
+    factors: tuple[str, ...] = ()
+    count: int = 0
+    is_whole: bool = True
+    alone: bool = False
+
+    def gather(self, broken: Iterable[str]) -> tuple[Captioned, list[Problem]]:
+        """Return the stimuli that are whole, and what is wrong with the others."""
+        return (gather_images if self.alone else gather)(self.rows, broken={*broken})
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,71 +112,48 @@ class FolderDataset:
     captions: pd.DataFrame
     skipped: tuple[str, ...]
     notes: tuple[str, ...]
-    _files: tuple[tuple[Path, str], ...] = field(
+    _files: tuple[tuple[Stored, str], ...] = field(
         repr=False
     )  # each image and the sha256 that it had on opening; none of texts alone
 
     @classmethod
     def open(
-        cls,
-        folder: Path,
-        *,
-        name: str,
-        table: Path | None = None,
-        skip_broken: bool = False,
-        images_only: bool = False,
-        texts_only: bool = False,
+        cls, folder: Path, *, name: str, skip_broken: bool = False, **choices: Any
     ) -> FolderDataset:
         """Open a folder, checking every row and decoding every image once.
 
-        table: relative to the folder; found by itself where the folder has only one. images_only:
-        all images in the order of their paths, without captions or factors. texts_only: the table
-        without images. Raises StimuliError with all problems together, unless `skip_broken`, and
-        always where nothing is left.
+        choices: as of `Choices`. Raises StimuliError with all problems together, unless
+        `skip_broken`, and always where nothing is left.
         """
         check_name(name)
-        if images_only:
-            path, rows, nameless = folder, list_images(folder), list[Problem]()
-        else:
-            path = folder / table if table else find_table(folder)
-            wanted = TEXT_COLUMNS if texts_only else COLUMNS
-            rows, nameless = read_rows(read_table(path, wanted=wanted), texts_only=texts_only)
-        files, unusable = read_images(folder, _told([] if texts_only else rows), check_file)
-        put_together = gather_images if images_only else gather
-        whole, wrong = put_together(rows, broken=unusable.keys())
-        problems = sorted([*nameless, *unusable.values(), *wrong], key=lambda problem: problem.row)
+        chosen = Choices(**choices)
+        content = read_content(folder, chosen)
+        rows = content.rows if chosen.has_images else []
+        files, unusable = read_images(content.images, _told(rows), check_file)
+        whole, wrong = content.gather(unusable)
+        problems = [*content.problems, *unusable.values(), *wrong]
+        problems.sort(key=lambda problem: problem.row)
         if problems and not skip_broken:
-            raise refuse(str(path), problems)
+            raise refuse(str(content.path), problems)
         if whole.stimuli.empty:
-            raise _nothing_left(path, problems)
+            raise _nothing_left(content.path, problems)
         source = {
             "kind": "folder",
             "folder": str(folder.resolve()),
-            "table": "" if images_only else str(table or path.name),
             "skip_broken": skip_broken,
-            **({"texts_only": True} if texts_only else {}),
+            **{name: value for name, value in vars(chosen).items() if value},
+            "table": content.table,
+            "images_only": chosen.images_only,
         }
-        return cls._of(name, source, whole, files, skipped=tuple(map(str, problems)))
-
-    @classmethod
-    def _of(
-        cls,
-        name: str,
-        source: Mapping[str, Any],
-        whole: Captioned,
-        files: Mapping[str, tuple[Path, str]],
-        *,
-        skipped: tuple[str, ...],
-    ) -> FolderDataset:
-        has_images = "texts_only" not in source
         names = whole.stimuli["stimulus"].tolist()
-        kept = tuple(files[name] for name in names) if has_images else ()
-        revision, title = (
-            whole.revision([digest for _, digest in kept]),
-            Path(source["folder"]).name,
+        kept = tuple(files[each] for each in names) if chosen.has_images else ()
+        revision = whole.revision([digest for _, digest in kept])
+        title = name if chosen.ids_only else Path(source["folder"]).name
+        card = DatasetCard(
+            name, title, revision, source, whole.levels, len(names), chosen.has_images
         )
-        card = DatasetCard(name, title, revision, source, whole.levels, len(names), has_images)
-        return cls(card, whole.stimuli, whole.captions, skipped, whole.notes, kept)
+        notes = (*content.notes, *whole.notes)
+        return cls(card, whole.stimuli, whole.captions, tuple(map(str, problems)), notes, kept)
 
     @property
     def world(self) -> None:
@@ -130,93 +169,249 @@ class FolderDataset:
             raise StimuliError(
                 f"no stimulus {index} in {self.card.name}; there are 0 … {len(self._files) - 1}"
             )
-        path, digest = self._files[index]
-        data = read_image(path)
+        place, digest = self._files[index]
+        data = place.read()
         if hashlib.sha256(data).hexdigest() != digest:
             raise StimuliError(
-                f"image {path} has changed since the dataset was opened; add the folder again under"
-                " a new name"
+                f"image {place} has changed since the dataset was opened; add the folder again"
+                " under a new name"
             )
-        return load_image(data, name=str(path))
+        return load_image(data, name=str(place))
 
 
-def list_images(folder: Path) -> list[Row]:
-    """Return a row for each image of a folder and its subfolders, by path, hidden ones left out.
-
-    Raises StimuliError for what is no folder, and for one without images.
+def read_content(folder: Path, chosen: Choices, most: int | None = None) -> Content:
+    """Read what a folder holds but its images: a table, texts named as the images are, or both in
+    tars. most: how many rows are read, all where None. Raises StimuliError where there is none of
+    these.
     """
     if not os.path.isdir(folder):
         raise StimuliError(f"{folder} is not a folder; expected one with image files")
-    places = sorted(
-        path.relative_to(folder)
-        for path in folder.rglob("*")
-        if path.suffix.lower() in SUFFIXES and path.is_file()
+    if chosen.ids_only:
+        return _content(read_ids(folder / chosen.table), chosen, most, Images(folder))
+    more = None if most is None else most + 1
+    is_tar = str(chosen.table).lower().endswith(".tar")
+    searches = not (chosen.table or chosen.images_only)
+    tables = list_tables(folder, texts_only=chosen.texts_only) if searches else []
+    if not (chosen.table or tables) or is_tar:
+        tars = [folder / chosen.table] if is_tar else _tars(folder)
+        table, stored = _read_tars(folder, tars) if tars else _read_pairs(folder, chosen)
+        if table.rows or chosen.images_only:
+            images = Images(folder, chosen.link, stored)
+            return _content(table, chosen, most, images, str(chosen.table))
+    path = (
+        folder / chosen.table if chosen.table else find_table(folder, texts_only=chosen.texts_only)
     )
-    shown = [place for place in places if not any(part.startswith(".") for part in place.parts)]
-    if not shown:
-        raise StimuliError(f"{folder} has no images; expected at least one, such as a.png")
-    return [Row(number, str(place), "", None) for number, place in enumerate(shown, start=1)]
+    wanted = TEXT_COLUMNS if chosen.texts_only else COLUMNS
+    named = {"image": chosen.image_column, "caption": chosen.text_column}
+    table = read_table(path, wanted=wanted, named=named, most=more)
+    name = str(chosen.table or path.relative_to(folder))
+    images = Images(folder, chosen.link, home=path.parent)
+    return _content(table, chosen, most, images, name)
 
 
-def read_rows(table: Table, *, texts_only: bool = False) -> tuple[list[Row], list[Problem]]:
+def _content(
+    table: Table, chosen: Choices, most: int | None, images: Images, name: str | Path = ""
+) -> Content:
+    alone = chosen.images_only or chosen.ids_only
+    is_whole = most is None or len(table.rows) <= most
+    seen = replace(table, rows=table.rows[:most])
+    rows, problems = read_rows(seen, chosen, alone=alone)
+    if not is_whole and not alone:  # the default caption of the others may come later
+        default = rows[0].level if rows else ""
+        ready = {row.stimulus for row in rows if row.level == default}
+        rows = [row for row in rows if row.stimulus in ready]
+    factors = tuple(one for one in table.factor_columns if one != _key(table, chosen))
+    return Content(
+        table.path,
+        f"{name or chosen.table}",
+        rows,
+        problems,
+        images,
+        table.notes,
+        factors,
+        len(seen.rows),
+        is_whole,
+        alone,
+    )
+
+
+def read_ids(path: Path) -> Table:
+    """Read the ids of a dataset that is nothing else: of a table with a column of ids, whose other
+    columns are factors unless they hold fractions or are over MOST_FACTORS, of a text with one in
+    each line, or of NumPy's arrays. Rows without ids are numbered from 0. Raises StimuliError.
+    """
+    kind, columns = path.suffix.lower(), dict[str, Sequence[Any]]()
+    if kind in (".npy", ".npz"):
+        file = UserFile(path, "NumPy's arrays", StimuliError)
+        arrays = {"": read_npy(file)} if kind == ".npy" else read_npz(file, kinds=NUMBERS + TEXTS)
+        name = role_of([*arrays], "id")
+        if name:
+            columns[name] = arrays[name].astype(str).ravel().tolist()
+        else:
+            columns[""] = range(max((len(one) for one in arrays.values() if one.ndim), default=0))
+    elif kind in TABLES:
+        try:
+            table = read_table(path, wanted=("id",))
+        except StimuliError:  # it has none, or is no table
+            table = read_table(path, wanted=())
+        name = "id" if "id" in table.columns else None
+        many = len(table.columns) > MOST_FACTORS
+        for one in [name] if many and name else table.columns:
+            columns[one] = [row[one] for row in table.rows]
+    else:
+        raise StimuliError(
+            f"{path.name} is no list of ids; expected a name ending in {', '.join(TABLES)}, .npy"
+            " or .npz: write the ids into a text, one in each line"
+        )
+    rows = len(next(iter(columns.values()), ()))
+    ids = columns.pop(name) if name else range(rows)
+    factors = {one: each for one, each in columns.items() if name and not _is_measured(each)}
+    note = "" if name else f"{path.name} has no ids: its rows are numbered from 0"
+    return Table(
+        path,
+        ("id", *factors),
+        tuple(
+            {"id": one, **dict(zip(factors, values, strict=True))}
+            for one, *values in zip(ids, *factors.values(), strict=True)
+        ),
+        (note,) if note else (),
+    )
+
+
+def _is_measured(values: Sequence[Any]) -> bool:
+    numbers = type_values(values)
+    return numbers.dtype.kind == "f" and bool((numbers.dropna() % 1).any())
+
+
+def _tars(folder: Path) -> list[Path]:
+    return [folder / place for place in walk(folder) if place.lower().endswith(".tar")]
+
+
+def _read_tars(folder: Path, tars: Sequence[Path]) -> tuple[Table, dict[str, Stored]]:
+    """Read tars in which what belongs to a stimulus has one name: 000.jpg, 000.txt or 000.json."""
+    every = [
+        list_members(path, read=(".txt", ".json", ".caption"), listed=SUFFIXES) for path in tars
+    ]
+    counts = Counter(key for one in every for key in {member.key for member in one})
+    again = any(count > 1 for count in counts.values())  # shards that all begin with 000
+    rows, stored = list[dict[str, Any]](), dict[str, Stored]()
+    for path, members in zip(tars, every, strict=True):
+        texts: dict[str, list[str]] = {}
+        for member in sorted(members, key=lambda one: one.suffix, reverse=True):  # txt over json
+            if member.suffix not in SUFFIXES and not texts.get(member.key):
+                texts[member.key] = _captions(member.suffix, member.data)
+        for member in members:
+            if member.suffix in SUFFIXES:
+                name = image_name(f"{path.stem}/" * again + member.name)
+                stored[name] = member.place
+                rows.append({"image": name, "caption": texts.get(member.key)})
+    return Table(folder, COLUMNS, tuple(rows)), stored
+
+
+def _read_pairs(folder: Path, chosen: Choices) -> tuple[Table, dict[str, Stored]]:
+    """Read a folder in which texts have the names of images, or images alone."""
+    places = sorted(
+        PurePosixPath(Path(place).as_posix()) for place in walk(folder, link=chosen.link)
+    )
+    shown = [one for one in places if one.suffix.lower() in SUFFIXES and (folder / one).is_file()]
+    if chosen.images_only and not shown:
+        raise StimuliError(
+            f"{folder} has no images; expected at least one, such as a.png"
+            " (--link follows links to folders)"
+        )
+    texts = {one.with_suffix("") for one in places if one.suffix == ".txt"}
+    if not chosen.images_only and texts.isdisjoint(one.with_suffix("") for one in shown):
+        return Table(folder, COLUMNS, ()), {}
+    rows = []
+    for one in shown:
+        text = folder / one.with_suffix(".txt")
+        is_read = not chosen.images_only and one.with_suffix("") in texts
+        data = UserFile(text, "captions", StimuliError, most=FIELD).read() if is_read else b""
+        rows.append({"image": str(one), "caption": _captions(".txt", data) or None})
+    return Table(folder, COLUMNS, tuple(rows)), {}
+
+
+def _captions(suffix: str, data: bytes) -> list[str]:
+    """Return the captions that a file of its own holds: its lines, or those of a JSON object."""
+    text = data.decode("utf-8-sig", "surrogateescape")  # what is no UTF-8 is named by row
+    if suffix != ".json":
+        return [line.strip() for line in text.splitlines() if line.strip()]
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError):
+        return []
+    if isinstance(record, dict):
+        record = record.get(role_of([*record], "caption") or "")
+    return record if isinstance(record, list) else [record] if record else []
+
+
+def read_rows(
+    table: Table, chosen: Choices, *, alone: bool = False
+) -> tuple[list[Row], list[Problem]]:
     """Return the rows that name an image, each with its level, and the problems of the others.
 
-    texts_only: the column `image` or `id` says which captions belong together; without them each
-    row is a stimulus, named by its place from 0. Raises StimuliError where levels lack such a
-    column.
+    A cell with a list of captions gives a row for each. Of texts alone the column `image` or `id`
+    says which captions belong together; without them each row is a stimulus, named by its place
+    from 0. Raises StimuliError where levels lack such a column.
     """
-    key = table.id_column if texts_only else "image"
-    _check_levels(table, key)
+    key, has_levels = _key(table, chosen), LEVEL in table.columns and not alone
+    if has_levels and not key:
+        raise StimuliError(
+            f"{table.path.name} has a column of caption levels, but none that says which captions"
+            " belong together; add a column 'id'"
+        )
+    factors = [name for name in table.factor_columns if name != key]
     rows, problems = [], []
     counts: Counter[str] = Counter()
     for number, values in enumerate(table.rows, start=1):
-        stimulus = _name(key, values, number)
-        if not stimulus:
-            problems.append(Problem(number, f"names no {key}"))
+        if chosen.split and f"{values.get('split')}" != chosen.split:
             continue
-        level = (
-            read_level(values[table.level_column]) if table.level_column else str(counts[stimulus])
+        stimulus = _name(key, values, number)
+        if number in table.wrong or not stimulus:
+            problems.append(Problem(number, table.wrong.get(number, f"names no {key}")))
+            continue
+        told = {name: _factor(values[name]) for name in factors}
+        cell = values.get("caption")
+        texts = cell if isinstance(cell, list) and cell else [cell]
+        for place, text in enumerate(texts):
+            if place and not text:  # a caption that this stimulus does not have
+                continue
+            level = str(counts[stimulus] + place)
+            level = read_level(values[LEVEL]) if has_levels else level
+            rows.append(Row(number, stimulus, level, _plain(text), told))
+        counts[stimulus] += len(texts)
+    if chosen.split and not (rows or problems):
+        raise StimuliError(
+            f"{table.path.name} has no row whose column 'split' says {chosen.split!r}; leave"
+            " --split out, or name another"
         )
-        counts[stimulus] += 1
-        factors = {
-            name: _factor(name, values[name]) for name in table.factor_columns if name != key
-        }
-        rows.append(Row(number, stimulus, level, values["caption"], factors))
     return rows, problems
 
 
-def _check_levels(table: Table, key: str | None) -> None:
-    if table.level_column and not key:
-        raise StimuliError(
-            f"{table.path.name} has a column {table.level_column!r}, but none that says which"
-            " captions belong together; add a column 'id'"
-        )
+def _key(table: Table, chosen: Choices) -> str | None:
+    """Return the column that names the stimuli, None where their places do."""
+    if chosen.ids_only:
+        return "id"
+    return table.id_column if chosen.texts_only else "image"
 
 
 def _name(key: str | None, values: Mapping[str, Any], number: int) -> str:
     """Return what a row calls its stimulus, empty where it does not."""
     if key is None:
         return str(number - 1)
-    return _image_name(values[key]) if key == "image" else read_level(values[key])
+    return image_name(values[key]) if key == "image" else read_level(values[key])
 
 
-def _image_name(value: Any) -> str:
-    """Return an image's path in one spelling ("./a//b.jpg" is "a/b.jpg"), empty where there is
-    none.
-    """
-    return os.path.normpath(value.strip()) if isinstance(value, str) and value.strip() else ""
+def _plain(text: Any) -> Any:
+    """Return the text of a record that holds one, such as {"raw": "…"}."""
+    return text.get(role_of([*text], "caption")) if isinstance(text, dict) else text
 
 
-def _factor(name: str, value: Any) -> Any:
+def _factor(value: Any) -> Any:
     if value is None or value == "" or (isinstance(value, float) and math.isnan(value)):
         return None
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, dict | list | bytes):
-        raise StimuliError(
-            f"factor {name!r} holds a {type(value).__name__}; expected text or numbers; drop or"
-            " rewrite that column"
-        )
     return value if isinstance(value, int | float) else str(value)
 
 
@@ -229,53 +424,33 @@ def _told(rows: Sequence[Row]) -> Iterator[Row]:
 
 
 def read_images(
-    folder: Path, rows: Iterable[Row], check: Callable[[Path, str], str]
-) -> tuple[dict[str, tuple[Path, str]], dict[str, Problem]]:
-    """Find and check each image once; return path and digest of the good ones and the problem of
+    images: Images, rows: Iterable[Row], check: Callable[[Stored, str], str]
+) -> tuple[dict[str, tuple[Stored, str]], dict[str, Problem]]:
+    """Find and check each image once; return place and digest of the good ones and the problem of
     the others. check: see `check_file`.
     """
-    good: dict[str, tuple[Path, str]] = {}
+    good: dict[str, tuple[Stored, str]] = {}
     bad: dict[str, Problem] = {}
-    names: dict[Path, str] = {}
+    names: dict[Stored, str] = {}
     for row in rows:
         if row.stimulus in good or row.stimulus in bad:
             continue
         try:
-            path = find_image(folder, row.stimulus)
-            if path in names:
+            place = images.find(row.stimulus)
+            if place in names:
                 raise StimuliError(
-                    f"{row.stimulus} and {names[path]} are the same file; use one name"
+                    f"{row.stimulus} and {names[place]} are the same file; use one name"
                 )
-            names[path] = row.stimulus
-            good[row.stimulus] = (path, check(path, row.stimulus))
+            names[place] = row.stimulus
+            good[row.stimulus] = (place, check(place, row.stimulus))
         except StimuliError as error:
             bad[row.stimulus] = Problem(row.number, str(error))
     return good, bad
 
 
-def find_image(folder: Path, name: str) -> Path:
-    """Return the file of an image; raises StimuliError where it is missing or leads out of the
-    folder, by .. or by a link.
-    """
-    astray = StimuliError(f"image {name} leads out of the folder; copy it into {folder.name}")
-    if os.path.isabs(name) or Path(name).parts[0] == os.pardir:
-        raise astray
-    # os.path.isfile, as Path.is_file raises for names that no file can have
-    path = next(
-        (place for place in (folder / name, folder / "images" / name) if os.path.isfile(place)),
-        None,
-    )
-    if path is None:
-        raise StimuliError(f"image {name} is not in the folder or its images/")
-    file = path.resolve()
-    if not file.is_relative_to(folder.resolve()):
-        raise astray
-    return file
-
-
-def check_file(path: Path, name: str) -> str:
+def check_file(place: Stored, name: str) -> str:
     """Return the sha256 of an image; raises StimuliError where it cannot be read or decoded."""
-    data = read_image(path)
+    data = place.read()
     check_image(data, name=name)
     return hashlib.sha256(data).hexdigest()
 

@@ -18,7 +18,7 @@ from core.errors import StimuliError
 from core.stimuli.captions import Problem, refuse
 from core.stimuli.dataset import DatasetCard, check_images, check_name
 from core.stimuli.hub_rows import image_bytes, read_rows
-from core.stimuli.hub_source import source_of
+from core.stimuli.hub_source import completed, source_of
 from core.stimuli.images import load_image
 
 if TYPE_CHECKING:
@@ -55,10 +55,11 @@ class HubDataset:
         """Open one split, from the cache where it is there.
 
         hub_id: `owner/name`, one of PRESETS, or a local folder. split, columns: the preset's, else
-        those of DEFAULTS, where None. image_column: NO_IMAGE for texts alone. text_column: a text,
-        or a list of texts, whose places are the caption levels, or NO_TEXT for images alone; empty
-        ones after the first are captions that a stimulus does not have. Raises OfflineError where
-        the hub is needed and cannot be reached, StimuliError for all else.
+        those of DEFAULTS, else the only split and columns of a usual name, where None.
+        image_column: NO_IMAGE for texts alone. text_column: a text, or a list of texts, whose
+        places are the caption levels, or NO_TEXT for images alone; empty ones after the first are
+        captions that a stimulus does not have. Raises OfflineError where the hub is needed and
+        cannot be reached, StimuliError for all else.
         """
         from core.stimuli import hub_files  # a second, only for those who use the hub
 
@@ -66,6 +67,7 @@ class HubDataset:
         columns = {"image_column": image_column, "text_column": text_column}
         source = source_of(hub_id, {"revision": revision, "split": split, **columns}, skip_broken)
         table, source = hub_files.load_split(source)
+        source = completed(source, table.column_names)
         rows = read_rows(table, source)
         whole, problems = rows.whole, rows.problems
         if problems and not skip_broken:

@@ -4,7 +4,8 @@ process that may take no more memory than one file may.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 import datasets
@@ -15,7 +16,8 @@ from core.files.limits import IMAGE, SECONDS, room
 from core.hub.repository import Repository
 from core.machine.confined import confine
 from core.machine.memory import size_text
-from core.stimuli.hub_source import explained, pinned, repository
+from core.stimuli.hub_source import DEFAULTS, explained, pinned, repository
+from core.stimuli.table import is_saved
 
 Source = dict[str, Any]
 R = TypeVar("R")
@@ -33,13 +35,13 @@ def load_first(source: Source, most: int, seconds: float) -> datasets.Dataset:
     StimuliError for a split that does not begin at its first row, and OfflineError where the hub
     has not sent them within so many seconds.
     """
-    name, _, part = source["split"].partition("[")
+    name, _, part = (source["split"] or "").partition("[")
     if part and not part.startswith(":"):
         raise StimuliError(
             f"split {source['split']} begins in the middle, where it cannot be looked into; add it"
             " as it is"
         )
-    rows = _confined(_read_first, {**source, "split": name}, most, seconds, within=SECONDS)
+    rows = _confined(_read_first, {**source, "split": name or None}, most, seconds, within=SECONDS)
     return datasets.Dataset.from_list(rows)
 
 
@@ -69,19 +71,43 @@ def _read_split(source: Source) -> tuple[datasets.Dataset, Source]:
     them.
     """
     with explained(source):
+        if is_saved(Path(source["hub_id"])):
+            table, split = _saved(source)
+            return table, {**source, "split": split}
         source = pinned(source)
         builder = datasets.load_dataset_builder(source["hub_id"], revision=source["revision"])
         builder.download_and_prepare()
+        source["split"] = source["split"] or _usual_split(builder.info.splits or ())
         return builder.as_dataset(split=source["split"]), source
 
 
 def _read_first(source: Source, most: int, seconds: float) -> list[dict[str, Any]]:
     with explained(source, seconds):
+        if is_saved(Path(source["hub_id"])):
+            table, _ = _saved(source)
+            first = table.select(range(min(most, len(table))))
+            return first.to_iterable_dataset().decode(False).take(most).to_list()
         stream = datasets.load_dataset(
             source["hub_id"], revision=source["revision"], split=source["split"], streaming=True
         )
+        if not source["split"]:
+            stream = stream[_usual_split(stream)]
         wanted = repository(source)
         return [_fetched(row, wanted) for row in stream.decode(False).take(most)]
+
+
+def _saved(source: Source) -> tuple[datasets.Dataset, str]:
+    """Return a split of what `save_to_disk` wrote, and its name."""
+    held = datasets.load_from_disk(source["hub_id"])
+    if isinstance(held, datasets.Dataset):
+        return held, source["split"] or DEFAULTS["split"]
+    split = source["split"] or _usual_split(held)
+    return held[split], split
+
+
+def _usual_split(splits: Collection[str]) -> str:
+    """Return the only split, else the usual one."""
+    return next(iter(splits)) if len(splits) == 1 else DEFAULTS["split"]
 
 
 def _fetched(row: Mapping[str, Any], wanted: Repository | None) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from core.files.userfile import shown
 from core.stimuli.captions import Captioned, Problem, Row, gather, gather_images
 from core.stimuli.hub_source import NO_IMAGE, NO_TEXT, own_folders
 from core.stimuli.images import check_image, read_image
-from core.stimuli.table import missing_column
 
 if TYPE_CHECKING:
     import datasets
@@ -43,7 +42,7 @@ class Rows:
 
 
 def read_rows(table: datasets.Dataset, source: Mapping[str, Any]) -> Rows:
-    """Check every row of a split; raises StimuliError where a column is not there."""
+    """Check every row of a split; source: as `completed` returns it."""
     alone = source["text_column"] == NO_TEXT
     images = None
     if source["image_column"] != NO_IMAGE:
@@ -56,29 +55,23 @@ def read_rows(table: datasets.Dataset, source: Mapping[str, Any]) -> Rows:
     return Rows(images, whole, digests, problems, folders)
 
 
-def _column(table: datasets.Dataset, name: str) -> datasets.Dataset:
-    if name not in table.column_names:
-        raise missing_column("the data set", name, table.column_names)
-    return table.select_columns([name])
-
-
 def _undecoded(table: datasets.Dataset, column: str) -> datasets.Dataset:
     """Return the images alone, as bytes or path, in a column named image."""
     import datasets
 
-    only = _column(table, column)
+    only = table.select_columns([column])
     only = only if column == "image" else only.rename_column(column, "image")
     try:
         return only.cast_column("image", datasets.Image(decode=False))
     except (TypeError, ValueError, NotImplementedError) as error:
         raise StimuliError(
             f"column {column!r} holds no images ({error}); name the column that does"
+            " (--image-column)"
         ) from error
 
 
 def _texts(table: datasets.Dataset, source: Mapping[str, Any]) -> list[Row]:
-    name = source["text_column"]
-    cells = enumerate(_column(table, name)[name])
+    cells = enumerate(table[source["text_column"]])
     return [row for number, cell in cells for row in _captions(number, cell)]
 
 

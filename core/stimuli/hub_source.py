@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from core.errors import PlatoscopeError, StimuliError, quoted
 from core.hub.repository import Repository
 from core.machine.memory import is_out_of_memory
+from core.stimuli.table import missing_column, role_of
 
 # Ids that stand for a repository and the choices that go with it. wit_1024: the 1,024 pairs of
 # Wikipedia images and texts that Huh et al. (2024) measured on; its texts are lists, whose first
@@ -41,8 +42,8 @@ def check_id(hub_id: str) -> None:
 
 
 def source_of(hub_id: str, values: Mapping[str, str | None], skip_broken: bool) -> dict[str, Any]:
-    """Return every choice that opens the data set again: those given, else the preset's, else the
-    defaults.
+    """Return every choice that opens the data set again: those given, else the preset's. What is
+    None then is found in the data set: see `completed`.
     """
     local = Path(hub_id).is_dir()
     if local and values["revision"] is not None:
@@ -52,11 +53,26 @@ def source_of(hub_id: str, values: Mapping[str, str | None], skip_broken: bool) 
         )
     preset = {} if local else PRESETS.get(hub_id, {})
     place = str(Path(hub_id).resolve()) if local else preset.get("hub_id", hub_id)
-    chosen = {
-        name: preset.get(name) or DEFAULTS.get(name) if value is None else value
-        for name, value in values.items()
-    }
+    chosen = {name: preset.get(name) if value is None else value for name, value in values.items()}
     return {"kind": "hub", "hub_id": place, **chosen, "skip_broken": skip_broken}
+
+
+def completed(source: dict[str, Any], columns: Sequence[str]) -> dict[str, Any]:
+    """Return a source with the columns of a data set that hold its images and its texts: those of
+    DEFAULTS, else those of another usual name; raises StimuliError where there is none.
+    """
+    chosen = dict(source)
+    for role, name in (("image", "image_column"), ("caption", "text_column")):
+        wanted = DEFAULTS[name] if source[name] is None else source[name]
+        if not wanted:  # NO_IMAGE, NO_TEXT
+            continue
+        found = wanted if wanted in columns else None
+        if found is None and source[name] is None:
+            found = role_of(columns, role)
+        if found is None:
+            raise missing_column("the data set", wanted, columns, role)
+        chosen[name] = found
+    return chosen
 
 
 def pinned(source: dict[str, Any]) -> dict[str, Any]:
@@ -125,5 +141,5 @@ def _opened(source: Mapping[str, Any]) -> Iterator[None]:
         reason = " ".join(str(error).split())[:300]
         raise StimuliError(
             f"cannot open {source['hub_id']} as a hub data set: {reason}; check the id, the"
-            " revision and the split"
+            " revision (--revision) and the split (--split)"
         ) from error

@@ -11,7 +11,7 @@ import warnings
 from io import BytesIO
 from pathlib import Path
 from threading import Lock
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 from PIL import Image, ImageOps
@@ -19,6 +19,7 @@ from PIL import Image, ImageOps
 from core.errors import StimuliError
 from core.files.limits import IMAGE
 from core.files.userfile import UserFile
+from core.machine.memory import size_text
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP", "AVIF", "JPEG2000", "PPM")
 SUFFIXES = (
@@ -80,6 +81,30 @@ def check_image(data: bytes, *, name: str) -> None:
         raise
     except Exception as error:  # as above
         raise StimuliError(_broken(name, error)) from error
+
+
+class Stored(NamedTuple):
+    """Where the bytes of an image lie: a file, or a part of one. size: None for the whole file."""
+
+    path: Path
+    start: int = 0
+    size: int | None = None
+
+    def __str__(self) -> str:
+        return str(self.path) if self.size is None else f"at byte {self.start:,} of {self.path}"
+
+    def read(self) -> bytes:
+        """Return the bytes; raises StimuliError where they cannot be read, or are over IMAGE."""
+        if self.size is None:
+            return read_image(self.path)
+        if self.size > IMAGE:
+            raise StimuliError(
+                f"{self} is an image of {size_text(self.size)}; expected one of"
+                f" {size_text(IMAGE)} at most"
+            )
+        with UserFile(self.path, "images in a tar", StimuliError).open() as file:
+            file.seek(self.start)
+            return file.read(self.size)
 
 
 def read_image(path: Path) -> bytes:

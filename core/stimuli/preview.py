@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 
 from core.errors import StimuliError
 from core.progress import Progress
 from core.stimuli.addition import OF_HUB, Addition
-from core.stimuli.captions import Captioned, Problem, Row, gather, gather_images
-from core.stimuli.folder import check_file, list_images, read_images, read_rows
-from core.stimuli.images import load_image, read_image, read_size
-from core.stimuli.table import COLUMNS, TEXT_COLUMNS, find_table, read_table
+from core.stimuli.captions import Captioned, Problem, Row
+from core.stimuli.folder import Choices, check_file, read_content, read_images
+from core.stimuli.images import Stored, load_image, read_size
+from core.stimuli.places import Images
 
 SIDE = 224  # pixels of a sample's longer side
 REPORTED = 20  # images from one report of progress to the next
@@ -56,7 +57,8 @@ class Preview:
 
     rows, images: how many rows were read, and how many images they name. unopened: how many of
     these were found and are images by their header. unread: how many were not looked for. is_whole:
-    whether the table has no further rows. levels, factors: their names.
+    whether the table has no further rows. levels, factors: their names. notes: what is odd but
+    allowed.
     """
 
     samples: tuple[Sample, ...]
@@ -68,6 +70,7 @@ class Preview:
     is_whole: bool
     levels: tuple[str, ...]
     factors: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 LIMITS = Limits()
@@ -75,73 +78,36 @@ FIRST_OF_HUB = Limits(rows=32)
 
 
 def preview_folder(
-    folder: Path,
-    *,
-    table: Path | None = None,
-    images_only: bool = False,
-    texts_only: bool = False,
-    limits: Limits = LIMITS,
-    report: Progress | None = None,
+    folder: Path, *, limits: Limits = LIMITS, report: Progress | None = None, **choices: Any
 ) -> Preview:
-    """Look at a folder of images with a caption table, or at one of the two; see
+    """Look at a folder of images with captions, or at one of the two; choices: as of
     `FolderDataset.open`.
 
-    Raises StimuliError where there is no table that can be read.
+    Raises StimuliError where there is nothing that can be read.
     """
-    if images_only:
-        read = _alone(folder, limits)
-    else:
-        read = _captioned(folder, table, limits, texts_only=texts_only)
-    images = _look_at_images(folder, () if texts_only else read.rows, limits, report)
-    put_together = gather_images if images_only else gather
-    whole, wrong = put_together(read.rows, broken=images.unusable.keys())
-    problems = [*read.problems, *images.unusable.values(), *wrong]
-    names = [name for name in whole.stimuli["stimulus"] if texts_only or name in images.decoded]
+    chosen = Choices(**choices)
+    content = read_content(folder, chosen, limits.rows)
+    rows = content.rows if chosen.has_images else ()
+    images = _look_at_images(content.images, rows, limits, report)
+    whole, wrong = content.gather(images.unusable)
+    problems = [*content.problems, *images.unusable.values(), *wrong]
+    names = whole.stimuli["stimulus"]
+    seen = [name for name in names if not chosen.has_images or name in images.decoded]
     return Preview(
         samples=tuple(
-            _sample(whole, name, None if texts_only else read_image(images.decoded[name]))
-            for name in names[: limits.samples]
+            _sample(whole, name, images.decoded[name].read() if chosen.has_images else None)
+            for name in seen[: limits.samples]
         ),
         problems=tuple(sorted(problems, key=lambda problem: problem.row)),
-        rows=read.count,
+        rows=content.count,
         images=images.count,
         unopened=images.unopened,
         unread=images.count - len(images.unusable) - len(images.decoded) - images.unopened,
-        is_whole=read.is_whole,
+        is_whole=content.is_whole,
         levels=whole.levels,
-        factors=read.factors,
+        factors=content.factors,
+        notes=(*content.notes, *whole.notes),
     )
-
-
-@dataclass(frozen=True)
-class _Read:
-    """The first rows of a folder: how many they are, what is wrong with some, whether there are no
-    further ones, and the names of factors.
-    """
-
-    rows: Sequence[Row]
-    count: int
-    problems: Sequence[Problem]
-    is_whole: bool
-    factors: tuple[str, ...]
-
-
-def _captioned(folder: Path, table: Path | None, limits: Limits, *, texts_only: bool) -> _Read:
-    path = folder / table if table else find_table(folder)
-    wanted = TEXT_COLUMNS if texts_only else COLUMNS
-    every = read_table(path, wanted=wanted, most=limits.rows + 1)
-    seen = replace(every, rows=every.rows[: limits.rows])
-    is_whole = seen.rows == every.rows
-    rows, nameless = read_rows(seen, texts_only=texts_only)
-    settled = rows if is_whole else _settled(rows)
-    return _Read(settled, len(seen.rows), nameless, is_whole, seen.factor_columns)
-
-
-def _alone(folder: Path, limits: Limits) -> _Read:
-    """Read a folder of images without captions."""
-    every = list_images(folder)
-    rows = every[: limits.rows]
-    return _Read(rows, len(rows), (), len(rows) == len(every), ())
 
 
 def preview_hub(addition: Addition, *, limits: Limits = FIRST_OF_HUB) -> Preview:
@@ -162,7 +128,8 @@ def preview_hub(addition: Addition, *, limits: Limits = FIRST_OF_HUB) -> Preview
         values["image_column"] = hub_source.NO_IMAGE
     source = hub_source.source_of(addition.hub, values, addition.skip_broken)
     table = hub_files.load_first(source, limits.rows + 1, limits.seconds)
-    is_whole = len(table) <= limits.rows and "[" not in source["split"]
+    source = hub_source.completed(source, table.column_names)
+    is_whole = len(table) <= limits.rows and "[" not in (source["split"] or "")
     count = min(len(table), limits.rows)
     rows = hub_rows.read_rows(table.take(count), source)
     names = rows.whole.stimuli["stimulus"][: limits.samples]
@@ -176,6 +143,7 @@ def preview_hub(addition: Addition, *, limits: Limits = FIRST_OF_HUB) -> Preview
         is_whole=is_whole,
         levels=rows.whole.levels,
         factors=(),
+        notes=rows.whole.notes,
     )
 
 
@@ -186,13 +154,13 @@ class _Images:
     """
 
     count: int
-    decoded: Mapping[str, Path]
+    decoded: Mapping[str, Stored]
     unopened: int
     unusable: Mapping[str, Problem]
 
 
 def _look_at_images(
-    folder: Path, rows: Sequence[Row], limits: Limits, report: Progress | None
+    places: Images, rows: Sequence[Row], limits: Limits, report: Progress | None
 ) -> _Images:
     """Decode the first images, read the headers of the others, and decode these too while there is
     time.
@@ -201,24 +169,24 @@ def _look_at_images(
     named = _first_of_each(rows)
     first = {row.stimulus for row in named[: limits.images]}
 
-    def check(path: Path, name: str) -> str:
-        if name in first:
-            return check_file(path, name)
-        read_size(path, name)
+    def check(place: Stored, name: str) -> str:
+        if name in first or place.size is not None:
+            return check_file(place, name)
+        read_size(place.path, name)
         return ""
 
     looked_for = chain(
         named[: limits.images], _in_time(named[limits.images :], end, report, "image headers")
     )
-    files, unusable = read_images(folder, looked_for, check)
+    files, unusable = read_images(places, looked_for, check)
     left = [row for row in named[limits.images :] if row.stimulus in files]
     for row in _in_time(left, end, report, "images"):
-        path, _ = files.pop(row.stimulus)
+        place, _ = files.pop(row.stimulus)
         try:
-            files[row.stimulus] = path, check_file(path, row.stimulus)
+            files[row.stimulus] = place, check_file(place, row.stimulus)
         except StimuliError as error:
             unusable[row.stimulus] = Problem(row.number, str(error))
-    decoded = {name: path for name, (path, digest) in files.items() if digest}
+    decoded = {name: place for name, (place, digest) in files.items() if digest}
     return _Images(len(named), decoded, len(files) - len(decoded), unusable)
 
 
@@ -238,13 +206,6 @@ def _in_time(rows: Sequence[Row], end: float, report: Progress | None, what: str
         if report and done % REPORTED == 0:
             report(done, len(rows), what)
         yield row
-
-
-def _settled(rows: Sequence[Row]) -> list[Row]:
-    """Return the rows of stimuli whose default caption was read: that of others may come later."""
-    default = rows[0].level if rows else ""
-    ready = {row.stimulus for row in rows if row.level == default}
-    return [row for row in rows if row.stimulus in ready]
 
 
 def _sample(whole: Captioned, name: str, data: bytes | None) -> Sample:

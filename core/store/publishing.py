@@ -65,14 +65,14 @@ def is_locked(target: Path) -> bool:
         return False
 
 
-def publish(target: Path, fill: Fill) -> Path:
+def publish(target: Path, fill: Fill, *, again: bool = False) -> Path:
     """Build a file with `fill` and put it in the place of `target` in one step; the caller holds
-    the lock.
+    the lock. again: `fill` changes a copy of what is there.
 
     Raises StoreWriteError where the folder is read-only or the disk full; what was published before
     stays as it was.
     """
-    return replace(target, partial(_build, fill=fill))
+    return replace(target, partial(_build, fill=fill, start=target if again else None))
 
 
 def replace(target: Path, build: Callable[[Path], None]) -> Path:
@@ -186,7 +186,9 @@ def _owner(path: Path) -> str:
     return "another process"
 
 
-def _build(new: Path, fill: Fill) -> None:
+def _build(new: Path, fill: Fill, start: Path | None) -> None:
+    if start is not None:
+        shutil.copyfile(start, new)
     connection = duckdb.connect(str(new), config=CONFIG)
     try:
         fill(connection)

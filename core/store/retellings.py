@@ -36,6 +36,10 @@ def find_retellings(entries: Sequence[ModelEntry], levels: Sequence[str]) -> dic
 
 
 def _reader(entry: ModelEntry) -> tuple[str, ...]:
-    """Return what reads the captions: weights, pooling and prompt."""
+    """Return what reads the captions: weights, pooling and prompt; of an import what is before `~`
+    in its name.
+    """
+    if entry.card.spec.startswith("import:"):
+        return entry.card.modality, entry.card.name.partition("~")[0], "import"
     encoder: dict[str, Any] = entry.recipe.choices.get("encoder", {})
     return entry.card.weights, str(encoder.get("pooling")), str(encoder.get("prompt"))

@@ -20,7 +20,7 @@ VERSIONS = {
     "captions": 1,  # core/embedding/summaries.py, encoders/language/chat.py: fewer words
     "competence": 1,  # core/competence/suite.py, probes.py, completions.py: the Cave's suite
     "probe": 1,  # core/competence/transfer.py, labeled.py, probes.py: probes of labeled images
-    "bits per byte": 2,  # core/competence/coding.py, bits_per_byte.py, suite.py: texts coded
+    "bits per byte": 3,  # core/competence/coding.py, bits_per_byte.py, suite.py: texts coded
 }
 
 

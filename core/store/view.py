@@ -37,8 +37,10 @@ from typing import TypeVar, cast
 import duckdb
 import pandas as pd
 
+from core.encoders.encoder import modality_of
 from core.errors import (
     MetricError,
+    NotApplicableError,
     PlatoscopeError,
     StoreChangedError,
     TrainingError,
@@ -54,7 +56,11 @@ from core.store.reader import Store
 from core.store.schema import DERIVED, Kind, Meta, ModelEntry, dataset_file, result_file
 
 ABSENT = ""
-LASTING = (MetricError, TrainingError)  # they follow from the data; all else may pass
+LASTING = (
+    MetricError,
+    NotApplicableError,
+    TrainingError,
+)  # they follow from the data; all else may pass
 Reads = Mapping[str, str]
 T = TypeVar("T")
 Listing = dict[str, Meta]
@@ -80,12 +86,21 @@ class View(Store):
     def __init__(self, root: str | Path) -> None:
         super().__init__(root)
         self.reads: dict[str, str] = {}
+        self.only: frozenset[str] | None = None
         self._moment = _Moment()
 
     def noting(self) -> View:
         """Return a view of the same moment that has read nothing yet."""
         view = copy.copy(self)
         view.reads = {}
+        return view
+
+    def keeping(self, names: Collection[str]) -> View:
+        """Return a view of the same moment that lists these models and known reality alone; others
+        can still be named.
+        """
+        view = self.noting()
+        view.only = frozenset(name.partition("~")[0] for name in names)
         return view
 
     def note(self, reads: Reads) -> None:
@@ -138,7 +153,13 @@ class View(Store):
 
     def embeddings(self, dataset: str) -> list[ModelEntry]:
         self.note_keys(f"models:{dataset}")
-        return super().embeddings(dataset)
+        return [
+            entry
+            for entry in super().embeddings(dataset)
+            if self.only is None
+            or entry.card.name.partition("~")[0] in self.only
+            or modality_of(entry.card).is_reality
+        ]
 
     def model(self, dataset: str, name: str) -> ModelEntry:
         """Return one embedding's entry under the title of its own card: titles that people gave are

@@ -17,12 +17,14 @@ from jaxtyping import Float32, Float64
 from PIL import Image
 
 from core.encoders.encoder import ModelCard
-from core.errors import FeatureError, InputError, StimuliError
+from core.errors import FeatureError, InputError, StimuliError, StoreError
 from core.progress import Progress
 from core.recipe import Recipe
 from core.stimuli.dataset import Dataset, DatasetCard
+from core.stimuli.subset import SUBSET, some_captions
 from core.store.examine import examine_if_usable
 from core.store.publishing import locked, publish, replace
+from core.store.reader import Store
 from core.store.schema import (
     META,
     ORDER,
@@ -85,15 +87,53 @@ def add_dataset(root: Path, dataset: Dataset, *, report: Progress | None = None)
         _write_frame(connection, "captions", dataset.captions)
         if card.has_images:
             _write_images(connection, dataset, report)
-        recipe = Recipe.of(
-            "dataset", name=card.name, revision=card.revision, source=dict(kept.source)
-        )
-        _write_meta(
-            connection, Meta("dataset", card.name, card.name, card.revision, recipe, vars(kept))
-        )
+        _write_card(connection, kept)
 
     with locked(target):
         return publish(target, fill)
+
+
+def add_subset(root: Path, card: DatasetCard) -> Path:
+    """Publish some stimuli of a dataset of the store, as `core.stimuli.subset.subset_card` names
+    them, from what the store holds of it.
+
+    Raises StoreError where another dataset has the name.
+    """
+    target, store, chosen = dataset_file(root, card.name), Store(root), card.source[SUBSET]
+    of, rows, kept = chosen["of"], chosen["rows"], kept_card(card, root)
+    if held := examine_if_usable(target):
+        if held.revision == card.revision:
+            return target
+        raise StoreError(
+            f"{card.name!r} is another dataset of this store; give --subset a name of its own, or"
+            " the same stimuli"
+        )
+
+    def fill(connection: duckdb.DuckDBPyConnection) -> None:
+        _write_frame(connection, "stimuli", store.stimuli(of).iloc[rows])
+        _write_frame(connection, "captions", some_captions(store.captions(of), rows))
+        if card.has_images:
+            connection.execute("CREATE TABLE thumbnails (index INTEGER, webp BLOB)")
+            for start in range(0, len(rows), CHUNK):
+                images = store.thumbnails(of, rows[start : start + CHUNK])
+                _insert(connection, "thumbnails", _thumbnails(start, images))
+            if (sizes := store.image_sizes(of)) is not None:
+                _write_frame(connection, "sizes", sizes.iloc[rows])
+        _write_card(connection, kept)
+
+    with locked(target):
+        return publish(target, fill)
+
+
+def _write_card(connection: duckdb.DuckDBPyConnection, card: DatasetCard) -> None:
+    recipe = Recipe.of("dataset", name=card.name, revision=card.revision, source=dict(card.source))
+    meta = Meta("dataset", card.name, card.name, card.revision, recipe, vars(card))
+    _write_meta(connection, meta)
+
+
+def _thumbnails(start: int, images: Sequence[bytes]) -> pa.Table:
+    indices = range(start, start + len(images))
+    return pa.table({"index": pa.array(indices, pa.int32()), "webp": pa.array(images, pa.binary())})
 
 
 def write_embedding(root: Path, embedding: Embedding) -> Path:
@@ -137,6 +177,16 @@ def publish_embedding(target: Path, embedding: Embedding) -> Path:
         _write_meta(connection, meta)
 
     return publish(target, fill)
+
+
+def rewrite_meta(target: Path, meta: Meta) -> Path:
+    """Put other words about itself into an embedding's file; the caller holds its lock."""
+    rows = [(value, key) for key, value in dump_meta(meta).items()]
+
+    def fill(connection: duckdb.DuckDBPyConnection) -> None:
+        connection.executemany("UPDATE meta SET value = ? WHERE key = ?", rows)
+
+    return publish(target, fill, again=True)
 
 
 def write_result(
@@ -263,13 +313,7 @@ def _write_images(
             sizes.append(image.size)
             if report:
                 report(index + 1, size, f"thumbnails of {dataset.card.name}")
-        _insert(
-            connection,
-            "thumbnails",
-            pa.table(
-                {"index": pa.array(indices, pa.int32()), "webp": pa.array(images, pa.binary())}
-            ),
-        )
+        _insert(connection, "thumbnails", _thumbnails(start, images))
     _write_frame(connection, "sizes", pd.DataFrame(sizes, columns=["width", "height"]))
 
 

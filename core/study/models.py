@@ -4,8 +4,9 @@ stands in its training.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,32 +41,38 @@ _TYPES = {
     "of_patches": "bool",
 }  # of an empty table too
 FEWER = "fewer tasks"
+UNKNOWN = (IMPORTED, "unknown", "")  # as a family or an objective: no kind, so no two are alike
 UNTRAINED = "untrained"
 READOUT = "readout"  # another one of a training that the table has
 ALONE = "dissimilarities"  # of a model whose vectors are not known
+OPEN = "of unknown family"
+REFUSED = "refused"  # of a model that no metric can compare
 
 
-def describe(cards: Sequence[ModelCard]) -> pd.DataFrame:
+def describe(cards: Sequence[ModelCard], refused: Collection[str] = ()) -> pd.DataFrame:
     """Return a row per model, from what its maker wrote down; what is unknown is NaN or empty.
 
-    group: what decides its hue: the objective (vision), the family (language) or its own name;
-    untrained models, and multitask ones that learned fewer tasks than others of the table, form
-    groups of their own. run, step: the training it comes from, its own name where that is unknown,
-    and after how many steps. copy: taken before that training's end, so no model of its own in any
-    statistic. tasks: how many it was supervised on. size: what its config calls it. recipe: the
-    same for all seeds. varies: in what it differs from the usual training of its objective; `seed`
-    where the table has an earlier seed of its recipe, `readout` where it has the class token of
-    what is read out here in its patches, `dissimilarities` where they alone are known of a model,
-    with which most questions can do nothing.
+    group: what decides its hue: the objective (vision), the family (language) or its own name, of
+    those whose objective or family is unknown what its modality is called; untrained models, and
+    multitask ones that learned fewer tasks than others of the table, form groups of their own. run,
+    step: the training it comes from, its own name where that is unknown, and after how many steps.
+    copy: taken before that training's end, so no model of its own in any statistic. tasks: how many
+    it was supervised on. size: what its config calls it. recipe: the same for all seeds. varies: in
+    what it differs from the usual training of its objective; `seed` where the table has an earlier
+    seed of its recipe, `readout` where it has the class token of what is read out here in its
+    patches, `dissimilarities` where they alone are known of a model, with which most questions can
+    do nothing, and `refused` where no metric can compare it.
     """
     rows = [_row(card) for card in cards]
     models = pd.DataFrame(rows, columns=[*MODEL_COLUMNS, "seed", "of_patches"]).astype(_TYPES)
     fewer = (models["group"] == "multitask") & (models["tasks"] < models["tasks"].max())
     titles = tell_apart(models["title"].tolist(), models["model"].tolist())
-    varies = models["varies"].mask(_is_replicate(models) & (models["varies"] == ""), "seed")
+    bad = models["model"].isin(refused) & ~is_measured(models)
+    varies = models["varies"].mask(_is_replicate(models, ~bad) & (models["varies"] == ""), "seed")
     varies = varies.mask(_is_reread(models) & (varies == ""), READOUT)
     alone = pd.Series([card.geometry == ALONE for card in cards], models.index, dtype=bool)
-    varies = varies.mask(alone & (varies == "") & ~is_measured(models), ALONE)
+    varies = varies.mask(alone & (varies == "") & ~is_measured(models), ALONE).mask(bad, REFUSED)
+    models["group"] = named_kinds(models, "group").to_numpy()
     return models.assign(
         title=titles, group=models["group"].mask(fewer, FEWER), varies=varies
     ).drop(columns=["seed", "of_patches"])
@@ -88,15 +95,46 @@ def groups_by_age(models: pd.DataFrame, made_at: Mapping[str, str]) -> list[tupl
     return [*groups, *((size, "size") for size in sizes if size)]
 
 
-def families(models: pd.DataFrame) -> dict[str, str]:
-    """Return the family of each model of `describe`; one without a family is its own."""
-    return dict(
-        zip(
-            models["model"],
-            models["family"].mask(models["family"] == IMPORTED, models["model"]),
-            strict=True,
-        )
-    )
+def known_kinds(models: pd.DataFrame, by: str) -> pd.Series:
+    """Return the family, objective, group or another such column of models of `describe`, by model;
+    "" where it is unknown, which is no kind.
+    """
+    kinds = models[by].fillna("").astype(str)
+    plurals = models["modality"].map(lambda name: find_modality(name).plural)
+    unknown = kinds.isin(UNKNOWN) | ((by == "group") & (kinds == plurals))
+    return kinds.mask(unknown, "").set_axis(models["model"])
+
+
+def named_kinds(models: pd.DataFrame, by: str) -> pd.Series:
+    """Return `known_kinds` as legends have them: what is unknown is called as its modality is."""
+    kinds = known_kinds(models, by)
+    plurals = [find_modality(name).plural for name in models["modality"]]
+    return kinds.mask(kinds == "", pd.Series(plurals, kinds.index, dtype=object))
+
+
+def clusters(models: pd.DataFrame, by: str = "family") -> dict[str, str]:
+    """Return which models of `describe` statistics take for alike, those of one value: by a column
+    such as family or objective. One of which it is unknown is like no other.
+    """
+    return {name: kind or name for name, kind in known_kinds(models, by).items()}
+
+
+def unknown_families(models: pd.DataFrame, names: Iterable[str]) -> list[str]:
+    """Return which of these models are of an unknown family, so that they may be relatives."""
+    unknown = models["family"].isin(UNKNOWN) & models["model"].isin(list(names))
+    return list(models.loc[unknown & ~is_measured(models), "model"])
+
+
+def open_because(models: pd.DataFrame, names: Iterable[str]) -> str:
+    """Return why no test over these models is more than open, "" where all their families are
+    known: each of an unknown one counts by itself, though some may be of one family.
+    """
+    unknown = unknown_families(models, names)
+    if not unknown:
+        return ""
+    some = ", ".join(unknown[:3]) + (" …" if len(unknown) > 3 else "")
+    of = "1 model is" if len(unknown) == 1 else f"{len(unknown)} models are"
+    return f"{of} {OPEN} ({some}), and relatives may count several times: say it with --family"
 
 
 def _row(card: ModelCard) -> tuple[Any, ...]:
@@ -105,7 +143,7 @@ def _row(card: ModelCard) -> tuple[Any, ...]:
     run = config.get("name", card.name)
     size = config.get("size", run.rpartition("-")[2] if config else "").upper()
     tasks = _count(config.get("options", {}).get("tasks"))
-    seed, varies = config.get("seed", 0), config.get("varies", "")
+    seed, varies = config.get("seed", card.training.get("seed", 0)), config.get("varies", "")
     own = {"objective": card.objective, "family": card.family, "own": card.name}
     group = UNTRAINED if card.objective == UNTRAINED else own[modality_of(card).grouping]
     about = (
@@ -119,13 +157,25 @@ def _row(card: ModelCard) -> tuple[Any, ...]:
         card.layers,
     )
     recipe = run.removesuffix(f"-seed{seed}")
+    if not config and "seed" in card.training:
+        recipe = _recipe(card, seed)
     copy, of_patches = bool(step < steps), card.spec.endswith(PATCHES)
     return *about, run, step, copy, tasks, size, recipe, varies, seed, of_patches
 
 
-def _is_replicate(models: pd.DataFrame) -> pd.Series:
-    """Return which models have an earlier seed of their recipe beside them."""
-    return models["seed"] > models.groupby("recipe")["seed"].transform("min")
+def _recipe(card: ModelCard, seed: int) -> str:
+    """Return what trainings share of which a person says that they differ in their seed: family,
+    objective and size; of an unknown family, the name without the seed.
+    """
+    named = re.sub(rf"[-_. ]*(seed|s)?[-_. ]*0*{seed}$", "", card.name)
+    line = named if card.family == IMPORTED else card.family
+    return " ".join(filter(None, (line, card.objective, f"{card.parameters or ''}")))
+
+
+def _is_replicate(models: pd.DataFrame, counted: pd.Series) -> pd.Series:
+    """Return which models have an earlier seed of their recipe beside them, of those counted."""
+    seeds = models["seed"].where(counted)
+    return models["seed"] > seeds.groupby(models["recipe"]).transform("min")
 
 
 def _is_reread(models: pd.DataFrame) -> pd.Series:

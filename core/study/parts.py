@@ -29,7 +29,9 @@ M = TypeVar("M", bound="Measure")
 class Scope:
     """Which stimuli are studied, and how their features are prepared."""
 
-    dataset: str = option(CAVE, label="Dataset", metavar="D", help="the dataset")
+    dataset: str = option(
+        CAVE, label="Dataset", metavar="D", help="the dataset, or the store's only one"
+    )
     clamping: Clamping = part(Clamping)
     where: tuple[tuple[str, str], ...] = option(
         (),

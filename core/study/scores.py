@@ -7,8 +7,11 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from core.competence.records import ORIGINS
+from core.competence.records import ACCURACY, COMPETENCE, ORIGINS, PERCENT, USER
 from core.errors import InputError, UnknownNameError
+from core.statistics.fits import LEAST_MODELS
+
+LOW = "error|loss|perplexity|bits per"  # in the name of a score of which a low one is better
 
 
 class TaskScore(NamedTuple):
@@ -68,6 +71,66 @@ def score_of(table: pd.DataFrame, task: str, *, origin: str | None = None) -> pd
             " again"
         )
     return rows.set_index("model")["value"].rename(task)
+
+
+def mean_scores(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return what scores of one origin say of the competence of each model: model, solved, tasks
+    (how many count), reason, basis (what `solved` is).
+
+    The score that a person calls `competence`; where none tells two models apart, the mean of the
+    shares of which a high one is better, percentages among them, over the tasks that as many models
+    have as any other. rows: of embedded models.
+    """
+    rows = rows[rows["value"].notna()]
+    rows = rows[~rows.duplicated(["model", "task"], keep=False)]  # which of two is it?
+    called = rows[(rows["task"] == COMPETENCE) & (rows["origin"] == USER)]
+    rows = called if called["value"].nunique() > 1 else rows[_are_shares(rows)]
+    if rows.empty:
+        return rows.assign(solved=0.0, tasks=0, basis="")[
+            ["model", "solved", "tasks", "reason", "basis"]
+        ]
+    rows = rows.assign(value=rows["value"] / rows["unit"].map({PERCENT: 100}).fillna(1))
+    counts = rows.groupby(["task", "origin"], sort=False)["model"].nunique()
+    best = list(counts.index[counts == counts.max()])
+    rows = rows[rows["task"].isin([task for task, _ in best])]
+    table = rows.groupby("model", sort=False)["value"].agg(["mean", "count"]).reset_index()
+    lacking = len(best) - table["count"]
+    (task, origin), *others = best
+    return pd.DataFrame(
+        {
+            "model": table["model"],
+            "solved": table["mean"].where(lacking == 0),
+            "tasks": len(best),
+            "reason": [
+                f"{one} of {len(best)} scores are missing" if one else "" for one in lacking
+            ],
+            "basis": f"mean of {len(best)} scores ({origin})" if others else f"{task} ({origin})",
+        }
+    )
+
+
+def _are_shares(rows: pd.DataFrame) -> pd.Series:
+    """Return which scores are shares: accuracies, percentages, and of one's own scores those from 0
+    to 1 for all models; not those that are called an error or a loss.
+    """
+    ends = rows.groupby(["task", "unit"])["value"].agg(["min", "max"])
+    within = (ends["min"] >= 0) & (ends["max"] <= 1)
+    keys = pd.MultiIndex.from_frame(rows[["task", "unit"]])
+    own = within.reindex(keys).to_numpy(bool) & (rows["origin"] == USER)
+    low = (rows["task"] + " " + rows["unit"]).str.contains(LOW, case=False)
+    return (own | rows["unit"].isin([ACCURACY, PERCENT])) & ~low
+
+
+def most_telling(tables: Sequence[pd.DataFrame], column: str) -> pd.DataFrame:
+    """Return the first table that gives as many models as a fit takes a value, or as many as any
+    does; values that are all alike tell nothing.
+    """
+
+    def told(table: pd.DataFrame) -> int:
+        values = table[column].dropna()
+        return min(len(values), LEAST_MODELS) if values.nunique() > 1 else 0
+
+    return max(tables, key=told)
 
 
 def choices(table: pd.DataFrame) -> pd.DataFrame:

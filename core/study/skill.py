@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
+from core.competence.records import SKILL
+from core.modalities import LANGUAGE
+
 SOLVED = "share of tasks solved"
 
 
@@ -12,13 +15,19 @@ def basis_of(solved: pd.DataFrame) -> str:
     return str(solved["basis"].iloc[0]) if len(solved) else SOLVED
 
 
+def language_basis(models: pd.DataFrame, competence: pd.DataFrame) -> str:
+    """Return what the competence of language models is, in words; models: as of `describe`."""
+    names = models.loc[models["modality"] == LANGUAGE.name, "model"]
+    return next(iter(competence.loc[competence["model"].isin(names), "unit"]), SKILL)
+
+
 def skill_ranks(models: pd.DataFrame, competence: pd.DataFrame, solved: pd.DataFrame) -> pd.Series:
     """Return where each model stands among the measured ones of its modality, by name: 0 is the
     least competent, 1 the most.
 
-    competence: model, value, of language models. solved: model, solved, of vision models, the
-    answer of `TasksSolved`. NaN where it was not measured, and for all of a modality in which fewer
-    than two were.
+    competence: model, value, of models that read no images. solved: model, solved, of vision
+    models, the answer of `TasksSolved`. NaN where it was not measured, and for all of a modality in
+    which fewer than two were.
     """
     values = skill_values(competence, solved).reindex(models["model"])
     return rank_within(values, models.set_index("model")["modality"])

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import pandas as pd
 
 from core.encoders.encoder import ModelCard, find_layer
 from core.errors import MetricError, UnknownNameError
-from core.study.models import reads, usual
+from core.modalities import known_first
+from core.study.models import UNKNOWN, clusters, is_reality, reads, usual
 from core.study.roster import finished_models
 from core.study.study import Study
 
+LEAST = 3  # spaces of a consensus
 KINDS = (  # of objectives, the published four; of each the first that is there
     ("MAE",),
     ("DINOv3", "DINOv2", "DINO", "SimCLR"),  # self-distillation; else contrast of views
@@ -63,52 +65,82 @@ def _find(cards: Mapping[str, ModelCard], space: str) -> Layer:
 
 
 def name_spaces(study: Study, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the spaces that names mean as `model:number`, `default_spaces` where none are named;
-    raises as `find_spaces`.
+    """Return the spaces whose consensus is taken as `model:number`, `default_spaces` where none are
+    named; raises as `find_spaces`, and MetricError where none are named and there are not LEAST.
     """
-    return tuple(map(str, find_spaces(study, names or default_spaces(study))))
+    spaces = tuple(map(str, find_spaces(study, names or default_spaces(study))))
+    if not names:
+        check_several(spaces)
+    return spaces
+
+
+def check_several(spaces: Sequence[str]) -> None:
+    """Raise MetricError for fewer spaces than tell anything by how far each is from the others."""
+    if len(spaces) < LEAST:
+        raise MetricError(
+            f"a consensus takes at least {LEAST} spaces, since each of two is equally far from it"
+            f" by construction; got {len(spaces)}: name or add another model"
+        )
 
 
 def default_spaces(study: Study) -> list[str]:
-    """Return a vision model of each of up to four objectives, in its penultimate block: the largest
-    of each, or where four have a size in common, those of the largest such.
-
-    Objectives: see `_usual_objectives`.
+    """Return models in their penultimate blocks: those of `largest_models`, or where four of its
+    kinds have a size in common, those of the largest such.
     """
-    seeing = _seeing(study)
-    order = _usual_objectives(seeing["objective"].unique())
-    chosen = seeing[seeing["objective"].isin(order)]
-    objectives = chosen[chosen["size"] != ""].groupby("size", sort=False)["objective"].nunique()
-    if len(common := objectives.index[objectives == len(KINDS)]):
-        chosen = chosen[chosen["size"] == common[-1]]
-    models = chosen.groupby("objective")["model"].last()
-    return [str(find_space(study, models[objective])) for objective in order]
+    chosen = largest_models(study)
+    models = by_size(study)
+    kinds = models.set_index("model")["kind"][chosen]
+    sized = models[models["kind"].isin(kinds) & (models["size"] != "")]
+    counts = sized.groupby("size", sort=False)["kind"].nunique()
+    if kinds.nunique() == len(KINDS) and len(common := counts.index[counts == len(KINDS)]):
+        of_size = sized[sized["size"] == common[-1]].groupby("kind")["model"].last()
+        chosen = [of_size[kind] for kind in kinds]
+    return [str(find_space(study, name)) for name in chosen]
 
 
 def largest_models(study: Study) -> list[str]:
-    """Return the largest finished vision model of each of up to four objectives, see
-    `_usual_objectives`.
+    """Return the largest finished vision model of each of up to four kinds, then, where these are
+    fewer than LEAST, of each further family, and then others; models of another modality where so
+    many see nothing and it has as many.
+
+    A kind is an objective, or where that is unknown a family, or else a model by itself. First come
+    the published four, MAE, self-distillation or contrast of views, CLIP, CLIP fine-tuned, then
+    those of the largest models.
     """
-    largest = _seeing(study).groupby("objective")["model"].last()
-    return [largest[objective] for objective in _usual_objectives(largest.index)]
-
-
-def _seeing(study: Study) -> pd.DataFrame:
-    """Return the usual vision models, the smallest first."""
-    counted = usual(study.models())
-    seeing = counted[reads(counted, "image")]
-    return seeing.sort_values(["parameters", "tasks"], kind="stable")
-
-
-def _usual_objectives(names: Iterable[str]) -> list[str]:
-    """Return up to four objectives: first one each of the published four, MAE, self-distillation or
-    contrast of views, CLIP, CLIP fine-tuned.
-    """
-    names = sorted(names)
+    models = by_size(study)
+    counts = models["modality"].value_counts()
+    enough = [name for name in known_first(counts.index) if counts[name] >= LEAST]
+    seeing = models[reads(models, "image")]
+    if len(seeing) < LEAST and enough:
+        seeing = models[models["modality"] == enough[0]]
+    falling = seeing.iloc[::-1]
+    kinds = falling["kind"].unique()
     first = [
-        next((name for one in kind for name in names if _plain(name) == one), "") for kind in KINDS
+        next((name for one in kind for name in sorted(kinds) if _plain(name) == one), "")
+        for kind in KINDS
     ]
-    return list(dict.fromkeys(filter(None, [*first, *names])))[: len(KINDS)]
+    largest = falling.drop_duplicates("kind").set_index("kind")["model"]
+    order = list(dict.fromkeys(filter(None, [*first, *kinds])))[: len(KINDS)]
+    chosen = [str(largest[kind]) for kind in order]
+    families = falling.drop_duplicates("family")["model"]
+    further = [name for name in dict.fromkeys([*families, *falling["model"]]) if name not in chosen]
+    return [*chosen, *further[: max(0, LEAST - len(chosen))]]
+
+
+def by_size(study: Study, *, falling: bool = False) -> pd.DataFrame:
+    """Return the usual models, the smallest first, or the largest; where parameters are not known,
+    by the width of their layers. Families are those of `clusters`; kind: see `largest_models`.
+    """
+    models = study.models()
+    families = models["model"].map(clusters(models))
+    kinds = models["objective"].mask(models["objective"].isin(UNKNOWN), families)
+    models = usual(models.assign(family=families, kind=kinds))
+    models = models[~is_reality(models)]
+    width = [sum(study.entry(name).dims) for name in models["model"]]
+    order = ["parameters", "tasks", "width"]
+    last = "last" if falling else "first"  # of what is unknown
+    models = models.assign(width=width)
+    return models.sort_values(order, ascending=not falling, kind="stable", na_position=last)
 
 
 def _plain(objective: str) -> str:
@@ -126,12 +158,15 @@ def language_beside(study: Study, others: Sequence[str]) -> list[str]:
     sizes that the others have where there are such.
     """
     models = study.models().set_index("model")
-    finished = models.loc[default_language(study)].sort_values("parameters", kind="stable")
+    finished = models.loc[default_language(study)].sort_values(
+        "parameters", kind="stable", na_position="first"
+    )
     same = finished[
         finished["size"].isin(models.loc[list(others), "size"]) & (finished["size"] != "")
     ]
     chosen = (finished if same.empty else same).reset_index()
-    return list(chosen.groupby("family", sort=True)["model"].last())
+    family = chosen["model"].map(clusters(chosen))
+    return list(chosen.groupby(family, sort=True)["model"].last())
 
 
 def describe_spaces(spaces: Sequence[str], models: pd.DataFrame) -> pd.DataFrame:

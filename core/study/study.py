@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float32, Int32, Int64
 
+from core.competence.imported import imported_rows, place_rows
 from core.competence.records import SKILL
 from core.errors import (
     MetricError,
@@ -26,20 +27,24 @@ from core.modalities import Item
 from core.pairs.prepared import Lists, Prepared
 from core.recipe import Recipe
 from core.spaces.choices import EXACT
+from core.spaces.inputs import SMALLEST, check_space
 from core.spaces.neighbors import VERSION as NEIGHBORS
-from core.spaces.preprocess import check_q, clamp_outliers
+from core.spaces.neighbors import check_ties, sides_of
+from core.spaces.preprocess import check_q, clamp_outliers, normalize_rows
 from core.store import ModelEntry, Store, View, write_result
 from core.study.clamping import Clamping
 from core.study.comparison.pair_scores import HeldScores
 from core.study.layers import concatenate
-from core.study.models import codes_text, describe, reads
+from core.study.models import codes_text, describe, is_measured, is_reality, reads
 from core.study.neighbor_lists import lists_table, read_lists, search, search_matrices
-from core.study.selections import decode
+from core.study.scores import mean_scores, most_telling
+from core.study.selections import decode, encode
 
 Where = Mapping[str, str | tuple[str, ...]]  # by factor, one value or several
 # neighbors of each stimulus that are kept in the store; more are found on demand
 KEPT = 100
 USUAL = Clamping()
+DENSE = "import its first principal components, 50 say, in its place"
 NO_VECTORS = (
     "dissimilarities alone are known of it, no vectors: compare it by rsa, or by neighbors, such as"
     " mutual_knn"
@@ -53,8 +58,9 @@ class Study:
     a value, or one of several, as text, for each factor named. stimuli: only those of a set, as
     `core.study.selections.encode` writes it; "" for all. The study is then as if the dataset held
     no others. device: where models are compared, as `core.metrics.engines.make_engine` reads it;
-    scores change by rounding alone. The study shows the store as it was when it was opened, and
-    notes what is read (`core.store.view`). Safe to share between threads. Raises UnknownNameError
+    scores change by rounding alone. only: the models that count where a question names none, all
+    where it is None. The study shows the store as it was when it was opened, and notes what is read
+    (`core.store.view`). Safe to share between threads. Raises UnknownNameError
     for the dataset, a factor or a value, MetricError for q, StimuliError for a text that is no set
     of these stimuli and where none is left.
     """
@@ -68,9 +74,11 @@ class Study:
         where: Where | None = None,
         stimuli: str = "",
         device: str = "cpu",
+        only: Collection[str] | None = None,
     ) -> None:
         check_q(clamping.q)
-        self.store = store if isinstance(store, View) else View(store.root)
+        view = store if isinstance(store, View) else View(store.root)
+        self.store = view if only is None else view.keeping(only)
         self.dataset = self.store.dataset(dataset)
         self.clamping = clamping
         self.where = dict(where or {})
@@ -85,7 +93,7 @@ class Study:
         self.held_scores = HeldScores()
         self._held: dict[tuple[str, bool], tuple[str, Prepared[Lists]]] = {}
         self._skills: dict[str, tuple[float, str]] = {}  # by the embedding's digest
-        self._described: list[pd.DataFrame] = []
+        self._described: list[tuple[pd.DataFrame, dict[str, str]]] = []
         self.store.freeze(dataset)
 
     def noting(self) -> Study:
@@ -132,7 +140,11 @@ class Study:
         layers = self._layers(model)
         if self.rows is not None:
             layers = [layer[self.rows] for layer in layers]
-        clamped = clamp_outliers(layers, **vars(self.clamping))
+        try:
+            clamped = clamp_outliers(layers, **vars(self.clamping))
+        except MetricError as error:
+            works = "use q = 1" if not self._why_none(layers) else DENSE
+            raise MetricError(f"{model}: {error}; {works}") from error
         return [*clamped, concatenate(clamped)] if concatenated else clamped
 
     def repeats(self, model: str) -> list[Float32[np.ndarray, "r n _"]]:
@@ -191,6 +203,31 @@ class Study:
         )
 
     def competence(self) -> pd.DataFrame:
+        """Return how competent each model is that does not read images: model, value, unit (what
+        value is), reason: why a value is NaN, or how many captions it leaves out.
+
+        Of each modality the first of these that is known of five models, or of as many as any:
+        1 − bits per byte, see `coded`; what the user's own scores say, see `mean_scores`. Higher is
+        better.
+        """
+        models = self.models()
+        models = models[~(reads(models, "image") | is_reality(models) | is_measured(models))]
+        own = place_rows(
+            imported_rows(self.store, self.dataset.name), self.store.models(self.dataset.name)
+        )
+        coded, tables = self.coded(), list[pd.DataFrame]()
+        for _, part in models.groupby("modality", sort=False):
+            told = mean_scores(own[own["embedded"] & own["model"].isin(part["model"])])
+            told = told.rename(columns={"solved": "value", "basis": "unit"}).set_index("model")
+            told = told.reindex(part["model"]).reset_index()
+            missing = told["unit"].isna()
+            told["reason"] = told["reason"].mask(missing, "no own score of it is known")
+            told["unit"] = told["unit"].ffill().bfill()
+            known = [coded[coded["model"].isin(part["model"])], told]
+            tables.append(most_telling(known, "value"))
+        return pd.concat([coded[:0], *tables], ignore_index=True)[list(coded)]
+
+    def coded(self) -> pd.DataFrame:
         """Return how well each language model codes the captions: 1 − mean over captions of bits /
         bytes.
 
@@ -207,10 +244,59 @@ class Study:
 
     def models(self) -> pd.DataFrame:
         """Return a row per embedded model; see `core.study.models.describe`."""
-        entries = self.store.models(self.dataset.name)
+        return self._read_models()[0].copy()
+
+    def refused(self) -> dict[str, str]:
+        """Return the imported models that no metric can compare, each with why and what to do:
+        none of their layers has neighbors. No question takes them in unless they are named.
+        """
+        return self._read_models()[1]
+
+    def _read_models(self) -> tuple[pd.DataFrame, dict[str, str]]:
+        cards = [entry.card for entry in self.store.models(self.dataset.name)]
         if not self._described:
-            self._described.append(describe([entry.card for entry in entries]))
-        return self._described[0].copy()
+            made_elsewhere = [card.name for card in cards if card.spec.startswith("import:")]
+            whys = {name: self._why_refused(name) for name in made_elsewhere}
+            refused = {name: why for name, why in whys.items() if why}
+            self._described.append((describe(cards, refused), refused))
+        return self._described[0]
+
+    def _why_refused(self, model: str) -> str:
+        """Return why no layer of a model has neighbors and what to do, "" where one has, or where
+        there are too few stimuli for any.
+        """
+        if self.size < SMALLEST or self.entry(model).card.geometry == "dissimilarities":
+            return ""
+        try:
+            why = self._why_none(self.spaces(model))
+        except MetricError as error:
+            return str(error)
+        return why and f"{model}: {why}"
+
+    def _why_none(self, layers: Sequence[Float32[np.ndarray, "n _"]]) -> str:
+        why = ""
+        for layer in reversed(layers):  # which are neighbors' own checks, without the search
+            lengths = np.linalg.norm(layer, axis=1)
+            blank = np.flatnonzero(lengths == 0)
+            try:
+                check_space(layer)
+                if not len(blank):
+                    check_ties(sides_of(normalize_rows(layer)), min(KEPT, self.size - 1))
+                    return ""
+            except MetricError as error:
+                why = why or str(error)
+            else:
+                why = why or self._without_blank(blank)
+        return why
+
+    def _without_blank(self, blank: Int64[np.ndarray, " blank"]) -> str:
+        rows = np.arange(self.size) if self.rows is None else self.rows
+        first = self.store.stimuli(self.dataset.name)["stimulus"].iloc[rows[blank[0]]]
+        kept = encode(np.delete(rows, blank), self.dataset.size)
+        return (
+            f"{len(blank)} of {self.size} vectors have only zeros, the first that of {first}:"
+            f" import others for these, or study the other stimuli, --stimuli {kept}"
+        )
 
     def _skill(self, model: str) -> tuple[float, str]:
         digest = self.entry(model).digest

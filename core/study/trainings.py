@@ -1,7 +1,8 @@
 """The finished trainings of a study: what each has in common with others, and in what it differs.
 
 What makes a model is read from the config in its card. A model without one, which was trained
-elsewhere, is a recipe of its own in the line of its family and objective.
+elsewhere, is a recipe of its own in the line of its family and objective, one of unknown family in
+a line of its own.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from jaxtyping import Bool
 
 from core.encoders.encoder import ModelCard
 from core.errors import UnknownNameError
-from core.study.models import ALONE, READOUT, is_reality, trained
+from core.study.models import ALONE, READOUT, REFUSED, UNKNOWN, is_reality, trained
 from core.study.study import Study
 
 COLUMNS = (
@@ -43,7 +44,7 @@ def describe_trainings(study: Study) -> pd.DataFrame:
     tasks, data, decay: NaN where unknown. taught: the names of the tasks where these vary.
     """
     models = trained(study.models())
-    models = models[~is_reality(models) & ~models["varies"].isin([READOUT, ALONE])]
+    models = models[~is_reality(models) & ~models["varies"].isin([READOUT, ALONE, REFUSED])]
     cards = {name: study.entry(name).card for name in models["model"]}
     columns = ["line", "start", "varies", "data", "decay", "taught"]
     made = pd.DataFrame([_made(card) for card in cards.values()], list(cards), columns)
@@ -94,8 +95,9 @@ def _root(name: str, starts: Mapping[str, str]) -> str:
 def _made(card: ModelCard) -> dict[str, Any]:
     config = card.training.get("config") or {}
     if not config:
-        line = " ".join(part for part in (card.family, card.objective) if part)
-        return {"line": line or card.name, "start": "", "varies": "", "taught": ()}
+        known = [part for part in (card.family, card.objective) if part not in UNKNOWN]
+        line = " ".join(known) if card.family not in UNKNOWN else card.name
+        return {"line": line, "start": "", "varies": "", "taught": ()}
     varies = config.get("varies", "")
     line = f"{card.family} {config.get('objective', card.objective)}" + (
         f", {varies}" if varies else ""

@@ -11,13 +11,19 @@ import pandas as pd
 import streamlit as st
 
 from core.demo.building import under_way
-from core.errors import NotEmbeddedError, PlatoscopeError, UnknownNameError
+from core.errors import (
+    NotApplicableError,
+    NotEmbeddedError,
+    PlatoscopeError,
+    UnknownNameError,
+)
 from core.figures import palette
 from core.figures.theme import INK, Mode
 from core.modalities import Item, reader_of
 from core.questions.question import Question
 from core.questions.words import to_words
 from core.settings import is_read_only, store_path
+from core.stimuli.dataset import DatasetCard
 from core.study.models import reads
 from core.visible import visible
 from pages._shared import address, facts, queries
@@ -170,8 +176,16 @@ def draw(
         try:
             show(at)
         except NeededError:
+            _tell_refused(at)
             _await_models(at.dataset, shown)
             raise
+        _tell_refused(at)
+
+
+def _tell_refused(at: Place) -> None:
+    """Say which models no metric can compare, and what to do."""
+    for why in queries.study(at).refused().values():
+        st.caption(f"Left out: {plain(why)}.")
 
 
 @st.fragment(run_every="2s")
@@ -218,6 +232,8 @@ def part() -> Iterator[None]:
             st.code(needed.command, language="bash", wrap_lines=True)
     except NotEmbeddedError as error:
         st.info(plain(error), icon=":material/hourglass_empty:")
+    except NotApplicableError as error:
+        st.info(plain(error), icon=":material/info:")
     except PlatoscopeError as error:
         st.error(plain(error), icon=":material/error:")
 
@@ -267,26 +283,25 @@ def need_stimuli(at: Place) -> None:
         )
 
 
+def need_items(card: DatasetCard, item: Item) -> None:
+    """Raise NeededError where a dataset has no images, or no captions."""
+    if item in ("caption", "image") and not (card.levels if item == "caption" else card.has_images):
+        raise NeededError(
+            f"This dataset holds {card.holds} alone, and the question needs {item}s. Choose another"
+            f" dataset, or add one with {item}s:",
+            command("dataset", "add", "NAME", "--folder", "DIR"),
+        )
+
+
 def need_readers(at: Place, *items: Item) -> None:
     """Raise NeededError where no embedded model reads one of these: images, captions."""
-    models = queries.models(at)
+    models, card = queries.models(at), queries.card(at)
     for item in items:
         if not reads(models, item).any():
             modality = reader_of(item)
-            if item == "caption" and not queries.card(at).levels:
-                raise NeededError(
-                    "This dataset holds images alone, and the question needs captions. Choose"
-                    " another dataset, or add one with captions:",
-                    command("dataset", "add", "NAME", "--folder", "DIR"),
-                )
-            if item == "image" and not queries.card(at).has_images:
-                raise NeededError(
-                    "This dataset holds texts alone, and the question needs images. Choose another"
-                    " dataset, or add one with images:",
-                    command("dataset", "add", "NAME", "--folder", "DIR"),
-                )
+            need_items(card, item)
             none = f"No {modality.title} is embedded over this dataset yet."
-            if queries.card(at).has_demo:
+            if card.has_demo:
                 raise NeededError(
                     f"{none} Wait for the demo to be built, or build it:", command("demo")
                 )

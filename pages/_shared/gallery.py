@@ -93,8 +93,11 @@ def search(at: Place, dispersion: Callable[[], pd.Series] | None) -> list[int]:
     dispersion: gives a value per stimulus once it is asked for, None where there is none.
     """
     captions, factors = facts.captions(at), facts.stimuli(at).drop(columns="stimulus")
+    named = facts.stimuli(at)["stimulus"]
     words = st.text_input(
-        "Search the captions", placeholder="a word or a phrase", **bind("search", "")
+        f"Search the {'captions' if len(captions) else 'names'}",
+        placeholder="a word or a phrase",
+        **bind("search", ""),
     )
     disabled = not (len(factors.columns) or dispersion)
     with st.popover("Filters", icon=":material/filter_list:", disabled=disabled):
@@ -103,7 +106,9 @@ def search(at: Place, dispersion: Callable[[], pd.Series] | None) -> list[int]:
             passed = _filter_quantile(dispersion, passed)
     if words:
         hits = captions.loc[captions["text"].str.contains(words, case=False, regex=False), "index"]
-        passed &= factors.index.isin(hits.unique())
+        passed &= factors.index.isin(hits.unique()) | (
+            named.str.contains(words, case=False, regex=False) & (not len(captions))
+        )
     return list(passed[passed].index)
 
 

@@ -8,10 +8,15 @@ import pandas as pd
 import streamlit as st
 
 from core.errors import InputError
-from core.modalities import known_first
 from core.questions.dispersion.question import Ranking, SetEffect, Spaces, StimulusDispersion
 from core.study.selections import ends
-from core.study.spaces import default_language, default_spaces, describe_spaces, find_space
+from core.study.spaces import (
+    LEAST,
+    default_language,
+    default_spaces,
+    describe_spaces,
+    find_space,
+)
 from pages._shared import controls, frame, queries
 from pages._shared.address import bind, hand, take
 from pages._shared.queries import Place
@@ -31,7 +36,7 @@ LEAST_SET, USUAL_SET = 4, 256  # stimuli
 
 
 def pick_spaces(at: Place) -> tuple[str, ...]:
-    """Choose at least two layers of models, at first those of
+    """Choose at least LEAST layers of models, at first those of
     `core.study.spaces.default_spaces`; NeededError for fewer.
     """
     every = controls.pick_usual(queries.models(at))
@@ -40,11 +45,13 @@ def pick_spaces(at: Place) -> tuple[str, ...]:
         for row in every.to_dict("records")
         for layer, name in enumerate(row["layers"])
     }
-    if len(every) < 2:
+    if len(every) < LEAST:
         how = frame.command(
             "embed", "--dataset", at.dataset, "--model", "timm:vit_small_patch16_224"
         )
-        raise frame.NeededError("A consensus takes at least two models: embed another one.", how)
+        raise frame.NeededError(
+            f"A consensus takes at least {LEAST} models: embed another one.", how
+        )
     one = controls.option_named(Spaces, "spaces")
     if named := take(one.name):  # a command may name a model and leave its layer out
         hand(one.name, [_whole_name(at, name) for name in named])
@@ -54,11 +61,12 @@ def pick_spaces(at: Place) -> tuple[str, ...]:
         format_func=named_by(names),
         help=controls.sentence(one.help),
         select_all=False,  # Enter takes the best match
-        **bind(one.name, _usual(at, every), names, kind="layer of a model"),
+        **bind(one.name, default_spaces(queries.study(at)), names, kind="layer of a model"),
     )
-    if len(chosen) < 2:
+    if len(chosen) < LEAST:
         raise frame.NeededError(
-            f"Choose at least two layers under “{one.label}”: one alone agrees with itself."
+            f"Choose at least {LEAST} layers under “{one.label}”: each of two is equally far from"
+            " their consensus by construction."
         )
     parts = {
         space: names[space].rpartition(", ")[::2] for space in chosen
@@ -77,26 +85,6 @@ def _whole_name(at: Place, space: str) -> str:
         return str(find_space(queries.study(at), space))
     except InputError:
         return space
-
-
-def _usual(at: Place, every: pd.DataFrame) -> list[str]:
-    """Return the default spaces; where there are fewer than two, those of two models of one
-    modality, if it can be.
-    """
-    study = queries.study(at)
-    usual = default_spaces(study)
-    if len(usual) > 1:
-        return usual
-    first = every.sort_values(
-        "modality",
-        key=lambda names: names.map(known_first(names).index),
-        kind="stable",
-    )
-    shared = first.groupby("modality")["model"].transform("size") > 1
-    return [
-        str(find_space(study, name))
-        for name in pd.concat([first[shared], first[~shared]])["model"][:2]
-    ]
 
 
 def of_language(at: Place) -> tuple[str, ...]:

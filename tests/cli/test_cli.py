@@ -127,16 +127,16 @@ def test_embedding_again_does_nothing(run, world: Path) -> None:
         ),
         (
             "bits-per-byte --dataset photos --text ~nobody-here/x",
-            "no text file named '~nobody-here/x'",
+            "no text file or dataset named '~nobody-here/x'",
         ),
         (
             "color pixels --dataset photos --images ~nobody-here",
             "no dataset, folder or file named '~nobody-here'",
         ),
-        ("dataset add x --folder . --split train", "--split belongs to --hub"),
+        ("dataset add x --folder . --revision r", "--revision belongs to --hub"),
         ("dataset add x --hub a/b --table t.csv", "--table belongs to --folder"),
-        ("dataset add x", "name one of the two"),
-        ("dataset add x --hub a/b --folder .", "name one of the two"),
+        ("dataset add x", "name one of these"),
+        ("dataset add x --hub a/b --folder .", "name one of these"),
     ],
 )
 def test_mistakes_are_one_sentence_and_exit_code_two(run, words: str, message: str) -> None:
@@ -167,6 +167,10 @@ def test_a_model_without_neighbors_does_not_stop_the_others(
         assert do(f"import {tmp_path / 'f.npy'} {named} {store}") == 0
     capsys.readouterr()
     assert do(f"align --dataset photos --k 2 --json {store}") == 0
+    out, said = capsys.readouterr()
+    assert [row["model_y"] for row in json.loads(out)] == ["eyes"]
+    assert "Left out: zeros: all" in said
+    assert do(f"align --dataset photos --k 2 --json --y eyes zeros {store}") == 0
     eyes, zeros = json.loads(capsys.readouterr().out)
     assert (eyes["model_y"], eyes["reason"]) == ("eyes", "")
     assert (zeros["model_y"], zeros["score"]) == ("zeros", None)

@@ -46,3 +46,18 @@ def test_a_dataset_is_added_under_a_title(tmp_path: Path) -> None:
     assert Store(tmp_path / "store").dataset("p").title == "My *pictures*"
     assert main(words) == 0
     assert Store(tmp_path / "store").dataset("p").title == "My *pictures*"
+
+
+def test_the_only_dataset_is_meant_where_none_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = ["--store", str(tmp_path)]
+    add_dataset(tmp_path, CountedDataset(3))
+    assert main(["stimuli", "list", "--json", *store]) == 0
+    assert len(json.loads(capsys.readouterr().out)) == 3
+    assert main(["result", "list", *store]) == 0
+    (tmp_path / "ids.txt").write_text("a\nb\n")
+    assert main(["dataset", "add", "mine", "--ids", str(tmp_path / "ids.txt"), *store]) == 0
+    for words in (["stimuli", "list"], ["result", "list"]):
+        assert main([*words, *store]) == 2
+        assert "2 datasets; name one: --dataset counted | mine" in capsys.readouterr().err

@@ -16,11 +16,12 @@ from core.competence.images.folders import open_folder
 from core.competence.images.labeled import Sample, Samples, draw
 from core.competence.images.shards import read_shards
 from core.errors import StimuliError
+from core.stimuli.images import Stored
 from tests.competence.labeled_files import picture, write_classes, write_part
 
 
 def samples(count: int, part: str = "a", classes: int = 3) -> list[Sample]:
-    return [Sample(Path(f"{part}{number}"), number % classes) for number in range(count)]
+    return [Sample(Stored(Path(f"{part}{number}")), number % classes) for number in range(count)]
 
 
 @given(st.integers(6, 80), st.integers(6, 100))
@@ -42,7 +43,7 @@ def test_a_draw_is_of_the_given_samples_half_sixth_third_and_always_the_same(cou
 def test_what_the_source_keeps_for_the_test_trains_nothing(learned, asked, limit):
     kept, parts = draw(Samples(samples(learned, "train"), samples(asked, "test")), limit=limit)
     assert len(kept) <= limit
-    names = [sample.path.name.rstrip("0123456789") for sample in kept]
+    names = [sample.image.path.name.rstrip("0123456789") for sample in kept]
     assert {names[place] for place in parts.test} == {"test"}
     assert {names[place] for place in (*parts.train, *parts.validation)} == {"train"}
     assert len(parts.test) == min(asked, round(limit / 3))

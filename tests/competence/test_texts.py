@@ -13,30 +13,43 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from huggingface_hub import constants
+from store_fakes import CountedDataset
 
 from core.competence.language.texts import open_texts
 from core.errors import InputError, OfflineError, UnknownNameError
 from core.stimuli.cave import CaveDataset
 from core.stimuli.cave.densities import LEVELS
 from core.stimuli.cave.events import TEST_SIZE
+from core.store import add_dataset
 from tests.competence.labeled_files import put_in_cache
 
 ODD = ["one\u2028line", "", "🦙 two\nlines", "x" * 9]
 
 
-def test_files_in_three_forms(tmp_path):
+def test_files_in_four_forms(tmp_path):
     (tmp_path / "a.txt").write_text(ODD[2])
     (tmp_path / "a.jsonl").write_text(
         "\n".join(json.dumps({"text": text, "n": 1}, ensure_ascii=False) for text in ODD) + "\n\n"
     )
     pd.DataFrame({"n": range(4), "text": ODD}).to_parquet(tmp_path / "a.parquet")
-    for name, wanted in (("a.txt", ODD[2:3]), ("a.jsonl", ODD), ("a.parquet", ODD)):
+    pd.DataFrame({"n": range(4), "caption": ODD}).to_csv(tmp_path / "a.csv", index=False, sep=";")
+    named = (("a.txt", ODD[2:3]), ("a.jsonl", ODD), ("a.parquet", ODD), ("a.csv", ODD))
+    for name, wanted in named:
         texts = open_texts(str(tmp_path / name))
         assert texts.name == name
         assert list(texts.read()) == list(texts.read()) == wanted
     assert (
         open_texts(str(tmp_path / "a.txt")).source != open_texts(str(tmp_path / "a.jsonl")).source
     )
+
+
+def test_the_captions_of_a_dataset_are_texts(tmp_path):
+    dataset = CountedDataset(3)
+    add_dataset(tmp_path, dataset)
+    texts = open_texts(dataset.card.name, tmp_path)
+    first = dataset.captions["level"] == dataset.card.levels[0]
+    assert list(texts.read()) == dataset.captions.loc[first, "text"].tolist()
+    assert texts.source["dataset"] == dataset.card.revision
 
 
 def test_the_cave_s_captions_are_its_held_out_ones():
@@ -79,13 +92,15 @@ def test_without_network_and_cache_one_sentence_says_what_to_do():
 
 
 def test_what_is_no_text_is_refused(tmp_path):
-    with pytest.raises(UnknownNameError, match="no text file named 'cav'; did you mean cave"):
+    with pytest.raises(
+        UnknownNameError, match="no text file or dataset named 'cav'; did you mean cave"
+    ):
         open_texts("cav")
     for name, data, message in (
         (
             "a.pdf",
             b"x",
-            r"pdf is not a text; expected a file ending in .txt, .jsonl, .parquet, or owt or cave",
+            r"pdf is not a text; expected a file ending in .txt, .jsonl, .parquet, .csv, .*, owt",
         ),
         ("a.txt", b"ab\xff", r"a.txt is not UTF-8: byte 2, in line 1, is 0xff"),
         ("a.jsonl", b'{"text": "a"}\n{"text": 1}', r"line 2 of .*a.jsonl holds no text; expected"),

@@ -25,7 +25,7 @@ from core.embedding.features import import_features
 from core.embedding.runner import embed
 from core.encoders.catalog import open_encoder
 from core.encoders.measured.content import Content
-from core.errors import InputError, UnknownNameError
+from core.errors import EncoderError, InputError, UnknownNameError
 from core.stimuli.cave import CaveDataset, tasks
 from core.store import Store, add_dataset
 from tests.competence.labeled_files import picture, write_classes
@@ -178,9 +178,7 @@ def test_a_layer_that_cannot_be_probed_has_a_reason(world, monkeypatch):
 
 
 def test_models_that_cannot_see_are_refused(world):
-    with pytest.raises(
-        InputError, match="'tiny-bloom' is not a vision model that can be opened again"
-    ):
+    with pytest.raises(InputError, match="'tiny-bloom' is not a vision model; name"):
         probed(world, "tiny-bloom")
     with pytest.raises(UnknownNameError, match="vit-a"):
         probed(world, "vit-c")
@@ -192,8 +190,10 @@ def test_models_that_cannot_see_are_refused(world):
         name="foreign",
         modality="vision",
     )
-    with pytest.raises(InputError, match="'foreign' is not a vision model that can be opened"):
+    with pytest.raises(InputError, match="'foreign' has features only"):
         probed(world, "foreign")
+    with pytest.raises(EncoderError, match="foreign has features only, and no model to run; choo"):
+        opened.reopen(Store(world / "store").model("cave", "foreign"), torch.device("cpu"))
 
 
 def test_every_layer_of_the_cave_s_tasks_ends_with_what_the_suite_measures(world, monkeypatch):

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 from scipy.spatial.distance import pdist, squareform
 
-from core.encoders.measured.content import read_content
-from core.encoders.measured.dissimilarities import read_dissimilarities
-from core.encoders.measured.repeats import read_repeats
+from core.encoders.measured.content import Content, read_content
 from core.encoders.requests import ImportRequest
-from core.errors import FeatureError
+from core.errors import FeatureError, InputError
 
 IDS = ["ape", "bee", "cat", "dog"]
 SPACE = np.random.default_rng(0).normal(size=(4, 3))
@@ -30,15 +30,71 @@ def written(path: Path, *lines: str) -> Path:
     return path
 
 
-def test_repeats_are_an_array_or_a_table_of_rows(tmp_path):
-    (layer,) = read_repeats(saved(tmp_path / "a.npy", REPEATS))
-    np.testing.assert_array_equal(layer, REPEATS)
-    assert len(read_repeats(saved(tmp_path / "b.npz", v1=REPEATS, v2=REPEATS[:, :, :1]))) == 2
-    order = np.random.default_rng(0).permutation(12)
-    of = np.tile(np.arange(4), 3)[order]
-    rows = saved(tmp_path / "c.npz", measurements=REPEATS.reshape(12, 2)[order], stimulus=of)
-    (layer,) = read_repeats(rows)
-    np.testing.assert_allclose(layer.mean(axis=0), REPEATS.mean(axis=0), rtol=1e-6)
+def read(path: Path, stimuli: list[str] = IDS, **way: Any) -> Content:
+    return read_content(ImportRequest(f"{path}", "d", "n", "brain", **way), stimuli)
+
+
+ORDER = np.random.default_rng(0).permutation(12)
+OF = np.tile(np.arange(4), 3)[ORDER]
+ROWS = REPEATS.reshape(12, 2)[ORDER]
+OUT = [2, 0, 3, 1]  # an order of the stimuli
+NAMES = np.array(IDS)
+RSA = {"measurements": ROWS, "obs_descriptors/conds": NAMES[OF].astype("S")}
+RDM = {
+    "dissimilarities": squareform(MATRIX[np.ix_(OUT, OUT)], checks=False)[None],
+    "pattern_descriptors/index": np.arange(4),
+    "pattern_descriptors/stimulus": NAMES[OUT].astype("S"),
+    "rdm_descriptors/index": np.arange(1),
+}
+TRIALS, ALIKE = {"repeats": "trials"}, {"dissimilarities": True}
+
+
+@pytest.mark.parametrize(
+    ("ending", "arrays", "way"),
+    [
+        ("npy", {"": REPEATS}, TRIALS),
+        ("npz", {"x": REPEATS[:, OUT], "image": NAMES[OUT]}, TRIALS),
+        ("npz", {"measurements": ROWS, "stimulus": OF}, TRIALS),
+        ("npz", {"measurements": ROWS, "stimulus": NAMES[OF]}, TRIALS),
+        ("npz", {"x": ROWS, "who": NAMES[OF]}, {**TRIALS, "id_column": "who"}),
+        ("h5", RSA, TRIALS),
+        ("npy", {"": MATRIX}, ALIKE),
+        ("npy", {"": squareform(MATRIX, checks=False)}, ALIKE),
+        ("npz", {"rdm": MATRIX[np.ix_(OUT, OUT)], "names": NAMES[OUT]}, ALIKE),
+        ("h5", RDM, ALIKE),
+    ],
+)
+def test_measurements_come_into_the_dataset_s_order(tmp_path, ending, arrays, way):
+    """Of all stimuli, and of some: as if the file held these alone."""
+    path = tmp_path / f"x.{ending}"
+    if ending == "h5":
+        with h5py.File(path, "w") as file:
+            file.update(arrays)
+    else:
+        saved(
+            path, *([arrays[""]] if "" in arrays else []), **{k: v for k, v in arrays.items() if k}
+        )
+    right = MATRIX if way == ALIKE else REPEATS.mean(axis=0)
+    content = read(path, **way)
+    np.testing.assert_allclose(content.layers[0], right, rtol=1e-5)
+    if way != ALIKE:
+        np.testing.assert_allclose(np.sort(content.repeats[0], 0), np.sort(REPEATS, 0), rtol=1e-6)
+    if "" in arrays or arrays.get("stimulus") is OF:
+        return  # which name none
+    more = ["ant", "ape", "bee", "cow", "cat", "dog"]
+    with pytest.raises(FeatureError, match=r"2 stimuli have no row .* --subset NAME for a"):
+        read(path, more, **way)
+    some = read(path, more, subset="some", **way)
+    np.testing.assert_allclose(some.layers[0], right, rtol=1e-5)
+    assert some.covers.tolist() == [1, 2, 4, 5]
+    with pytest.raises(InputError, match="has a row for each of the 4 stimuli"):
+        read(path, subset="some", **way)
+
+
+def test_layers_of_measurements_keep_their_order_and_names(tmp_path):
+    content = read(saved(tmp_path / "b.npz", v1=REPEATS, it=REPEATS[:, :, :1]), **TRIALS)
+    assert content.names == ("v1", "it")
+    assert [each.shape for each in content.repeats] == [(3, 4, 2), (3, 4, 1)]
 
 
 @pytest.mark.parametrize(
@@ -46,41 +102,39 @@ def test_repeats_are_an_array_or_a_table_of_rows(tmp_path):
     [
         ({"x": REPEATS[0]}, "shape .4, 2.; expected .repeats, stimuli, units. with at least 2"),
         ({"x": REPEATS[:1]}, "with at least 2 repeats"),
-        ({"x": REPEATS, "y": REPEATS[:2]}, "layers of 2 to 3 repeats; expected as many of each"),
-        ({"measurements": REPEATS[0], "stimulus": np.array([0, 0, 1, 3])}, "every stimulus from 0"),
-        ({"measurements": REPEATS[0], "stimulus": np.arange(3)}, "the place of each row's"),
+        ({"x": REPEATS, "z": REPEATS[:2]}, "repeats and stimuli; expected as many of each"),
+        ({"measurements": REPEATS[0], "stimulus": np.array([0, 0, 1, 3])}, "not 1 rows .0."),
+        ({"measurements": REPEATS[0], "stimulus": np.arange(3)}, "the stimulus of each row"),
     ],
 )
 def test_other_shapes_are_no_repeats(tmp_path, arrays, message):
     with pytest.raises(FeatureError, match=message):
-        read_repeats(saved(tmp_path / "x.npz", **arrays))
+        read(saved(tmp_path / "x.npz", **arrays), **TRIALS)
 
 
 def test_dissimilarities_are_matrices_pairs_or_ratings(tmp_path):
     pairs = MATRIX[np.triu_indices(4, 1)]
     rated = ["first,second,dissimilarity"] + [
-        f"{IDS[j]},{i},{MATRIX[i, j] + extra}"
+        f"{IDS[j]},{IDS[i]},{MATRIX[i, j] + extra}"
         for i in range(4)
         for j in range(i + 1, 4)
         for extra in (-0.25, 0.25)
     ]
-    for path in (
-        saved(tmp_path / "a.npy", MATRIX),
-        saved(tmp_path / "b.npy", pairs),
-        written(tmp_path / "c.csv", *rated),
-    ):
-        (found,) = read_dissimilarities(path, IDS)
-        np.testing.assert_allclose(found, MATRIX, rtol=1e-6)
-    assert len(read_dissimilarities(saved(tmp_path / "d.npy", np.stack([pairs] * 3)), IDS)) == 3
-    assert len(read_dissimilarities(saved(tmp_path / "e.npy", np.stack([MATRIX] * 2)), IDS)) == 2
+    path = written(tmp_path / "c.csv", *rated)
+    np.testing.assert_allclose(read(path, **ALIKE).layers[0], MATRIX, rtol=1e-6)
+    some = read(path, ["ant", *IDS], subset="some", **ALIKE)
+    np.testing.assert_allclose(some.layers[0], MATRIX, rtol=1e-6)
+    assert some.covers.tolist() == [1, 2, 3, 4]
+    assert len(read(saved(tmp_path / "d.npy", np.stack([pairs] * 3)), **ALIKE).layers) == 3
+    assert len(read(saved(tmp_path / "e.npy", np.stack([MATRIX] * 2)), **ALIKE).layers) == 2
 
 
 @pytest.mark.parametrize(
     ("array", "message"),
     [
-        (MATRIX[:3, :3], "of 4 stimuli: 4 × 4, or 6 pairs"),
-        (np.arange(5.0), "of 4 stimuli"),
-        (np.array(3.0), "of 4 stimuli"),
+        (MATRIX[:3, :3], "has 3 rows, but the dataset 4 stimuli"),
+        (np.arange(5.0), "of n stimuli: n × n, or n"),
+        (np.array(3.0), "holds no arrays"),
         (1 - MATRIX, "of similarities take 1 − s first"),
         (MATRIX * np.array([1, 1, 1, 2])[:, None], "not symmetric"),
         (-MATRIX, "negative entries"),
@@ -89,7 +143,7 @@ def test_dissimilarities_are_matrices_pairs_or_ratings(tmp_path):
 )
 def test_what_is_no_dissimilarity_matrix_is_refused(tmp_path, array, message):
     with pytest.raises(FeatureError, match=message):
-        read_dissimilarities(saved(tmp_path / "x.npy", array), IDS)
+        read(saved(tmp_path / "x.npy", array), **ALIKE)
 
 
 @pytest.mark.parametrize(
@@ -102,19 +156,23 @@ def test_what_is_no_dissimilarity_matrix_is_refused(tmp_path, array, message):
 )
 def test_other_tables_are_no_ratings(tmp_path, lines, message):
     with pytest.raises(FeatureError, match=message):
-        read_dissimilarities(written(tmp_path / "x.csv", *lines), IDS)
+        read(written(tmp_path / "x.csv", *lines), **ALIKE)
 
 
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        (("first,second,dissimilarity", "0,1,2"), "no rating of 5 of 6 pairs, such as 'ape' and"),
+        (
+            ("first,second,dissimilarity", "0,1,2", "0,2,2"),
+            "no rating of 1 of 3 pairs, such as 'bee'",
+        ),
+        (("first,second,dissimilarity", "0,1,2"), "2 stimuli have no row .cat, dog.*--subset"),
         (("first,second,dissimilarity", "0,1,far"), "dissimilarity 'far'; expected a number"),
     ],
 )
 def test_ratings_must_be_numbers_of_every_pair(tmp_path, lines, message):
     with pytest.raises(FeatureError, match=message):
-        read_dissimilarities(written(tmp_path / "x.csv", *lines), IDS)
+        read(written(tmp_path / "x.csv", *lines), **ALIKE)
 
 
 def test_a_file_without_arrays_is_refused_however_it_is_read(tmp_path):
@@ -122,12 +180,12 @@ def test_a_file_without_arrays_is_refused_however_it_is_read(tmp_path):
     np.savez(path)
     for way in ({"repeats": "trials"}, {"dissimilarities": True}):
         with pytest.raises(FeatureError, match="holds no arrays; expected one per layer"):
-            read_content(ImportRequest(path, "d", "n", "brain", **way), IDS)
+            read(path, **way)
 
 
 def test_trials_are_averaged_and_subjects_stand_side_by_side(tmp_path):
     path = str(saved(tmp_path / "x.npy", REPEATS))
-    trials = read_content(ImportRequest(path, "d", "n", "brain", repeats="trials"), IDS)
+    trials = read(path, repeats="trials")
     np.testing.assert_allclose(trials.layers[0], REPEATS.mean(axis=0), rtol=1e-6)
-    subjects = read_content(ImportRequest(path, "d", "n", "brain", repeats="subjects"), IDS)
+    subjects = read(path, repeats="subjects")
     np.testing.assert_array_equal(subjects.layers[0], np.hstack(list(REPEATS)))

@@ -107,10 +107,21 @@ def test_unknown_layers_list_the_nearest(given):
         ("a/né~t:1", "n-t-1"),
         ("vit_base_patch16_224.mae", "vit_base_patch16_224.mae"),
         ("/", "model"),
+        ("data/x/model", "x"),
+        ("data/run 3/checkpoint-500", "run-3-checkpoint-500"),
+        ("m/models--org--mini/snapshots/0a1b2c3d4e5f60718293a4b5c6d7e8f901234567", "mini"),
+        ("run 3/final/model.safetensors", "run-3"),
     ],
 )
 def test_store_names_are_safe(place, name):
     assert store_name(place) == name
+
+
+def test_a_folder_of_a_common_name_is_called_as_its_config_says():
+    assert store_name("a/model", "org/mini") == "mini"
+    assert store_name("a/checkpoint-7", "org/mini") == "mini-checkpoint-7"
+    assert store_name("a/final", "out/checkpoint-9") == "a"
+    assert store_name("a/gpt2", "org/mini") == "gpt2"
 
 
 def test_digests_tell_contents_apart(tmp_path):

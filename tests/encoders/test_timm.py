@@ -97,6 +97,25 @@ def test_mean_of_patch_tokens_beside_a_class_token(tmp_path, pictures):
     )
 
 
+@pytest.mark.parametrize("name", ["crossvit_9_240", "pit_ti_224", "cait_xxs24_224"])
+def test_a_class_token_that_timm_does_not_give_is_not_denied(name):
+    with pytest.raises(EncoderError, match=r"has a class token that timm does not give after each"):
+        open_vision(f"timm:{name}@untrained#patches", device=CPU)
+
+
+def test_layers_of_two_branches_are_told_apart():
+    layers = open_vision("timm:crossvit_9_240@untrained", device=CPU).card.layers
+    assert layers == tuple(f"branch {one} block {i}" for one in (1, 2) for i in (1, 2, 3))
+
+
+def test_a_former_name_of_timm_s_is_that_of_the_present():
+    former, now = "jx_nest_tiny", "nest_tiny_jx.goog_in1k"
+    former, now = f"{former}@untrained", f"{now}@untrained"
+    assert outline(f"timm:{former}") == outline(f"timm:{now}")
+    cards = [open_vision(f"timm:{one}", device=CPU).card for one in (former, now)]
+    assert cards[0].weights == cards[1].weights
+
+
 def test_patches_of_a_model_without_a_class_token_are_no_choice(tmp_path):
     folder = make_vision(tmp_path / "m", NAME, **VIT, class_token=False, global_pool="avg")
     with pytest.raises(EncoderError, match=r"m has no class token, so .*; leave #patches out"):
@@ -491,6 +510,11 @@ def test_truncated_weights(tmp_path, resnet, name):
         f"timm:test_resnet@{path}",
         "cannot be read .*expected whole weights: copy or fetch it again",
     )
+
+
+def test_weights_of_torch_before_1_6(tmp_path, resnet):
+    torch.save(resnet.state_dict(), tmp_path / "w.pt", _use_new_zipfile_serialization=False)
+    assert_refused(f"timm:test_resnet@{tmp_path}/w.pt", "save it with today's torch.save")
 
 
 @pytest.mark.parametrize("found", [{"a": 1}, {}, [torch.zeros(2)]])

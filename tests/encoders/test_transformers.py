@@ -125,15 +125,6 @@ def test_batch_size_order_and_padding_side_do_not_change_a_vector(tmp_path, fold
         np.testing.assert_allclose(turned.bits[::-1], whole.bits, rtol=1e-5)
 
 
-def test_a_text_of_one_token_has_no_bits(tmp_path, folders):
-    folder = shutil.copytree(folders["gpt2"], tmp_path / "m")
-    save_tokenizer(folder, bos=False)
-    encoding = open_language(f"hf:{folder}", device=CPU).encode(["x", "xy"])
-    assert np.isnan(encoding.bits[0])
-    assert encoding.bits[1] > 0
-    assert np.isfinite(encoding.layers[-1]).all()
-
-
 def test_a_text_without_tokens_is_refused(tmp_path, folders):
     folder = shutil.copytree(folders["gpt2"], tmp_path / "m")
     save_tokenizer(folder, bos=False)
@@ -330,6 +321,11 @@ def test_folder_without_config(broken):
     assert_refused(broken, "has no config.json; expected a transformers folder")
 
 
+def test_weights_of_another_name_are_to_be_renamed(broken):
+    (broken / "model.safetensors").rename(broken / "llama.safetensors")
+    assert_refused(broken, r"llama\.safetensors: rename it")
+
+
 def test_pickled_weights_are_read_as_tensors_alone(broken):
     """They give what safetensors give, whole or split, and nothing in them runs."""
     opened = open_encoder(f"hf:{broken}", device=CPU)
@@ -400,34 +396,6 @@ def test_a_model_that_needs_its_own_code(broken):
 def test_damaged_config(broken):
     (broken / "config.json").write_text("[1")
     assert_refused(broken, "cannot be")
-
-
-def test_encoder_decoder(tmp_path):
-    config = transformers.T5Config(
-        vocab_size=300, d_model=16, d_ff=32, d_kv=8, num_layers=1, num_heads=2
-    )
-    transformers.T5Model(config).save_pretrained(tmp_path)
-    save_tokenizer(tmp_path)
-    assert_refused(tmp_path, "is an encoder-decoder; expected an encoder or a causal model")
-
-
-def test_a_model_of_images_and_texts(tmp_path):
-    part = {
-        "hidden_size": 16,
-        "num_hidden_layers": 1,
-        "num_attention_heads": 2,
-        "intermediate_size": 16,
-    }
-    text = {**part, "vocab_size": 300, "bos_token_id": 0, "eos_token_id": 0}
-    config = transformers.CLIPConfig(
-        text_config=text, vision_config={**part, "image_size": 32, "patch_size": 16}
-    )
-    transformers.CLIPModel(config).save_pretrained(tmp_path)
-    save_tokenizer(tmp_path)
-    assert_refused(
-        tmp_path,
-        "CLIPModel takes no texts alone: .*; expected an encoder of text or a causal model",
-    )
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "bert"])

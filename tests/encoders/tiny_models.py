@@ -39,22 +39,69 @@ CONFIGS: dict[str, Callable[[], Any]] = {
     ),
 }
 CAUSAL = ("gpt2", "llama", "bloom", "opt")
+PLAIN = {**SMALL, **LOUD, "intermediate_size": 32, "max_position_embeddings": 64}
+SHARED = {**PLAIN, "num_key_value_heads": 1}
+STATES = {"hidden_size": 16, "num_hidden_layers": 2, "vocab_size": 300, "state_size": 4, **LOUD}
+WIDE = {"d_model": 16, "vocab_size": 300, **LOUD}
+APART = {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "max_relative_positions": -1}
+NARROW = {"embedding_size": 8, "true_hidden_size": 16, "intra_bottleneck_size": 16}
+ZOO: dict[str, tuple[str, dict[str, Any]]] = {  # by name: the class, and what its config says
+    "gemma2": ("Gemma2ForCausalLM", {**SHARED, "head_dim": 8, "final_logit_softcapping": 3.0}),
+    "recurrent_gemma": (
+        "RecurrentGemmaForCausalLM",
+        {**SHARED, "lru_width": 16, "logits_soft_cap": 3.0, "attention_window_size": 16}
+        | {"block_types": ["recurrent", "attention"]},
+    ),
+    "mamba": ("MambaForCausalLM", STATES),
+    "mamba2": (
+        "Mamba2ForCausalLM",
+        {**STATES, "num_heads": 4, "head_dim": 8, "n_groups": 1, "chunk_size": 8},
+    ),
+    "falcon_mamba": ("FalconMambaForCausalLM", STATES),
+    "mpt": ("MptForCausalLM", {**WIDE, "n_heads": 2, "n_layers": 2, "max_seq_len": 64}),
+    "qwen2": ("Qwen2ForCausalLM", SHARED),
+    "phi": ("PhiForCausalLM", PLAIN),
+    "cohere": ("CohereForCausalLM", {**SHARED, "logit_scale": 0.25}),
+    "granite": ("GraniteForCausalLM", {**SHARED, "logits_scaling": 4.0}),
+    "mixtral": ("MixtralForCausalLM", {**SHARED, "num_local_experts": 4}),
+    "gpt_neox": ("GPTNeoXForCausalLM", PLAIN),
+    "rwkv": ("RwkvForCausalLM", {**PLAIN, "attention_hidden_size": 16, "context_length": 64}),
+    "xglm": ("XGLMForCausalLM", {**PLAIN, "ffn_dim": 32, "init_std": 0.4}),
+    "deberta": ("DebertaForMaskedLM", {**PLAIN, **APART}),
+    "deberta_v2": ("DebertaV2ForMaskedLM", {**PLAIN, **APART, "conv_kernel_size": 3}),
+    "ibert": ("IBertForMaskedLM", {**PLAIN, "pad_token_id": 1}),
+    "electra": ("ElectraForMaskedLM", {**PLAIN, "embedding_size": 16}),
+    "modernbert": ("ModernBertForMaskedLM", {**PLAIN, "local_attention": 8}),
+    "longformer": ("LongformerForMaskedLM", {**PLAIN, "attention_window": 8}),
+    "bert_lm": ("BertLMHeadModel", PLAIN),
+    "xlnet": ("XLNetLMHeadModel", {**WIDE, "n_layer": 2, "n_head": 2, "d_inner": 32}),
+    "fnet": ("FNetForMaskedLM", PLAIN),
+    "mobilebert": ("MobileBertForMaskedLM", {**PLAIN, **NARROW}),
+    "convbert": ("ConvBertModel", {**PLAIN, "embedding_size": 16, "conv_kernel_size": 3}),
+    "big_bird": ("BigBirdForMaskedLM", {**PLAIN, "block_size": 4, "num_random_blocks": 1}),
+}
 
 
 def make_language(folder: Path, kind: str, *, padding_side: str = "right") -> Path:
     """Save a random model with a tokenizer of bytes: `<s>` in front, no pad token."""
     torch.manual_seed(0)
-    config = CONFIGS[kind]()
-    if kind in CAUSAL:
-        model = transformers.AutoModelForCausalLM.from_config(config)
+    if kind in ZOO:
+        made, settings = getattr(transformers, ZOO[kind][0]), ZOO[kind][1]
+        marks = dict.fromkeys(("bos_token_id", "eos_token_id", "pad_token_id"), 0)
+        marks |= dict.fromkeys(("cls_token_id", "sep_token_id"), 0)
+        model = made(made.config_class(**{**marks, **settings}))
+    elif kind in CAUSAL:
+        model = transformers.AutoModelForCausalLM.from_config(CONFIGS[kind]())
     else:
-        model = transformers.AutoModelForMaskedLM.from_config(config)
+        model = transformers.AutoModelForMaskedLM.from_config(CONFIGS[kind]())
     model.save_pretrained(folder)
     save_tokenizer(folder, padding_side=padding_side)
     return folder
 
 
-def save_tokenizer(folder: Path, *, padding_side: str = "right", bos: bool = True) -> None:
+def save_tokenizer(
+    folder: Path, *, padding_side: str = "right", bos: bool = True, eos: bool = False
+) -> None:
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
     tokenizer = Tokenizer(
         models.BPE(
@@ -63,10 +110,9 @@ def save_tokenizer(folder: Path, *, padding_side: str = "right", bos: bool = Tru
     )
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
-    if bos:
-        tokenizer.post_processor = processors.TemplateProcessing(
-            single="<s> $A", special_tokens=[("<s>", 0)]
-        )
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> " * bos + "$A" + " <x>" * eos, special_tokens=[("<s>", 0), ("<x>", 1)]
+    )
     fast = transformers.PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, bos_token="<s>", padding_side=padding_side
     )

@@ -86,7 +86,7 @@ def test_folders_with_pipes_in_them(tmp_path):
     os.mkfifo(tmp_path / "a.png")
     os.mkfifo(tmp_path / "data_batch_1.bin")
     (tmp_path / "t.csv").write_text("image,caption\na.png,one\n")
-    with pytest.raises(StimuliError, match=r"image a\.png is not in the folder"):
+    with pytest.raises(StimuliError, match=r"a\.png is a pipe or a device; expected an image"):
         FolderDataset.open(tmp_path, name="d")
     with pytest.raises(
         StimuliError, match=r"data_batch_1\.bin is a pipe or a device; expected CIFAR-10"

@@ -21,6 +21,7 @@ from core.encoders.requests import ImportRequest
 from core.plans.reading import read_plan
 from core.questions.adapters.maps.files import load
 from core.questions.color.geometry.pictures import read_pictures
+from core.stimuli.addition import Addition, open_addition
 from core.stimuli.folder import FolderDataset
 from core.stimuli.images import check_image, load_image, read_image
 from core.stimuli.preview import preview_folder
@@ -79,7 +80,7 @@ def shards(path: Path, _: Random) -> object:
     train.mkdir(exist_ok=True)
     (train / "nshards.txt").write_text("1")
     shutil.copy(path, train / "0.tar")
-    return [sample.read() for sample in read_shards(path.parent).train]
+    return [sample.image.read() for sample in read_shards(path.parent).train]
 
 
 def uploaded(path: Path, _: Random) -> object:
@@ -97,12 +98,23 @@ KINDS = {
     "npz": Kind("x.npz", valid.npz, ZIP, content),
     "safetensors": Kind("x.safetensors", valid.safetensors, BYTES, content),
     "pt": Kind("x.pt", valid.pt, ZIP, content),
+    "h5": Kind("x.h5", valid.h5, BYTES, content),
+    "mat": Kind("x.mat", valid.mat, BYTES, content),
+    "txt of features": Kind("x.txt", valid.numbers, WORDS, content),
     "pt of weights": Kind("w.pt", valid.pt, ZIP, lambda path, _: read_weights(path)),
     "parquet of features": Kind("x.parquet", valid.parquet, BYTES, content),
     "parquet of captions": Kind("t.parquet", valid.parquet, BYTES, dataset),
     "parquet of texts": Kind("t.parquet", valid.parquet, BYTES, texts),
     "csv of captions": Kind("t.csv", valid.captions, WORDS, dataset),
     "jsonl of captions": Kind("t.jsonl", valid.lines, WORDS, dataset),
+    "tsv of captions": Kind(
+        "t.tsv", lambda dice: valid.captions(dice).replace(b",", b"\t"), WORDS, dataset
+    ),
+    "json of captions": Kind("t.json", valid.document, WORDS, dataset),
+    "tar of captions": Kind("t.tar", valid.tar, BYTES, dataset),
+    "npz of ids": Kind(
+        "x.npz", valid.npz, ZIP, lambda path, _: open_addition(Addition("d", ids=str(path)))
+    ),
     "jsonl of texts": Kind("t.jsonl", valid.lines, WORDS, texts),
     "csv of judgments": Kind(
         "x.csv", valid.judgments, WORDS, lambda path, _: read_ratings(path, STIMULI)

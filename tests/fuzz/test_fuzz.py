@@ -19,7 +19,9 @@ from tests.sources import SOURCES, full_names, module_of, read_tree
 
 pytestmark = pytest.mark.slow
 
-CASES = {kind: 40 if kind.startswith("parquet") else 400 for kind in KINDS}  # a process for each
+CASES = {
+    kind: 40 if kind.startswith(("parquet", "h5", "mat")) else 400 for kind in KINDS
+}  # a process for each
 # pyarrow's own pool reserves a gigabyte, and ends a process that may not have it
 ENVIRONMENT = {
     **os.environ,
@@ -30,20 +32,25 @@ ENVIRONMENT = {
 ODD = ("tests/encoders/test_odd_checkpoints.py",)  # changes cards and configs, field by field
 READERS = {  # what reads a file that a person names, and the kinds that try it
     "core.cli.competence": ("csv of scores",),
-    "core.competence.images.labeled": ("tar of images",),
     "core.competence.images.shards": ("tar of images",),
-    "core.competence.language.texts": ("parquet of texts", "jsonl of texts"),
+    "core.competence.language.texts": ("parquet of texts", "jsonl of texts", "tsv of captions"),
     "core.embedding.summaries": ("instruction",),
     "core.encoders.building": ODD,
     "core.encoders.checkpoint": ("pt of weights",),
     "core.encoders.fields": ODD,
-    "core.encoders.imported": ("npy", "npz", "safetensors", "pt", "parquet of features"),
+    "core.encoders.imported": (
+        *("npy", "npz", "safetensors", "pt", "h5", "mat"),
+        *("txt of features", "parquet of features"),
+    ),
     "core.encoders.measured.judgments": ("csv of judgments",),
     "core.plans.reading": ("plan",),
     "core.questions.color.geometry.batches": ("CIFAR batch",),
     "core.questions.color.geometry.pictures": ("pictures",),
-    "core.stimuli.images": ("image",),
-    "core.stimuli.table": ("csv of captions", "jsonl of captions", "parquet of captions"),
+    "core.stimuli.addition": ("parquet of captions",),
+    "core.stimuli.folder": ("npz of ids",),
+    "core.stimuli.images": ("image", "tar of images"),
+    "core.stimuli.table": tuple(f"{kind} of captions" for kind in ("csv", "tsv", "json", "jsonl")),
+    "core.stimuli.tars": ("tar of captions", "tar of images"),
     "core.store.notes.file": ("titles",),
 }
 

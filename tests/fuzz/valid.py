@@ -12,9 +12,11 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import h5py
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import scipy.io
 import torch
 from PIL import Image
 from safetensors.torch import save
@@ -57,6 +59,35 @@ def npz(dice: Random) -> bytes:
     file = io.BytesIO()
     dice.choice((np.savez, np.savez_compressed))(file, **arrays)
     return file.getvalue()
+
+
+def h5(dice: Random) -> bytes:
+    file, packed = io.BytesIO(), dice.choice((None, "gzip", "lzf"))
+    with h5py.File(file, "w", track_order=dice.random() < 0.5) as held:
+        for at in range(dice.randint(1, 3)):
+            values = array(dice)
+            values = values.astype("S") if values.dtype.kind == "U" else values
+            how = {"compression": packed} if values.ndim else {}
+            held.create_dataset(f"m/layer{at}", data=values, **how)
+        held["ids"] = [f"s{at}" for at in range(N)]
+        held["old"] = h5py.SoftLink("/m/layer0")
+    return file.getvalue()
+
+
+def mat(dice: Random) -> bytes:
+    file, odd = io.BytesIO(), array(dice)
+    values = odd if odd.dtype.kind not in "fc" or odd.dtype.itemsize <= 8 else odd.astype("f8")
+    ids = np.array([f"s{at}" for at in range(N)], object)
+    content = {"x": values, "ids": ids, "net": {"layer": np.ones((N, 2))}}
+    scipy.io.savemat(file, content, do_compression=dice.random() < 0.5)
+    return file.getvalue()
+
+
+def numbers(dice: Random) -> bytes:
+    rows = np.random.default_rng(dice.getrandbits(32)).random((N, 3))
+    file, mark = io.StringIO(), dice.choice((" ", ",", "\t", ";"))
+    np.savetxt(file, rows, delimiter=mark, header=dice.choice(("", "a b c")))
+    return file.getvalue().encode()
 
 
 def pictures(dice: Random) -> bytes:
@@ -171,6 +202,16 @@ def lines(dice: Random) -> bytes:
     return "\n".join(json.dumps(row, ensure_ascii=dice.random() < 0.5) for row in rows).encode()
 
 
+def document(dice: Random) -> bytes:
+    """Return captions in JSON: COCO's, a list of records, or texts by image."""
+    coco = {
+        "images": [{"id": 7, "file_name": "a.png"}],
+        "annotations": [{"image_id": 7, "caption": color} for color in COLORS],
+    }
+    records = [json.loads(line) for line in lines(dice).splitlines()]
+    return json.dumps(dice.choice((coco, records, {"a.png": [*COLORS]}))).encode()
+
+
 def judgments(dice: Random) -> bytes:
     header = dice.choice(("first,second,dissimilarity", "second,first,dissimilarity"))
     rows = ["0,1,2", "1,2,3", "s0,s2,3", "0,2,1", "0,3,2", "2,3,1", "1,3,0"]
@@ -218,7 +259,12 @@ def tar(dice: Random) -> bytes:
     file = io.BytesIO()
     form = dice.choice((tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT))
     with tarfile.open(fileobj=file, mode="w", format=form) as pack:
-        for name, data in (("a.png", png()), ("a.cls", b"3"), ("é" * 30 + ".txt", b"")):
+        for name, data in (
+            ("a.png", png()),
+            ("a.cls", b"3"),
+            ("a.txt", b"x\ny"),
+            ("é" * 30 + ".txt", b""),
+        ):
             info = tarfile.TarInfo(name)
             info.size = len(data)
             pack.addfile(info, io.BytesIO(data))

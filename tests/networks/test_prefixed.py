@@ -78,7 +78,7 @@ def test_words_as_a_prefix_are_those_words(language):
     whole = [40, 41, 42, 43, 44, 45, 46]
     prefix = encoder.model.get_input_embeddings().weight[whole[:3]][None]
     coded = code_after(encoder, prefix, [whole[3:]], 0)
-    np.testing.assert_allclose(coded.detach(), encoder.code([whole], [3]), rtol=1e-5)
+    np.testing.assert_allclose(coded.detach(), encoder.code([whole], [range(3, 7)]), rtol=1e-5)
 
 
 def test_what_is_written_is_the_likeliest_token_each_time(language):

@@ -99,7 +99,7 @@ def test_an_uploaded_zip_is_previewed_mended_and_queued(opened, store):
     assert all(tile["image"].startswith("data:image/webp;base64,") for tile in shown)
     (problems,) = (one.value for one in app.dataframe if "problem" in one.value)
     (row,) = problems.to_numpy().tolist()
-    assert row == [7, "image lost.png is not in the folder or its images/"]
+    assert row == [7, "image lost.png is not in the folder or its subfolders"]
     assert [one.label for one in app.get("download_button")] == ["Problems"]
     assert "A dataset with problems is refused" in said(app)
     assert app.button(key="queue").disabled
@@ -125,7 +125,7 @@ def test_an_uploaded_zip_is_previewed_mended_and_queued(opened, store):
 
 def test_a_bad_zip_is_a_sentence_and_nothing_else_is_lost(opened, store):
     app = opened_form(opened, store, name="mine")
-    app = upload(app, ("x.zip", zipped({"t.csv": b"file,caption\na,b\n"})))
+    app = upload(app, ("x.zip", zipped({"t.csv": b"words,caption\na,b\n"})))
     assert "has no column 'image'" in said(app)
     app = upload(app, ("y.zip", zipped(files())))
     assert "has no column 'image'" not in said(app)
@@ -140,7 +140,7 @@ def test_a_folder_on_the_server_is_previewed_and_nothing_written(opened, store, 
     assert len(tiles(app, "preview")) == 6
     assert "Looked at 6 rows and 6 images: all there is" in app.caption[0].value.replace("\\", "")
     assert app.text_input(key="name").value == "photos"
-    assert [one.key for one in app.toggle] == ["texts_only"]  # nothing to skip
+    assert [one.key for one in app.toggle] == ["texts_only", "link"]  # nothing to skip
     assert command(app).startswith(f"platoscope dataset add photos --folder {photos}")
     (photos / "captions.csv").write_bytes(table([("0.png", "another")]))
     next(one for one in app.button if one.label == "Look again").click().run()
@@ -156,6 +156,14 @@ def test_a_folder_on_the_server_is_previewed_and_nothing_written(opened, store, 
     assert [(tile["image"], tile["caption"]) for tile in tiles(app, "preview")] == [("", "brief")]
     assert "Looked at 1 row: all there is" in app.caption[0].value.replace("\\", "")
     assert "--table short.csv --texts-only" in command(app)
+
+
+def test_a_file_of_ids_is_previewed(opened, store, tmp_path):
+    (tmp_path / "mine.txt").write_text("x1\nx2")
+    app = opened_form(opened, store, **{"from": "ids", "ids": str(tmp_path / "mine.txt")})
+    assert [tile["caption"] for tile in tiles(app, "preview")] == ["x1", "x2"]
+    assert command(app).startswith(f"platoscope dataset add mine --ids {tmp_path}/mine.txt")
+    assert not app.button(key="queue").disabled
 
 
 @pytest.mark.parametrize(

@@ -168,4 +168,4 @@ def test_a_model_that_holds_one_vector_only_is_left_out_once_with_its_reason(
     app = opened(tmp_path, "alignment")
     assert not app.exception
     reasons = [one.value for one in app.caption if "flat" in one.value]
-    assert ["no layer with neighbors" in reason for reason in reasons] == [True]
+    assert ["this space has no neighbors" in reason for reason in reasons] == [True]

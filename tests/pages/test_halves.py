@@ -1,4 +1,4 @@
-"""Datasets of images alone and of texts alone: pages that need no more draw, the others say what
+"""Datasets of images, texts or ids alone: pages that need no more draw, the others say what
 they need.
 """
 
@@ -6,10 +6,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from core.embedding.features import import_features
+from core.encoders.measured.content import Content
+from core.stimuli.addition import Addition, open_addition
 from core.stimuli.dataset import DatasetCard
+from core.store import Store, add_dataset
 from tests.pages.seen import said, tiles
 from tests.pages.world import LANGUAGE, LEVELS, VISION, PaintedDataset, build
 
@@ -88,3 +93,20 @@ def test_a_page_that_needs_images_says_so(opened, words: Path):
     app = opened(words, "alignment")
     assert not app.exception
     assert NEEDS_IMAGES in said(app)
+
+
+def test_ids_stand_where_there_is_nothing_else(opened, tmp_path: Path):
+    n, dice = 30, np.random.default_rng(0)
+    (tmp_path / "ids.txt").write_text("\n".join(f"stim{at}" for at in range(n)))
+    store = tmp_path / "store"
+    add_dataset(store, open_addition(Addition("mine", ids=str(tmp_path / "ids.txt"))))
+    for name, kind in [*((f"v{at}", "vision") for at in range(4)), ("l", "language")]:
+        content = Content([dice.normal(size=(n, 4)).astype(np.float32)])
+        card = Store(store).dataset("mine")
+        import_features(store, card, content, name=name, modality=kind)
+    first = tiles(opened(store, "stimuli", view="gallery"), "all")[0]
+    assert (first["image"], first["caption"]) == ("", "stim0")
+    for page, holds in (("overview", "30 stimuli"), ("captions", "holds ids alone")):
+        app = opened(store, page)
+        assert not app.exception
+        assert holds in said(app) + " ".join(one.value for one in app.caption)

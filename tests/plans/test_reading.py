@@ -79,7 +79,7 @@ def test_a_plan_is_what_its_file_says(place: Path):
         (HEAD + GROUP + PROBING.format("test = -1"), "test: .*number, 6 to 10,.* got -1"),
         (HEAD + GROUP.replace("hf:a/b", ""), "toml: group g: '' is not a model spec; expected ti"),
         (HEAD + GROUP.replace("a/b", ""), "toml: group g: 'hf:' is not a model spec; expected ti"),
-        (HEAD + GROUP.replace("hf:a/b", "resnet18"), "g: 'resnet18' is not a model spec; expect"),
+        (HEAD + GROUP.replace("hf:a/b", "a:b"), "g: 'a:b' is not a model spec; expect"),
         (HEAD + "[[group]]\nmodality = 'language'", "group 1: the key 'name' is missing"),
         (HEAD + GROUP.replace("language", "sound"), "modality: expected one of vision, language"),
         (HEAD + GROUP.replace("spec", "id"), "models 1: unknown key 'id'"),

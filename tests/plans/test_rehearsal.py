@@ -322,7 +322,9 @@ def of_groups(studies: Studies, name: str) -> dict[str, list[str]]:
 
 
 def bits_per_byte(studies: Studies, name: str) -> float:
-    """Return the mean over texts of the bits that a model needs for each byte."""
+    """Return the mean over texts of the bits that a model needs for each byte, but those of a first
+    character that nothing stands before.
+    """
     card = Store(studies.store).model("wit", name).card
     hub_id = card.spec.removeprefix("hf:")
     folder = studies.rehearsal.root / "again" / name
@@ -333,11 +335,14 @@ def bits_per_byte(studies: Studies, name: str) -> float:
     web = studies.rehearsal.root / "owt" / "plain_text" / "train-00000-of-00001.parquet"
     ratios = []
     for text in pd.read_parquet(web)["text"]:
-        ids = torch.tensor([read(text)["input_ids"]])
+        given = read(text, return_offsets_mapping=True)
+        ids, spans = torch.tensor([given["input_ids"]]), given["offset_mapping"]
+        begin = spans[0][1]  # 0 behind a special token
+        start = next(at for at, (first, _) in enumerate(spans) if at and first >= begin)
         with torch.no_grad():
             said = model(ids).logits[0, :-1].double().log_softmax(-1)
-        bits = -said.gather(1, ids[0, 1:, None]).sum() / np.log(2)
-        ratios.append(float(bits) / len(text.encode()))
+        bits = -said.gather(1, ids[0, 1:, None])[start - 1 :].sum() / np.log(2)
+        ratios.append(float(bits) / len(text[begin:].encode()))
     return float(np.mean(ratios))
 
 

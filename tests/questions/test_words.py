@@ -22,6 +22,7 @@ from core.options.declaring import Option, build, options_of, values_of
 from core.questions.alignment.question import Alignment
 from core.questions.question import Question, choices_of
 from core.questions.words import read_question, to_command, to_query, to_words
+from core.study.parts import CAVE
 
 WORD = st.text(st.characters(categories=("Ll", "Lu", "Nd"), max_codepoint=900), min_size=1)
 TEXT = st.one_of(WORD, st.sampled_from(["-1:-1", "a b", "x=y", "ü·é", "50%", "'", "#1 & 2"]))
@@ -61,7 +62,10 @@ def drawn(data: st.DataObject, kind: type[Question]) -> Question:
 
 
 def parsed(words: list[str]) -> argparse.Namespace:
-    return PARSER.parse_args(words)
+    options = PARSER.parse_args(words)
+    if getattr(options, "dataset", None) == "":  # as main does over a store with the Cave
+        options.dataset = CAVE
+    return options
 
 
 @every_question

@@ -19,7 +19,7 @@ READS = {  # by command that can be a job: what of it names a file or a folder t
     "color layout": {"--source"},
     "color pixels": {"--images"},
     "competence import": {"file"},
-    "dataset add": {"--folder", "--table"},
+    "dataset add": {"--folder", "--table", "--ids"},
     "embed": {"--model"},
     "import": {"file"},
     "probe": {"--task"},
@@ -37,6 +37,7 @@ NO_FILE = {  # what speaks of files and names none
     *((f"color {name}", "--words") for name in ("agreement", "layout", "models")),
     ("dataset add", "--title"),
     ("import", "--id-column"),
+    ("import", "--name"),
 }
 
 

@@ -90,9 +90,7 @@ def test_a_quantile_outside_its_range_is_refused(q):
 
 
 def test_a_clamp_that_would_wipe_out_sparse_features_is_refused():
-    with pytest.raises(
-        MetricError, match=r"clamping at q = 0\.95 would set every value to 0.*use q = 1"
-    ):
+    with pytest.raises(MetricError, match=r"clamping at q = 0\.95 would set every value to 0"):
         clamp_outliers([np.eye(40, dtype=np.float32)], q=0.95)
 
 

@@ -73,13 +73,6 @@ def test_order_and_default_level_are_those_of_first_appearance(tmp_path: Path) -
     assert dataset.world is None
 
 
-def test_without_a_level_column_captions_are_numbered(tmp_path: Path) -> None:
-    dataset = open_folder(
-        make(tmp_path, [row("a.png", "one"), row("b.png", "other"), row("a.png", "two")])
-    )
-    assert dataset.captions.values.tolist() == [[0, "0", "one"], [0, "1", "two"], [1, "0", "other"]]
-
-
 def test_images_alone_are_all_of_a_folder_without_captions(tmp_path: Path) -> None:
     make(tmp_path, [row("a.png")], images="ab")
     make(tmp_path, [], images="c", under="deep")
@@ -154,18 +147,16 @@ def test_factors_keep_their_kind(tmp_path: Path) -> None:
     assert stimuli["zip"].tolist() == ["0123", "99"]
 
 
-def test_factors_that_are_no_values_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(
-        StimuliError,
-        match=r"factor 'tags' holds a list; expected text or numbers; drop or rewrite that column",
-    ):
-        open_folder(make(tmp_path, [row("a.png", tags=["x"])]))
+def test_columns_of_lists_are_left_out_and_named(tmp_path: Path) -> None:
+    dataset = open_folder(make(tmp_path, [row("a.png", tags=["x"], mood="glad")]))
+    assert dataset.stimuli.columns.tolist() == ["stimulus", "mood"]
+    assert dataset.notes == ("left out, as they hold lists: 'tags'",)
 
 
 BROKEN = [  # rows, the problem, the stimuli that remain
     (
         [row("a.png"), row("gone.png")],
-        "row 2: image gone.png is not in the folder or its images/",
+        "row 2: image gone.png is not in the folder or its subfolders",
         ["a.png"],
     ),
     ([row("a.png"), row("b.png", "  ")], "row 2: the caption of b.png is empty", ["a.png"]),
@@ -195,7 +186,10 @@ BROKEN = [  # rows, the problem, the stimuli that remain
     ([row("a.png"), row("cut.jpg")], "row 2: image cut.jpg is damaged or cut off", ["a.png"]),
     (
         [row("a.png"), row("../a.png")],
-        "row 2: image ../a.png leads out of the folder; copy it into here",
+        (
+            "row 2: image ../a.png leads out of the folder; --link reads it where it is, or copy it"
+            " into here"
+        ),
         ["a.png"],
     ),
     (

@@ -297,7 +297,7 @@ def test_nothing_usable_is_an_error(tmp_path: Path) -> None:
             {"split": "test"},
             (
                 r'cannot open .*repo as a hub data set: Unknown split "test".*; check the id, the'
-                r" revision and the split"
+                r" revision .--revision. and the split .--split.$"
             ),
         ),
         (

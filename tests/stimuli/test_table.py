@@ -99,22 +99,13 @@ def test_other_encodings_are_refused_with_the_byte(encoding: str, tmp_path: Path
     ("header", "message"),
     [
         (
-            "image,text",
+            "imagge,caption",
             (
-                r"t\.csv has no column 'caption'; it has 'image', 'text'; did you mean 'text'\?"
-                r" Rename it to 'caption'"
+                r"no column 'image'; it has 'imagge', 'caption'; did you mean 'imagge'\?"
+                r" --image-column names the one"
             ),
         ),
-        (
-            "image,Captions",
-            r"no column 'caption'; it has 'image', 'Captions'; did you mean 'Captions'\?",
-        ),
-        (
-            "imagge,caption",
-            r"no column 'image'; it has 'imagge', 'caption'; did you mean 'imagge'\?",
-        ),
-        ("file_name,caption", r"did you mean 'file_name'\?"),
-        ("image;caption", r"no column 'image'; it has 'image;caption'"),
+        ("image,words", r"no column 'caption'; .*; --text-column names the one that holds"),
         ("", "no column 'image'; it has no columns$"),
         (
             "image,caption,level,caption_index",
@@ -145,17 +136,12 @@ def test_wrong_columns_are_named(header: str, message: str, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        (
-            "t.csv",
-            "image,caption\na,b,c\n",
-            r"row 1 of t\.csv has 3 fields where the header has 2; put texts with commas",
-        ),
         ("t.jsonl", "\n[1]\n", r"line 2 of t\.jsonl is not a JSON object; expected \{"),
         ("t.parquet", "", r"t\.parquet cannot be read \(.*\); expected a caption table"),
         (
-            "t.txt",
+            "t.doc",
             "",
-            r"t\.txt is not a caption table; expected a name ending in \.csv, \.jsonl, \.parquet",
+            r"t\.doc is not a caption table; expected a name ending in \.csv, \.tsv, \.jsonl",
         ),
     ],
 )

@@ -123,7 +123,7 @@ def test_a_model_that_clamping_would_wipe_out_leaves_the_others_their_rows(tmp_p
             Study(Store(tmp_path), "counted"), ["ape"], ["bee", "cat"], metric=metric, layers="last"
         )
         assert table["reason"].str.startswith(
-            "clamping at q = 0.95 would set every value to 0"
+            "cat: clamping at q = 0.95 would set every value to 0"
         ).tolist() == [False, True]
 
 

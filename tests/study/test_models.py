@@ -7,11 +7,13 @@ import numpy as np
 from core.encoders.encoder import IMPORTED, ModelCard
 from core.study.models import (
     FEWER,
+    REFUSED,
     UNTRAINED,
+    clusters,
     describe,
-    families,
     groups_by_age,
     tell_apart,
+    unknown_families,
     usual,
 )
 
@@ -128,14 +130,22 @@ def test_titles_that_two_models_share_get_their_names():
     assert tell_apart(["A", "B", "A"], ["a1", "b", "a2"]) == ["A (a1)", "B", "A (a2)"]
 
 
-def test_imported_models_are_of_no_family_but_their_own():
+def test_what_is_unknown_of_imported_models_is_no_kind():
     cards = [
         card("a", "language", "GPT-2", "language"),
         card("b", "language", "GPT-2", "language"),
         card("c", "language", IMPORTED, "unknown"),
         card("d", "vision", IMPORTED, "unknown"),
     ]
-    assert families(describe(cards)) == {"a": "GPT-2", "b": "GPT-2", "c": "c", "d": "d"}
+    models = describe([*cards, card("e", "vision", "gist", "unknown")], refused=["b"])
+    assert clusters(models) == {"a": "GPT-2", "b": "GPT-2", "c": "c", "d": "d", "e": "gist"}
+    assert clusters(models, "objective") == {"a": "language", "b": "language"} | {
+        name: name for name in "cde"
+    }
+    assert clusters(models, "group") == {"a": "GPT-2", "b": "GPT-2"} | {n: n for n in "cde"}
+    assert list(models["group"][2:]) == ["language models", "vision models", "vision models"]
+    assert list(models["varies"]) == ["", REFUSED, "", "", ""]
+    assert unknown_families(models, ["a", "c", "e"]) == ["c"]
 
 
 def test_groups_come_in_the_order_in_which_their_first_models_were_embedded():

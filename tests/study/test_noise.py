@@ -19,6 +19,7 @@ from core.encoders.measured.content import Content, from_repeats
 from core.encoders.measured.cortex import SUBJECTS, VOXELS, simulate
 from core.errors import InputError, MetricError
 from core.metrics import METRICS
+from core.questions.alignment.findings import fit_findings
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.questions.models.question import ModelPairs, Roster
@@ -117,6 +118,8 @@ def test_the_noise_ceiling_of_rsa_is_what_the_subject_without_noise_reaches(stud
 def test_halves_that_no_formula_corrects_are_the_least_that_a_ceiling_can_be(study):
     table = aligned(study, "clean", "cortex-1", by=KNN)
     assert 0 < table["noise_ceiling"].item() < table["score"].item()
+    said = [fit_findings(Alignment(comparison=by), table)[-1:] for by in (KNN, RSA)]
+    assert ["at least" in "".join(note) for note in said] == [True, False]
 
 
 def test_halves_are_clamped_as_the_layers_of_a_model_are(study):

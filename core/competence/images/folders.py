@@ -24,8 +24,8 @@ from core.competence.images.labeled import (
 from core.competence.images.shards import has_shards, read_shards
 from core.errors import StimuliError
 from core.progress import Progress
-from core.stimuli.folder import find_image
-from core.stimuli.images import SUFFIXES
+from core.stimuli.images import SUFFIXES, Stored
+from core.stimuli.places import Images
 from core.stimuli.table import list_tables, read_table
 
 GROUP = "own"
@@ -85,7 +85,9 @@ def _class_folders(folder: Path) -> dict[str, list[Path]]:
 
 
 def _in_classes(classes: Mapping[str, list[Path]], numbers: Mapping[str, int]) -> list[Sample]:
-    return [Sample(path, numbers[name]) for name, paths in classes.items() for path in paths]
+    return [
+        Sample(Stored(path), numbers[name]) for name, paths in classes.items() for path in paths
+    ]
 
 
 def _numbered(names: Iterable[str]) -> dict[str, int]:
@@ -99,7 +101,7 @@ def _from_table(folder: Path) -> Samples:
         raise StimuliError(
             f"{folder} has no folders of images and {len(tables)} tables; expected {FORMS}"
         )
-    table = read_table(tables[0], wanted=("image", "label"))
+    table, images = read_table(tables[0], wanted=("image", "label")), Images(folder)
     numbers = _numbered(str(row["label"]) for row in table.rows)
     parts: dict[str, list[Sample]] = {"train": [], "test": []}
     for number, row in enumerate(table.rows, start=1):
@@ -110,5 +112,5 @@ def _from_table(folder: Path) -> Samples:
                 f" {part!r}; expected an image, its label and, where there is a split, train or"
                 " test"
             )
-        parts[part].append(Sample(find_image(folder, str(image)), numbers[str(label)]))
+        parts[part].append(Sample(images.find(str(image)), numbers[str(label)]))
     return Samples(**parts)

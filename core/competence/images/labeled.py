@@ -7,7 +7,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,10 +15,7 @@ from PIL import Image
 
 from core.competence.probes import Split, split
 from core.errors import InputError, StimuliError
-from core.files.limits import IMAGE
-from core.files.userfile import UserFile
-from core.machine.memory import size_text
-from core.stimuli.images import load_image, read_image
+from core.stimuli.images import Stored, load_image
 
 Limit = int | tuple[int, int]  # samples at most: of all parts, or to learn from and to be tested on
 LIMIT = 10_000  # samples of a task at most
@@ -30,25 +26,10 @@ _VALIDATION = 1 / 4  # of what is not test, as there
 
 
 class Sample(NamedTuple):
-    """One image's bytes inside a file, and its class from 0. size: None for the whole file."""
+    """An image, and its class from 0."""
 
-    path: Path
+    image: Stored
     label: int
-    start: int = 0
-    size: int | None = None
-
-    def read(self) -> bytes:
-        """Return the image's bytes; raises StimuliError where they cannot be read."""
-        if self.size is None:
-            return read_image(self.path)
-        if self.size > IMAGE:
-            raise StimuliError(
-                f"{_named(self)} is an image of {size_text(self.size)}; expected one of"
-                f" {size_text(IMAGE)} at most"
-            )
-        with UserFile(self.path, "images in a tar", StimuliError).open() as file:
-            file.seek(self.start)
-            return file.read(self.size)
 
 
 @dataclass(frozen=True)
@@ -135,7 +116,7 @@ def as_set(
     _, labels = np.unique([sample.label for sample in samples], return_inverse=True)
 
     def images(start: int, stop: int) -> list[Image.Image]:
-        return [load_image(sample.read(), name=_named(sample)) for sample in samples[start:stop]]
+        return [load_image(each.read(), name=str(each)) for each, _ in samples[start:stop]]
 
     return ImageSet(name, source, len(samples), images, (Question(name, group, labels, parts),))
 
@@ -144,7 +125,7 @@ def digest(samples: Sequence[Sample]) -> str:
     """Return the SHA-256 over the labels and bytes of samples in order, in hexadecimal."""
     total = hashlib.sha256()
     for sample in samples:
-        total.update(f"{sample.label} {hashlib.sha256(sample.read()).hexdigest()}\n".encode())
+        total.update(f"{sample.label} {hashlib.sha256(sample.image.read()).hexdigest()}\n".encode())
     return total.hexdigest()
 
 
@@ -164,7 +145,3 @@ def _limits(limit: Limit) -> tuple[int, int]:
 
 def _some(samples: Sequence[Sample], limit: int, dice: np.random.Generator) -> list[Sample]:
     return [samples[place] for place in dice.permutation(len(samples))[:limit]]
-
-
-def _named(sample: Sample) -> str:
-    return str(sample.path) if sample.size is None else f"at byte {sample.start:,} of {sample.path}"

@@ -9,22 +9,19 @@ Nothing is unpacked: an image is read where it lies in its tar.
 
 from __future__ import annotations
 
-import tarfile
-from os import SEEK_END
 from pathlib import Path
-from typing import BinaryIO
 
 from core.competence.images.labeled import Sample, Samples
 from core.errors import StimuliError
 from core.files.limits import NOTE
 from core.files.userfile import UserFile
 from core.progress import Progress
+from core.stimuli.tars import Member, list_members
 
 COUNT = "nshards.txt"
 IMAGES = (".webp", ".jpg", ".jpeg", ".png")
 LABEL = ".cls"
 _LONGEST = 18  # digits of a label
-_BLOCK = 512  # bytes, of zeros at a tar's end
 
 
 def has_shards(folder: Path) -> bool:
@@ -68,45 +65,22 @@ def _read_shard(path: Path) -> list[Sample]:
     """Return the samples of a tar in the order of their images; each key has one image and one
     label.
     """
-    images: dict[str, tuple[int, int]] = {}
-    labels: dict[str, int] = {}
-    shard = UserFile(path, "a whole tar file", StimuliError)
-    with (
-        shard.open() as file,
-        shard.decoding(),
-        tarfile.open(fileobj=file, mode="r:") as tar,
-    ):
-        for member in tar:
-            key, dot, suffix = member.name.rpartition(".")
-            if member.isfile() and dot + suffix.lower() in IMAGES:
-                images[key] = member.offset_data, member.size
-            elif member.isfile() and dot + suffix == LABEL:
-                labels[key] = _read_label(file, member, path)
-        _check_end(file)
+    members = list_members(path, read=(LABEL,), listed=IMAGES)
+    images = {one.key: one.place for one in members if one.suffix in IMAGES}
+    labels = {one.key: _read_label(one) for one in members if one.suffix == LABEL}
     if odd := sorted(images.keys() ^ labels.keys()):
         raise StimuliError(
             f"{odd[0]!r} in {path} lacks its image or its label; expected KEY.webp (or jpg, png)"
             f" and KEY{LABEL}"
         )
-    return [Sample(path, labels[key], *place) for key, place in images.items()]
+    return [Sample(place, labels[key]) for key, place in images.items()]
 
 
-def _read_label(file: BinaryIO, member: tarfile.TarInfo, path: Path) -> int:
-    """Return a label without moving the file from where tarfile reads on."""
-    here = file.tell()
-    file.seek(member.offset_data)
-    text = file.read(min(member.size, 2 * _LONGEST)).strip()
-    file.seek(here)
+def _read_label(label: Member) -> int:
+    text = label.data[: 2 * _LONGEST].strip()
     if not text.isdigit() or len(text) > _LONGEST:
         raise StimuliError(
-            f"the label {member.name} in {path} is {text!r}; expected a class number, 1 to"
-            f" {_LONGEST} digits"
+            f"the label {label.key}{LABEL} in {label.place.path} is {text!r}; expected a class"
+            f" number, 1 to {_LONGEST} digits"
         )
     return int(text)
-
-
-def _check_end(file: BinaryIO) -> None:
-    """Refuse a tar without its end: what is cut off behind a member looks like a smaller set."""
-    file.seek(-_BLOCK, SEEK_END)
-    if any(file.read()):
-        raise tarfile.ReadError("its end is missing")

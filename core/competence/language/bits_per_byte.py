@@ -5,19 +5,19 @@ before it.
 
 A window begins with the special tokens that the model's tokenizer puts in front of a text (`<s>`),
 which cost nothing; the first window of a text has no other context, and every further one begins
-with the second half of the one before. The first token of a text that has nothing in front of it
-cannot be coded; its bytes count, as in the bits per byte of captions.
+with the second half of the one before. Which tokens are coded, and which bytes count, is as for
+captions: see `coded_part`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from core.encoders.language.encoder import LanguageEncoder
+from core.encoders.language.encoder import LanguageEncoder, coded_part, unknown_tokens
 from core.errors import EncoderError, InputError
 from core.progress import Progress
 
@@ -40,22 +40,23 @@ PUBLISHED = Extent()
 
 @dataclass(frozen=True)
 class Piece:
-    """A text as tokens. front: special tokens before it. bytes: UTF-8 bytes that the tokens stand
-    for.
+    """A text as tokens. front: special tokens before it. coded: places in `ids` of those that are
+    coded, and bytes: the UTF-8 bytes that these stand for.
     """
 
     front: list[int]
     ids: list[int]
+    coded: Set[int]
     bytes: int
 
 
 @dataclass(frozen=True)
 class Window:
-    """Tokens of text number `text`, of which those from `start` on are coded."""
+    """Tokens of text number `text`, of which those at some places are coded."""
 
     text: int
     ids: list[int]
-    start: int
+    places: list[int]
 
 
 def code_texts(
@@ -68,7 +69,7 @@ def code_texts(
 ) -> pd.DataFrame:
     """Return `bits`, `bytes` and `tokens` of each text that is not empty, up to `tokens` in all.
 
-    Bits are NaN for a text of a single token that nothing stands before. tokens: special ones not
+    Bits are NaN for a text without a token that is coded. tokens: special ones not
     counted; a text that goes beyond is cut there, behind a whole character. context: tokens of a
     window, special ones included; None for CONTEXT, or the longest text that the model can read
     where that is less. Raises EncoderError for a context that the model cannot read, InputError for
@@ -76,18 +77,18 @@ def code_texts(
     """
     length = _window_length(encoder, context)
     pieces = list(read_pieces(encoder, texts, tokens=tokens))
-    bits = [0.0 if piece.front or len(piece.ids) > 1 else np.nan for piece in pieces]
+    bits = [0.0 if piece.coded else np.nan for piece in pieces]
     windows = (
         window
         for place, piece in enumerate(pieces)
         for window in cut_windows(piece, length, text=place)
     )
-    done, total = 0, sum(len(piece.ids) - (not piece.front) for piece in pieces)
+    done, total = 0, sum(len(piece.coded) for piece in pieces)
     for batch in _batches(windows, _tokens_together(encoder)):
-        costs = encoder.code([window.ids for window in batch], [window.start for window in batch])
+        costs = encoder.code([window.ids for window in batch], [window.places for window in batch])
         for window, cost in zip(batch, costs.tolist(), strict=True):
-            bits[window.text] += cost
-            done += len(window.ids) - window.start
+            bits[window.text] += cost if window.places else 0.0
+            done += len(window.places)
         if report:
             report(done, total, f"tokens by {encoder.card.name}")
     counts = {
@@ -128,7 +129,8 @@ def cut_windows(piece: Piece, length: int, *, text: int = 0) -> Iterator[Window]
     begin, coded = 0, 0 if front else 1
     while coded < len(piece.ids):
         end = min(begin + room, len(piece.ids))
-        yield Window(text, piece.front + piece.ids[begin:end], front + coded - begin)
+        places = [front + at - begin for at in range(coded, end) if at in piece.coded]
+        yield Window(text, piece.front + piece.ids[begin:end], places)
         begin, coded = begin + room // 2, end
 
 
@@ -140,14 +142,17 @@ def _tokenize(encoder: LanguageEncoder, text: str, most: int) -> Piece:
     ids, spans = read.ids, read.offsets  # lists that are made anew at each access
     own = [place for place, special in enumerate(read.special_tokens_mask) if not special]
     if not own:
-        return Piece([], [], 0)
+        return Piece([], [], frozenset(), 0)
     kept, end = own[:most], max(spans[place][1] for place in own[:most])
     for place in own[most:]:
         if spans[place][0] >= end:
             text = text[:end]
             break
         kept.append(place)
-    return Piece(ids[: own[0]], [ids[place] for place in kept], len(text.encode()))
+    coded, size = coded_part(text, read, unknown_tokens(encoder.tokenizer))
+    front = own[0]
+    here = frozenset(place - front for place in coded if place <= kept[-1])
+    return Piece(ids[:front], [ids[place] for place in kept], here, size)
 
 
 def _window_length(encoder: LanguageEncoder, context: int | None) -> int:

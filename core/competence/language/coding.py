@@ -20,7 +20,6 @@ from core.competence.records import BITS, COLUMNS, measured_name
 from core.competence.suite import bits_per_byte
 from core.encoders.encoder import Encoder
 from core.encoders.language.encoder import LanguageEncoder
-from core.encoders.language.folder import is_causal
 from core.progress import Progress
 from core.recipe import Recipe
 from core.store import ModelEntry, Store
@@ -90,7 +89,7 @@ def text_rows(costs: pd.DataFrame | None, name: str) -> list[dict[str, Any]]:
 
 
 def _codes(encoder: Encoder) -> TypeGuard[LanguageEncoder]:
-    return isinstance(encoder, LanguageEncoder) and is_causal(encoder.model.config)
+    return isinstance(encoder, LanguageEncoder) and encoder.readout.is_causal
 
 
 def _recipe(entry: ModelEntry, texts: Texts, extent: Extent, device: torch.device) -> Recipe:

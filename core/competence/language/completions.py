@@ -20,7 +20,6 @@ from jaxtyping import Float64
 from core.competence.probes import Score, wilson
 from core.encoders.encoder import Encoder
 from core.encoders.language.encoder import LanguageEncoder
-from core.encoders.language.folder import is_causal
 from core.errors import EncoderError
 from core.progress import Progress
 from core.stimuli.cave.exams import Item
@@ -56,7 +55,7 @@ def code_endings(
     Raises EncoderError for a model that does not predict text, and where an item is longer than the
     model can read.
     """
-    if not isinstance(encoder, LanguageEncoder) or not is_causal(encoder.model.config):
+    if not isinstance(encoder, LanguageEncoder) or not encoder.readout.is_causal:
         raise EncoderError(
             f"{encoder.card.name} does not predict text from left to right, so it cannot"
             " continue one"
@@ -69,7 +68,8 @@ def code_endings(
     for first in range(0, len(order), BATCH):
         places = order[first : first + BATCH]
         batch = [texts[place] for place in places]
-        codes[places] = encoder.code([text.ids for text in batch], [text.start for text in batch])
+        coded = [range(text.start, len(text.ids)) for text in batch]
+        codes[places] = encoder.code([text.ids for text in batch], coded)
         if report:
             report(min(first + BATCH, len(order)), len(order), f"exams of {encoder.card.name}")
     return codes.reshape(len(items), -1)

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from core.encoders.encoder import Encoder
 from core.encoders.language.encoder import LanguageEncoder
-from core.encoders.language.folder import is_causal
 from core.errors import EncoderError
 
 
@@ -23,7 +22,7 @@ def sample_texts(encoder: Encoder, *, count: int, tokens: int, seed: int) -> lis
     tokens: fewer where the model can read fewer. Raises EncoderError for a model that does not
     predict text and for a tokenizer that knows no beginning.
     """
-    if not isinstance(encoder, LanguageEncoder) or not is_causal(encoder.model.config):
+    if not isinstance(encoder, LanguageEncoder) or not encoder.readout.is_causal:
         raise EncoderError(
             f"{encoder.card.name} does not predict text from left to right, so it writes none"
         )

@@ -1,5 +1,5 @@
-"""Where texts come from that models are to code: a file, OpenWebText from the hub or its cache, the
-Cave's held-out captions.
+"""Where texts come from that models are to code: a file, a dataset's captions, OpenWebText from the
+hub or its cache, the Cave's held-out captions.
 """
 
 from __future__ import annotations
@@ -12,13 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.encoders.checkpoint import digest_files
-from core.errors import InputError, UnknownNameError
+from core.errors import InputError, StimuliError, UnknownNameError
 from core.files.limits import TEXT
 from core.files.parquet import as_text, read_parquet
 from core.files.texts import json_lines
 from core.files.userfile import UserFile
 from core.hub.repository import Repository
 from core.settings import expand
+from core.stimuli.dataset import DatasetCard, check_captions
+from core.stimuli.table import TEXT_COLUMNS, read_table, role_of
+from core.store import Store
 
 if TYPE_CHECKING:  # only those who have a Parquet table wait for it
     import pyarrow as pa
@@ -40,8 +43,9 @@ class Texts:
     read: Callable[[], Iterator[str]]
 
 
-def open_texts(name: str) -> Texts:
-    """Open `owt`, `cave` or a file: .txt (one text), .jsonl or .parquet (a column `text`).
+def open_texts(name: str, store: Path | None = None) -> Texts:
+    """Open `owt`, `cave`, a dataset of the store by its name (its captions of the first level) or a
+    file: .txt (one text), or a table with a column `text` or `caption`.
 
     Raises OfflineError where OpenWebText is not in the cache and the hub cannot be reached,
     InputError for a file that is none of these, UnknownNameError for what is neither. Source of
@@ -54,12 +58,16 @@ def open_texts(name: str) -> Texts:
     if name == CAVE:
         return _open_cave()
     path = expand(name)
+    cards = {card.name: card for card in Store(store).datasets()} if store else {}
+    if store and name in cards and not path.is_file():
+        check_captions(cards[name])
+        return _open_captions(Store(store), cards[name])
     if not path.exists():
-        raise UnknownNameError("text file", name, [WEB, CAVE])
+        raise UnknownNameError("text file or dataset", name, [WEB, CAVE, *cards])
     if path.suffix.lower() not in _READERS:
         raise InputError(
-            f"{path} is not a text; expected a file ending in {', '.join(_READERS)}, or {WEB} or"
-            f" {CAVE}"
+            f"{path} is not a text; expected a file ending in {', '.join(_READERS)}, {WEB}, {CAVE}"
+            " or the name of a dataset"
         )
     _file(path)  # what is no file, or too large, is not read for its digest
     return Texts(
@@ -67,6 +75,13 @@ def open_texts(name: str) -> Texts:
         {"file": digest_files([path])},
         lambda: _READERS[path.suffix.lower()](_file(path)),
     )
+
+
+def _open_captions(store: Store, card: DatasetCard) -> Texts:
+    table = store.captions(card.name)
+    texts = table.loc[table["level"] == card.levels[0], "text"].tolist()
+    source = {"dataset": card.revision, "level": card.levels[0]}
+    return Texts(f"captions of {card.title}", source, lambda: iter(texts))
 
 
 def _open_cave() -> Texts:
@@ -118,9 +133,21 @@ def _read_text(file: UserFile) -> Iterator[str]:
     yield file.text()
 
 
+def _read_captions(file: UserFile) -> Iterator[str]:
+    try:
+        table = read_table(file.path, wanted=TEXT_COLUMNS)
+    except StimuliError as error:
+        raise InputError(f"{error}") from error
+    for number, row in enumerate(table.rows, start=1):
+        cell = row["caption"]
+        for text in cell if isinstance(cell, list) else [cell]:
+            yield _checked(text, f"row {number} of {file.path}")
+
+
 def _read_jsonl(file: UserFile) -> Iterator[str]:
     for number, record in json_lines(file):
-        yield _checked(record.get("text"), f"line {number} of {file.path}")
+        name = "text" if "text" in record else role_of([*record], "caption") or ""
+        yield _checked(record.get(name), f"line {number} of {file.path}")
 
 
 def _read_parquet(file: UserFile) -> Iterator[str]:
@@ -155,4 +182,7 @@ _READERS: Mapping[str, Callable[[UserFile], Iterator[str]]] = {
     ".txt": _read_text,
     ".jsonl": _read_jsonl,
     ".parquet": _read_parquet,
+    ".csv": _read_captions,
+    ".tsv": _read_captions,
+    ".json": _read_captions,
 }

@@ -4,7 +4,8 @@ comes from the same pass.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,39 +13,88 @@ from typing import Any
 import numpy as np
 import torch
 from jaxtyping import Float, Float32, Float64, Int
-from torch import Tensor, nn
+from tokenizers import normalizers
+from torch import Tensor
 
 from core.encoders import naming
 from core.encoders.building import refusing
-from core.encoders.checkpoint import digest_files, read_notes, store_name
+from core.encoders.checkpoint import digest_files, read_notes
 from core.encoders.encoder import Encoding, ModelCard
 from core.encoders.language.folder import (
     Source,
+    check_part,
+    count_parameters,
     find_weights,
     load_model,
     load_tokenizer,
     opened_source,
+    quiet,
+    source_name,
     tokenizer_files,
 )
 from core.encoders.language.readout import (
     Readout,
     State,
+    Together,
     count_bits,
     find_readout,
     read_scores,
     read_states,
 )
+from core.encoders.language.sentences import Sentences, finish, read_sentences
 from core.encoders.precision import Arithmetic
-from core.encoders.requests import PROMPTS, Pooling, Precision, Prompt
+from core.encoders.requests import PROMPTS, Pooling, Precision, Prompt, split_marks
 from core.errors import EncoderError
+from core.machine.memory import bounded
 from core.modalities import LANGUAGE, find_reading
 
 POOLED: Mapping[Pooling, str] = {
     "mean": "mean of tokens",
     "last": "last token",
     "first": "first token",
+    "max": "maximum over tokens",
 }
+# text models whose own vector is that of the last token; of SigLIP the last of so many as it reads,
+# padding included
+ENDING = ("clip_text_model", "clipseg_text_model", "metaclip_2_text_model")
+PADDED = ("siglip_text_model", "siglip2_text_model")
 TOKENIZER = "expected the model's own tokenizer: save it again with transformers"
+TOKENS = 1 << 14  # of one pass, padding included: no more are faster, and long texts take memory
+LIMITS = ("max_position_embeddings", "seq_length", "max_seq_len")  # what configs call the longest
+STRANGE = "\U000f1e2d"  # a character that no vocabulary has
+
+
+@dataclass(frozen=True)
+class TokenizedText:
+    """A text as a model reads it. coded: the places of the tokens that bits are counted of. bytes:
+    UTF-8 bytes that those stand for. is_cut: whether the model reads only its beginning.
+    """
+
+    ids: list[int]
+    coded: list[int]
+    bytes: int
+    is_cut: bool = False
+
+    @classmethod
+    def of(cls, text: str, read: Any, unknown: Collection[int]) -> TokenizedText:
+        """Return a text with its tokens as `tokenizers` gives them."""
+        is_cut = bool(read.overflowing)
+        kept = text[: max(stop for _, stop in read.offsets)] if is_cut else text
+        return cls(read.ids, *coded_part(kept, read, unknown), is_cut)
+
+
+def coded_part(text: str, read: Any, unknown: Collection[int]) -> tuple[list[int], int]:
+    """Return the places of the tokens that bits are counted of, and the UTF-8 bytes that those
+    stand for, by the rule of docs/methods.md: each token that something stands before, but no
+    special and no unknown one. A first character in several tokens is first in all of them.
+    """
+    ids, spans = read.ids, read.offsets  # lists that are made anew at each access
+    own = [place for place, special in enumerate(read.special_tokens_mask) if not special]
+    begin = spans[0][1] if own[:1] == [0] else 0
+    free = {place for place in own if not place or spans[place][0] < begin or ids[place] in unknown}
+    left = set(range(begin)).union(*(range(*spans[place]) for place in free))
+    size = sum(len(char.encode()) for at, char in enumerate(text) if at not in left)
+    return [place for place in own if place not in free], size
 
 
 @dataclass(frozen=True)
@@ -60,8 +110,9 @@ class LanguageEncoder:
     readout: Readout
     tokenizer: Any
     pooling: Pooling
-    prompt: Prompt
     limit: int | None  # longest text in tokens, special ones included
+    template: str = "{}"  # what is read of a text
+    sentence: Callable[[Tensor], Tensor] | None = None  # of the last state's pooled vectors
 
     @property
     def model(self) -> Any:
@@ -75,57 +126,79 @@ class LanguageEncoder:
         With a prompt, vectors are those of the prompted texts, and bits those of the texts alone.
         Raises EncoderError for a text that the limit cuts within its prompt.
         """
-        tokens, kept = self._tokenize(items)
-        read = tokens if self.prompt == "none" else self._tokenize_prompted(items)
-        ids, mask = (part.to(self.device) for part in pad(read))
+        texts = self._tokenize(items)
+        read = texts if self.template == "{}" else self._tokenize_prompted(items)
+        tokens, bits = [text.ids for text in read], np.full(len(items), np.nan)
+        order, parts = list[int](), list[list[Float32[np.ndarray, "batch width"]]]()
+        for group in groups(tokens, self.readout.together):
+            own = [tokens[place] for place in group]
+            ids, mask = (part.to(self.device) for part in pad(own))
 
-        def vectors(state: State) -> Float32[np.ndarray, "batch width"]:
-            pooled = pool(state.float(), mask.to(state.device), how=self.pooling)
-            return pooled.cpu().numpy()
+            def vectors(state: State, mask: Tensor = mask) -> Float32[np.ndarray, "batch width"]:
+                pooled = pool(state.float(), mask.to(state.device), how=self.pooling)
+                return pooled.cpu().numpy()
 
-        with self.arithmetic.forward_on(self.device):
-            layers, scores = read_states(self.readout, ids, mask, vectors)
-            if scores is None:
-                return Encoding(tuple(layers))
-            bits = count_bits(scores, read, [1] * len(read)) if read is tokens else None
-        if bits is None:
-            bits = self.code(tokens, [1] * len(tokens))
-        return Encoding(
-            tuple(layers), bits, np.array([len(text.encode()) for text in kept], np.float64)
-        )
+            with self._forward():
+                layers, scores = read_states(self.readout, ids, mask, vectors)
+                if scores is not None and read is texts:
+                    bits[group] = count_bits(scores, own, [texts[place].coded for place in group])
+            order += group
+            parts.append(layers)
+        places = np.argsort(order)
+        states = [np.concatenate(layer)[places] for layer in zip(*parts, strict=True)]
+        if self.sentence is not None:
+            states.append(self.sentence(torch.from_numpy(states[-1])).numpy())
+        if not self.readout.is_causal:
+            return Encoding(tuple(states))
+        if read is not texts:
+            bits = self.code([text.ids for text in texts], [text.coded for text in texts])
+        sizes = np.array([text.bytes for text in texts], np.float64)
+        return Encoding(tuple(states), bits, sizes)
 
     @torch.inference_mode()
     def code(
-        self, tokens: Sequence[Sequence[int]], starts: Sequence[int]
+        self, tokens: Sequence[Sequence[int]], coded: Sequence[Sequence[int]]
     ) -> Float64[np.ndarray, "texts"]:
-        """Return the bits of each text's tokens from its start on, given those before; raises
-        EncoderError for a model that does not predict the next token.
+        """Return the bits of each text's tokens at the places that are coded, given those before;
+        raises EncoderError for a model that does not predict the next token.
         """
-        ids, mask = (part.to(self.device) for part in pad(tokens))
-        with self.arithmetic.forward_on(self.device):
-            scores = read_scores(self.readout, ids, mask)
-            if scores is None:
-                raise EncoderError(
-                    f"{self.card.name} does not predict the next token; expected a causal model"
-                )
-            return count_bits(scores, tokens, starts)
+        bits = np.full(len(tokens), np.nan)
+        for group in groups(tokens, self.readout.together):
+            own = [tokens[place] for place in group]
+            ids, mask = (part.to(self.device) for part in pad(own))
+            with self._forward():
+                scores = read_scores(self.readout, ids, mask)
+                if scores is None:
+                    raise EncoderError(
+                        f"{self.card.name} does not predict the next token; expected a causal model"
+                    )
+                bits[group] = count_bits(scores, own, [coded[place] for place in group])
+        return bits
 
-    def _tokenize_prompted(self, items: Sequence[str]) -> list[list[int]]:
-        sentences = [PROMPTS[self.prompt].format(text) for text in items]
-        tokens, kept = self._tokenize(sentences)
-        for text, whole, part in zip(items, sentences, kept, strict=True):
-            if part != whole:  # its last token would not be the prompt's
+    @contextmanager
+    def _forward(self) -> Iterator[None]:
+        """Compute as the recipe says, within the memory, and without a library's remarks."""
+        with quiet(), bounded(self.device), self.arithmetic.forward_on(self.device):
+            yield
+
+    def _tokenize_prompted(self, items: Sequence[str]) -> list[TokenizedText]:
+        texts = self._tokenize([self.template.replace("{}", text) for text in items])
+        for text, part in zip(items, texts, strict=True):
+            if part.is_cut and self.template in PROMPTS.values():  # it would not end in it
                 raise EncoderError(
                     f"{self.card.name} reads {self.limit} tokens at most, and the text"
                     f" {text[:40]!r} … within its prompt has more; embed shorter captions, or"
                     " without --prompt"
                 )
-        return tokens
+        return texts
 
-    def _tokenize(self, items: Sequence[str]) -> tuple[list[list[int]], list[str]]:
+    def _tokenize(self, items: Sequence[str]) -> list[TokenizedText]:
         with refusing(f"the tokenizer of {self.card.name} cannot read these texts", TOKENIZER):
             batch = self.tokenizer(
-                list(items), truncation=self.limit is not None, max_length=self.limit
+                list(items),
+                truncation=self.limit is not None,
+                max_length=self.limit,
+                padding="max_length" if self.model.config.model_type in PADDED else False,
             )
         vocabulary = self.model.get_input_embeddings().weight.shape[0]
         for text, ids in zip(items, batch["input_ids"], strict=True):
@@ -139,8 +212,10 @@ class LanguageEncoder:
                     f"token {max(ids)} of {text!r} is not among the {vocabulary} of"
                     f" {self.card.name}; use its own tokenizer"
                 )
-        return batch["input_ids"], [
-            _kept(text, part) for text, part in zip(items, batch.encodings, strict=True)
+        unknown = unknown_tokens(self.tokenizer)
+        return [
+            TokenizedText.of(text, part, unknown)
+            for text, part in zip(items, batch.encodings, strict=True)
         ]
 
 
@@ -148,43 +223,102 @@ def open_language(
     spec: str,
     *,
     device: torch.device,
-    pooling: Pooling = "mean",
+    pooling: Pooling = "auto",
     prompt: Prompt = "none",
     precision: Precision = "auto",
 ) -> LanguageEncoder:
     """Open `hf:ID` or `hf:ID@REVISION` (from the hub or its cache) or `hf:FOLDER` with config.json,
     model.safetensors and a tokenizer.
 
-    pooling: the mean over a text's tokens, the last one, or the first (what BERT's kind calls CLS).
-    prompt: a name in PROMPTS. precision: see `choose_arithmetic`. A causal model also gives bits. A
-    card.json in the folder gives title, family, objective, training and the modality, where the
-    texts are no language but, say, notes. Raises EncoderError, OfflineError, or UnknownNameError
-    for the modality.
+    `#text` behind it names the part of CLIP's kind that reads texts. pooling: the mean over a
+    text's tokens, their maximum, the last one, or the first (what BERT's kind calls CLS); `auto` is
+    what a folder of sentence-transformers says, with its sentence vector as a further layer, the
+    last token of CLIP's kind, and else the mean. prompt: a name in PROMPTS. precision: see
+    `choose_arithmetic`. A causal model also gives bits. A card.json in the folder gives title,
+    family, objective, training and the modality, where the texts are no language but, say, notes.
+    Raises EncoderError, OfflineError, or UnknownNameError for the modality.
     """
-    with opened_source(spec.removeprefix("hf:")) as source:
-        return _open(source, device, pooling, prompt, precision)
+    place, part = split_marks(spec.removeprefix("hf:"))
+    with opened_source(place) as source:
+        return _open(source, part, device, pooling, prompt, precision)
 
 
 def _open(
-    source: Source, device: torch.device, pooling: Pooling, prompt: Prompt, precision: Precision
+    source: Source,
+    part: str,
+    device: torch.device,
+    pooling: Pooling,
+    prompt: Prompt,
+    precision: Precision,
 ) -> LanguageEncoder:
-    folder = source.folder
+    said = read_sentences(source.folder)
+    folder = said.folder
     files = find_weights(folder)
+    if check_part(folder, part):
+        raise EncoderError(f"hf:{source.place}{part} reads images; expected a model of texts")
     tokenizer = load_tokenizer(folder)
-    model, arithmetic = load_model(folder, precision=precision, device=device)
+    if said.lower:
+        backend = tokenizer.backend_tokenizer
+        steps = [normalizers.Lowercase(), backend.normalizer]
+        backend.normalizer = normalizers.Sequence([step for step in steps if step])
+    model, arithmetic = load_model(folder, precision=precision, device=device, part=part)
     readout = find_readout(model, device)
-    limit = longest_text(model, tokenizer)
+    limit = min(filter(None, (longest_text(model, tokenizer), said.longest)), default=None)
+    own = _own_pooling(said, model)
+    if pooling == "auto" and said.unread:
+        raise EncoderError(
+            f"{source.folder} asks for {said.unread}, which is not done here; choose --pooling"
+            " mean, max, first or last, which leaves its sentence vector out"
+        )
+    pooling = own if pooling == "auto" else pooling
+    is_own = pooling == said.pooling and not said.unread
+    template = PROMPTS[prompt] if prompt != "none" else (said.prompt if is_own else "") + "{}"
+    if is_own and said.steps:
+        files = [*files, *said.files]
     return LanguageEncoder(
-        card=_describe(source, readout, weights=digest_files(files)),
-        recipe=_recipe(folder, pooling, limit, arithmetic) | _prompt_recipe(prompt),
+        card=_describe(
+            source,
+            folder,
+            part,
+            readout,
+            weights=digest_files(files),
+            sentence=is_own and said.steps,
+        ),
+        recipe=_recipe(folder, pooling, limit, arithmetic)
+        | ({} if template == "{}" else {"prompt": template})
+        | _own_recipe(said, model, part, own=own, is_own=is_own)
+        | _reading_recipe(readout, tokenizer),
         device=str(device),
         arithmetic=arithmetic,
         readout=readout,
         tokenizer=tokenizer,
         pooling=pooling,
-        prompt=prompt,
         limit=limit,
+        template=template,
+        sentence=finish(said) if is_own and said.steps else None,
     )
+
+
+def _own_pooling(said: Sentences, model: Any) -> Pooling:
+    """Return which tokens count where nothing is chosen."""
+    kind = model.config.model_type
+    return said.pooling or ("last" if kind in (*ENDING, *PADDED) else "mean")
+
+
+def _own_recipe(
+    said: Sentences, model: Any, part: str, *, own: Pooling, is_own: bool
+) -> dict[str, Any]:
+    """Return what a folder says of reading, and the part of a model, where these are not usual."""
+    recipe: dict[str, Any] = {"part": part[1:]} if part else {}
+    if own != "mean" or said.pooling:
+        recipe["own pooling"] = POOLED[own]
+    if said.lower:
+        recipe["case"] = "lower"
+    if is_own and said.steps:
+        recipe["sentence"] = [Path(step).name if step else "unit length" for step in said.steps]
+    if model.config.model_type in PADDED:
+        recipe["padding"] = "read as tokens, up to the longest text"
+    return recipe
 
 
 def _recipe(
@@ -207,29 +341,68 @@ def _recipe(
     }
 
 
-def _prompt_recipe(prompt: Prompt) -> dict[str, str]:
-    return {} if prompt == "none" else {"prompt": PROMPTS[prompt]}
+def _reading_recipe(readout: Readout, tokenizer: Any) -> dict[str, str]:
+    """Return what is read or coded otherwise than of most models: theirs have a special token in
+    front of each text alone, and know every character.
+    """
+    recipe = {}
+    if readout.together != "padded":
+        recipe["batches"] = {"equal": "texts of one length", "single": "one text"}[readout.together]
+    if not readout.is_causal:
+        return recipe
+    ordinary = max({*tokenizer.get_vocab().values()} - {*tokenizer.all_special_ids}, default=0)
+    with refusing("the tokenizer cannot read a token of its own", TOKENIZER):
+        marks = tokenizer([tokenizer.decode([ordinary])]).encodings[0].special_tokens_mask
+        unknown = unknown_tokens(tokenizer)
+        knows = not unknown or unknown.isdisjoint(tokenizer([STRANGE])["input_ids"][0])
+    if not (knows and marks and marks[0] and not marks[-1]):
+        recipe["bits"] = "of known tokens with one before them, over their own bytes"
+    return recipe
+
+
+def unknown_tokens(tokenizer: Any) -> set[int]:
+    """Return the ids that stand for what a tokenizer does not know."""
+    name = getattr(tokenizer.backend_tokenizer.model, "unk_token", None)
+    return {tokenizer.unk_token_id, name and tokenizer.convert_tokens_to_ids(name)} - {None, ""}
+
+
+def groups(tokens: Sequence[Sequence[int]], together: Together) -> Iterator[list[int]]:
+    """Yield the places of texts that are read in one pass, of TOKENS at most where they are several
+    texts.
+    """
+    sizes = [len(own) for own in tokens]
+    order = range(len(sizes)) if together == "padded" else np.argsort(sizes, kind="stable").tolist()
+    group, longest = list[int](), 0
+    for place in order:
+        longest = max(longest, size := sizes[place])
+        alike = together == "padded" or (
+            together == "equal" and size in (sizes[each] for each in group[:1])
+        )
+        if group and not (alike and (len(group) + 1) * longest <= TOKENS):
+            yield group
+            group, longest = [], size
+        group.append(place)
+    if group:
+        yield group
 
 
 def longest_text(model: Any, tokenizer: Any) -> int | None:
     """Return how many tokens the model can place, special ones included; None where nothing limits
     them.
 
-    Position embeddings with a padding row (RoBERTa) count from behind it, so fewer of them are
-    places.
+    Position embeddings with a padding row (RoBERTa, I-BERT) count from behind it, so fewer of them
+    are places.
     """
-    limits = [tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", None)]
+    text = model.config.get_text_config()
+    limits = [tokenizer.model_max_length, *(getattr(text, name, None) for name in LIMITS)]
     for name, module in model.named_modules():
-        if (
-            isinstance(module, nn.Embedding)
-            and name.endswith("position_embeddings")
-            and module.padding_idx is not None
-        ):
-            limits.append(module.num_embeddings - module.padding_idx - 1)
+        unused = getattr(module, "padding_idx", None)
+        if name.endswith("position_embeddings") and unused is not None:
+            limits.append(len(module.weight) - unused - 1)
     stated = [
-        limit for limit in limits if limit is not None and 0 < limit < 1 << 24
+        limit for limit in limits if isinstance(limit, int | float) and 0 < limit < 1 << 24
     ]  # tokenizers write 1e30 for "not known"
-    return min(stated, default=None)
+    return min(map(int, stated), default=None)
 
 
 def pad(
@@ -250,33 +423,35 @@ def pad(
 def pool(
     states: Float[Tensor, "batch length width"], mask: Int[Tensor, "batch length"], *, how: Pooling
 ) -> Float[Tensor, "batch width"]:
-    """Return the mean over real tokens, the last real token, or the first, of each text."""
+    """Return the mean or the maximum over real tokens, the last real token, or the first, of each
+    text.
+    """
     if how == "first":
         return states[:, 0]
     if how == "last":
         return states[torch.arange(len(states), device=states.device), mask.sum(1) - 1]
     real = mask.bool()[..., None]
+    if how == "max":
+        return states.masked_fill(~real, -torch.inf).amax(1)
     return states.masked_fill(~real, 0).sum(1) / real.sum(1)
 
 
-def _kept(text: str, part: Any) -> str:
-    return text[: max(end for _, end in part.offsets)] if part.overflowing else text
-
-
-def _describe(source: Source, readout: Readout, *, weights: str) -> ModelCard:
+def _describe(
+    source: Source, folder: Path, part: str, readout: Readout, *, weights: str, sentence: object
+) -> ModelCard:
     model = readout.model
-    name, notes = store_name(source.place), read_notes(source.folder)
+    name, notes = source_name(source, folder), read_notes(source.folder)
     return ModelCard(
-        name=name,
-        title=notes.get("title") or name,
+        name=name + part.replace("#", "-"),
+        title=(notes.get("title") or name) + part.replace("#", ", "),
         modality=find_reading(notes.get("modality") or LANGUAGE.name).name,
-        spec=f"hf:{source.place}",
+        spec=f"hf:{source.place}{part}",
         family=notes.get("family") or naming.language_family(model.config.model_type, source.place),
         objective=notes.get("objective")
-        or naming.language_objective(model.config.architectures or ()),
-        parameters=sum(parameter.numel() for parameter in model.parameters()),
+        or naming.language_objective(model.config.architectures or (), model.config.model_type),
+        parameters=count_parameters(model),
         weights=weights,
-        layers=("embedding", *(f"block {i}" for i in range(1, readout.states))),
+        layers=(*readout.layers, *(("sentence",) if sentence else ())),
         training=notes.get("training") or {},
         revision=source.revision,
     )

@@ -7,25 +7,41 @@ from __future__ import annotations
 import os
 import re
 import reprlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
+import transformers
 from tokenizers import Regex, normalizers
-from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoTokenizer, LlamaTokenizer
+from transformers import (
+    MODEL_FOR_CAUSAL_LM_MAPPING,
+    MODEL_FOR_MASKED_LM_MAPPING,
+    MODEL_FOR_MULTIMODAL_LM_MAPPING,
+    MODEL_FOR_TEXT_ENCODING_MAPPING,
+    MODEL_MAPPING,
+    AutoConfig,
+    AutoModel,
+    AutoModelForCausalLM,
+    AutoModelForMultimodalLM,
+    AutoModelForTextEncoding,
+    AutoTokenizer,
+    LlamaTokenizer,
+)
+from transformers.quantizers import AutoHfQuantizer
 from transformers.tokenization_utils_base import generate_merges
 from transformers.utils import logging as transformers_log
 from transformers.utils.sentencepiece_model_pb2_new import ModelProto
 
 from core.encoders.building import MAKING, bounding, read_shapes, refusing
+from core.encoders.checkpoint import store_name
 from core.encoders.downloads import FORMS, SINGLE, WEIGHTS
 from core.encoders.fields import check_index, read_json
-from core.encoders.language.placement import place, stored_type
+from core.encoders.language.placement import narrow_weights, place, stored_type
 from core.encoders.precision import Arithmetic, choose_arithmetic
-from core.encoders.requests import Precision
+from core.encoders.requests import TEXT, VISION, Precision
 from core.errors import EncoderError
 from core.hub.fetch import fetch_snapshot, mending
 from core.hub.repository import Repository
@@ -42,13 +58,16 @@ MOST = {  # fields of which each layer or label takes memory as soon as a config
     **dict.fromkeys(("num_hidden_layers", "n_layer", "n_layers", "num_layers"), 2_000),
     "num_labels": 1_000_000,
 }
+PLAIN = "choose the model's weights in bfloat16 or float32"
+SCALES = re.compile(r"([._]scales?(_inv|_\d+)?|zero_points?|zeros|absmax|quant_map|SCB)$")
+NUMBERED = re.compile(r"(?:^|\.)(\d+)\.")  # the place of a layer in its list
 PIECES, PAIRS = "tokenizer.model", 2  # what SentencePiece calls its models of byte pairs
 OPTIONS = (  # of a tokenizer's config, what a tokenizer of pieces is made with
     *("bos_token", "eos_token", "unk_token", "pad_token"),
     *("add_bos_token", "add_eos_token", "legacy", "model_max_length"),
 )
 TOKENIZERS = ("tokenizer*", "vocab*", "merges.txt", "*.model", "special_tokens_map.json")
-FETCHED = ("*.json", "*.txt", "*.model", "*.jinja")
+FETCHED = ("*.json", "*.txt", "*.model", "*.jinja", "[0-9]_*/*")  # the last: sentence-transformers'
 
 
 @dataclass(frozen=True)
@@ -89,17 +108,41 @@ def _repository(place: str, folder: Path) -> Repository:
     return Repository(name, f"hf:{place}", "hf:FOLDER with a copy of it", revision=revision or None)
 
 
+def source_name(source: Source, folder: Path) -> str:
+    """Return what the store calls a model whose config.json lies in a folder."""
+    said = None if source.revision else read_json(folder / "config.json").get("_name_or_path")
+    return store_name(source.place, said if isinstance(said, str) else "")
+
+
 def find_weights(folder: Path) -> list[Path]:
     """Return the files of a model's weights, safetensors where there are any; EncoderError says
     what is missing.
     """
+    refuse_adapter(folder)
     if not (folder / "config.json").exists():
         raise EncoderError(f"{folder} has no config.json; expected {CONTENTS}")
     for single, index, pattern in FORMS:
         indexed = [] if (folder / single).exists() else files_of_index(folder / index)
         if files := sorted({*folder.glob(pattern), *indexed}):
             return files
-    raise EncoderError(f"{folder} has neither {SINGLE} nor pytorch_model.bin; expected {CONTENTS}")
+    others = sorted(path.name for kind in ("*.safetensors", "*.bin") for path in folder.glob(kind))
+    found = f" but {', '.join(others[:3])}: rename it if it holds the weights;" if others else ";"
+    raise EncoderError(
+        f"{folder} has neither {SINGLE} nor pytorch_model.bin{found} expected {CONTENTS}"
+    )
+
+
+def refuse_adapter(folder: Path) -> None:
+    """Raise EncoderError where a folder holds an adapter, which changes weights that it may also
+    hold.
+    """
+    if (adapter := folder / "adapter_config.json").exists():
+        of = read_json(adapter).get("base_model_name_or_path") or "its base model"
+        raise EncoderError(
+            f"{folder} holds a PEFT adapter of {of} (adapter_config.json); expected weights with"
+            " the adapter in them: save what PeftModel.merge_and_unload() gives, or remove"
+            " adapter_config.json to read whole weights next to it without the adapter"
+        )
 
 
 def files_of_index(index: Path) -> list[Path]:
@@ -195,47 +238,155 @@ def _normalizers(said: Any) -> list[normalizers.Normalizer]:
 
 
 def load_model(
-    folder: Path, *, precision: Precision, device: torch.device
+    folder: Path, *, precision: Precision, device: torch.device, part: str = ""
 ) -> tuple[Any, Arithmetic]:
     """Load a model for reading only: with its head where the config names a causal architecture,
     the bare encoder otherwise.
 
     precision: see `choose_arithmetic`, which gives what is returned with it. device: where it
-    computes; a model that does not fit there is spread as `place` says.
+    computes; a model that does not fit there is spread as `place` says. part: see `part_of`.
 
-    Raises EncoderError for an architecture that needs its own code, damaged or incomplete weights
-    and encoder-decoders.
+    Raises EncoderError for an architecture that needs its own code, and for damaged or incomplete
+    weights.
     """
     config, files = read_config(folder), find_weights(folder)
-    with MAKING, refusing(f"{folder} cannot be opened", OPENED):
+    quantized = check_quantization(folder, config)
+    with MAKING, refusing(f"{folder} cannot be opened", quantized or OPENED):
         check_weights(folder, config, files)  # .bin files hold tensors alone, too
         arithmetic = choose_arithmetic(precision, device, stored=stored_type(files))
         where = place(files, arithmetic.weights, device)
-        model, _ = _load_weights(files[0], config, dtype=arithmetic.weights, **where)
+        whole, _ = _load_weights(files[0], config, dtype=arithmetic.weights, **where)
+        model = part_of(whole, part)
     model.config.use_cache = False  # keys and values of a text that is never continued
     model = model if where else model.to(device)
     return model.eval().requires_grad_(False), arithmetic
 
 
 def read_config(folder: Path) -> Any:
-    """Read a model's config.json; raises EncoderError for fields that no model can have, for an
-    architecture that needs its own code, and for an encoder-decoder.
+    """Read a model's config.json; raises EncoderError for fields that no model can have, and for an
+    architecture that needs its own code. One that names no architecture gets the usual one.
     """
+    refuse_adapter(folder)
     fields = read_json(folder / "config.json")
     with refusing(f"{folder} cannot be opened", OPENED), quiet():
-        for name, most in MOST.items():
-            if (fields.get(name) or 0) > most:
-                raise EncoderError(f"{folder}: {name} is over {most:,}; check its config.json")
+        for part in (fields, *(value for value in fields.values() if isinstance(value, dict))):
+            for name, most in MOST.items():
+                if isinstance(part.get(name), int | float) and part[name] > most:
+                    raise EncoderError(f"{folder}: {name} is over {most:,}; check its config.json")
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+        if not config.architectures:
+            config.architectures = [_usual_architecture(config)]
         is_causal(config)  # so that names which are none are found here
-    if config.is_encoder_decoder:
-        raise EncoderError(f"{folder} is an encoder-decoder; expected an encoder or a causal model")
     return config
+
+
+def check_quantization(folder: Path, config: Any) -> str:
+    """Return what to do where weights that the config calls quantized cannot be read, nothing for
+    plain ones; raises EncoderError for a quantization that transformers does not know.
+    """
+    said = getattr(config, "quantization_config", None)
+    if said is None:
+        return ""
+    held = said if isinstance(said, dict) else said.to_dict()
+    name = held.get("quant_method")
+    with quiet(), suppress(ValueError):
+        if AutoHfQuantizer.supports_quant_method(held):
+            return f"its weights are quantized ({name}): {PLAIN}, or install what reads these"
+    raise EncoderError(
+        f"{folder}: its weights are quantized by a method that transformers does not know,"
+        f" quant_method {name!r} in config.json; {PLAIN}"
+    )
+
+
+def _usual_architecture(config: Any) -> str:
+    """Return the architecture that predicts the next token, of a kind that is there to do that; ""
+    of any other.
+    """
+    kind = type(config)
+    for mapping in (MODEL_FOR_MULTIMODAL_LM_MAPPING, MODEL_FOR_CAUSAL_LM_MAPPING):
+        if kind in mapping and kind not in MODEL_FOR_MASKED_LM_MAPPING:
+            return str(mapping[kind].__name__)
+    return ""
+
+
+def class_of(config: Any) -> Any:
+    """Return what makes a config's model, by `from_pretrained` and `from_config`: with its head
+    where it predicts the next token, of T5's kind the encoder alone.
+    """
+    kind, name = type(config), (config.architectures or [""])[0]
+    if is_causal(config):
+        both = kind in MODEL_FOR_MULTIMODAL_LM_MAPPING
+        is_both = both and MODEL_FOR_MULTIMODAL_LM_MAPPING[kind].__name__ == name
+        return AutoModelForMultimodalLM if is_both else AutoModelForCausalLM
+    if kind in MODEL_FOR_TEXT_ENCODING_MAPPING and (
+        config.is_encoder_decoder or name.endswith("EncoderModel")
+    ):
+        return AutoModelForTextEncoding
+    named = getattr(transformers, name, None)
+    if kind not in MODEL_MAPPING and getattr(named, "config_class", None) is kind:
+        AutoModel.register(kind, named, exist_ok=True)  # a part alone, as SigLIP's for texts
+    return AutoModel
+
+
+def parts_of(config: Any) -> tuple[str, ...]:
+    """Return the marks of the parts that can be read alone, none for a model of texts, or images. A
+    model that writes text of images reads texts as a whole.
+    """
+    marks = (VISION,) if is_causal(config) else (TEXT, VISION)
+    return tuple(mark for mark in marks if hasattr(config, f"{mark[1:]}_config"))
+
+
+def part_of(model: Any, part: str) -> Any:
+    """Return the part of a model that reads: what the mark says, the encoder of an
+    encoder-decoder, else all of it.
+    """
+    if part == VISION:
+        return model.get_encoder(modality="image")
+    reader = model.get_decoder() if part == TEXT else model
+    if not reader.config.is_encoder_decoder:
+        return reader
+    if (encoder := reader.get_encoder()) is reader:
+        raise EncoderError(
+            f"{type(reader).__name__} is an encoder-decoder; expected an encoder that can be read"
+            " alone, or a causal model"
+        )
+    return encoder
+
+
+def check_part(folder: Path, part: str) -> bool:
+    """Return whether a spec's mark means images; raises EncoderError where the model has no such
+    part, or has two and none is named.
+    """
+    config = read_config(folder)
+    parts = parts_of(config)
+    if part and part not in parts:
+        raise EncoderError(
+            f"{folder} is a {type(config).__name__.removesuffix('Config')} model without a part"
+            f" {part[1:]} to choose; leave {part} out"
+        )
+    if not part and parts and not is_causal(config):
+        raise EncoderError(
+            f"{folder} reads texts with a part of its own; choose a part: {' or '.join(parts)} at"
+            " the end of the spec"
+        )
+    with refusing(f"{folder} cannot be opened", OPENED):
+        kind = class_of(config)._model_mapping[type(config)]
+    return part == VISION or getattr(kind, "main_input_name", "") == "pixel_values"
+
+
+def count_parameters(model: Any) -> int:
+    """Return how many parameters read and code text, without those that see images."""
+    parts = [model]
+    if parts_of(model.config):
+        parts = [model.get_decoder(), model.get_output_embeddings()]
+    own = {id(each): each for part in parts if part for each in part.parameters()}
+    return sum(each.numel() for each in own.values())
 
 
 def check_weights(folder: Path, config: Any, files: Sequence[Path]) -> None:
     """Raise EncoderError where the weights are not those of the config's model: of other shapes,
-    too few, or many fewer than it would have. Takes no memory, and reads no weights.
+    too few, more layers, quantized in a way that nothing reads, or many fewer than it would have.
+    Takes no memory, and reads no weights.
     """
     with bounding(folder, list(read_shapes(files).values())):
         model, report = _load_weights(
@@ -247,6 +398,26 @@ def check_weights(folder: Path, config: Any, files: Sequence[Path]) -> None:
             f"{folder}: config.json makes {name} of {kind} {_sides(wanted)} numbers where the"
             f" weights have {_sides(held)}; expected one model's config and weights"
         )
+    unread = sorted(report["unexpected_keys"])
+    names = set(read_shapes(files))
+    read = {name.rpartition(".")[0] for name in names.difference(unread)} - {""}  # modules
+    if scales := [name for name in unread if SCALES.search(name) and _module_of(name) in read]:
+        raise EncoderError(
+            f"{folder} holds scales of quantized weights that {kind} does not read:"
+            f" {', '.join(scales[:3])}; {PLAIN}"
+        )
+    own = {name for name, _ in model.named_parameters()}
+    if further := _further_layers(names, unread):
+        raise EncoderError(
+            f"{folder} has weights of layers that config.json does not count:"
+            f" {', '.join(further[:3])}; expected one model's config and weights"
+        )
+    plain = getattr(config, "quantization_config", None) is None
+    if odd := [name for name in narrow_weights(files) if plain and _is_among(name, own)]:
+        raise EncoderError(
+            f"{folder} holds quantized weights, integers or float8, and does not say how to read"
+            f" them: {', '.join(sorted(odd)[:3])}; {PLAIN}"
+        )
     missing = [
         name for name in sorted(report["missing_keys"]) if not re.search(r"(^|\.)pooler\.", name)
     ]  # never read out
@@ -256,22 +427,54 @@ def check_weights(folder: Path, config: Any, files: Sequence[Path]) -> None:
         )
 
 
+def _module_of(scale: str) -> str:
+    """Return the module that a scale is of: all but its last name, and `weight` before that."""
+    return scale.rpartition(".")[0].removesuffix(".weight")
+
+
+def _further_layers(names: Iterable[str], unread: Collection[str]) -> list[str]:
+    """Return numbered layers of which less than half was read, where of others of their list more
+    was: single tensors are left over from older versions.
+    """
+    parts = dict[tuple[str, str], list[bool]]()
+    for name in names:
+        for part in NUMBERED.finditer(name):
+            parts.setdefault((name[: part.start(1)], part[1]), []).append(name not in unread)
+    is_read = {layer: 2 * sum(of) > len(of) for layer, of in parts.items()}
+    lists = {prefix for (prefix, _), read in is_read.items() if read}
+    return [
+        prefix + number
+        for (prefix, number), read in is_read.items()
+        if not read and prefix in lists
+    ]
+
+
+def _is_among(name: str, names: Collection[str]) -> bool:
+    """Return whether a name is one of these, whatever stands before either."""
+    return any(f".{name}".endswith(f".{each}") or each.endswith(f".{name}") for each in names)
+
+
 def _sides(shape: Sequence[int]) -> str:
     return " × ".join(map(str, shape)) or "1"
 
 
 def is_causal(config: Any) -> bool:
     """Return whether the weights predict the next token: only then do they give a text's code
-    length.
+    length. So do those that write text of images.
     """
-    return any(name.endswith(CAUSAL) for name in config.architectures or ())
+    if config.is_encoder_decoder or config.get_text_config(decoder=True).is_encoder_decoder:
+        return False
+    seeing = MODEL_FOR_MULTIMODAL_LM_MAPPING.get(type(config), None)
+    return any(
+        name.endswith(CAUSAL) or (seeing and name == seeing.__name__)
+        for name in config.architectures or ()
+    )
 
 
 def _load_weights(first: Path, config: Any, **how: Any) -> tuple[Any, dict[str, Any]]:
     """Load the weights of which this is the first file, with what was missing or did not fit."""
-    kind = AutoModelForCausalLM if is_causal(config) else AutoModel
     with quiet():
-        loaded: tuple[Any, dict[str, Any]] = kind.from_pretrained(
+        loaded: tuple[Any, dict[str, Any]] = class_of(config).from_pretrained(
             first.parent,
             config=config,
             use_safetensors=first.suffix != ".bin",

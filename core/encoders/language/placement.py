@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,19 +31,28 @@ def stored_type(files: Sequence[Path]) -> torch.dtype:
 def count_weights(files: Sequence[Path]) -> dict[str, int]:
     """Return how many numbers of each type files of weights hold."""
     counts: dict[str, int] = {}
+    for _, kind, count in _tensors(files):
+        counts[kind] = counts.get(kind, 0) + count
+    return counts
+
+
+def _tensors(files: Sequence[Path]) -> Iterator[tuple[str, str, int]]:
+    """Yield the name, type and count of the numbers of each tensor in files of weights."""
     names = {kind: name for name, kind in TYPES.items()}
     for path in files:
         if path.suffix == ".bin":
-            for tensor in read_pickled(path).values():
-                kind = names.get(tensor.dtype, "")
-                counts[kind] = counts.get(kind, 0) + tensor.numel()
+            for name, tensor in read_pickled(path).items():
+                yield name, names.get(tensor.dtype, ""), tensor.numel()
             continue
         with safe_open(path, "pt") as file:
             for name in file.keys():  # noqa: SIM118
                 part = file.get_slice(name)
-                count = torch.Size(part.get_shape()).numel()
-                counts[part.get_dtype()] = counts.get(part.get_dtype(), 0) + count
-    return counts
+                yield name, part.get_dtype(), torch.Size(part.get_shape()).numel()
+
+
+def narrow_weights(files: Sequence[Path]) -> list[str]:
+    """Return the names of tensors in files that are integers or of fewer than 16 bits."""
+    return [name for name, kind, _ in _tensors(files) if kind not in TYPES]
 
 
 def place(files: Sequence[Path], weights: torch.dtype, device: torch.device) -> dict[str, Any]:

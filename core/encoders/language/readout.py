@@ -2,18 +2,20 @@
 
 `output_hidden_states` keeps (layers × tokens × width) of a batch, and the logits of all its tokens
 take more memory than a model whose vocabulary is large. Neither is needed where a model can be
-taken apart: the input of a block is the hidden state before it, and a head maps the last state to
-logits. Whether that holds is shown on a few tokens when the model is opened; one that is built in
-another way is run whole.
+taken apart: the input of a block is the hidden state before it, and the model's own forward makes
+logits of any last states, with whatever it does around its head: caps, scales, biases. Whether
+that holds to the last bit is shown on a few tokens when the model is opened; one that is built in
+another way is run whole. The same tokens show whether a model may be given padded texts, and
+whether one that is named causal is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import torch
@@ -22,7 +24,9 @@ from jaxtyping import Float, Float64, Int
 from torch import Tensor, nn
 
 from core.encoders.building import refusing
-from core.encoders.language.folder import is_causal
+from core.encoders.language.folder import is_causal, quiet
+from core.errors import EncoderError
+from core.machine.memory import is_out_of_memory
 
 T = TypeVar("T")
 State = Float[Tensor, "batch length _"]  # widths may differ
@@ -31,22 +35,59 @@ Places = Int[Tensor, "places"]
 Scores = Callable[[Places, Places], Float[Tensor, "places vocabulary"]]  # at texts and positions
 TOGETHER = 512  # tokens that are coded at a time: 0.5 GB of logits where a vocabulary has 256,000
 READ = "expected an encoder of text or a causal model"
-_PROBED = 4  # tokens that show how a model is built
+_PROBED, _LONGER = 4, 12  # tokens that show how a model is built, alone and with others behind them
+_SAME = 1e-4  # relative difference of states that are equal but for rounding
+_HALF = 0.02, 0.1  # in half precision, in batches of other shapes, and with other texts in them
+
+# texts that are read in one pass: any, padded to the longest; of one length; or one
+Together = Literal["padded", "equal", "single"]
 
 
 @dataclass(frozen=True)
 class Readout:
     """A model and how it is read. states: their number, the embedding included. blocks: modules
-    whose inputs are all states but the last; none where the model is run whole.
+    whose inputs are all states but the last; none where the model is run whole. form: of what its
+    body returns. is_causal: whether it predicts the next token from those before it alone.
+    has_embedding: whether the first state is that before all blocks (of Mamba and RWKV it is that
+    behind the first, and the last two are one before and after the last norm).
     """
 
     model: Any
     states: int
     blocks: tuple[nn.Module, ...] = ()
+    form: type[Any] = object
+    is_causal: bool = False
+    together: Together = "padded"
+    has_embedding: bool = True
 
     @property
-    def is_causal(self) -> bool:
-        return is_causal(self.model.config)
+    def layers(self) -> tuple[str, ...]:
+        """Return the names of the states."""
+        first, last = (["embedding"], []) if self.has_embedding else ([], ["last norm"])
+        return (*first, *(f"block {i}" for i in range(1, self.states)), *last)
+
+    def logits(self, last: Float[Tensor, "batch length width"]) -> Float[Tensor, "batch length _"]:
+        """Return the logits that the model itself makes of its last states; of one that has
+        blocks.
+        """
+        bodies = _bodies(self.model)
+        held = [vars(body).get("forward") for body in bodies]  # accelerate's, where it has one
+        for body in bodies:
+            body.forward = lambda *_, **__: self.form(last_hidden_state=last)
+        try:
+            ids = torch.zeros(last.shape[:2], dtype=torch.long, device=last.device)
+            logits: Tensor = self.model(input_ids=ids).logits
+            return logits
+        finally:
+            for body, forward in zip(bodies, held, strict=True):
+                del body.forward
+                if forward is not None:
+                    body.forward = forward
+
+
+def _bodies(model: Any) -> list[Any]:
+    """Return the modules that a model may call for its last states."""
+    return [body for body in {model.base_model, model.get_decoder()} if body is not model]
 
 
 @torch.inference_mode()
@@ -54,16 +95,96 @@ def find_readout(model: Any, device: torch.device) -> Readout:
     """Return how a model that computes on a device can be read; raises EncoderError for one that
     takes no texts alone.
     """
-    ids = torch.arange(_PROBED, device=device)[None]
-    mask = torch.ones_like(ids)
-    with refusing(f"{type(model).__name__} takes no texts alone", READ):
+    kind = str(model.dtype).removeprefix("torch.")
+    advice = READ if kind == "float32" else f"{READ} that computes in {kind}; or --precision fp32"
+    with refusing(f"{type(model).__name__} takes no texts alone", advice), quiet():
+        _keep_attention(model)
+        vocabulary = model.get_input_embeddings().weight.shape[0]
+        longer = torch.arange(1, _LONGER + 1, device=device)[None] * max(1, vocabulary // 13)
+        longer %= vocabulary
+        ids, forms = longer[:, :_PROBED], list[type[Any]]()
+        handles = [
+            body.register_forward_hook(lambda _, __, output: forms.append(type(output)))
+            for body in _bodies(model)
+        ]
+        mask = torch.ones_like(ids)
         whole = model(input_ids=ids, attention_mask=mask, output_hidden_states=True)
+        for handle in handles:
+            handle.remove()
         states = list(whole.hidden_states)
-    for blocks in _lists_of(model.base_model, len(states) - 1):
-        apart = Readout(model, len(states), blocks)
-        if _reads_like(apart, ids, mask, states, getattr(whole, "logits", None)):
-            return apart
-    return Readout(model, len(states))
+        if wrong := [state.shape for state in states if state.shape[:2] != ids.shape]:
+            raise EncoderError(
+                f"{type(model).__name__} makes states of {wrong[0][1]} places of {_PROBED} tokens;"
+                " expected a vector of each token"
+            )
+        readout = Readout(model, len(states), is_causal=is_causal(model.config))
+        for blocks in _lists_of(model.base_model, len(states) - 1):
+            apart = replace(readout, blocks=blocks, form=forms[-1] if forms else object)
+            if _reads_like(apart, ids, mask, states, getattr(whole, "logits", None)):
+                readout = apart
+                break
+            if len(states) > 2 and _begins_later(apart, ids, mask, states):
+                readout = replace(readout, has_embedding=False)
+        return _probe(readout, longer, states)
+
+
+def _begins_later(readout: Readout, ids: Tokens, mask: Tokens, states: Sequence[State]) -> bool:
+    """Return whether a model's list of states begins behind the first block."""
+    seen = list[State]()
+    with _watching(readout.blocks, seen.append):
+        readout.model(input_ids=ids, attention_mask=mask)
+    return len(seen) > 1 and seen[1].equal(states[0]) and not seen[0].equal(states[0])
+
+
+def _keep_attention(model: Any) -> None:
+    """Let each batch be read as its own length asks: BigBird would change to full attention for
+    good with the first short one.
+    """
+    if hasattr(body := model.base_model, "set_attention_type"):
+        asked = body.attention_type
+        body.register_forward_pre_hook(lambda module, _: module.set_attention_type(asked))
+
+
+def _probe(readout: Readout, longer: Tokens, alone: Sequence[State]) -> Readout:
+    """Return a readout that knows whether its model is causal, and which texts it may read
+    together: those with which a text has the states that it has alone, but for rounding.
+    """
+
+    def states_of(rows: Sequence[Tokens], mask: Tokens) -> list[State]:
+        """Return the states of the first tokens of the first text of a batch."""
+        batch = torch.cat(list(rows))
+        return read_states(readout, batch, mask, lambda state: state[:1, :_PROBED])[0]
+
+    short, behind = longer[:, :_PROBED], longer[:, _PROBED:]
+    every = torch.ones_like(longer)
+    paired = states_of([short, behind[:, :_PROBED]], every[:, :_PROBED].expand(2, -1))
+    rounding, mixed = _HALF if readout.model.dtype.itemsize < 4 else (_SAME, _SAME)
+    beside = _difference(paired, alone)
+    if readout.is_causal:
+        behind_changes = _difference(states_of([longer], every), alone) > max(mixed, 4 * beside)
+        readout = replace(readout, is_causal=not behind_changes)
+    if beside > mixed:
+        return replace(readout, together="single")
+    if readout.is_causal:
+        return readout
+    mask = torch.cat([(torch.arange(_LONGER, device=longer.device) < _PROBED).long()[None], every])
+    first, second = (
+        states_of([torch.cat([short, fill], dim=1), longer.flip(1)], mask)
+        for fill in (behind, behind.flip(1))
+    )
+    alike = _difference(first, alone) <= max(rounding, 4 * beside)
+    fits = alike and _difference(first, second) <= _SAME
+    padded = fits and not hasattr(readout.model.base_model, "set_attention_type")
+    return replace(readout, together="padded" if padded else "equal")
+
+
+def _difference(states: Sequence[State], others: Sequence[State]) -> float:
+    """Return the largest relative difference of two texts' states."""
+    pairs = [
+        (one.float().cpu(), other.float().cpu()) for one, other in zip(states, others, strict=True)
+    ]
+    off = [(one - other).norm() / other.norm().clamp_min(1e-30) for one, other in pairs]
+    return float(torch.stack(off).max())  # NaN stays
 
 
 def read_states(
@@ -74,7 +195,8 @@ def read_states(
     if not readout.blocks:
         output = model(input_ids=ids, attention_mask=mask, output_hidden_states=True)
         return [take(state) for state in output.hidden_states], _scores(readout, output)
-    with _watching(readout.blocks, lambda state: taken.append(take(state))):
+    length = ids.shape[1]  # blocks may see more places, which a model fills up for them
+    with _watching(readout.blocks, lambda state: taken.append(take(state[:, :length]))):
         output = model.base_model(input_ids=ids, attention_mask=mask)
     return [*taken, take(output.last_hidden_state)], _scores(readout, output)
 
@@ -86,17 +208,16 @@ def read_scores(readout: Readout, ids: Tokens, mask: Tokens) -> Scores | None:
 
 
 def count_bits(
-    scores: Scores, tokens: Sequence[Sequence[int]], starts: Sequence[int]
+    scores: Scores, tokens: Sequence[Sequence[int]], coded: Sequence[Sequence[int]]
 ) -> Float64[np.ndarray, "texts"]:
-    """Return −Σ log₂ p(token | those before it) over each text's tokens from its start on, NaN
-    for a text that has none there.
+    """Return −Σ log₂ p(token | those before it) over the places of each text that are coded, NaN
+    for a text that has none.
     """
-    spans = [range(start, len(own)) for own, start in zip(tokens, starts, strict=True)]
-    bits = np.array([0.0 if span else np.nan for span in spans])
-    coded = [
-        (text, place, tokens[text][place]) for text, span in enumerate(spans) for place in span
+    bits = np.array([0.0 if len(places) else np.nan for places in coded])
+    costly = [
+        (text, place, tokens[text][place]) for text, places in enumerate(coded) for place in places
     ]
-    for part in torch.tensor(coded, dtype=torch.long).reshape(-1, 3).split(TOGETHER):
+    for part in torch.tensor(costly, dtype=torch.long).reshape(-1, 3).split(TOGETHER):
         texts, places, wanted = part.T
         logits = scores(texts, places - 1).float()
         costs = F.cross_entropy(logits, wanted.to(logits.device), reduction="none")
@@ -110,8 +231,8 @@ def _scores(readout: Readout, output: Any) -> Scores | None:
     if not readout.blocks:
         logits = output.logits
         return lambda texts, places: logits[texts, places]
-    head, last = readout.model.get_output_embeddings(), output.last_hidden_state
-    return lambda texts, places: head(last[texts, places])
+    last = output.last_hidden_state
+    return lambda texts, places: readout.logits(last[texts, places][None])[0]
 
 
 def _lists_of(body: nn.Module, count: int) -> Iterator[tuple[nn.Module, ...]]:
@@ -124,28 +245,22 @@ def _lists_of(body: nn.Module, count: int) -> Iterator[tuple[nn.Module, ...]]:
 def _reads_like(
     readout: Readout, ids: Tokens, mask: Tokens, states: Sequence[State], logits: Tensor | None
 ) -> bool:
-    """Return whether a model that is taken apart gives what it gives as a whole."""
+    """Return whether a model that is taken apart gives to the last bit what it gives as a whole."""
     try:
         apart, scores = read_states(readout, ids, mask, lambda state: state)
-        places = torch.arange(ids.shape[1])
-        scored = scores(torch.zeros_like(places), places) if scores else None
-    except (KeyError, IndexError, TypeError, AttributeError):  # not made of such blocks, or no head
+        if scores:
+            apart.append(
+                scores(torch.zeros(_PROBED, dtype=torch.long), torch.arange(_PROBED))[None]
+            )
+    except Exception as error:  # not made of such blocks, or no head
+        if is_out_of_memory(error):
+            raise
         return False
-    if len(apart) != len(states):
-        return False
-    pairs = list(zip(apart, states, strict=True))
-    if scored is not None and logits is not None:
-        pairs.append((scored[None], logits))
-    return all(_is_close(*pair) for pair in pairs)
-
-
-def _is_close(one: Tensor, other: Tensor) -> bool:
-    """Return whether tensors are equal but for the rounding of their precision."""
-    if one.shape != other.shape:
-        return False
-    other = other.to(one.device)
-    unit = torch.finfo(one.dtype).eps * float(other.abs().max())
-    return bool((one - other).abs().max() <= 16 * unit)
+    whole = [*states, logits] if scores else states
+    return len(apart) == len(whole) and all(
+        other is not None and one.shape == other.shape and one.equal(other.to(one.device))
+        for one, other in zip(apart, whole, strict=True)
+    )
 
 
 @contextmanager

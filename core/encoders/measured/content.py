@@ -5,20 +5,22 @@ dissimilarities.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from jaxtyping import Float32
+from jaxtyping import Float32, Int64
 
 from core.encoders.columns import Columns, plain_name
 from core.encoders.encoder import Geometry, Over
 from core.encoders.imported import Features, Space, read_features
 from core.encoders.measured.dissimilarities import read_dissimilarities
+from core.encoders.measured.judgments import read_ratings
 from core.encoders.measured.repeats import Repeats, read_repeats
 from core.encoders.requests import ImportRequest
-from core.encoders.rows import rows_of
-from core.errors import FeatureError, InputError
+from core.encoders.rows import LONGEST, rows_of
+from core.errors import FeatureError, InputError, shortened
+from core.files.userfile import shown
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,7 @@ class Content:
     layers: one (n, d) matrix each, of dissimilarities (n, n). geometry: which of the two. over:
     what the measurements were repeated over, "" where they were not. repeats: (r, n, d) of each
     layer then. names: of the layers, () for numbers. notes: how the file was read, in sentences.
+    covers: the places of the stimuli that have a row each, None for all.
     """
 
     layers: Sequence[Space]
@@ -36,6 +39,7 @@ class Content:
     repeats: Sequence[Repeats] = ()
     names: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    covers: Int64[np.ndarray, " n"] | None = None
 
 
 def read_content(request: ImportRequest, stimuli: Sequence[str]) -> Content:
@@ -44,43 +48,85 @@ def read_content(request: ImportRequest, stimuli: Sequence[str]) -> Content:
     Raises FeatureError for the file, InputError for options that exclude each other.
     """
     _check_options(request)
-    content = _read(request, stimuli)
-    if not content.layers:
-        raise FeatureError(f"{request.file} holds no arrays; expected one per layer")
-    return content
+    return _read(request, stimuli)
 
 
 def _read(request: ImportRequest, stimuli: Sequence[str]) -> Content:
     path = Path(request.file)
-    if request.dissimilarities:
-        return Content(read_dissimilarities(path, stimuli), "dissimilarities")
-    if request.repeats != "none":
-        return from_repeats(read_repeats(path), request.repeats)
     columns = Columns(request.id_column, request.feature_column, request.drop)
-    return in_rows(read_features(path, columns), stimuli, path)
+    if request.repeats != "none":
+        held = read_repeats(path, columns)
+    elif request.dissimilarities and path.suffix.lower() == ".csv":
+        held = read_ratings(path, stimuli)
+    elif request.dissimilarities:
+        held = read_dissimilarities(path, columns)
+    else:
+        held = read_features(path, columns)
+    return _in_order(held, request, stimuli)
 
 
-def in_rows(features: Features, stimuli: Sequence[str], path: Path) -> Content:
+def _in_order(held: Features, request: ImportRequest, stimuli: Sequence[str]) -> Content:
     """Return the layers in the dataset's order: by the ids of the rows, else as they are."""
-    notes, layers = list[str](), features.layers
-    if features.ids is not None:
-        by = plain_name(features.named_by)
-        rows, strange = rows_of(features.ids, stimuli, file=path.name, by=by)
-        layers = [layer[rows] for layer in layers]
-        notes.append(f"Rows are matched to stimuli by {by}.")
-        if strange:
-            notes.append(f"{len(strange):,} rows of no stimulus are left out ({strange[0]}, …).")
-    elif len(layers[0]) == len(stimuli):
+    file, notes, covers = Path(request.file).name, list[str](), None
+    in_repeats = request.repeats != "none" and held.layers[0].ndim == 3
+    axis = 1 if in_repeats else 0
+    if (ids := held.ids) is not None:
+        by = shortened(plain_name(held.named_by), LONGEST)
+        repeated = request.repeats != "none" and not in_repeats
+        remedy = f", name another column by --id-column, or leave this one out by --drop {by}"
+        some = bool(request.subset)
+        found = rows_of(ids, stimuli, file=file, by=by, some=some, repeated=repeated, remedy=remedy)
+        covers = found.stimuli if len(found.stimuli) < len(stimuli) else None
+        rows = found.rows.T if repeated else found.rows[:, 0]
+        held = replace(held, layers=[np.take(layer, rows, axis) for layer in held.layers])
+        if request.dissimilarities:
+            held = replace(held, layers=[layer[:, rows] for layer in held.layers])
+        one, place = ids[found.rows[0, 0]], stimuli[found.stimuli[0]]
+        notes.append(f"Rows are matched to stimuli by {by}: {shown(one)} is {place}.")
+        if found.strange:
+            strange = f"{len(found.strange):,} rows of no stimulus are left out"
+            notes.append(f"{strange} ({shown(found.strange[0])}, …).")
+    else:
+        check_rows(held.layers, stimuli, file, axis)
         notes.append(
             f"The file names no rows: its first is taken for {stimuli[0]}, its last for"
             f" {stimuli[-1]}."
         )
-    if features.changed:
-        notes.append(f"Layers are {' and '.join(features.changed)}, so that float32 holds them.")
-    if features.left_out:
-        out = ", ".join(map(plain_name, features.left_out))
+    if held.changed:
+        notes.append(f"Layers are {' and '.join(held.changed)}, so that float32 holds them.")
+    if held.left_out:
+        out = ", ".join(shortened(plain_name(name), LONGEST) for name in held.left_out)
         notes.append(f"Left out, since they are no features: {out}.")
-    return Content(layers, names=features.names, notes=tuple(notes))
+    if request.subset and covers is None:
+        raise InputError(
+            f"{file} has a row for each of the {len(stimuli):,} stimuli, or names no rows, so there"
+            " is no subset; leave out --subset"
+        )
+    made = Content(held.layers, "dissimilarities" if request.dissimilarities else "vectors")
+    if request.repeats != "none":
+        made = from_repeats(held.layers, request.repeats)
+    return replace(made, names=held.names, notes=tuple(notes), covers=covers)
+
+
+def check_rows(
+    layers: Sequence[np.ndarray], stimuli: Sequence[str], name: str, axis: int = 0
+) -> None:
+    """Raise FeatureError for layers that have not a row for each stimulus. name: of what holds
+    them.
+    """
+    n = len(stimuli)
+    for place, layer in enumerate(layers):
+        if layer.shape[axis] == n:
+            continue
+        hint = "give one row per stimulus, in the dataset's order, or name the rows by an array id"
+        if layer.shape[1 - axis] == n:
+            hint = "its other axis fits: save it transposed, a row per stimulus"
+        elif len(layers) == n:
+            hint = "(layers, n, d) is expected as (n, layers, d): save numpy.moveaxis(array, 0, 1)"
+        raise FeatureError(
+            f"layer {place} of {name} has {layer.shape[axis]:,} rows, but the dataset {n:,}"
+            f" stimuli; {hint}"
+        )
 
 
 def _check_options(request: ImportRequest) -> None:

@@ -2,35 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import isqrt
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float32
 
-from core.encoders.imported import natural_order, read_arrays
-from core.encoders.measured.judgments import read_ratings
+from core.encoders.columns import EVERY, Columns
+from core.encoders.imported import Features, find_ids, held_arrays
 from core.errors import FeatureError
+from core.files.arrays import NUMBERS
 
 Matrix = Float32[np.ndarray, "n n"]
 ROUNDING = 1e-4  # of the largest entry, by which a matrix may differ from its transpose
+OF_RSATOOLBOX = "dissimilarities"  # what its RDMs call them, next to other arrays
 
 
-def read_dissimilarities(path: Path, stimuli: Sequence[str]) -> list[Matrix]:
+def read_dissimilarities(path: Path, columns: Columns = EVERY) -> Features:
     """Read one matrix per layer: (n, n), (layers, n, n), several (n, n), or the pairs i < j in the
-    order of rows, (pairs,) or (layers, pairs); of a CSV the mean ratings of pairs.
+    order of rows, (pairs,) or (layers, pairs), and the ids of the n where the file has any.
 
     Nothing is scaled or centered. Raises FeatureError for a file that is not safe, and for a matrix
-    that is not over these stimuli, not symmetric, not finite, or has negative entries or a diagonal
-    that is not 0.
+    that is not square, not symmetric, not finite, or has negative entries or a diagonal that is not
+    0.
     """
-    if path.suffix.lower() == ".csv":
-        return [_checked(read_ratings(path, stimuli), path, len(stimuli))]
-    held = read_arrays(path)
-    arrays = (np.asarray(held[name], dtype=np.float64) for name in natural_order(held))
-    matrices = (matrix for each in arrays for matrix in _unfold(each))
-    return [_checked(matrix, path, len(stimuli)) for matrix in matrices]
+    arrays = held_arrays(path, columns)
+    kept = [name for name, array in arrays.items() if _are_values(name, array, columns)]
+    kept = [OF_RSATOOLBOX] if OF_RSATOOLBOX in arrays else kept
+    layers, names = list[Matrix](), list[str]()
+    for name in kept:
+        matrices = [checked(each, path) for each in _unfold(arrays[name].astype(np.float64))]
+        layers += matrices
+        alone = len(matrices) == 1 and bool(name)
+        names += [name] if alone else [f"layer {place}" for place in range(len(matrices))]
+    if not layers:
+        raise FeatureError(f"{path} holds no arrays; expected one per layer")
+    if len(sizes := sorted({len(layer) for layer in layers})) > 1:
+        raise FeatureError(f"{path} has layers over {sizes} stimuli; expected as many in each")
+    ids, by = find_ids(arrays, sizes[0], columns, path)
+    left_out = tuple(name for name in arrays if name not in kept and name != by)
+    return Features(layers, tuple(names), ids, by, left_out)
+
+
+def _are_values(name: str, array: np.ndarray, columns: Columns) -> bool:
+    named = columns.is_out(name) or columns.holds_ids(name)
+    return array.dtype.kind in NUMBERS and array.size > 1 and not (name and named)
 
 
 def _unfold(array: np.ndarray) -> Iterator[np.ndarray]:
@@ -53,11 +70,12 @@ def _square(pairs: np.ndarray) -> np.ndarray:
     return matrix + matrix.T
 
 
-def _checked(matrix: np.ndarray, path: Path, n: int) -> Matrix:
-    if matrix.shape != (n, n):
+def checked(matrix: np.ndarray, path: Path) -> Matrix:
+    """Return a matrix of dissimilarities; raises FeatureError for any other."""
+    if matrix.ndim != 2 or len(matrix) != matrix.shape[1]:
         raise FeatureError(
-            f"{path} holds an array of shape {matrix.shape}; expected dissimilarities of {n}"
-            f" stimuli: {n} × {n}, or {n * (n - 1) // 2} pairs, in the dataset's order"
+            f"{path} holds an array of shape {matrix.shape}; expected dissimilarities of n stimuli:"
+            " n × n, or n (n − 1) / 2 pairs"
         )
     if not np.isfinite(matrix).all():
         row, column = np.argwhere(~np.isfinite(matrix))[0]

@@ -13,8 +13,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float64, Int64
+from jaxtyping import Int64
 
+from core.encoders.imported import Features
+from core.encoders.measured.dissimilarities import checked
 from core.errors import FeatureError
 from core.files.limits import TEXT
 from core.files.texts import csv_rows
@@ -29,11 +31,12 @@ INSTEAD = (
 SHOWN = 100  # characters of what stands in a table
 
 
-def read_ratings(path: Path, stimuli: Sequence[str]) -> Float64[np.ndarray, "n n"]:
-    """Return the mean rated dissimilarity of every two stimuli, whatever their order.
+def read_ratings(path: Path, stimuli: Sequence[str]) -> Features:
+    """Return the mean rated dissimilarity of every two stimuli, whatever their order, of those that
+    were rated; their ids are the rows'.
 
     Raises FeatureError for another table, an unknown stimulus, a value that is no number, and where
-    a pair was not rated.
+    a pair of those was not rated.
     """
     table = _read_table(path)
     pairs = np.sort(_indices(table[["first", "second"]], stimuli, path), axis=1)
@@ -43,19 +46,20 @@ def read_ratings(path: Path, stimuli: Sequence[str]) -> Float64[np.ndarray, "n n
             f"row {wrong[0] + 1} of {path} has dissimilarity"
             f" {shown(table['dissimilarity'].iloc[wrong[0]])}; expected a number"
         )
-    n = len(stimuli)
+    rated, pairs = np.unique(pairs, return_inverse=True)
+    pairs, n = pairs.reshape(-1, 2), len(rated)
     total, times = np.zeros((n, n)), np.zeros((n, n))
     np.add.at(total, tuple(pairs.T), values)
     np.add.at(times, tuple(pairs.T), 1)
     unrated = np.argwhere((times == 0) & np.triu(np.ones((n, n), dtype=bool), 1))
+    ids = [stimuli[place] for place in rated]
     if len(unrated):
         raise FeatureError(
             f"{path} has no rating of {len(unrated)} of {n * (n - 1) // 2} pairs, such as"
-            f" {stimuli[unrated[0][0]]!r} and {stimuli[unrated[0][1]]!r}; expected each pair at"
-            " least once"
+            f" {ids[unrated[0][0]]!r} and {ids[unrated[0][1]]!r}; expected each pair at least once"
         )
     mean = np.divide(total, times, out=np.zeros((n, n)), where=times > 0)
-    return mean + np.triu(mean, 1).T
+    return Features([checked(mean + np.triu(mean, 1).T, path)], (), ids, "first and second")
 
 
 def _read_table(path: Path) -> pd.DataFrame:

@@ -6,7 +6,7 @@ import pandas as pd
 
 from core.errors import InputError
 from core.study.models import is_reality, reads
-from core.study.spaces import largest_models
+from core.study.spaces import by_size, largest_models
 from core.study.study import Study
 
 
@@ -26,7 +26,9 @@ def usual_models(study: Study, models: pd.DataFrame, solved: pd.DataFrame) -> tu
             f"two encoders and a reference are needed; {study.dataset.name!r} has {len(models)}"
             " finished models: embed another"
         )
-    large = models.sort_values("parameters", ascending=False, kind="stable")
+    falling = by_size(study, falling=True)["model"]
+    others = [name for name in models.index if name not in set(falling)]
+    large = models.loc[[*(name for name in falling if name in models.index), *others]]
     seeing, reading = (large.index[reads(large, item)].tolist() for item in ("image", "caption"))
     reference = _usual_reference(large, seeing, solved)
     preferred = [name for name in largest_models(study) if name in models.index]

@@ -87,7 +87,7 @@ declare(
     Alignment,
     Answer(
         align,
-        version=5,
+        version=6,
         complete=complete,
         findings=fit_findings,
         hidden=(*FITTED, *BESIDE[1:]),

@@ -8,13 +8,13 @@ from typing import Literal
 
 import pandas as pd
 
-from core.competence.records import BITS
+from core.competence.records import BITS, SKILL
 from core.encoders.encoder import REALITY
 from core.figures.rulers import Ruler
 from core.figures.theme import COMPETENCE as CODED
 from core.modalities import LANGUAGE, VISION, find_modality
 from core.questions.alignment.question import COMPETENCE, Side
-from core.study.models import is_measured
+from core.study.models import is_measured, known_kinds
 from core.study.scores import known_scores
 from core.study.skill import SOLVED
 
@@ -54,11 +54,11 @@ AXES: Mapping[str, Axis] = {
 
 def find_axis(name: str, side: Side = "language", unit: str = "") -> Axis:
     """Return an axis by its name. unit: of one that is a score; of bits per byte 1 − the score is
-    shown, as published, so that better models are on the right. Of the competence of vision models,
-    what it is.
+    shown, as published, so that better models are on the right. Of
+    competence, what it is.
     """
-    if name == COMPETENCE and side == "vision":
-        return Axis(f"competence: {unit or SOLVED}", COMPETENCE, side="vision")
+    if name == COMPETENCE and (side == "vision" or unit not in ("", SKILL)):
+        return Axis(f"competence: {unit or SOLVED}", COMPETENCE, side=side)
     if unit == BITS:
         return Axis(f"1 − {name}", f"1 − {name}", side=side)
     return replace(AXES.get(name, Axis(f"{name} ({unit})", name)), side=side)
@@ -76,7 +76,7 @@ def offered_axes(
     of the side have.
 
     registry: of all scores. models: as `core.study.models.describe` gives them. basis: what the
-    competence of vision models is.
+    competence of the side is.
     """
     names = set(models.loc[models["modality"] == side, "model"])
     units = {score.name: score.unit for score in known_scores(registry, names)}
@@ -114,7 +114,8 @@ def _groups(names: pd.Series, models: pd.DataFrame, by: By) -> pd.Series:
         return pd.Series("all models", index=names.index)
     usual = models["modality"].map(lambda name: find_modality(name).grouping) == by
     plurals = models["modality"].map(lambda name: find_modality(name).plural)
-    of_model = models[by].mask(usual, models["group"]).mask(is_measured(models), plurals)
+    of_model = known_kinds(models, by).reset_index(drop=True).set_axis(models.index)
+    of_model = of_model.mask(usual, models["group"]).mask(is_measured(models), plurals)
     of_model = of_model.set_axis(models["model"])
     groups = names.map(of_model)
     return groups.mask(groups.isna() | (groups == ""), UNKNOWN[by])

@@ -141,11 +141,12 @@ def _why_empty(points: pd.DataFrame, axis: Axis) -> str:
         return "No alignment can be computed for these models."
     if axis.is_competence and axis.side == "vision":
         return "None of these vision models was measured: platoscope probe does."
-    if axis != AXES[COMPETENCE]:
+    if not axis.is_competence:
         return f"None of these {axis.models} has a value on this axis ({axis.short})."
     return (
-        "None of these language models has bits per byte (features made elsewhere or masked models"
-        " have none)."
+        "Of none of these language models is the competence known: features made elsewhere and"
+        " masked models have no bits per byte; say it by platoscope model set NAME --competence"
+        " VALUE, or put another thing on the axis."
     )
 
 
@@ -172,7 +173,8 @@ def _add_panel(
     _add_levels(figure, points, at, mode, axis)
     # better language models of any family follow each other, larger ones of several do not, nor do
     # vision models of several objectives
-    line_of = ("model_y",) if axis == AXES[COMPETENCE] else ("model_y", "group_x")
+    follow = axis.is_competence and axis.side == "language"
+    line_of = ("model_y",) if follow else ("model_y", "group_x")
     for trace in lines_and_dots(points, line_of, color, mode):
         figure.add_scatter(**trace, **at)
     if (is_published := points[PUBLISHED].notna()).any():

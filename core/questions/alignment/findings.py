@@ -17,11 +17,16 @@ from core.questions.alignment.question import COMPETENCE, Alignment
 from core.questions.sentences import listed
 from core.statistics.correlations import Correlation, spearman_interval
 from core.statistics.intervals import LEVEL
-from core.study.models import is_measured, is_reality, trained
+from core.study.comparison.noise import bound_of
+from core.study.models import is_measured, is_reality, open_because, trained
 
 DEPENDENT = (
     "Sizes of one family are not independent, so the interval is too narrow; Convergence tests"
     " within families and objectives."
+)
+BEYOND = (
+    "A score may lie beyond it: it is how two halves of the repeats align, and each is noisier than"
+    " all of them."
 )
 CONCATENATED = "A layer one beyond a model’s last is all its layers side by side."
 
@@ -50,7 +55,8 @@ def trend_findings(
     placed = others[others["model"].isin(scored.dropna(subset="axis")["model_y"])]
     targets = name_kinds(others) or axis.targets
     compared = _count_kinds(placed) or f"0 {targets}"
-    verdict = _verdict(rho, compared, axis, len(means) - len(mean), targets)
+    unknown = open_because(models, scored.dropna(subset="axis")["model_x"])
+    verdict = _verdict(rho, compared, axis, len(means) - len(mean), targets, unknown)
     return [verdict, *([] if rho.reason else [DEPENDENT])]
 
 
@@ -87,7 +93,9 @@ def noise_findings(points: pd.DataFrame, *, bound: str) -> list[str]:
         return []
     highest = points.groupby("title_y", sort=False)[NOISE].max().dropna()
     ceilings = listed(f"{value:.2f} for {title}" for title, value in highest.items())
-    return [f"The noise ceiling is {bound}{ceilings}."]
+    beyond = (points["score"] - points[NOISE]) * (1 if bound == "at least " else -1) > 0
+    why = f" {BEYOND}" if bound and beyond.any() else ""
+    return [f"The noise ceiling is {bound}{ceilings}.{why}"]
 
 
 def pair_findings(
@@ -120,10 +128,28 @@ def fit_findings(question: Alignment, table: pd.DataFrame) -> list[str]:
     layer stands for all of a model.
     """
     notes = [CONCATENATED] if question.comparison.concatenated else []
+    if NOISE in table and (bound := bound_of(question.comparison)):
+        notes.append(f"Each noise_ceiling is “{bound.strip()}”. {BEYOND}")
+    said = [*_values(question, table), *notes]
     if "panel" not in table:
-        return notes
+        return said
     panels = table.drop_duplicates("panel").to_dict("records")
-    return [*(_fit(row, short_name(question.axis)) for row in panels), *notes]
+    return [*(_fit(row, short_name(question.axis)) for row in panels), *said]
+
+
+def _values(question: Alignment, table: pd.DataFrame) -> list[str]:
+    """Say how aligned the models are on average, and which two most; reality counts as none."""
+    scored = table[table["model_y"] != REALITY].dropna(subset="score")
+    if scored.empty:
+        return []
+    best = scored.loc[(question.comparison.toward * scored["score"]).idxmax()]
+    level = scored["chance"].mean()
+    chance = f" (chance {level:.3f})" if math.isfinite(level) else ""
+    return [
+        f"The alignment of {counted(len(scored), 'pair', 'pairs')} is {scored['score'].mean():.3f}"
+        f" on average{chance}, and highest for {best['model_x']} and {best['model_y']}:"
+        f" {best['score']:.3f}."
+    ]
 
 
 def _fit(row: Mapping[Hashable, Any], axis: str) -> str:
@@ -137,7 +163,9 @@ def _fit(row: Mapping[Hashable, Any], axis: str) -> str:
     )
 
 
-def _verdict(rho: Correlation, compared: str, axis: Axis, left_out: int, targets: str) -> str:
+def _verdict(
+    rho: Correlation, compared: str, axis: Axis, left_out: int, targets: str, unknown: str
+) -> str:
     if rho.reason:
         return f"Whether {_claim(axis, targets)} cannot be tested: {rho.reason}."
     without = f"; {left_out} without {axis.short}" if left_out else ""
@@ -147,6 +175,8 @@ def _verdict(rho: Correlation, compared: str, axis: Axis, left_out: int, targets
     )
     if not rho.sure:
         return f"It is not shown here that {_claim(axis, targets)}. {numbers}"
+    if unknown:
+        return f"Whether {_claim(axis, targets)} is open: {unknown}. {numbers}"
     claim = _claim(axis, targets, rises=rho.value > 0)
     return f"{claim[:1].upper()}{claim[1:]} here. {numbers}"
 

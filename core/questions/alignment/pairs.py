@@ -12,6 +12,7 @@ from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.study.models import reads, without_variants
 from core.study.parts import Comparison, LayerPair, Scope
+from core.study.spaces import largest_models
 from core.study.study import Study
 
 
@@ -36,7 +37,8 @@ def complete_pair(pair: LayerPair, scope: Scope, study: Study, *, k: int) -> Lay
 
 
 def best_models(scope: Scope, study: Study, models: pd.DataFrame, *, k: int) -> tuple[str, str]:
-    """Return the best-aligned language and vision model, any two models where one kind is missing.
+    """Return the best-aligned language and vision model, the largest of two kinds where one of both
+    is missing.
 
     models: as `core.study.models.describe` gives them. Raises MetricError for fewer than two.
     """
@@ -46,7 +48,9 @@ def best_models(scope: Scope, study: Study, models: pd.DataFrame, *, k: int) -> 
         models.loc[reads(models, item), "model"].tolist() for item in ("caption", "image")
     )
     if not (language and vision):
-        first, second = models["model"].iloc[:2]
+        there = models["model"].tolist()
+        large = [name for name in largest_models(study) if name in there]
+        first, second = list(dict.fromkeys([*large, *there]))[:2]
         return first, second
     scores = _aligned(scope, study, language, vision, k=k).dropna(subset="score")
     if scores.empty:

@@ -40,8 +40,8 @@ class Alignment(StudyQuestion):
         COMPETENCE,
         label="Horizontal axis",
         help="what alignment is set against: competence (of language models 1 − bits per byte, of"
-        " vision models tasks solved, else scores), parameters, step, or a score by its task and"
-        " origin: 'HellaSwag (published)'",
+        " vision models tasks solved; else own scores), parameters, step, or a score by its task"
+        " and origin: 'HellaSwag (published)'",
     )
     unfinished: bool = option(
         False,

@@ -14,7 +14,7 @@ from core.competence.language.hallucination import TOKENS, judge, judge_all
 from core.competence.language.sampling import sample_texts
 from core.competence.opened import reopen
 from core.encoders.encoder import Encoder
-from core.errors import InputError
+from core.errors import NotApplicableError
 from core.progress import Progress
 from core.questions.asking import ask
 from core.questions.benefits.findings import (
@@ -67,7 +67,7 @@ def compare(question: Transfer, study: Study, _: Progress | None) -> pd.DataFram
     Language models are measured by 1 − bits per byte of the captions, vision models by the share of
     tasks they solve.
     """
-    coded = study.competence().set_index("model")["value"]
+    coded = study.coded().set_index("model")["value"]
     solved = ask(TasksSolved(question.scope), study).set_index("model")["solved"]
     every = [one for one in learners(study) if one.model in question.names]
     return exchange(every, pd.concat([coded, solved]))
@@ -86,7 +86,7 @@ declare(
 
 def complete_models(question: S, study: Study) -> S:
     """Name the language models that finished a usual training where none are named; raises
-    InputError over a dataset that is not the Cave, and for models that are no such.
+    NotApplicableError over a dataset that is not the Cave, and for models that are no such.
     """
     _need_law(study)
     trainings = describe_trainings(study)
@@ -98,7 +98,7 @@ def complete_models(question: S, study: Study) -> S:
 
 def _need_law(study: Study) -> None:
     if not study.dataset.has_probes:
-        raise InputError(
+        raise NotApplicableError(
             "bias and hallucination are measured against the law that a world is made by, and"
             f" nobody knows that of {study.dataset.name!r}; ask over the Cave"
         )
@@ -203,7 +203,7 @@ def _whole(study: Study) -> tuple[Scope, Study]:
 
 
 def complete_model(question: M, study: Study) -> M:
-    """Return the question; raises InputError over a dataset that is not the Cave."""
+    """Return the question; raises NotApplicableError over a dataset that is not the Cave."""
     _need_law(study)
     return question
 

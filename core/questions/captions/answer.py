@@ -44,7 +44,7 @@ from core.questions.captions.trends import (
 from core.questions.registry import Answer, declare, never
 from core.stimuli.statistics import split_words
 from core.study.comparison.comparing import align_models
-from core.study.models import families
+from core.study.models import clusters
 from core.study.study import Study
 
 EDGES = np.linspace(0, 1, 11)  # bins of the share of facts told
@@ -107,7 +107,7 @@ def align_levels(question: CaptionAlignment, study: Study, report: Progress | No
     """
     models = study.models()
     rows = by_group(ask(question.scores, study, report), _groups(models, question.by))
-    trends = level_trends(rows, families(models)).drop(columns="levels")
+    trends = level_trends(rows, clusters(models)).drop(columns="levels")
     table = by_level(rows).merge(
         trends.rename(columns={"models": "paired"}), on="model_y", how="left"
     )

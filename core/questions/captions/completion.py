@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from core.errors import MetricError, UnknownNameError
+from core.errors import MetricError, NotApplicableError, UnknownNameError
 from core.questions.captions.question import (
     CaptionAlignment,
     CaptionFacts,
@@ -55,10 +55,10 @@ def complete_alignment(question: CaptionAlignment, study: Study) -> CaptionAlign
 def complete_facts(question: CaptionFacts, study: Study) -> CaptionFacts:
     """Name the models that are meant where none are named.
 
-    Raises as `complete_scores`, and MetricError where nobody knows what a caption tells.
+    Raises as `complete_scores`, and NotApplicableError where nobody knows what a caption tells.
     """
     if not study.dataset.knows_factors:
-        raise MetricError(f"{OF_THE_CAVE_ALONE}; ask for alignment by level instead")
+        raise NotApplicableError(f"{OF_THE_CAVE_ALONE}; ask for alignment by level instead")
     scores = complete_scores(question.scores, study)
     return replace(question, x=scores.x, y=scores.y)
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float64
 
+from core.competence.records import can_measure
 from core.errors import InputError, PlatoscopeError, UnknownNameError
 from core.progress import Progress
 from core.questions.asking import ask
@@ -170,7 +171,7 @@ def compare_models(
     `lay_out_colors`), and reason: why they are NaN, else empty. Raises UnknownNameError for an
     unknown word, InputError for a sentence without a place for the color.
     """
-    competence = study.competence().set_index("model")["value"]
+    competence = study.coded().set_index("model")["value"]
     rows = []
     every = without_variants(study.models())
     names = every.loc[reads(every, "caption"), "model"].tolist()
@@ -189,15 +190,20 @@ declare(
     ColorModels,
     Answer(
         compare_models,
-        version=1,
+        version=2,
         complete=check_models,
         findings=model_findings,
     ),
 )
 
 
+VECTORS_ALONE = "its vectors of the stimuli alone are known, so it reads no color words"
+
+
 def _agreement_of(question: ColorModels, study: Study, model: str) -> dict[str, Any]:
     """Return how a model agrees with perception, or why it cannot be asked."""
+    if not can_measure(study.entry(model)):
+        return {"colors": 0, **dict.fromkeys(OF_ALL, np.nan), "reason": VECTORS_ALONE}
     layout = ColorLayout(
         scope=question.scope,
         source=(model,),

@@ -30,14 +30,24 @@ from core.questions.registry import Answer, declare, never
 from core.study.comparison.comparing import align_models
 from core.study.comparison.engines import choose_engine
 from core.study.comparison.pairing import check_pairing
-from core.study.models import is_measured, is_reality, reads, usual, without_variants
+from core.study.models import (
+    is_measured,
+    is_reality,
+    known_kinds,
+    open_because,
+    reads,
+    usual,
+    without_variants,
+)
+from core.study.parts import Scope
 from core.study.roster import known_worlds
 from core.study.scores import TaskScore, known_scores, score_of, select
 from core.study.skill import basis_of
+from core.study.spaces import by_size
 from core.study.study import Study
 
 SHOWN = ("model", "task", "value", "low", "high", "unit", "origin", "embedded", "source")
-DESCRIBED = ("title", "group", "modality", "parameters")
+DESCRIBED = ("title", "family", "group", "modality", "parameters")
 
 
 def list_scores(question: CompetenceScores, study: Study, _: Progress | None) -> pd.DataFrame:
@@ -108,7 +118,7 @@ def bin_models(question: Bins, study: Study, report: Progress | None) -> pd.Data
     pairs = ask(ModelPairs(question.scope, roster, question.comparison), study, report)
     solved = ask(TasksSolved(question.scope, question.solving), study)
     skill = skill_of(solved, names)
-    group = study.models().set_index("model")[binning.by]
+    group = known_kinds(study.models(), binning.by)
     placed = assign_bins(skill, count=binning.bins, equal=binning.equal)
     table = summarize_bins(bin_pairs(pairs, skill, group, placed), placed)
     trend = bin_trends(
@@ -120,6 +130,8 @@ def bin_models(question: Bins, study: Study, report: Progress | None) -> pd.Data
         permutations=question.permutations,
         seed=question.seed,
     )
+    opened = open_because(study.models(), placed.index)
+    trend["reason"] = trend["reason"].mask(trend["reason"] == "", opened)
     table = table.merge(trend.rename(columns={"reason": "trend_reason"}), on="pairs_of")
     return table.assign(basis=basis_of(solved))
 
@@ -154,8 +166,14 @@ def complete_downstream(question: Downstream, study: Study) -> Downstream:
     choose_engine(study, question.comparison)
     names = tuple(_contenders(question.contenders, study)["model"])
     offered = known_scores(registry(study), names)
-    score = find_score(question.score, offered).name
-    target = question.target or _usual_target(question, study)
+    chosen = find_score(question.score, offered)
+    if not question.contenders.names:  # models of one kind are compared
+        values = score_of(registry(study), chosen.task, origin=chosen.origin)
+        kinds = study.models().set_index("model")["modality"][list(names)]
+        most = kinds[kinds.index.isin(values.index)].mode()
+        names = tuple(kinds.index[kinds.isin(most[:1])])
+    score = chosen.name
+    target = question.target or usual_target(question.scope, study)
     study.entry(target)
     contenders = replace(question.contenders, names=names)
     return replace(question, contenders=contenders, score=score, target=target)
@@ -168,8 +186,8 @@ def find_score(name: str, offered: Sequence[TaskScore]) -> TaskScore:
     """
     if not offered:
         raise InputError(
-            "no score of these models is known; measure some with platoscope probe, or import your"
-            " own"
+            "no score of these models is known; measure some with platoscope probe --task vtab, or"
+            " import your own"
         )
     by_name = {score.name: score for score in offered}
     if name and name not in by_name:
@@ -178,9 +196,14 @@ def find_score(name: str, offered: Sequence[TaskScore]) -> TaskScore:
     return by_name[name] if name else (*usual, *offered)[0]
 
 
-def _usual_target(question: Downstream, study: Study) -> str:
-    solved = ask(TasksSolved(question.scope), study).set_index("model")["solved"].astype(float)
-    targets = [*study.readers("image"), *known_worlds(study)]
+def usual_target(scope: Scope, study: Study) -> str:
+    """Return the model that scores are set against where none is named: the vision model that
+    solves most tasks, else the largest; raises InputError where there is none.
+    """
+    solved = ask(TasksSolved(scope), study).set_index("model")["solved"].astype(float)
+    large = by_size(study, falling=True)
+    seeing = large.loc[reads(large, "image"), "model"]
+    targets = [*seeing, *study.readers("image"), *known_worlds(study)]
     if not targets:
         raise InputError("no vision model to align with; embed one, or name another target")
     return most_competent(solved) or targets[0]
@@ -189,9 +212,9 @@ def _usual_target(question: Downstream, study: Study) -> str:
 def set_against(question: Downstream, study: Study, _: Progress | None) -> pd.DataFrame:
     """Set a score against the alignment with one target, a row per model that has the score.
 
-    Returns model, near (the alignment), chance, reason (why near is NaN, else empty), title, group,
-    modality, parameters, value (of the score), task, origin and unit. The target itself is left
-    out. Raises InputError where no other model has the score.
+    Returns model, near (the alignment), chance, reason (why near is NaN, else empty), title,
+    family, group, modality, parameters, value (of the score), task, origin and unit. The target
+    itself is left out. Raises InputError where no other model has the score.
     """
     names = question.contenders.names
     table = registry(study)
@@ -209,7 +232,7 @@ def set_against(question: Downstream, study: Study, _: Progress | None) -> pd.Da
 
 declare(
     Downstream,
-    Answer(set_against, version=1, complete=complete_downstream, findings=score_findings),
+    Answer(set_against, version=2, complete=complete_downstream, findings=score_findings),
 )
 
 

@@ -21,6 +21,7 @@ from core.questions.competence.prediction import Prediction, predict
 from core.questions.competence.question import Bins, Downstream, Grouping, Training
 from core.statistics.correlations import DEPENDENT, SURE, Correlation
 from core.statistics.discoveries import adjust
+from core.study.models import open_because
 
 MANY = 20  # models
 GROUPS: Mapping[Grouping, str] = {
@@ -42,7 +43,9 @@ def score_findings(question: Downstream, table: pd.DataFrame) -> list[str]:
     prediction = predict(table)
     low_aligned = not question.comparison.spec.higher_is_more_aligned
     low_better = bool((table["unit"] == BITS).any())
-    return [describe_score(prediction, low_aligned=low_aligned, low_better=low_better)]
+    said = describe_score(prediction, low_aligned=low_aligned, low_better=low_better)
+    opened = open_because(table, table["model"])
+    return [f"This is open, since {opened}. {said}" if opened else said]
 
 
 def training_findings(question: Training, table: pd.DataFrame) -> list[str]:
@@ -94,6 +97,8 @@ def _direction(row: Mapping[Hashable, Any], *, turned: bool) -> str:
     numbers = f"{slope}, {p_text(row['p'])}, {p_text(row['q'], 'q')}"
     if row["q"] > SURE:
         return f"no significant trend ({numbers})"
+    if row["trend_reason"]:
+        return f"open ({numbers}), since {row['trend_reason']}"
     return f"better models agree {'more' if (row['slope'] > 0) != turned else 'less'} ({numbers})"
 
 
@@ -130,15 +135,8 @@ def _order(order: Correlation, sense: str) -> str:
     if np.isnan(order.low):
         return f"Whether alignment goes with the score is unknown: {order.reason}."
     if sense:
-        published = {"better": "as in", "worse": "against"}[sense]
-        return (
-            f"More aligned models score {sense} ({_span(order, 'ρ')}), {published} the published"
-            " work."
-        )
-    return (
-        f"Alignment and score show no significant correlation ({_span(order, 'ρ')}), against the"
-        " published work."
-    )
+        return f"More aligned models score {sense} ({_span(order, 'ρ')})."
+    return f"Alignment and score show no significant correlation ({_span(order, 'ρ')})."
 
 
 def _partial(partial: Correlation, sense: str, *, said: str) -> str:

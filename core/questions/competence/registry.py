@@ -7,15 +7,12 @@ task has the same name.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
 
-from core.competence.imported import find_models, imported_rows
+from core.competence.imported import imported_rows, place_rows
 from core.competence.published import FOLDER, SCORES, published_rows
 from core.competence.records import COLUMNS, MEASURED, measured_elsewhere, measured_rows
-from core.store import ModelEntry
 from core.study.study import Study
 
 CAPTIONS = "1 - bits per byte of the captions, mean over texts"
@@ -37,7 +34,7 @@ def registry(study: Study) -> pd.DataFrame:
         _captions(study),
     ]
     placed = [
-        _place(rows, entries)
+        place_rows(rows, entries)
         for rows in (published_rows(), imported_rows(study.store, study.dataset.name))
     ]
     tables = [
@@ -64,7 +61,7 @@ def _captions(study: Study) -> pd.DataFrame:
     """Return how well each language model codes the captions, as rows; the source is the recipe of
     what was studied.
     """
-    rows = study.competence()
+    rows = study.coded()
     sources = [study.recipe("captions-coded", [model]).digest for model in rows["model"]]
     blank = dict.fromkeys(("low", "high", "chance", "n"), np.nan)
     about = {
@@ -75,21 +72,3 @@ def _captions(study: Study) -> pd.DataFrame:
         "source": sources,
     }
     return rows.assign(**about, **blank)[list(COLUMNS)]
-
-
-def _place(rows: pd.DataFrame, entries: Sequence[ModelEntry]) -> pd.DataFrame:
-    """Give each row to the embedded models that it is about, by name or spec; one that is about
-    none keeps what it says.
-    """
-    names = rows[[column for column in ("model", "checkpoint") if column in rows]]
-    means = {name: find_models(name, entries) for name in pd.unique(names.to_numpy().ravel())}
-    embedded = [
-        list(dict.fromkeys(model for name in said for model in means[name]))
-        for said in names.itertuples(index=False)
-    ]
-    models = [about or [said] for about, said in zip(embedded, rows["model"], strict=True)]
-    placed = rows.assign(
-        model=pd.Series(models, index=rows.index, dtype="object"),
-        embedded=[bool(about) for about in embedded],
-    )
-    return placed.explode("model", ignore_index=True)

@@ -5,15 +5,12 @@ from __future__ import annotations
 import pandas as pd
 
 from core.competence.published import vtab_tasks
-from core.competence.records import ACCURACY, MEASURED, PERCENT, PUBLISHED, USER
+from core.competence.records import ACCURACY, MEASURED, PUBLISHED, USER
 from core.errors import MetricError
 from core.questions.competence.question import THRESHOLD, Solving
 from core.questions.competence.registry import measured_scores, registry
-from core.study.scores import TaskScore, select
+from core.study.scores import mean_scores, most_telling, select
 from core.study.study import Study
-
-LEAST = 2  # models that a measure of competence tells apart
-LOW = "error|loss|perplexity"  # in the name of a score of which a low one is better
 
 
 def solve_tasks(study: Study, solving: Solving) -> pd.DataFrame:
@@ -22,8 +19,8 @@ def solve_tasks(study: Study, solving: Solving) -> pd.DataFrame:
 
     The share of the tasks named that it solves, or its mean score over them, as `solving` says.
     Without any tasks named those of the Cave; if no model was measured on these, the first of these
-    that tells two models apart: the tasks of VTAB that any model was measured on; the mean of one's
-    own scores; published scores. Only shares of which a high one is better count as scores.
+    that is known of five models, or of as many as any: the tasks of VTAB that any model was
+    measured on; what one's own scores say; published scores. See `mean_scores`.
     Raises UnknownNameError for a task that no model was measured on.
     """
     vision = study.readers("image")
@@ -36,18 +33,11 @@ def solve_tasks(study: Study, solving: Solving) -> pd.DataFrame:
     if len(suite):
         return _by_tasks(suite, solving, "tasks")
     known = registry(study)
-    known = known[known["model"].isin(vision) & known["embedded"] & _are_shares(known)]
-    known = known[~known.duplicated(["model", "task", "origin"], keep=False)]  # which of two is it?
+    known = known[known["model"].isin(vision) & known["embedded"]]
     probed = known[(known["origin"] == MEASURED) & known["task"].isin(vtab_tasks()["task"])]
     tables = [_by_tasks(probed, solving, "VTAB tasks")]
     tables += [mean_scores(known[known["origin"] == origin]) for origin in (USER, PUBLISHED)]
-    return max(tables, key=lambda table: min(table["solved"].nunique(), LEAST))
-
-
-def _are_shares(rows: pd.DataFrame) -> pd.Series:
-    low_is_better = rows["task"].str.contains(LOW, case=False)
-    low_is_better |= rows["unit"].str.contains(LOW, case=False)
-    return rows["unit"].isin([ACCURACY, PERCENT]) & ~low_is_better
+    return most_telling(tables, "solved")
 
 
 def _by_tasks(rows: pd.DataFrame, solving: Solving, tasks: str) -> pd.DataFrame:
@@ -57,35 +47,6 @@ def _by_tasks(rows: pd.DataFrame, solving: Solving, tasks: str) -> pd.DataFrame:
     means = rows.groupby("model")["value"].mean()
     values = table["model"].map(means).where(table["reason"] == "")
     return table.assign(solved=values, basis=f"mean accuracy over {tasks}")
-
-
-def mean_scores(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean of scores of one origin, as `solve_tasks` does: over the tasks that as many
-    models have as any other, in the unit of the first of them; percentages as shares.
-    """
-    rows = rows[rows["value"].notna()]
-    if rows.empty:
-        return rows.assign(solved=0.0, tasks=0, basis="")[
-            ["model", "solved", "tasks", "reason", "basis"]
-        ]
-    counts = rows.groupby(list(TaskScore._fields), sort=False)["model"].nunique()
-    best = [TaskScore(*key) for key in counts.index[counts == counts.max()]]
-    best = [score for score in best if score.unit == best[0].unit]
-    rows = rows[rows["task"].isin([score.task for score in best]) & (rows["unit"] == best[0].unit)]
-    table = rows.groupby("model", sort=False)["value"].agg(["mean", "count"]).reset_index()
-    lacking = len(best) - table["count"]
-    reasons = [f"{one} of {len(best)} scores are missing" if one else "" for one in lacking]
-    scale = 100 if best[0].unit == PERCENT else 1
-    several = f"mean of {len(best)} scores ({best[0].origin})"
-    return pd.DataFrame(
-        {
-            "model": table["model"],
-            "solved": (table["mean"] / scale).where(lacking == 0),
-            "tasks": len(best),
-            "reason": reasons,
-            "basis": best[0].name if len(best) == 1 else several,
-        }
-    )
 
 
 def tasks_solved(rows: pd.DataFrame, *, threshold: float = THRESHOLD) -> pd.DataFrame:

@@ -125,7 +125,7 @@ declare(
     Levels,
     Answer(
         tabulate,
-        version=4,
+        version=5,
         complete=complete,
         findings=level_findings,
     ),
@@ -145,7 +145,7 @@ declare(
     AnnaKarenina,
     Answer(
         divide,
-        version=3,
+        version=4,
         complete=complete,
         findings=karenina_findings,
     ),
@@ -165,7 +165,7 @@ def explain(question: Hypotheses, study: Study, report: Progress | None) -> pd.D
 
 declare(
     Hypotheses,
-    Answer(explain, version=3, complete=complete, findings=hypothesis_findings),
+    Answer(explain, version=4, complete=complete, findings=hypothesis_findings),
 )
 
 
@@ -242,7 +242,7 @@ declare(
     Summary,
     Answer(
         summarize,
-        version=3,
+        version=4,
         complete=complete,
         findings=summary_findings,
     ),

@@ -21,7 +21,7 @@ from core.questions.dispersion.question import (
     StimulusDispersion,
 )
 from core.study.selections import check_ends, check_parts, count_share
-from core.study.spaces import name_spaces
+from core.study.spaces import check_several, name_spaces
 from core.study.study import Study
 
 QUARTER = 4  # of all stimuli: a set is one over it where no size is named
@@ -46,8 +46,12 @@ def name_ranked(question: StimulusDispersion, study: Study) -> StimulusDispersio
 
 
 def name_rankings(question: DispersionRankings, study: Study) -> DispersionRankings:
-    """Name the spaces that are meant and the sets' size."""
-    return replace(name_joint(question, study), size=_size(question.size, study))
+    """Name the spaces that are meant and the sets' size; raises MetricError for two spaces, which
+    all summaries rank alike.
+    """
+    question = name_joint(question, study)
+    check_several(question.joint.spaces)
+    return replace(question, size=_size(question.size, study))
 
 
 def name_ranking(question: R, study: Study) -> R:

@@ -51,7 +51,7 @@ def effect(table: pd.DataFrame, *, higher_is_better: bool = True) -> list[str]:
     of = f"{{}} of {len(ratios)} models: " if len(ratios) > 1 else ""
     sentences = [
         _those(f"Models align better with language where they agree: {BETTER} for {of}", better),
-        _those(f"The reverse holds, contrary to the published work, for {of}", worse),
+        _those(f"The reverse holds for {of}", worse),
         _those(f"The low and the high set cannot be distinguished for {of}", unsure),
         _those(f"Without an interval, nothing can be said for {of}", ratios.drop(bounded.index)),
     ]
@@ -100,9 +100,8 @@ def drop(table: pd.DataFrame, *, repeats: int, higher_is_better: bool = True) ->
 
     Beside as many stimuli left out at random, since a metric of neighbors moves with their number;
     and in how many of these models the difference is beyond chance: p of the `repeats` random sets
-    is 0.05 or less. Only where it is in both directions and every model do they do as in the
-    published work: of one model without any effect the signs alone do in a quarter of cases. table:
-    as `dispersion drop` has it.
+    is 0.05 or less. Of one model without any effect the signs alone are so in a quarter of cases.
+    table: as `dispersion drop` has it.
     """
     mean = table[table["language"] == ""]
     names = [WITHOUT_HIGH, WITHOUT_LOW, "without random"]
@@ -134,10 +133,10 @@ def drop(table: pd.DataFrame, *, repeats: int, higher_is_better: bool = True) ->
 
 def _agreement(*, both: bool, beyond: bool) -> str:
     if both and beyond:
-        return "as in the published work, and beyond chance"
+        return "both in every model, and beyond chance"
     if both:
-        return "in the direction of the published work, not beyond chance in every model"
-    return "not as in the published work, where every model does both"
+        return "both in every model, not beyond chance in every one"
+    return "not both in every model, where the published work's four did both"
 
 
 def parts(table: pd.DataFrame) -> list[str]:
@@ -265,12 +264,8 @@ def held_out(table: pd.DataFrame) -> list[str]:
         f"Stimuli that are dispersed for the others are so for the held-out model, too, {which}."
         if len(together)
         else "",
-        _pointed("The reverse holds, contrary to the published work, for {}", inverse),
-        _pointed(
-            "The dispersion of the others predicts that of {} no better than chance, unlike in the"
-            " published work",
-            unsure,
-        ),
+        _pointed("The reverse holds for {}", inverse),
+        _pointed("The dispersion of the others predicts that of {} no better than chance", unsure),
         _correlations(fits),
     ]
     return [*filter(None, sentences)]

@@ -30,7 +30,8 @@ class Spaces:
         label="Consensus of",
         metavar="M:LAYER",
         help="layers of models whose consensus is taken, a model alone in its penultimate block"
-        " (vision models of four objectives, of one size where that can be, else the largest)",
+        " (three or four vision models of different kinds, of one size where that can be, else the"
+        " largest)",
     )
     centering: Centering = option(
         "features",

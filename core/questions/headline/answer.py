@@ -104,5 +104,5 @@ def _scores(
 
 declare(
     Headline,
-    Answer(answer_headline, version=1, findings=headline_findings),
+    Answer(answer_headline, version=2, findings=headline_findings),
 )

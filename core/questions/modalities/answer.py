@@ -21,7 +21,7 @@ from core.statistics.discoveries import adjust
 from core.study.comparison.ceilings import ceiling_between
 from core.study.comparison.comparing import align_models
 from core.study.comparison.pairing import check_pairing
-from core.study.models import UNTRAINED, is_reality
+from core.study.models import UNTRAINED, is_reality, open_because
 from core.study.parts import Calibration
 from core.study.roster import known_worlds
 from core.study.study import Study
@@ -43,16 +43,24 @@ def meet(question: Modalities, study: Study, report: Progress | None) -> pd.Data
     """Return how aligned every two modalities are, and each with reality.
 
     A row per pair and size (see `core.questions.modalities.meeting.rows_of`), with COLUMNS: mean
-    alignment with its 95 % interval over recipes and trainings of both sides; chance, the mean of
-    shuffled stimuli over one training of each recipe; untrained, the mean of untrained models of
-    both; ceiling, what two seeds of a recipe reach, of two modalities the geometric mean; share =
-    (mean − chance) / (ceiling − chance); p against chance and p_untrained against the level of
-    untrained models; q and q_untrained, both adjusted for all rows; reason: why the interval is
-    NaN, or the ceiling.
+    alignment with its 95 % interval over lines, recipes or trainings of both sides; chance, the
+    mean of shuffled stimuli over one training of each recipe; untrained, the mean of untrained
+    models of both; ceiling, what two seeds of a recipe reach, of two modalities the geometric mean;
+    share = (mean − chance) / (ceiling − chance); p against chance and p_untrained against the level
+    of untrained models; q and q_untrained, both adjusted for all rows; reason: why the interval is
+    NaN, or the ceiling, and `open_because`.
     """
     meetings = list(_meetings(question, study, report))
     rows = [row for meeting in meetings for row in rows_of(meeting)]
     table = pd.DataFrame(rows).reindex(columns=list(COLUMNS))
+    models = study.models()
+    members = models[models["model"].isin(question.names)].groupby("modality")["model"].agg(list)
+    opened = [
+        open_because(models, [*members[one], *members.get(other, [])])
+        for one, other in zip(table["one"], table["other"], strict=True)
+    ]
+    reasons = zip(opened, table["reason"], strict=True)
+    table["reason"] = ["; ".join(filter(None, both)) for both in reasons]
     p_values = table[["p", "p_untrained"]].to_numpy(float)
     table[["q", "q_untrained"]] = adjust(p_values.ravel()).reshape(p_values.shape)
     return table
@@ -62,7 +70,7 @@ declare(
     Modalities,
     Answer(
         meet,
-        version=2,
+        version=3,
         complete=complete,
         findings=findings,
     ),

@@ -13,6 +13,7 @@ from core.modalities import find_modality
 from core.questions.modalities.meeting import ALL
 from core.questions.modalities.question import Modalities
 from core.questions.sentences import listed
+from core.study.models import OPEN
 
 SURE = 0.05
 FEW = "Only {} are here, so no two modalities are compared: embed or import models of another one."
@@ -33,7 +34,7 @@ def findings(question: Modalities, table: pd.DataFrame) -> list[str]:
     said = [_verdicts(pairs, toward)] if pairs else [FEW.format(_plural(whole["one"].iloc[0]))]
     if worlds:
         said.append(_verdicts(worlds, toward, " with reality"))
-    return [*said, *map(_numbers, whole.to_dict("records")), *_by_size(table)]
+    return [*said, *filter(None, map(_numbers, whole.to_dict("records"))), *_by_size(table)]
 
 
 def _verdicts(rows: list[dict[Hashable, Any]], toward: int, what: str = "") -> str:
@@ -44,14 +45,20 @@ def _verdicts(rows: list[dict[Hashable, Any]], toward: int, what: str = "") -> s
     for row in rows:
         who = _plural(row["one"]) if what else f"{_name(row['one'])} and {_plural(row['other'])}"
         verdicts.setdefault(_verdict(row, toward), []).append(who)
-    text = "; ".join(f"{listed(who)} are {how.format(what)}" for how, who in verdicts.items())
+    text = "; ".join(
+        f"{listed(who)} are {how.replace('{}', what)}" for how, who in verdicts.items()
+    )
     return f"{text[:1].upper()}{text[1:]}."
 
 
 def _verdict(row: Row, toward: int) -> str:
     """Return what is shown: alignment beyond chance, and beyond what passes through networks that
-    learned nothing.
+    learned nothing; nothing where there is no test, or relatives may count several times.
     """
+    if not np.isfinite(row["q"]):
+        return f"not tested: {row['reason']}"
+    if OPEN in row["reason"] and row["q"] < SURE:
+        return f"aligned{{}} beyond chance if no two are relatives, which is open: {row['reason']}"
     if not (row["q"] < SURE and toward * (row["mean"] - row["chance"]) > 0):
         return "not shown to be aligned{} beyond chance"
     if np.isnan(row["untrained"]):
@@ -76,6 +83,8 @@ def _numbers(row: Row) -> str:
     far = "" if np.isnan(row["share"]) else share_text(row["share"])
     way = f", {far} of the way to the ceiling" if far else ""
     test = row["reason"] if np.isnan(row["q"]) else p_text(row["q"], "q")
+    if not np.isfinite(row["mean"]):
+        return ""
     parts = [f"{_meeting(row)} {row['mean']:.3f}{way}", f"chance {row['chance']:.3f}, {test}"]
     if not np.isnan(row["untrained"]):
         more = "" if np.isnan(row["q_untrained"]) else f", {p_text(row['q_untrained'], 'q')}"

@@ -36,7 +36,7 @@ COLUMNS = (
 )
 ONE_REALITY = "no ceiling: reality is no training"
 ONE_SEED = "no ceiling: no recipe of one side was trained with several seeds"
-FEWEST = 3  # recipes of a side that are its sample; of fewer, trainings are
+FEWEST = 3  # lines of a side that are its sample; of fewer recipes are, and of fewer trainings
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ class Meeting:
 
 
 def rows_of(meeting: Meeting) -> Iterator[dict[str, Any]]:
-    """Yield what COLUMNS say but q and q_untrained: over all models, then for models of one size
-    with models of the same.
+    """Yield what COLUMNS say but q and q_untrained: over all models that have a score, then for
+    models of one size with models of the same.
     """
     yield _row(meeting, meeting.one, meeting.other, ALL)
     named = meeting.one[meeting.one["size"] != ""]
@@ -78,6 +78,11 @@ def _row(
     meeting: Meeting, one: pd.DataFrame, other: pd.DataFrame, size: Hashable
 ) -> dict[str, Any]:
     scores = meeting.scores.loc[one["model"], other["model"]]
+    scores = scores.dropna(how="all").dropna(axis=1, how="all")
+    one, other = (
+        side[side["model"].isin(kept)]
+        for side, kept in ((one, scores.index), (other, scores.columns))
+    )
     shuffled = meeting.shuffled.loc[one["model"], other["model"]].to_numpy(float)
     chance = float(pd.Series(shuffled.ravel()).mean())  # of those that were measured
     sample = scores.groupby(_units(one).to_numpy()).mean().T.groupby(_units(other).to_numpy())
@@ -87,8 +92,8 @@ def _row(
     untrained, way = _untrained(meeting, size), meeting.ceiling - chance
     has_untrained = math.isfinite(untrained)
     return {
-        "one": one["modality"].iloc[0],
-        "other": other["modality"].iloc[0],
+        "one": meeting.one["modality"].iloc[0],
+        "other": meeting.other["modality"].iloc[0],
         "size": size,
         "models_one": len(one),
         "models_other": len(other),
@@ -123,7 +128,10 @@ def _why_no_ceiling(meeting: Meeting) -> str:
 
 
 def _units(rows: pd.DataFrame) -> pd.Series:
-    """Return what of a side is drawn anew in another sample: recipes, or trainings where there are
-    few recipes.
+    """Return what of a side is drawn anew in another sample: lines, whose sizes are relatives, or
+    recipes where there are few lines, or trainings where there are few recipes.
     """
-    return rows["recipe" if rows["recipe"].nunique() >= FEWEST else "model"]
+    for unit in ("line", "recipe"):
+        if unit in rows and rows[unit].nunique() >= FEWEST:
+            return rows[unit]
+    return rows["model"]

@@ -13,6 +13,7 @@ from core.questions.models.clustering import cluster
 from core.questions.models.distances import distances
 from core.questions.models.question import ModelMap, ModelPairs, ModelTable
 from core.questions.models.standings import DESCRIBED
+from core.study.models import known_kinds
 
 FAIR_STRESS, POOR_STRESS = 0.1, 0.2  # Kruskal 1964: 10 % is fair, 20 % poor
 TRUSTED = 0.9
@@ -80,7 +81,7 @@ def _floor(table: pd.DataFrame) -> str:
 
 def nearest_kinds(table: pd.DataFrame) -> str:
     """Say how often the nearest model is of the same modality, objective or family, and training,
-    beside what chance gives.
+    beside what chance gives; nothing of an objective or family that is not known of all.
 
     table: as `core.questions.models.answer.map_models` returns it. The nearest model is the most
     aligned one, not the nearest mark. Chance: another model taken at random.
@@ -88,11 +89,12 @@ def nearest_kinds(table: pd.DataFrame) -> str:
     placed = table[(table["reason"] == "") & (table["nearest_1"] != "")]
     if len(placed) < 2:
         return "Fewer than two models are on the map, so none has a nearest model."
-    about = table.set_index("model")
+    kinds = {name: known_kinds(table, column) for column, name in KINDS}
     shares = [
-        f"{name} for {share_text(_share(placed, about[column]))} (by chance"
-        f" {share_text(_expected(placed, about[column]))})"
-        for column, name in KINDS
+        f"{name} for {share_text(_share(placed, kind))} (by chance"
+        f" {share_text(_expected(placed, kind))})"
+        for name, kind in kinds.items()
+        if (kind[placed["model"]] != "").all()
     ]
     return (
         f"A model's nearest model is of the same {', of the same '.join(shares)}, over"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
+from core.competence.records import SKILL
 from core.figures.numbers import share_text
 from core.questions.models.map_table import DESCRIBED, NEAREST
+from core.study.models import named_kinds
 from core.study.skill import basis_of, skill_ranks
 
 BITS_SAVED = "1 − bits per byte of the captions"
@@ -24,7 +26,8 @@ def map_points(
     titles = models.set_index("model")["title"]
     skill = skill_texts(competence, solved)
     placed = table[table["reason"] == ""].drop(columns=list(DESCRIBED), errors="ignore")
-    points = placed.merge(models, on="model")
+    families = named_kinds(models, "family").to_numpy()
+    points = placed.merge(models.assign(family=families), on="model")
     near = [
         ", ".join(titles[name] for name in names if name)
         for names in points[list(NEAREST)].itertuples(index=False)
@@ -42,9 +45,16 @@ def skill_texts(competence: pd.DataFrame, solved: pd.DataFrame) -> dict[str, str
     """Return in words the competence of each measured model, by name; arguments as of
     `core.study.skill.skill_ranks`.
     """
-    coded = competence.dropna(subset="value").set_index("model")["value"]
+    told = competence.dropna(subset="value")
+    units = told["unit"].replace(SKILL, BITS_SAVED)
     shares = solved.dropna(subset="solved").set_index("model")["solved"]
+    values = zip(told["model"], units, told["value"], strict=True)
     return {
-        **{str(name): f"{BITS_SAVED}: {value:.2f}" for name, value in coded.items()},
-        **{str(name): f"{basis_of(solved)} {share_text(share)}" for name, share in shares.items()},
+        **{str(name): f"{unit}: {value:.2f}" for name, unit, value in values},
+        **{
+            str(
+                name
+            ): f"{basis_of(solved)} {share_text(share) if 0 <= share <= 1 else f'{share:g}'}"
+            for name, share in shares.items()
+        },
     }

@@ -65,10 +65,9 @@ def measure_closeness(question: ConvergenceMap, study: Study, _: Progress | None
 
     Columns, next to those of `study.models`: center, layer (the model's that was compared, -1 for a
     mean over several models), score and chance (alignment with the center), reason (why there is no
-    score), competence (1 - bits per byte of the captions by language models), basis (what the
-    competence of vision models is), across (mean alignment with the finished models of the other of
-    vision and language), partners and partner_scores (the models of other modalities that are best
-    aligned with it).
+    score), competence (see `core.study.skill.skill_values`), basis (what it is), across (mean
+    alignment with the finished models of the other of vision and language), partners and
+    partner_scores (the models of other modalities that are best aligned with it).
     """
     models, center = _shown(study.models()), question.center
     if center == CONSENSUS:
@@ -78,12 +77,14 @@ def measure_closeness(question: ConvergenceMap, study: Study, _: Progress | None
     else:
         scores = _near_model(study, list(models["model"]), center, question.comparison)
     solved = ask(TasksSolved(question.scope), study)
-    skill = skill_values(study.competence(), solved)
+    competence = study.competence()
+    skill = skill_values(competence, solved)
+    units = competence.set_index("model")["unit"].reindex(models["model"])
     table = models.assign(
         untrained=models["group"] == UNTRAINED,
         center=center,
         competence=skill.reindex(models["model"]).to_numpy(),
-        basis=basis_of(solved),
+        basis=units.fillna(basis_of(solved)).to_numpy(),
     )
     table = table.merge(scores, on="model", how="left")
     across = _across(study, models, question.comparison)

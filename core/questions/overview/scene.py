@@ -15,18 +15,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from core.competence.records import SKILL
 from core.encoders.encoder import REALITY
 from core.figures.numbers import count_text
 from core.figures.palette import modality_hue
 from core.figures.theme import INK, Mode
 from core.modalities import find_modality
 from core.questions.overview.question import CONSENSUS, MAP_METRICS, ConvergenceMap
-from core.study.skill import SOLVED
+from core.study.models import UNKNOWN
 
 GAP = 0.16  # radians between two sectors
 NARROWEST = 3  # models that a sector has room for at least
 WIDEST_MARK, SMALLEST_MARK, UNKNOWN_MARK = 13.0, 3.0, 5.0  # radii in pixels of a map of radius R
 R = 270.0
+CODED = "1 − bits per byte of captions"
 RIM = 0.01  # of a metric whose chance level is 0
 LABELS = 2  # models per sector that are named at once
 TICKS = (1, 2, 2.5, 5, 10)
@@ -164,7 +166,7 @@ def _path(row: Any, scored: pd.DataFrame, rim: float) -> tuple[tuple[float, floa
     if row.untrained:
         return ((0.0, _distance(row.score, rim)),)
     copies = scored[(scored["run"] == row.run) & scored["copy"]]
-    like = scored["untrained"] & (scored["family"] == row.family)
+    like = scored["untrained"] & (scored["family"] == row.family) & (row.family not in UNKNOWN)
     start = scored[like & (scored["parameters"] == row.parameters)]
     points = sorted(zip(copies["step"] / row.step, copies["score"], strict=True))
     if points and points[0][0] > 0 and len(start):
@@ -181,7 +183,8 @@ def _named(center: str, titles: Mapping[str, str]) -> str:
 
 def _lines(row: Any, titles: Mapping[str, str], label: str) -> tuple[str, ...]:
     size = f", {count_text(row.parameters)} parameters" if row.parameters > 0 else ""
-    kind = "untrained" if row.untrained else row.objective or row.family
+    known = [kind for kind in (row.objective, row.family) if kind not in UNKNOWN]
+    kind = "untrained" if row.untrained else (*known, f"{row.modality} model")[0]
     aligned = f"{label} with {_named(row.center, titles)} {row.score:.3f}"
     partner = _partners(row)[:1]
     best = [f"best partner {titles.get(name, name)} ({score:.3f})" for name, score in partner]
@@ -197,20 +200,17 @@ def _partners(row: Any) -> tuple[tuple[str, float], ...]:
 def _panels(models: pd.DataFrame, center: str, label: str) -> tuple[Panel, ...]:
     """Return how close vision models are and language models are, by competence."""
     wanted = (
-        (
-            "image",
-            "score",
-            f"{label} with {center}",
-            f"vision: {next(iter(models['basis']), SOLVED)}",
-        ),
-        ("caption", "across", f"{label} with vision", "language: 1 − bits per byte of captions"),
+        ("image", "score", f"{label} with {center}", "vision"),
+        ("caption", "across", f"{label} with vision", "language"),
     )
     panels = []
-    for reads, column, y_label, x_label in wanted:
+    for reads, column, y_label, side in wanted:
         kinds = models["modality"].map(lambda name: find_modality(name).reads)
         own = models[kinds == reads].dropna(subset=["competence", column])
         if len(own) > 1:
-            panels.append(_panel(own, column, x_label, y_label))
+            basis = own["basis"].iloc[0]
+            basis = CODED if basis == SKILL else basis
+            panels.append(_panel(own, column, f"{side}: {basis}", y_label))
     return tuple(panels)
 
 

@@ -128,7 +128,7 @@ def _beside(table: pd.DataFrame, question: PrefixBits, study: Study) -> pd.DataF
     """Put beside each pair its alignment, and how competent both models are."""
     aligned = ask(Alignment(question.scope, x=question.x, y=question.y, axis=""), study)
     scores = aligned.set_index(["model_x", "model_y"])["score"]
-    skills = study.competence().set_index("model")["value"]
+    skills = study.coded().set_index("model")["value"]
     solved = ask(TasksSolved(question.scope), study).set_index("model")["solved"]
     pairs = pd.MultiIndex.from_frame(table[["x", "y"]])
     return table.assign(

@@ -13,7 +13,8 @@ from core.errors import InputError
 from core.modalities import Item
 from core.questions.prefix.lessons import choose_level
 from core.questions.prefix.question import PrefixBits
-from core.study.spaces import default_spaces, language_beside
+from core.study.models import reads
+from core.study.spaces import by_size, default_spaces, language_beside
 from core.study.study import Study
 
 
@@ -27,9 +28,11 @@ def complete_bits(question: PrefixBits, study: Study) -> PrefixBits:
     y = _named(study, question.y, "image") or usual_vision(study)
     x = _named(study, question.x, "caption") or usual_language(study, y)
     if not x or not y:
+        lacking = [*([] if y else ["vision model"]), *([] if x else ["causal language model"])]
         raise InputError(
-            "an image prefix needs a causal language model and a vision model that can be opened"
-            f" again, over {study.dataset.name!r}; embed one of each (platoscope embed)"
+            "an image prefix runs a vision model and a causal language model, and over"
+            f" {study.dataset.name!r} no {' and no '.join(lacking)} was embedded (imported features"
+            " are no model to run); embed one of each (platoscope embed)"
         )
     for name in x:
         if not _is_causal(study, name):
@@ -42,10 +45,13 @@ def complete_bits(question: PrefixBits, study: Study) -> PrefixBits:
 
 def usual_vision(study: Study) -> tuple[str, ...]:
     """Return the vision models that are meant where none are named: the usual ones, of those that
-    can be opened again.
+    can be opened again, or else the largest that can.
     """
     names = [space.rpartition(":")[0] for space in default_spaces(study)]
-    return tuple(name for name in names if can_measure(study.entry(name)))
+    large = by_size(study, falling=True)
+    seeing = large.loc[reads(large, "image"), "model"]
+    can = [name for name in seeing if can_measure(study.entry(name))]
+    return tuple(name for name in names if name in can) or tuple(can[:1])
 
 
 def usual_language(study: Study, beside: Sequence[str]) -> tuple[str, ...]:

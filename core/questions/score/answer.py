@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
+from core.encoders.columns import plain_name
 from core.encoders.imported import read_features
+from core.encoders.rows import rows_of
 from core.errors import FeatureError
 from core.progress import Progress
 from core.questions.registry import Answer, declare
@@ -22,12 +24,18 @@ from core.study.parts import Comparison
 
 
 def score(question: Score, _: None, __: Progress | None) -> pd.DataFrame:
-    """Score the layers of one file with those of the other; see `score_layers`."""
-    x, y = (read_features(Path(file)).layers for file in (question.x, question.y))
-    return score_layers(x, y, question.comparison, question.clamping)
+    """Score the layers of one file with those of the other; see `score_layers`. Rows are matched by
+    their ids where both files name them.
+    """
+    x, y = (read_features(Path(file)) for file in (question.x, question.y))
+    layers = y.layers
+    if x.ids is not None and y.ids is not None:
+        rows = rows_of(y.ids, x.ids, file=Path(question.y).name, by=plain_name(y.named_by)).rows
+        layers = [layer[rows[:, 0]] for layer in layers]
+    return score_layers(x.layers, layers, question.comparison, question.clamping)
 
 
-declare(Score, Answer(score, version=1))
+declare(Score, Answer(score, version=2))
 
 
 def score_layers(

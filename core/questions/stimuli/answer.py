@@ -31,7 +31,7 @@ from core.spaces.inputs import check_k
 from core.spaces.neighbors import nearest
 from core.spaces.preprocess import normalize_rows
 from core.statistics.nulls import draw_sample
-from core.study.spaces import find_space, name_spaces
+from core.study.spaces import check_several, find_space, name_spaces
 from core.study.stimuli import studied_indices, studied_stimuli
 from core.study.study import Study
 
@@ -44,6 +44,14 @@ def name_joint(question: J, study: Study) -> J:
     """Name the spaces whose consensus is taken."""
     spaces = name_spaces(study, question.joint.spaces)
     return replace(question, joint=replace(question.joint, spaces=spaces))
+
+
+def name_map(question: StimulusMap, study: Study) -> StimulusMap:
+    """Name the spaces; raises MetricError where two have residuals, which are equal."""
+    question = name_joint(question, study)
+    if question.map == "residuals":
+        check_several(question.joint.spaces)
+    return question
 
 
 def name_neighbors(question: StimulusNeighbors, study: Study) -> StimulusNeighbors:
@@ -102,7 +110,7 @@ declare(
     Answer(
         lay_out,
         version=2,
-        complete=name_joint,
+        complete=name_map,
         kept=lambda question: question.map == "umap",
     ),
 )

@@ -12,7 +12,7 @@ import pandas as pd
 import torch
 from jaxtyping import Float64
 
-from core.errors import InputError
+from core.errors import NotApplicableError
 from core.networks.maps import Affine, identity
 from core.networks.network import State, parts_of, states_at
 from core.networks.opened import open_network, task_of
@@ -72,9 +72,9 @@ def open_bench(study: Study, x: str, y: str, fitting: Fitting) -> Bench:
 
 
 def need_world(study: Study) -> None:
-    """Raise InputError over a dataset whose world cannot make new events."""
+    """Raise NotApplicableError over a dataset whose world cannot make new events."""
     if not study.dataset.has_probes:
-        raise InputError(
+        raise NotApplicableError(
             "a stitch is fitted to new events of the world that a dataset is made of, and nobody"
             f" can make more of {study.dataset.name!r}; ask over the Cave"
         )

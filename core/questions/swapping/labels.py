@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Int64
 
-from core.errors import InputError, UnknownNameError
+from core.errors import NotApplicableError, UnknownNameError
 from core.study.stimuli import studied_indices
 from core.study.study import Study
 
@@ -20,7 +20,7 @@ def factor_classes(study: Study, names: Sequence[str]) -> dict[str, Int64[np.nda
     named.
 
     That is a factor known of every studied stimulus, with 2 to MOST_VALUES values, no fractions.
-    Raises UnknownNameError for other names, InputError where there is no such factor.
+    Raises UnknownNameError for other names, NotApplicableError where there is no such factor.
     """
     stimuli = study.store.stimuli(study.dataset.name).iloc[studied_indices(study)]
     factors = {str(name): stimuli[name] for name in stimuli if name != "stimulus"}
@@ -29,7 +29,7 @@ def factor_classes(study: Study, names: Sequence[str]) -> dict[str, Int64[np.nda
         if name not in fit:
             raise UnknownNameError("factor that a probe can tell", name, fit)
     if not fit:
-        raise InputError(
+        raise NotApplicableError(
             f"a probe tells a factor, and {study.dataset.name!r} has none with 2 to {MOST_VALUES}"
             " values that is known of every stimulus; add one as a column of the dataset's table,"
             " or ask over the Cave"

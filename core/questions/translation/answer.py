@@ -17,6 +17,7 @@ from core.questions.translation.findings import (
     translation_findings,
 )
 from core.questions.translation.kinds import kinds_of
+from core.questions.translation.matching import has_transport
 from core.questions.translation.measuring import (
     COLUMNS,
     check_sizes,
@@ -25,17 +26,38 @@ from core.questions.translation.measuring import (
     methods_of,
 )
 from core.questions.translation.question import (
+    SIZE,
+    Matching,
     Translation,
     TranslationPairs,
 )
 from core.statistics.discoveries import adjust
-from core.study.models import UNTRAINED, is_reality, trained, usual
+from core.study.models import UNTRAINED, clusters, is_reality, trained, usual
 from core.study.roster import known_worlds
-from core.study.spaces import Layer, find_space, find_spaces, largest_models
+from core.study.spaces import Layer, by_size, find_space, find_spaces, largest_models
 from core.study.study import Study
 
 SIZES = (16, 32, 64, 128)
+NO_TRANSPORT = (
+    "Left out: Gromov–Wasserstein, since POT is not installed: pip install"
+    " 'platoscope[translation]'."
+)
 HIDDEN = ("draws", "rank_low", "rank_high", "chance_low", "chance_high", "p")
+
+
+def installed(matching: Matching) -> Matching:
+    """Return the matching by the methods that are installed, of both; raises InputError for one
+    that is named and is not.
+    """
+    if matching.method == "both" and not has_transport():
+        return replace(matching, method="qap")
+    methods_of(matching)
+    return matching
+
+
+def not_installed(_: Study) -> list[str]:
+    """Say which method is not installed."""
+    return [] if has_transport() else [NO_TRANSPORT]
 
 
 def complete_translation(question: Translation, study: Study) -> Translation:
@@ -45,7 +67,7 @@ def complete_translation(question: Translation, study: Study) -> Translation:
     Raises UnknownNameError for spaces, MetricError for one space twice and for sizes, InputError
     where there are no two models and for a method that is not installed.
     """
-    methods_of(question.matching)
+    question = replace(question, matching=installed(question.matching))
     sizes = usual_sizes(question, study.size)
     check_sizes(sizes, study.size, question.matching.k)
     models = usual(study.models())
@@ -103,6 +125,7 @@ declare(
         version=2,
         complete=complete_translation,
         findings=translation_findings,
+        left_out=not_installed,
         hidden=HIDDEN,
     ),
 )
@@ -112,7 +135,9 @@ def complete_pairs(question: TranslationPairs, study: Study) -> TranslationPairs
     """Name the spaces that are meant where none are named, and all layers; raises as
     `complete_translation`.
     """
-    methods_of(question.matching)
+    question = replace(question, matching=installed(question.matching))
+    if question.size == SIZE > study.size:  # that is meant where none is named
+        question = replace(question, size=study.size)
     check_sizes([question.size], study.size, question.matching.k)
     spaces = find_spaces(study, question.spaces or usual_models(study))
     if len(spaces) < 2:
@@ -123,7 +148,8 @@ def complete_pairs(question: TranslationPairs, study: Study) -> TranslationPairs
 def usual_models(study: Study) -> list[str]:
     """Return the largest model of each objective and family in all its seeds, and reality."""
     models = study.models()
-    largest = usual(models).sort_values("parameters", kind="stable").groupby("group").last()
+    largest = by_size(study)
+    largest = largest.groupby(largest["model"].map(clusters(largest, "group"))).last()
     seeds = trained(models)
     seeds = seeds[seeds["varies"].isin(["", "seed"]) & (seeds["group"] != UNTRAINED)]
     names = seeds.loc[seeds["recipe"].isin(largest["recipe"]) & ~is_reality(seeds), "model"]
@@ -161,6 +187,7 @@ declare(
         version=1,
         complete=complete_pairs,
         findings=pairs_findings,
+        left_out=not_installed,
         hidden=("low", "high", *HIDDEN),
     ),
 )

@@ -83,10 +83,10 @@ def tidy(title: str) -> str:
     return " ".join("".join(one if one.isprintable() else " " for one in title).split())
 
 
-def check_title(title: str) -> str:
+def check_title(title: str, kind: str = "a title") -> str:
     """Return a title that can be shown on one line; raises InputError for any other."""
     if not title or len(title) > LONGEST or title != tidy(title):
-        raise InputError(f"a title has 1 to {LONGEST} characters on one line, not {title[:99]!r}")
+        raise InputError(f"{kind} has 1 to {LONGEST} characters on one line, not {title[:99]!r}")
     return title
 
 

@@ -11,7 +11,6 @@ import torch
 from core.encoders.building import MAKING
 from core.encoders.checkpoint import read_notes
 from core.encoders.language.encoder import LanguageEncoder, open_language
-from core.encoders.language.folder import is_causal
 from core.errors import UnknownNameError
 from core.modalities import MUSIC
 from core.settings import CAVE_WEIGHTS, check_readable
@@ -131,7 +130,7 @@ def _tokens(encoder: LanguageEncoder, captions: int) -> Texts:
     from core.stimuli.cave import CaveDataset
     from core.stimuli.cave.densities import LEVELS
 
-    if not is_causal(encoder.model.config):
+    if not encoder.readout.is_causal:
         return []
     table = CaveDataset(captions).captions
     texts = table.loc[table["level"] == LEVELS[0], "text"].tolist()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import pandas as pd
@@ -18,10 +18,12 @@ from core.questions.alignment.axes import (
     group_points,
     offered_axes,
 )
-from core.questions.alignment.question import Alignment, Side
+from core.questions.alignment.question import COMPETENCE, Alignment, Side
 from core.questions.competence.question import CompetenceScores, TasksSolved
-from core.study.skill import basis_of
-from pages._shared import controls, queries
+from core.statistics.fits import LEAST_MODELS
+from core.study.scores import TaskScore, choices
+from core.study.skill import basis_of, language_basis, skill_values
+from pages._shared import controls, facts, queries
 from pages._shared.address import bind
 from pages._shared.queries import Place
 
@@ -63,9 +65,33 @@ def pick_axis(at: Place) -> tuple[str, Axis]:
     """Draw the controls of what is on the horizontal axis; return its name, too."""
     side = controls.pick_labeled(controls.option_named(Alignment, "axis_models"), PLURALS)
     scores, models = queries.ask(at, CompetenceScores(at.scope)), queries.models(at)
-    axes = offered_axes(scores, models, side, basis_of(queries.ask(at, TasksSolved(at.scope))))
-    name = controls.pick_labeled(controls.option_named(Alignment, "axis"), axis_labels(axes))
+    if side == "vision":
+        basis = basis_of(queries.ask(at, TasksSolved(at.scope)))
+    else:
+        basis = language_basis(models, facts.competence(at))
+    axes = offered_axes(scores, models, side, basis)
+    one = replace(controls.option_named(Alignment, "axis"), default=usual_axis(at, side))
+    name = controls.pick_labeled(one, axis_labels(axes))
     return name, axes[name]
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def usual_axis(at: Place, side: Side) -> str:
+    """Return what is on the axis at first: of competence, the score that most models have, and
+    size, the first that is known of as many models as a fit takes.
+    """
+    models = queries.models(at)
+    own = models[models["modality"] == side]
+    solved = queries.ask(at, TasksSolved(at.scope))
+    skill = skill_values(facts.competence(at), solved).reindex(own["model"])
+    scores = queries.ask(at, CompetenceScores(at.scope))
+    most = choices(scores[scores["model"].isin(own["model"])]).head(1)
+    counts = {COMPETENCE: skill.notna().sum()}
+    counts |= {
+        TaskScore(row.task, row.origin, row.unit).name: row.models for row in most.itertuples()
+    }
+    counts["parameters"] = own["parameters"].notna().sum()
+    return next((name for name, count in counts.items() if count >= LEAST_MODELS), COMPETENCE)
 
 
 def pick(axis: Axis) -> Look:

@@ -9,7 +9,7 @@ from core.competence.records import BITS, SKILL
 from core.figures.theme import plain, wrap
 from core.questions.asking import findings_of
 from core.questions.competence import figures
-from core.questions.competence.answer import contending, find_score
+from core.questions.competence.answer import contending, find_score, usual_target
 from core.questions.competence.points import ranked
 from core.questions.competence.prediction import Prediction, predict
 from core.questions.competence.question import (
@@ -22,8 +22,8 @@ from core.statistics.correlations import Correlation
 from core.study.models import is_reality, reads
 from core.study.parts import Comparison
 from core.study.scores import TaskScore, known_scores, score_of
-from core.study.skill import basis_of
-from pages._shared import controls, exportbar, frame, prose, queries
+from core.study.skill import basis_of, skill_values
+from pages._shared import controls, exportbar, facts, frame, prose, queries
 from pages._shared.address import bind, fragment
 from pages._shared.queries import Place
 
@@ -95,7 +95,8 @@ def _scored(at: Place, models: pd.DataFrame, score: TaskScore, target: str) -> p
 def _pick_score(at: Place, models: pd.DataFrame) -> TaskScore:
     offered = known_scores(_scores(at), set(models["model"]))
     if not offered:
-        how = frame.command("probe", "--dataset", at.dataset)
+        own = [] if queries.card(at).has_probes else ["--task", "vtab"]
+        how = frame.command("probe", "--dataset", at.dataset, *own)
         raise frame.NeededError(
             "No score of these models is known. Measure some, or import your own below:", how
         )
@@ -110,9 +111,7 @@ def _pick_target(at: Place) -> str:
     seen = every[reads(every, "image") | is_reality(every)]
     if seen.empty:
         frame.need_readers(at, "image")
-    measured = queries.ask(at, TasksSolved(at.scope)).dropna(subset="solved")
-    solved = measured.set_index("model")["solved"]
-    best = str(solved.idxmax() if len(solved) else seen["model"].iloc[0])
+    best = usual_target(at.scope, queries.study(at))
     one = controls.option_named(Downstream, "target")
     return controls.pick_model(one.label, every, one.name, default=best)
 
@@ -130,7 +129,7 @@ def _pick_rank(at: Place, scored: pd.DataFrame) -> tuple[pd.Series, str]:
         if score.unit in (BITS, SKILL)
     }
     if not coded:
-        return solved, basis_of(answer)
+        return skill_values(facts.competence(at), answer), basis_of(answer)
     usual = next((name for name, score in coded.items() if score.unit == SKILL), next(iter(coded)))
     name = st.selectbox("Ranked by", list(coded), **bind("rank", usual, coded))
     score = coded[name]

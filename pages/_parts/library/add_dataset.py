@@ -7,14 +7,15 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
-from core.errors import InputError, PlatoscopeError
+from core.errors import PlatoscopeError
 from core.figures.numbers import counted
 from core.jobs.job import Job
 from core.questions.words import to_words
-from core.stimuli.addition import OF_HUB, Addition, check_addition
+from core.stimuli.addition import OF_HUB, Addition, check_addition, settled
 from core.stimuli.hub_source import DEFAULTS, PRESETS, check_id
 from core.stimuli.preview import Preview
 from core.stimuli.table import list_tables
@@ -23,9 +24,15 @@ from core.store.uploads.place import safe_name
 from pages._parts.library import folders, previews, queued, uploads
 from pages._shared import address, controls, frame, queries
 
-NEEDED = """Images and a table (CSV, JSONL or Parquet) with a row per caption: `image`, a file's
-name, and `caption`, its text. Images alone and texts alone are taken, too."""
-SOURCES = {"upload": "Upload", "folder": "Folder on the server", "hub": "Hugging Face"}
+NEEDED = """Images and a table with a row per caption: `image`, a file's name, and `caption`, its
+text. Also the captions of COCO and Flickr, texts named as the images are, tars, and Parquet files
+with images. Images alone and texts alone are taken, too."""
+SOURCES = {
+    "upload": "Upload",
+    "folder": "Folder on the server",
+    "hub": "Hugging Face",
+    "ids": "Ids alone",
+}
 OPTIONS = controls.options_by_name(Addition)
 FORM = ("from", *OPTIONS)  # the controls that start anew once a dataset is queued
 
@@ -51,7 +58,7 @@ def draw() -> None:
     """Draw the form: from where, a preview, the command and its button."""
     source = controls.pick_segment("From", SOURCES, "from", start="upload", hidden=True)
     addition = PICKERS[source]()
-    if not (addition.folder or addition.hub):
+    if not (addition.folder or addition.hub or addition.ids):
         return
     preview = None
     with frame.part():  # a hub that does not answer now may answer the job
@@ -65,13 +72,7 @@ def _pick_upload() -> Addition:
     if folder is None:
         st.caption(NEEDED)
         return Addition()
-    addition = _with_table(str(folder))
-    if not (addition.images_only or list_tables(folder)):
-        raise InputError(
-            "this upload holds no caption table; upload one with the columns image and caption"
-            " together with the images, or add images only"
-        )
-    return addition
+    return _with_table(str(folder))
 
 
 def _pick_folder() -> Addition:
@@ -79,21 +80,31 @@ def _pick_folder() -> Addition:
     folder = folders.pick(OPTIONS["folder"], example="/data/photos")
     if not folder:
         st.caption(NEEDED)
-    return _with_table(folder) if os.path.isdir(folder) else Addition(folder=folder)
+    if not os.path.isdir(folder):
+        return Addition(folder=folder)
+    return replace(_with_table(folder), link=controls.pick_switch(OPTIONS["link"]))
+
+
+def _pick_ids() -> Addition:
+    """Choose a file of ids that the server can read."""
+    return Addition(ids=folders.pick(OPTIONS["ids"], example="/data/ids.csv"))
 
 
 def _with_table(folder: str) -> Addition:
-    """Choose the caption table of a folder that holds several, and whether it is all that is read;
-    or images alone where the folder holds none.
+    """Choose the caption table of a folder that holds several and its columns, and whether it is
+    all that is read; or images alone where the folder holds none.
     """
-    tables = [path.name for path in list_tables(Path(folder))]
+    tables = [str(path.relative_to(folder)) for path in list_tables(Path(folder))]
     if not tables:
         return Addition(folder=folder, images_only=controls.pick_switch(OPTIONS["images_only"]))
     table = ""
-    if len(tables) > 1:
+    if len(tables) > 1 and not settled(Addition(folder=folder)).hub:
         table = controls.pick_choice(OPTIONS["table"], tables, usual=tables[0])
     texts_only = controls.pick_switch(OPTIONS["texts_only"])
-    return Addition(folder=folder, table=table, texts_only=texts_only)
+    names = ("text_column",) if texts_only else ("image_column", "text_column")
+    with st.expander("Columns of other names"):
+        columns: dict[str, Any] = {name: controls.pick_text(OPTIONS[name]) for name in names}
+    return replace(Addition(folder=folder, table=table, texts_only=texts_only), **columns)
 
 
 def _pick_hub() -> Addition:
@@ -121,12 +132,12 @@ def _pick_hub() -> Addition:
     )
 
 
-PICKERS = {"upload": _pick_upload, "folder": _pick_folder, "hub": _pick_hub}
+PICKERS = {"upload": _pick_upload, "folder": _pick_folder, "hub": _pick_hub, "ids": _pick_ids}
 
 
 def _finish(addition: Addition, preview: Preview | None) -> None:
     """Draw what is asked of any source, the command, and the button that queues it."""
-    own = safe_name((addition.folder or addition.hub).rstrip("/"))
+    own = safe_name((addition.folder or addition.hub or Path(addition.ids).stem).rstrip("/"))
     left, right = st.columns(2)
     with left:
         name = controls.pick_text(OPTIONS["name"], start=own)

@@ -1,4 +1,4 @@
-"""Renaming and deleting from the Library: each shows the command that does the same."""
+"""Renaming, describing and deleting from the Library: each shows the command that does the same."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from core.competence.imported import tell_model, told_scores
+from core.encoders.requests import Facts
 from core.errors import PlatoscopeError
 from core.figures.numbers import counted
 from core.machine.memory import size_text
+from core.options.declaring import build, options_of
 from core.settings import is_read_only, store_path
 from core.store import (
     Deletion,
@@ -24,7 +27,9 @@ from core.store.notes.titles import LONGEST, tidy
 from pages._shared import frame
 
 OPEN = "model"  # the control that says which model is open
-_NEWS, _TROUBLE = "library-news", "library-trouble"
+_NEWS, _TROUBLE, _EDITS = "library-news", "library-trouble", "library-edits"
+OPTIONS = {one.name: one for one in options_of(Facts)}
+FACTS = tuple(OPTIONS)
 
 
 @dataclass(frozen=True)
@@ -61,8 +66,22 @@ def offer(what: Held) -> None:
     if is_read_only():
         return
     _offer_title(what)
+    if what.model:
+        _offer_facts(what)
     if st.button("Delete", icon=":material/delete:", type="tertiary", key=f"delete-{what.kind}"):
         st.dialog(f"Delete {frame.plain(what.title)}?")(_confirm)(what, _plan(what))
+
+
+def read_facts(said: Mapping[str, str]) -> Facts:
+    """Return what was typed of a model, by FACTS; raises InputError."""
+    values = {
+        name: OPTIONS[name].range.read(text) if OPTIONS[name].range else text  # type: ignore[union-attr]
+        for name in FACTS
+        if (text := said[name].strip())
+    }
+    scores = tuple(one.strip() for one in said["competence"].split(";") if one.strip())
+    told_scores("MODEL", scores)
+    return build(Facts, values | {"competence": scores})
 
 
 def offer_results(dataset: str, made: Mapping[str, str], size: int) -> None:
@@ -91,6 +110,31 @@ def _offer_title(what: Held) -> None:
         )
         st.form_submit_button("Rename", on_click=_rename, args=(what, key))
         st.code(what.command("rename", "TITLE"), language="bash", wrap_lines=True)
+
+
+def _offer_facts(what: Held) -> None:
+    edits = st.session_state.get(_EDITS, 0)  # after an edit, the popover is a new one and closed
+    keys = {name: f"fact-{name}-{what.model}-{edits}" for name in FACTS}
+    with (
+        st.popover("Facts", icon=":material/fact_check:", type="tertiary", key=f"facts-{edits}"),
+        st.form(f"facts-form-{edits}", border=False),
+    ):
+        st.caption("What is left empty stays as it is.")
+        for name, key in keys.items():
+            st.text_input(OPTIONS[name].label, key=key, help=f"{OPTIONS[name].help}.")
+        st.form_submit_button("Keep", on_click=_set_facts, args=(what, keys))
+        st.code(what.command("set", "--family", "F"), language="bash", wrap_lines=True)
+
+
+def _set_facts(what: Held, keys: Mapping[str, str]) -> None:
+    said = {name: st.session_state[key] for name, key in keys.items()}
+
+    def change() -> str:
+        tell_model(store_path(), what.dataset, what.model, read_facts(said), source="the Library")
+        st.session_state[_EDITS] = st.session_state.get(_EDITS, 0) + 1
+        return f"What is known of “{what.title}” is kept."
+
+    _try(change)
 
 
 def _confirm(what: Held, plan: Deletion) -> None:

@@ -32,7 +32,7 @@ def show(at: Place) -> None:
     st.header(frame.plain(card.title), anchor=False)
     with st.container(horizontal=True, gap="small"):
         changes.offer(changes.Held(card.title, card.name))
-    levels = ", ".join([*card.levels, *store.summaries(card.name)])
+    levels = ", ".join([*card.levels, *store.summaries(card.name)]) or "none"
     st.markdown(
         f"**Name** {frame.plain(card.name)}  \n**Caption levels** {frame.plain(levels)}  \n"
         f"**Revision** {frame.plain(card.revision[:16])}"

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from base64 import b64encode
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 import streamlit as st
 
 from core.figures import exports
 from core.figures.numbers import counted
-from core.stimuli.addition import Addition
+from core.stimuli.addition import Addition, choices_of, settled
 from core.stimuli.preview import LIMITS, Preview, Sample, preview_folder, preview_hub
 from core.store.writer import thumbnail
 from pages._shared import frame, tiles
@@ -44,6 +43,7 @@ def show(addition: Addition) -> Preview | None:
 def _look(source: Addition) -> Seen:
     """Look at a source once; what it holds may change until someone looks again."""
     with st.spinner("Looking at the stimuli"):
+        source = settled(source)
         preview = preview_hub(source) if source.hub else _look_into(source)
     return preview, [_tile(index, sample) for index, sample in enumerate(preview.samples)]
 
@@ -55,14 +55,8 @@ def _look_into(source: Addition) -> Preview:
     def report(done: int, total: int, what: str) -> None:
         bar.progress(done / total, f"{what}: {done:,} of {total:,}")
 
-    table = Path(source.table) if source.table else None
-    preview = preview_folder(
-        Path(source.folder),
-        table=table,
-        images_only=source.images_only,
-        texts_only=source.texts_only,
-        report=report,
-    )
+    folder, choices = choices_of(source)
+    preview = preview_folder(folder, report=report, **choices)
     bar.empty()
     return preview
 
@@ -71,6 +65,8 @@ def _draw(preview: Preview, pictures: list[tiles.Tile]) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(frame.plain(_extent(preview)), width="stretch")
         st.button("Look again", icon=":material/refresh:", type="tertiary", on_click=_forget)
+    for note in preview.notes:
+        st.caption(frame.plain(f"{note[0].upper()}{note[1:]}."))
     if preview.problems:
         _draw_problems(preview)
     tiles.draw(pictures, key="preview", width=WIDTH, clicks=tiles.Clicks(None))

@@ -24,8 +24,8 @@ _FILES, _TROUBLE = "dataset-files", "upload-trouble"
 def pick() -> Path | None:
     """Take a zip, or a table with images, and return the folder that it became; None before."""
     st.file_uploader(
-        "A zip, or a caption table and its images",
-        type=["zip", *(suffix.removeprefix(".") for suffix in (*TABLES, *SUFFIXES))],
+        "A zip, or captions and their images",
+        type=["zip", "tar", *(suffix.removeprefix(".") for suffix in (*TABLES, *SUFFIXES))],
         accept_multiple_files=True,
         key=_FILES,
         max_upload_size=MOST_MEGABYTES,

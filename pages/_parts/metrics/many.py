@@ -12,13 +12,15 @@ import streamlit as st
 
 from core.metrics import METRICS
 from core.options.declaring import Option
+from core.questions.alignment.axes import find_axis
 from core.questions.asking import findings_of
 from core.questions.metrics.answer import sample_sizes
 from core.questions.metrics.matrix_figures import variant_map
 from core.questions.metrics.question import MetricMatrix, MetricTrends
 from core.questions.metrics.trend_figures import by_metric, described
 from core.questions.question import StudyQuestion
-from pages._shared import address, controls, exportbar, frame, parts, prose, queries
+from core.study.skill import language_basis
+from pages._shared import address, controls, exportbar, facts, frame, parts, prose, queries
 from pages._shared.address import bind
 from pages._shared.queries import Place
 from pages._shared.texts import named_by
@@ -93,6 +95,8 @@ def show_by_metric(at: Place, models: pd.DataFrame, k: int) -> None:
         rule = parts.pick_rule()
     question = MetricTrends(at.scope, metrics=metrics, k=k, rule=rule)
     points = described(queries.ask(at, question), models)
-    figure = by_metric(points, mode=frame.mode(), narrow=frame.narrow())
+    basis = language_basis(queries.models(at), facts.competence(at))
+    title = find_axis(question.axis, unit=basis).title
+    figure = by_metric(points, title=title, mode=frame.mode(), narrow=frame.narrow())
     exportbar.draw_models(at, question, figure, key="by-metric", table=points)
     prose.explain(BY_METRIC, findings_of(question, points))

@@ -11,12 +11,14 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.encoders.encoder import REALITY
 from core.errors import InputError
+from core.questions.alignment.axes import find_axis
+from core.questions.alignment.question import COMPETENCE
 from core.questions.asking import findings_of
 from core.questions.competence.question import TasksSolved
 from core.questions.models import figures
 from core.questions.models.points import map_points
 from core.questions.models.question import LayoutName, ModelMap
-from core.study.skill import basis_of
+from core.study.skill import basis_of, language_basis
 from pages._shared import controls, exportbar, facts, frame, prose, queries
 from pages._shared.address import fragment
 from pages._shared.chosen import selection
@@ -42,8 +44,8 @@ parameters, and lines join checkpoints of one training. {layout} **Click a mark*
 choose the model and see it beside its nearest ones; a ring marks what is chosen."""
 COLORING = {
     "rank": (
-        "Color: rank in competence among the models of one modality (language: 1 − bits per byte of"
-        " the captions, mean over texts; vision: {basis}). Hollow marks were not"
+        "Color: rank in competence among the models of one modality (language:"
+        " {language}; vision: {basis}). Hollow marks were not"
         " measured."
     ),
     "parameters": "Hollow marks: the number of parameters is unknown.",
@@ -96,7 +98,11 @@ def draw(at: Place, models: pd.DataFrame, question: ModelMap) -> pd.DataFrame:
         if layout == "mds"
         else NEARNESS.format(name=LAYOUTS[layout])
     )
-    coloring = COLORING.get(color, "").format(basis=frame.plain(basis_of(solved)))
+    coded = find_axis(COMPETENCE, unit=language_basis(models, facts.competence(at))).title
+    coloring = COLORING.get(color, "").format(
+        basis=frame.plain(basis_of(solved)),
+        language=frame.plain(coded.removeprefix(f"{COMPETENCE}: ")),
+    )
     how = f"{SIGNS.format(layout=reading)} {coloring}"
     prose.explain(how, findings_of(question, table)[prose.LEAD :])
     left_out = table[table["reason"] != ""]

@@ -9,13 +9,15 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 import streamlit as st
 
+from core.questions.alignment.axes import find_axis
+from core.questions.alignment.question import COMPETENCE
 from core.questions.asking import findings_of
 from core.questions.competence.question import TasksSolved
 from core.questions.models.question import ModelProfiles, ModelTable, Roster, Targets
 from core.questions.models.standings import DESCRIBED, groups_of
 from core.study.parts import Comparison, Measure
-from core.study.skill import basis_of
-from pages._shared import controls, exportbar, frame, prose, queries
+from core.study.skill import basis_of, language_basis
+from pages._shared import controls, exportbar, facts, frame, prose, queries
 from pages._shared.address import bind, fragment
 from pages._shared.chosen import selection
 from pages._shared.queries import Place
@@ -43,8 +45,9 @@ def show(at: Place, models: pd.DataFrame, roster: Roster, comparison: Comparison
         with answer:
             prose.answer(findings_of(question, table)[: prose.LEAD])
         st.caption(f"{len(rows)} of {len(table)} models")
-        basis = basis_of(queries.ask(at, TasksSolved(at.scope)))
-        _draw(rows, _profiles(at, question, target), target, basis)
+        seen = basis_of(queries.ask(at, TasksSolved(at.scope)))
+        read = find_axis(COMPETENCE, unit=language_basis(models, facts.competence(at))).title
+        _draw(rows, _profiles(at, question, target), target, (seen, read))
         exportbar.draw_table(at, question, rows, key="models")
         prose.explain(
             READING.format(target=frame.plain(target)),
@@ -88,8 +91,12 @@ def _profiles(at: Place, question: ModelTable, target: str) -> dict[str, list[fl
     return {str(name): rows["score"].tolist() for name, rows in mine.groupby("model")}
 
 
-def _draw(rows: pd.DataFrame, profiles: Mapping[str, list[float]], target: str, basis: str) -> None:
-    """Draw the rows; those of chosen models are ticked. basis: the competence of vision models."""
+def _draw(
+    rows: pd.DataFrame, profiles: Mapping[str, list[float]], target: str, bases: tuple[str, str]
+) -> None:
+    """Draw the rows; those of chosen models are ticked. bases: what the competence of vision models
+    is, and that of others.
+    """
     shown = rows["model"].tolist()
     key, lines = _key(shown), rows["model"].map(profiles)
     scores = [name for name in rows.columns if name not in DESCRIBED]
@@ -98,7 +105,7 @@ def _draw(rows: pd.DataFrame, profiles: Mapping[str, list[float]], target: str, 
         key=key,
         hide_index=True,
         column_order=("title", "lines", *scores, "skill", "solved", "parameters", *controls.KINDS),
-        column_config=_columns(scores, lines, target, basis),
+        column_config=_columns(scores, lines, target, bases),
         placeholder="",
         on_select=lambda: _choose(key, shown),
         selection_mode="multi-row",
@@ -130,7 +137,9 @@ def _choose(key: str, shown: Sequence[str]) -> None:
     st.session_state[KEY] = (st.session_state[KEY][0], list(shown), _ticked(shown))
 
 
-def _columns(scores: Sequence[str], lines: pd.Series, target: str, basis: str) -> dict[str, object]:
+def _columns(
+    scores: Sequence[str], lines: pd.Series, target: str, bases: tuple[str, str]
+) -> dict[str, object]:
     """Return how each column is drawn."""
     config, number = st.column_config, st.column_config.NumberColumn
     values = [score for line in lines.dropna() for score in line]
@@ -139,7 +148,7 @@ def _columns(scores: Sequence[str], lines: pd.Series, target: str, basis: str) -
         "title": config.TextColumn("model", pinned=True),
         "lines": config.LineChartColumn(f"by layer, with {target}", **ends),
         "parameters": number(format="compact"),
-        "skill": number("1 − bits per byte of captions", format="%.2f"),
-        "solved": number(basis, format="percent"),
+        "skill": number(bases[1], format="%.2f"),
+        "solved": number(bases[0], format="%.3g" if COMPETENCE in bases[0] else "percent"),
         **{name: number(f"with {name}", format="%.3f") for name in scores},
     }

@@ -39,6 +39,8 @@ def show(at: Place, index: int) -> None:
             gallery.draw_one(at, index, width=320)
     with words:
         texts = captions[captions["index"] == index].set_index("level")["text"]
+        if texts.empty:
+            st.text(factors["stimulus"])
         for level in sorted(texts.index, key=_by_words):
             with st.container(gap=None):
                 st.caption(f"caption level {frame.plain(level)}")

@@ -35,7 +35,7 @@ def tables(scores: np.ndarray) -> tuple[pd.DataFrame, pd.DataFrame]:
     kinds = ["language"] * len(language) + ["vision"] * 3 + ["world"]
     models = pd.DataFrame({"model": [*language, *targets], "modality": kinds, "group": "a"})
     return points, models.assign(
-        copy=models["model"] == "vit-b-step9", objective="some", recipe=models["model"]
+        family="f", copy=models["model"] == "vit-b-step9", objective="some", recipe=models["model"]
     )
 
 
@@ -51,6 +51,12 @@ def test_better_models_that_agree_more_are_found_with_effect_interval_and_number
     points, models = tables(scores)
     one = points[points["model_y"] == "vit-a"]
     assert "with 1 vision model is" in trend_findings(one, models, aligned_high=True)[0]
+
+
+def test_over_models_of_unknown_family_the_verdict_is_open():
+    points, models = tables(SKILL)
+    said = trend_findings(points, models.assign(family="imported"), aligned_high=True)[0]
+    assert "is open: 8 models are of unknown family (gpt-0, gpt-1, gpt-2 …)" in said
 
 
 def test_the_direction_is_that_of_alignment_also_where_low_is_aligned():

@@ -41,7 +41,7 @@ def test_bits_of_language_models_stand_on_the_axis_and_objectives_in_panels(stud
     assert clip["rho"].iloc[0] == pytest.approx(spearmanr(means["x"], means["y"]).statistic)
     assert (clip["fitted"] == len(LANGUAGE)).all()
     said = fit_findings(question, table)
-    assert len(said) == 4
+    assert len(said) == 5
     assert said[0].endswith("over 6 recipes.")
 
 

@@ -104,7 +104,7 @@ def compare_told(study: Study, **choices) -> pd.DataFrame:
 
 
 def tell_outdated(study: Study) -> list[str]:
-    return list(left_out_of(CaptionScores, study))
+    return list(left_out_of(CaptionScores(), study))
 
 
 def test_retellings_are_read_at_their_level_and_counted_nowhere(study: Study) -> None:

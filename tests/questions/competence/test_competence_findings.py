@@ -71,19 +71,13 @@ EMERGES = np.maximum(0, np.linspace(-1, 1, 24)) + 0.01 * np.cos(np.arange(24))
             0.7,
             0.01,
             {},
-            (
-                "score better (ρ = 0.70, 95 % interval 0.40 to 0.90, 24 models), as in the"
-                " published work"
-            ),
+            "score better (ρ = 0.70, 95 % interval 0.40 to 0.90, 24 models).",
         ),
         (
             -0.7,
             0.01,
             {},
-            (
-                "score worse (ρ = −0.70, 95 % interval −0.90 to −0.40, 24 models), against the"
-                " published work"
-            ),
+            "score worse (ρ = −0.70, 95 % interval −0.90 to −0.40, 24 models).",
         ),
         (0.7, 0.127, {}, "score show no significant correlation"),
         (-0.7, 0.01, {"low_aligned": True}, "score better"),

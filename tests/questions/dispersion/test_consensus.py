@@ -107,8 +107,9 @@ def test_four_objectives_are_taken_at_one_size_where_all_have_it(study, monkeypa
         ("gpt-2-m", "SimCLR", "M"),
         ("vit-clip-m", "CLIP", "M"),
     ]
-    seeing = pd.DataFrame(rows, columns=["model", "objective", "size"])
-    monkeypatch.setattr("core.study.spaces._seeing", lambda _: seeing)
+    seeing = pd.DataFrame(rows, columns=["model", "kind", "size"])
+    seeing = seeing.assign(modality="vision", family=seeing["model"])
+    monkeypatch.setattr("core.study.spaces.by_size", lambda _: seeing)
     four = ["vit-mae-s:2", "gpt-2-s:2", "vit-clip-s:2", "vit-supervised-s:2"]
     assert default_spaces(study) == four
     assert largest_models(study) == ["vit-mae-m", "gpt-2-s", "vit-clip-m", "vit-supervised-s"]

@@ -32,6 +32,7 @@ def side(modality: str, *names: str) -> pd.DataFrame:
             "model": names,
             "modality": modality,
             "recipe": recipes,
+            "line": [recipe.rpartition("-")[0] for recipe in recipes],
             "size": sizes,
             "parameters": [SIZES.get(size, np.nan) for size in sizes],
         }

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from core.competence.records import SKILL
 from core.questions.models.figures import NAMED, SCALED, model_map
 from core.questions.models.map_table import NEAREST
 from core.questions.models.points import map_points
@@ -53,7 +54,7 @@ def placed() -> pd.DataFrame:
 
 
 def points() -> pd.DataFrame:
-    competence = pd.DataFrame({"model": ["gpt", "raw"], "value": [0.4, -0.2]})
+    competence = pd.DataFrame({"model": ["gpt", "raw"], "value": [0.4, -0.2], "unit": SKILL})
     solved = pd.DataFrame(
         {"model": ["mae-s", "mae-s-100"], "solved": [0.5, 0.25], "basis": "shares"}
     )

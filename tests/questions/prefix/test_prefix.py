@@ -141,7 +141,7 @@ def test_models_and_level_are_named_where_none_are(cave):
     assert whole.lessons.level == "20"
     with pytest.raises(UnknownNameError, match="no caption level named '30'"):
         choose_level(cave, "30")
-    with pytest.raises(InputError, match="not a language model that can be opened"):
+    with pytest.raises(InputError, match="not a language model; name"):
         complete_bits(PrefixBits(x=("vit-mae-xs",)), cave)
 
 

@@ -56,6 +56,15 @@ def test_each_pair_of_layers_has_the_metrics_own_score(files, comparison):
     assert all((table[name] == value).all() for name, value in settings.items())
 
 
+def test_rows_that_both_files_name_are_matched(tmp_path):
+    rows, order = np.random.default_rng(0).normal(size=(9, 4)), np.random.default_rng(1)
+    for name, places in (("x", np.arange(9)), ("y", order.permutation(9))):
+        ids = np.array([f"{place}.png" for place in places])
+        np.savez(tmp_path / f"{name}.npz", feats=rows[places], ids=ids)
+    table = ask(Score(str(tmp_path / "x.npz"), str(tmp_path / "y.npz"), Comparison("cka")))
+    assert table["score"].item() == pytest.approx(1)
+
+
 def search_literally(
     sides: Sequence[Sequence[np.ndarray]], *, q: float, k: int, paper: bool
 ) -> tuple[float, tuple[int, int]]:

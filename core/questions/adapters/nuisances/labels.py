@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from jaxtyping import Int64
 
-from core.errors import InputError
+from core.errors import NotApplicableError
 from core.stimuli.cave.densities import DENSITIES
 from core.stimuli.cave.drawing import Look, draw_look
 from core.stimuli.cave.events import Event, event_rng, events
@@ -25,8 +25,8 @@ Labels = Int64[np.ndarray, "n"]
 
 
 def study_events(study: Study) -> list[Event]:
-    """Return the events behind the studied stimuli; raises InputError for another dataset than the
-    Cave.
+    """Return the events behind the studied stimuli; raises NotApplicableError for another dataset
+    than the Cave.
     """
     source, table = study.dataset.source, study.store.stimuli(study.dataset.name)
     is_cave = source.get("kind") == "cave" and {"split", "size", "seed"} <= source.keys()
@@ -35,8 +35,8 @@ def study_events(study: Study) -> list[Event]:
         if is_cave
         else list[Event]()
     )
-    if [event.scene for event in drawn] != list(table.get("scene", ())):
-        raise InputError(
+    if not is_cave or [event.scene for event in drawn] != list(table.get("scene", ())):
+        raise NotApplicableError(
             "palette, light and wording are known of the Cave's stimuli alone; got"
             f" {study.dataset.name!r}: name --dataset cave"
         )

@@ -70,7 +70,7 @@ def ends(study: Study) -> dict[str, str]:
     """Return the best and the worst of the study's language models by competence, by those words;
     the best alone where only one is competent.
     """
-    values = study.competence().dropna(subset="value").set_index("model")["value"]
+    values = study.coded().dropna(subset="value").set_index("model")["value"]
     if values.empty:
         return {}
     best = {BEST: str(values.idxmax())}

@@ -65,7 +65,7 @@ class Captions:
 @dataclass(frozen=True)
 class Vectors:
     """Vectors made elsewhere: Euclidean distances of a file's rows in its last layer, a row for
-    each of `words`; for each of all color words where none are named.
+    each of `words`, by name or in order; for each of all color words where none are named.
     """
 
     file: str
@@ -76,12 +76,18 @@ class Vectors:
         return Path(self.file).stem
 
     def gather(self, study: Study, survey: str) -> Dissimilarities:
+        from core.encoders.columns import plain_name
         from core.encoders.imported import read_features  # torch, for some of the formats
+        from core.encoders.rows import rows_of
 
         check_readable(self.file)
         study.store.note_files(Path(self.file))
         words = color_words(survey, self.words or None)
-        vectors, expected = read_features(Path(self.file)).layers[-1], len(self.words) or len(words)
+        held, expected = read_features(Path(self.file)), len(self.words) or len(words)
+        vectors = held.layers[-1]
+        if held.ids is not None:
+            by = plain_name(held.named_by)
+            vectors = vectors[rows_of(held.ids, words, file=self.title, by=by).rows[:, 0]]
         if len(vectors) != expected or len(words) != expected:
             raise FeatureError(
                 f"{self.file} has {len(vectors)} rows for {len(words)} words; expected a row for"

@@ -40,7 +40,8 @@ def draw_stimuli(study: Study, *, seed: int) -> Int64[np.ndarray, " m"]:
 def describe_stimuli(
     study: Study, indices: Int64[np.ndarray, " m"], level: str, report: Progress | None
 ) -> dict[str, pd.DataFrame]:
-    """Return the predictors of some of the dataset's stimuli, all but those that depend on models.
+    """Return the predictors of some of the dataset's stimuli, all but those that depend on models,
+    and of a dataset of texts alone those of images.
 
     image: size in pixels and `core.stimuli.statistics`; caption: its words, characters and rarity
     among all captions of the level; factor: all that the dataset knows.
@@ -50,14 +51,16 @@ def describe_stimuli(
     pixels = (
         np.full(study.dataset.size, np.nan) if sizes is None else sizes["width"] * sizes["height"]
     )
-    images = _describe_thumbnails(study, indices, report)
     captions = describe_captions(texts_of(study, level).tolist()).iloc[indices]
     factors = study.store.stimuli(name).drop(columns="stimulus").iloc[indices]
-    return {
-        "image": images.assign(size=np.asarray(pixels)[indices]),
+    kinds = {
         "caption": captions.reset_index(drop=True),
         "factor": factors.reset_index(drop=True),
     }
+    if not study.dataset.has_images:
+        return kinds
+    images = _describe_thumbnails(study, indices, report)
+    return {"image": images.assign(size=np.asarray(pixels)[indices]), **kinds}
 
 
 def density(joint: Float64[np.ndarray, "m d"]) -> pd.DataFrame:

@@ -66,7 +66,7 @@ def _row(
     at: Place, request: EmbedRequest, spec: str, outline: Outline, device: str | None
 ) -> dict[str, str]:
     modality, times = VISION.name, 1
-    if spec.startswith("hf:"):
+    if spec.startswith("hf:") and not outline.sees:
         modality, times = LANGUAGE.name, max(1, len(request.caption_level))
     size, download = queries.card(at).size, outline.download.size
     room = room_for(outline.widths, size)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from core.embedding.batches import check_finite
+from core.embedding.features import check_ready
 from core.encoders.imported import READERS
 from core.encoders.measured.content import read_content
 from core.encoders.requests import ImportRequest
@@ -49,11 +49,6 @@ def check(request: ImportRequest, store: Store, card: DatasetCard) -> None:
         rows, widths, notes = _shape(request, _stimuli(store, card))
     except FeatureError as error:  # where the store keeps the file is of no use here
         raise FeatureError(str(error).replace(str(path), path.name)) from error
-    if rows != card.size:
-        raise FeatureError(
-            f"{path.name} has {rows:,} rows, but the dataset {card.size:,} stimuli; give one row"
-            " per stimulus, in the dataset's order"
-        )
     dims = ", ".join(map(str, dict.fromkeys(widths)))
     said = frame.plain(" ".join(notes))
     st.caption(f"{len(widths)} × {rows:,} × {dims}: layers, stimuli, dims. {said}")
@@ -74,10 +69,7 @@ def _shape(
     """
     content = read_content(request, stimuli)
     layers = content.layers
-    if len(layers[0]) == len(stimuli):  # else there are no stimuli to name
-        for place, layer in enumerate(layers):
-            name = f"layer {place}"
-            check_finite(layer, stimuli, layer=name, model=Path(request.file).name)
+    check_ready(layers, stimuli, Path(request.file).name)
     return len(layers[0]), tuple(layer.shape[1] for layer in layers), content.notes
 
 

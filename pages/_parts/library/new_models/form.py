@@ -18,7 +18,7 @@ from core.questions.words import to_words
 from core.settings import store_path
 from core.store.schema import embedding_file
 from core.store.uploads.place import safe_name
-from pages._parts.library import queued
+from pages._parts.library import changes, queued
 from pages._parts.library.new_models import facts, features, sources
 from pages._shared import address, controls, frame, queries
 from pages._shared.queries import Place
@@ -39,9 +39,11 @@ IMPORT = {
     for name, one in controls.options_by_name(ImportRequest).items()
 }
 POOLINGS: dict[Pooling, str] = {
+    "auto": "as its folder says, or mean",
     "mean": "mean of tokens",
     "last": "last token",
     "first": "first token",
+    "max": "maximum over tokens",
 }
 READ: dict[Prompt, str] = {"none": "the caption", "paper": "the paper's sentence around it"}
 WAYS: Mapping[str, Mapping[str, Any]] = {  # what a file holds, in the words of the command
@@ -56,6 +58,7 @@ HOLDS = {
     "subjects": "subjects",
     "dissimilarities": "dissimilarities",
 }
+KNOWN = ("title", "level", *changes.FACTS)
 WAY = "import_way"  # the control of HOLDS
 FORM = (  # the controls that start anew once models are queued
     *sources.CONTROLS,
@@ -154,14 +157,14 @@ def _draw_import(at: Place) -> None:
     with right:
         modality = controls.pick_text(IMPORT["modality"], start=VISION.name)
     way = controls.pick_segment("The file holds", HOLDS, WAY, start="features")
-    with left:
-        family = controls.pick_text(IMPORT["family"], start="")
-    with right:
-        objective = controls.pick_text(IMPORT["objective"], start="")
-    read = ImportRequest(str(path), at.dataset, name, modality, **WAYS[way])
-    request = replace(read, family=family, objective=objective)
+    request = ImportRequest(str(path), at.dataset, name, modality, **WAYS[way])
     obstacles = _name_obstacle(at, name)
     try:
+        with st.expander("What is known of it"):
+            said = {one: controls.pick_text(IMPORT[one]) for one in KNOWN}
+        request = replace(
+            request, title=said["title"], level=said["level"], facts=changes.read_facts(said)
+        )
         check_modality(modality)
         features.check(request, queries.store(), queries.card(at))
     except PlatoscopeError as error:

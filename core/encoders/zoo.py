@@ -1,0 +1,148 @@
+"""A table of models: a row for each, its file of features and what is known of it.
+
+    file,title,modality,family,parameters,seed,ImageNet (%)
+    small.npy,Small,vision,ViT,22000000,0,71.2
+
+Columns are those of `platoscope import`, by the names of its options; any other column of numbers
+is an own score, which its head may give a unit. What the command itself says holds for every row
+that says nothing else.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.encoders.imported import READERS
+from core.encoders.requests import ImportRequest
+from core.errors import InputError
+from core.files.limits import SHEET
+from core.files.userfile import UserFile, shown
+from core.options.declaring import Option, build, options_of, values_of
+
+FILE, COMPETENCE = "file", "competence"
+OPTIONS = {one.name: one for one in options_of(ImportRequest)}
+ALIASES = {"model": "name", "path": FILE, "features": FILE, "params": "parameters"}
+NOTHING = ("", "nan", "na", "n/a", "none", "-", "—", "?")
+YES, NO = ("true", "yes", "1"), ("false", "no", "0")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*%?", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Zoo:
+    """The rows of a table by their line: what is to be imported, or the mistake in them. scores:
+    the columns that are own scores; left_out: those without a number.
+    """
+
+    rows: Mapping[int, ImportRequest | InputError]
+    scores: tuple[str, ...]
+    left_out: tuple[str, ...]
+
+
+def read_zoo(request: ImportRequest) -> Zoo | None:
+    """Return the models of a table, None where the file is none: it has no column of files of
+    features. Raises InputError for a file that cannot be read.
+    """
+    path = Path(request.file)
+    if path.suffix.lower() not in (".csv", ".tsv", ".txt"):
+        return None
+    file = UserFile(path, "a table of models or of features", InputError)
+    if file.size > SHEET:
+        return None
+    try:
+        lines = _lines(file.text())
+    except csv.Error:
+        return None  # a table of features has a reader of its own
+    first = next(iter(lines.values()), {})
+    if Path(first.get(FILE, "")).suffix.lower() not in (*READERS, ".h5", ".hdf5", ".mat"):
+        return None
+    others = [name for name in first if name not in OPTIONS]
+    told = {name: [row[name] for row in lines.values()] for name in others}
+    scores = tuple(name for name in others if any(map(_NUMBER.fullmatch, told[name])))
+    left_out = tuple(name for name in others if name not in scores)
+    rows: dict[int, ImportRequest | InputError] = {}
+    names: dict[str, int] = {}
+    for line, row in lines.items():
+        try:
+            one = _request(row, request, scores)
+            if one.name in names:
+                raise InputError(f"{one.name!r} is the name of line {names[one.name]}; change one")
+            rows[line], names[one.name] = one, line
+        except InputError as error:
+            rows[line] = error
+    return Zoo(rows, scores, left_out)
+
+
+def _lines(text: str) -> dict[int, dict[str, str]]:
+    """Return the rows that hold anything, by the line in which they end, cells by column."""
+    mark = max(",;\t", key=text.partition("\n")[0].count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, skipinitialspace=True)
+    columns: list[str] = []
+    lines: dict[int, dict[str, str]] = {}
+    for cells in reader:
+        if columns and any(cell.strip() for cell in cells):
+            padded = [*cells, *[""] * len(columns)][: len(columns)]
+            lines[reader.line_num] = {
+                name: cell.strip() for name, cell in zip(columns, padded, strict=True) if name
+            }
+        elif not columns:
+            columns = [_column(cell) for cell in cells]
+    return lines
+
+
+def _column(head: str) -> str:
+    """Return the option that a column stands for, else what it is called."""
+    name = re.sub(r"[ -]+", "_", head.strip().lower())
+    name = ALIASES.get(name, name)
+    return name if name in OPTIONS else head.strip()
+
+
+def _request(
+    row: Mapping[str, str], request: ImportRequest, scores: tuple[str, ...]
+) -> ImportRequest:
+    said = {name: text for name, text in row.items() if text.lower() not in NOTHING}
+    if FILE not in said:
+        raise InputError("no file is named; give the place of its features")
+    values = values_of(request) | {
+        name: _value(OPTIONS[name], text) for name, text in said.items() if name in OPTIONS
+    }
+    wrong = [f"{name} is {shown(said[name])}" for name in scores if not _is_number(said.get(name))]
+    if wrong:
+        raise InputError(f"{wrong[0]}; expected a number, 71% or nothing")
+    own = [f"{name}={said[name]}" for name in scores if name in said]
+    values[FILE] = str(Path(request.file).parent / said[FILE])
+    values["name"] = values["name"] or safe(said.get("title", "")) or safe(Path(said[FILE]).stem)
+    values[COMPETENCE] = (*values[COMPETENCE], *own)
+    return build(ImportRequest, values)
+
+
+def safe(name: str) -> str:
+    """Return a name as the store may call a model."""
+    return re.sub(r"[^A-Za-z0-9._~-]+", "-", name).strip(".-")
+
+
+def _is_number(text: str | None) -> bool:
+    return text is None or bool(_NUMBER.fullmatch(text))
+
+
+def _value(one: Option, text: str) -> object:
+    """Return what a cell says of an option; raises InputError."""
+    if one.many:
+        return tuple(part.strip() for part in text.split(";"))
+    if one.choices and text not in one.choices:
+        raise InputError(f"{one.name} is {shown(text)}; expected {', '.join(one.choices)}")
+    if one.kind == "switch":
+        if text.lower() not in (*YES, *NO):
+            raise InputError(f"{one.name} is {shown(text)}; expected yes or no")
+        return text.lower() in YES
+    if one.range:
+        whole = re.sub(r"\.0*$", "", text)  # pandas writes a column with gaps so
+        try:
+            return one.range.read(whole)
+        except InputError as error:
+            raise InputError(f"{one.name}: {error}") from error
+    return text

@@ -1,0 +1,147 @@
+"""HDF5 and MATLAB's files, read in a process of their own: their libraries have no limit of memory,
+and follow links to other files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from math import prod
+from typing import Any
+
+import h5py
+import numpy as np
+import scipy.io
+import scipy.sparse
+
+from core.files.arrays import NUMBERS, TEXTS
+from core.files.limits import COLUMNS, SECONDS, SMALL, room
+from core.files.userfile import UserFile, shown
+from core.machine.confined import stream
+
+MATLAB = "MATLAB_class"  # what MATLAB calls the kind of an array in HDF5
+
+
+def read_hdf5(file: UserFile) -> dict[str, np.ndarray]:
+    """Return the arrays of an HDF5 file, or of one of MATLAB's, by their names, groups before a
+    slash; scalars are left out, and what is neither numbers nor texts is empty.
+
+    Raises the file's error for a damaged one, for links to other files, and for what takes more
+    memory or time than it may.
+    """
+    most = max(room(), 2 * SMALL)
+    reading = stream(_read, file, memory=most, seconds=SECONDS)
+    with file.confined(most, SECONDS), closing(reading) as parts:
+        return dict(parts)
+
+
+def _read(file: UserFile) -> Iterator[tuple[str, np.ndarray]]:
+    with file.decoding():
+        if file.path.suffix.lower() == ".mat" and not h5py.is_hdf5(file.path):
+            yield from _of_matlab(file)
+            return
+        with h5py.File(file.path, "r", locking=False) as held:
+            parts = dict(_walk(held, "", file, set()))
+            file.check_room(sum(_bytes_of(part) for part in parts.values()))
+            for name, part in parts.items():
+                yield from _arrays(name, part, held)
+
+
+def _walk(
+    group: h5py.Group, at: str, file: UserFile, seen: set[int]
+) -> Iterator[tuple[str, h5py.Dataset]]:
+    """Yield the datasets of a group by name, in the order in which they came if the file keeps it.
+    Soft links and groups that were seen already are passed over.
+    """
+    if (address := h5py.h5o.get_info(group.id).addr) in seen:
+        return
+    seen.add(address)
+    file.check_count(len(group), COLUMNS, "arrays")
+    for name in group:
+        if name in ("#refs#", "#subsystem#"):  # in which MATLAB keeps what cells hold
+            continue
+        link = group.get(name, getlink=True)
+        if isinstance(link, h5py.ExternalLink):
+            raise _elsewhere(file, f"{at}{name}", link.filename)
+        if not isinstance(link, h5py.HardLink):
+            continue
+        part = group[name]
+        if isinstance(part, h5py.Group):
+            yield from _walk(part, f"{at}{name}/", file, seen)
+        elif isinstance(part, h5py.Dataset) and part.shape:
+            if part.external or part.is_virtual:
+                raise _elsewhere(file, f"{at}{name}", "")
+            yield f"{at}{name}", part
+
+
+def _elsewhere(file: UserFile, name: str, place: str) -> Exception:
+    where = f" ({shown(place)})" if place else ""
+    return file.raising(
+        f"{file.path} keeps {shown(name)} in another file{where}, which is not read; copy the"
+        " values into this one"
+    )
+
+
+def _bytes_of(part: h5py.Dataset) -> int:
+    """Return what an array takes in memory, as it is and on its way to the process that asked."""
+    return 2 * prod(part.shape) * max(part.dtype.itemsize, 1)
+
+
+def _arrays(name: str, part: h5py.Dataset, held: h5py.File) -> Iterator[tuple[str, np.ndarray]]:
+    kind = part.attrs.get(MATLAB, b"")
+    if kind == b"cell" and part.dtype == h5py.ref_dtype:
+        cells = [held[ref] for ref in part[()].ravel() if ref]
+        if cells and all(cell.attrs.get(MATLAB, b"") == b"char" for cell in cells):
+            yield name, np.array(["".join(map(chr, cell[()].ravel("F"))) for cell in cells])
+    elif kind == b"char":
+        yield name, np.array(["".join(map(chr, row)) for row in part[()].T])
+    elif "MATLAB_empty" in part.attrs:
+        return
+    elif h5py.check_string_dtype(part.dtype):
+        texts = part.asstr(errors="replace")[()]
+        yield name, np.array(texts.tolist(), dtype=str).reshape(texts.shape)
+    elif part.dtype.names and part.ndim == 1 and not kind:  # a table: of pandas, say
+        rows = part[()]
+        yield from ((f"{name}/{field}", _plain(rows[field])) for field in part.dtype.names)
+    elif kind:  # MATLAB counts axes from the other end
+        yield name, _as_line(_plain(part[()].T))
+    else:
+        yield name, _plain(part[()])
+
+
+def _plain(values: np.ndarray) -> np.ndarray:
+    """Return an array as it is, of references and other objects an empty one of their type."""
+    return values if values.dtype.kind in NUMBERS + TEXTS else np.empty(0, values.dtype.str)
+
+
+def _as_line(values: np.ndarray) -> np.ndarray:
+    """Return one of MATLAB's rows or columns as what it stands for: a line of values."""
+    return values.ravel() if values.ndim == 2 and 1 in values.shape else values
+
+
+def _of_matlab(file: UserFile) -> Iterator[tuple[str, np.ndarray]]:
+    """Read a file of MATLAB's older formats."""
+    sizes = [prod(shape) for _, shape, _ in scipy.io.whosmat(file.path)]
+    file.check_room(16 * sum(sizes))
+    for name, values in scipy.io.loadmat(file.path, mat_dtype=False).items():
+        if not name.startswith("__"):
+            yield from _fields(name, values)
+
+
+def _fields(name: str, values: Any) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield an array by its name, each field of a struct, and a cell array of texts."""
+    if scipy.sparse.issparse(values):
+        values = values.toarray()
+    if not isinstance(values, np.ndarray):
+        return
+    if values.dtype.names and values.size == 1:
+        for field in values.dtype.names:
+            yield from _fields(f"{name}/{field}", values.ravel()[0][field])
+    elif values.dtype == object:
+        cells = [np.ravel(cell) for cell in values.ravel()]
+        if all(cell.size == 1 and cell.dtype.kind == "U" for cell in cells):
+            yield name, np.array([str(cell[0]) for cell in cells])
+        else:
+            yield name, np.empty(0, object)
+    elif values.size > 1 and not values.dtype.names:
+        yield name, _as_line(values)
