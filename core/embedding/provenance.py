@@ -18,15 +18,19 @@ FILE = "FILE"  # stands for a file of features that has no known name
 def command_of(dataset: str, entry: ModelEntry) -> list[str]:
     """Return the words, after `platoscope`, that make the same embedding again: `embed` for a
     model, `import` for features, with the name of their file, and `demo` for reality
-    and the simulated cortex.
+    and the simulated cortex. Of features that came along to a subset it is that of their dataset.
     """
     card = entry.card
     if find_modality(card.modality).is_reality or card.spec.startswith(SIMULATED):
         return ["demo"]
     if card.spec.startswith("import:"):
-        named = ["--name", card.name, "--modality", card.modality]
-        told = [*_measured(card), *_told(entry)]
-        return ["import", file_of(entry), "--dataset", dataset, *named, *told]
+        options = {"dataset": dataset, **entry.recipe.choices.get("options", {})}
+        named = ["--dataset", options.pop("dataset"), "--name", card.name]
+        named += ["--modality", card.modality]
+        read = list[str]()
+        for name, told in options.items():
+            read += [f"--{name.replace('_', '-')}", *([told] if isinstance(told, str) else told)]
+        return ["import", file_of(entry), *named, *_measured(card), *read, *_told(entry)]
     words = ["embed", "--dataset", dataset, "--model", card.pinned]
     level = [] if entry.level is None else ["--caption-level", entry.level]
     return [*words, *level, *reading_words(entry), *_precision(entry), *_name(entry)]
@@ -37,7 +41,7 @@ def file_of(entry: ModelEntry) -> str:
     store keeps no path.
     """
     file = entry.card.spec.removeprefix("import:")
-    return file if PurePath(file).suffix.lower() in (*READERS, ".csv") else FILE
+    return file if PurePath(file).suffix.lower() in READERS else FILE
 
 
 def reading_words(entry: ModelEntry) -> list[str]:
@@ -65,6 +69,7 @@ def _told(entry: ModelEntry) -> list[str]:
     """Return the options for what a person said of an import."""
     card = entry.card
     said = {
+        "--title": "" if card.title == card.name.partition("~")[0] else card.title,
         "--family": "" if card.family == IMPORTED else card.family,
         "--objective": "" if card.objective == UNKNOWN else card.objective,
         "--parameters": card.parameters,
