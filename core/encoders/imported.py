@@ -23,9 +23,10 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float32
 
-from core.encoders.columns import EVERY, Columns, leaf, read_columns, read_table
+from core.encoders.columns import EVERY, Columns, leaf, plain_name, read_columns, read_table
+from core.encoders.rows import LONGEST
 from core.encoders.tensors import read_safetensors, read_torch
-from core.errors import FeatureError
+from core.errors import FeatureError, shortened
 from core.files.arrays import NUMBERS, TEXTS, read_npy, read_npz
 from core.files.limits import TEXT
 from core.files.userfile import UserFile, shown
@@ -68,6 +69,14 @@ class Features:
     named_by: str = ""
     left_out: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> list[str]:
+        """Return what was done to layers, and what was left out, in sentences."""
+        out = ", ".join(shortened(plain_name(name), LONGEST) for name in self.left_out)
+        done = f"Layers are {' and '.join(self.changed)}, so that float32 holds them."
+        left = f"Left out, since they are no features: {out}."
+        return [*([done] if self.changed else []), *([left] if out else [])]
 
 
 def read_features(path: Path, columns: Columns = EVERY) -> Features:

@@ -92,11 +92,7 @@ def _in_order(held: Features, request: ImportRequest, stimuli: Sequence[str]) ->
             f"The file names no rows: its first is taken for {stimuli[0]}, its last for"
             f" {stimuli[-1]}."
         )
-    if held.changed:
-        notes.append(f"Layers are {' and '.join(held.changed)}, so that float32 holds them.")
-    if held.left_out:
-        out = ", ".join(shortened(plain_name(name), LONGEST) for name in held.left_out)
-        notes.append(f"Left out, since they are no features: {out}.")
+    notes += held.notes
     if request.subset and covers is None:
         raise InputError(
             f"{file} has a row for each of the {len(stimuli):,} stimuli, or names no rows, so there"
