@@ -23,11 +23,12 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float32
 
-from core.encoders.columns import EVERY, Columns, leaf, plain_name, read_columns, read_table
+from core.encoders.columns import EVERY, Columns, read_columns, read_table
 from core.encoders.rows import LONGEST
 from core.encoders.tensors import read_safetensors, read_torch
 from core.errors import FeatureError, shortened
 from core.files.arrays import NUMBERS, TEXTS, read_npy, read_npz
+from core.files.ids import leaf, plain_name
 from core.files.limits import TEXT
 from core.files.userfile import UserFile, shown
 

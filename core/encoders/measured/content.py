@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float32, Int64
 
-from core.encoders.columns import Columns, plain_name
+from core.encoders.columns import Columns
 from core.encoders.encoder import Geometry, Over
 from core.encoders.imported import Features, Space, read_features
 from core.encoders.measured.dissimilarities import read_dissimilarities
@@ -20,6 +20,7 @@ from core.encoders.measured.repeats import Repeats, read_repeats
 from core.encoders.requests import ImportRequest
 from core.encoders.rows import LONGEST, rows_of
 from core.errors import FeatureError, InputError, shortened
+from core.files.ids import plain_name
 from core.files.userfile import shown
 
 

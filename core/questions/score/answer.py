@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
-from core.encoders.columns import plain_name
 from core.encoders.imported import read_features
 from core.encoders.rows import LONGEST, rows_of
 from core.errors import FeatureError, shortened
+from core.files.ids import plain_name
 from core.files.userfile import shown
 from core.progress import Progress
 from core.questions.registry import Answer, declare
