@@ -46,15 +46,17 @@ def file_of(entry: ModelEntry) -> str:
 
 def reading_words(entry: ModelEntry) -> list[str]:
     """Return the options for how captions are read, where that is not the default: the pooling,
-    such as the last token, and the prompt.
+    such as the last token, and the prompt. What a folder itself says of either is the default.
     """
     if entry.level is None:
         return []
     encoder = entry.recipe.choices.get("encoder", {})
     first = str(encoder.get("pooling", "")).partition(" ")[0]
-    is_auto = first in ("", "mean") and "own pooling" not in encoder
+    prompt = encoder.get("prompt")
+    is_own = "sentence" in encoder or prompt not in (None, *PROMPTS.values())
+    is_auto = is_own or (first in ("", "mean") and "own pooling" not in encoder)
     pooling = [] if is_auto else ["--pooling", "max" if first == "maximum" else first]
-    names = [name for name, text in PROMPTS.items() if text == encoder.get("prompt")]
+    names = [name for name, text in PROMPTS.items() if text == prompt]
     return [*pooling, *(["--prompt", *names] if names else [])]
 
 

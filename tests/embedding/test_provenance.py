@@ -41,6 +41,23 @@ def test_an_embedding_names_spec_level_pooling_and_its_own_name(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
+    ("encoder", "said"),
+    [
+        ({"own pooling": "mean of tokens", "sentence": ["2_D"]}, ""),  # as its folder says
+        ({"own pooling": "mean of tokens", "prompt": "q: {}"}, ""),
+        ({"own pooling": "mean of tokens"}, " --pooling mean"),  # its hidden states alone
+        ({}, ""),
+    ],
+)
+def test_what_a_folder_says_of_reading_is_the_default(tmp_path: Path, encoder, said) -> None:
+    embed(tmp_path, CountedDataset(), CountingEncoder())
+    entry = Store(tmp_path).model("counted", "counting")
+    recipe = Recipe.of("embedding", encoder={"pooling": "mean of tokens", **encoder})
+    words = " ".join(command_of("counted", replace(entry, recipe=recipe)))
+    assert words.partition(" --caption-level 20")[2] == said
+
+
+@pytest.mark.parametrize(
     ("spec", "named"),
     [
         ("timm:counting", False),
