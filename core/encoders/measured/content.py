@@ -56,7 +56,7 @@ def _read(request: ImportRequest, stimuli: Sequence[str]) -> Content:
     path = Path(request.file)
     columns = Columns(request.id_column, request.feature_column, request.drop)
     if request.repeats != "none":
-        held = read_repeats(path, request.repeats, columns)
+        held = read_repeats(path, columns, request.repeats)
     elif request.dissimilarities and path.suffix.lower() == ".csv":
         held = read_ratings(path, stimuli)
     elif request.dissimilarities:

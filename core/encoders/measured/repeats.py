@@ -15,7 +15,7 @@ from core.errors import FeatureError
 Repeats = Float32[np.ndarray, "r n d"]
 
 
-def read_repeats(path: Path, over: Over, columns: Columns = EVERY) -> Features:
+def read_repeats(path: Path, columns: Columns = EVERY, over: Over = "trials") -> Features:
     """Read one array (repeats, stimuli, units) per layer; or (rows, units), in any order, of a file
     that names the stimulus of each row. over: what differs between repeats.
 
