@@ -21,6 +21,7 @@ from core.modalities import BRAIN, WORLD, check_modality
 from core.recipe import Recipe
 from core.stimuli.dataset import Dataset, DatasetCard
 from core.store import Embedding, Store, check_facts, set_facts, write_embedding
+from core.store.examine import examine_if_usable
 from core.store.schema import embedding_file
 
 
@@ -147,6 +148,9 @@ def _publish_ready(
     )
     target = embedding_file(store, dataset.name, card.name)
     check_ready(content.layers, list(Store(store).stimuli(dataset.name)["stimulus"]), card.name)
+    held = examine_if_usable(target)  # other options that gave the same are no other embedding
+    if held and {**held.recipe.choices, "options": {}} == {**recipe.choices, "options": {}}:
+        return target
     if is_published(target, recipe, replace=replace):
         return target
     return write_embedding(

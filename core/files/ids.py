@@ -34,7 +34,7 @@ def names_rows(name: str) -> bool:
     return name.startswith(INDEX) or bool(IDS.fullmatch(re.sub(r"[ _.-]", "", leaf(name))))
 
 
-def find_ids(lines: Mapping[str, Sequence[Any]]) -> str | None:
+def id_line(lines: Mapping[str, Sequence[Any]]) -> str | None:
     """Return which of some lines of values names the rows, if any is called so, or if it is alone
     and of texts: of several one without the same value twice, texts before numbers, an index last.
     """

@@ -23,7 +23,7 @@ from PIL import Image
 
 from core.errors import StimuliError
 from core.files.arrays import NUMBERS, TEXTS, read_npy, read_npz
-from core.files.ids import find_ids
+from core.files.ids import id_line
 from core.files.limits import FIELD
 from core.files.userfile import UserFile
 from core.progress import tell
@@ -240,7 +240,7 @@ def _content(
 def read_ids(path: Path) -> Table:
     """Read the ids of a dataset that is nothing else: of a table with a column of ids, whose other
     columns are factors unless they hold fractions or are over MOST_FACTORS, of a text with one in
-    each line, or of arrays; `find_ids` says which. Rows without ids are numbered from 0. Raises
+    each line, or of arrays; `id_line` says which. Rows without ids are numbered from 0. Raises
     StimuliError.
     """
     kind = path.suffix.lower()
@@ -263,7 +263,7 @@ def read_ids(path: Path) -> Table:
             for one, array in arrays.items()
             if one and array.size == max(array.shape, default=0) and array.dtype.kind in "iufUS"
         }
-        name = find_ids(columns)
+        name = id_line(columns)
         columns = {name: columns[name]} if name else {}
         rows = max((len(one) for one in arrays.values() if one.ndim), default=0)
     ids = columns.pop(name) if name else range(rows)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import StimuliError
 from core.files import limits
-from core.files.ids import INDEX, find_ids, names_rows, plain_name
+from core.files.ids import INDEX, id_line, names_rows, plain_name
 from core.files.parquet import as_text, read_parquet
 from core.files.texts import CELL, csv_rows, find_mark, json_lines
 from core.files.userfile import UserFile, said, shown
@@ -187,7 +187,7 @@ def read_table(
     most: int | None = None,
 ) -> Table:
     """Read a table by its suffix and find its columns; wanted: those that it must have, a caption
-    table's by default; of "id" alone, which any column may be that `find_ids` takes, none if there
+    table's by default; of "id" alone, which any column may be that `id_line` takes, none if there
     is no such column. named: what the file calls some of them. most: how many rows are read, all
     where None.
 
@@ -207,7 +207,7 @@ def read_table(
     _check_lengths(path.name, rows)
     named, ids = {**(named or {})}, None
     if "id" in wanted:
-        ids = find_ids({one: [row[one] for row in rows] for one in columns})
+        ids = id_line({one: [row[one] for row in rows] for one in columns})
         named, wanted = ({"id": plain_name(ids)}, wanted) if ids else ({}, ())
     if any(one.startswith(INDEX) for one in columns):  # the index of pandas has a name, or is none
         plain = {one: plain_name(one) for one in columns}

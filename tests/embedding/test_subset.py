@@ -134,6 +134,7 @@ def test_the_command_of_an_import_makes_it_again(tmp_path, monkeypatch) -> None:
     np.savez("sub.npz", id=np.array([*"bdfhj"]), who=np.array([*"hgcba"]), **arrays)
     np.save("all.npy", rng.normal(size=(8, 3)))
     assert imported(Path("s"), Path("all.npy"), "mine", "whole", "--title", "All of it") == 0
+    assert imported(Path("s"), Path("all.npy"), "mine", "whole", "--drop", "none") == 0  # the same
     said = "--title My_model --drop z --id-column who --feature-column y x --subset five"
     assert imported(Path("s"), Path("sub.npz"), "mine", "b", *said.split()) == 0
     for name in ("whole", "b"):

@@ -11,7 +11,7 @@ import pytest
 
 from core.encoders.measured.content import read_content
 from core.encoders.requests import ImportRequest
-from core.files.ids import find_ids
+from core.files.ids import id_line
 from core.stimuli.folder import read_ids
 
 X = np.random.default_rng(0).normal(size=(4, 3))
@@ -62,4 +62,4 @@ def test_ids_of_a_dataset_are_those_of_features(tmp_path, name, write, ids) -> N
     ],
 )
 def test_what_names_rows(lines, name) -> None:
-    assert find_ids(lines) == name
+    assert id_line(lines) == name
