@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +20,7 @@ from core.cli.shared import (
     report_problems,
 )
 from core.encoders.requests import FORMS, MOST_BATCH, EmbedRequest, Facts, ImportRequest
-from core.errors import MISTAKE, InputError, PlatoscopeError
+from core.errors import MISTAKE, InputError, PlatoscopeError, UnknownNameError
 from core.modalities import check_modality
 from core.options.ranges import Range
 from core.questions.words import add_options, read_question
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from core.stimuli.dataset import Dataset
 
 BATCH = Range(1, MOST_BATCH)
+READING = ("id_column", "feature_column", "drop")  # options by which a file is read
 
 
 def add(commands: Any) -> None:
@@ -121,9 +123,9 @@ def run_embed(arguments: argparse.Namespace) -> int:
     from core.store import Store
 
     request, failed, embedded = read_question(EmbedRequest, arguments), 0, dict[str, None]()
-    _check_name(request)
-    _batch_size(request.batch_size)
     card = Store(arguments.store).dataset(request.dataset)
+    _check_said(arguments.store, request)
+    _batch_size(request.batch_size)
     dataset = Once(partial(open_dataset, card))
     with open_crew(arguments.on, device=request.device) as crew:
         units = [
@@ -201,8 +203,8 @@ def _embed(
     ]
 
 
-def _check_name(request: EmbedRequest) -> None:
-    from core.competence.imported import told_scores
+def _check_said(store: Path, request: EmbedRequest) -> None:
+    from core.competence.imported import check_told
 
     many = len(request.model) * max(1, len(request.caption_level))
     if (request.name and many > 1) or (request.title and len(request.model) > 1):
@@ -210,7 +212,9 @@ def _check_name(request: EmbedRequest) -> None:
             f"{'--name' if request.name else '--title'} names one model, but {many} were given,"
             " each caption level counted; embed them one at a time"
         )
-    told_scores("MODEL", request.facts.competence)
+    for level in request.caption_level or ("",):
+        said = {"title": request.title, "level": level}
+        check_told(store, request.dataset, "MODEL", request.facts, **said)
 
 
 def _batch_size(text: str) -> int | Literal["auto"]:
@@ -259,7 +263,7 @@ def run_import(arguments: argparse.Namespace) -> int:
 
 
 def _import(root: Path, request: ImportRequest, table: str = "") -> None:
-    from core.competence.imported import tell_model, told_scores
+    from core.competence.imported import check_told, tell_model
     from core.embedding.features import About, check_ready, import_features
     from core.embedding.subsets import hold_subset
     from core.encoders.measured.content import read_content
@@ -274,22 +278,37 @@ def _import(root: Path, request: ImportRequest, table: str = "") -> None:
         )
     check_modality(request.modality)
     card = store.dataset(request.dataset)
-    told_scores(name, request.facts.competence)  # a mistake in them is told first
+    check_told(root, card.name, name, request.facts, title=request.title, level=request.level)
     stimuli = list(store.stimuli(card.name)["stimulus"])
     content, size = read_content(request, stimuli), f"{card.size:,}"
-    if content.covers is not None:  # no dataset is made for what cannot be imported
-        check_ready(content.layers, [stimuli[place] for place in content.covers], name)
-        size = f"{len(content.covers):,} of {size}"
-        card = hold_subset(root, card, request.subset, content.covers.tolist())
-    about = About(request.facts, request.title, request.level, file)
-    import_features(root, card, content, name=name, modality=request.modality, about=about)
-    tell_model(root, card.name, name, request.facts, source=table or file)
+    said = {key: vars(request)[key] for key in READING}
+    options = {key: value for key, value in said.items() if value}
+    with ExitStack() as undone:
+        if content.covers is not None:
+            check_ready(content.layers, [stimuli[place] for place in content.covers], name)
+            size = f"{len(content.covers):,} of {size}"
+            options |= {"dataset": card.name, "subset": request.subset}
+            if request.subset not in {one.name for one in store.datasets()}:
+                undone.callback(_take_back, root, request.subset)
+            card = hold_subset(root, card, request.subset, content.covers.tolist())
+        about = About(request.facts, request.title, request.level, file, options)
+        import_features(root, card, content, name=name, modality=request.modality, about=about)
+        tell_model(root, card.name, name, request.facts, source=table or file)
+        undone.pop_all()  # what was made stays
     layers = f"{counted(len(content.layers), 'layer', 'layers')} of {size} stimuli"
     dims = ", ".join(map(str, dict.fromkeys(layer.shape[1] for layer in content.layers)))
     where = f", over dataset {card.name}" if content.covers is not None else ""
     print(f"{name}: {layers}, {dims} dims{_measured(content)}{where}")
     for note in content.notes:
         print(f"{name}: {note}" if table else note, file=sys.stderr)
+
+
+def _take_back(root: Path, dataset: str) -> None:
+    """Delete a dataset that was made for an import that failed."""
+    from core.store import carry_out, plan_dataset_deletion
+
+    with suppress(UnknownNameError):  # it was not made
+        carry_out(root, plan_dataset_deletion(root, dataset))
 
 
 def _measured(content: Content) -> str:

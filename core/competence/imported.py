@@ -21,7 +21,7 @@ from core.competence.sheet import read_sheet
 from core.encoders.requests import Facts
 from core.errors import InputError, StoreError, UnknownNameError
 from core.recipe import Recipe
-from core.store import ModelEntry, Store, locked, set_facts, write_result
+from core.store import ModelEntry, Store, check_facts, locked, set_facts, write_result
 from core.store.schema import result_file
 
 RESULT = f"competence~{USER}"
@@ -101,6 +101,15 @@ def told_scores(model: str, said: Sequence[str]) -> bytes:
     if said:
         read_scores(data, name=f"the scores of {model}")
     return data
+
+
+def check_told(
+    root: Path, dataset: str, model: str, facts: Facts, *, title: str = "", level: str = ""
+) -> None:
+    """Raise as `tell_model` does, before there is the model."""
+    check_facts(Store(root), dataset, facts, title=title, level=level)
+    if told_scores(model, facts.competence):
+        imported_rows(Store(root), dataset)
 
 
 def tell_model(

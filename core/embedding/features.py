@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,20 +20,23 @@ from core.errors import FeatureError, StimuliError
 from core.modalities import BRAIN, WORLD, check_modality
 from core.recipe import Recipe
 from core.stimuli.dataset import Dataset, DatasetCard
-from core.store import Embedding, Store, check_level, set_facts, write_embedding
+from core.store import Embedding, Store, check_facts, set_facts, write_embedding
+from core.store.examine import examine_if_usable
 from core.store.schema import embedding_file
 
 
 @dataclass(frozen=True)
 class About:
     """What else is known of a model that was made elsewhere. level: of the captions that it read.
-    file: the name of the one that held its features.
+    file: the name of the one that held its features. options: by which it was read, by the names
+    that `command_of` knows.
     """
 
     facts: Facts = field(default_factory=Facts)
     title: str = ""
     level: str = ""
     file: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 NOTHING = About()
@@ -96,7 +100,8 @@ def import_features(
     is taken by other features and `replace` is not set.
     """
     check_modality(modality)
-    check_level(Store(store), dataset.name, about.level)
+    said = {"title": about.title, "level": about.level}
+    check_facts(Store(store), dataset.name, about.facts, **said)
     card = ModelCard(
         name,
         name.partition("~")[0],
@@ -112,8 +117,10 @@ def import_features(
         over=content.over,
     )
     card = with_facts(card, about.facts, about.title)
-    path = _publish_ready(store, dataset, content, card, replace=replace, level=about.level or None)
-    said = {"title": about.title, "level": about.level}
+    options = {"options": dict(about.options)} if about.options else {}
+    path = _publish_ready(
+        store, dataset, content, card, replace=replace, level=about.level or None, **options
+    )
     set_facts(store, dataset.name, name, about.facts, **said)  # also of one that was there
     return path
 
@@ -126,9 +133,12 @@ def _publish_ready(
     *,
     replace: bool,
     level: str | None = None,
+    **other: Any,
 ) -> Path:
-    """Publish vectors that need no encoder; returns at once where they are published."""
-    other = {} if card.geometry == "vectors" else {"geometry": card.geometry}
+    """Publish vectors that need no encoder; returns at once where they are published. other: what
+    their recipe says besides.
+    """
+    other |= {} if card.geometry == "vectors" else {"geometry": card.geometry}
     recipe = Recipe.of(
         "features",
         dataset=name_data(dataset),
@@ -138,6 +148,9 @@ def _publish_ready(
     )
     target = embedding_file(store, dataset.name, card.name)
     check_ready(content.layers, list(Store(store).stimuli(dataset.name)["stimulus"]), card.name)
+    held = examine_if_usable(target)  # other options that gave the same are no other embedding
+    if held and {**held.recipe.choices, "options": {}} == {**recipe.choices, "options": {}}:
+        return target
     if is_published(target, recipe, replace=replace):
         return target
     return write_embedding(

@@ -18,15 +18,19 @@ FILE = "FILE"  # stands for a file of features that has no known name
 def command_of(dataset: str, entry: ModelEntry) -> list[str]:
     """Return the words, after `platoscope`, that make the same embedding again: `embed` for a
     model, `import` for features, with the name of their file, and `demo` for reality
-    and the simulated cortex.
+    and the simulated cortex. Of features that came along to a subset it is that of their dataset.
     """
     card = entry.card
     if find_modality(card.modality).is_reality or card.spec.startswith(SIMULATED):
         return ["demo"]
     if card.spec.startswith("import:"):
-        named = ["--name", card.name, "--modality", card.modality]
-        told = [*_measured(card), *_told(entry)]
-        return ["import", file_of(entry), "--dataset", dataset, *named, *told]
+        options = {"dataset": dataset, **entry.recipe.choices.get("options", {})}
+        named = ["--dataset", options.pop("dataset"), "--name", card.name]
+        named += ["--modality", card.modality]
+        read = list[str]()
+        for name, told in options.items():
+            read += [f"--{name.replace('_', '-')}", *([told] if isinstance(told, str) else told)]
+        return ["import", file_of(entry), *named, *_measured(card), *read, *_told(entry)]
     words = ["embed", "--dataset", dataset, "--model", card.pinned]
     level = [] if entry.level is None else ["--caption-level", entry.level]
     return [*words, *level, *reading_words(entry), *_precision(entry), *_name(entry)]
@@ -42,7 +46,7 @@ def file_of(entry: ModelEntry) -> str:
 
 def reading_words(entry: ModelEntry) -> list[str]:
     """Return the options for how captions are read, where that is not the default: the pooling,
-    such as the last token, and the prompt.
+    such as the last token, and the prompt. What a folder itself says of either is the default.
     """
     if entry.level is None:
         return []
@@ -64,6 +68,7 @@ def _told(entry: ModelEntry) -> list[str]:
     """Return the options for what a person said of an import."""
     card = entry.card
     said = {
+        "--title": "" if card.title == card.name.partition("~")[0] else card.title,
         "--family": "" if card.family == IMPORTED else card.family,
         "--objective": "" if card.objective == UNKNOWN else card.objective,
         "--parameters": card.parameters,

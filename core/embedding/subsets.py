@@ -31,9 +31,10 @@ def hold_subset(root: Path, whole: DatasetCard, name: str, rows: Sequence[int]) 
     add_subset(root, card)
     for entry in store.embeddings(whole.name):
         level = entry.level in (None, *offered_levels(whole.levels))
-        recipe = Recipe.of(
-            entry.recipe.kind, **{**entry.recipe.choices, "dataset": name_data(card)}
-        )
+        choices = {**entry.recipe.choices, "dataset": name_data(card)}
+        if entry.card.spec.startswith("import:"):  # of a file with rows for all of that
+            choices["options"] = {"dataset": whole.name} | choices.get("options", {})
+        recipe = Recipe.of(entry.recipe.kind, **choices)
         target = embedding_file(root, name, entry.card.name)
         if not level or is_published(target, recipe, replace=True):
             continue

@@ -5,7 +5,6 @@ that name its rows.
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ import numpy as np
 
 from core.errors import FeatureError
 from core.files.arrays import check_type
+from core.files.ids import INDEX, names_rows, plain_name
 from core.files.parquet import as_text, read_parquet
 from core.files.userfile import UserFile, shown
 
@@ -22,19 +22,6 @@ if TYPE_CHECKING:  # only those who have a Parquet table wait for it
 
 COPIES = 4  # of a batch: as read, side by side, as float32, and in one piece
 DEEPEST = 2  # lists in lists: layers of dims
-INDEX = "__index_level_"  # how pandas begins the name of a column that is its index
-UNNAMED = re.compile(r"(\d+__)?")  # what follows where it has no name of its own
-IDS = frozenset(
-    [
-        *("id", "ids", "key", "keys", "index", "name", "names", "path", "url"),
-        *("stimulus", "stimuli", "stimulus_id", "stim_id", "stim", "item", "uid"),
-        *("condition", "conditions", "conds"),  # of rsatoolbox
-        "axis1",  # the index of a table that pandas wrote as HDF5
-        *("image", "images", "image_id", "image_name", "img", "img_id"),
-        *("file", "files", "filename", "filenames", "file_name"),
-    ]
-)
-OTHERS = ("channel_descriptors/", "rdm_descriptors/")  # of rsatoolbox: names of other axes
 LABELS = frozenset(
     [
         *("label", "labels", "class", "classes", "target", "targets", "y", "category"),
@@ -60,7 +47,7 @@ class Columns:
             return False
         if self.ids:
             return self.ids == plain
-        return name.startswith(INDEX) or (leaf(name) in IDS and not name.startswith(OTHERS))
+        return names_rows(name)
 
     def is_out(self, name: str) -> bool:
         """Return whether a column is no feature by its name."""
@@ -72,17 +59,6 @@ class Columns:
 
 
 EVERY = Columns()
-
-
-def leaf(name: str) -> str:
-    """Return a name without the groups that it lies in, in small letters."""
-    return name.rpartition("/")[2].lower()
-
-
-def plain_name(name: str) -> str:
-    """Return what people call a column: an index by its own name, or "index"."""
-    plain = name.removeprefix(INDEX)
-    return plain if plain == name or not UNNAMED.fullmatch(plain) else "index"
 
 
 def read_columns(file: UserFile, columns: Columns = EVERY) -> dict[str, np.ndarray]:

@@ -26,10 +26,12 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from jaxtyping import Float32
 
-from core.encoders.columns import EVERY, Columns, leaf, read_columns, read_table
+from core.encoders.columns import EVERY, Columns, read_columns, read_table
+from core.encoders.rows import LONGEST
 from core.encoders.tensors import read_safetensors, read_torch
-from core.errors import FeatureError
+from core.errors import FeatureError, shortened
 from core.files.arrays import NUMBERS, TEXTS, read_npy, read_npz
+from core.files.ids import leaf, plain_name
 from core.files.limits import TEXT
 from core.files.userfile import UserFile, shown
 
@@ -38,7 +40,11 @@ FEATS = "feats"  # of platonic-rep
 TABLES = (".parquet", ".csv", ".tsv", ".txt")
 PACKED = ".gz"
 OFFSET = 1e3  # times the largest deviation: what float32 then loses of it is above 10⁻⁴
-TINY, HUGE = 1e-30, 1e30  # between which float32 holds squares, too
+NOISE = 1e-12  # of an offset: smaller deviations are float64's own rounding
+TINY, HUGE = 1e-30, 1e30  # between which float32 is far from its ends
+EXACT = 2**53  # up to which float64 holds every whole number
+COMPARED = 10_000  # rows, of many, that are looked at after narrowing
+REMEDY = "subtract what is common to all rows, and take logarithms of what spans many powers of ten"
 
 NAMES = "file_names.txt"  # in which thingsvision lists the images, next to its features
 # what keeps no order of its own, where its names are sorted
@@ -70,6 +76,14 @@ class Features:
     left_out: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
 
+    @property
+    def notes(self) -> list[str]:
+        """Return what was done to layers, and what was left out, in sentences."""
+        out = ", ".join(shortened(plain_name(name), LONGEST) for name in self.left_out)
+        done = f"Layers are {' and '.join(self.changed)}, so that float32 holds them."
+        left = f"Left out, since they are no features: {out}."
+        return [*([done] if self.changed else []), *([left] if out else [])]
+
 
 def read_features(path: Path, columns: Columns = EVERY) -> Features:
     """Read one (n, d) float32 matrix per layer, and the ids of the rows; raise FeatureError for a
@@ -79,7 +93,7 @@ def read_features(path: Path, columns: Columns = EVERY) -> Features:
     kept = {name: array for name, array in arrays.items() if is_layer(name, array, columns)}
     kept = {FEATS: kept[FEATS]} if FEATS in kept and kept[FEATS].ndim == 3 else kept
     if single := _by_stimulus(arrays, columns):
-        layer, changes = narrowed(np.stack([*single.values()]))
+        layer, changes = narrowed(np.stack([*single.values()]), path)
         return Features([layer], ("layer 0",), [*single], "their names", changed=changes)
     layers, names, changed = list[Space](), list[str](), dict[str, None]()
     for name, array in kept.items():
@@ -277,24 +291,59 @@ def _split(array: np.ndarray, path: Path, *, alone: bool) -> list[tuple[Space, t
             f"{path} holds an array of shape {array.shape}; expected {wanted}, none of them 0{maps}"
         )
     layers = [array] if array.ndim == 2 else np.moveaxis(array, 1, 0)
-    return [narrowed(layer) for layer in layers]
+    return [narrowed(layer, path) for layer in layers]
 
 
-def narrowed(layer: np.ndarray) -> tuple[Space, tuple[str, ...]]:
-    """Return a layer as float32, and what was done to it: it is centered if a common offset would
-    cost precision, and rescaled if its scale is out of float32's range. Neither changes CKA.
+def narrowed(
+    layer: np.ndarray, path: Path, *, center: bool = True
+) -> tuple[Space, tuple[str, ...]]:
+    """Return a matrix as float32, and what was done to it: columns are centered if an offset over
+    all that varies in the layer would cost precision, and all is rescaled if its scale is out of
+    float32's range. Neither changes CKA. center: whether it may be; no dissimilarities. Raises
+    FeatureError if float32 still tells less than half of the rows apart, or makes one zero.
     """
-    if layer.dtype.itemsize < 8:
-        return np.ascontiguousarray(layer, np.float32), ()
-    wide, done = layer.astype(np.float64), list[str]()
-    middle = wide.mean(axis=0)
-    spread = np.abs(wide - middle).max(initial=0.0)
-    if np.isfinite(spread) and spread and np.abs(middle).max() > OFFSET * spread:
-        wide, done = wide - middle, ["centered"]
-    largest = np.abs(wide).max(initial=0.0)
-    if np.isfinite(largest) and largest and not TINY < largest < HUGE:
-        wide, done = wide / largest, [*done, "rescaled"]
-    return np.ascontiguousarray(wide, np.float32), tuple(done)
+    done = dict[str, None]()
+    with np.errstate(over="ignore", invalid="ignore"):  # infinity, which no embedding takes
+        if layer.dtype.itemsize < (8 if layer.dtype.kind == "f" else 4):
+            return np.ascontiguousarray(layer, np.float32), ()
+        wide = layer.astype(np.float64)
+        if not (np.isfinite(wide).all() and wide.any()):
+            return np.ascontiguousarray(layer, np.float32), ()
+        if center and layer.dtype.kind in "iu" and np.abs(wide).max() > EXACT:
+            wide = (layer.astype(np.uint64) - layer.min(axis=0).astype(np.uint64)).astype(float)
+            done["centered"] = None
+        wide = _in_range(wide, done)
+        middle = wide.mean(axis=0)
+        spread = np.abs(wide - middle).max(axis=0)
+        size = np.abs(middle)
+        far = (size > OFFSET * spread) & (size > spread.max()) & (spread > NOISE * size)
+        if center and far.any():
+            done["centered"] = None
+            wide = _in_range(wide - np.where(far, middle, 0), done)
+        narrow = np.ascontiguousarray(wide, np.float32)
+    of = "row" if center else "pair"
+    if len(lost := np.flatnonzero((wide if center else layer).any(axis=1) & ~narrow.any(axis=1))):
+        raise FeatureError(
+            f"{of} {lost[0]} of {path} is so small next to others that float32, in which the store"
+            f" keeps them, makes it 0; {REMEDY}"
+        )
+    some = slice(None, None, len(wide) // COMPARED + 1)
+    before, after = (len({(row + 0.0).tobytes() for row in one[some]}) for one in (wide, narrow))
+    if (spread > NOISE * size).any() and after < before and after < max(2, before / 2):
+        raise FeatureError(
+            f"float32, in which the store keeps them, tells {after:,} of {before:,} {of}s of {path}"
+            f" apart; {REMEDY}"
+        )
+    return narrow, tuple(done)
+
+
+def _in_range(wide: np.ndarray, done: dict[str, None]) -> np.ndarray:
+    """Return a matrix, rescaled if float32 does not hold its scale, which is then noted."""
+    largest = np.abs(wide).max()
+    if not largest or TINY < largest < HUGE:
+        return wide
+    done["rescaled"] = None
+    return wide / largest
 
 
 def _read_hdf5(file: UserFile, _: Columns) -> dict[str, np.ndarray]:

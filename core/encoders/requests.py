@@ -187,7 +187,9 @@ def split_marks(spec: str) -> tuple[str, str]:
 def pooling_of(recipe: Mapping[str, object]) -> Pooling:
     """Return the option that gives the pooling of a language model's recipe again."""
     first = str(recipe.get("pooling", "")).partition(" ")[0]
-    if first in ("", "mean") and "own pooling" not in recipe:
+    prompt = recipe.get("prompt")
+    is_own = "sentence" in recipe or prompt not in (None, *PROMPTS.values())
+    if is_own or (first in ("", "mean") and "own pooling" not in recipe):
         return "auto"
     return "max" if first == "maximum" else cast(Pooling, first)
 

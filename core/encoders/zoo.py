@@ -21,6 +21,7 @@ from core.encoders.imported import ENDINGS, PACKED
 from core.encoders.requests import ImportRequest
 from core.errors import InputError
 from core.files.limits import SHEET
+from core.files.texts import find_mark
 from core.files.userfile import UserFile, shown
 from core.options.declaring import Option, build, options_of, values_of
 
@@ -79,8 +80,9 @@ def read_zoo(request: ImportRequest) -> Zoo | None:
 
 def _lines(text: str) -> dict[int, dict[str, str]]:
     """Return the rows that hold anything, by the line in which they end, cells by column."""
-    mark = max(",;\t", key=text.partition("\n")[0].count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, skipinitialspace=True)
+    reader = csv.reader(
+        io.StringIO(text, newline=""), delimiter=find_mark(text) or ",", skipinitialspace=True
+    )
     columns: list[str] = []
     lines: dict[int, dict[str, str]] = {}
     for cells in reader:

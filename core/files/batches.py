@@ -11,10 +11,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from core.files.ids import INDEX
 from core.files.limits import COLUMNS, ROWS
 from core.files.userfile import UserFile, shown
 
-INDEX = "__index_level_"  # how pandas names a column that is its index
 BATCH = 1_024  # rows that are in memory at once
 
 

@@ -8,6 +8,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from typing import Any, BinaryIO
@@ -17,7 +18,8 @@ from core.files.userfile import UserFile, said
 
 EXAMPLE = '{"caption": "…", …}, an object in each line'
 CELL = 64  # bytes that a cell takes in memory beside its characters
-MARKS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}  # between fields
+MARKS = {"\t": "tabs", ";": "semicolons", "|": "bars", ",": "commas"}  # between fields
+_SEEN = 50  # lines that tell which of them it is
 _COPIES = 6  # of the bytes of a CSV: as text, and four for each character as a stream of it
 
 
@@ -25,20 +27,19 @@ def csv_rows(
     file: UserFile,
     *,
     most: int | None = None,
-    marks: str = ",",
     wrong: dict[int, str] | None = None,
 ) -> tuple[list[str], list[list[str]]]:
     """Return the columns and the rows of a CSV table; blank lines are left out.
 
-    most: how many rows are read, all where None. marks: what may separate fields; the one that the
-    first line has most of does. wrong: takes, by row from 1, why a row has another length than the
-    header; it is returned empty. Raises the file's error for what is no CSV, for such a row where
-    `wrong` is None, and for a cell of over FIELD characters.
+    most: how many rows are read, all where None. wrong: takes, by row from 1, why a row has another
+    length than the header; it is returned empty. Fields are separated as `find_mark` says. Raises
+    the file's error for what is no CSV, for such a row where `wrong` is None, and for a cell of
+    over FIELD characters.
     """
     csv.field_size_limit(FIELD)
     file.check_room(_COPIES * file.size)
     text = file.text()
-    mark = max(marks, key=re.split(r"[\r\n]", text.lstrip("\r\n"), maxsplit=1)[0].count)
+    mark = find_mark(text) or ","
     file.check_room(_COPIES * file.size + CELL * (text.count(mark) + text.count("\n")))
     name, rows = file.path.name, list[list[str]]()
     lines = _lines(text, mark, csv.QUOTE_NONE if _has_no_quotes(text, mark) else csv.QUOTE_MINIMAL)
@@ -61,6 +62,28 @@ def csv_rows(
             f"{name} is not a CSV table: {said(error)} at line {lines.line_num}"
         ) from error
     return columns, rows
+
+
+def find_mark(text: str) -> str:
+    """Return what separates the fields of a table: of MARKS in the first line the one that most
+    lines have as often as that; "" if there is none. Of equals the first in MARKS counts, since
+    commas stand in texts and numbers, too.
+    """
+    lines = [match[0] for match in islice(re.finditer(r"[^\r\n]+", text), _SEEN)]
+    found = {mark: _agreement(lines, mark) for mark in MARKS if mark in "".join(lines[:1])}
+    return max(found, key=lambda mark: found[mark], default="")
+
+
+def _agreement(lines: list[str], mark: str) -> float:
+    """Return the share of rows with as many fields as the first, of several; with quotes as they
+    usually are, or as characters like any other.
+    """
+    shares = [0.0]
+    for quoting in (csv.QUOTE_NONE, csv.QUOTE_MINIMAL):
+        with suppress(csv.Error):
+            counts = [len(row) for row in _lines("\n".join(lines), mark, quoting)]
+            shares.append(counts.count(counts[0]) / len(counts) if counts[0] > 1 else 0)
+    return max(shares)
 
 
 def _lines(text: str, mark: str, quoting: int) -> Any:

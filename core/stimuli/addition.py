@@ -44,8 +44,8 @@ class Addition:
     )
     ids: str = option(
         "",
-        help="ids alone, for features without stimuli: a table with a column id, a text with one in"
-        " each line, .npz or .npy",
+        help="ids alone, for features without stimuli: the features' own file (no .pt), a table"
+        " with a column id, a text with one in each line",
         label="File of ids",
         metavar="FILE",
     )

@@ -17,11 +17,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from PIL import Image
 
 from core.errors import StimuliError
 from core.files.arrays import NUMBERS, TEXTS, read_npy, read_npz
+from core.files.ids import id_line
 from core.files.limits import FIELD
 from core.files.userfile import UserFile
 from core.progress import tell
@@ -238,32 +240,32 @@ def _content(
 def read_ids(path: Path) -> Table:
     """Read the ids of a dataset that is nothing else: of a table with a column of ids, whose other
     columns are factors unless they hold fractions or are over MOST_FACTORS, of a text with one in
-    each line, or of NumPy's arrays. Rows without ids are numbered from 0. Raises StimuliError.
+    each line, or of arrays; `id_line` says which. Rows without ids are numbered from 0. Raises
+    StimuliError.
     """
-    kind, columns = path.suffix.lower(), dict[str, Sequence[Any]]()
-    if kind in (".npy", ".npz"):
-        file = UserFile(path, "NumPy's arrays", StimuliError)
-        arrays = {"": read_npy(file)} if kind == ".npy" else read_npz(file, kinds=NUMBERS + TEXTS)
-        name = role_of([*arrays], "id")
-        if name:
-            columns[name] = arrays[name].astype(str).ravel().tolist()
-        else:
-            columns[""] = range(max((len(one) for one in arrays.values() if one.ndim), default=0))
-    elif kind in TABLES:
-        try:
-            table = read_table(path, wanted=("id",))
-        except StimuliError:  # it has none, or is no table
-            table = read_table(path, wanted=())
-        name = "id" if "id" in table.columns else None
-        many = len(table.columns) > MOST_FACTORS
-        for one in [name] if many and name else table.columns:
-            columns[one] = [row[one] for row in table.rows]
-    else:
+    kind = path.suffix.lower()
+    if kind not in (*ARRAYS, *TABLES):
         raise StimuliError(
-            f"{path.name} is no list of ids; expected a name ending in {', '.join(TABLES)}, .npy"
-            " or .npz: write the ids into a text, one in each line"
+            f"{path.name} is no list of ids; expected a name ending in"
+            f" {', '.join((*TABLES, *ARRAYS))}: write the ids into a text, one in each line"
         )
-    rows = len(next(iter(columns.values()), ()))
+    if kind in TABLES:
+        table = read_table(path, wanted=("id",))
+        name = "id" if "id" in table.columns else None
+        few = len(table.columns) <= MOST_FACTORS
+        read = table.columns if few else [name] if name else []
+        columns = {one: [row[one] for row in table.rows] for one in read}
+        rows = len(table.rows)
+    else:
+        arrays = ARRAYS[kind](UserFile(path, "arrays", StimuliError))
+        columns = {
+            one: _values(array)
+            for one, array in arrays.items()
+            if one and array.size == max(array.shape, default=0) and array.dtype.kind in "iufUS"
+        }
+        name = id_line(columns)
+        columns = {name: columns[name]} if name else {}
+        rows = max((len(one) for one in arrays.values() if one.ndim), default=0)
     ids = columns.pop(name) if name else range(rows)
     factors = {one: each for one, each in columns.items() if name and not _is_measured(each)}
     note = "" if name else f"{path.name} has no ids: its rows are numbered from 0"
@@ -276,6 +278,24 @@ def read_ids(path: Path) -> Table:
         ),
         (note,) if note else (),
     )
+
+
+def _values(array: np.ndarray) -> list[Any]:
+    flat = array.ravel().tolist()
+    return [one.decode("utf-8", "replace") if isinstance(one, bytes) else one for one in flat]
+
+
+def _read_hdf5(file: UserFile) -> dict[str, np.ndarray]:
+    from core.files.hdf5 import read_hdf5  # with h5py: 0.2 s that the other kinds need not pay
+
+    return read_hdf5(file)
+
+
+ARRAYS: Mapping[str, Callable[[UserFile], dict[str, np.ndarray]]] = {
+    ".npy": lambda file: {"": read_npy(file)},
+    ".npz": lambda file: read_npz(file, kinds=NUMBERS + TEXTS),
+    **dict.fromkeys((".h5", ".hdf5", ".mat"), _read_hdf5),
+}
 
 
 def _is_measured(values: Sequence[Any]) -> bool:

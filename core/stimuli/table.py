@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import StimuliError
 from core.files import limits
+from core.files.ids import INDEX, id_line, names_rows, plain_name
 from core.files.parquet import as_text, read_parquet
-from core.files.texts import CELL, MARKS, csv_rows, json_lines
+from core.files.texts import CELL, csv_rows, find_mark, json_lines
 from core.files.userfile import UserFile, said, shown
 from core.stimuli.images import SUFFIXES
 
@@ -45,12 +46,7 @@ OTHER_NAMES: dict[str, tuple[str, ...]] = {  # what others call these columns
     ),
     LEVEL: ("caption_index", "level", "comment_number", "caption_number", "sentence_number"),
     "label": (),
-}
-OTHER_NAMES |= {
-    "id": (
-        *("id", "ids", "key", "stimulus", "stimulus_id", "uid", "item", "name"),
-        *(*OTHER_NAMES["image"], "caption"),  # in a list of ids alone
-    )
+    "id": (),
 }
 OPTIONS = {"image": "--image-column", "caption": "--text-column"}
 _SEVERAL = re.compile(r"(captions?|texts?|sentences?|comments?|descriptions?)[ _-]?\d+")
@@ -173,10 +169,12 @@ def _is_table(path: Path) -> bool:
         if not path.is_file():  # opening a pipe would not end
             return False
         with path.open("rb") as file:
-            head = file.read(_HEAD).decode("utf-8-sig", "replace").lstrip().partition("\n")[0]
+            head = file.read(_HEAD).decode("utf-8-sig", "replace").lstrip()
     except OSError:
         return False
-    cells = head.strip().split(max(MARKS, key=head.count))
+    lines = head.splitlines()
+    whole = lines[:-1] if len(head) >= _HEAD and len(lines) > 1 else lines
+    cells = "".join(lines[:1]).strip().split(find_mark("\n".join(whole)) or ",")
     named = _names_image(cells) or role_of(cells, "caption")
     return len(cells) > 1 and bool(named)
 
@@ -189,7 +187,8 @@ def read_table(
     most: int | None = None,
 ) -> Table:
     """Read a table by its suffix and find its columns; wanted: those that it must have, a caption
-    table's by default. named: what the file calls some of them. most: how many rows are read, all
+    table's by default; of "id" alone, which any column may be that `id_line` takes, none if there
+    is no such column. named: what the file calls some of them. most: how many rows are read, all
     where None.
 
     Raises StimuliError where the file is missing, is no such table, is not UTF-8, or lacks a
@@ -206,7 +205,16 @@ def read_table(
     wrong: dict[int, str] = {}
     columns, rows = reader(file, most, wrong)
     _check_lengths(path.name, rows)
-    return _arranged(path, columns, rows, wanted, {**(named or {})}, wrong)
+    named, ids = {**(named or {})}, None
+    if "id" in wanted:
+        ids = id_line({one: [row[one] for row in rows] for one in columns})
+        named, wanted = ({"id": plain_name(ids)}, wanted) if ids else ({}, ())
+    if any(one.startswith(INDEX) for one in columns):  # the index of pandas has a name, or is none
+        plain = {one: plain_name(one) for one in columns}
+        kept = [one for one in columns if one == ids or plain[one] != "index"]
+        columns = [plain[one] for one in kept]
+        rows = [{plain[one]: row[one] for one in kept} for row in rows]
+    return _arranged(path, columns, rows, wanted, named, wrong)
 
 
 def _arranged(
@@ -304,8 +312,6 @@ def missing_column(where: str, wanted: str, columns: Sequence[str], role: str = 
         meant += f"{'' if near else ';'} {OPTIONS[role]} names the one that holds the {role}s"
     if role == "image" and columns and not near:
         meant += ", and --texts-only takes texts alone"
-    if role == "id":
-        meant += "; rename the one that holds the ids to 'id'"
     return StimuliError(f"{where} has no column {wanted!r}; it has {present}{meant}")
 
 
@@ -361,14 +367,14 @@ def _names_image(cells: Sequence[str]) -> bool:
 
 def _read_csv(file: UserFile, most: int | None, wrong: dict[int, str]) -> Records:
     more = None if most is None else most + 1
-    marks = "\t,;|" if file.path.suffix.lower() == ".tsv" else "".join(MARKS)
-    columns, rows = csv_rows(file, most=more, marks=marks, wrong=wrong)
+    columns, rows = csv_rows(file, most=more, wrong=wrong)
     if columns and _names_image(columns):  # no header, as in Flickr8k.token.txt
         rows = [columns, *rows]
         columns = ["image", LEVEL, "caption"] if len(columns) == 3 else list(COLUMNS)
         moved = {number + 1: reason for number, reason in wrong.items()}
         wrong.clear()
         wrong.update(moved)
+    columns = [name or INDEX if place == 0 else name for place, name in enumerate(columns)]
     empty = [None] * len(columns)
     return columns, [dict(zip(columns, row or empty, strict=True)) for row in rows[:most]]
 
@@ -378,7 +384,7 @@ def _read_txt(file: UserFile, most: int | None, wrong: dict[int, str]) -> Record
     if _is_table(file.path):
         return _read_csv(file, most, wrong)
     lines = [line.strip() for line in file.text().splitlines() if line.strip()]
-    is_header = bool(lines) and bool(role_of(lines[:1], "caption") or role_of(lines[:1], "id"))
+    is_header = bool(lines) and bool(role_of(lines[:1], "caption") or names_rows(lines[0]))
     name = lines[0] if is_header else "caption"
     return [name], [{name: line} for line in lines[is_header:][:most]]
 
@@ -464,7 +470,7 @@ def _read_parquet(file: UserFile, most: int | None, _: dict[int, str]) -> Record
                 " Parquet files of the folder are read as one data set"
             )
 
-    for batch in read_parquet(file, check=check):
+    for batch in read_parquet(file, check=check, index=True):
         parts = sum(len(one.flatten()) for one in batch.columns if one.type.num_fields == 1)
         taken += batch.nbytes + CELL * (batch.num_rows * len(columns) + parts)
         file.check_room(taken)

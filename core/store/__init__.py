@@ -12,7 +12,7 @@ from core.store.deletion import (
 )
 from core.store.publishing import is_locked, locked
 from core.store.reader import Store
-from core.store.renaming import check_level, rename_dataset, rename_model, set_facts
+from core.store.renaming import check_facts, check_level, rename_dataset, rename_model, set_facts
 from core.store.schema import ModelEntry
 from core.store.view import View
 from core.store.writer import Embedding, add_dataset, write_embedding, write_result
@@ -25,6 +25,7 @@ __all__ = [
     "View",
     "add_dataset",
     "carry_out",
+    "check_facts",
     "check_level",
     "delete_results",
     "is_locked",

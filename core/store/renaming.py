@@ -45,10 +45,7 @@ def set_facts(
     """
     store = Store(root)
     store.model(dataset, model)
-    check_level(store, dataset, level)
-    for text, kind in ((facts.family, "a family"), (facts.objective, "an objective")):
-        check_title(text or kind, kind)
-    check_title(title or "none")
+    check_facts(store, dataset, facts, title=title, level=level)
     own, _, _ = model.partition("~")
     for entry in store.embeddings(dataset):
         name = entry.card.name
@@ -63,6 +60,16 @@ def set_facts(
             read = level if level and name == model else meta.level
             if card != vars(meta.entry.card) or read != meta.level:
                 rewrite_meta(target, replace(meta, card=card, level=read))
+
+
+def check_facts(
+    store: Store, dataset: str, facts: Facts, *, title: str = "", level: str = ""
+) -> None:
+    """Raise as `set_facts` does for what is said, of a model that need not be there yet."""
+    check_level(store, dataset, level)
+    for text, kind in ((facts.family, "a family"), (facts.objective, "an objective")):
+        check_title(text or kind, kind)
+    check_title(title or "none")
 
 
 def check_level(store: Store, dataset: str, level: str) -> None:

@@ -73,6 +73,23 @@ def test_a_spec_at_a_commit_names_the_model_with_its_readout(spec: str, wanted: 
 
 
 @pytest.mark.parametrize(
+    ("encoder", "said"),
+    [
+        ({"own pooling": "mean of tokens", "sentence": ["2_D"]}, ""),  # as its folder says
+        ({"own pooling": "mean of tokens", "prompt": "q: {}"}, ""),
+        ({"own pooling": "mean of tokens"}, " --pooling mean"),  # its hidden states alone
+        ({}, ""),
+    ],
+)
+def test_what_a_folder_says_of_reading_is_the_default(tmp_path: Path, encoder, said) -> None:
+    embed(tmp_path, CountedDataset(), CountingEncoder())
+    entry = Store(tmp_path).model("counted", "counting")
+    recipe = Recipe.of("embedding", encoder={"pooling": "mean of tokens", **encoder})
+    words = " ".join(command_of("counted", replace(entry, recipe=recipe)))
+    assert words.partition(" --caption-level 20")[2] == said
+
+
+@pytest.mark.parametrize(
     ("spec", "named"),
     [
         ("timm:counting", False),

@@ -10,6 +10,7 @@ import pytest
 
 from core.cli import main
 from core.embedding.holdings import name_data
+from core.embedding.provenance import command_of
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.stimuli.catalog import open_dataset
@@ -86,3 +87,62 @@ def test_a_subset_opens_again(tmp_path: Path) -> None:
     assert again.card == card
     assert [*again.stimuli["stimulus"]] == ["0.png", "2.png", "4.png"]
     assert (np.asarray(again.image(1)) == np.asarray(photos.image(2))).all()
+
+
+def held(root: Path) -> set[Path]:
+    return {path for path in root.rglob("*.duckdb") if "results" not in path.parts}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "import sub.npz --name b --subset five --level nope",
+        f"import sub.npz --name b --subset five --family {'F' * 500}",
+        "import sub.npz --name was --subset five",  # taken by what comes along
+        "import sub.npz --name ../b --subset five",
+        "import sub.npz --name b --subset ../five",
+        f"import all.npy --name b --family {'F' * 500}",
+        f"import all.npy --name b --title {'T' * 500}",
+        f"import all.npy --name b --objective {'O' * 500}",
+        "import all.npy --name b --competence much",
+        f"embed --model timm:vit_tiny_patch16_224@untrained --family {'F' * 500}",
+        "embed --model timm:vit_tiny_patch16_224@untrained --caption-level 1 nope",
+        f"embed --model timm:vit_tiny_patch16_224@untrained --title {'T' * 500}",
+    ],
+)
+def test_what_fails_leaves_nothing_behind(tmp_path, monkeypatch, words: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ids.txt").write_text("\n".join("abcdefgh"))
+    store, rng = ["--store", "s"], np.random.default_rng(0)
+    assert main(["dataset", "add", "mine", "--ids", "ids.txt", *store]) == 0
+    np.save("all.npy", rng.normal(size=(8, 3)))
+    np.savez("sub.npz", x=rng.normal(size=(5, 3)), id=np.array([*"abcde"]))
+    assert imported(Path("s"), Path("all.npy"), "mine", "was") == 0
+    before = held(tmp_path)
+    kind = ["--modality", "brain"] if words.startswith("import") else []
+    assert main([*words.split(), *kind, "--dataset", "mine", *store]) == 2
+    assert held(tmp_path) == before
+
+
+def test_the_command_of_an_import_makes_it_again(tmp_path, monkeypatch) -> None:
+    """With all that it said, and over a subset as it came there."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ids.txt").write_text("\n".join("abcdefgh"))
+    store, rng = ["--store", "s"], np.random.default_rng(0)
+    assert main(["dataset", "add", "mine", "--ids", "ids.txt", *store]) == 0
+    arrays = {name: rng.normal(size=(5, 3)) for name in "xyz"}
+    np.savez("sub.npz", id=np.array([*"bdfhj"]), who=np.array([*"hgcba"]), **arrays)
+    np.save("all.npy", rng.normal(size=(8, 3)))
+    assert imported(Path("s"), Path("all.npy"), "mine", "whole", "--title", "All of it") == 0
+    assert imported(Path("s"), Path("all.npy"), "mine", "whole", "--drop", "none") == 0  # the same
+    said = "--title My_model --drop z --id-column who --feature-column y x --subset five"
+    assert imported(Path("s"), Path("sub.npz"), "mine", "b", *said.split()) == 0
+    for name in ("whole", "b"):
+        words = command_of("five", Store(Path("s")).model("five", name))
+        again = ["--store", f"s-{name}"]
+        assert main(["dataset", "add", "mine", "--ids", "ids.txt", *again]) == 0
+        assert main([*words, *again]) == 0
+        of = "five" if name == "b" else "mine"
+        one, other = (Store(Path(root)) for root in ("s", f"s-{name}"))
+        assert one.model(of, name).card == other.model(of, name).card
+        assert one.model(of, name).recipe == other.model(of, name).recipe

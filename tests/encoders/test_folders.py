@@ -270,9 +270,11 @@ def test_a_folder_of_sentence_transformers_is_read_as_it_says(
     np.testing.assert_allclose(layers[-1], np.stack(wanted), rtol=1e-4, atol=1e-5)
     assert own.card.layers[-1] == "sentence"
     assert outline(f"hf:{folder}").widths == (16, 16, 16, 4)
-    other = open_encoder(f"hf:{folder}", device=CPU, pooling="first")
-    assert len(other.encode(texts).layers) == 3 + (pooling == "cls_token")
-    assert other.recipe["own pooling"] == own.recipe["own pooling"]
+    for how in ("first", "mean", "max", "last"):  # hidden states alone, of the texts alone
+        other = open_encoder(f"hf:{folder}", device=CPU, pooling=how)
+        assert len(other.encode(texts).layers) == len(other.card.layers) == 3
+        assert "prompt" not in other.recipe
+        assert other.recipe["own pooling"] == own.recipe["own pooling"]
 
 
 def test_what_a_folder_asks_for_and_is_not_done_is_said(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.io
+import scipy.spatial
 import torch
 
 from core.encoders.measured.content import Content, read_content
@@ -311,18 +312,57 @@ def test_a_person_names_ids_features_and_what_is_left_out(tmp_path: Path) -> Non
         opened(path, id_column="gone")
 
 
-@pytest.mark.parametrize(("scale", "offset"), [(1, 1e8), (1e-60, 0), (1e200, 0)])
-def test_wide_numbers_keep_their_geometry(tmp_path: Path, scale: float, offset: float) -> None:
-    wide = np.random.default_rng(2).normal(size=(N, D))
-    np.save(tmp_path / "x.npy", wide * scale + offset)
-    content = opened(tmp_path / "x.npy")
-    (layer,) = content.layers
-    assert ("centered" if offset else "rescaled") in content.notes[1]
-    kept, true = (space - space.mean(0) for space in (layer.astype(float), wide))
-    assert np.corrcoef(kept.ravel(), true.ravel())[0, 1] == pytest.approx(1, abs=1e-9)
-    near = np.random.default_rng(3).normal(size=(N, D)) + 2
-    np.save(tmp_path / "y.npy", near)  # in float32's range: as it is
-    assert opened(tmp_path / "y.npy").layers[0] == pytest.approx(near.astype(np.float32))
+WIDE = np.random.default_rng(2).normal(size=(N, D))
+FEW = np.array([1e7, 1, 1, 1, 1]) * WIDE + [0, 1e9, 0, 0, 0]
+PAIRS = scipy.spatial.distance.pdist(WIDE)
+TRIALS, SUBJECTS, ALIKE = {"repeats": "trials"}, {"repeats": "subjects"}, {"dissimilarities": True}
+TWICE, APART = np.stack([WIDE, WIDE]), np.array([[[1e9]], [[2e9]]])
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("array", "how", "right", "done"),
+    [
+        (WIDE + 2, {}, WIDE, ""),  # in float32's range: as it is
+        (WIDE + 1e8, {}, WIDE, "centered"),
+        (WIDE * 1e-60, {}, WIDE, "rescaled"),
+        (WIDE * 1e200, {}, WIDE, "rescaled"),
+        (WIDE * 1e-60 + 1e-52, {}, WIDE, "rescaled and centered"),
+        (FEW, {}, FEW, "centered"),
+        *(
+            ((WIDE * 100).astype(kind) + np.array(2_000_000_000, kind), {}, None, "centered")
+            for kind in ("i4", "i8")
+        ),
+        ((WIDE * 100 + 2e9).astype("u4"), {}, None, "centered"),
+        ((WIDE * 100).astype("i8") + 10**18, {}, None, "centered"),
+        (np.full((N, D), 5.0) + 1e-16 * WIDE, {}, None, ""),  # float64's own rounding
+        (TWICE + 1e9, TRIALS, WIDE, "centered"),
+        (TWICE * 1e50, TRIALS, WIDE, "rescaled"),
+        (TWICE + APART, SUBJECTS, np.hstack([WIDE, WIDE]), "centered"),
+        (PAIRS * 1e50, ALIKE, scipy.spatial.distance.squareform(PAIRS), "rescaled"),
+        (PAIRS * 1e-50, ALIKE, scipy.spatial.distance.squareform(PAIRS), "rescaled"),
+        (PAIRS + 1e9, ALIKE, None, FeatureError),
+        (np.vstack([1e200 * WIDE[:1], WIDE[1:]]), {}, None, FeatureError),
+        (np.vstack([1e-60 * WIDE[:1], WIDE[1:]]), {}, None, FeatureError),
+        (TWICE + APART, TRIALS, None, FeatureError),
+    ],
+)
+def test_wide_numbers_keep_their_geometry(tmp_path, array, how, right, done) -> None:
+    np.save(tmp_path / "x.npy", array)
+    if done is FeatureError:
+        with pytest.raises(FeatureError, match="float32"):
+            opened(tmp_path / "x.npy", **how)
+        return
+    content = opened(tmp_path / "x.npy", **how)
+    assert done in " ".join(content.notes[1:])
+    assert bool(done) == (len(content.notes) > 1)
+    right = array if right is None else right
+    right = right - right.min(axis=0) if right.dtype.kind in "iu" else right
+    kept, true = content.layers[0].astype(float), right.astype(float)
+    if how != ALIKE:
+        kept, true = kept - kept.mean(0), true - true.mean(0)
+    for one, other in zip(kept.T, true.T, strict=True):
+        assert not done or np.corrcoef(one, other)[0, 1] == pytest.approx(1, abs=1e-9)
 
 
 def test_the_strictest_way_of_naming_that_fits_best_counts() -> None:

@@ -144,7 +144,7 @@ def words(folder: Path) -> None:
 )
 def test_bits_and_bytes_are_of_the_same_tokens(tmp_path, save, text, coded, size):
     folder = make_language(tmp_path / "gpt2", "gpt2")
-    shutil.rmtree(folder / "tokenizer.json", ignore_errors=True)
+    (folder / "tokenizer.json").unlink()
     save(folder)
     encoder = open_language(f"hf:{folder}", device=CPU)
     given, ids = encoder.encode([text]), encoder.tokenizer(text)["input_ids"]
@@ -231,6 +231,23 @@ BAD = {
         ),
         r"layers that config.json does not count: model.layers.7;",
     ),
+    **{
+        name: (lambda folder, more=more: change_weights(folder, more), "does not read, in parts")
+        for name, more in {
+            "a bias": lambda state: (
+                state | {"model.layers.0.self_attn.q_proj.bias": torch.ones(16)}
+            ),
+            "a norm": lambda state: (
+                state | {"model.layers.1.self_attn.q_norm.weight": torch.ones(8)}
+            ),
+            "an adapter within": lambda state: (
+                state | {"model.layers.0.mlp.up_proj.lora_A.weight": torch.ones(2, 16)}
+            ),
+            "an adapter of the head": lambda state: (
+                state | {"lm_head.lora_A.weight": torch.ones(2, 16)}
+            ),
+        }.items()
+    },
     "a layer less": (lambda folder: say(folder, num_hidden_layers=1), "not count: model.layers.1;"),
     "adapter beside weights": (
         lambda folder: say(folder, "adapter_config.json", base_model_name_or_path="org/base"),
@@ -275,6 +292,7 @@ def test_honest_fields_and_further_heads_pass(tmp_path, llama):
     further = {"score.weight": torch.ones(2, 16), "vision.layers.5.weight": torch.ones(2)}
     further |= {"logit_scale": torch.ones(()), "vision.layers.5.ls1.scale": torch.ones(2)}
     buffers = {"model.layers.0.self_attn.rotary_emb.inv_freq": torch.ones(4)}
+    buffers |= {"model.layers.0.self_attn.bias": torch.ones(1, 1, 64, 64)}
     change_weights(folder, lambda state: state | further | buffers)
     given, wanted = (
         open_language(f"hf:{each}", device=CPU).encode(TEXTS) for each in (folder, llama)

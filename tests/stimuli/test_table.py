@@ -111,7 +111,7 @@ def test_other_encodings_are_refused_with_the_byte(encoding: str, tmp_path: Path
             "image,caption,level,caption_index",
             "has both caption_index and level, which mean the same; keep one",
         ),
-        (",image,caption", r"column 1 of t\.csv has no name; name or drop it"),
+        ("image,,caption", r"column 2 of t\.csv has no name; name or drop it"),
         (
             "image,caption,stimulus",
             "has a column 'stimulus', a name that is taken by the stimulus id; rename it",

@@ -118,6 +118,13 @@ ZOO: list[tuple[str, Files, dict[str, object], list[str], list[list[str]] | str]
         NAMES,
         [A, B],
     ),
+    (
+        "a comma first",
+        {**at(), "f.txt": "a.png#0\tA child, in pink\nb.png#0\tC\n"},
+        {},
+        NAMES,
+        [["A child, in pink"], ["C"]],
+    ),
     ("tabs", {**at(), "c.tsv": lines("\t", "image\tlevel\tcaption")}, {}, NAMES, [A, B]),
     ("semicolons", {**at(), "c.csv": lines(";", "image;level;text", '"')}, {}, NAMES, [A, B]),
     ("bars", {**at(), "c.txt": lines("|", "filename|level|sentence")}, {}, NAMES, [A, B]),

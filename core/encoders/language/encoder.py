@@ -270,8 +270,8 @@ def _open(
             f"{source.folder} asks for {said.unread}, which is not done here; choose --pooling"
             " mean, max, first or last, which leaves its sentence vector out"
         )
-    pooling = own if pooling == "auto" else pooling
-    is_own = pooling == said.pooling and not said.unread
+    is_own = pooling == "auto"
+    pooling = own if is_own else pooling
     template = PROMPTS[prompt] if prompt != "none" else (said.prompt if is_own else "") + "{}"
     if is_own and said.steps:
         files = [*files, *said.files]

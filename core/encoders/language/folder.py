@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import re
 import reprlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,6 +60,11 @@ MOST = {  # fields of which each layer or label takes memory as soon as a config
 }
 PLAIN = "choose the model's weights in bfloat16 or float32"
 SCALES = re.compile(r"([._]scales?(_inv|_\d+)?|zero_points?|zeros|absmax|quant_map|SCB)$")
+# what older versions wrote and newer ones compute
+BUFFERS = re.compile(
+    r"(^|\.)(inv_freq|(cos|sin)_cached|masked_bias|scale_attn|position_ids|relative_position_index"
+    r"|relative_coords_table|num_batches_tracked)$"
+)
 NUMBERED = re.compile(r"(?:^|\.)(\d+)\.")  # the place of a layer in its list
 PIECES, PAIRS = "tokenizer.model", 2  # what SentencePiece calls its models of byte pairs
 OPTIONS = (  # of a tokenizer's config, what a tokenizer of pieces is made with
@@ -385,7 +390,8 @@ def count_parameters(model: Any) -> int:
 
 def check_weights(folder: Path, config: Any, files: Sequence[Path]) -> None:
     """Raise EncoderError where the weights are not those of the config's model: of other shapes,
-    too few, more layers, quantized in a way that nothing reads, or many fewer than it would have.
+    too few, more layers, more in a layer or module that is read, or quantized in a way that nothing
+    reads.
     Takes no memory, and reads no weights.
     """
     with bounding(folder, list(read_shapes(files).values())):
@@ -399,7 +405,8 @@ def check_weights(folder: Path, config: Any, files: Sequence[Path]) -> None:
             f" weights have {_sides(held)}; expected one model's config and weights"
         )
     unread = sorted(report["unexpected_keys"])
-    names = set(read_shapes(files))
+    shapes = read_shapes(files)
+    names = set(shapes)
     read = {name.rpartition(".")[0] for name in names.difference(unread)} - {""}  # modules
     if scales := [name for name in unread if SCALES.search(name) and _module_of(name) in read]:
         raise EncoderError(
@@ -425,6 +432,12 @@ def check_weights(folder: Path, config: Any, files: Sequence[Path]) -> None:
         raise EncoderError(
             f"{folder} lacks weights of {kind}: {', '.join(missing[:5])}; save it whole"
         )
+    if further := _unread_parts(shapes, unread):
+        raise EncoderError(
+            f"{folder} has weights that {kind} does not read, in parts that it reads:"
+            f" {', '.join(further[:3])}; expected one model's config and weights, an adapter merged"
+            " into them (merge_and_unload)"
+        )
 
 
 def _module_of(scale: str) -> str:
@@ -447,6 +460,26 @@ def _further_layers(names: Iterable[str], unread: Collection[str]) -> list[str]:
         for (prefix, number), read in is_read.items()
         if not read and prefix in lists
     ]
+
+
+def _unread_parts(shapes: Mapping[str, Sequence[int]], unread: Sequence[str]) -> list[str]:
+    """Return the tensors that are not read of modules, or numbered layers, that are; but for
+    buffers, of which the masks of GPT-2's kind are 1 × 1 × length × length.
+    """
+    read = shapes.keys() - set(unread)
+    parts = {name.rpartition(".")[0] for name in read} - {""}
+    parts |= {name[: layer.end(1)] for name in read for layer in NUMBERED.finditer(name)}
+
+    def is_within(name: str) -> bool:
+        module = name.rpartition(".")[0]
+        outer = [name[: place.start()] for place in re.finditer(r"\.", module)]
+        layers = [name[: layer.end(1)] for layer in NUMBERED.finditer(name)]
+        return (
+            not {module, *layers}.isdisjoint(parts)
+            or not {f"{one}.weight" for one in outer}.isdisjoint(read)
+        ) and not BUFFERS.search(name)
+
+    return [name for name in unread if is_within(name) and [*shapes.get(name, ())][:-2] != [1, 1]]
 
 
 def _is_among(name: str, names: Collection[str]) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float32, Int64
 
-from core.encoders.columns import Columns, plain_name
+from core.encoders.columns import Columns
 from core.encoders.encoder import Geometry, Over
 from core.encoders.imported import Features, Space, read_features
 from core.encoders.measured.dissimilarities import read_dissimilarities
@@ -20,6 +20,7 @@ from core.encoders.measured.repeats import Repeats, read_repeats
 from core.encoders.requests import ImportRequest
 from core.encoders.rows import LONGEST, rows_of
 from core.errors import FeatureError, InputError, shortened
+from core.files.ids import plain_name
 from core.files.userfile import shown
 
 
@@ -55,7 +56,7 @@ def _read(request: ImportRequest, stimuli: Sequence[str]) -> Content:
     path = Path(request.file)
     columns = Columns(request.id_column, request.feature_column, request.drop)
     if request.repeats != "none":
-        held = read_repeats(path, columns)
+        held = read_repeats(path, columns, request.repeats)
     elif request.dissimilarities and path.suffix.lower() == ".csv":
         held = read_ratings(path, stimuli)
     elif request.dissimilarities:
@@ -92,11 +93,7 @@ def _in_order(held: Features, request: ImportRequest, stimuli: Sequence[str]) ->
             f"The file names no rows: its first is taken for {stimuli[0]}, its last for"
             f" {stimuli[-1]}."
         )
-    if held.changed:
-        notes.append(f"Layers are {' and '.join(held.changed)}, so that float32 holds them.")
-    if held.left_out:
-        out = ", ".join(shortened(plain_name(name), LONGEST) for name in held.left_out)
-        notes.append(f"Left out, since they are no features: {out}.")
+    notes += held.notes
     if request.subset and covers is None:
         raise InputError(
             f"{file} has a row for each of the {len(stimuli):,} stimuli, or names no rows, so there"

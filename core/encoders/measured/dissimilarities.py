@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float32
 
 from core.encoders.columns import EVERY, Columns
-from core.encoders.imported import Features, find_ids, held_arrays
+from core.encoders.imported import Features, find_ids, held_arrays, narrowed
 from core.errors import FeatureError
 from core.files.arrays import NUMBERS
 
@@ -23,16 +23,18 @@ def read_dissimilarities(path: Path, columns: Columns = EVERY) -> Features:
     """Read one matrix per layer: (n, n), (layers, n, n), several (n, n), or the pairs i < j in the
     order of rows, (pairs,) or (layers, pairs), and the ids of the n where the file has any.
 
-    Nothing is scaled or centered. Raises FeatureError for a file that is not safe, and for a matrix
-    that is not square, not symmetric, not finite, or has negative entries or a diagonal that is not
-    0.
+    All are rescaled if their scale is out of float32's range. Raises FeatureError for a file that
+    is not safe, and for a matrix that is not square, not symmetric, not finite, or has negative
+    entries or a diagonal that is not 0.
     """
     arrays = held_arrays(path, columns)
     kept = [name for name, array in arrays.items() if _are_values(name, array, columns)]
     kept = [OF_RSATOOLBOX] if OF_RSATOOLBOX in arrays else kept
-    layers, names = list[Matrix](), list[str]()
+    layers, names, changed = list[Matrix](), list[str](), dict[str, None]()
     for name in kept:
-        matrices = [checked(each, path) for each in _unfold(arrays[name].astype(np.float64))]
+        made = [checked(each, path) for each in _unfold(arrays[name].astype(np.float64))]
+        matrices = [matrix for matrix, _ in made]
+        changed |= {one: None for _, done in made for one in done}
         layers += matrices
         alone = len(matrices) == 1 and bool(name)
         names += [name] if alone else [f"layer {place}" for place in range(len(matrices))]
@@ -42,7 +44,7 @@ def read_dissimilarities(path: Path, columns: Columns = EVERY) -> Features:
         raise FeatureError(f"{path} has layers over {sizes} stimuli; expected as many in each")
     ids, by = find_ids(arrays, sizes[0], columns, path)
     left_out = tuple(name for name in arrays if name not in kept and name != by)
-    return Features(layers, tuple(names), ids, by, left_out)
+    return Features(layers, tuple(names), ids, by, left_out, tuple(changed))
 
 
 def _are_values(name: str, array: np.ndarray, columns: Columns) -> bool:
@@ -65,13 +67,15 @@ def _square(pairs: np.ndarray) -> np.ndarray:
     n = (1 + isqrt(1 + 8 * len(pairs))) // 2
     if n * (n - 1) // 2 != len(pairs):
         return pairs
-    matrix = np.zeros((n, n))
+    matrix = np.zeros((n, n), pairs.dtype)
     matrix[np.triu_indices(n, 1)] = pairs
     return matrix + matrix.T
 
 
-def checked(matrix: np.ndarray, path: Path) -> Matrix:
-    """Return a matrix of dissimilarities; raises FeatureError for any other."""
+def checked(matrix: np.ndarray, path: Path) -> tuple[Matrix, tuple[str, ...]]:
+    """Return a matrix of dissimilarities, and what was done so that float32 holds it; raises
+    FeatureError for any other.
+    """
     if matrix.ndim != 2 or len(matrix) != matrix.shape[1]:
         raise FeatureError(
             f"{path} holds an array of shape {matrix.shape}; expected dissimilarities of n stimuli:"
@@ -91,6 +95,6 @@ def checked(matrix: np.ndarray, path: Path) -> Matrix:
         )
     if matrix.min() < 0:
         raise FeatureError(f"{path} has negative entries; expected dissimilarities of at least 0")
-    halves: np.ndarray = ((matrix + matrix.T) / 2).astype(np.float32)
-    np.fill_diagonal(halves, 0)
-    return halves
+    pairs = (matrix / 2 + matrix.T / 2)[np.triu(np.ones(matrix.shape, dtype=bool), 1)]
+    values, changed = narrowed(pairs[:, None], path, center=False)
+    return _square(values[:, 0]), changed

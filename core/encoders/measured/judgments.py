@@ -60,7 +60,8 @@ def read_ratings(path: Path, stimuli: Sequence[str]) -> Features:
             f" {ids[unrated[0][0]]!r} and {ids[unrated[0][1]]!r}; expected each pair at least once"
         )
     mean = np.divide(total, times, out=np.zeros((n, n)), where=times > 0)
-    return Features([checked(mean + np.triu(mean, 1).T, path)], (), ids, "first and second")
+    matrix, changed = checked(mean + np.triu(mean, 1).T, path)
+    return Features([matrix], (), ids, "first and second", changed=changed)
 
 
 def _read_table(path: Path) -> pd.DataFrame:

@@ -8,15 +8,16 @@ import numpy as np
 from jaxtyping import Float32
 
 from core.encoders.columns import EVERY, Columns
-from core.encoders.imported import Features, find_ids, held_arrays, is_layer
+from core.encoders.encoder import Over
+from core.encoders.imported import Features, find_ids, held_arrays, is_layer, narrowed
 from core.errors import FeatureError
 
 Repeats = Float32[np.ndarray, "r n d"]
 
 
-def read_repeats(path: Path, columns: Columns = EVERY) -> Features:
+def read_repeats(path: Path, columns: Columns = EVERY, over: Over = "trials") -> Features:
     """Read one array (repeats, stimuli, units) per layer; or (rows, units), in any order, of a file
-    that names the stimulus of each row.
+    that names the stimulus of each row. over: what differs between repeats.
 
     Raises FeatureError for a file that is not safe, for other shapes, for a single repeat, and for
     layers with different numbers of repeats.
@@ -41,8 +42,22 @@ def read_repeats(path: Path, columns: Columns = EVERY) -> Features:
             f"{path} has layers of {min(counts)} to {max(counts)} repeats and stimuli; expected as"
             " many of each: import layers that were measured at other times as models of their own"
         )
-    with np.errstate(over="ignore", invalid="ignore"):  # infinity, which no embedding takes
-        layers = [np.ascontiguousarray(array.astype(np.float32)) for array in kept.values()]
+    made = [_narrowed(array, over, path) for array in kept.values()]
+    layers, changed = [layer for layer, _ in made], {one: None for _, done in made for one in done}
     left_out = tuple(name for name in arrays if name not in kept and name != by)
     names = tuple(kept) if all(kept) else ()
-    return Features(layers, names, ids, by, left_out)
+    return Features(layers, names, ids, by, left_out, tuple(changed))
+
+
+def _narrowed(array: np.ndarray, over: Over, path: Path) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Return repeats as float32. A unit is a column: over trials the same in each, so that what
+    differs between trials stays; over subjects one of its own.
+    """
+    if array.ndim == 2:
+        return narrowed(array, path)
+    repeats, rows, units = array.shape
+    if over == "trials":
+        flat, done = narrowed(array.reshape(-1, units), path)
+        return flat.reshape(array.shape), done
+    flat, done = narrowed(np.moveaxis(array, 0, 1).reshape(rows, -1), path)
+    return np.ascontiguousarray(np.moveaxis(flat.reshape(rows, repeats, units), 1, 0)), done

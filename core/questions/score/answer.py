@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
-from core.encoders.columns import plain_name
 from core.encoders.imported import read_features
-from core.encoders.rows import rows_of
-from core.errors import FeatureError
+from core.encoders.rows import LONGEST, rows_of
+from core.errors import FeatureError, shortened
+from core.files.ids import plain_name
+from core.files.userfile import shown
 from core.progress import Progress
 from core.questions.registry import Answer, declare
 from core.questions.score.question import Score
@@ -25,17 +26,37 @@ from core.study.parts import Comparison
 
 def score(question: Score, _: None, __: Progress | None) -> pd.DataFrame:
     """Score the layers of one file with those of the other; see `score_layers`. Rows are matched by
-    their ids where both files name them.
+    their ids if the files name them; how is told in the table's attrs.
     """
     x, y = (read_features(Path(file)) for file in (question.x, question.y))
-    layers = y.layers
+    names = [Path(file).name for file in (question.x, question.y)]
+    by = [shortened(plain_name(one.named_by), LONGEST) for one in (x, y)]
+    if (x.ids is None) != (y.ids is None):
+        has = int(x.ids is None)
+        raise FeatureError(
+            f"{names[has]} names its rows, by {by[has]}, and {names[1 - has]} does not; expected"
+            " ids of the rows in both files, or in neither"
+        )
+    layers, notes = y.layers, ["The files name no rows: their order is taken to be the same."]
     if x.ids is not None and y.ids is not None:
-        rows = rows_of(y.ids, x.ids, file=Path(question.y).name, by=plain_name(y.named_by)).rows
-        layers = [layer[rows[:, 0]] for layer in layers]
-    return score_layers(x.layers, layers, question.comparison, question.clamping)
+        found = rows_of(y.ids, x.ids, file=names[1], by=by[1])
+        layers = [layer[found.rows[:, 0]] for layer in layers]
+        notes = [f"Rows of {names[1]} are matched to those of {names[0]} by {by[1]} and {by[0]}."]
+        if out := found.strange:
+            notes.append(f"Of {names[1]}, {len(out):,} rows are left out: {shown(out[0])}, …")
+    for name, one in zip(names, (x, y), strict=True):
+        notes += [f"{name}: {note}" for note in one.notes]
+    table = score_layers(x.layers, layers, question.comparison, question.clamping)
+    table.attrs["notes"] = notes
+    return table
 
 
-declare(Score, Answer(score, version=2))
+def _notes(_: Score, table: pd.DataFrame) -> Sequence[str]:
+    notes: Sequence[str] = table.attrs["notes"]
+    return notes
+
+
+declare(Score, Answer(score, version=2, findings=_notes))
 
 
 def score_layers(

@@ -20,12 +20,12 @@ class Score(Question):
     x: str = argument(
         label="One file",
         metavar="FILE_X",
-        help="features: .npy .npz .safetensors .pt .parquet",
+        help="features, of any kind that `import` reads",
     )
     y: str = argument(
         label="Another file",
         metavar="FILE_Y",
-        help="features of the same stimuli in the same order",
+        help="features of the same stimuli: in the same order, or with ids of the rows in both",
     )
     comparison: Comparison = part(Comparison, layers="all")
     clamping: Clamping = part(Clamping, q=1.0)

@@ -11,7 +11,7 @@ import pytest
 
 from core.errors import FeatureError, MetricError
 from core.metrics import METRICS
-from core.questions.asking import ask
+from core.questions.asking import ask, findings_of
 from core.questions.score.answer import score_layers
 from core.questions.score.question import Score
 from core.spaces.preprocess import clamp_outliers, normalize_rows
@@ -61,8 +61,16 @@ def test_rows_that_both_files_name_are_matched(tmp_path):
     for name, places in (("x", np.arange(9)), ("y", order.permutation(9))):
         ids = np.array([f"{place}.png" for place in places])
         np.savez(tmp_path / f"{name}.npz", feats=rows[places], ids=ids)
-    table = ask(Score(str(tmp_path / "x.npz"), str(tmp_path / "y.npz"), Comparison("cka")))
+    x, y, plain = (str(tmp_path / name) for name in ("x.npz", "y.npz", "plain.npy"))
+    table = ask(asked := Score(x, y, Comparison("cka")))
     assert table["score"].item() == pytest.approx(1)
+    assert findings_of(asked, table) == [
+        "Rows of y.npz are matched to those of x.npz by ids and ids."
+    ]
+    np.save(plain, rows)
+    for sides in ((x, plain), (plain, x)):
+        with pytest.raises(FeatureError, match=r"x.npz names its rows, by ids, and plain.npy does"):
+            ask(Score(*sides, Comparison("cka")))
 
 
 def search_literally(

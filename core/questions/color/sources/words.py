@@ -76,9 +76,9 @@ class Vectors:
         return Path(self.file).stem
 
     def gather(self, study: Study, survey: str) -> Dissimilarities:
-        from core.encoders.columns import plain_name
         from core.encoders.imported import read_features  # torch, for some of the formats
         from core.encoders.rows import rows_of
+        from core.files.ids import plain_name
 
         check_readable(self.file)
         study.store.note_files(Path(self.file))

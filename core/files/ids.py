@@ -1,0 +1,55 @@
+"""How files name the rows of their arrays and tables: what features and datasets take for ids."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+INDEX = "__index_level_"  # how pandas begins the name of a column that is its index
+UNNAMED = re.compile(r"(\d+__)?")  # what follows where it has no name of its own
+# what names that stand for the ids of rows are made of: image_path, nsdId, Stim Names
+IDS = re.compile(
+    r"axis1|((u?uid|id|idx|ind(ex|ices)|key|name|path|url|number|num|row|item|sample|image|img|pic"
+    r"|picture|photo|file|stim(ulus|uli)?|cond(ition)?|coco|nsd)s?)+"
+)
+OTHERS = ("channel_descriptors/", "rdm_descriptors/")  # of rsatoolbox: names of other axes
+
+
+def leaf(name: str) -> str:
+    """Return a name without the groups that it lies in, in small letters."""
+    return name.rpartition("/")[2].lower()
+
+
+def plain_name(name: str) -> str:
+    """Return what people call a column: an index by its own name, or "index"."""
+    plain = name.removeprefix(INDEX)
+    return plain if plain == name or not UNNAMED.fullmatch(plain) else "index"
+
+
+def names_rows(name: str) -> bool:
+    """Return whether what is called so has the ids of rows; pandas' index has."""
+    if name.startswith(OTHERS):
+        return False
+    return name.startswith(INDEX) or bool(IDS.fullmatch(re.sub(r"[ _.-]", "", leaf(name))))
+
+
+def id_line(lines: Mapping[str, Sequence[Any]]) -> str | None:
+    """Return which of some lines of values names the rows, if any is called so, or if it is alone
+    and of texts: of several one without the same value twice, texts before numbers, an index last.
+    """
+
+    def rank(name: str) -> tuple[bool, bool, bool]:
+        values = [*map(str, lines[name])]
+        unlike, texts = len({*values}) == len(values), not all(map(_is_number, values))
+        return unlike, texts, not name.startswith(INDEX) and leaf(name) != "index"
+
+    alone = [name for name in lines if len(lines) == 1 and rank(name)[:2] == (True, True)]
+    return max([*filter(names_rows, lines)] or alone, key=rank, default=None)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return bool(text) and float(text) is not None
+    except ValueError:
+        return False
