@@ -25,8 +25,8 @@ def open_zip(file: UserFile) -> Iterator[zipfile.ZipFile]:
 
 def check_torch(file: UserFile) -> None:
     """Look at what torch.save wrote before torch does; raises the file's error for what is no zip,
-    as torch takes that for a pickle of before 1.6 (LEGACY is how those begin), and for what would
-    make more than it holds: of what torch lets a pickle call, `bytearray` alone takes a length.
+    as torch takes that for a pickle of before 1.6, and for what would make more than it holds: of
+    what torch lets a pickle call, `bytearray` alone takes a length.
     """
     with file.open() as opened:
         if opened.read(1) == PICKLE:

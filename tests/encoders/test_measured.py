@@ -104,7 +104,7 @@ def test_layers_of_measurements_keep_their_order_and_names(tmp_path):
         ({"x": REPEATS[:1]}, "with at least 2 repeats"),
         ({"x": REPEATS, "z": REPEATS[:2]}, "repeats and stimuli; expected as many of each"),
         ({"measurements": REPEATS[0], "stimulus": np.array([0, 0, 1, 3])}, "not 1 rows .0."),
-        ({"measurements": REPEATS[0], "stimulus": np.arange(3)}, "the stimulus of each row"),
+        ({"measurements": REPEATS[0], "stimulus": np.arange(3)}, "ids of its 4 rows"),
     ],
 )
 def test_other_shapes_are_no_repeats(tmp_path, arrays, message):

@@ -144,7 +144,7 @@ def words(folder: Path) -> None:
 )
 def test_bits_and_bytes_are_of_the_same_tokens(tmp_path, save, text, coded, size):
     folder = make_language(tmp_path / "gpt2", "gpt2")
-    shutil.rmtree(folder / "tokenizer.json", ignore_errors=True)
+    (folder / "tokenizer.json").unlink(missing_ok=True)
     save(folder)
     encoder = open_language(f"hf:{folder}", device=CPU)
     given, ids = encoder.encode([text]), encoder.tokenizer(text)["input_ids"]
