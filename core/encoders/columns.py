@@ -164,14 +164,15 @@ def read_table(file: UserFile, _: Columns = EVERY) -> dict[str, np.ndarray]:
         text = text.partition("\n")[2].lstrip()
     lines = [line for line in islice(io.StringIO(text), 5) if line.strip()][:2]
     mark = next((one for one in "\t;," if all(one in line for line in lines)), " ")
-    head, row = (_fields(line, mark) for line in (*lines, *lines, "", "")[:2])
+    head, row = (_fields(line, mark) or [""] for line in (*lines, *lines, "", "")[:2])
     comma = mark in "\t;" and any(re.fullmatch(r"\s*-?\d+,\d+\s*", field) for field in row)
     # numbers behind the first field are a row's, but 0, 1, 2 … are what pandas calls columns
-    counts = [[f"{place + start}" for place in range(len(head) - 1)] for start in (0, 1)]
-    numbers = [_is_number(field.replace(",", ".") if comma else field) for field in head]
-    is_row = all(numbers[1:]) and head[1:] not in counts if head[1:] else all(numbers)
+    others = head[1:-1] if len(head) > 2 and not head[-1].strip() else head[1:]
+    counts = [[f"{place + start}" for place in range(len(others))] for start in (0, 1)]
+    first, *numbers = (_is_number(one.replace(",", ".") if comma else one) for one in head)
+    is_row = all(numbers[: len(others)]) and others not in counts if others else first
     if is_row:
-        head = [f"{place}" if place or numbers[0] else INDEX for place in range(len(head))]
+        head = [f"{place}" if place or first else INDEX for place in range(len(head))]
     elif len(row) == len(head) + 1 and not row[-1].strip():
         head = [*head, ""]
     elif len(row) == len(head) + 1 and not (EVERY.holds_ids(head[0]) and _is_number(row[1])):

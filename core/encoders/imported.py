@@ -185,7 +185,8 @@ def find_ids(
             if rank(name) == rank(best) and places != fitting[best][1]:
                 raise FeatureError(
                     f"{path} names its rows by {shown(plain_name(best))} and otherwise by"
-                    f" {shown(plain_name(name))}; say by --id-column which of the two counts"
+                    f" {shown(plain_name(name))}; say by --id-column which of the two counts, or"
+                    " by --feature-column what is no id"
                 )
         return fitting[best][0], best
     spaces = [array.shape[1:] for array in arrays.values() if array.ndim > 1]
@@ -255,8 +256,10 @@ def _by_stimulus(
         for (layer, stimulus), array in zip(pairs, held.values(), strict=True):
             layers.setdefault(layer, {})[stimulus] = array
         stimuli = [*next(iter(layers.values()))]
-        known = [place for place in places_of(stimuli, columns.stimuli)[0] if place >= 0]
+        places, by_place = places_of(stimuli, columns.stimuli)
+        known = [place for place in places if place >= 0 and not by_place]
         is_known = 2 * len(known) > len(stimuli) > 1 and len({*known}) == len(known)
+        is_known = is_known and (in_rows or not all(map(str.isdecimal, stimuli)))  # as of a list
         whole = all(
             {*each} == {*stimuli} and len({array.shape for array in each.values()}) == 1
             for each in layers.values()

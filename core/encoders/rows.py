@@ -64,8 +64,11 @@ def places_of(ids: Sequence[str], stimuli: Sequence[str]) -> tuple[list[int], bo
     """Return the place in the dataset of what each id names, −1 of nothing, and whether the ids are
     such places themselves: whole numbers of which one is 0, and none names a stimulus.
     """
-    best, most = [-1] * len(ids), 0
-    for way, fold, places in _namings(tuple(stimuli)):
+    best, most, ways = [-1] * len(ids), 0, _namings(tuple(stimuli))
+    if len(ways) == len(NAMINGS) * len(FOLDS):  # what the last does not find, none does
+        way, fold, places = ways[-1]
+        ways = ways if any(way(fold(one)) in places for one in ids) else []
+    for way, fold, places in ways:
         found = [places.get(way(fold(one)), -1) for one in ids]
         if (count := len({*found} - {-1})) > most:
             best, most = found, count

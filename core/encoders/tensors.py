@@ -64,7 +64,8 @@ def _flattened(value: Any, name: str, rows: int) -> Iterator[tuple[str, Any]]:
     over.
     """
     if isinstance(value, list | tuple) and value:
-        value = _in_columns(value, rows)
+        matrix = _as_matrix(value)
+        value = _in_columns(value, rows) if matrix is None else matrix
     if isinstance(value, Mapping):
         for key, each in value.items():
             yield from _flattened(each, f"{name}/{key}" if name else f"{key}", rows)
@@ -94,7 +95,22 @@ def _in_columns(value: Sequence[Any], rows: int) -> Mapping[Any, list[Any]] | li
     else:
         return list(value)
     told = any(not hasattr(one, "shape") for each in fields.values() for one in each)
-    return fields if told or len(value) == rows else list(value)
+    is_one = told or len(value) == rows or any(_whole(each, rows) for each in fields.values())
+    return fields if is_one else list(value)
+
+
+def _whole(parts: Sequence[Any], rows: int) -> bool:
+    """Return whether parts, none of which is of all stimuli, have a row for each together."""
+    counts = [len(part) for part in parts if len(part.shape)]
+    return sum(counts) == rows and rows not in counts
+
+
+def _as_matrix(value: Sequence[Any]) -> np.ndarray | None:
+    """Return lists of equally many fractions as an array."""
+    if not all(isinstance(one, list | tuple) and len(one) == len(value[0]) for one in value):
+        return None
+    plain = {type(number) for one in value for number in one}
+    return np.array(value) if float in plain <= {int, float} else None
 
 
 def _are_names(value: Sequence[Any]) -> bool:
@@ -107,13 +123,12 @@ def _joined(parts: Sequence[Any], rows: int) -> np.ndarray | None:
     if len(shapes) < 2 or len({shape[1:] for shape in shapes}) > 1:
         return None
     lengths = {shape[:1] for shape in shapes}
-    counts = [shape[0] for shape in shapes if shape]
-    whole = sum(counts) == rows and rows not in counts
+    whole = _whole(parts, rows)
     if len(shapes[0]) < 2:
         in_rows = len(lengths) == 1 and not (whole and len(parts) != rows)
         join = np.stack if in_rows else np.concatenate if whole else None
     else:
-        join = np.concatenate if whole or len(lengths) > 1 or {*counts} == {1} else None
+        join = np.concatenate if whole or len(lengths) > 1 or lengths == {(1,)} else None
     return join([np.asarray(_as_array(part)) for part in parts]) if join else None
 
 
