@@ -159,9 +159,10 @@ def read_table(file: UserFile, _: Columns = EVERY) -> dict[str, np.ndarray]:
     import pandas as pd
 
     file.check_room(4 * file.size)
-    text = file.text().replace("\r\n", "\n").replace("\r", "\n").lstrip()
+    text = file.text().replace("\r\n", "\n").replace("\r", "\n").lstrip("\n ")
     while text.startswith("#"):
-        text = text.partition("\n")[2].lstrip()
+        text = text.partition("\n")[2].lstrip("\n ")
+    csv.field_size_limit(len(text) + 1)  # a list in a cell is as long as it is
     lines = [line for line in islice(io.StringIO(text), 5) if line.strip()][:2]
     mark = next((one for one in "\t;," if all(one in line for line in lines)), " ")
     head, row = (_fields(line, mark) or [""] for line in (*lines, *lines, "", "")[:2])
