@@ -259,7 +259,8 @@ def _by_stimulus(
         places, by_place = places_of(stimuli, columns.stimuli)
         known = [place for place in places if place >= 0 and not by_place]
         is_known = 2 * len(known) > len(stimuli) > 1 and len({*known}) == len(known)
-        is_known = is_known and (in_rows or not all(map(str.isdecimal, stimuli)))  # as of a list
+        is_list = stimuli == [f"{place}" for place in range(len(stimuli))]  # of layers, then
+        is_known = is_known and (in_rows or not is_list)
         whole = all(
             {*each} == {*stimuli} and len({array.shape for array in each.values()}) == 1
             for each in layers.values()
