@@ -20,18 +20,20 @@ import gzip
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from itertools import islice
+from math import isnan
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
 from jaxtyping import Float32
 
-from core.encoders.columns import EVERY, Columns, read_columns, read_table
-from core.encoders.rows import LONGEST
+from core.encoders.columns import EVERY, Columns, read_columns, read_table, stacked
+from core.encoders.rows import LONGEST, places_of
 from core.encoders.tensors import read_safetensors, read_torch
 from core.errors import FeatureError, shortened
 from core.files.arrays import NUMBERS, TEXTS, read_npy, read_npz
-from core.files.ids import leaf, plain_name
+from core.files.ids import is_index, plain_name
 from core.files.limits import TEXT
 from core.files.userfile import UserFile, shown
 
@@ -46,6 +48,8 @@ EXACT = 2**53  # up to which float64 holds every whole number
 COMPARED = 10_000  # rows, of many, that are looked at after narrowing
 REMEDY = "subtract what is common to all rows, and take logarithms of what spans many powers of ten"
 
+MOST = 0.75  # of the stimuli that the best ids name: what names fewer is no rival
+THEIRS = "their names"  # of arrays that are a stimulus each
 NAMES = "file_names.txt"  # in which thingsvision lists the images, next to its features
 # what keeps no order of its own, where its names are sorted
 UNORDERED = (".h5", ".hdf5", ".mat", ".safetensors")
@@ -92,10 +96,9 @@ def read_features(path: Path, columns: Columns = EVERY) -> Features:
     arrays = held_arrays(path, columns)
     kept = {name: array for name, array in arrays.items() if is_layer(name, array, columns)}
     kept = {FEATS: kept[FEATS]} if FEATS in kept and kept[FEATS].ndim == 3 else kept
-    if single := _by_stimulus(arrays, columns):
-        layer, changes = narrowed(np.stack([*single.values()]), path)
-        return Features([layer], ("layer 0",), [*single], "their names", changed=changes)
     layers, names, changed = list[Space](), list[str](), dict[str, None]()
+    by_name, stimuli = ({}, []) if kind_of(path) in TABLES else _by_stimulus(arrays, columns)
+    kept = by_name or kept
     for name, array in kept.items():
         split = _split(array, path, alone=len(kept) == 1)
         layers += [layer for layer, _ in split]
@@ -117,6 +120,8 @@ def read_features(path: Path, columns: Columns = EVERY) -> Features:
             f"the layers in {path} have {rows} rows; expected one row per stimulus in each, or"
             " --feature-column with those that are layers"
         )
+    if stimuli:
+        return Features(layers, tuple(names), stimuli, THEIRS, changed=tuple(changed))
     ids, by = find_ids(arrays, rows[0], columns, path)
     left_out = tuple(name for name in arrays if name not in kept and name != by)
     return Features(layers, tuple(names), ids, by, left_out, tuple(changed))
@@ -132,17 +137,21 @@ def held_arrays(path: Path, columns: Columns) -> dict[str, np.ndarray]:
             f"{path} holds responses over time; expected (rows, units): average over times, or save"
             " those of one"
         )
-    if _kind(path) in TABLES:
-        return arrays
-    wanted = [*columns.features, *([columns.ids] if columns.ids else [])]
-    if missing := [name for name in wanted if name not in arrays]:
+    missing = [name for name in columns.features if name not in arrays]
+    missing += [name for name in [columns.ids] if name not in {"", *map(plain_name, arrays)}]
+    if missing:
         raise FeatureError(
-            f"{path} has no {shown(missing[0])}; it holds {', '.join(map(shown, arrays))}"
+            f"{path} has no {shown(missing[0])}; it has"
+            f" {', '.join(shown(plain_name(name)) for name in islice(arrays, 20))}"
         )
     if columns.features:
-        return {name: arrays[name] for name in dict.fromkeys((*wanted, *arrays))}
-    kind = _kind(path)
-    if kind == ".safetensors" or (kind in UNORDERED and list(arrays) == sorted(arrays)):
+        arrays = {name: arrays[name] for name in dict.fromkeys((*columns.features, *arrays))}
+    kind = kind_of(path)
+    if kind in TABLES:
+        _, by = find_ids(arrays, max(map(len, arrays.values()), default=0), columns, path)
+        return stacked(arrays, by, columns, path)
+    is_sorted = kind == ".safetensors" or (kind in UNORDERED and list(arrays) == sorted(arrays))
+    if is_sorted and not columns.features:
         return {name: arrays[name] for name in natural_order(arrays)}
     return arrays
 
@@ -152,54 +161,133 @@ def find_ids(
 ) -> tuple[list[str] | None, str]:
     """Return the ids of so many rows and what holds them; None and "" of a file without any.
 
-    Texts come before numbers, and both before an index. Raises FeatureError if the array that a
-    person named does not fit.
+    Of all lines of texts and of whole numbers, whatever they are called, it is the one that names
+    the stimuli best: by their names before by their places, texts before numbers, what is called
+    ids before what is not, and pandas' index last. Raises FeatureError if two that do so equally
+    well disagree, and if what is called ids, or a person named, does not fit.
     """
-    named = [name for name in arrays if _are_ids(name, arrays[name], rows, columns)]
-    if named:
-        best = min(
-            named,
-            key=lambda name: (arrays[name].dtype.kind not in TEXTS, leaf(name) == "index"),
-        )
-        return _texts(arrays[best]), best
+    lines = {name: id_line(name, array, columns) for name, array in arrays.items()}
+    found = {name: line for name, line in lines.items() if line}
+    fitting = {name: one for name, one in found.items() if len(one[0]) == rows}
+    most = max((named for *_, named in fitting.values()), default=0)
+
+    def rank(name: str) -> tuple[float, ...]:
+        _, _, count, named = fitting[name]
+        is_good, is_text = named > 0 and named >= MOST * most, arrays[name].dtype.kind in TEXTS
+        called = 0 if is_index(name) else 1 + columns.holds_ids(name)
+        return is_good, is_good and is_text, called, count, is_text
+
+    if fitting:
+        best = max(fitting, key=rank)
+        for name, (_, places, *_) in fitting.items():
+            if rank(name) == rank(best) and places != fitting[best][1]:
+                raise FeatureError(
+                    f"{path} names its rows by {shown(plain_name(best))} and otherwise by"
+                    f" {shown(plain_name(name))}; say by --id-column which of the two counts, or"
+                    " by --feature-column what is no id"
+                )
+        return fitting[best][0], best
+    spaces = [array.shape[1:] for array in arrays.values() if array.ndim > 1]
+    widths = {len(spaces), *(size for shape in spaces for size in shape)}
+    for name in found:  # as many as dims or layers are names of these
+        if columns.ids or len(found[name][0]) not in widths:
+            raise FeatureError(
+                f"{path} has {shown(plain_name(name))} of shape {arrays[name].shape}; expected the"
+                f" ids of its {rows} rows: mend it, or leave it out by --drop"
+            )
     if columns.ids:
         shape = arrays[columns.ids].shape if columns.ids in arrays else "no line"
         raise FeatureError(
             f"{path} has {shown(columns.ids)} of shape {shape}; expected the ids of its {rows} rows"
         )
+    return _listed_names(rows, columns, path)
+
+
+def id_line(
+    name: str, array: np.ndarray, columns: Columns
+) -> tuple[list[str], list[int], int, int] | None:
+    """Return ids, the places they name, how many and how many by name; None of what has no ids."""
+    is_line = array.size == max(array.shape, default=0) > 1 and array.dtype.kind in "iufUS"
+    called = columns.holds_ids(name)
+    if not (name and is_line) or not (called or columns.may_hold_ids(name, array)):
+        return None
+    ids = _texts(array)
+    places, by_place = places_of(ids, columns.stimuli)
+    count = len({*places} - {-1} if columns.stimuli else {*ids})
+    if not called and not _is_match(places, by_place, array.dtype.kind in TEXTS, columns):
+        return None
+    return ids, places, count, 0 if by_place else count
+
+
+def _is_match(places: list[int], by_place: bool, is_text: bool, columns: Columns) -> bool:
+    """Return whether a line that is not called ids names stimuli: most texts, or all numbers."""
+    known = [place for place in places if place >= 0]
+    if is_text:
+        return 2 * len(known) > len(places)
+    enough = len(columns.stimuli) if by_place else 1
+    return enough <= len({*known}) == len(places)
+
+
+def _listed_names(rows: int, columns: Columns, path: Path) -> tuple[list[str] | None, str]:
+    """Return the names of files that thingsvision lists next to features, None and "" of others."""
     beside = path.with_name(NAMES)
-    if NAMES not in columns.drop and beside.is_file():
-        names = UserFile(beside, "a list of files", FeatureError, most=TEXT).text().split("\n")
-        names = [name.strip() for name in names if name.strip()]
-        if len(names) == rows:
-            return names, NAMES
-    return None, ""
+    if NAMES in columns.drop or not beside.is_file():
+        return None, ""
+    others = [one for one in path.parent.iterdir() if kind_of(one) in READERS]
+    if not path.name.startswith("features") and {*others} - {beside, path, *_parts(path)}:
+        return None, ""
+    text = UserFile(beside, "a list of files", FeatureError, most=TEXT).text()
+    names = [name.strip() for name in text.split("\n") if name.strip()]
+    if len(names) != rows:
+        raise FeatureError(
+            f"{NAMES} next to {path} has {len(names)} names; expected those of its {rows} rows:"
+            f" mend it, or leave it out by --drop {NAMES}"
+        )
+    return names, NAMES
 
 
-def _are_ids(name: str, array: np.ndarray, rows: int, columns: Columns) -> bool:
-    fits = array.shape in ((rows,), (rows, 1)) and columns.holds_ids(name)
-    whole = array.dtype.kind == "f" and bool((array == np.floor(array)).all())  # of MATLAB
-    return fits and (array.dtype.kind in "iuUS" or whole)
-
-
-def _by_stimulus(arrays: dict[str, np.ndarray], columns: Columns) -> dict[str, np.ndarray]:
-    """Return the rows of a file that holds one for each stimulus; none of any other file."""
-    rows = {
-        name: array
+def _by_stimulus(
+    arrays: dict[str, np.ndarray], columns: Columns
+) -> tuple[dict[str, np.ndarray], list[str]]:
+    """Return the layers of a file that holds an array for each stimulus, or for each stimulus and
+    layer in groups of either, and the names of the stimuli; none of any other file.
+    """
+    held = {
+        name: array[0] if len(array) == 1 < array.ndim else array
         for name, array in arrays.items()
-        if not columns.is_out(name) and array.dtype.kind in "fiub"
+        if array.ndim and not columns.is_out(name) and array.dtype.kind in NUMBERS
     }
-    shapes = {array.shape for array in rows.values()}
-    alike = len(rows) > 1 and len(shapes) == 1
-    one_row = alike and all(
-        len(shape) == 1 or (len(shape) == 2 and shape[0] == 1) for shape in shapes
-    )
-    return {name: array.ravel() for name, array in rows.items()} if one_row else {}
+    if len(held) < 2 or any(array.ndim > 2 for array in held.values()):
+        return {}, []
+    plain = [("", name) for name in held]
+    cuts = [plain]
+    for cut in (str.partition, str.rpartition):
+        pairs = [cut(name, "/")[::2] for name in held]
+        cuts += [pairs, [(layer, stimulus) for stimulus, layer in pairs]]
+    in_rows = all(array.ndim == 1 for array in held.values())
+    for pairs, is_last in [*((each, False) for each in cuts), (plain, True)]:
+        layers = dict[str, dict[str, np.ndarray]]()
+        for (layer, stimulus), array in zip(pairs, held.values(), strict=True):
+            layers.setdefault(layer, {})[stimulus] = array
+        stimuli = [*next(iter(layers.values()))]
+        places, by_place = places_of(stimuli, columns.stimuli)
+        known = [place for place in places if place >= 0 and not by_place]
+        is_known = 2 * len(known) > len(stimuli) > 1 and len({*known}) == len(known)
+        is_list = stimuli == [f"{place}" for place in range(len(stimuli))]  # of layers, then
+        is_known = is_known and (in_rows or not is_list)
+        whole = all(
+            {*each} == {*stimuli} and len({array.shape for array in each.values()}) == 1
+            for each in layers.values()
+        )
+        if whole and (is_known or is_last) and (in_rows or (is_known and len(layers) == 1)):
+            stacks = [np.stack([each[one] for one in stimuli]) for each in layers.values()]
+            return dict(zip(layers, stacks, strict=True)), stimuli
+    return {}, []
 
 
 def is_layer(name: str, array: np.ndarray, columns: Columns) -> bool:
     """Return whether an array is features by its name, type and shape."""
-    if columns.is_out(name) and name:
+    if columns.is_out(name):
         return False
     if name in columns.features:
         return True
@@ -208,15 +296,17 @@ def is_layer(name: str, array: np.ndarray, columns: Columns) -> bool:
 
 
 def _texts(array: np.ndarray) -> list[str]:
-    flat = array.ravel().astype(int) if array.dtype.kind == "f" else array.ravel()
+    flat = array.ravel().tolist()
+    if array.dtype.kind == "f":  # of MATLAB, or of a table with an empty cell
+        flat = ["" if isnan(one) else int(one) if one.is_integer() else one for one in flat]
     return [one.decode("utf-8", "replace") if isinstance(one, bytes) else f"{one}" for one in flat]
 
 
 def read_arrays(path: Path, columns: Columns = EVERY) -> dict[str, np.ndarray]:
     """Read the arrays of a file by their names, as they are; raise FeatureError for a file that is
-    not safe, or of another kind. columns: of a table, which are stacked to one array.
+    not safe, or of another kind; those of a table are its columns.
     """
-    kind = _kind(path)
+    kind = kind_of(path)
     if kind in CLOSED:
         raise FeatureError(f"{path} is {CLOSED[kind]}; {ELSEWHERE}")
     reader = READERS.get(kind)
@@ -232,7 +322,7 @@ def read_arrays(path: Path, columns: Columns = EVERY) -> dict[str, np.ndarray]:
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def _kind(path: Path) -> str:
+def kind_of(path: Path) -> str:
     """Return the end of a file's name, small, without that of what it is compressed by."""
     name = path.name.lower()
     return Path(name.removesuffix(PACKED)).suffix or Path(name).suffix
@@ -357,8 +447,8 @@ READERS: dict[str, Reader] = {
     ".npy": lambda file, _: {"": read_npy(file)},
     ".npz": lambda file, _: read_npz(file, kinds=NUMBERS + TEXTS),
     ".safetensors": lambda file, _: read_safetensors(file),
-    ".pt": lambda file, _: read_torch(file),
-    ".pth": lambda file, _: read_torch(file),
+    ".pt": lambda file, columns: read_torch(file, len(columns.stimuli)),
+    ".pth": lambda file, columns: read_torch(file, len(columns.stimuli)),
     ".parquet": read_columns,
     ".csv": read_table,
     ".tsv": read_table,

@@ -141,8 +141,8 @@ class ImportRequest:
         "",
         label="Column of ids",
         metavar="NAME",
-        help="the array or column that names the rows (one called id, image, stimulus, file … or a"
-        " table's index); else the file's order is the dataset's",
+        help="the array or column that names the rows (the one that names the stimuli best); else"
+        " the file's order is the dataset's",
     )
     feature_column: tuple[str, ...] = option(
         (),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
+from functools import lru_cache
 
 import numpy as np
 from jaxtyping import Int64
@@ -14,24 +16,70 @@ from core.errors import FeatureError, shortened
 
 SHOWN = 3  # ids that a message names
 LONGEST = 80  # characters of one
-# ways to name a stimulus, the strictest first
+ENDING = re.compile(
+    r"\.(jpe?g|png|webp|gif|bmp|tiff?|ppm|pgm|jp2|heic|avif|exr|svg|txt|json|npy|npz|pt|wav|mp3|flac"
+    r"|ogg|mid|mp4|avi|mov|webm)$",
+    re.IGNORECASE,
+)
+# ways to name a stimulus, the strictest first; each again whatever the case of letters
 NAMINGS: tuple[Callable[[str], str], ...] = (
     str,
-    lambda name: PurePath(name.replace("\\", "/")).name,
-    lambda name: PurePath(name.replace("\\", "/")).stem,
-    lambda name: PurePath(name.replace("\\", "/")).stem.lstrip("0") or "0",
+    lambda name: name.replace("\\", "/").rpartition("/")[2],
+    lambda name: ENDING.sub("", NAMINGS[1](name)),
+    lambda name: re.sub(r"^0+(?=.)", "", NAMINGS[2](name)),
+)
+FOLDS: tuple[Callable[[str], str], ...] = (
+    str,
+    lambda name: unicodedata.normalize("NFC", name.strip()).casefold(),
 )
 
 
 @dataclass(frozen=True)
 class Rows:
     """rows: of a file, for each stimulus that has any, as often as it has. stimuli: the places of
-    these in the dataset. strange: the ids that are of none.
+    these in the dataset. strange: the ids that are of none. by_place: whether ids are places in the
+    dataset, from 0.
     """
 
     rows: Int64[np.ndarray, "n times"]
     stimuli: Int64[np.ndarray, " n"]
     strange: list[str]
+    by_place: bool
+
+
+@lru_cache(maxsize=2)
+def _namings(
+    stimuli: tuple[str, ...],
+) -> list[tuple[Callable[[str], str], Callable[[str], str], dict[str, int]]]:
+    """Return the ways in which no two stimuli are called alike, and the place of each by name."""
+    ways = [
+        (way, fold, {way(fold(one)): place for place, one in enumerate(stimuli)})
+        for fold in FOLDS
+        for way in NAMINGS
+    ]
+    return [way for way in ways if len(way[2]) == len(stimuli)]
+
+
+def places_of(ids: Sequence[str], stimuli: Sequence[str]) -> tuple[list[int], bool]:
+    """Return the place in the dataset of what each id names, −1 of nothing, and whether the ids are
+    such places themselves: whole numbers of which one is 0, and none names a stimulus.
+    """
+    best, most, ways = [-1] * len(ids), 0, _namings(tuple(stimuli))
+    if len(ways) == len(NAMINGS) * len(FOLDS):  # what the last does not find, none does
+        way, fold, places = ways[-1]
+        ways = ways if any(way(fold(one)) in places for one in ids) else []
+    for way, fold, places in ways:
+        found = [places.get(way(fold(one)), -1) for one in ids]
+        if (count := len({*found} - {-1})) > most:
+            best, most = found, count
+        if most == len({*ids}):
+            break
+    numbers = [one.removesuffix(".0") for one in ids]
+    if not most and "0" in numbers and all(one.isdecimal() for one in numbers):
+        counted = [int(one) if len(one) < LONGEST else len(stimuli) for one in numbers]
+        if max(counted) < len(stimuli):
+            return counted, True
+    return best, False
 
 
 def rows_of(
@@ -47,30 +95,28 @@ def rows_of(
     """Return the rows of each stimulus.
 
     ids: of the rows. stimuli: theirs, in the dataset's order. They are compared as they are, then
-    as names of files without folders, without endings, without leading zeros; whole numbers from 0
-    on that name no stimulus otherwise are places in the dataset. file, by: for messages. some:
-    whether stimuli may have no row. repeated: whether each may have several, equally many. remedy:
-    what else can be done about ids that do not fit, in an import. Raises FeatureError for stimuli
-    without a row, for ids of more rows than they may have, if no id is that of a stimulus, and as
-    `check_start`.
+    as names of files without folders, without endings, without leading zeros, then so whatever the
+    case; else as places, see `places_of`. file, by: for messages. some: whether stimuli may have no
+    row. repeated: whether each may have several, equally many. remedy: what else can be done about
+    ids that do not fit, in an import. Raises FeatureError for an empty id, for stimuli without a
+    row, for ids of more rows than they may have, for numbers that count on past the stimuli or from
+    1, and if no id is that of a stimulus.
     """
-    numbers = [f"{place}" for place in range(len(stimuli))]
-    ways = [([way(one) for one in ids], [way(one) for one in stimuli]) for way in NAMINGS]
-    ways = [way for way in ways if len(set(way[1])) == len(stimuli)]
-    ways.append(([one.removesuffix(".0") for one in ids], numbers))
-    named, wanted = max(ways, key=lambda way: len({*way[0]} & {*way[1]}))
-    check_start(named, wanted, file)
-    places: dict[str, list[int]] = {name: [] for name in wanted}
-    strange = []
-    for row, name in enumerate(named):
-        if name in places:
-            places[name].append(row)
-        else:
-            strange.append(ids[row])
-    times = Counter(len(rows) for rows in places.values() if rows)
+    if "" in ids:
+        raise FeatureError(
+            f"{file} names its rows by {by}, which is empty in row {ids.index('') + 1} of"
+            f" {len(ids):,}; expected an id in each{remedy and f': fill it in{remedy}'}"
+        )
+    found, by_place = places_of(ids, stimuli)
+    places: list[list[int]] = [[] for _ in stimuli]
+    for row, place in enumerate(found):
+        if place >= 0:
+            places[place].append(row)
+    strange = [one for one, place in zip(ids, found, strict=True) if place < 0]
+    times = Counter(len(rows) for rows in places if rows)
     usual = max(times, key=lambda count: (times[count], count)) if repeated and times else 1
-    missing = [one for one, name in zip(stimuli, wanted, strict=True) if not places[name]]
-    uneven = [name for name, rows in places.items() if rows and len(rows) != usual]
+    missing = [one for one, rows in zip(stimuli, places, strict=True) if not rows]
+    uneven = [ids[rows[0]] for rows in places if rows and len(rows) != usual]
     said = [
         f"{len(names):,} {what} ({', '.join(shortened(name, LONGEST) for name in names[:SHOWN])}"
         f"{', …' if len(names) > SHOWN else ''})"
@@ -81,27 +127,45 @@ def rows_of(
         )
         if names
     ]
-    if uneven or not times or (missing and not some):
-        subset = f", or --subset NAME for a dataset of the other {len(wanted) - len(missing):,}"
-        others = subset if remedy and times and not uneven else ""
+    numbers = sorted({int(one) for one in ids if one.isdecimal() and len(one) < LONGEST})
+    counts = len(numbers) == len({*ids}) > 0 and numbers[-1] - numbers[0] == len(numbers) - 1
+    shifted = counts and bool(strange and missing)  # 1, 2, 3 … of stimuli from 0 on, say
+    start = from_1(ids, len(stimuli), found)
+    if uneven or not times or shifted or start or (missing and not some):
+        subset = f", or --subset NAME for a dataset of the other {len(stimuli) - len(missing):,}"
+        is_part = times and not (uneven or by_place or shifted or start)
+        others = subset if remedy and is_part else ""
         raise FeatureError(
             f"{file} names its rows by {by}: {'; '.join(said)}; expected"
             f" {'equally many rows' if repeated else 'one row'} for each of the"
-            f" {len(stimuli):,} stimuli{others}. Mend the ids{remedy}"
+            f" {len(stimuli):,} stimuli{others}. Mend the ids{remedy}{start and f'; {start}'}"
         )
-    covered = [place for place, name in enumerate(wanted) if places[name]]
-    rows = [places[wanted[place]] for place in covered]
-    return Rows(np.array(rows), np.array(covered), strange)
+    covered = [place for place, rows in enumerate(places) if rows]
+    return Rows(
+        np.array([places[place] for place in covered]), np.array(covered), strange, by_place
+    )
 
 
-def check_start(ids: Iterable[str], wanted: Sequence[str], file: str) -> None:
-    """Raise FeatureError for ids that count from 1 where those of the stimuli, `wanted`, from 0."""
-    held, n = {*ids}, len(wanted)
-    counted = held == {f"{place}" for place in range(1, len(held) + 1)}
-    if "0" in held or not (counted or f"{n}" in held):
-        return
-    if {*wanted} == {f"{place}" for place in range(n)}:
-        raise FeatureError(
-            f"the numbers that name the rows of {file} seem to count from 1, since there is no 0;"
-            " places of stimuli count from 0: take 1 off each, or give the stimuli's own ids"
-        )
+def from_1(ids: Iterable[str], n: int, places: Iterable[int] = ()) -> str:
+    """Return what is wrong with ids that seem to count n stimuli from 1, "" of others. places: of
+    the stimuli that each names, −1 of none; numbers that name other places are names.
+    """
+    held = [_number(one) for one in ids]
+    counted = {*held} == {f"{place}" for place in range(1, len({*held}) + 1)}
+    is_name = any(f"{place}" != one for one, place in zip(held, places, strict=False) if place >= 0)
+    if (
+        "0" in held
+        or is_name
+        or not (counted or f"{n}" in held)
+        or not all(map(str.isdecimal, held))
+    ):
+        return ""
+    return (
+        "the numbers seem to count from 1, since there is no 0; places of stimuli count from 0:"
+        " take 1 off each, or give the stimuli's own ids"
+    )
+
+
+def _number(name: str) -> str:
+    """Return a whole number as others write it: 3 of 003 and 3.0."""
+    return re.sub(r"^0+(?=.)", "", name.removesuffix(".0"))

@@ -15,6 +15,7 @@ import io
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 
 from core.encoders.imported import ENDINGS, PACKED
@@ -29,6 +30,7 @@ FILE, COMPETENCE = "file", "competence"
 OPTIONS = {one.name: one for one in options_of(ImportRequest)}
 ALIASES = {"model": "name", "path": FILE, "features": FILE, "params": "parameters"}
 NOTHING = ("", "nan", "na", "n/a", "none", "-", "—", "?")
+UNITS = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9, "g": 10**9}
 YES, NO = ("true", "yes", "1"), ("false", "no", "0")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*%?", re.ASCII)
 
@@ -59,7 +61,7 @@ def read_zoo(request: ImportRequest) -> Zoo | None:
     except csv.Error:
         return None  # a table of features has a reader of its own
     first = next(iter(lines.values()), {})
-    if Path(first.get(FILE, "")).suffix.lower() not in ENDINGS:
+    if not any(Path(row.get(FILE, "")).suffix.lower() in ENDINGS for row in lines.values()):
         return None
     others = [name for name in first if name not in OPTIONS]
     told = {name: [row[name] for row in lines.values()] for name in others}
@@ -132,6 +134,16 @@ def safe(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._~-]+", "-", name).strip(".-")
 
 
+def _whole(text: str) -> str:
+    """Return a whole number as digits: of 22.0, as pandas writes it next to gaps, 22M and 1.5e8."""
+    number, unit = (text[:-1], text[-1].lower()) if text[-1:].isalpha() else (text, "")
+    try:
+        value = Decimal(number) * UNITS[unit]
+        return f"{int(value)}" if value == int(value) else text
+    except (ArithmeticError, KeyError, ValueError):
+        return text
+
+
 def _is_number(text: str | None) -> bool:
     return text is None or bool(_NUMBER.fullmatch(text))
 
@@ -147,9 +159,8 @@ def _value(one: Option, text: str) -> object:
             raise InputError(f"{one.name} is {shown(text)}; expected yes or no")
         return text.lower() in YES
     if one.range:
-        whole = re.sub(r"\.0*$", "", text)  # pandas writes a column with gaps so
         try:
-            return one.range.read(whole)
+            return one.range.read(_whole(text) if one.range.whole else text)
         except InputError as error:
             raise InputError(f"{one.name}: {error}") from error
     return text

@@ -34,6 +34,11 @@ def names_rows(name: str) -> bool:
     return name.startswith(INDEX) or bool(IDS.fullmatch(re.sub(r"[ _.-]", "", leaf(name))))
 
 
+def is_index(name: str) -> bool:
+    """Return whether what is called so may only count rows, as pandas' index does."""
+    return name.startswith(INDEX) or leaf(name) == "index"
+
+
 def id_line(lines: Mapping[str, Sequence[Any]]) -> str | None:
     """Return which of some lines of values names the rows, if any is called so, or if it is alone
     and of texts: of several one without the same value twice, texts before numbers, an index last.
@@ -42,7 +47,7 @@ def id_line(lines: Mapping[str, Sequence[Any]]) -> str | None:
     def rank(name: str) -> tuple[bool, bool, bool]:
         values = [*map(str, lines[name])]
         unlike, texts = len({*values}) == len(values), not all(map(_is_number, values))
-        return unlike, texts, not name.startswith(INDEX) and leaf(name) != "index"
+        return unlike, texts, not is_index(name)
 
     alone = [name for name in lines if len(lines) == 1 and rank(name)[:2] == (True, True)]
     return max([*filter(names_rows, lines)] or alone, key=rank, default=None)

@@ -61,6 +61,7 @@ TRIALS, ALIKE = {"repeats": "trials"}, {"dissimilarities": True}
         ("npy", {"": MATRIX}, ALIKE),
         ("npy", {"": squareform(MATRIX, checks=False)}, ALIKE),
         ("npz", {"rdm": MATRIX[np.ix_(OUT, OUT)], "names": NAMES[OUT]}, ALIKE),
+        ("npz", {"rdm": MATRIX[np.ix_(OUT, OUT)], "order": np.array(OUT)}, ALIKE),
         ("h5", RDM, ALIKE),
     ],
 )
@@ -79,7 +80,7 @@ def test_measurements_come_into_the_dataset_s_order(tmp_path, ending, arrays, wa
     np.testing.assert_allclose(content.layers[0], right, rtol=1e-5)
     if way != ALIKE:
         np.testing.assert_allclose(np.sort(content.repeats[0], 0), np.sort(REPEATS, 0), rtol=1e-6)
-    if "" in arrays or arrays.get("stimulus") is OF:
+    if "" in arrays or "order" in arrays or arrays.get("stimulus") is OF:
         return  # which name none
     more = ["ant", "ape", "bee", "cow", "cat", "dog"]
     with pytest.raises(FeatureError, match=r"2 stimuli have no row .* --subset NAME for a"):
@@ -104,7 +105,7 @@ def test_layers_of_measurements_keep_their_order_and_names(tmp_path):
         ({"x": REPEATS[:1]}, "with at least 2 repeats"),
         ({"x": REPEATS, "z": REPEATS[:2]}, "repeats and stimuli; expected as many of each"),
         ({"measurements": REPEATS[0], "stimulus": np.array([0, 0, 1, 3])}, "not 1 rows .0."),
-        ({"measurements": REPEATS[0], "stimulus": np.arange(3)}, "the stimulus of each row"),
+        ({"measurements": REPEATS[0], "stimulus": np.arange(3)}, "ids of its 4 rows"),
     ],
 )
 def test_other_shapes_are_no_repeats(tmp_path, arrays, message):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import torch
 from core.encoders.measured.content import Content, read_content
 from core.encoders.requests import ImportRequest
 from core.encoders.rows import rows_of
+from core.encoders.zoo import read_zoo
 from core.errors import FeatureError
 
 N, D = 8, 5
@@ -33,6 +34,10 @@ NAMES = ("conv1", "layer1", "layer10", "layer4", "avgpool", "fc")
 LAYERS = {name: np.full((N, 2), place, np.float32) for place, name in enumerate(NAMES)}
 SORTED = {name: LAYERS[name] for name in ("avgpool", "conv1", "fc", "layer1", "layer4", "layer10")}
 ROWS = dict(zip(STEMS, MIXED, strict=True))
+DIMENSIONS, SIX, TWOS = pd.DataFrame(RIGHT, columns=DIMS), np.eye(N, 6), range(0, N, 2)
+CELLS = [",".join(map(str, row)) for row in RIGHT.tolist()]
+TWO, TWICE = {"a": RIGHT, "b": RIGHT}, {"layer 0": RIGHT, "layer 1": RIGHT}
+GRID = {f"{layer}/{stimulus}": row for layer in TWO for stimulus, row in ROWS.items()}
 
 Write = Callable[[Path], object]
 
@@ -66,6 +71,11 @@ def csv(frame: pd.DataFrame, **how: Any) -> Write:
 
 def txt(array: np.ndarray, mark: str = " ", head: str = "") -> Write:
     return lambda path: np.savetxt(path, array, delimiter=mark, header=head)
+
+
+def lines(head: str, rows: Iterable[str]) -> Write:
+    text = "\n".join((head, *rows))
+    return lambda path: path.write_text(text)
 
 
 def h5(arrays: Mapping[str, Any], *, order: bool = False, **how: Any) -> Write:
@@ -176,6 +186,37 @@ ZOO: list[tuple[str, str, Write, dict[str, Any], dict[str, np.ndarray] | str | N
     ("without zeros", ".parquet", FRAME.assign(id=[*map(str, ORDER)]).to_parquet, {}, None),
     ("a column of lists", ".parquet", LISTS.to_parquet, {}, None),
     ("labels, too", ".parquet", FRAME.assign(id=IDS, label=7 * ORDER).to_parquet, {}, None),
+    *[
+        (f"texts called {name}", ".parquet", FRAME.assign(**{name: IDS}).to_parquet, {}, None)
+        for name in ("image_path", "Image Name", "filepath", "uuid", "nsdId", "caption", "other")
+    ],
+    *[
+        (f"numbers called {name}", ".parquet", FRAME.assign(**{name: ORDER}).to_parquet, {}, None)
+        for name in ("idx", "cocoid", "image_number", "other")
+    ],
+    *[
+        (
+            f"left out {name}",
+            ".csv",
+            csv(DIMENSIONS.assign(**{name: 7 * ORDER}), index=False),
+            {},
+            None,
+        )
+        for name in ("label_id", "classes", "subject", "session", "targetId")
+    ],
+    ("categories", ".parquet", FRAME.assign(x=pd.Categorical(IDS)).to_parquet, {}, None),
+    ("floats", ".parquet", FRAME.assign(id=ORDER.astype(float)).to_parquet, {}, None),
+    ("mixed index", ".parquet", FRAME.assign(pic=IDS).set_axis(ORDER[::-1]).to_parquet, {}, None),
+    ("classes", ".parquet", FRAME.assign(name=["a", "b"] * 4, pic=IDS).to_parquet, {}, None),
+    ("large letters", ".csv", csv(FRAME.set_axis([one.upper() for one in IDS])), {}, None),
+    ("named index, csv", ".csv", csv(FRAME.set_axis(IDS).rename_axis("pic")), {}, None),
+    ("its numbers", ".csv", csv(FRAME.set_axis(ORDER).rename_axis("pic")), {}, None),
+    ("csv of R", ".txt", csv(FRAME.set_axis(IDS), sep=" ", index_label=False, quoting=2), {}, None),
+    ("commas at the end", ".csv", lines(",".join(DIMS), (f"{each}," for each in CELLS)), {}, None),
+    ("no header, either", ".csv", lines("", (f"{each}," for each in CELLS)), {}, None),
+    ("comments", ".csv", lines(f"# a\n\n# b\n\n{','.join(DIMS)}", CELLS), {}, None),
+    ("decimal commas", ".csv", csv(FRAME.set_axis(IDS), sep=";", decimal=","), {}, None),
+    ("lists as texts", ".csv", csv(LISTS.assign(embedding=MIXED.tolist()), index=False), {}, None),
     ("csv", ".csv", csv(FRAME.assign(image=IDS), index=False), {}, None),
     ("csv with an index", ".csv", csv(FRAME.set_axis(IDS)), {}, None),
     ("csv of Excel", ".csv", csv(FRAME.assign(id=IDS), sep=";", index=False), {}, None),
@@ -196,6 +237,8 @@ ZOO: list[tuple[str, str, Write, dict[str, Any], dict[str, np.ndarray] | str | N
     ("npz", ".npz", npz(feats=MIXED, ids=np.array(IDS)), {}, None),
     ("npz of bytes", ".npz", npz(a=MIXED, ids=np.array(IDS, "S")), {}, None),
     ("npz and labels", ".npz", npz(x=MIXED, stimuli=IDS, labels=ORDER), {}, None),
+    ("image_ids of npz", ".npz", npz(x=MIXED, image_ids=ORDER), {}, None),
+    ("npz of layers per stimulus", ".npz", npz(**{k: [v, v] for k, v in ROWS.items()}), {}, TWICE),
     ("npz of one per stimulus", ".npz", npz(**ROWS), {}, None),
     ("npz of layers", ".npz", npz(**LAYERS), {}, LAYERS),
     (
@@ -208,6 +251,27 @@ ZOO: list[tuple[str, str, Write, dict[str, Any], dict[str, np.ndarray] | str | N
     ("pt", ".pt", pt({"x": torch.from_numpy(MIXED), "ids": IDS}), {}, None),
     ("pth of arrays", ".pth", pt({"x": MIXED, "id": ORDER, "n": np.int64(3)}), {}, None),
     ("pt in groups", ".pt", pt({"m": {"x": torch.tensor(MIXED)}, "ids": IDS}), {}, None),
+    ("pt of groups", ".pt", pt({"a": {"ids": IDS}, "b": {"x": MIXED, "labels": SIX}}), {}, None),
+    ("pt of pairs", ".pt", pt([*zip(IDS, torch.from_numpy(MIXED), strict=True)]), {}, None),
+    ("pt of records", ".pt", pt([{"id": k, "x": ROWS[k][None]} for k in ROWS]), {}, None),
+    (
+        "pt of a loader",
+        ".pt",
+        pt([(ORDER[at : at + 2], MIXED[at : at + 2]) for at in TWOS]),
+        {},
+        None,
+    ),
+    ("pt of lists", ".pt", pt([{"id": k, "x": ROWS[k].tolist()} for k in ROWS]), {}, None),
+    (
+        "pt of a list of layers",
+        ".pt",
+        pt([torch.from_numpy(RIGHT)] * 2),
+        {},
+        {"0": RIGHT, "1": RIGHT},
+    ),
+    ("pt of layers by stimulus", ".pt", pt([{"a": row, "b": row} for row in RIGHT]), {}, TWO),
+    ("pt of equal batches", ".pt", pt([*torch.from_numpy(RIGHT).split(2)]), {}, None),
+    ("pt of layers in batches", ".pt", pt({"a": [RIGHT[:4], RIGHT[4:]], "b": RIGHT}), {}, TWO),
     ("pt of one per stimulus", ".pt", pt({k: torch.tensor(v) for k, v in ROWS.items()}), {}, None),
     ("pt of rows", ".pt", pt(list(torch.from_numpy(RIGHT))), {}, None),
     ("pt of batches", ".pt", pt([*torch.from_numpy(RIGHT).split(3)]), {}, None),
@@ -219,6 +283,15 @@ ZOO: list[tuple[str, str, Write, dict[str, Any], dict[str, np.ndarray] | str | N
     ("packed h5", ".h5", h5({"x": RIGHT.astype(">f8")}, compression="gzip"), {}, None),
     ("h5 of one per stimulus", ".h5", h5({f"{k}.jpg": v for k, v in ROWS.items()}), {}, None),
     ("h5 in folders", ".h5", h5(dict(zip(IDS, MIXED, strict=True))), {}, None),
+    ("h5 of stimuli in layers", ".h5", h5(GRID), {}, TWO),
+    (
+        "h5 of layers in stimuli",
+        ".h5",
+        h5({"/".join(name.split("/")[::-1]): each for name, each in GRID.items()}),
+        {},
+        TWO,
+    ),
+    ("stim_names of h5", ".h5", h5({"x": MIXED, "stim_names": np.array(IDS, "S")}), {}, None),
     ("h5 of layers", ".h5", h5(LAYERS), {}, SORTED),
     ("h5 of layers in order", ".hdf5", h5(LAYERS, order=True), {}, LAYERS),
     ("h5 of pandas", ".h5", h5({**OF_PANDAS, "df/block0_values": MIXED}), {}, None),
@@ -242,6 +315,21 @@ ZOO: list[tuple[str, str, Write, dict[str, Any], dict[str, np.ndarray] | str | N
     ("transposed", ".npy", npy(RIGHT.T), {}, "save it transposed"),
     ("layers first", ".npy", npy(np.zeros((3, N, D))), {}, "moveaxis"),
     ("ids that do not fit", ".npz", npz(x=RIGHT, a=IDS[:3]), {"id_column": "a"}, "of shape"),
+    ("no id", ".csv", csv(FRAME.assign(id=[*IDS[:7], ""]), index=False), {}, "empty in row 8"),
+    ("none", ".parquet", FRAME.assign(id=[*IDS[:7], None]).to_parquet, {}, "empty in row 8"),
+    ("NaN", ".npz", npz(x=MIXED, id=[*ORDER[:7], np.nan]), {}, "empty in row 8"),
+    ("too few", ".npz", npz(x=MIXED, ids=IDS[:7]), {}, "ids of its 8 rows"),
+    ("too few, not called ids", ".npz", npz(x=MIXED, z=IDS[:7]), {}, "ids of its 8 rows"),
+    ("too few in a list", ".npy", npy(MIXED, IDS[:7]), {}, "has 7 names"),
+    ("of no stimulus", ".csv", csv(FRAME.assign(id=DIMS[0]), index=False), {}, "of no stimulus"),
+    ("from 1", ".parquet", FRAME.assign(row=ORDER + 1).to_parquet, {}, "take 1 off"),
+    ("from 1, some", ".npz", npz(x=MIXED, i=ORDER + 1, id=ORDER + 1), {"subset": "s"}, "1 off"),
+    ("two", ".parquet", FRAME.assign(id=IDS, image=IDS[::-1]).to_parquet, {}, "otherwise by"),
+    ("a count", ".csv", csv(FRAME.set_axis(ORDER * 9 + 99).rename_axis("z")), {}, "another whole"),
+    ("a bad cell", ".csv", csv(FRAME.assign(f1=["x", *MIXED[1:, 1]])), {}, "'x' in row 1"),
+    ("an empty cell", ".csv", csv(FRAME.assign(f1=[None, *MIXED[1:, 1]])), {}, "'' in row 1"),
+    ("a list cut", ".csv", csv(LISTS.assign(embedding="[0.1 ... 0.2]")), {}, r"0\.2\]' in row 1"),
+    ("short header", ".csv", lines("id,f0", CELLS), {}, "2 names in its header and 5 fields"),
     ("over time", ".h5", h5({**RSA, "time_descriptors/time": [0.0]}), {}, "over time"),
     ("link to another file", ".h5", linked, {}, "in another file"),
     ("bytes of another file", ".h5", raw, {}, "in another file"),
@@ -252,11 +340,14 @@ ZOO: list[tuple[str, str, Write, dict[str, Any], dict[str, np.ndarray] | str | N
     ("cut h5", ".h5", cut, {}, "cannot be read"),
     ("no mat", ".mat", lambda path: path.write_bytes(bytes(range(256)) * 9), {}, "cannot be read"),
 ]
-SAMPLE = ("index of texts", "csv without a header", "npz of layers", "h5", "mat", "transposed")
+SAMPLE = (
+    *("index of texts", "texts called other", "numbers called idx", "left out label_id"),
+    *("csv of R", "npz of layers", "pt of pairs", "h5", "mat", "no id", "a bad cell", "from 1"),
+)
 
 
-def opened(path: Path, **how: object) -> Content:
-    return read_content(ImportRequest(f"{path}", "d", "n", "vision", **how), STIMULI)
+def opened(path: Path, stimuli: Sequence[str] = STIMULI, **how: object) -> Content:
+    return read_content(ImportRequest(f"{path}", "d", "n", "vision", **how), stimuli)
 
 
 @pytest.mark.filterwarnings("error")
@@ -308,7 +399,7 @@ def test_a_person_names_ids_features_and_what_is_left_out(tmp_path: Path) -> Non
         assert note == f"Rows are matched to stimuli by {name}: {STIMULI[0]!r} is {STIMULI[0]}."
         assert opened(path, drop=(name,)).layers[0] == pytest.approx(MIXED)
     FRAME.assign(which=IDS).to_parquet(path)
-    with pytest.raises(FeatureError, match="has no column 'gone'; it has 'f0'"):
+    with pytest.raises(FeatureError, match="has no 'gone'; it has 'f0'"):
         opened(path, id_column="gone")
 
 
@@ -369,9 +460,67 @@ def test_the_strictest_way_of_naming_that_fits_best_counts() -> None:
     folders = ["a/1.png", "b/1.png", "b/2.png"]
     found = rows_of(["b/2.png", "a/1.png", "b/1.png"], folders, file="f", by="id")
     assert found.rows.ravel().tolist() == [1, 2, 0]
-    found = rows_of(["2", "0", "1", "9"], ["x", "y", "z"], file="f", by="id")
-    assert found.rows.ravel().tolist() == [1, 2, 0]
-    assert found.strange == ["9"]
+    odd = ["a.b.png", "\u00e9.png", "c"]
+    found = rows_of(["e\u0301.PNG", "C.jpg", "a.b"], odd, file="f", by="id")
+    assert found.rows.ravel().tolist() == [2, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("ids", "stimuli", "rows"),
+    [
+        ("2 0 1", "x y z", [1, 2, 0]),
+        ("2.0 0.0 1.0", "x y z", [1, 2, 0]),
+        ("1 2 0", "0.jpg 1.jpg 2.jpg", [2, 0, 1]),
+        ("2 0 1 9", "x y z", None),  # not all are places
+        ("1 2", "x y z", None),  # none is 0
+        ("0 1 2", "1.jpg 2.jpg 3.jpg", None),  # some are names
+    ],
+)
+def test_numbers_are_places_if_all_can_be(ids, stimuli, rows) -> None:
+    if rows is None:
+        with pytest.raises(FeatureError, match="stimuli have no row"):
+            rows_of(ids.split(), stimuli.split(), file="f", by="id", some="jpg" not in stimuli)
+        return
+    found = rows_of(ids.split(), stimuli.split(), file="f", by="id")
+    assert found.rows.ravel().tolist() == rows
+    assert found.by_place == ("jpg" not in stimuli)
+
+
+def test_words_that_mean_nothing_elsewhere_are_ids(tmp_path: Path) -> None:
+    words = ["null", "NA", "None", "nan", "n/a", "<NA>", "NULL", "cat"]
+    csv(FRAME.assign(id=[words[row] for row in ORDER]), index=False)(tmp_path / "x.csv")
+    assert opened(tmp_path / "x.csv", words).layers[0] == pytest.approx(RIGHT)
+
+
+def test_a_list_of_files_is_of_thingsvision_s_features_alone(tmp_path: Path) -> None:
+    npy(MIXED, IDS)(tmp_path / "features.npy")
+    np.save(tmp_path / "other.npy", RIGHT)
+    for name in ("features", "other"):
+        assert opened(tmp_path / f"{name}.npy").layers[0] == pytest.approx(RIGHT)
+
+
+@pytest.mark.parametrize(
+    ("write", "said"),
+    [
+        (h5(LAYERS), [False, True]),
+        (h5(LAYERS, order=True), [False, False]),
+        (h5({"x": MIXED, "ids": ORDER}), [False, False]),
+        (h5({"x": MIXED, "ids": [f"{row}.0" for row in ORDER]}), [True, False]),
+    ],
+)
+def test_notes_say_what_is_a_place_and_what_keeps_no_order(tmp_path: Path, write, said) -> None:
+    write(tmp_path / "x.h5")
+    words = " ".join(opened(tmp_path / "x.h5").notes)
+    assert [f"{part}" in words for part in ("as places from 0", "keeps no order")] == said
+
+
+def test_a_table_of_models_may_begin_with_any_row(tmp_path: Path) -> None:
+    sizes = {"22M": 22_000_000, "1.5e8": 150_000_000, "22.0": 22, "7b": 7_000_000_000}
+    rows = [f"m{place}.npy,{size}" for place, size in enumerate(sizes)]
+    lines("file,params", ["gone,", *rows])(tmp_path / "x.csv")
+    zoo = read_zoo(ImportRequest(f"{tmp_path / 'x.csv'}", "d", "", "vision"))
+    given = [one.facts.parameters for one in zoo.rows.values() if isinstance(one, ImportRequest)]
+    assert given == [None, *sizes.values()]
 
 
 @pytest.mark.parametrize(
@@ -387,7 +536,6 @@ def test_the_strictest_way_of_naming_that_fits_best_counts() -> None:
         ("2 3 1", "1.png 2.png 3.png", [2, 0, 1]),
         ("003 1 2", "1 2 3", [1, 2, 0]),
         ("2 1", "1 2 3", [1, 0]),
-        ("2", "x y z", [0]),
     ],
 )
 def test_numbers_that_count_from_1_are_never_taken_one_row_off(ids, stimuli, wanted) -> None:

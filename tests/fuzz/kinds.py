@@ -15,9 +15,11 @@ from core.competence.imported import read_scores
 from core.competence.language.texts import open_texts
 from core.embedding.summaries import read_instruction
 from core.encoders.checkpoint import read_weights
+from core.encoders.language.sentences import read_sentences
 from core.encoders.measured.content import read_content
 from core.encoders.measured.judgments import read_ratings
 from core.encoders.requests import ImportRequest
+from core.encoders.zoo import read_zoo
 from core.plans.reading import read_plan
 from core.questions.adapters.maps.files import load
 from core.questions.color.geometry.pictures import read_pictures
@@ -51,6 +53,10 @@ def content(path: Path, dice: Random) -> object:
     way = dice.choice(ways)
     request = ImportRequest(file=str(path), dataset="d", name="n", modality="brain", **way)
     return read_content(request, STIMULI)
+
+
+def models(path: Path, _: Random) -> object:
+    return read_zoo(ImportRequest(file=str(path), dataset="d", name="", modality="vision"))
 
 
 def dataset(path: Path, dice: Random) -> object:
@@ -121,6 +127,10 @@ KINDS = {
     ),
     "csv of scores": Kind(
         "s.csv", valid.scores, WORDS, lambda path, _: read_scores(path.read_bytes(), name=path.name)
+    ),
+    "csv of models": Kind("m.csv", valid.models, WORDS, models),
+    "list of modules": Kind(
+        "modules.json", valid.modules, WORDS, lambda path, _: read_sentences(path.parent)
     ),
     "plan": Kind("p.toml", valid.plan, WORDS, lambda path, _: read_plan(path)),
     "instruction": Kind("i.txt", valid.instruction, WORDS, lambda path, _: read_instruction(path)),

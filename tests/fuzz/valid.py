@@ -224,6 +224,16 @@ def scores(dice: Random) -> bytes:
     return "\n".join([header, *rows, ""]).encode()
 
 
+def models(dice: Random) -> bytes:
+    rows = [f"m{at}.npy,Model {at},ViT,{at + 1}M,{dice.random():.3f}" for at in range(3)]
+    return "\n".join(["file,title,family,parameters,ImageNet (%)", *rows, ""]).encode()
+
+
+def modules(dice: Random) -> bytes:
+    kinds = ("Transformer", dice.choice(("Normalize", "Dropout")))
+    return json.dumps([{"type": f"models.{kind}", "path": ""} for kind in kinds]).encode()
+
+
 def plan(dice: Random) -> bytes:
     return dice.choice(list(shipped().values())).read_bytes()
 

@@ -13,7 +13,15 @@ from jaxtyping import Float32, Int64
 
 from core.encoders.columns import Columns
 from core.encoders.encoder import Geometry, Over
-from core.encoders.imported import Features, Space, read_features
+from core.encoders.imported import (
+    THEIRS,
+    UNORDERED,
+    Features,
+    Space,
+    kind_of,
+    natural_order,
+    read_features,
+)
 from core.encoders.measured.dissimilarities import read_dissimilarities
 from core.encoders.measured.judgments import read_ratings
 from core.encoders.measured.repeats import Repeats, read_repeats
@@ -54,7 +62,7 @@ def read_content(request: ImportRequest, stimuli: Sequence[str]) -> Content:
 
 def _read(request: ImportRequest, stimuli: Sequence[str]) -> Content:
     path = Path(request.file)
-    columns = Columns(request.id_column, request.feature_column, request.drop)
+    columns = Columns(request.id_column, request.feature_column, request.drop, tuple(stimuli))
     if request.repeats != "none":
         held = read_repeats(path, columns, request.repeats)
     elif request.dissimilarities and path.suffix.lower() == ".csv":
@@ -75,6 +83,7 @@ def _in_order(held: Features, request: ImportRequest, stimuli: Sequence[str]) ->
         by = shortened(plain_name(held.named_by), LONGEST)
         repeated = request.repeats != "none" and not in_repeats
         remedy = f", name another column by --id-column, or leave this one out by --drop {by}"
+        remedy = " of the arrays" if held.named_by == THEIRS else remedy
         some = bool(request.subset)
         found = rows_of(ids, stimuli, file=file, by=by, some=some, repeated=repeated, remedy=remedy)
         covers = found.stimuli if len(found.stimuli) < len(stimuli) else None
@@ -83,7 +92,8 @@ def _in_order(held: Features, request: ImportRequest, stimuli: Sequence[str]) ->
         if request.dissimilarities:
             held = replace(held, layers=[layer[:, rows] for layer in held.layers])
         one, place = ids[found.rows[0, 0]], stimuli[found.stimuli[0]]
-        notes.append(f"Rows are matched to stimuli by {by}: {shown(one)} is {place}.")
+        how = f"{by}, as places from 0" if found.by_place else by
+        notes.append(f"Rows are matched to stimuli by {how}: {shown(one)} is {place}.")
         if found.strange:
             strange = f"{len(found.strange):,} rows of no stimulus are left out"
             notes.append(f"{strange} ({shown(found.strange[0])}, …).")
@@ -94,6 +104,12 @@ def _in_order(held: Features, request: ImportRequest, stimuli: Sequence[str]) ->
             f" {stimuli[-1]}."
         )
     notes += held.notes
+    is_sorted = len(held.names) > 1 and [*held.names] == natural_order(held.names)
+    if kind_of(Path(file)) in UNORDERED and is_sorted and not request.feature_column:
+        notes.append(
+            f"The file keeps no order of its layers, so they are sorted by name, and the last is"
+            f" {shown(held.names[-1])}; give their order by --feature-column NAME …."
+        )
     if request.subset and covers is None:
         raise InputError(
             f"{file} has a row for each of the {len(stimuli):,} stimuli, or names no rows, so there"

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float32
 
 from core.encoders.columns import EVERY, Columns
-from core.encoders.imported import Features, find_ids, held_arrays, narrowed
+from core.encoders.imported import Features, find_ids, held_arrays, id_line, narrowed
 from core.errors import FeatureError
 from core.files.arrays import NUMBERS
 
@@ -48,8 +48,10 @@ def read_dissimilarities(path: Path, columns: Columns = EVERY) -> Features:
 
 
 def _are_values(name: str, array: np.ndarray, columns: Columns) -> bool:
-    named = columns.is_out(name) or columns.holds_ids(name)
-    return array.dtype.kind in NUMBERS and array.size > 1 and not (name and named)
+    if array.dtype.kind not in NUMBERS or array.size < 2:
+        return False
+    named = name and (columns.is_out(name) or columns.holds_ids(name))
+    return not (named or id_line(name, array, columns))
 
 
 def _unfold(array: np.ndarray) -> Iterator[np.ndarray]:

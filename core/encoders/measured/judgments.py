@@ -17,7 +17,7 @@ from jaxtyping import Int64
 
 from core.encoders.imported import Features
 from core.encoders.measured.dissimilarities import checked
-from core.encoders.rows import check_start
+from core.encoders.rows import from_1
 from core.errors import FeatureError
 from core.files.limits import TEXT
 from core.files.texts import csv_rows
@@ -84,8 +84,9 @@ def _indices(table: pd.DataFrame, stimuli: Sequence[str], path: Path) -> Int64[n
     """Return the place of each named stimulus."""
     places = {str(index): index for index in range(len(stimuli))}
     table = table.apply(lambda column: column.str.strip())
-    if not table.isin(stimuli).to_numpy().any():
-        check_start(table.to_numpy().ravel(), [*places], path.name)
+    known = table.isin(stimuli).to_numpy().any()
+    if start := "" if known else from_1(table.to_numpy().ravel(), len(stimuli)):
+        raise FeatureError(f"{path} names stimuli by numbers; {start}")
     places |= {name: index for index, name in enumerate(stimuli)}
     named = table.apply(lambda column: column.map(places))
     if named.isna().to_numpy().any():
