@@ -265,6 +265,7 @@ def _import(root: Path, request: ImportRequest, table: str = "") -> None:
     from core.encoders.measured.content import read_content
     from core.figures.numbers import counted
     from core.store import Store
+    from core.study.study import Study
 
     name, file, store = request.name, Path(request.file).name, Store(root)
     if not request.modality:
@@ -290,6 +291,8 @@ def _import(root: Path, request: ImportRequest, table: str = "") -> None:
     print(f"{name}: {layers}, {dims} dims{_measured(content)}{where}")
     for note in content.notes:
         print(f"{name}: {note}" if table else note, file=sys.stderr)
+    if why := Study(store, card.name).refused().get(name):
+        print(f"No question takes it in unless it is named: {why}.", file=sys.stderr)
 
 
 def _measured(content: Content) -> str:

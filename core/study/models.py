@@ -119,6 +119,18 @@ def clusters(models: pd.DataFrame, by: str = "family") -> dict[str, str]:
     return {name: kind or name for name, kind in known_kinds(models, by).items()}
 
 
+def lines(models: pd.DataFrame) -> dict[str, str]:
+    """Return which models of `describe` a test takes for relatives: those of one family, and of one
+    group if that is known of all models of the family. Their sizes and seeds count once.
+    """
+    family, group = known_kinds(models, "family"), known_kinds(models, "group")
+    told = (group != "").groupby(family).transform("all")
+    return {
+        name: f"{family[name]} {group[name]}".strip() if told[name] else family[name]
+        for name in family.index
+    } | {name: name for name in family.index[family == ""]}
+
+
 def unknown_families(models: pd.DataFrame, names: Iterable[str]) -> list[str]:
     """Return which of these models are of an unknown family, so that they may be relatives."""
     unknown = models["family"].isin(UNKNOWN) & models["model"].isin(list(names))
