@@ -251,7 +251,11 @@ def run_import(arguments: argparse.Namespace) -> int:
             failed += 1
             print(f"platoscope: {about}: {tell_unexpected(error)}", file=sys.stderr)
     if zoo.scores:
-        print(f"Own scores: {', '.join(zoo.scores)}.", file=sys.stderr)
+        print(
+            f"Own scores: {', '.join(zoo.scores)}. Competence is the column competence, else the"
+            " mean of accuracies and percentages.",
+            file=sys.stderr,
+        )
     if zoo.left_out:
         print(f"Left out, without a number: {', '.join(zoo.left_out)}.", file=sys.stderr)
     print(f"{len(zoo.rows) - failed} of {len(zoo.rows)} models of {request.file} are imported")

@@ -177,11 +177,12 @@ def _row(card: ModelCard) -> tuple[Any, ...]:
 
 def _recipe(card: ModelCard, seed: int) -> str:
     """Return what trainings share of which a person says that they differ in their seed: family,
-    objective and size; of an unknown family, the name without the seed.
+    objective and size; where one of family and size is unknown, the name without the seed.
     """
-    named = re.sub(rf"[-_. ]*(seed|s)?[-_. ]*0*{seed}$", "", card.name)
-    line = named if card.family == IMPORTED else card.family
-    return " ".join(filter(None, (line, card.objective, f"{card.parameters or ''}")))
+    named = re.sub(rf"([-_. ]+(seed|s)?|seed)[-_. ]*0*{seed}$", "", card.name)
+    line = "" if card.family in UNKNOWN else card.family
+    name = "" if line and card.parameters else named
+    return " ".join(filter(None, (line, name, card.objective, f"{card.parameters or ''}")))
 
 
 def _is_replicate(models: pd.DataFrame, counted: pd.Series) -> pd.Series:

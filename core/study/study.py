@@ -45,6 +45,7 @@ Where = Mapping[str, str | tuple[str, ...]]  # by factor, one value or several
 KEPT = 100
 USUAL = Clamping()
 DENSE = "import its first principal components, 50 say, in its place"
+NO_SCORE = "no accuracy, percentage or competence of it is known; set alignment against one score"
 NO_VECTORS = (
     "dissimilarities alone are known of it, no vectors: compare it by rsa, or by neighbors, such as"
     " mutual_knn"
@@ -221,7 +222,7 @@ class Study:
             told = told.rename(columns={"solved": "value", "basis": "unit"}).set_index("model")
             told = told.reindex(part["model"]).reset_index()
             missing = told["unit"].isna()
-            told["reason"] = told["reason"].mask(missing, "no own score of it is known")
+            told["reason"] = told["reason"].mask(missing, NO_SCORE)
             told["unit"] = told["unit"].ffill().bfill()
             known = [coded[coded["model"].isin(part["model"])], told]
             tables.append(most_telling(known, "value"))

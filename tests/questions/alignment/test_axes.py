@@ -116,7 +116,7 @@ def test_competence_of_vision_models_is_vtab_else_own_scores_and_the_axis_names_
     import_scores(root, "cave", data, name="own.csv")
     assert placed() == (
         pytest.approx([0.40, 0.45, 0.55]),
-        "competence: mean of 2 scores (user)",
+        "competence: mean of a, b (user)",
     )
     dataset = Store(root).dataset("cave")
     for name, values in zip(names, ((0.9, 0.2), (0.8, 0.6), (0.9, 0.9)), strict=True):
