@@ -145,7 +145,7 @@ def partial_correlation(
         found,
         low=low,
         high=high,
-        p=clustered_p(left[0], left[1], kin),
+        p=clustered_p(left[0], left[1], kin, control=z),
         reason=NO_SPREAD if np.isnan(low) else "",
     )
 

@@ -95,15 +95,20 @@ def clustered_p(
     y: Float64[np.ndarray, " n"],
     clusters: Int64[np.ndarray, " n"],
     *,
+    control: Float64[np.ndarray, " n"] | None = None,
     seed: int = 0,
 ) -> float:
     """Return the two-sided p of a correlation over models of which some are relatives: twice how
-    often `exchange` gives one as far on the side of its sign.
+    often `exchange` gives one as far on the side of its sign. control: taken out of y each time.
     """
     x, y = x - x.mean(), y - y.mean()
-    dealt = y[exchange(clusters, draws=EXCHANGES, seed=seed)] @ x
-    sign, own = (1 if x @ y >= 0 else -1), float(x @ y)
-    reached = np.count_nonzero(sign * dealt >= abs(own) * (1 - 1e-9))
+    dealt = y[exchange(clusters, draws=EXCHANGES, seed=seed)]
+    if control is not None:
+        z = control - control.mean()
+        dealt = dealt - np.outer(dealt @ z / (z @ z), z)
+    found = dealt @ x / np.linalg.norm(dealt, axis=1)
+    own = float(x @ y / np.linalg.norm(y))
+    reached = np.count_nonzero((1 if own >= 0 else -1) * found >= abs(own) * (1 - 1e-9))
     return min(1.0, 2 * (1 + reached) / (1 + EXCHANGES))
 
 
