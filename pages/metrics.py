@@ -26,7 +26,7 @@ from core.questions.metrics.question import (
     SampleSize,
 )
 from core.questions.question import StudyQuestion
-from core.study.models import is_reality, reads, usual, without_variants
+from core.study.models import is_reality, lines, reads, usual, without_variants
 from core.study.skill import language_basis
 from pages._parts.metrics import many
 from pages._parts.published import listed
@@ -134,7 +134,9 @@ def show_trends(at: Place, models: pd.DataFrame) -> None:
     question = Neighborhoods(at.scope)
     st.header(question.title(), anchor=False)
     scores = queries.ask(at, question)
-    points = scores.merge(language[["model", "title", "parameters", "competence"]], on="model")
+    language = language.assign(line=language["model"].map(lines(models)))
+    columns = ["model", "title", "parameters", "competence", "line"]
+    points = scores.merge(language[columns], on="model")
     smallest = language.set_index("model")["title"][smallest_scored(scores)]
     ruler = find_axis(COMPETENCE, unit=language_basis(models, facts.competence(at)))
     figure = curve_figures.trends_over_k(

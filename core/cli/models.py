@@ -255,7 +255,11 @@ def run_import(arguments: argparse.Namespace) -> int:
             failed += 1
             print(f"platoscope: {about}: {tell_unexpected(error)}", file=sys.stderr)
     if zoo.scores:
-        print(f"Own scores: {', '.join(zoo.scores)}.", file=sys.stderr)
+        print(
+            f"Own scores: {', '.join(zoo.scores)}. Competence is the column competence, else the"
+            " mean of accuracies and percentages.",
+            file=sys.stderr,
+        )
     if zoo.left_out:
         print(f"Left out, without a number: {', '.join(zoo.left_out)}.", file=sys.stderr)
     print(f"{len(zoo.rows) - failed} of {len(zoo.rows)} models of {request.file} are imported")
@@ -269,6 +273,7 @@ def _import(root: Path, request: ImportRequest, table: str = "") -> None:
     from core.encoders.measured.content import read_content
     from core.figures.numbers import counted
     from core.store import Store
+    from core.study.study import Study
 
     name, file, store = request.name, Path(request.file).name, Store(root)
     if not request.modality:
@@ -301,6 +306,8 @@ def _import(root: Path, request: ImportRequest, table: str = "") -> None:
     print(f"{name}: {layers}, {dims} dims{_measured(content)}{where}")
     for note in content.notes:
         print(f"{name}: {note}" if table else note, file=sys.stderr)
+    if why := Study(store, card.name).refused().get(name):
+        print(f"No question takes it in unless it is named: {why}.", file=sys.stderr)
 
 
 def _take_back(root: Path, dataset: str) -> None:

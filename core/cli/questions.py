@@ -55,6 +55,7 @@ def run_question(kind: type[Question], arguments: argparse.Namespace) -> None:
     """Print the table that answers a question; its findings go to stderr, beside no JSON."""
     from core.progress import ConsoleProgress
     from core.questions.asking import ask, findings_of  # pandas and duckdb
+    from core.questions.registry import answer_of
     from core.settings import choose_device
 
     question, progress = read_question(kind, arguments), ConsoleProgress()
@@ -64,6 +65,7 @@ def run_question(kind: type[Question], arguments: argparse.Namespace) -> None:
             study = _open(question, arguments)
             try:
                 table = ask(question, study, progress)
+                question = answer_of(kind).complete(question, study)  # which its findings name
             except NotApplicableError as error:
                 print(f"not applicable: {error}", file=sys.stderr)
                 return

@@ -9,7 +9,6 @@ read. A kept answer is served only if all of that is still the same: see `core.s
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass
 from typing import Any
@@ -202,7 +201,8 @@ def facts_of(question: Question, table: pd.DataFrame) -> Mapping[str, Any]:
 
 def left_out_of(question: Question, study: Study) -> Sequence[str]:
     """Return what of a study's store an answer does not take in, and why."""
-    named = set(re.findall("'([^':]*)", str(choices_of(question))))  # models, of model:layer too
+    values = (one if isinstance(one, list) else [one] for one in choices_of(question).values())
+    named = {str(one).partition(":")[0] for value in values for one in value}  # of model:layer
     refused = [why for name, why in study.refused().items() if name not in named]
     said = [*answer_of(type(question)).left_out(study), *(f"Left out: {why}." for why in refused)]
     models = usual(study.models())

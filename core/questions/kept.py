@@ -86,7 +86,7 @@ def _is_fresh(one: KeptResult, study: Study, by_command: Mapping[str, type[Quest
     with suppress(PlatoscopeError, TypeError, ValueError, KeyError):
         if kind := by_command.get(recipe.kind):
             return _same_answer(one, study, kind)
-        if recipe.kind in ("captions", "imported-scores"):
+        if recipe.kind in ("captions", "imported-scores", "refused"):
             return True
         if recipe.kind == "stitches":
             return _same_models(recipe, study)

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float, Float64
+from jaxtyping import Bool, Float, Float64
 
 from core.errors import InputError
+from core.statistics.fits import (
+    Clusters,
+    clustered_p,
+    competence_fit,
+    relatives,
+    too_few_clusters,
+)
+from core.statistics.level_trends import jackknife
 
 LEVEL = 0.95
 SURE = 0.05  # of p, below which a correlation counts as real
@@ -16,10 +24,7 @@ SURE = 0.05  # of p, below which a correlation counts as real
 FEWEST = 6
 UNDEFINED = 0.05  # share of draws without a correlation, from which on the others give no interval
 ROUNDING = 1e-9
-DEPENDENT = (
-    "Sizes and copies of one family are not independent: where they are among the models, p is too"
-    " small and intervals are too narrow."
-)
+NO_SPREAD = "without one family there is no correlation, so there is no interval"
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,7 @@ class Correlation:
 def spearman_interval(
     x: Float[np.ndarray, " n"],
     y: Float[np.ndarray, " m"],
+    clusters: Clusters = None,
     *,
     draws: int = 2000,
     seed: int = 0,
@@ -55,19 +61,25 @@ def spearman_interval(
 
     A draw in which all x or all y are equal has no ρ and is left out; where more than 5 % have
     none, or where the interval does not hold ρ itself, it is NaN with the reason. It covers other
-    models of the same kinds, not other kinds, and takes models for independent. p: as
-    `core.statistics.fits.competence_fit` gives it. Points with a NaN are left out. NaN with the
-    reason below 6 models and where x or y is constant. Raises InputError for lengths and no draws.
-    Source: Efron, Tibshirani 1993, chapter 13.
+    models of the same kinds, not other kinds. clusters: of each model, as `competence_fit` reads
+    them; where two models are relatives, the interval is the jackknife's over clusters, cut off at
+    ±1. p: as `competence_fit` gives it. Points with a NaN are left out. NaN with the reason below 6
+    models or 3 clusters, and where x or y is constant. Raises InputError for lengths and no draws.
+    Source: Efron, Tibshirani 1993, chapters 11 and 13.
     """
-    from core.statistics.fits import competence_fit
-
     if draws < 1:
         raise InputError(f"an interval needs at least one draw of the models; got {draws}")
-    x, y = _sound(x, y)
-    fit = competence_fit(x, y, level=level)
+    sound, (x, y) = _sound(x, y)
+    kin = relatives(clusters, sound)
+    fit = competence_fit(x, y, kin, level=level)
     if fit.reason or fit.n < FEWEST:
         return _unknown(fit.n, fit.reason or _too_few(fit.n))
+    if kin is not None:
+        ranks = [_ranks(np.stack([x, y])[:, kin != one]) for one in np.unique(kin)]
+        without = np.array([_pearson(one[:1], one[1:])[0] for one in ranks])
+        low, high = _left_out(fit.spearman, without, level)
+        why = NO_SPREAD if np.isnan(low) else ""
+        return Correlation(fit.spearman, low, high, fit.p, fit.n, why)
     drawn = np.random.default_rng(seed).integers(fit.n, size=(draws, fit.n))
     resampled = _pearson(_ranks(x[drawn]), _ranks(y[drawn]))
     low, high, reason = _interval(resampled, fit.spearman, level)
@@ -86,21 +98,34 @@ def _interval(
     return low, high, ""
 
 
+def _left_out(
+    value: float, without: Float64[np.ndarray, " c"], level: float = LEVEL
+) -> tuple[float, float]:
+    low, high = jackknife(value, without, freedom=len(without) - 1, level=level)
+    return float(np.clip(low, -1, 1)), float(np.clip(high, -1, 1))
+
+
 def partial_correlation(
-    x: Float[np.ndarray, " n"], y: Float[np.ndarray, " m"], *, control: Float[np.ndarray, " l"]
+    x: Float[np.ndarray, " n"],
+    y: Float[np.ndarray, " m"],
+    clusters: Clusters = None,
+    *,
+    control: Float[np.ndarray, " l"],
 ) -> Correlation:
     """Return the correlation of what a line in `control` leaves of x and of y: (r_xy − r_xz r_yz) /
     √((1 − r_xz²)(1 − r_yz²)).
 
     control: z, such as the logarithm of the models' sizes. p: two-sided, of t = r √(ν / (1 − r²))
     with ν = n − 3 degrees of freedom; the interval by Fisher's transform, tanh(artanh r ± 1.96 /
-    √(n − 4)). Both take the models for independent, which sizes of one family are not. Points with
-    a NaN are left out. NaN with the reason below 6 models, for constant values, and where z
-    determines all of x or of y. Raises InputError for lengths. Source: Fisher 1924.
+    √(n − 4)). clusters: as for `spearman_interval`; where two models are relatives, what is left of
+    y is exchanged for p, and the interval is the jackknife's. Points with a NaN are left out. NaN
+    with the reason below 6 models or 3 clusters, for constant values, and where z determines all of
+    x or of y. Raises InputError for lengths. Source: Fisher 1924; Freedman, Lane 1983.
     """
-    x, y, z = _sound(x, y, control)
-    if len(x) < FEWEST:
-        return _unknown(len(x), _too_few(len(x)))
+    sound, (x, y, z) = _sound(x, y, control)
+    kin = relatives(clusters, sound)
+    if len(x) < FEWEST or too_few_clusters(kin):
+        return _unknown(len(x), _too_few(len(x)) if len(x) < FEWEST else too_few_clusters(kin))
     if names := [
         name for name, values in (("x", x), ("y", y), ("control", z)) if np.ptp(values) == 0
     ]:
@@ -111,7 +136,25 @@ def partial_correlation(
         for rest, values in zip(left, (x, y), strict=True)
     ):
         return _unknown(len(x), "the control determines x or y, so nothing is left to correlate")
-    return _tested(float(_pearson(left[0][None], left[1][None])[0]), len(x))
+    found = _tested(_partial(x, y, z), len(x))
+    if kin is None or found.reason:
+        return found
+    without = [_partial(*(one[kin != out] for one in (x, y, z))) for out in np.unique(kin)]
+    low, high = _left_out(found.value, np.array(without))
+    return replace(
+        found,
+        low=low,
+        high=high,
+        p=clustered_p(left[0], left[1], kin, control=z),
+        reason=NO_SPREAD if np.isnan(low) else "",
+    )
+
+
+def _partial(
+    x: Float64[np.ndarray, " n"], y: Float64[np.ndarray, " n"], z: Float64[np.ndarray, " n"]
+) -> float:
+    left = (_residuals(values, z)[None] for values in (x, y))
+    return float(_pearson(*left)[0])
 
 
 def _tested(r: float, n: int) -> Correlation:
@@ -132,14 +175,16 @@ def _tested(r: float, n: int) -> Correlation:
     return Correlation(r, float(low), float(high), float(2 * stats.t.sf(abs(t), n - 3)), n)
 
 
-def _sound(*columns: np.ndarray) -> list[Float64[np.ndarray, " n"]]:
+def _sound(
+    *columns: np.ndarray,
+) -> tuple[Bool[np.ndarray, " n"], list[Float64[np.ndarray, " kept"]]]:
     if len({len(column) for column in columns}) > 1:
         raise InputError(
             "expected one value of each for every model; got"
             f" {', '.join(str(len(column)) for column in columns)} values"
         )
     sound = np.all([np.isfinite(column) for column in columns], axis=0)
-    return [column[sound].astype(np.float64) for column in columns]
+    return sound, [column[sound].astype(np.float64) for column in columns]
 
 
 def _unknown(n: int, reason: str) -> Correlation:
@@ -169,5 +214,5 @@ def _residuals(
     values: Float64[np.ndarray, " n"], control: Float64[np.ndarray, " n"]
 ) -> Float64[np.ndarray, " n"]:
     values, control = values - values.mean(), control - control.mean()
-    residuals: np.ndarray = values - control * (values @ control) / (control @ control)
+    residuals: np.ndarray = values - control * (values @ control) / (control @ control or 1.0)
     return residuals

@@ -12,7 +12,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from jaxtyping import Float64, Int64
 
-from core.statistics.fits import LEAST_MODELS
+from core.statistics.dealing import exchange
+from core.statistics.fits import LEAST_MODELS, Clusters, relatives, too_few_clusters
 from core.statistics.intervals import LEVEL, student_interval
 
 LEAST_SIDE = 3  # rows or columns of a grid; draws of two are mostly of one alone
@@ -151,6 +152,7 @@ def _ranks(values: Float64[np.ndarray, "draws n"]) -> Float64[np.ndarray, "draws
 def grid_correlation(
     x: Float64[np.ndarray, "rows columns"],
     y: Float64[np.ndarray, "rows columns"],
+    kin: tuple[Clusters, Clusters] | None = None,
     *,
     draws: int,
     seed: int,
@@ -159,7 +161,9 @@ def grid_correlation(
 
     Pairs share their models, so they are not independent: p deals the rows of y anew, and its
     columns, each as a whole. All rearrangements are gone through where there are EVERY or fewer,
-    else `draws` of them beside the identity. NaN where x or y is constant, has a NaN, or where no
+    else `draws` of them beside the identity. kin: the clusters of rows and of columns; where two of
+    a side are relatives, either side is dealt as `exchange` does, and p is twice that of its sign,
+    NaN of fewer than LEAST_CLUSTERS on a side. NaN where x or y is constant, has a NaN, or where no
     rearrangement could give p < 0.05. Source: Mantel 1967; Hubert, Schultz 1976 (quadratic
     assignment).
     """
@@ -168,6 +172,18 @@ def grid_correlation(
         return np.nan, np.nan
     left, right = (_ranks(each.reshape(1, -1)).reshape(x.shape) for each in (x, y))
     value = float((left * right).mean())
+    kept = [np.full(side, True) for side in x.shape]
+    clusters = [relatives(*one) for one in zip(kin or (), kept, strict=False)]
+    if any(one is not None for one in clusters):
+        if any(map(too_few_clusters, clusters)):
+            return value, np.nan
+        sides = (
+            exchange(np.arange(side) if one is None else one, draws=draws, seed=seed + place)
+            for place, (side, one) in enumerate(zip((rows, columns), clusters, strict=True))
+        )
+        found = [(left * right[np.ix_(*deal)]).mean() for deal in zip(*sides, strict=True)]
+        reached = np.sign(value) * np.array([value, *found]) >= abs(value) - 1e-12
+        return value, min(1.0, 2 * float(reached.mean()))
     count = factorial(rows) * factorial(columns)
     if count < 20:
         return value, np.nan

@@ -55,6 +55,25 @@ def deal(
         yield dealt
 
 
+def exchange(
+    clusters: Int64[np.ndarray, " n"], *, draws: int, seed: int
+) -> Int64[np.ndarray, "draws n"]:
+    """Return random orders of n models that a null allows whose clusters are alike inside: models
+    change places within their cluster, and clusters of one size as wholes.
+
+    Where each is a cluster of its own, these are all orders. Source: Winkler et al. 2015
+    (multi-level block permutation).
+    """
+    rng, sizes = np.random.default_rng(seed), np.bincount(clusters)
+    orders = np.empty((draws, len(clusters)), dtype=np.int64)
+    for size in np.unique(sizes[sizes > 0]):
+        alike = np.flatnonzero(sizes == size)
+        places = np.stack([np.flatnonzero(clusters == one) for one in alike])
+        whole = rng.permuted(np.tile(np.arange(len(alike)), (draws, 1)), axis=1)
+        orders[:, places] = rng.permuted(places[whole], axis=2)
+    return orders
+
+
 def beyond_mean(
     values: Float64[np.ndarray, " n"], groups: Int64[np.ndarray, " n"]
 ) -> Float64[np.ndarray, " n"]:

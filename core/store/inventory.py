@@ -17,6 +17,7 @@ ANSWER: Sort = ("kept answer", "kept answers")
 MEASUREMENT: Sort = ("measurement of competence", "measurements of competence")
 SORTS: dict[str, Sort] = {  # by the kind of its recipe, what a result is; others are answers
     "neighbors": ("list of neighbors", "lists of neighbors"),
+    "refused": ("check of imports", "checks of imports"),
     "captions": ("level of written captions", "levels of written captions"),
     "competence": MEASUREMENT,
     "probe": MEASUREMENT,

@@ -54,7 +54,7 @@ FIELDS: Mapping[type, Mapping[str, type | tuple[type, ...]]] = {  # what JSON gi
 }
 # what the names of results begin with that follow from all else, so that nothing depends on whether
 # they are there yet
-DERIVED = ("neighbors-", "answer-", "stitches-", "head-")
+DERIVED = ("neighbors-", "refused-", "answer-", "stitches-", "head-")
 
 # what the names of results begin with that are captions, written after the dataset was added
 SUMMARY = "captions-"

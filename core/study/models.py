@@ -119,6 +119,18 @@ def clusters(models: pd.DataFrame, by: str = "family") -> dict[str, str]:
     return {name: kind or name for name, kind in known_kinds(models, by).items()}
 
 
+def lines(models: pd.DataFrame) -> dict[str, str]:
+    """Return which models of `describe` a test takes for relatives: those of one family, and of one
+    group if that is known of all models of the family. Their sizes and seeds count once.
+    """
+    family, group = known_kinds(models, "family"), known_kinds(models, "group")
+    told = (group != "").groupby(family).transform("all")
+    return {
+        name: f"{family[name]} {group[name]}".strip() if told[name] else family[name]
+        for name in family.index
+    } | {name: name for name in family.index[family == ""]}
+
+
 def unknown_families(models: pd.DataFrame, names: Iterable[str]) -> list[str]:
     """Return which of these models are of an unknown family, so that they may be relatives."""
     unknown = models["family"].isin(UNKNOWN) & models["model"].isin(list(names))
@@ -165,11 +177,12 @@ def _row(card: ModelCard) -> tuple[Any, ...]:
 
 def _recipe(card: ModelCard, seed: int) -> str:
     """Return what trainings share of which a person says that they differ in their seed: family,
-    objective and size; of an unknown family, the name without the seed.
+    objective and size; where one of family and size is unknown, the name without the seed.
     """
-    named = re.sub(rf"[-_. ]*(seed|s)?[-_. ]*0*{seed}$", "", card.name)
-    line = named if card.family == IMPORTED else card.family
-    return " ".join(filter(None, (line, card.objective, f"{card.parameters or ''}")))
+    named = re.sub(rf"([-_. ]+(seed|s)?|seed)[-_. ]*0*{seed}$", "", card.name)
+    line = "" if card.family in UNKNOWN else card.family
+    name = "" if line and card.parameters else named
+    return " ".join(filter(None, (line, name, card.objective, f"{card.parameters or ''}")))
 
 
 def _is_replicate(models: pd.DataFrame, counted: pd.Series) -> pd.Series:

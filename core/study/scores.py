@@ -11,7 +11,13 @@ from core.competence.records import ACCURACY, COMPETENCE, ORIGINS, PERCENT, USER
 from core.errors import InputError, UnknownNameError
 from core.statistics.fits import LEAST_MODELS
 
-LOW = "error|loss|perplexity|bits per"  # in the name of a score of which a low one is better
+# in the name of a score of which a low one is better
+LOW = (
+    r"error|loss|perplexity|bits per|latency|distance|false|miss"
+    r"|\b(?:[wcpet]er|[mr]?mse|r?mae|fpr|fnr|fdr|eer|ece|ppl|nll|bp[bc]|fid|ms|seconds?)\b"
+)
+SHARE = r"\bacc\b|accuracy|top[-_ ]?[1-5]\b"  # in the name of one's own score that is an accuracy
+SEVERAL = 3  # scores that a mean names
 
 
 class TaskScore(NamedTuple):
@@ -77,9 +83,9 @@ def mean_scores(rows: pd.DataFrame) -> pd.DataFrame:
     """Return what scores of one origin say of the competence of each model: model, solved, tasks
     (how many count), reason, basis (what `solved` is).
 
-    The score that a person calls `competence`; where none tells two models apart, the mean of the
-    shares of which a high one is better, percentages among them, over the tasks that as many models
-    have as any other. rows: of embedded models.
+    The score that a person calls `competence`; where none tells two models apart, the mean of
+    accuracies and percentages of which a high one is better, over the tasks that as many models
+    have as any other. Any other score speaks for itself alone. rows: of embedded models.
     """
     rows = rows[rows["value"].notna()]
     rows = rows[~rows.duplicated(["model", "task"], keep=False)]  # which of two is it?
@@ -104,21 +110,28 @@ def mean_scores(rows: pd.DataFrame) -> pd.DataFrame:
             "reason": [
                 f"{one} of {len(best)} scores are missing" if one else "" for one in lacking
             ],
-            "basis": f"mean of {len(best)} scores ({origin})" if others else f"{task} ({origin})",
+            "basis": f"mean of {_listed([task, *(name for name, _ in others)])} ({origin})"
+            if others
+            else f"{task} ({origin})",
         }
     )
 
 
 def _are_shares(rows: pd.DataFrame) -> pd.Series:
-    """Return which scores are shares: accuracies, percentages, and of one's own scores those from 0
-    to 1 for all models; not those that are called an error or a loss.
+    """Return which scores are accuracies or percentages, by their unit or, from 0 to 1 for all
+    models, by their name; not those that are called an error or a loss.
     """
-    ends = rows.groupby(["task", "unit"])["value"].agg(["min", "max"])
-    within = (ends["min"] >= 0) & (ends["max"] <= 1)
-    keys = pd.MultiIndex.from_frame(rows[["task", "unit"]])
-    own = within.reindex(keys).to_numpy(bool) & (rows["origin"] == USER)
-    low = (rows["task"] + " " + rows["unit"]).str.contains(LOW, case=False)
-    return (own | rows["unit"].isin([ACCURACY, PERCENT])) & ~low
+    values = rows.groupby(["task", "unit"])["value"]
+    within = (values.transform("min") >= 0) & (values.transform("max") <= 1)
+    called = (rows["task"] + " " + rows["unit"]).str.replace("_", " ")
+    named = within & called.str.contains(SHARE, case=False)
+    low = called.str.contains(LOW, case=False)
+    return (named | rows["unit"].isin([ACCURACY, PERCENT])) & ~low
+
+
+def _listed(tasks: Sequence[str]) -> str:
+    more = f" and {len(tasks) - SEVERAL} more" if len(tasks) > SEVERAL else ""
+    return f"{', '.join(tasks[:SEVERAL])}{more}"
 
 
 def most_telling(tables: Sequence[pd.DataFrame], column: str) -> pd.DataFrame:

@@ -45,6 +45,7 @@ Where = Mapping[str, str | tuple[str, ...]]  # by factor, one value or several
 KEPT = 100
 USUAL = Clamping()
 DENSE = "import its first principal components, 50 say, in its place"
+NO_SCORE = "no accuracy, percentage or competence of it is known; set alignment against one score"
 NO_VECTORS = (
     "dissimilarities alone are known of it, no vectors: compare it by rsa, or by neighbors, such as"
     " mutual_knn"
@@ -221,7 +222,7 @@ class Study:
             told = told.rename(columns={"solved": "value", "basis": "unit"}).set_index("model")
             told = told.reindex(part["model"]).reset_index()
             missing = told["unit"].isna()
-            told["reason"] = told["reason"].mask(missing, "no own score of it is known")
+            told["reason"] = told["reason"].mask(missing, NO_SCORE)
             told["unit"] = told["unit"].ffill().bfill()
             known = [coded[coded["model"].isin(part["model"])], told]
             tables.append(most_telling(known, "value"))
@@ -255,11 +256,32 @@ class Study:
     def _read_models(self) -> tuple[pd.DataFrame, dict[str, str]]:
         cards = [entry.card for entry in self.store.models(self.dataset.name)]
         if not self._described:
-            made_elsewhere = [card.name for card in cards if card.spec.startswith("import:")]
-            whys = {name: self._why_refused(name) for name in made_elsewhere}
-            refused = {name: why for name, why in whys.items() if why}
+            refused = self._read_refused(
+                [one.name for one in cards if one.spec.startswith("import:")]
+            )
             self._described.append((describe(cards, refused), refused))
         return self._described[0]
+
+    def _read_refused(self, models: Sequence[str]) -> dict[str, str]:
+        """Return the models that are refused and why. The verdict on each embedding is kept by its
+        digest, so that its vectors are read once.
+        """
+        recipe = self.recipe("refused", ())
+        name, digests = f"refused-{recipe.digest}", [self.entry(model).digest for model in models]
+        stored = self.store.result(self.dataset.name, name) if models else None
+        held = dict(stored[0].itertuples(index=False)) if stored and stored[1] == recipe else {}
+        new = {
+            digest: self._why_refused(model)
+            for model, digest in zip(models, digests, strict=True)
+            if digest not in held
+        }
+        if new:
+            table = pd.DataFrame((held | new).items(), columns=["embedding", "why"])
+            with suppress(StoreWriteError, StoreBusyError):
+                root = self.store.root
+                write_result(root, dataset=self.dataset, name=name, table=table, recipe=recipe)
+        whys = {model: (held | new)[one] for model, one in zip(models, digests, strict=True)}
+        return {model: f"{model}: {why}" for model, why in whys.items() if why}
 
     def _why_refused(self, model: str) -> str:
         """Return why no layer of a model has neighbors and what to do, "" where one has, or where
@@ -268,10 +290,9 @@ class Study:
         if self.size < SMALLEST or self.entry(model).card.geometry == "dissimilarities":
             return ""
         try:
-            why = self._why_none(self.spaces(model))
+            return self._why_none(self.spaces(model))
         except MetricError as error:
-            return str(error)
-        return why and f"{model}: {why}"
+            return str(error).removeprefix(f"{model}: ")
 
     def _why_none(self, layers: Sequence[Float32[np.ndarray, "n _"]]) -> str:
         why = ""

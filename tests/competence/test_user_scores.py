@@ -11,9 +11,10 @@ import pytest
 from competence.scored_models import write_model
 
 from core.competence.imported import RESULT, find_models, import_scores, imported_rows, read_scores
-from core.competence.records import COLUMNS
+from core.competence.records import COLUMNS, PERCENT, SCORE, USER
 from core.errors import InputError, StoreBusyError, StoreError
 from core.store import Store, add_dataset, locked
+from core.study.scores import mean_scores
 from tests.store_fakes import CountedDataset
 
 HEADER = "model,task,value,unit\n"
@@ -167,3 +168,26 @@ def test_two_imports_do_not_lose_each_other_s_scores(root):
     ):
         keep(root, "mae,depth,0.5,top-1\n")
     assert keep(root, "mae,depth,0.5,top-1\n").replaced == 0
+
+
+@pytest.mark.parametrize(
+    ("columns", "counted"),
+    [
+        ("acc", "acc"),
+        ("val_acc Top-1 accuracy", "val_acc, Top-1, accuracy"),
+        ("WER% MSE FPR% EER% latency error% misses% acc", "acc"),
+        ("year resolution dropout noise", ""),
+        ("a% b% c% d% dropout", "a, b, c and 1 more"),
+        ("acc% competence", "competence"),
+    ],
+)
+def test_competence_is_the_mean_of_accuracies_and_percentages_alone(columns, counted):
+    rows = pd.DataFrame(
+        {"model": f"m{place}", "task": name.rstrip("%"), "value": 0.1 * place, "origin": USER}
+        | {"unit": PERCENT if name.endswith("%") else SCORE, "reason": ""}
+        for name in columns.split()
+        for place in range(1, 7)
+    )
+    basis = set(mean_scores(rows)["basis"])
+    several = ("mean of " if "," in counted else "") + counted
+    assert basis == ({f"{several} (user)"} if counted else set())

@@ -53,7 +53,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     np.save(root / "bad.npy", np.full((N, 2), np.nan))
     rows[3:3] = ["bad;bad.npy;vision;;;;;;;", "many;v-A0100.npy;vision;;;lots;;;;"]
     rows.append("v-A0100;v-A0100.npy;vision;;;;;;;")
-    head = "Title;file;modality;Family;objective;params;seed;shared;task (%);source"
+    head = "Title;file;modality;Family;objective;params;seed;shared acc;task (%);source"
     (root / "models.csv").write_text("\n".join([head, *rows]))
     words = ["import", str(root / "models.csv"), "--dataset", "cave"]
     with redirect_stdout(out := StringIO()), redirect_stderr(err := StringIO()):
@@ -72,7 +72,7 @@ def test_a_table_brings_in_a_zoo_and_names_the_rows_that_it_cannot(store):
         " line 6",
         " line 17",
     ]
-    assert "Own scores: shared, task (%)." in said
+    assert "Own scores: shared acc, task (%). Competence is" in said
     assert "without a number: source" in said
     cards = {one.card.name: one.card for one in Store(store / "store").models("cave")}
     assert {
@@ -85,7 +85,7 @@ def test_a_table_brings_in_a_zoo_and_names_the_rows_that_it_cannot(store):
     assert models.loc["v-A0100", "recipe"] == models.loc["v-A1100", "recipe"]
     assert set(usual(study.models())["model"]) == set(cards) - {"v-A1100"}
     told, seen = study.competence(), ask(TasksSolved(), study).set_index("model")
-    assert language_basis(study.models(), told) == "mean of 2 scores (user)"
+    assert language_basis(study.models(), told) == "mean of shared acc, task (user)"
     assert basis_of(seen) == "task (user)"  # which more models have than the other
     own = {title: 0.75 * score for title, *_, score, _ in ZOO}
     assert dict(zip(told["model"], told["value"], strict=True)) == pytest.approx(

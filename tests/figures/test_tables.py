@@ -18,7 +18,7 @@ def card(name, modality, family, objective, parameters=1000):
 
 
 MODELS = describe(
-    [card(f"gpt-{i}", "language", "GPT-2", "language") for i in range(5)]
+    [card(f"gpt-{i}", "language", f"GPT-{i}", "language") for i in range(5)]
     + [
         card("mae-s", "vision", "ViT", "MAE"),
         card("mae-m", "vision", "ViT", "MAE"),

@@ -135,6 +135,14 @@ def test_one_bad_model_that_is_named_costs_the_others_nothing(store: Path, capsy
     assert re.search(r"m-language-1 +m-vision-0 +0 +0 +0\.\d", out)
 
 
+def test_the_vectors_of_an_import_are_judged_once(store: Path, monkeypatch) -> None:
+    refused = Study(Store(store), "mine").refused()
+    assert set(refused) == {f"{name}-{modality}" for name in BAD for modality in GOOD}
+    monkeypatch.setattr(Study, "spaces", None)
+    assert Study(Store(store), "mine").refused() == refused
+    assert len(list((store / "results" / "mine").glob("refused-*"))) >= 1
+
+
 def test_what_is_unknown_is_no_kind(store: Path) -> None:
     study = Study(Store(store), "mine")
     lines = describe_trainings(study).set_index("model")["line"]

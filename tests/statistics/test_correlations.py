@@ -76,6 +76,40 @@ def test_a_correlation_of_nine_tenths_over_nine_models_is_sure_in_seven_worlds_o
     assert sure >= 42
 
 
+@pytest.mark.parametrize("worlds", [20, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("sizes", [[4, 4, 4], [3, 3, 3, 1], [1, 2, 3, 4, 5]])
+def test_relatives_count_once(sizes, worlds):
+    """False alarms of p, and of p with the interval, where families differ and nothing else."""
+    rng, kin = np.random.default_rng(0), np.repeat(np.arange(len(sizes)), sizes)
+    p, sure = np.zeros(3), np.zeros(2)
+    for _ in range(worlds):
+        x, y = (rng.normal(size=len(sizes))[kin] + 0.5 * rng.normal(size=len(kin)) for _ in "xy")
+        found = (
+            spearman_interval(x, y, kin),
+            partial_correlation(x, y, kin, control=rng.normal(size=len(kin))),
+        )
+        p += [*(one.p < 0.05 for one in found), spearman_interval(x, y).p < 0.05]
+        sure += [one.sure for one in found]
+    assert (p[:2] / worlds <= (0.2 if worlds == 20 else 0.075)).all()
+    assert (sure / worlds <= (0.15 if worlds == 20 else 0.065)).all()
+    assert worlds == 20 or p[2] / worlds > 0.1  # as if no two were relatives
+
+
+def test_relatives_leave_the_estimate_and_two_families_no_test():
+    kin = np.repeat(np.arange(5), 3)
+    found, alone = spearman_interval(X, Y, kin), spearman_interval(X, Y, np.arange(15))
+    assert (found.value, found.sure) == (alone.value, True)
+    assert alone == spearman_interval(X, Y)
+    out = [stats.spearmanr(X[kin != one], Y[kin != one]).statistic for one in range(5)]
+    reach = stats.t.ppf(0.975, 4) * np.sqrt(0.8 * ((out - np.mean(out)) ** 2).sum())
+    assert [found.low, found.high] == pytest.approx(
+        [found.value - reach, min(1, found.value + reach)]
+    )
+    for few in (spearman_interval(X, Y, kin // 3), partial_correlation(X, Y, kin // 3, control=Z)):
+        assert np.isnan([few.value, few.p]).all()
+        assert few.reason.endswith("there are 15 of 2 families")
+
+
 def test_a_rising_map_of_either_side_changes_no_interval():
     straight, bent = (
         spearman_interval(X, Y, draws=100),

@@ -143,3 +143,18 @@ def test_the_interval_of_a_mean_over_pairs_is_that_of_its_models():
     low, high = pair_interval(scores, x, y, models=9)
     assert (low, high) == pytest.approx((scores.mean() - reach, scores.mean() + reach))
     assert np.isnan(pair_interval(scores[:1], x[:1], y[:1], models=2)).all()
+
+
+@pytest.mark.parametrize("worlds", [20, pytest.param(400, marks=pytest.mark.slow)])
+def test_relatives_of_either_side_of_a_grid_count_once(worlds):
+    rng, kin = np.random.default_rng(0), np.repeat(np.arange(3), 4)
+    sure = 0
+    for _ in range(worlds):
+        x, y = (
+            rng.normal(size=3)[kin][:, None] + rng.normal(size=3)[kin] + rng.normal(size=(12, 12))
+            for _ in "xy"
+        )
+        sure += grid_correlation(x, y, (kin, kin), draws=199, seed=0)[1] < 0.05
+    assert sure / worlds <= (0.2 if worlds == 20 else 0.075)
+    few = (kin // 2, kin)
+    assert np.isnan(grid_correlation(x, y, few, draws=199, seed=0)[1])

@@ -12,6 +12,7 @@ from core.study.models import (
     clusters,
     describe,
     groups_by_age,
+    lines,
     tell_apart,
     unknown_families,
     usual,
@@ -143,9 +144,30 @@ def test_what_is_unknown_of_imported_models_is_no_kind():
         name: name for name in "cde"
     }
     assert clusters(models, "group") == {"a": "GPT-2", "b": "GPT-2"} | {n: n for n in "cde"}
+    kin = {"a": "GPT-2 GPT-2", "b": "GPT-2 GPT-2", "c": "c", "d": "d", "e": "gist"}
+    assert lines(models) == kin
     assert list(models["group"][2:]) == ["language models", "vision models", "vision models"]
     assert list(models["varies"]) == ["", REFUSED, "", "", ""]
     assert unknown_families(models, ["a", "c", "e"]) == ["c"]
+
+
+def test_seeds_are_what_is_said_and_parted_from_the_name():
+    told = [
+        *((name, IMPORTED, None) for name in ("vit10", "vit11", "a-s0", "a_seed1", "b-10", "b-11")),
+        *((name, "F", None) for name in ("s-b0", "s-l1", "c.0", "c.1")),
+        *((name, "F", 5) for name in ("x0", "y1")),
+    ]
+    cards = [
+        card(name, "vision", family, "unknown", size, {"seed": int(name[-1])})
+        for name, family, size in told
+    ]
+    models = describe(cards).set_index("model")
+    together = models.groupby("recipe").groups.values()
+    assert {tuple(names) for names in together if len(names) > 1} == {
+        ("a-s0", "a_seed1"),
+        ("c.0", "c.1"),
+        ("x0", "y1"),
+    }
 
 
 def test_groups_come_in_the_order_in_which_their_first_models_were_embedded():

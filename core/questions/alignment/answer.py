@@ -12,8 +12,8 @@ from core.progress import Progress
 from core.questions.alignment.calibration import add_intervals, add_nulls, check_resampling
 from core.questions.alignment.findings import fit_findings
 from core.questions.alignment.noise import add_noise
-from core.questions.alignment.placing import FITTED, add_fits, check_axis
-from core.questions.alignment.question import Alignment
+from core.questions.alignment.placing import FITTED, add_fits, check_axis, usual_axis
+from core.questions.alignment.question import FIRST_KNOWN, Alignment
 from core.questions.alignment.shares import add_shares
 from core.questions.asking import ask
 from core.questions.registry import Answer, declare
@@ -28,7 +28,7 @@ READ: tuple[Item, Item] = ("caption", "image")
 
 
 def complete(question: Alignment, study: Study) -> Alignment:
-    """Name the models that are meant where none are named.
+    """Name the models that are meant where none are named, and the axis.
 
     Raises MetricError for layers, parameters of the metric or numbers of permutations and halves
     that cannot be, UnknownNameError for the axis and the metric.
@@ -47,6 +47,8 @@ def complete(question: Alignment, study: Study) -> Alignment:
     x, y = (tuple(finished_models(study, item, unfinished=question.unfinished)) for item in items)
     y += tuple(known_worlds(study))
     question = replace(question, x=question.x or x, y=question.y or y)
+    if question.axis == FIRST_KNOWN:
+        return replace(question, axis=usual_axis(question, study))
     check_axis(question, study)
     return question
 
@@ -87,7 +89,7 @@ declare(
     Alignment,
     Answer(
         align,
-        version=6,
+        version=7,
         complete=complete,
         findings=fit_findings,
         hidden=(*FITTED, *BESIDE[1:]),

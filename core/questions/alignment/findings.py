@@ -12,7 +12,7 @@ from core.encoders.encoder import REALITY
 from core.figures.numbers import counted, p_text
 from core.modalities import find_modality, known_first
 from core.questions.alignment.axes import AXES, Axis, short_name
-from core.questions.alignment.points import NOISE, recipe_means
+from core.questions.alignment.points import NOISE, recipe_lines, recipe_means
 from core.questions.alignment.question import COMPETENCE, Alignment
 from core.questions.sentences import listed
 from core.statistics.correlations import Correlation, spearman_interval
@@ -20,10 +20,7 @@ from core.statistics.intervals import LEVEL
 from core.study.comparison.noise import bound_of
 from core.study.models import is_measured, is_reality, open_because, trained
 
-DEPENDENT = (
-    "Sizes of one family are not independent, so the interval is too narrow; Convergence tests"
-    " within families and objectives."
-)
+KIN = "Sizes and seeds of one family count once; Convergence tests within families and objectives."
 BEYOND = (
     "A score may lie beyond it: it is how two halves of the repeats align, and each is noisier than"
     " all of them."
@@ -51,13 +48,18 @@ def trend_findings(
     means = recipe_means(scored.assign(facet="", x=scored["axis"]), models)
     mean = means.dropna(subset="x")
     sign = 1 if aligned_high else -1
-    rho = spearman_interval(mean["x"].to_numpy(), sign * mean["score"].to_numpy())
+    kin = recipe_lines(models)
+    rho = spearman_interval(
+        mean["x"].to_numpy(),
+        sign * mean["score"].to_numpy(),
+        [kin[one] for one in mean["recipe_x"]],
+    )
     placed = others[others["model"].isin(scored.dropna(subset="axis")["model_y"])]
     targets = name_kinds(others) or axis.targets
     compared = _count_kinds(placed) or f"0 {targets}"
     unknown = open_because(models, scored.dropna(subset="axis")["model_x"])
     verdict = _verdict(rho, compared, axis, len(means) - len(mean), targets, unknown)
-    return [verdict, *([] if rho.reason else [DEPENDENT])]
+    return [verdict, *([] if rho.reason else [KIN])]
 
 
 def compared_with(points: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:

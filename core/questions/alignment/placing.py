@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 
 from core.competence.records import BITS
@@ -11,8 +13,9 @@ from core.questions.alignment.points import fits, trend_points
 from core.questions.alignment.question import COMPETENCE, Alignment, Side
 from core.questions.asking import ask
 from core.questions.competence.question import CompetenceScores, TasksSolved
+from core.statistics.fits import LEAST_MODELS
 from core.study.models import reads
-from core.study.scores import TaskScore, known_scores, score_of
+from core.study.scores import TaskScore, choices, known_scores, score_of
 from core.study.study import Study
 
 FITTED = ("fitted", "slope", "intercept", "r2", "rho", "rho_p")
@@ -35,6 +38,23 @@ def check_axis(question: Alignment, study: Study) -> None:
     names = [score.name for score in _scores(question, study)]
     if question.axis not in names:
         raise UnknownNameError("axis", question.axis, [*AXES, *names])
+
+
+def usual_axis(question: Alignment, study: Study) -> str:
+    """Return what is on the axis where nothing is named: of competence, the score that most of the
+    models on it have, and size, the first that is known of as many as a fit takes.
+    """
+    skill = axis_values(replace(question, axis=COMPETENCE), study).reindex(question.x)
+    if skill.notna().sum() >= LEAST_MODELS:
+        return COMPETENCE
+    registry = ask(CompetenceScores(question.scope), study)
+    most = choices(registry[registry["model"].isin(question.x)]).head(1)
+    sizes = study.models().set_index("model")["parameters"].reindex(question.x)
+    named = {
+        TaskScore(row.task, row.origin, row.unit).name: row.models for row in most.itertuples()
+    }
+    counts = {**named, "parameters": sizes.notna().sum()}
+    return next((name for name, count in counts.items() if count >= LEAST_MODELS), COMPETENCE)
 
 
 def add_fits(table: pd.DataFrame, question: Alignment, study: Study) -> pd.DataFrame:

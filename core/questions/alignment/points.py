@@ -8,6 +8,7 @@ from core.encoders.encoder import REALITY
 from core.questions.alignment.axes import AXES, Axis
 from core.questions.alignment.question import COMPETENCE
 from core.statistics.fits import Fit, competence_fit
+from core.study.models import lines as lines_of
 from core.study.models import trained
 from core.study.published import BESIDE
 
@@ -59,18 +60,25 @@ def fits(
     axis: its mean over the facet's recipes. On a logarithmic axis the logarithm is fitted.
 
     Pairs that share a model are not independent, so that more models compared with must not make
-    the band narrower; neither must seeds of one recipe or copies along a training. models: as
-    `core.study.models.describe` gives them.
+    the band narrower; neither must sizes of one family, seeds of one recipe or copies along a
+    training. models: as `core.study.models.describe` gives them.
     """
     counted = points["model_x"].isin(trained(models)["model"]) & ~points["model_y"].isin(
         models.loc[models["copy"], "model"]
     )
     means = recipe_means(points[counted].assign(x=axis.place(points["axis"])), models)
-    lines = {}
+    lines, kin = {}, recipe_lines(models)
     for facet in points["facet"].unique():
         mean = means[means["facet"] == facet]
-        lines[str(facet)] = competence_fit(mean["x"].to_numpy(), mean["score"].to_numpy())
+        lines[str(facet)] = competence_fit(
+            mean["x"].to_numpy(), mean["score"].to_numpy(), [kin[one] for one in mean["recipe_x"]]
+        )
     return lines
+
+
+def recipe_lines(models: pd.DataFrame) -> dict[str, str]:
+    """Return of each recipe of models of `describe` the line, as tests count it."""
+    return dict(zip(models["recipe"], map(lines_of(models).get, models["model"]), strict=True))
 
 
 def recipe_means(points: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:

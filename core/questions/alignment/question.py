@@ -11,6 +11,7 @@ from core.study.parts import Calibration, Comparison
 
 Side = Literal["language", "vision"]
 COMPETENCE = "competence"
+FIRST_KNOWN = "usual"
 
 
 @dataclass(frozen=True)
@@ -37,11 +38,12 @@ class Alignment(StudyQuestion):
         help="where no models are named, whose competence alignment is set against",
     )
     axis: str = option(
-        COMPETENCE,
+        FIRST_KNOWN,
         label="Horizontal axis",
         help="what alignment is set against: competence (of language models 1 − bits per byte, of"
-        " vision models tasks solved; else own scores), parameters, step, or a score by its task"
-        " and origin: 'HellaSwag (published)'",
+        " vision models tasks solved; else own scores), parameters, step, a score by its task and"
+        " origin, 'HellaSwag (published)', or usual: the first that five models have of"
+        " competence, the score of most models, and parameters",
     )
     unfinished: bool = option(
         False,

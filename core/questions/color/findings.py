@@ -6,11 +6,13 @@ import numpy as np
 import pandas as pd
 
 from core.figures.numbers import p_text
+from core.modalities import LANGUAGE
 from core.questions.color.geometry.agreement import DISSIMILARITIES
 from core.questions.color.question import PERCEPTION, ColorAgreement, ColorModels
 from core.questions.sentences import listed
-from core.statistics.correlations import DEPENDENT, SURE, Correlation, spearman_interval
+from core.statistics.correlations import SURE, Correlation, spearman_interval
 from core.statistics.discoveries import adjust
+from core.study.models import lines
 
 
 def agreement_findings(_: ColorAgreement, agreement: pd.DataFrame) -> list[str]:
@@ -32,9 +34,13 @@ def model_findings(_: ColorModels, models: pd.DataFrame) -> list[str]:
 
 
 def finished_correlation(models: pd.DataFrame, x: str, y: str) -> Correlation:
-    """Return Spearman's ρ of two columns over the models whose training is finished."""
+    """Return Spearman's ρ of two columns over the models whose training is finished; language
+    models of one group, which is their family, are relatives.
+    """
     finished = models[~models["copy"] & ~models["untrained"]]
-    return spearman_interval(finished[x].to_numpy(np.float64), finished[y].to_numpy(np.float64))
+    kin = lines(finished.assign(modality=LANGUAGE.name, family=finished["group"]))
+    one, other = (finished[name].to_numpy(np.float64) for name in (x, y))
+    return spearman_interval(one, other, [kin[name] for name in finished["model"]])
 
 
 def perception_findings(agreement: pd.DataFrame) -> list[str]:
@@ -112,7 +118,7 @@ def _trend(correlation: Correlation) -> list[str]:
         if correlation.sure
         else "competence and knowledge of color show no significant correlation"
     )
-    return [f"Among {correlation.n} finished models, {answer} ({rho}).", DEPENDENT]
+    return [f"Among {correlation.n} finished models, {answer} ({rho})."]
 
 
 def _ranked(agreement: pd.DataFrame) -> pd.DataFrame:

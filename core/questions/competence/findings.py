@@ -19,7 +19,7 @@ from core.encoders.encoder import REALITY
 from core.figures.numbers import p_text
 from core.questions.competence.prediction import Prediction, predict
 from core.questions.competence.question import Bins, Downstream, Grouping, Training
-from core.statistics.correlations import DEPENDENT, SURE, Correlation
+from core.statistics.correlations import SURE, Correlation
 from core.statistics.discoveries import adjust
 from core.study.models import open_because
 
@@ -119,7 +119,6 @@ def describe_score(
             _order(order, sense),
             _partial(partial, _sense(partial, turned=turned), said=sense),
             _fits(prediction.fits, low_aligned=low_aligned, turned=turned),
-            DEPENDENT,
         )
     )
 

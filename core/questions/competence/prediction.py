@@ -10,6 +10,7 @@ import pandas as pd
 
 from core.statistics.correlations import Correlation, partial_correlation, spearman_interval
 from core.statistics.emergence import compare_fits
+from core.study.models import lines
 
 
 @dataclass(frozen=True)
@@ -26,20 +27,25 @@ class Prediction:
 def predict(points: pd.DataFrame, *, seed: int = 0) -> Prediction:
     """Return how well alignment predicts a score.
 
-    points: near (the alignment), value (the score) and parameters, a row per model; rows with NaN
-    count where they can. What was fitted once is held. Source: Huh et al. 2024, figure 4.
+    points: near (the alignment), value (the score), parameters, and what `lines` reads, a row per
+    model; rows with NaN count where they can. What was fitted once is held. Source: Huh et al.
+    2024, figure 4.
     """
     columns = (tuple(map(float, points[name])) for name in ("near", "value", "parameters"))
-    return _predict(*columns, seed)
+    return _predict(*columns, tuple(map(lines(points).get, points["model"])), seed)
 
 
 @lru_cache(maxsize=64)  # leaving out one model at a time takes a moment
 def _predict(
-    near: tuple[float, ...], value: tuple[float, ...], parameters: tuple[float, ...], seed: int
+    near: tuple[float, ...],
+    value: tuple[float, ...],
+    parameters: tuple[float, ...],
+    kin: tuple[str, ...],
+    seed: int,
 ) -> Prediction:
     x, y, size = (np.array(values, dtype=np.float64) for values in (near, value, parameters))
     return Prediction(
-        order=spearman_interval(x, y, seed=seed),
-        partial=partial_correlation(x, y, control=np.log(size)),
+        order=spearman_interval(x, y, kin, seed=seed),
+        partial=partial_correlation(x, y, kin, control=np.log(size)),
         fits=compare_fits(x, y),
     )

@@ -23,6 +23,7 @@ from core.questions.competence.registry import CAPTIONS, registry
 from core.statistics.correlations import Correlation, spearman_interval
 from core.statistics.discoveries import adjust
 from core.study.comparison.comparing import align_models
+from core.study.models import lines
 from core.study.roster import finished_models, known_worlds
 from core.study.scores import known_scores, score_of
 from core.study.study import Study
@@ -146,7 +147,8 @@ def _near_reality(question: Trends, study: Study, solved: pd.Series) -> Iterator
             yield _unknown(NEAR_REALITY, modality, str(error))
             continue
         x, y = skill.reindex(near.index).to_numpy(float), near.to_numpy(float)
-        order = spearman_interval(x, y, seed=question.seed)
+        kin = lines(study.models())
+        order = spearman_interval(x, y, [kin[name] for name in near.index], seed=question.seed)
         yield {"group": modality, **_correlated(NEAR_REALITY, order)}
 
 
@@ -179,8 +181,9 @@ def _predicted(question: Trends, study: Study, values: pd.Series, vision: str) -
     Source: Huh et al. 2024, figure 4.
     """
     near = _near(question, study, list(values.index), vision)
-    sizes = study.models().set_index("model")["parameters"]
-    points = pd.DataFrame({"near": near, "value": values, "parameters": sizes}, index=near.index)
+    models = study.models()
+    points = models[models["model"].isin(near.index)]
+    points = points.assign(near=points["model"].map(near), value=points["model"].map(values))
     prediction = predict(points, seed=question.seed)
     fits = prediction.fits
     fitted: Row = {"models": fits["points"][0], "reason": fits["reason"][0]}

@@ -228,7 +228,7 @@ def complete_trends(question: MetricTrends, study: Study) -> MetricTrends:
 
 declare(
     MetricTrends,
-    Answer(trends.align_by_each, version=1, complete=complete_trends, findings=by_metric_findings),
+    Answer(trends.align_by_each, version=2, complete=complete_trends, findings=by_metric_findings),
 )
 
 

@@ -110,12 +110,14 @@ def by_metric_findings(question: MetricTrends, table: pd.DataFrame) -> list[str]
 
 
 def mean_by_model(table: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Return competence and mean score of each language model by a metric, higher is more aligned.
+    """Return line, competence and mean score of each language model by a metric, higher is more
+    aligned.
 
     table: as `core.questions.metrics.trends.align_by_each` returns it.
     """
     rows = table[table["metric"] == metric]
-    means = rows.groupby("model_x", sort=False)[["competence", "score"]].mean()
+    models = rows.groupby("model_x", sort=False)
+    means = models[["competence", "score"]].mean().assign(line=models["line"].first())
     return means.assign(score=means["score"] * toward(metric))
 
 
@@ -142,7 +144,7 @@ def trend_findings(points: pd.DataFrame) -> list[str]:
     """Say for each metric whether Spearman's correlation of competence and alignment depends on k:
     its least and largest value, and at how many k it differs from 0.
 
-    p: adjusted for the false discovery rate over all k of a metric. points: metric, k, model,
+    p: adjusted for the false discovery rate over all k of a metric. points: metric, k, model, line,
     competence, score; one row per model.
     """
     named = ((METRICS[str(name)].spec.short, rows) for name, rows in points.groupby("metric"))
@@ -165,7 +167,8 @@ def _trend(metric: str, points: pd.DataFrame) -> str:
 
 
 def _fit(points: pd.DataFrame) -> Fit:
-    return competence_fit(*(points[name].to_numpy(float) for name in ("competence", "score")))
+    x, y = (points[name].to_numpy(float) for name in ("competence", "score"))
+    return competence_fit(x, y, points["line"].tolist())
 
 
 def _direction(least: Fit, most: Fit) -> str:

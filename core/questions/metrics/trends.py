@@ -11,6 +11,7 @@ from core.questions.alignment.question import Alignment
 from core.questions.metrics.agreement import with_k
 from core.questions.metrics.question import MetricTrends
 from core.study.comparison.comparing import align_models
+from core.study.models import lines
 from core.study.parts import Comparison
 from core.study.study import Study
 
@@ -24,16 +25,17 @@ def align_by_each(
     """Align every model of x with every model of y by each metric of a complete question.
 
     Returns metric, model_x, model_y, layer_x, layer_y, score, chance, competence (of model_x, as
-    the axis says) and reason: why a score is NaN, else empty. Source: Huh et al. 2024, figures 13
-    and 14.
+    the axis says), line (see `core.study.models.lines`) and reason: why a score is NaN, else empty.
+    Source: Huh et al. 2024, figures 13 and 14.
     """
     skill = axis_values(Alignment(question.scope, x=question.x, axis=question.axis), study)
-    tables = []
+    kin, tables = lines(study.models()), []
     for done, metric in enumerate(question.metrics, start=1):
         comparison = Comparison.of(metric, with_k(metric, question.k), **vars(question.rule))
         table = align_models(study, question.x, question.y, comparison)[list(COLUMNS)]
-        tables.append(table.assign(metric=metric, competence=table["model_x"].map(skill)))
+        about = {"competence": table["model_x"].map(skill), "line": table["model_x"].map(kin)}
+        tables.append(table.assign(metric=metric, **about))
         if report:
             report(done, len(question.metrics), "metrics over all pairs of models")
     joined = pd.concat(tables, ignore_index=True)
-    return joined[["metric", *COLUMNS[:-1], "competence", "reason"]]
+    return joined[["metric", *COLUMNS[:-1], "competence", "line", "reason"]]

@@ -43,7 +43,7 @@ def meet(question: Modalities, study: Study, report: Progress | None) -> pd.Data
     """Return how aligned every two modalities are, and each with reality.
 
     A row per pair and size (see `core.questions.modalities.meeting.rows_of`), with COLUMNS: mean
-    alignment with its 95 % interval over lines, recipes or trainings of both sides; chance, the
+    alignment with its 95 % interval over lines of both sides; chance, the
     mean of shuffled stimuli over one training of each recipe; untrained, the mean of untrained
     models of both; ceiling, what two seeds of a recipe reach, of two modalities the geometric mean;
     share = (mean − chance) / (ceiling − chance); p against chance and p_untrained against the level
@@ -70,7 +70,7 @@ declare(
     Modalities,
     Answer(
         meet,
-        version=3,
+        version=4,
         complete=complete,
         findings=findings,
     ),

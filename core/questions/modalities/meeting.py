@@ -12,7 +12,8 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from core.statistics.crossed import crossed_mean
+from core.statistics.crossed import CrossedMean, crossed_mean
+from core.statistics.fits import LEAST_CLUSTERS
 
 ALL = "all"
 COLUMNS = (
@@ -36,7 +37,7 @@ COLUMNS = (
 )
 ONE_REALITY = "no ceiling: reality is no training"
 ONE_SEED = "no ceiling: no recipe of one side was trained with several seeds"
-FEWEST = 3  # lines of a side that are its sample; of fewer recipes are, and of fewer trainings
+FEW = "a test takes {} families or objectives of each modality, whose sizes count once; here {}: {}"
 
 
 @dataclass(frozen=True)
@@ -85,10 +86,12 @@ def _row(
     )
     shuffled = meeting.shuffled.loc[one["model"], other["model"]].to_numpy(float)
     chance = float(pd.Series(shuffled.ravel()).mean())  # of those that were measured
-    sample = scores.groupby(_units(one).to_numpy()).mean().T.groupby(_units(other).to_numpy())
-    means = sample.mean().T.to_numpy(float)
+    means = scores.groupby(_lines(one)).mean().T.groupby(_lines(other)).mean().T.to_numpy(float)
     fixed: Literal["", "columns"] = "columns" if meeting.fixed else ""
     crossed = crossed_mean(means, level=chance, fixed=fixed)
+    few = _too_few(one, *(() if meeting.fixed else (other,)))
+    if few:
+        crossed = CrossedMean(crossed.value, reason=few)
     untrained, way = _untrained(meeting, size), meeting.ceiling - chance
     has_untrained = math.isfinite(untrained)
     return {
@@ -106,7 +109,7 @@ def _row(
         "share": (crossed.value - chance) / way if way else np.nan,
         "p": crossed.p,
         "p_untrained": crossed_mean(means, level=untrained, fixed=fixed).p
-        if has_untrained
+        if has_untrained and not few
         else np.nan,
         "reason": "; ".join(filter(None, (crossed.reason, _why_no_ceiling(meeting)))),
     }
@@ -127,11 +130,15 @@ def _why_no_ceiling(meeting: Meeting) -> str:
     return ONE_REALITY if meeting.fixed else ONE_SEED
 
 
-def _units(rows: pd.DataFrame) -> pd.Series:
-    """Return what of a side is drawn anew in another sample: lines, whose sizes are relatives, or
-    recipes where there are few lines, or trainings where there are few recipes.
-    """
-    for unit in ("line", "recipe"):
-        if unit in rows and rows[unit].nunique() >= FEWEST:
-            return rows[unit]
-    return rows["model"]
+def _too_few(*sides: pd.DataFrame) -> str:
+    """Return of which side there are too few lines for a test, "" where of none."""
+    for side in sides:
+        if (count := side["line"].nunique()) < LEAST_CLUSTERS:
+            kinds = ", ".join(map(str, side["line"].unique())) or "none"
+            return FEW.format(LEAST_CLUSTERS, count, kinds)
+    return ""
+
+
+def _lines(side: pd.DataFrame) -> list[str]:
+    """Return what of a side is drawn anew in another sample; reality is alone."""
+    return side["line" if "line" in side else "model"].tolist()

@@ -65,7 +65,7 @@ declare(
     Overview,
     Answer(
         survey,
-        version=2,
+        version=3,
         complete=complete,
         findings=overview_findings,
         kept=never,

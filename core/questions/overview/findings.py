@@ -24,7 +24,7 @@ def overview_findings(question: Overview, table: pd.DataFrame) -> list[str]:
     trends = "; ".join(_trend(row) for row in rows.to_dict("records"))
     return [
         f"Spearman correlation of trained models' {question.axis} and alignment {trends}.",
-        "Sizes of one family are not independent, so these p-values are too small.",
+        "Sizes and seeds of one family count once in p.",
     ]
 
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import pandas as pd
 from core.encoders.encoder import REALITY
 from core.questions.alignment.question import COMPETENCE
 from core.statistics.fits import competence_fit
-from core.study.models import FEWER, UNTRAINED, reads, usual
+from core.study.models import FEWER, UNTRAINED, lines, reads, usual
 
 COLUMNS = ("finding", "group", "models", "value", "p", "chance", "reason")
 SOLVED = "Spearman of vision competence and alignment, with"
@@ -29,9 +29,9 @@ def trends(
 
     The targets are each group of trained vision models, all of them, and reality; a language
     model's alignment with a target is its mean over the target's models, so that ρ counts language
-    models and not pairs. p is two-sided. NaN with a reason where fewer than five models have both
-    values. alignment: model_x (language), model_y, score, axis: where model_x stands. models: as
-    `core.study.models.describe` gives them.
+    models and not pairs. p is two-sided; families count once. NaN with a reason where fewer
+    than five models of three families have both values. alignment: model_x (language), model_y,
+    score, axis: where model_x stands. models: as `core.study.models.describe` gives them.
     """
     finished = usual(models).set_index("model")
     pairs = alignment[
@@ -45,8 +45,11 @@ def trends(
         (REALITY, pairs[group == REALITY]),
     ]
     places = alignment.groupby("model_x")["axis"].first()
+    kin = lines(models)
     rows = [
-        (trend_along(axis), *_trend(str(name), rows, places)) for name, rows in targets if len(rows)
+        (trend_along(axis), *_trend(str(name), rows, places, kin))
+        for name, rows in targets
+        if len(rows)
     ]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
@@ -56,10 +59,13 @@ def trend_along(axis: str) -> str:
     return f"Spearman of {axis} and alignment, with"
 
 
-def _trend(name: str, pairs: pd.DataFrame, places: pd.Series) -> tuple[Any, ...]:
+def _trend(
+    name: str, pairs: pd.DataFrame, places: pd.Series, kin: Mapping[str, str]
+) -> tuple[Any, ...]:
     score = pairs.groupby("model_x")["score"].mean()
     skill = places.reindex(score.index)
-    fit = competence_fit(skill.to_numpy(float), score.to_numpy(float))
+    relatives = [kin[one] for one in score.index]
+    fit = competence_fit(skill.to_numpy(float), score.to_numpy(float), relatives)
     return name, fit.n, fit.spearman, fit.p, np.nan, fit.reason
 
 
@@ -73,7 +79,7 @@ def solving(alignment: pd.DataFrame, solved: pd.DataFrame, models: pd.DataFrame)
     """
     finished = usual(models)
     pairs = alignment[alignment["model_x"].isin(finished.loc[reads(finished, "image"), "model"])]
-    row = _trend(REALITY, pairs, solved.set_index("model")["solved"])
+    row = _trend(REALITY, pairs, solved.set_index("model")["solved"], lines(models))
     return pd.DataFrame([(SOLVED, *row)] if len(solved) else [], columns=list(COLUMNS))
 
 

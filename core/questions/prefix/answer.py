@@ -26,6 +26,7 @@ from core.questions.registry import Answer, declare
 from core.settings import choose_device
 from core.statistics.crossed import crossed_mean
 from core.statistics.discoveries import adjust
+from core.study.models import lines
 from core.study.study import Study
 
 COLUMNS = (
@@ -125,13 +126,16 @@ def _wide(table: pd.DataFrame, name: str) -> Table:
 
 
 def _beside(table: pd.DataFrame, question: PrefixBits, study: Study) -> pd.DataFrame:
-    """Put beside each pair its alignment, and how competent both models are."""
+    """Put beside each pair its alignment, how competent both models are, and of which lines."""
     aligned = ask(Alignment(question.scope, x=question.x, y=question.y, axis=""), study)
     scores = aligned.set_index(["model_x", "model_y"])["score"]
     skills = study.coded().set_index("model")["value"]
     solved = ask(TasksSolved(question.scope), study).set_index("model")["solved"]
     pairs = pd.MultiIndex.from_frame(table[["x", "y"]])
+    kin = lines(study.models())
     return table.assign(
+        line_x=table["x"].map(kin),
+        line_y=table["y"].map(kin),
         alignment=scores.reindex(pairs).to_numpy(),
         competence=skills.reindex(table["x"]).to_numpy(),
         solved=solved.reindex(table["y"]).to_numpy(),
@@ -142,7 +146,7 @@ declare(
     PrefixBits,
     Answer(
         compare,
-        version=1,
+        version=2,
         complete=complete_bits,
         findings=bits_findings,
         shown=COLUMNS[:10] + COLUMNS[13:17],

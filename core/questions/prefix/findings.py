@@ -72,7 +72,11 @@ def _goes_with(name: str, measured: pd.DataFrame) -> str:
     """Say how saving goes with something else over the grid of pairs; "" where it has gaps."""
     grids = [measured.pivot(index="x", columns="y", values=each) for each in (name, "saved")]
     x, y = (grid.to_numpy(float) for grid in grids)
-    rho, p = grid_correlation(x, y, draws=4_999, seed=0)
+    kin = [
+        measured.drop_duplicates(side).set_index(side)[f"line_{side}"].reindex(names).tolist()
+        for side, names in (("x", grids[0].index), ("y", grids[0].columns))
+    ]
+    rho, p = grid_correlation(x, y, (kin[0], kin[1]), draws=4_999, seed=0)
     if not np.isfinite(p):
         return ""
     sense = "goes up" if rho > 0 else "goes down"

@@ -7,6 +7,7 @@ import pandas as pd
 from jaxtyping import Float64
 
 from core.statistics.correlations import FEWEST, Correlation
+from core.statistics.dealing import exchange
 from core.statistics.level_trends import jackknife
 
 Matrix = Float64[np.ndarray, "m m"]
@@ -19,8 +20,9 @@ def correlate_pairs(
 
     x, y: NaN for pairs that do not count. groups: numbers; models of one are left out together, as
     the seeds of a recipe are. Interval: jackknife over groups, cut off at ±1. p: two-sided, of
-    random renamings of the models of one matrix, (1 + #{|ρ| ≥}) / (1 + draws). n counts models; NaN
-    with a reason below six groups and where either is constant. Source: Mantel 1967.
+    random renamings of the models of one matrix, groups as wholes, (1 + #{|ρ| ≥}) / (1 + draws). n
+    counts models; NaN with a reason below six groups and where either is constant. Source: Mantel
+    1967.
     """
     count, members = len(x), np.unique(groups)
     rho = _rho(x, y)
@@ -31,8 +33,7 @@ def correlate_pairs(
             else f"at least {FEWEST} recipes with pairs expected; there are {len(members)}"
         )
         return Correlation(np.nan, np.nan, np.nan, np.nan, count, reason)
-    rng = np.random.default_rng(seed)
-    orders = [rng.permutation(count) for _ in range(draws)]
+    orders = exchange(groups.astype(np.int64), draws=draws, seed=seed)
     reached = sum(abs(_rho(x[np.ix_(one, one)], y)) >= abs(rho) - 1e-12 for one in orders)
     kept = [groups != one for one in members]
     without = np.array([_rho(x[np.ix_(one, one)], y[np.ix_(one, one)]) for one in kept])

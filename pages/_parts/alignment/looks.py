@@ -9,6 +9,7 @@ from typing import Literal
 import pandas as pd
 import streamlit as st
 
+from core.questions.alignment.answer import complete
 from core.questions.alignment.axes import (
     PLURALS,
     USUAL,
@@ -18,11 +19,9 @@ from core.questions.alignment.axes import (
     group_points,
     offered_axes,
 )
-from core.questions.alignment.question import COMPETENCE, Alignment, Side
+from core.questions.alignment.question import Alignment, Side
 from core.questions.competence.question import CompetenceScores, TasksSolved
-from core.statistics.fits import LEAST_MODELS
-from core.study.scores import TaskScore, choices
-from core.study.skill import basis_of, language_basis, skill_values
+from core.study.skill import basis_of, language_basis
 from pages._shared import controls, facts, queries
 from pages._shared.address import bind
 from pages._shared.queries import Place
@@ -77,21 +76,8 @@ def pick_axis(at: Place) -> tuple[str, Axis]:
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def usual_axis(at: Place, side: Side) -> str:
-    """Return what is on the axis at first: of competence, the score that most models have, and
-    size, the first that is known of as many models as a fit takes.
-    """
-    models = queries.models(at)
-    own = models[models["modality"] == side]
-    solved = queries.ask(at, TasksSolved(at.scope))
-    skill = skill_values(facts.competence(at), solved).reindex(own["model"])
-    scores = queries.ask(at, CompetenceScores(at.scope))
-    most = choices(scores[scores["model"].isin(own["model"])]).head(1)
-    counts = {COMPETENCE: skill.notna().sum()}
-    counts |= {
-        TaskScore(row.task, row.origin, row.unit).name: row.models for row in most.itertuples()
-    }
-    counts["parameters"] = own["parameters"].notna().sum()
-    return next((name for name, count in counts.items() if count >= LEAST_MODELS), COMPETENCE)
+    """Return what is on the axis at first, as the command has it."""
+    return complete(Alignment(at.scope, axis_models=side), queries.study(at)).axis
 
 
 def pick(axis: Axis) -> Look:

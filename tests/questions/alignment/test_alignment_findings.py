@@ -7,7 +7,7 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 from core.encoders.encoder import REALITY
-from core.questions.alignment.findings import DEPENDENT, pair_findings, trend_findings
+from core.questions.alignment.findings import KIN, pair_findings, trend_findings
 
 SKILL = np.linspace(0.3, 0.6, 8)
 
@@ -35,7 +35,10 @@ def tables(scores: np.ndarray) -> tuple[pd.DataFrame, pd.DataFrame]:
     kinds = ["language"] * len(language) + ["vision"] * 3 + ["world"]
     models = pd.DataFrame({"model": [*language, *targets], "modality": kinds, "group": "a"})
     return points, models.assign(
-        family="f", copy=models["model"] == "vit-b-step9", objective="some", recipe=models["model"]
+        family=models["model"],
+        copy=models["model"] == "vit-b-step9",
+        objective="some",
+        recipe=models["model"],
     )
 
 
@@ -47,8 +50,10 @@ def test_better_models_that_agree_more_are_found_with_effect_interval_and_number
     assert f"is {spearmanr(SKILL, scores).statistic:.2f} (95 % interval " in verdict
     assert "with 2 vision models" in verdict
     assert verdict.endswith("8 language models).")
-    assert caveat == DEPENDENT
+    assert caveat == KIN
     points, models = tables(scores)
+    (related,) = trend_findings(points, models.assign(family="f"), aligned_high=True)
+    assert related.endswith("there are 8 of 1 family.")
     one = points[points["model_y"] == "vit-a"]
     assert "with 1 vision model is" in trend_findings(one, models, aligned_high=True)[0]
 

@@ -14,6 +14,7 @@ from core.questions.alignment.findings import fit_findings
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.questions.competence.question import CompetenceScores, TasksSolved
+from core.questions.registry import answer_of
 from core.recipe import Recipe
 from core.store import Store, write_result
 from core.study.parts import Scope
@@ -31,8 +32,9 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 
 def test_bits_of_language_models_stand_on_the_axis_and_objectives_in_panels(study):
-    question = Alignment()
+    question = answer_of(Alignment).complete(Alignment(), study)
     table = ask(question, study)
+    assert question.axis == "competence"
     skill = study.competence().set_index("model")["value"]
     assert table["axis"].tolist() == table["model_x"].map(skill).tolist()
     assert set(table["panel"]) == {"MAE", "CLIP", "supervised", "reality"}
@@ -61,6 +63,8 @@ def test_bits_per_byte_of_a_text_are_taken_from_one_as_published(tmp_path):
     registry = ask(CompetenceScores(), study)
     axis = offered_axes(registry, study.models())[name]
     assert axis.title == "1 − coded text (user)"
+    for side, usual in (("language", "competence"), ("vision", "parameters")):
+        assert answer_of(Alignment).complete(Alignment(axis_models=side), study).axis == usual
 
 
 def test_tasks_solved_by_vision_models_stand_on_the_axis_and_families_in_panels(study):
@@ -112,7 +116,7 @@ def test_competence_of_vision_models_is_vtab_else_own_scores_and_the_axis_names_
     import_scores(root, "cave", data, name="own.csv")
     assert placed() == (
         pytest.approx([0.40, 0.45, 0.55]),
-        "competence: mean of 2 scores (user)",
+        "competence: mean of a, b (user)",
     )
     dataset = Store(root).dataset("cave")
     for name, values in zip(names, ((0.9, 0.2), (0.8, 0.6), (0.9, 0.9)), strict=True):

@@ -123,7 +123,7 @@ def test_a_score_is_set_against_the_alignment_with_one_target(study):
     np.testing.assert_array_equal(table["value"], skill[table.index])
     assert set(table["task"]) == {CAPTIONS}
     (sentence,) = findings_of(question, table.reset_index())
-    assert sentence.startswith("More aligned models score better")
+    assert sentence.startswith("Alignment and score show no significant correlation (ρ = 1.00")
 
 
 def test_the_target_is_the_model_that_solves_most_tasks_and_stands_in_no_point(study, monkeypatch):

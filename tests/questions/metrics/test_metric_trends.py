@@ -64,6 +64,7 @@ def rows(metric: str, scores: list[float]) -> list[dict[str, object]]:
             "layer_y": 2,
             "score": score + 0.1 * side,
             "competence": i / 10,
+            "line": f"m{i}",
             "reason": "",
         }
         for i, score in enumerate(scores)

@@ -18,7 +18,7 @@ def points(**scores) -> pd.DataFrame:
             for k, column in scores.items()
             for i, (x, y) in enumerate(zip(SKILL, column, strict=True))
         ]
-    )
+    ).assign(line=lambda rows: rows["model"])
 
 
 def test_a_trend_at_every_k_is_named_with_its_range():

@@ -47,19 +47,35 @@ def meeting(one: pd.DataFrame, other: pd.DataFrame, scores: np.ndarray, **more) 
     return Meeting(one, other, matrix, shuffled, FRESH, 0.5, **more)
 
 
-def test_means_are_over_recipes_where_there_are_three_else_over_trainings():
-    notes = side("music", "n-s", "n-s#1")
-    vision = side("vision", "a-s", "a-s#1", "b-s", "c-s")
-    scores = np.array([[0.2, 0.4, 0.3, 0.6], [0.4, 0.6, 0.5, 0.8]])
-    (whole, small) = rows_of(meeting(notes, vision, scores))
-    assert whole["mean"] == pytest.approx(0.5)  # (0.3 + 0.3 + 0.6) / 3 and 0.1 for the seeds
-    assert whole["share"] == pytest.approx((0.5 - 0.1) / (0.5 - 0.1))
-    assert (whole["models_one"], whole["models_other"], whole["chance"]) == (2, 4, 0.1)
-    assert whole["low"] < 0.5 < whole["high"]
+def test_means_are_over_lines_of_which_a_test_takes_three():
+    notes = side("music", "m-s", "m-s#1", "n-s", "o-s")
+    vision = side("vision", "a-s", "a-xs", "b-s", "c-s")
+    scores = np.array([[0.2, 0.4, 0.3, 0.6], [0.4, 0.6, 0.5, 0.8]])[[0, 1, 0, 1]]
+    whole, small = rows_of(meeting(notes, vision, scores))
+    assert whole["mean"] == pytest.approx(0.5)  # of 0.5, 0.4 and 0.6
+    assert whole["share"] == pytest.approx((whole["mean"] - 0.1) / (0.5 - 0.1))
+    assert (whole["models_one"], whole["models_other"], whole["chance"]) == (4, 4, 0.1)
+    assert whole["low"] < whole["mean"] < whole["high"]
     assert whole["untrained"] == pytest.approx(0.12)
     assert whole["p"] < whole["p_untrained"] < 1
-    own = {"untrained": 0.1, "p_untrained": whole["p"]}  # of that size, and here it is chance
-    assert small == whole | {"size": "S"} | own
+    assert small["models_other"] == 3
+    few = next(rows_of(meeting(notes[:3], vision, scores[:3])))
+    assert few["reason"].endswith("here 2: m, n")
+    assert np.isnan([few[name] for name in ("low", "p", "p_untrained")]).all()
+
+
+@pytest.mark.parametrize("worlds", [20, pytest.param(400, marks=pytest.mark.slow)])
+def test_sizes_of_three_families_are_seldom_taken_for_a_meeting_where_there_is_none(worlds):
+    rng = np.random.default_rng(0)
+    sides = [
+        side(kind, *(f"{kind[0]}{place}-{size}" for place in range(3) for size in "abcd"))
+        for kind in ("music", "vision")
+    ]
+    sure = 0
+    for _ in range(worlds):
+        one, other = (np.repeat(rng.normal(size=3), 4) + 0.1 * rng.normal(size=12) for _ in "xy")
+        sure += next(rows_of(meeting(*sides, 0.1 + one[:, None] + other)))["p"] < 0.05
+    assert sure / worlds <= (0.2 if worlds == 20 else 0.07)
 
 
 def test_sizes_are_compared_with_their_like_in_order():
@@ -67,7 +83,7 @@ def test_sizes_are_compared_with_their_like_in_order():
     rows = list(rows_of(meeting(notes, words, np.arange(6.0).reshape(2, 3))))
     assert [row["size"] for row in rows] == ["all", "XS"]
     assert rows[1]["mean"] == 3.5
-    assert rows[1]["reason"] == "either side takes at least two trainings"
+    assert rows[1]["reason"].endswith("here 1: n")
     real = side("world", "reality")
     alone = meeting(notes, real, np.array([[0.3], [0.2]]), fixed=True)
     assert [(row["size"], row["mean"]) for row in rows_of(alone)] == [
@@ -83,8 +99,10 @@ def store(tmp_path_factory) -> Path:
     root = tmp_path_factory.mktemp("modalities")
     dataset = PaintedDataset(40)
     kinds = {
-        "vision": (("MAE", "s", 0.8), ("CLIP", "s", 0.7), ("untrained", "s", 0.0)),
-        "language": (("GPT-2", "s", 0.8), ("LLaMA", "s", 0.6)),
+        "vision": (
+            *(("MAE", "s", 0.8), ("CLIP", "s", 0.7), ("DINO", "s", 0.6), ("untrained", "s", 0.0)),
+        ),
+        "language": (("GPT-2", "s", 0.8), ("LLaMA", "s", 0.6), ("Bloom", "s", 0.7)),
     }
     build(root / "store", dataset, **kinds)
     for seed, name in enumerate(("beats", "chords", "drums")):

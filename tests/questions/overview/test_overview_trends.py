@@ -28,6 +28,7 @@ MODELS = pd.DataFrame(
 LANGUAGE = ["gpt-0", "gpt-1", "gpt-2", "gpt-3", "gpt-4", "gpt-1-step00010", "gpt-raw"]
 SKILL = pd.DataFrame({"model": LANGUAGE, "value": [0.1, 0.2, 0.3, 0.4, 0.5, 0.15, -0.5]})
 
+APART = MODELS.assign(family=MODELS["model"])  # no two are of one family
 RISING = [0.1, 0.2, 0.3, 0.4, 0.5]
 
 
@@ -45,7 +46,7 @@ def pairs(**scores: list[float]) -> pd.DataFrame:
 
 def test_copies_and_untrained_models_do_not_take_part_in_a_trend():
     found = trends(
-        pairs(mae=[*RISING, 0.9, 0.9], reality=[*RISING[::-1], 0.9, 0.9]), MODELS
+        pairs(mae=[*RISING, 0.9, 0.9], reality=[*RISING[::-1], 0.9, 0.9]), APART
     ).set_index("group")
     assert found.loc["MAE", ["models", "value"]].tolist() == [5, pytest.approx(1)]
     assert found.loc["reality", "value"] == pytest.approx(-1)
@@ -54,7 +55,7 @@ def test_copies_and_untrained_models_do_not_take_part_in_a_trend():
 
 def test_all_vision_models_count_once_per_language_model():
     found = trends(
-        pairs(mae=[*RISING, 0, 0], clip=[1.1, 0.2, 0.3, 0.4, 0.5, 0, 0]), MODELS
+        pairs(mae=[*RISING, 0, 0], clip=[1.1, 0.2, 0.3, 0.4, 0.5, 0, 0]), APART
     ).set_index("group")
     assert found.loc[OVERALL, "models"] == 5
     assert found.loc[OVERALL, "value"] == pytest.approx(0)  # the means are 0.6, 0.2 … 0.5
@@ -65,6 +66,9 @@ def test_too_few_models_give_a_reason_and_no_number():
     row = trends(pairs(mae=[*RISING, 0, 0]), few).iloc[0]
     assert np.isnan(row["value"])
     assert "at least 5 models" in row["reason"]
+    related = trends(pairs(mae=[*RISING, 0, 0]), MODELS).iloc[0]
+    assert np.isnan(related[["value", "p"]].astype(float)).all()
+    assert related["reason"].endswith("there are 5 of 1 family")
 
 
 NEAR = pd.DataFrame(

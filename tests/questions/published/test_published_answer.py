@@ -13,7 +13,7 @@ import pytest
 from core.cli import main, make_parser
 from core.questions.alignment.figures import trend
 from core.questions.alignment.points import calibrated_points, fits, shared_points, trend_points
-from core.questions.alignment.question import COMPETENCE, Alignment
+from core.questions.alignment.question import FIRST_KNOWN, Alignment
 from core.questions.asking import ask
 from core.questions.dispersion.held_out_figures import held_out
 from core.questions.dispersion.question import HeldOutFits, HeldOutPoints, Spaces
@@ -102,7 +102,7 @@ def test_every_published_value_is_listed_and_those_of_the_store_are_compared(roo
         other = replace(question, comparison=Comparison(metric="cka", layers="1:0"))
         assert pair["here"] == ask(question, study)["score"].iloc[0]
         assert pair["here"] != ask(other, study)["score"].iloc[0]
-        assert pair["command"] == to_command(replace(question, axis=COMPETENCE))
+        assert pair["command"] == to_command(replace(question, axis=FIRST_KNOWN))
         assert ("--layers last" in pair["command"]) == (layers == "last")
     reasons = {NO_NUMBER, NO_METRIC, MANY, OTHER_DATA, NO_MODELS}
     assert set(table.loc[table["here"].isna(), "reason"]) == reasons
