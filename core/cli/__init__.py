@@ -71,7 +71,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     interrupted.
     """
     try:
-        options = make_parser().parse_args(arguments)
+        words = list(sys.argv[1:] if arguments is None else arguments)
+        if words[:1] == ["--store"]:  # before the command, too
+            words = [*words[2:], *words[:2]]
+        options = make_parser().parse_args(words)
         options.store = store_path(options.store)
         _check_store(options.store)
         _check_job(options)

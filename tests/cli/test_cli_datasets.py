@@ -53,8 +53,9 @@ def test_the_only_dataset_is_meant_where_none_is_named(
 ) -> None:
     store = ["--store", str(tmp_path)]
     add_dataset(tmp_path, CountedDataset(3))
-    assert main(["stimuli", "list", "--json", *store]) == 0
-    assert len(json.loads(capsys.readouterr().out)) == 3
+    for words in (["stimuli", "list", "--json", *store], [*store, "stimuli", "list", "--json"]):
+        assert main(words) == 0
+        assert len(json.loads(capsys.readouterr().out)) == 3
     assert main(["result", "list", *store]) == 0
     (tmp_path / "ids.txt").write_text("a\nb\n")
     assert main(["dataset", "add", "mine", "--ids", str(tmp_path / "ids.txt"), *store]) == 0
