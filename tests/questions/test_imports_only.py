@@ -16,7 +16,10 @@ from core.cli import main
 from core.encoders.encoder import IMPORTED, ModelCard
 from core.options.declaring import options_of
 from core.questions.asking import ask, findings_of
+from core.questions.dispersion.question import SetEffect
+from core.questions.dispersion.trials import complete_trial
 from core.questions.modalities.question import Modalities
+from core.questions.swapping.answer import usual_spaces
 from core.stimuli.dataset import DatasetCard
 from core.store import Store, add_dataset
 from core.study.models import OPEN
@@ -185,3 +188,18 @@ def test_the_remedy_of_each_bad_model_works(store: Path, capsys) -> None:
     words = ["import", str(store / "dense.npy"), "--name", "dense", "--modality", "vision"]
     assert run(capsys, words, store)[0] == 0
     assert "dense" in run(capsys, ["align"], store)[1]
+
+
+def test_two_models_that_see_are_aligned_with_language_and_no_model_is_named_twice(
+    tmp_path: Path,
+) -> None:
+    store = import_only(tmp_path / "store")
+    for place in range(2, GOOD["vision"]):
+        (store / "embeddings" / "mine" / f"m-vision-{place}.duckdb").unlink()
+    study = Study(Store(store), "mine")
+    complete = complete_trial(SetEffect(Scope("mine")), study)
+    tested = {name.partition(":")[0] for name in complete.trial.tested}
+    assert tested == {"m-vision-0", "m-vision-1"}
+    assert tested.isdisjoint(complete.trial.language)
+    spaces = usual_spaces(study)
+    assert len(spaces) == len(set(spaces)) > 1

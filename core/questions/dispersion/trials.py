@@ -28,8 +28,9 @@ from core.questions.dispersion.question import (
 )
 from core.questions.dispersion.scorer import Scorer, find_scorer
 from core.questions.dispersion.set_effects import PART, effect_table, score_all
+from core.study.models import reads
 from core.study.selections import Chosen, ends, parts, random_sets, without
-from core.study.spaces import default_language, find_spaces, name_spaces
+from core.study.spaces import by_size, default_language, find_spaces, name_spaces
 from core.study.study import Study
 
 FULL = "full"
@@ -90,8 +91,12 @@ def complete_trial(question: S, study: Study) -> S:
     """
     spaces = name_spaces(study, question.ranking.spaces)
     ranking = replace(question.ranking, spaces=spaces)
-    tested = find_spaces(study, question.trial.tested or ranking.spaces)
     language = question.trial.language or tuple(default_language(study))
+    named = question.trial.tested or ranking.spaces
+    if not question.trial.tested and {one.model for one in find_spaces(study, named)} & {*language}:
+        models = by_size(study)  # the usual spaces are of language if few models see
+        named = tuple(models.loc[reads(models, "image"), "model"])
+    tested = find_spaces(study, named)
     question.measure.settings  # noqa: B018 - raises for a metric or a parameter that is not there
     if not question.trial.cross_fitted:
         check_summary(ranking.by, ranking.spaces)

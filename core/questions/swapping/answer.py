@@ -81,7 +81,8 @@ def usual_spaces(study: Study) -> list[str]:
     """
     seeing = default_spaces(study)
     names = language_beside(study, [space.rpartition(":")[0] for space in seeing])
-    return [*seeing, *(str(find_space(study, name)) for name in names)]
+    every = [*seeing, *(str(find_space(study, name)) for name in names)]
+    return list(dict.fromkeys(every))  # the usual spaces are of language if few models see
 
 
 def seconds_for(question: Swap, study: Study) -> float:
