@@ -64,6 +64,8 @@ def complete_facts(question: CaptionFacts, study: Study) -> CaptionFacts:
 
 
 def _readers(study: Study, models: Sequence[str]) -> tuple[str, ...]:
+    if not study.dataset.levels:
+        raise NotApplicableError(f"{study.dataset.name!r} holds no captions")
     readers = retold_models(study)
     named = tuple(dict.fromkeys(models or default_models(study)))
     if not (readers and named):
