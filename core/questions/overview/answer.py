@@ -73,7 +73,7 @@ declare(
 )
 
 
-declare(ConvergenceMap, Answer(measure_closeness, version=4, complete=name_center))
+declare(ConvergenceMap, Answer(measure_closeness, version=5, complete=name_center))
 
 
 def _has_neighbors(study: Study, name: str) -> bool:
