@@ -9,7 +9,7 @@ from io import TextIOWrapper
 from typing import NoReturn
 
 from core.errors import INTERRUPTED, UNEXPECTED, PlatoscopeError
-from core.machine.endings import leave
+from core.machine.processes import exit_now
 from core.visible import visible
 
 
@@ -18,7 +18,7 @@ def run() -> NoReturn:
     threading.excepthook = _end_thread
     if isinstance(sys.stdout, TextIOWrapper):  # None where it was closed
         sys.stdout.reconfigure(errors="backslashreplace")  # as stderr has it
-    leave(_run())
+    exit_now(_run())
 
 
 def _run() -> int:

@@ -22,8 +22,8 @@ Stream = TextIO | TextIOBase  # what sys.stderr is, and what tests write to
 SHOWN_EVERY = 0.2  # seconds, on a terminal and in a notebook
 LOGGED_EVERY = 5.0  # seconds, in a log
 NOTED_EVERY = 0.5  # seconds, in the note of a job
-PATIENCE = 5.0  # seconds in which deep work ends without a word
-SILENCE = 30.0  # seconds, at most, until a command says that it is still at work
+DELAY = 5.0  # seconds in which inner loops report nothing
+SILENCE = 30.0  # seconds, at most, until a command reports that it is still at work
 LOG_LINE = "{desc}: {n_fmt}/{total_fmt} ({percentage:.0f}%) [{elapsed}<{remaining}, {rate_fmt}]"
 IN_NOTEBOOK = issubclass(tqdm, tqdm_notebook)
 
@@ -36,9 +36,7 @@ tqdm.set_lock(RLock())  # one between processes would outlive a command that lea
 
 @runtime_checkable  # tests check arguments against it
 class Progress(Protocol):
-    """A listener to progress; called as `report(done, total, what)` and quick
-    to return.
-    """
+    """A listener to progress; called as `report(done, total, what)` and quick to return."""
 
     def __call__(self, done: int, total: int, what: str) -> None: ...
 
@@ -48,8 +46,8 @@ _listener: ContextVar[Progress | None] = ContextVar("listener", default=None)
 
 @contextmanager
 def heard_by(report: Progress | None) -> Iterator[None]:
-    """Let a listener hear what `tell` says until the block ends, in this thread alone; None leaves
-    the one that listens already.
+    """Send what `tell` reports to a listener until the block ends, in this thread alone; None
+    leaves the present listener.
     """
     token = _listener.set(report or _listener.get())
     try:
@@ -59,13 +57,13 @@ def heard_by(report: Progress | None) -> Iterator[None]:
 
 
 def tell(done: int, total: int, what: str) -> None:
-    """Report to whoever listens: for work that lies too deep for a listener to be handed down."""
+    """Report progress to the current listener, for code that has no `report` argument."""
     if report := _listener.get():
         report(done, total, what)
 
 
 def tell_each(items: Collection[T], what: str) -> Iterator[T]:
-    """Yield items, and tell how many are done before the first and after each."""
+    """Yield items, and report how many are done before the first and after each."""
     tell(0, len(items), what)
     for done, one in enumerate(items, start=1):
         yield one
@@ -73,8 +71,8 @@ def tell_each(items: Collection[T], what: str) -> Iterator[T]:
 
 
 class Patient:
-    """Hand reports on, once the work that they are of has taken PATIENCE: deep work may be done a
-    thousand times a second, within other work.
+    """Forward progress only after DELAY seconds of the same work, so that short inner loops stay
+    silent.
     """
 
     def __init__(self, report: Progress) -> None:
@@ -87,7 +85,7 @@ class Patient:
         if done <= self._last.get(what, total):  # it begins, or begins anew
             self._began[what] = now
         self._last[what] = done
-        if now - self._began[what] >= PATIENCE:
+        if now - self._began[what] >= DELAY:
             self._report(done, total, what)
 
 
@@ -104,7 +102,7 @@ class ProgressNote:
 
 
 def read_note(path: Path) -> ProgressNote | None:
-    """Return what a job noted last; None where it has noted nothing."""
+    """Return what a job noted last; None if it has noted nothing."""
     try:
         return ProgressNote(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
@@ -117,7 +115,7 @@ def in_job() -> bool:
 
 
 class JobProgress:
-    """Note progress in a file, a few times a second: readers see one whole note or another."""
+    """Note progress in a file, a few times a second; readers never see half a note."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -130,27 +128,23 @@ class JobProgress:
         if is_new:
             self._what, self._first, self._began = what, done, now
         self._last = done
-        if is_new or done >= total or now - self._noted >= NOTED_EVERY:
-            self._noted = now
-            self._write(ProgressNote(done, total, what, self._left(done, total, now)))
-
-    def _left(self, done: int, total: int, now: float) -> float | None:
-        steps = done - self._first
-        return (total - done) * (now - self._began) / steps if steps else None
-
-    def _write(self, note: ProgressNote) -> None:
+        if not is_new and done < total and now - self._noted < NOTED_EVERY:
+            return
+        self._noted, steps = now, done - self._first
+        left = (total - done) * (now - self._began) / steps if steps else None
         new = self._path.with_name(f"{self._path.name}.new")
         with suppress(OSError):  # a job that can go on does not end for want of a note
-            new.write_text(json.dumps(asdict(note)), encoding="utf-8")
+            note = asdict(ProgressNote(done, total, what, left))
+            new.write_text(json.dumps(note), encoding="utf-8")
             new.replace(self._path)
 
 
 class ConsoleProgress:
-    """Show progress as a bar on a terminal or in a notebook, and as lines in a log; note it where
-    the process is a job.
+    """Show progress as a bar on a terminal or in a notebook, and as lines in a log; note it if the
+    process is a job.
 
-    A log gets a line when work begins, every few seconds, and when it ends. The rate is that since
-    the work began here, so that a resumed run is timed right.
+    A log gets a line when work begins, every few seconds, and when it ends. The rate counts from
+    where this run began, so that a resumed run is timed right.
     """
 
     def __init__(self, stream: Stream | None = None) -> None:
@@ -163,52 +157,52 @@ class ConsoleProgress:
     @contextmanager
     def awake(self) -> Iterator[None]:
         """Until the block ends, say after every SILENCE that the work goes on."""
-        ended = Event()
-        watch = Thread(target=self._watch, args=(ended,), daemon=True)
-        watch.start()
+        ended, began = Event(), time.monotonic()
+
+        def watch() -> None:
+            while not ended.wait(SILENCE):
+                now, bar = time.monotonic(), self._bar
+                if now - self._shown < SILENCE:
+                    continue
+                if bar is not None:
+                    bar.refresh()
+                else:
+                    self._stream.write(f"still at work after {now - began:.0f} s\n")
+                    self._stream.flush()
+
+        watcher = Thread(target=watch, daemon=True)
+        watcher.start()
         try:
             yield
         finally:
             ended.set()
-            watch.join()
-
-    def _watch(self, ended: Event) -> None:
-        began = time.monotonic()
-        while not ended.wait(SILENCE):
-            now, bar = time.monotonic(), self._bar
-            if now - self._shown < SILENCE:
-                continue
-            if bar is not None:
-                bar.refresh()
-            else:
-                self._stream.write(f"still at work after {now - began:.0f} s\n")
-                self._stream.flush()
+            watcher.join()
 
     def __call__(self, done: int, total: int, what: str) -> None:
         self._shown, bar = time.monotonic(), self._bar
         if bar is None or (what, total) != (self._what, bar.total) or done < bar.n:
             self._close()
-            bar = self._bar = self._open(done, total, what)
-            self._what = what
+            live = IN_NOTEBOOK or self._stream.isatty()
+            self._what, bar = (
+                what,
+                tqdm(
+                    desc=what,
+                    initial=done,
+                    total=total,
+                    unit="",
+                    file=self._stream if live else _Lines(self._stream),
+                    mininterval=SHOWN_EVERY if live else LOGGED_EVERY,
+                    miniters=1,  # else tqdm skips reports after fast ones, and starts a thread
+                    smoothing=0,
+                    bar_format=None if live else LOG_LINE,
+                ),
+            )
+            self._bar = bar
         bar.update(done - bar.n)
         if self._note:
             self._note(done, total, what)
         if done >= total:
             self._close()
-
-    def _open(self, done: int, total: int, what: str) -> tqdm:
-        live = IN_NOTEBOOK or self._stream.isatty()
-        return tqdm(
-            desc=what,
-            initial=done,
-            total=total,
-            unit="",
-            file=self._stream if live else _Lines(self._stream),
-            mininterval=SHOWN_EVERY if live else LOGGED_EVERY,
-            miniters=1,  # else tqdm skips reports after fast ones, and starts a thread to make up
-            smoothing=0,
-            bar_format=None if live else LOG_LINE,
-        )
 
     def _close(self) -> None:
         if self._bar is not None:

@@ -114,7 +114,7 @@ def run_model_list(arguments: argparse.Namespace) -> None:
 def run_embed(arguments: argparse.Namespace) -> int:
     """Embed a dataset with each model; one that fails does not stop the others."""
     from core.competence.imported import tell_model
-    from core.crew.opening import open_crew
+    from core.crew import open_crew
     from core.crew.units import Once, Unit
     from core.embedding.parts import shared_parts
     from core.plans.sizes import memory_of

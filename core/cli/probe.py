@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from core.competence.units import Bench, Sets
-    from core.crew.crew import Crew
-    from core.crew.units import Unit
+    from core.crew.units import Crew, Unit
 
 
 WINDOW = Range(1, 1_000_000)
@@ -134,8 +133,8 @@ def _run(
     They are made once the crew is there, since opening images and texts may take minutes.
     """
     from core.competence.units import joined
-    from core.crew.crew import results
-    from core.crew.opening import open_crew
+    from core.crew import open_crew
+    from core.crew.units import results
     from core.progress import ConsoleProgress
 
     with open_crew(arguments.on, device=arguments.device) as crew:

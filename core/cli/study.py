@@ -116,7 +116,7 @@ def run_list(arguments: argparse.Namespace) -> None:
 
 def run_show(arguments: argparse.Namespace) -> None:
     """Print what a study takes: a row per model, then sums and what is missing."""
-    from core.machine.speed import product_rate
+    from core.machine.processes import product_rate
     from core.plans.sizes import ask_hub, sizes, totals
     from core.settings import choose_device
 
@@ -159,7 +159,7 @@ def run_run(arguments: argparse.Namespace) -> int:
         run_show(arguments)
         return 0
     plan = _open(arguments)
-    from core.crew.opening import open_crew
+    from core.crew import open_crew
     from core.plans.figures import draw_figures  # torch, which a dry run must not cost
     from core.plans.measuring import measure_models
     from core.plans.models import embed_models

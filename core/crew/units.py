@@ -1,35 +1,33 @@
-"""Units of work: what one process does of a command."""
+"""Units of work, and this process as the one that does them, one after the other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 from uuid import uuid4
 
+from core.errors import PlatoscopeError
 from core.progress import Progress
+from core.unexpected import tell_unexpected
 
 RETRIES = 3  # times that a unit is begun again whose worker was lost
 
 R = TypeVar("R")
 
 
-def unknown() -> None:
-    """Return no size."""
-
-
 @dataclass(frozen=True)
 class Unit(Generic[R]):
     """A call that any machine with the store can make.
 
-    name: for people. work: the call, which can be pickled; takes what listens to its progress.
-    weights: returns the bytes of the model's weights in memory, None where nobody knows; asked only
-    where room is shared out.
+    name: for people. work: the call, which can be pickled; takes a listener to its progress.
+    weights: returns the bytes of the model's weights in memory, None if unknown; asked only where
+    room is shared out.
     """
 
     name: str
     work: Callable[[Progress | None], R]
-    weights: Callable[[], int | None] = unknown
+    weights: Callable[[], int | None] = lambda: None
 
 
 class Once(Generic[R]):
@@ -43,7 +41,7 @@ class Once(Generic[R]):
         self._key = uuid4().hex
 
     def __call__(self, **choices: object) -> R:
-        """Return it; choices: of how it is made, where it is not made yet."""
+        """Return it; choices: of how it is made, if it is not made yet."""
         if not self._made:
             self._made.append(self._make(**choices))
         return self._made[0]
@@ -57,3 +55,57 @@ _arrived: dict[str, Once[object]] = {}  # in a worker of Ray, which ends with th
 
 def _arrive(make: Callable[..., object], key: str) -> Once[object]:
     return _arrived.setdefault(key, Once(make))
+
+
+Began = Callable[[Unit[R]], None]
+
+
+def ignore(_: Unit[R]) -> None:
+    """Do nothing when a unit begins."""
+
+
+@runtime_checkable  # tests check arguments against it
+class Crew(Protocol):
+    """Does units of work. alone: whether one process does them all, and has the machine for
+    itself.
+    """
+
+    alone: bool
+
+    def run(
+        self, units: Sequence[Unit[R]], *, report: Progress | None = None, began: Began[R] = ignore
+    ) -> Iterator[tuple[Unit[R], R | PlatoscopeError]]:
+        """Yield what each unit returned or which error it ended with, in their order; one that
+        fails does not stop the others. began: called as each begins. A caller that stops asking
+        stops the rest.
+        """
+
+
+class Here:
+    """This process."""
+
+    alone = True
+
+    def run(
+        self, units: Sequence[Unit[R]], *, report: Progress | None = None, began: Began[R] = ignore
+    ) -> Iterator[tuple[Unit[R], R | PlatoscopeError]]:
+        for unit in units:
+            began(unit)
+            try:
+                outcome: R | PlatoscopeError = unit.work(report)
+            except PlatoscopeError as error:
+                outcome = error
+            except Exception as error:  # the others go on
+                outcome = PlatoscopeError(tell_unexpected(error))
+            yield unit, outcome
+
+
+HERE = Here()
+
+
+def results(crew: Crew, units: Sequence[Unit[R]], *, report: Progress | None = None) -> Iterator[R]:
+    """Yield what each unit returns, in their order; raises the error of the first that fails."""
+    for _, outcome in crew.run(units, report=report):
+        if isinstance(outcome, PlatoscopeError):
+            raise outcome
+        yield outcome

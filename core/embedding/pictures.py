@@ -24,8 +24,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 from core.errors import DeviceError, PlatoscopeError
-from core.machine.cores import count_cores
-from core.machine.processes import end_with_parent
+from core.machine.processes import count_cores, end_with_parent
 from core.settings import WORKERS, picture_workers
 
 Batch = Sequence[int]

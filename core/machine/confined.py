@@ -23,7 +23,7 @@ from core.visible import visible_output
 # No process of `multiprocessing`: that would run the dashboard's own script once more. -P: from any
 # folder, none of whose files it loads.
 BEGIN = ("-P", "-c", "from core.machine.confined import answer; answer()")
-PATIENCE = 5.0  # seconds for an interrupted process to remove what it has half written
+CLEANUP = 5.0  # seconds for an interrupted process to remove what it has half written
 
 R = TypeVar("R")
 
@@ -45,8 +45,8 @@ def stream(
     generator.
 
     memory: bytes that it may take beyond those of its libraries; limited on Linux alone. seconds:
-    that each item may take, None for as many as it needs. Raises what `work` raises, MemoryError
-    where it took more memory or crashed, and TimeoutError where an item took longer.
+    that each item may take, None for as many as it needs. Raises what `work` raises, MemoryError if
+    it took more memory or crashed, and TimeoutError if an item took longer.
     """
     here, there = Pipe()
     with subprocess.Popen(
@@ -61,7 +61,14 @@ def stream(
             with suppress(OSError):  # it has ended already, as is found below
                 here.send((memory, work, given))
             while True:
-                made, error = _next_answer(here, process, seconds)
+                try:
+                    made, error = here.recv() if here.poll(seconds) else (None, TimeoutError())
+                except (EOFError, OSError):
+                    code = process.wait()
+                    if code < 0:  # by the system, or a library that found no memory or crashed
+                        raise MemoryError from None
+                    reason = f"a process ended without an answer, with exit code {code}"
+                    raise RuntimeError(reason) from None
                 if isinstance(error, StopIteration):
                     return
                 if error:
@@ -70,32 +77,15 @@ def stream(
         except KeyboardInterrupt:
             process.send_signal(signal.SIGINT)
             with suppress(subprocess.TimeoutExpired):
-                process.wait(PATIENCE)
+                process.wait(CLEANUP)
             raise
         finally:
             process.kill()
             here.close()
 
 
-def _next_answer(
-    here: Connection, process: subprocess.Popen[bytes], seconds: float | None
-) -> tuple[object, Exception | None]:
-    try:
-        return here.recv() if here.poll(seconds) else (None, TimeoutError())
-    except (EOFError, OSError):
-        return None, _end_of(process)
-
-
-def _end_of(process: subprocess.Popen[bytes]) -> Exception:
-    """Return what the end of a process means that gave no answer, or not all of it."""
-    code = process.wait()
-    if code < 0:  # by a signal: of the system, or of a library that found no memory or crashed
-        return MemoryError()
-    return RuntimeError(f"a process ended without an answer, with exit code {code}")
-
-
 def answer() -> None:
-    """Do the work that the process which began this one sends, and send it what came of it."""
+    """Do the work that the process which began this one sends, and send back its results."""
     there = Connection(int(sys.argv[1]))
     with suppress(KeyboardInterrupt), visible_output():
         memory, work, given = there.recv()
@@ -111,14 +101,12 @@ def answer() -> None:
 
 
 def _end_with(there: Connection) -> None:
-    """End this process once nobody is at the other end."""
     with suppress(EOFError, OSError):
         there.recv()
     os._exit(1)
 
 
 def _limit_memory(more: int) -> None:
-    """Let this process take no more than so many bytes from now on."""
     if hasattr(psutil, "RLIMIT_DATA"):  # on Linux
         process = psutil.Process()
         most, (_, hard) = process.memory_info().data + more, process.rlimit(psutil.RLIMIT_DATA)

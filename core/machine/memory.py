@@ -1,18 +1,26 @@
-"""Memory: how much is free, and work that takes more refused before it begins."""
+"""Memory: how much is free, work that takes more refused before it begins, and folders for weights
+that fit in none.
+"""
 
 from __future__ import annotations
 
 import errno
+import secrets
+import shutil
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import RLock
 
 import psutil
+from filelock import FileLock, Timeout
 
 from core.errors import DeviceError, PlatoscopeError
+from core.machine.processes import endings
 
 OWN_GROUPS, GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
+SPILLED = "platoscope-spilled-"  # begins the names of temporary folders for weights
 _SHARE = 0.85
 _BOUNDED = RLock()  # the limit is the process's
 OUT_OF_MEMORY = (
@@ -25,7 +33,7 @@ OUT_OF_MEMORY = (
 
 
 def size_text(size: float | None) -> str:
-    """Return a number of bytes for people; an em dash where unknown.
+    """Return a number of bytes for people; an em dash if unknown.
 
     >>> size_text(798_720), size_text(1_585_152), size_text(96e12), size_text(None)
     ('799 kB', '1.59 MB', '96,000 GB', '—')
@@ -41,8 +49,8 @@ def size_text(size: float | None) -> str:
 
 
 def free_memory() -> int:
-    """Return how many bytes this process can still take: what the machine has free, or less where
-    the process (`ulimit -v`) or its container has a limit.
+    """Return how many bytes this process can still take: what the machine has free, or less if the
+    process (`ulimit -v`) or its container has a limit.
     """
     free = min([int(psutil.virtual_memory().available), *_free_in_groups()])
     if not hasattr(psutil, "RLIMIT_AS"):  # not on Linux
@@ -56,23 +64,22 @@ def _free_in_groups() -> list[int]:
     """Return how many bytes are free in each control group around this process that has a limit: a
     container's, say. What files keep in memory counts as free: the kernel drops it first.
     """
-    own = [GROUPS / line[3:].lstrip("/") for line in _lines(OWN_GROUPS) if line.startswith("0::")]
+
+    def lines(path: Path) -> list[str]:
+        try:
+            return path.read_text().splitlines()
+        except OSError:
+            return []
+
+    own = [GROUPS / line[3:].lstrip("/") for line in lines(OWN_GROUPS) if line.startswith("0::")]
     free = []
     for group in (around for first in own for around in (first, *first.parents)):
-        limit, held = _lines(group / "memory.max"), _lines(group / "memory.current")
+        limit, held = lines(group / "memory.max"), lines(group / "memory.current")
         if limit and held and limit[0].isdecimal():
-            parts = dict(line.split() for line in _lines(group / "memory.stat"))
+            parts = dict(line.split() for line in lines(group / "memory.stat"))
             files = sum(int(parts.get(kind, 0)) for kind in ("active_file", "inactive_file"))
             free.append(max(0, int(limit[0]) - int(held[0]) + files))
     return free
-
-
-def _lines(path: Path) -> list[str]:
-    """Return the lines of a file of the kernel's; none where there is no such file."""
-    try:
-        return path.read_text().splitlines()
-    except OSError:
-        return []
 
 
 def check_memory(needed: int, what: str, advice: str) -> None:
@@ -107,20 +114,44 @@ def bounded(device: object) -> Iterator[None]:
             process.rlimit(psutil.RLIMIT_AS, (old, hard))
 
 
-def is_out_of_memory(error: BaseException) -> bool:
+def is_out_of_memory(error: BaseException | None) -> bool:
     """Return whether this machine or its GPU had too little memory, whichever library says so, and
-    whatever another one made of it. Errors of this project's own mean what they say.
+    whatever another one made of it. This project's own errors mean what they say.
     """
-    if isinstance(error, PlatoscopeError):
+    if error is None or isinstance(error, PlatoscopeError):
         return False
-    return _says_so(error) or (error.__cause__ is not None and is_out_of_memory(error.__cause__))
-
-
-def _says_so(error: BaseException) -> bool:
     named = getattr(error, "filename", None)  # may be called anything
     return (
         isinstance(error, MemoryError)
         or "OutOfMemory" in type(error).__name__
         or getattr(error, "errno", None) == errno.ENOMEM
         or (named is None and any(part in str(error).lower() for part in OUT_OF_MEMORY))
+        or is_out_of_memory(error.__cause__)
     )
+
+
+def make_spill_folder() -> Path:
+    """Make a temporary folder for weights that lasts as long as this process, and remove those
+    whose processes were killed.
+    """
+
+    def remove(folder: Path, lock: FileLock) -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+        Path(lock.lock_file).unlink(missing_ok=True)
+        lock.release()
+
+    def lock_of(folder: Path) -> FileLock:
+        return FileLock(folder.with_suffix(".lock"), blocking=False)
+
+    place = Path(tempfile.gettempdir())
+    for left in place.glob(f"{SPILLED}*/"):
+        lock = lock_of(left)
+        with suppress(Timeout, OSError):  # another process uses it, or it is another person's
+            lock.acquire()
+            remove(left, lock)
+    folder = place / f"{SPILLED}{secrets.token_hex(8)}"
+    lock = lock_of(folder)
+    lock.acquire()  # before the folder is there, so that no other process takes it for a leftover
+    folder.mkdir(mode=0o700)
+    endings.callback(remove, folder, lock)
+    return folder

@@ -1,4 +1,4 @@
-"""Work spread over processes of this machine, each with its share of the cores.
+"""The cores of this machine, processes that share them, and how a process ends.
 
 Threads would wait for one another: much of the work of a small model is Python's own.
 """
@@ -9,22 +9,55 @@ import atexit
 import multiprocessing
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from threading import Thread
-from typing import Any, TypeVar
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from core.errors import DeviceError
-from core.machine.cores import SHARE, count_threads
 
+if TYPE_CHECKING:
+    import torch
+
+SHARE = "OMP_NUM_THREADS"  # as many threads may a process compute with; Ray sets it, too
 MOST = 4  # processes; each takes about a gigabyte
 _STARTED = 6  # items that a process makes in the time that it takes to start
 
 T = TypeVar("T")
 R = TypeVar("R")
 _work: Callable[[Any], Any]  # of a process that was started here
+
+endings = ExitStack()  # what is undone when this process ends, last in, first out
+atexit.register(endings.close)
+
+
+def exit_now(code: int) -> NoReturn:
+    """Run `endings` and exit at once: a normal exit prints harmless warnings of DuckDB."""
+    with suppress(Exception):  # what is undone is none of the process's results
+        endings.close()
+    for output in (sys.stdout, sys.stderr):
+        with suppress(Exception):  # closed
+            output.flush()
+    os._exit(code)
+
+
+def count_cores() -> int:
+    """Return how many cores this process may run on, which a cluster may have limited."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def count_threads() -> int:
+    """Return how many threads this process may compute with: one for each of its cores, or its
+    share of those that it has in common with others.
+    """
+    share = os.environ.get(SHARE, "")
+    return max(1, min(count_cores(), int(share))) if share.isdecimal() else count_cores()
 
 
 def count_processes(items: int, device: object = "cpu") -> int:
@@ -43,7 +76,7 @@ def spread(
     One process is this one, and takes the items in order. Several are new ones, to each of which
     `work` goes once, so that it may keep what its items have in common. light: it computes little,
     so that its processes need no torch, and take a tenth of a gigabyte each. The first error ends
-    all; raises DeviceError where a process was killed.
+    all; raises DeviceError if a process was killed.
     """
     if processes == 1:
         yield from ((place, work(item)) for place, item in enumerate(items))
@@ -57,13 +90,13 @@ def spread(
             with naming_killed(processes):
                 for done in as_completed(places):
                     yield places[done], done.result()
-        finally:  # whoever stops waits for no more than what has begun
+        finally:  # a caller that stops waits for no more than what has begun
             pool.shutdown(cancel_futures=True)
 
 
 @contextmanager
 def naming_killed(processes: int) -> Iterator[None]:
-    """Raise DeviceError where one of a pool's processes was killed meanwhile."""
+    """Raise DeviceError if one of a pool's processes was killed meanwhile."""
     try:
         yield
     except BrokenProcessPool as error:
@@ -83,38 +116,47 @@ def interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+def end_with_parent() -> None:
+    """Let this process end when the one that began it does, even if that is killed."""
+
+    def follow() -> None:
+        if parent := multiprocessing.parent_process():
+            parent.join()
+            os._exit(1)
+
+    Thread(target=follow, daemon=True).start()
+
+
 def _call(item: Any) -> Any:
     return _work(item)
 
 
 def _begin(work: Callable[[Any], Any], threads: int, light: bool) -> None:
-    """Prepare a process that shares the cores with others: with so many threads for its arithmetic,
-    and so that it ends with the process that began it, however that ends.
-    """
-    atexit.register(os._exit, 0)  # at a slow exit DuckDB's bindings report leaks that harm nobody
+    atexit.register(os._exit, 0)  # see `exit_now`
     end_with_parent()
     os.environ[SHARE] = str(threads)
     if not light:
-        _limit_threads(threads)
+        import scipy.linalg  # noqa: F401  its threads are limited where it is loaded
+        import torch  # seconds, here alone
+        from threadpoolctl import threadpool_limits  # comes with scikit-learn
+
+        torch.set_num_threads(threads)
+        threadpool_limits(threads)
     global _work
     _work = work
 
 
-def _limit_threads(threads: int) -> None:
-    import scipy.linalg  # noqa: F401  its threads are limited where it is loaded
-    import torch  # seconds, here alone
-    from threadpoolctl import threadpool_limits  # comes with scikit-learn
+def product_rate(device: torch.device) -> float:
+    """Return how many floating-point operations a second a device does in products of float32
+    matrices, 2 · width³ each: the fastest product within 0.3 s.
+    """
+    import torch  # two seconds that readers of plans need not pay
 
-    torch.set_num_threads(threads)
-    threadpool_limits(threads)
-
-
-def end_with_parent() -> None:
-    """Let this process end when the one that began it does, even if that is killed."""
-    Thread(target=_follow_parent, daemon=True).start()
-
-
-def _follow_parent() -> None:
-    if parent := multiprocessing.parent_process():
-        parent.join()
-        os._exit(1)
+    width = 1_024 if device.type == "cpu" else 4_096  # as the layers of common models; wide GPUs
+    matrix, fastest = torch.ones(width, width, device=device), float("inf")
+    (matrix @ matrix).sum().item()  # the first one loads libraries
+    end = perf_counter() + 0.3
+    while (begin := perf_counter()) < end:
+        (matrix @ matrix)[0, 0].item()  # waits for the device
+        fastest = min(fastest, perf_counter() - begin)
+    return 2 * width**3 / fastest

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from core.errors import FeatureError, MetricError
-from core.machine.cores import count_threads
+from core.machine.processes import count_threads
 from core.spaces.inputs import check_space
 
 T = TypeVar("T")

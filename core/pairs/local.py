@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Float64, Int32, Integer
 
 from core.errors import MetricError
-from core.machine.cores import count_threads
+from core.machine.processes import count_threads
 from core.pairs.layers import Preprocess, Space, each_layer, stacked
 from core.pairs.prepared import Prepared, Scores
 from core.spaces.local_kernels import local_kernel

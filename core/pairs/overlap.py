@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float64, Int32, Int64
 
 from core.errors import MetricError
-from core.machine.cores import count_threads
+from core.machine.processes import count_threads
 
 LEAST_WORK = 2**22  # neighbors compared per thread; fewer take less than a pool of threads does
 

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float64, Int32, Integer
 
 from core.errors import MetricError
-from core.machine.cores import count_threads
+from core.machine.processes import count_threads
 from core.pairs.overlap import by_stimulus, check_lists
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
-from core.machine.cores import count_threads
+from core.machine.processes import count_threads
 
 
 @contextmanager

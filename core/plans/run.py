@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from core.crew.crew import Crew
-from core.crew.units import Unit
+from core.crew.units import Crew, Unit
 from core.errors import PlatoscopeError
 from core.plans.plan import Group, Plan, PlannedModel, is_of, stored_name
 from core.progress import Progress

@@ -8,7 +8,7 @@ import pandas as pd
 from streamlit.web.cli import main
 
 from core.files.limits import MB, UPLOAD
-from core.machine.endings import leave
+from core.machine.processes import exit_now
 from core.settings import is_read_only
 from pages._server.beside import DEMO, running_beside
 from pages._server.jobs import watch_jobs
@@ -56,4 +56,4 @@ def serve() -> int:
 
 
 if __name__ == "__main__":
-    leave(serve())
+    exit_now(serve())

@@ -1,6 +1,4 @@
-"""Without Ray: units here, what units ask of machines, their progress added up, and the sentences
-of what cannot be.
-"""
+"""Units here, and the sentence of a cluster that does not answer."""
 
 from __future__ import annotations
 
@@ -13,16 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from core.crew.crew import HERE, results
-from core.crew.merging import MergedProgress, Stage
-from core.crew.needs import Node, needs_on_cpus, needs_on_gpus
-from core.crew.units import Once, Unit
+from core.crew.units import HERE, Once, Unit, results
 from core.errors import PlatoscopeError
 from core.settings import CHECKOUT
 from tests.crew import works
-
-GB = 2**30
-SMALL, LARGE = Node("a", 8.0, 2.0, 64.0 * GB), Node("b", 64.0, 8.0, 512.0 * GB)
 
 
 def test_results_end_with_the_first_error() -> None:
@@ -49,64 +41,6 @@ def test_what_is_shared_is_made_once_here_and_once_where_it_arrives(tmp_path: Pa
     assert {each() for each in arrived} == {os.getpid()}
     assert len((tmp_path / "log").read_text().split()) == 2
     assert Once(partial(works.make, tmp_path / "log"), 7)() == 7
-
-
-@pytest.mark.parametrize(
-    ("weights", "gpus", "cpus"),
-    [
-        (1 * GB, 1 / 8, 1),
-        (10 * GB, 1 / 4, 1),
-        (20 * GB, 1 / 2, 2),
-        (60 * GB, 1.0, 4),
-        (None, 1.0, 4),
-        (130 * GB, 3.0, 24),  # which the large node alone has
-        (900 * GB, 8.0, 64),  # all that one node has
-    ],
-)
-def test_a_unit_gets_the_gpus_that_its_weights_fill(
-    weights: int | None, gpus: float, cpus: int
-) -> None:
-    needs = needs_on_gpus(weights, [SMALL, LARGE], gpu_bytes=80.0 * GB)
-    assert needs == {"num_gpus": gpus, "num_cpus": cpus}
-
-
-@pytest.mark.parametrize(
-    ("units", "weights", "needs"),
-    [
-        (1, None, {"num_cpus": 8}),
-        (4, None, {"num_cpus": 4}),
-        (100, 8 * GB, {"num_cpus": 1, "memory": 10 * GB}),
-        (100, 900 * GB, {"num_cpus": 1, "memory": 512 * GB}),
-    ],
-)
-def test_a_unit_gets_its_share_of_cores_and_room_for_its_weights(
-    units: int, weights: int | None, needs: dict[str, int]
-) -> None:
-    assert needs_on_cpus(units, weights, [SMALL, LARGE]) == needs
-
-
-def test_progress_sums_what_runs_and_counts_what_has_ended() -> None:
-    heard = list[tuple[int, int, str]]()
-    merged = MergedProgress(lambda *state: heard.append(state), 4)
-    merged.show()
-    merged.note(0, Stage(1, 10, "a"))
-    merged.note(1, Stage(2, 20, "b"))
-    merged.show()
-    merged.show()
-    merged.note(2, Stage(3, 30, "c"))
-    merged.show()
-    merged.end(0)
-    merged.note(1, Stage(5, 20, "b"))
-    merged.show()
-    for unit in (1, 2, 3):
-        merged.end(unit)
-    merged.show()
-    assert heard == [
-        (3, 30, "0 of 4 done; now a + b"),
-        (6, 60, "0 of 4 done; now a + b + 1 more"),
-        (8, 50, "1 of 4 done; now b + c"),
-        (4, 4, "all done"),
-    ]
 
 
 @pytest.mark.slow

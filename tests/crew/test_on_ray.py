@@ -24,9 +24,8 @@ from huggingface_hub import close_session
 from store_fakes import CountedDataset, CountingEncoder, contents
 
 from core.cli import main
-from core.crew.crew import HERE, Crew, results
-from core.crew.opening import open_crew
-from core.crew.units import Once, Unit
+from core.crew import open_crew
+from core.crew.units import HERE, Crew, Once, Unit, results
 from core.embedding.runner import embed
 from core.settings import CHECKOUT
 from core.store import Store, add_dataset
@@ -37,11 +36,16 @@ from tests.hub.server import LocalHub
 from tests.plans.worlds import host_models, write_study
 from tests.ports import find_free_port
 
-pytest.importorskip("ray", reason="needs Ray: pip install 'platoscope[cluster]'")
+on_ray = pytest.importorskip(
+    "core.crew.on_ray", reason="needs Ray: pip install platoscope[cluster]"
+)
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning"),
 ]
+GB = 2**30
+SMALL = on_ray.Node("a", 8.0, 2.0, 64.0 * GB)
+LARGE = on_ray.Node("b", 64.0, 8.0, 512.0 * GB)
 AGENTS = ("ray::DashboardAgent", "ray::RuntimeEnvAgent")  # look up after a minute, and end
 WORKERS = {
     "RAY_OVERRIDE_RESOURCES": '{"CPU": 2}',
@@ -104,7 +108,7 @@ def test_a_fault_of_the_program_is_no_sentence(crew: Crew) -> None:
 def test_a_unit_whose_worker_is_lost_every_time_is_a_sentence(
     crew: Crew, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.crew.following.RETRIES", 1)
+    monkeypatch.setattr("core.crew.on_ray.RETRIES", 1)
     units = [Unit("the last", works.vanish), Unit("one", partial(works.double, 1))]
     (_, lost), (_, doubled) = crew.run(units)
     assert str(lost).startswith("the last: its worker was lost 2 times (")
@@ -167,7 +171,7 @@ def check_equal(store: Path, alone: Path) -> None:
         {path.name: path.read_bytes() for path in (one / "out").glob("*.csv")}
         for one in (store, alone)
     ]
-    assert len(tables[0]) == 4
+    assert len(tables[0]) > 3
     assert tables[0] == tables[1]
 
 
@@ -240,12 +244,12 @@ def head(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[str]:
     """Return the address of a cluster of one machine, which nobody of this process has joined."""
-    from core.crew.on_ray import SHORT  # imports Ray, which may be missing
-
     monkeypatch.setenv("RAY_AUTH_MODE", "token")
     monkeypatch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))
     port, agent, listener = (find_free_port() for _ in range(3))
-    folder = tempfile.TemporaryDirectory(prefix="ray-", dir=SHORT, ignore_cleanup_errors=True)
+    folder = tempfile.TemporaryDirectory(
+        prefix="ray-", dir=on_ray.SHORT, ignore_cleanup_errors=True
+    )
     words = f"start --head --block --port=0 --ray-client-server-port={port} --num-cpus=2"
     words += f" --runtime-env-agent-port={agent}"  # Ray 2.60 tells the client server 0 otherwise
     words += f" --dashboard-agent-listen-port={listener}"
@@ -286,3 +290,61 @@ def test_a_cluster_that_runs_already_does_a_study_as_this_process_does(
     assert ended.returncode == 0, ended.stderr
     assert "all done: 3/3 (100%)" in ended.stderr
     check_equal(store, alone)
+
+
+@pytest.mark.parametrize(
+    ("weights", "gpus", "cpus"),
+    [
+        (1 * GB, 1 / 8, 1),
+        (10 * GB, 1 / 4, 1),
+        (20 * GB, 1 / 2, 2),
+        (60 * GB, 1.0, 4),
+        (None, 1.0, 4),
+        (130 * GB, 3.0, 24),  # which the large node alone has
+        (900 * GB, 8.0, 64),  # all that one node has
+    ],
+)
+def test_a_unit_gets_the_gpus_that_its_weights_fill(
+    weights: int | None, gpus: float, cpus: int
+) -> None:
+    needs = on_ray.needs_on_gpus(weights, [SMALL, LARGE], gpu_bytes=80.0 * GB)
+    assert needs == {"num_gpus": gpus, "num_cpus": cpus}
+
+
+@pytest.mark.parametrize(
+    ("units", "weights", "needs"),
+    [
+        (1, None, {"num_cpus": 8}),
+        (4, None, {"num_cpus": 4}),
+        (100, 8 * GB, {"num_cpus": 1, "memory": 10 * GB}),
+        (100, 900 * GB, {"num_cpus": 1, "memory": 512 * GB}),
+    ],
+)
+def test_a_unit_gets_its_share_of_cores_and_room_for_its_weights(
+    units: int, weights: int | None, needs: dict[str, int]
+) -> None:
+    assert on_ray.needs_on_cpus(units, weights, [SMALL, LARGE]) == needs
+
+
+def test_progress_sums_what_runs_and_counts_what_has_ended() -> None:
+    heard = list[tuple[int, int, str]]()
+    merged = on_ray.MergedProgress(lambda *state: heard.append(state), 4)
+    merged.show()
+    merged.stages[0] = on_ray.Stage(1, 10, "a")
+    merged.stages[1] = on_ray.Stage(2, 20, "b")
+    merged.show()
+    merged.show()
+    merged.stages[2] = on_ray.Stage(3, 30, "c")
+    merged.show()
+    merged.end(0)
+    merged.stages[1] = on_ray.Stage(5, 20, "b")
+    merged.show()
+    for unit in (1, 2, 3):
+        merged.end(unit)
+    merged.show()
+    assert heard == [
+        (3, 30, "0 of 4 done; now a + b"),
+        (6, 60, "0 of 4 done; now a + b + 1 more"),
+        (8, 50, "1 of 4 done; now b + c"),
+        (4, 4, "all done"),
+    ]

@@ -12,7 +12,7 @@ import pytest
 from store_fakes import CountedDataset, CountingEncoder, contents
 
 from core.cli import main
-from core.crew.crew import Here
+from core.crew.units import Here
 from core.embedding import parts
 from core.embedding.parts import parts_of, shared_parts, within
 from core.embedding.runner import Task, embed, embed_part
@@ -119,7 +119,7 @@ def test_the_command_hands_parts_to_a_crew_and_names_the_model_once(
     def open_crew(*_: object, **__: object) -> Iterator[Shared]:
         yield Shared()
 
-    monkeypatch.setattr("core.crew.opening.open_crew", open_crew)
+    monkeypatch.setattr("core.crew.open_crew", open_crew)
     monkeypatch.setattr("core.stimuli.catalog.open_dataset", lambda _: CountedDataset(20))
     monkeypatch.setattr("core.encoders.catalog.open_encoder", lambda *_, **__: CountingEncoder())
     words = ["embed", "--dataset", "counted", "--model", "hf:one", "--store", str(tmp_path)]

@@ -32,7 +32,7 @@ from core.embedding.shards import parts_folder
 from core.encoders.catalog import open_encoder, spec_of_folder
 from core.encoders.vision import VisionEncoder
 from core.errors import DeviceError, InputError, StimuliError
-from core.machine.cores import count_cores
+from core.machine.processes import count_cores
 from core.settings import CAVE_WEIGHTS
 from core.stimuli.cave import CaveDataset
 from core.stimuli.dataset import Dataset

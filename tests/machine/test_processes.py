@@ -13,8 +13,14 @@ import pytest
 import torch
 
 from core.errors import DeviceError, UnknownNameError
-from core.machine.cores import count_threads
-from core.machine.processes import MOST, count_processes, spread
+from core.machine.processes import (
+    MOST,
+    SHARE,
+    count_cores,
+    count_processes,
+    count_threads,
+    spread,
+)
 from core.settings import ROOT
 from tests.machine.orphans import kill_parent
 
@@ -116,3 +122,26 @@ def test_processes_end_with_the_one_that_began_them_however_it_ends(tmp_path):
         began="list(spread(sleep, range(4), processes=2))",
     )
     assert alive == []
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the system has no affinity")
+def test_cores_are_those_that_the_process_may_run_on():
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        assert count_cores() == 1
+    finally:
+        os.sched_setaffinity(0, allowed)
+    assert count_cores() == len(allowed)
+
+
+@pytest.mark.parametrize(
+    ("share", "threads"),
+    [(None, 8), ("", 8), ("3", 3), ("8", 8), ("64", 8), ("0", 1), ("many", 8), ("-2", 8)],
+)
+def test_a_share_limits_threads(share, threads, monkeypatch):
+    monkeypatch.setattr("core.machine.processes.count_cores", lambda: 8)
+    monkeypatch.delenv(SHARE, raising=False)
+    if share is not None:
+        monkeypatch.setenv(SHARE, share)
+    assert count_threads() == threads

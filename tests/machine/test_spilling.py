@@ -14,11 +14,11 @@ import torch
 from safetensors.torch import save_file
 
 from core.encoders.language import placement
-from core.machine import spilling
+from core.machine import memory
 from core.settings import CHECKOUT
 
 HOLDING = """
-from core.machine.spilling import make_spill_folder
+from core.machine.memory import make_spill_folder
 print(make_spill_folder(), flush=True)
 input()
 """
@@ -33,16 +33,16 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_folder_outlives_no_process(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     endings = ExitStack()
-    monkeypatch.setattr(spilling, "endings", endings)
+    monkeypatch.setattr(memory, "endings", endings)
     command = [sys.executable, "-c", HOLDING]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, cwd=CHECKOUT, stdin=pipe, stdout=pipe, text=True) as killed:
         spilled = Path(killed.stdout.readline().strip())
         (spilled / "weights.dat").write_bytes(bytes(100))
-        own = spilling.make_spill_folder()
+        own = memory.make_spill_folder()
         assert spilled.is_dir()  # it is still used
         killed.kill()
-    again = spilling.make_spill_folder()
+    again = memory.make_spill_folder()
     left = sorted(path.name for path in place.iterdir() if path.is_dir())
     assert left == sorted([own.name, again.name])
     endings.close()
@@ -52,7 +52,7 @@ def test_a_folder_outlives_no_process(place: Path, monkeypatch: pytest.MonkeyPat
 def test_what_a_killed_process_spilled_takes_no_room_from_the_next(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    left = place / f"{spilling.PREFIX}left"
+    left = place / f"{memory.SPILLED}left"
     left.mkdir()
     usage = shutil.disk_usage(place)
     monkeypatch.setattr(
@@ -68,12 +68,15 @@ def test_what_a_killed_process_spilled_takes_no_room_from_the_next(
 def test_what_another_person_keeps_there_is_left_alone(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept = place / "platoscope-spilled-theirs"
+    kept, acquire = place / f"{memory.SPILLED}theirs", memory.FileLock.acquire
     kept.mkdir()
 
-    def refuse(_: object) -> None:
-        raise PermissionError(13, "Permission denied")
+    def refuse(lock: memory.FileLock) -> None:
+        if "theirs" in str(lock.lock_file):
+            raise PermissionError(13, "Permission denied")
+        acquire(lock)
 
-    monkeypatch.setattr(spilling.FileLock, "acquire", refuse)
-    spilling._remove_unused(kept)
+    monkeypatch.setattr(memory.FileLock, "acquire", refuse)
+    monkeypatch.setattr(memory, "endings", ExitStack())
+    memory.make_spill_folder()
     assert kept.is_dir()

@@ -147,7 +147,7 @@ def test_do_not_depend_on_the_number_of_threads(metric, monkeypatch):
     expected = scores(metric, x, y)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     for cores in (1, 3, 8):
-        monkeypatch.setattr("core.machine.cores.count_cores", lambda cores=cores: cores)
+        monkeypatch.setattr("core.machine.processes.count_cores", lambda cores=cores: cores)
         np.testing.assert_array_equal(scores(metric, x, y), expected)
 
 

@@ -82,7 +82,7 @@ def test_does_not_depend_on_the_number_of_threads(cores, monkeypatch):
     x, y = lists(4, 3, 1000, 10), lists(5, 4, 1000, 10)
     expected = overlaps(x, y, k=10)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    monkeypatch.setattr("core.machine.cores.count_cores", lambda: cores)
+    monkeypatch.setattr("core.machine.processes.count_cores", lambda: cores)
     np.testing.assert_array_equal(overlaps(x, y, k=10), expected)
 
 

@@ -68,7 +68,7 @@ def test_does_not_depend_on_the_number_of_threads(cores, monkeypatch):
     orders = draw(5, 7, 50)
     expected = permuted_overlaps(near_x, near_y, orders, k=10)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    monkeypatch.setattr("core.machine.cores.count_cores", lambda: cores)
+    monkeypatch.setattr("core.machine.processes.count_cores", lambda: cores)
     np.testing.assert_array_equal(permuted_overlaps(near_x, near_y, orders, k=10), expected)
 
 

@@ -18,7 +18,7 @@ from core.embedding.summaries import read_instruction
 from core.encoders import downloads
 from core.encoders.downloads import Download
 from core.encoders.requests import UNTRAINED
-from core.machine.speed import product_rate
+from core.machine.processes import product_rate
 from core.plans.plan import Plan, put_models
 from core.plans.reading import open_plan, shipped
 from core.plans.sizes import sizes, totals

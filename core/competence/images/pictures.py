@@ -11,8 +11,7 @@ import numpy as np
 from jaxtyping import UInt8
 from PIL import Image
 
-from core.machine.cores import count_cores
-from core.machine.processes import spread
+from core.machine.processes import count_cores, spread
 from core.progress import Progress
 from core.stimuli.cave.drawing import draw
 from core.stimuli.cave.events import draw_event

@@ -15,8 +15,7 @@ from safetensors import safe_open
 
 from core.encoders.building import read_pickled
 from core.errors import EncoderError
-from core.machine.memory import free_memory, size_text
-from core.machine.spilling import make_spill_folder
+from core.machine.memory import free_memory, make_spill_folder, size_text
 
 SPARE = 0.85  # of free memory for the weights; batches need the rest
 TYPES = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "F64": torch.float64}

@@ -15,8 +15,8 @@ import numpy as np
 from jaxtyping import Float, Float64
 
 from core.errors import MetricError
-from core.machine.cores import count_threads
 from core.machine.memory import check_memory
+from core.machine.processes import count_threads
 from core.progress import Progress
 from core.questions.color.geometry.defaults import STARTS
 

@@ -14,8 +14,8 @@ from core.errors import InputError, StimuliError
 from core.files.arrays import Header, read_npz
 from core.files.limits import SMALL, room
 from core.files.userfile import UserFile
-from core.machine.cores import count_threads
 from core.machine.memory import size_text
+from core.machine.processes import count_threads
 from core.questions.color.geometry.batches import BATCH, find_batches, read_batches
 from core.stimuli.images import load_image, read_image, read_size
 
