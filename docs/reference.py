@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from core.cli import make_parser
-from core.metrics import METRICS, printed
-from core.metrics.catalog import range_text
-from core.metrics.printed import PROPERTIES, printed_table
+from core.metrics import METRICS
+from core.metrics.catalog import PRINTED_PROPERTIES, PROPERTIES, printed_table, range_text
 from core.metrics.spec import MetricSpec
 from docs.published import published_page
 
@@ -70,18 +69,12 @@ def _printed() -> list[str]:
     """Return the table of properties as the paper prints it."""
     rows = printed_table().drop(columns="metric").to_numpy().tolist()
     return [
-        f"As Huh et al. 2024 print them (table 11): {_definitions()}",
+        f"As Huh et al. 2024 print them (table 11): {PRINTED_PROPERTIES}",
         "",
         f"| metric | {' | '.join(PROPERTIES)} |",
         f"|---|{':-:|' * len(PROPERTIES)}",
         *(f"| {' | '.join(row)} |" for row in rows),
     ]
-
-
-def _definitions() -> str:
-    """Return what the paper's words mean, from the docstring of the table."""
-    text = (printed.__doc__ or "").partition("\n\n")[2]
-    return " ".join(text.split())
 
 
 def _metric(spec: MetricSpec) -> list[str]:

@@ -11,7 +11,7 @@ from core.encoders.encoder import REALITY
 from core.errors import LONGEST
 from core.metrics import METRICS
 from core.modalities import find_modality
-from core.options.declaring import options_of
+from core.options import options_of
 from core.questions.alignment import figures
 from core.questions.alignment.axes import Axis, find_axis
 from core.questions.alignment.findings import (
@@ -23,8 +23,8 @@ from core.questions.alignment.findings import (
 from core.questions.alignment.points import calibrated_points, fits, shared_points, trend_points
 from core.questions.alignment.question import COMPETENCE, Alignment, Side
 from core.questions.alignment.shares import replicates_of
-from core.study.comparison.noise import bound_of
 from core.study.models import is_measured, is_reality, reads, trained, without_variants
+from core.study.noise import bound_of
 from core.study.parts import Calibration
 from pages._parts.alignment import layers, looks
 from pages._parts.alignment.looks import Look

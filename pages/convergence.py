@@ -20,9 +20,9 @@ from core.questions.convergence.question import (
     Levels,
     Replicates,
 )
-from core.study.comparison.ceilings import ceiling_between
+from core.study.models import basis_of, language_basis
+from core.study.noise import ceiling_between
 from core.study.parts import Comparison
-from core.study.skill import basis_of, language_basis
 from pages._parts.convergence.modalities import show_modalities
 from pages._shared import bar, controls, exportbar, facts, frame, parts, prose, queries
 from pages._shared.address import fragment

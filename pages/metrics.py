@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.metrics import METRICS
-from core.metrics.printed import printed_table
+from core.metrics.catalog import printed_table
 from core.questions.alignment.axes import find_axis
 from core.questions.alignment.question import COMPETENCE
 from core.questions.asking import findings_of
@@ -26,8 +26,7 @@ from core.questions.metrics.question import (
     SampleSize,
 )
 from core.questions.question import StudyQuestion
-from core.study.models import is_reality, lines, reads, usual, without_variants
-from core.study.skill import language_basis
+from core.study.models import is_reality, language_basis, lines, reads, usual, without_variants
 from pages._parts.metrics import many
 from pages._parts.published import listed
 from pages._shared import bar, controls, exportbar, facts, frame, parts, prose, queries

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from core.metrics.spec import AnyEngine
-from core.study.comparison import comparing, engines
+from core.study import comparing
 from core.study.parts import Candidates, Comparison, Measure
 from core.study.study import Study
 
@@ -23,7 +23,7 @@ def align_models(
     candidates: Candidates = "released",
     **parameters: str | float,
 ) -> pd.DataFrame:
-    """Align models by a metric; see `core.study.comparison.comparing.align_models`."""
+    """Align models by a metric; see `core.study.comparing.align_models`."""
     comparison = Comparison.of(metric, parameters, layers=layers, candidates=candidates)
     return comparing.align_models(study, x, y, comparison)
 
@@ -37,11 +37,11 @@ def layer_scores(
     concatenated: bool = False,
     **parameters: str | float,
 ) -> dict[tuple[str, str], np.ndarray]:
-    """Compare all layers by a metric; see `core.study.comparison.comparing.layer_scores`."""
+    """Compare all layers by a metric; see `core.study.comparing.layer_scores`."""
     measure = Measure.of(metric, parameters)
     return comparing.layer_scores(study, x, y, measure, concatenated=concatenated)
 
 
 def choose_engine(study: Study, metric: str, **parameters: str | float) -> AnyEngine:
-    """Return a metric's engine; see `core.study.comparison.engines.choose_engine`."""
-    return engines.choose_engine(study, Measure.of(metric, parameters))
+    """Return a metric's engine; see `core.study.comparing.choose_engine`."""
+    return comparing.choose_engine(study, Measure.of(metric, parameters))

@@ -29,7 +29,7 @@ def load(name):
         failures.append(error)
 
 failures = []
-names = "core.pairs.loops.walks", "core.pairs.loops.bitsets"
+names = "core.pairs.loops", "core.pairs.loops"
 threads = [threading.Thread(target=load, args=(name,)) for name in names]
 for thread in threads:
     thread.start()

@@ -108,11 +108,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _clean(store: Path) -> None:
     if store.exists():
-        from core.store.leftovers import remove_leftovers
+        from core.store.writer import remove_leftovers
 
         remove_leftovers(store)
         if any(store.glob("results/*/*.duckdb")):
-            from core.store.conversion import convert_results
+            from core.store.writer import convert_results
 
             convert_results(store)
 

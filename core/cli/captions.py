@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from core.cli.shared import add_command, add_dataset, add_number
-from core.options.ranges import WORDS
+from core.options import WORDS
 from core.settings import choose_device
 
 

@@ -30,7 +30,7 @@ def run_dataset_add(arguments: argparse.Namespace) -> None:
     """Add a dataset's stimuli, captions, factors and thumbnails to the store."""
     from core.progress import ConsoleProgress, heard_by
     from core.store import Store, add_dataset, rename_dataset
-    from core.store.notes.titles import check_title
+    from core.store.listing import check_title
 
     addition = read_question(Addition, arguments)
     if addition.title:

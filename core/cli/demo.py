@@ -11,7 +11,7 @@ from typing import Any
 
 from core.cli.shared import add_command, add_number
 from core.errors import InputError, StoreError, quoted
-from core.options.ranges import Range
+from core.options import Range
 from core.settings import READ_ONLY, ROOT, check_writable, is_read_only
 
 PORTS = Range(1_024, 65_535)  # those below are the system's

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.cli.shared import add_command, add_json, add_number, group, print_table
 from core.errors import InputError, UnknownNameError
-from core.options.ranges import Range
+from core.options import Range
 
 if TYPE_CHECKING:
     from core.jobs.job import Job

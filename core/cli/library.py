@@ -19,7 +19,7 @@ from core.machine.memory import size_text
 from core.questions.words import add_options, read_question
 
 if TYPE_CHECKING:
-    from core.store.deletion import Deletion
+    from core.store.editing import Deletion
 
 DATASET_TITLE = 'what people call it; "" for its own title'
 

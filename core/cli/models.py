@@ -22,7 +22,7 @@ from core.cli.shared import (
 from core.encoders.requests import FORMS, MOST_BATCH, EmbedRequest, Facts, ImportRequest
 from core.errors import MISTAKE, InputError, PlatoscopeError, UnknownNameError
 from core.modalities import check_modality
-from core.options.ranges import Range
+from core.options import Range
 from core.questions.words import add_options, read_question
 from core.settings import choose_device
 from core.unexpected import tell_unexpected
@@ -80,7 +80,7 @@ def run_model_list(arguments: argparse.Namespace) -> None:
     import pandas as pd  # as above
 
     from core.store import Store
-    from core.store.inventory import device_of, embedding_size, seconds_of, widths_of
+    from core.store.editing import device_of, embedding_size, seconds_of, widths_of
 
     store = Store(arguments.store)
     datasets = (

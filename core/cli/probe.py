@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.cli.shared import add_command, add_dataset, add_json, add_number, add_on, print_table
 from core.errors import InputError
-from core.options.ranges import SAMPLES, TOKENS, Range
+from core.options import SAMPLES, TOKENS, Range
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import InputError
-from core.options.ranges import Range, explain
+from core.options import Range, explain
 from core.study.parts import CAVE
 from core.visible import visible_json
 

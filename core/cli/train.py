@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from core.cli.shared import add_command, add_number
 from core.errors import InputError
 from core.machine.processes import count_cores, end_with_parent, interrupts_held, naming_killed
-from core.options.ranges import Range
+from core.options import Range
 from core.settings import CAVE_WEIGHTS, choose_device
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from core.competence.records import COLUMNS, PUBLISHED
 from core.competence.sheet import UNITS, read_sheet
 from core.errors import InputError
 from core.settings import ROOT
-from core.store.examine import Stamp, stamp
+from core.store.files import Stamp, stamp
 
 FOLDER = ROOT / "data" / "published"
 SCORES = ("language_scores.csv", "vision_scores.csv")

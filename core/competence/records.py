@@ -17,7 +17,7 @@ from core.stimuli.cave import exams, tasks
 from core.stimuli.cave.events import SEED
 from core.stimuli.cave.music import melody
 from core.store import ModelEntry, Store
-from core.store.versions import VERSIONS
+from core.store.schema import VERSIONS
 from core.store.view import resolve
 
 COLUMNS = (

@@ -28,7 +28,7 @@ from core.progress import ConsoleProgress, Progress
 from core.settings import CAVE_WEIGHTS
 from core.stimuli.cave.densities import LEVELS
 from core.store import Store, add_dataset, is_locked, locked
-from core.store.expected import remove
+from core.store.listing import remove
 from core.store.publishing import writing
 from core.store.schema import published_files
 from core.study.models import UNTRAINED

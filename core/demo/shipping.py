@@ -17,8 +17,8 @@ from pathlib import Path
 
 from core.progress import ConsoleProgress
 from core.settings import DEMO_ANSWERS, ROOT
-from core.store.examine import examine_if_usable
-from core.store.expected import FILE, TEXTS, expect
+from core.store.files import examine_if_usable
+from core.store.listing import FILE, TEXTS, expect
 from core.store.publishing import locked, replace
 from core.store.schema import Meta, load_meta, published_files, result_file
 

@@ -21,7 +21,7 @@ from core.modalities import BRAIN, WORLD, check_modality
 from core.recipe import Recipe
 from core.stimuli.dataset import Dataset, DatasetCard
 from core.store import Embedding, Store, check_facts, set_facts, write_embedding
-from core.store.examine import examine_if_usable
+from core.store.files import examine_if_usable
 from core.store.schema import embedding_file
 
 

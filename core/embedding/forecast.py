@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from core.store import ModelEntry
-from core.store.inventory import seconds_of
+from core.store.editing import seconds_of
 
 BLOCK = 256 << 10  # bytes: DuckDB keeps the vectors of a layer in whole blocks
 SIMILAR = 4.0  # times as many parameters, or as few

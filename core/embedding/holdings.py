@@ -9,7 +9,7 @@ from core.progress import Progress
 from core.recipe import Recipe
 from core.stimuli.dataset import Dataset, DatasetCard
 from core.store import add_dataset
-from core.store.examine import examine_if_usable
+from core.store.files import examine_if_usable
 from core.store.schema import dataset_file
 
 

@@ -39,10 +39,9 @@ from core.stimuli.cave.music.stimuli import check_melodies
 from core.stimuli.dataset import Dataset, DatasetCard, check_captions, check_images
 from core.stimuli.levels import offered_levels
 from core.store import Embedding, Store
-from core.store.examine import examine_if_usable
+from core.store.files import examine_if_usable
 from core.store.publishing import locked
-from core.store.schema import dataset_file, embedding_file
-from core.store.versions import VERSIONS
+from core.store.schema import VERSIONS, dataset_file, embedding_file
 from core.store.writer import publish_embedding
 
 JOINING = 3600.0  # seconds to wait for another process that writes the file of all parts

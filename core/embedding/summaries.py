@@ -28,8 +28,7 @@ from core.recipe import Recipe
 from core.stimuli.dataset import DatasetCard, check_captions
 from core.store import Store, locked, write_result
 from core.store.publishing import writing
-from core.store.schema import SUMMARY, result_file
-from core.store.versions import VERSIONS
+from core.store.schema import SUMMARY, VERSIONS, result_file
 
 INSTRUCTION = (
     "The user gives you a description of an image. Put it into about {words} words that fit the"

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal, cast
 
-from core.options.declaring import argument, option, part, required
-from core.options.ranges import MOST_SEED
+from core.options import MOST_SEED, argument, option, part, required
 
 MOST_BATCH = 10_000
 UNTRAINED = "untrained"  # in place of a checkpoint: the weights before any training

@@ -24,7 +24,7 @@ from core.errors import InputError
 from core.files.limits import SHEET
 from core.files.texts import find_mark
 from core.files.userfile import UserFile, shown
-from core.options.declaring import Option, build, options_of, values_of
+from core.options import Option, build, options_of, values_of
 
 FILE, COMPETENCE = "file", "competence"
 OPTIONS = {one.name: one for one in options_of(ImportRequest)}

@@ -244,7 +244,7 @@ def ceiling_line(mode: Mode, *, name: str) -> dict[str, object]:
 def noise_line(mode: Mode, bound: str = "", more: str = "") -> dict[str, object]:
     """Return the look of every noise ceiling, which noise of measurement sets: long dashes, gray.
 
-    bound: see `core.study.comparison.noise.bound_of`. more: what else its name says.
+    bound: see `core.study.noise.bound_of`. more: what else its name says.
     """
     known = f" ({bound.strip()})" if bound else ""
     return {

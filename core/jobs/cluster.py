@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from core.errors import INTERRUPTED, MISTAKE, UNEXPECTED, ClusterError, PlatoscopeError
-from core.jobs.devices import ANY, named_device
-from core.jobs.starting import PROGRAM, environment
+from core.jobs.states import ANY, PROGRAM, environment, named_device
 from core.progress import JOB_NOTE
 from core.settings import CLUSTER, cluster_address, store_path
 from core.unexpected import summarize, tell_unexpected

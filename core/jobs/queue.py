@@ -12,10 +12,8 @@ from pathlib import Path
 
 from core.errors import InputError
 from core.jobs import states
-from core.jobs.devices import named_device
-from core.jobs.job import Job
-from core.jobs.starting import ensure_worker
-from core.jobs.table import IS_UNFINISHED, job_of, rows
+from core.jobs.job import IS_UNFINISHED, Job, job_of, rows
+from core.jobs.states import ensure_worker, named_device
 
 LOG_END = 20_000  # characters of a log that are shown
 

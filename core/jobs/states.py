@@ -1,27 +1,186 @@
-"""How a job passes from one state to another, each time in one transaction.
+"""How a job passes from one state to another, on which device, and how a store's worker starts.
 
 queued ──► running ──► done | failed | canceled
 queued ──► canceled
 running ──► queued       its worker ended before it
 failed | canceled ──► queued       retried
+
+One job at a time runs on each device. A machine has a lane for the CPU and one for each CUDA
+device. Without CUDA the CPU's lane takes every job; with it, jobs that name no device go to the
+first CUDA device that is free. A cluster has lanes for any job.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import socket
 import sqlite3
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
+from threading import Lock, Thread
 from typing import Literal
 
-from core.errors import InputError
-from core.jobs.job import Job, lock_file, log_file, note_file
-from core.jobs.table import IS_UNFINISHED, create, job_of, rows, writing
+from core.errors import InputError, StoreWriteError
+from core.jobs.job import (
+    IS_UNFINISHED,
+    Job,
+    create,
+    job_of,
+    jobs_folder,
+    lock_file,
+    log_file,
+    note_file,
+    rows,
+    writing,
+)
+from core.settings import CHECKOUT, check_writable, cluster_address
+from core.store import is_locked
 from core.store.schema import now
+
+COUNT = "import torch; print(torch.cuda.device_count())"
+ANY = "auto"
+ON_CLUSTER = "cluster"
+MOST_ON_CLUSTER = 16  # jobs at once
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+
+
+def named_device(words: Sequence[str]) -> str:
+    """Return the device that the words of a command name, `auto` where they name none."""
+    for word, after in zip(words, [*words[1:], ANY], strict=True):
+        option, _, value = word.partition("=")
+        if option == "--device":
+            return value or after
+    return ANY
+
+
+def count_gpus() -> int:
+    """Return how many CUDA devices this machine has."""
+    if shutil.which("nvidia-smi") is None:
+        return 0
+    # torch in a process of its own: the worker stays small
+    answer = subprocess.run([sys.executable, "-c", COUNT], capture_output=True, text=True)
+    return int(answer.stdout) if answer.returncode == 0 else 0
+
+
+def find_lanes() -> list[str]:
+    """Return the lanes of the cluster that the settings name, else those of this machine."""
+    if cluster_address():
+        return [f"{ON_CLUSTER} {number}" for number in range(1, MOST_ON_CLUSTER + 1)]
+    return lanes(count_gpus())
+
+
+def lanes(gpus: int) -> list[str]:
+    """Return the lanes of a machine with so many CUDA devices."""
+    return ["cpu", *(f"cuda:{index}" for index in range(gpus))]
+
+
+def takes(lane: str, device: str, lanes: Sequence[str]) -> bool:
+    """Return whether one of the lanes takes jobs of a device; each device has one that does."""
+    if is_on_cluster(lane):
+        return True
+    if len(lanes) == 1 or device == "cpu":
+        return lane == "cpu"
+    if device in lanes:
+        return lane == device
+    if device in (ANY, "cuda"):
+        return lane != "cpu"
+    return lane == "cuda:0"  # a device that is not there: the command says so
+
+
+def is_on_cluster(lane: str) -> bool:
+    """Return whether a lane is that of a cluster."""
+    return lane.startswith(ON_CLUSTER)
+
+
+def visible(lane: str, device: str) -> dict[str, str]:
+    """Return the environment in which a job that may take any CUDA device sees its lane's alone."""
+    if not lane.startswith("cuda:") or device not in (ANY, "cuda"):
+        return {}
+    index = lane.partition(":")[2]
+    names = os.environ.get(VISIBLE, "").split(",")  # where the worker itself sees some alone
+    return {VISIBLE: names[int(index)] if names[0] else index}
+
+
+STARTING = 10.0  # seconds that a worker may take until it holds its lock
+PROGRAM = (sys.executable, "-P", "-m", "core")  # -P: from any folder, none of whose files it loads
+CLUSTER_PROGRAM = (*PROGRAM[:-1], "core.jobs.cluster")
+
+
+@dataclass(frozen=True)
+class Started:
+    """A worker that this process has started."""
+
+    store: Path
+    process: subprocess.Popen[bytes]
+    at: float
+
+
+_started: list[Started] = []
+_turn = Lock()
+
+
+def worker_lock(store: Path) -> Path:
+    """Return what the worker of a store holds locked for as long as it lives."""
+    return jobs_folder(store) / "worker"
+
+
+def has_worker(store: Path) -> bool:
+    """Return whether a worker of this store lives."""
+    return is_locked(worker_lock(store))
+
+
+def ensure_worker(store: Path) -> None:
+    """Start a worker where jobs wait for one and none lives; raises StoreWriteError."""
+    if not rows(store, IS_UNFINISHED) or has_worker(store):
+        return
+    store = Path(store).absolute()
+    with _turn:
+        if not _is_starting(store):
+            worker = _start(store)
+            _started.append(Started(store, worker, time.monotonic()))
+            Thread(target=worker.wait, daemon=True).start()  # else its end would leave a zombie
+
+
+def environment(store: Path) -> dict[str, str]:
+    """Return the environment of a command over a store that runs in any folder."""
+    paths = [str(CHECKOUT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PLATOSCOPE_STORE": str(store), "PYTHONPATH": os.pathsep.join(paths)}
+
+
+def _is_starting(store: Path) -> bool:
+    """Return whether a worker was started a moment ago."""
+    _started[:] = [each for each in _started if each.process.poll() is None]
+    return any(each.store == store and time.monotonic() - each.at < STARTING for each in _started)
+
+
+def _start(store: Path) -> subprocess.Popen[bytes]:
+    log = jobs_folder(store) / "worker.log"
+    check_writable(log)
+    try:
+        with log.open("ab") as file:
+            return subprocess.Popen(
+                [*PROGRAM, "jobs", "work"],
+                cwd=CHECKOUT,
+                env=environment(store),
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=file,
+                start_new_session=True,  # it outlives the server and its terminal
+            )
+    except OSError as error:
+        raise StoreWriteError(
+            f"no worker can be started for {store} ({error.strerror}); start one by hand with"
+            " `platoscope jobs work`"
+        ) from error
+
 
 KEPT = 200  # finished jobs that are remembered
 HOST = socket.gethostname()

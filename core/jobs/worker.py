@@ -1,27 +1,176 @@
 """The worker of a store: runs its jobs, one at a time on each device.
 
 One lives per store, which its lock says. Commands are resumable, so a job whose worker was killed
-is simply run again by the next one.
+is run again by the next one. Each command runs in a process group of its own and inherits a lock on
+the job's lock file, so that a later worker knows whether the command of a killed worker still
+lives.
 """
 
 from __future__ import annotations
 
+import os
+import re
+import signal
+import subprocess
 import sys
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
-from core.errors import StoreBusyError, StoreError
+from filelock import lock_descriptor
+
+from core.errors import MISTAKE, UNEXPECTED, StoreBusyError, StoreError
 from core.jobs import states
-from core.jobs.devices import find_lanes, takes
-from core.jobs.process import Running, is_alive, start, stop_orphan
-from core.jobs.starting import worker_lock
-from core.jobs.states import Outcome
-from core.jobs.table import queue_file, rows
+from core.jobs.job import Job, lock_file, note_file, queue_file, rows
+from core.jobs.states import (
+    CLUSTER_PROGRAM,
+    PROGRAM,
+    Outcome,
+    environment,
+    find_lanes,
+    is_on_cluster,
+    takes,
+    visible,
+    worker_lock,
+)
+from core.progress import JOB_NOTE
 from core.store import locked
+from core.store.schema import now
 
-POLL = 0.2  # seconds between two looks at the queue
+_SAID = re.compile(r"^platoscope(?: [a-z-]+)*: (?:error: )?(.+)$", re.MULTILINE)
+
+
+def explain(code: int, output: str, log: Path) -> str:
+    """Return why a command failed: what it said itself, or where to look.
+
+    code: its exit code, below 0 the signal that ended it. output: what it printed.
+    """
+    said = list(dict.fromkeys(_SAID.findall(output)))
+    if code == MISTAKE and said:
+        return "; ".join(said)
+    if code == UNEXPECTED and said:
+        return f"{said[-1]}; retry continues where it stopped"
+    if code == -signal.SIGKILL:
+        return (
+            "it was killed, as happens where memory runs out; free some or choose a smaller"
+            " --batch-size, then retry: what is finished is kept"
+        )
+    names = {each.value: each.name for each in signal.Signals}  # those of real time have none
+    how = f"signal {names.get(-code, -code)}" if code < 0 else f"exit code {code}"
+    return f"it failed unexpectedly ({how}); retry continues where it stopped, and {log} says more"
+
+
+POLL = 0.05  # seconds
+HELD = 1.0  # seconds for which whoever asks whether a command lives may hold its lock
+
+
+@dataclass
+class Running:
+    """A job whose command runs. log_start: where in the log its output begins. kill_at: when it is
+    killed, once it was asked to stop.
+    """
+
+    job: Job
+    process: subprocess.Popen[bytes]
+    log_start: int
+    kill_at: float | None = None
+
+    def stop(self, grace: float) -> None:
+        """Ask the command to stop; one that still runs `grace` seconds later is killed."""
+        if self.kill_at is None:
+            self.kill_at = time.monotonic() + grace
+            signal_group(self.process.pid, signal.SIGINT)
+        elif time.monotonic() >= self.kill_at:
+            signal_group(self.process.pid, signal.SIGKILL)
+
+    def outcome(self) -> Outcome | None:
+        """Return how the command ended, None while it runs; what is left of its group is killed."""
+        code = self.process.poll()
+        if code is None:
+            return None
+        signal_group(self.process.pid, signal.SIGKILL)
+        if code == 0:
+            return Outcome("done", code)
+        if self.kill_at is not None:
+            return Outcome("canceled", code)
+        return Outcome("failed", code, explain(code, self._output(), self.job.log))
+
+    def _output(self) -> str:
+        try:
+            with self.job.log.open("rb") as file:
+                file.seek(self.log_start)
+                return file.read().decode(errors="replace")
+        except OSError:  # somebody removed the log
+            return ""
+
+
+def start(store: Path, job: Job) -> Running:
+    """Start the command of a job in a process group of its own; raises OSError, and StoreBusyError
+    where another process holds its lock.
+    """
+    note_file(store, job.id).unlink(missing_ok=True)
+    own = {JOB_NOTE: str(note_file(store, job.id)), **visible(str(job.lane), job.device)}
+    with job.log.open("ab") as log, lock_file(store, job.id).open("ab") as lock:
+        _take(lock, number=job.id)
+        log.write(f"{now()} {job.command}\n".encode(errors="replace"))
+        log.flush()
+        began = log.tell()
+        process = subprocess.Popen(
+            [*_program(job), *job.words],
+            cwd=job.folder,
+            env=environment(store) | own,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            pass_fds=(lock.fileno(),),
+        )
+    return Running(job, process, began)
+
+
+def _take(lock: BinaryIO, *, number: int) -> None:
+    until = time.monotonic() + HELD
+    while not lock_descriptor(lock.fileno(), blocking=False):
+        if time.monotonic() >= until:
+            raise StoreBusyError(
+                f"job {number} cannot begin while another process holds {lock.name}; end that one"
+            )
+        time.sleep(POLL)
+
+
+def _program(job: Job) -> tuple[str, ...]:
+    return CLUSTER_PROGRAM if is_on_cluster(str(job.lane)) else PROGRAM
+
+
+def is_alive(store: Path, number: int) -> bool:
+    """Return whether a command lives that was started for this job."""
+    try:
+        with lock_file(store, number).open("rb") as file:
+            return not lock_descriptor(file.fileno(), blocking=False)
+    except FileNotFoundError:
+        return False
+
+
+def stop_orphan(store: Path, number: int, process: int, grace: float) -> None:
+    """Stop the command of a job whose worker was killed, gently for `grace` seconds."""
+    deadline = time.monotonic() + grace
+    signal_group(process, signal.SIGINT)
+    while is_alive(store, number):
+        if time.monotonic() >= deadline:
+            signal_group(process, signal.SIGKILL)
+        time.sleep(POLL)
+
+
+def signal_group(process: int, number: signal.Signals) -> None:
+    """Send a signal to a process group; one that has ended is left alone."""
+    with suppress(ProcessLookupError, PermissionError):  # macOS says the latter of zombies
+        os.killpg(process, number)
+
+
+LOOK_EVERY = 0.2  # seconds between two looks at the queue
 IDLE = 60.0  # seconds without work after which a worker ends
 GRACE = 10.0  # seconds that a command has to stop by itself
 HANDOVER = 1.0  # seconds that a worker waits for the lock of one that is just ending
@@ -57,7 +206,7 @@ class Worker:
                 before, trouble = trouble, self._try()
                 if trouble not in ("", before):
                     print(f"platoscope: jobs wait and are tried again: {trouble}", file=sys.stderr)
-                time.sleep(POLL)
+                time.sleep(LOOK_EVERY)
                 if self._running:
                     end = time.monotonic() + idle
         finally:
@@ -129,5 +278,5 @@ class Worker:
     def _await(self, running: Running) -> Outcome:
         while (outcome := running.outcome()) is None:
             running.stop(self._grace)
-            time.sleep(POLL)
+            time.sleep(LOOK_EVERY)
         return outcome

@@ -6,15 +6,11 @@ To add a metric, write its file and name it here.
 from __future__ import annotations
 
 from core.errors import UnknownNameError
-from core.metrics.cka import CKA, RBF_CKA, UNBIASED_CKA
-from core.metrics.cknna import CKNNA
-from core.metrics.knn import CYCLE_KNN, JACCARD_KNN, MUTUAL_KNN
-from core.metrics.knn_order import EDIT_DISTANCE_KNN, LCS_KNN
+from core.metrics.cka import CKA, CKNNA, RBF_CKA, UNBIASED_CKA
+from core.metrics.knn import CYCLE_KNN, EDIT_DISTANCE_KNN, JACCARD_KNN, LCS_KNN, MUTUAL_KNN
 from core.metrics.predictivity import LINEAR_PREDICTIVITY
-from core.metrics.rankings import RSA
-from core.metrics.shapes import PROCRUSTES, SHAPE_ANGLE
+from core.metrics.shapes import MEAN_CCA, PROCRUSTES, PWCCA, RSA, SHAPE_ANGLE, SVCCA
 from core.metrics.spec import Metric, MetricSpec
-from core.metrics.subspaces import MEAN_CCA, PWCCA, SVCCA
 
 METRICS: dict[str, Metric] = {
     metric.spec.id: metric

@@ -1,14 +1,17 @@
-"""The metrics as a table, from their specs: for the command line, the pages and the README."""
+"""The metrics as tables for people, and their engines by name and device."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from contextlib import suppress
 
 import pandas as pd
 
-from core.metrics import METRICS
-from core.metrics.printed import PRINTED, PROPERTIES
-from core.metrics.spec import MetricSpec
+from core.errors import DeviceError, MetricError
+from core.metrics import METRICS, Metric, find_metric
+from core.metrics.spec import AnyEngine, MetricSpec, Parameter
+from core.settings import choose_device
 
 _NAMED = {math.pi / 2: "π/2", math.inf: "∞", -math.inf: "−∞"}
 
@@ -45,6 +48,67 @@ def _row(spec: MetricSpec) -> dict[str, object]:
 
 
 def _printed(metric: str) -> str:
-    """Return the properties that the paper prints a metric to have; see `core.metrics.printed`."""
+    """Return the properties that the paper prints a metric to have; see `core.metrics.catalog`."""
     marks = zip(PROPERTIES, PRINTED.get(metric, ()), strict=False)
     return ", ".join(f"{name}{mark.removeprefix('✓')}" for name, mark in marks if mark)
+
+
+PRINTED_PROPERTIES = (
+    "symmetric: m(x, y) = m(y, x). global: every stimulus is compared with every other; ✓* means"
+    " that the metric is global where k is the number of all stimuli, and still meaningful there."
+    " ordinal: the order of what is near counts, so that the neighbors a, b, c and c, a, b differ."
+    " batchable: feasible in reasonable time. The marks were read off a public HTML copy of the"
+    " paper, and have not been checked against the printed one."
+)
+PROPERTIES = ("symmetric", "global", "ordinal", "batchable")
+PRINTED: Mapping[str, tuple[str, ...]] = {
+    "cka": ("✓", "✓", "✓", "✓"),
+    "unbiased_cka": ("✓", "✓", "✓", "✓"),
+    "svcca": ("✓", "✓", "✓", "✓"),
+    "mutual_knn": ("✓", "", "", "✓"),
+    "cknna": ("✓", "✓*", "✓", "✓"),
+    "cycle_knn": ("", "", "", "✓"),
+    "edit_distance_knn": ("✓", "✓*", "✓", ""),
+    "lcs_knn": ("✓", "✓*", "✓", ""),
+}
+
+
+def printed_table() -> pd.DataFrame:
+    """Return a row per metric of the paper, in its order: metric, title and its marks."""
+    rows = [(name, METRICS[name].spec.title, *marks) for name, marks in PRINTED.items()]
+    return pd.DataFrame(rows, columns=["metric", "title", *PROPERTIES])
+
+
+def make_engine(metric: str, *, device: str = "cpu", **parameters: Parameter) -> AnyEngine:
+    """Return the engine of a metric; parameters that are not given have the metric's defaults.
+
+    device: "cpu" for numpy, which has all metrics; "cuda" or "cuda:1" for torch, which has the most
+    used ones; "auto" for CUDA where this machine and the metric have it, else numpy. Raises
+    UnknownNameError for the metric, MetricError for a parameter that it does not take and for one
+    that torch does not have, DeviceError for a device that is not there or has no float64.
+    """
+    chosen = find_metric(metric)
+    complete = chosen.complete(parameters)
+    if device == "cpu":
+        return chosen.engine(**complete)
+    if device == "auto":
+        return _on_cuda(chosen, complete) or chosen.engine(**complete)
+    if chosen.on_torch is None:
+        there = ", ".join(name for name, other in METRICS.items() if other.on_torch)
+        raise MetricError(f"on a GPU there are {there}; for {metric} use device cpu or auto")
+    place = choose_device(device)
+    if place.type == "mps":
+        raise DeviceError("metrics need float64, which mps does not have; use device cpu or cuda")
+    return chosen.on_torch(place, **complete)
+
+
+def _on_cuda(metric: Metric, parameters: Mapping[str, Parameter]) -> AnyEngine | None:
+    """Return the metric's engine on CUDA; None where the machine or the metric does not have it."""
+    if metric.on_torch is None:
+        return None
+    place = choose_device("auto")
+    if place.type != "cuda":
+        return None
+    with suppress(MetricError):  # a variant that torch does not have
+        return metric.on_torch(place, **parameters)
+    return None

@@ -18,10 +18,11 @@ from jaxtyping import Bool, Float, Float64, Int64
 
 from core.errors import MetricError
 from core.metrics.spec import Metric, MetricSpec
-from core.options.ranges import Range
-from core.pairs.parts import EachPair, Predictions
-from core.pairs.streamed import (
+from core.options import Range
+from core.pairs.engine import (
+    EachPair,
     Moments,
+    Predictions,
     Streamed,
     Sums,
     blocks,

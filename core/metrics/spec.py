@@ -13,9 +13,9 @@ import numpy as np
 from jaxtyping import Bool, Float, Float64, Int64
 
 from core.errors import MetricError
-from core.options.ranges import MOST_STIMULI, Range
+from core.options import MOST_STIMULI, Range
 from core.pairs.engine import Engine
-from core.spaces.inputs import check_pair
+from core.spaces.preprocess import check_pair
 
 Invariance = Literal["rotation", "isotropic_scaling", "translation", "invertible_linear"]
 INVARIANCES: tuple[Invariance, ...] = get_args(Invariance)
@@ -36,7 +36,7 @@ class MetricSpec:
     short: its name where space is scarce. range: least and greatest value. symmetric: m(x, y) =
     m(y, x). scope: whether it compares each stimulus's neighborhood (local) or all pairs of stimuli
     at once (global). order_alone: of similarities only their order matters; the paper's "ordinal"
-    is another thing, see `core.metrics.printed`. invariances: the maps of either space that never
+    is another thing, see `core.metrics.catalog`. invariances: the maps of either space that never
     change the value; every map that is missing here changes some value. sees, misses: what it can
     and cannot distinguish, one plain line each. defaults: its parameters. ranges: what the numbers
     among them may be; choices: what the words may be. unbounded: the words with which a value can

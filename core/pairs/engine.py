@@ -1,20 +1,20 @@
-"""One interface over all metrics for all layer pairs: make each model ready once, then compare any
-two.
-
-No engine knows a metric: `core.metrics` says which it uses.
-"""
+"""Engines compare all layers of two models: by kernels, row by row, or as sums over stimuli."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar, runtime_checkable
+from functools import reduce
+from itertools import product
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
-from jaxtyping import Integer
+from jaxtyping import Float, Float32, Float64, Int64, Integer
 
-from core.pairs.layers import Preprocess, Space
-from core.pairs.prepared import Lists, Prepared, Scores
+from core.errors import MetricError
+from core.pairs.prepared import Lists, Prepared, Preprocess, Scores, Space, each_layer, stacked
+from core.progress import tell_each
+from core.spaces.bases import Basis, basis_of
 from core.spaces.preprocess import normalize_rows
 
 P = TypeVar("P")
@@ -62,3 +62,394 @@ class Engine(Protocol[P]):
         """Give stimulus i all that stimulus order[i] has, as if the layers' rows had been reordered
         before `prepare`.
         """
+
+
+Rows = Float32[np.ndarray, "_ _"]  # layers, pairs of stimuli
+TILE = 4096  # pairs of stimuli that are multiplied at once
+
+
+@dataclass(frozen=True)
+class PairRows:
+    """Layers as one value per pair of stimuli: those of i < j in order, then where the metric needs
+    them those of i = j. of_matrix: the same from the dissimilarities of all stimuli, where they are
+    all that the metric compares.
+    """
+
+    row: Callable[[Space], Float64[np.ndarray, " pairs"]]
+    of_matrix: Callable[[Space], Float64[np.ndarray, " pairs"]] | None = None
+
+    @property
+    def from_neighbors(self) -> None:
+        return None
+
+    def prepare(
+        self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows
+    ) -> Prepared[Rows]:
+        rows, refusals = each_layer(self._row, layers, preprocess)
+        return Prepared(stacked(rows, missing=np.nan), refusals)
+
+    def prepare_matrices(self, layers: Sequence[Space]) -> Prepared[Rows]:
+        """Make dissimilarities ready, of a metric that has `of_matrix`; raises as `prepare`."""
+        assert self.of_matrix is not None
+        rows, refusals = each_layer(self.of_matrix, layers, lambda matrix: matrix)
+        stack = stacked(rows, missing=np.nan).astype(np.float32)
+        return Prepared(stack, refusals)
+
+    def _row(self, space: Space) -> Float32[np.ndarray, " pairs"]:
+        return self.row(space).astype(np.float32)
+
+    def scores(self, x: Prepared[Rows], y: Prepared[Rows]) -> Scores:
+        """Multiply tile by tile in float64, where products of float32 values are exact."""
+        pairs_x, pairs_y = x.layers.shape[1], y.layers.shape[1]
+        if pairs_x != pairs_y:
+            raise MetricError(
+                f"expected rows over the same pairs of stimuli; got {pairs_x} and {pairs_y} pairs"
+            )
+        values = np.zeros((len(x.layers), len(y.layers)))
+        for start in range(0, pairs_x, TILE):
+            a, b = (side.layers[:, start : start + TILE].astype(np.float64) for side in (x, y))
+            values += a @ b.T
+        return Scores(values, {})
+
+    def permuted(self, prepared: Prepared[Rows], order: Integer[np.ndarray, "n"]) -> Prepared[Rows]:
+        places = _moved(order)
+        if prepared.layers.shape[1] > len(places):  # the diagonal comes last
+            places = np.concatenate([places, len(places) + order])
+        return Prepared(prepared.layers[:, places], prepared.refusals)
+
+
+def triangle(
+    kernel: Float64[np.ndarray, "n n"], *, diagonal: bool
+) -> Float64[np.ndarray, " pairs"]:
+    """Return a symmetric kernel's entries above the diagonal times √2, then its diagonal if
+    requested.
+    """
+    above = kernel[np.triu_indices(len(kernel), 1)] * np.sqrt(2)
+    return np.concatenate([above, np.diagonal(kernel)]) if diagonal else above
+
+
+def _moved(order: Integer[np.ndarray, "n"]) -> Int64[np.ndarray, " above"]:
+    """Return for each pair i < j the place of the pair (order[i], order[j])."""
+    n = len(order)
+    i, j = np.triu_indices(n, 1)
+    low, high = np.minimum(order[i], order[j]).astype(np.int64), np.maximum(order[i], order[j])
+    places: np.ndarray = low * (2 * n - low - 1) // 2 + high - low - 1
+    return places
+
+
+T = TypeVar("T")
+F = TypeVar("F")
+
+Order = Integer[np.ndarray, "n"]
+
+
+@dataclass(frozen=True)
+class Parts(Generic[T]):
+    """What was made of each layer over so many stimuli; None for a layer that was refused."""
+
+    layers: list[T | None]
+    stimuli: int
+
+
+def check_same_stimuli(x: Parts[T], y: Parts[T]) -> None:
+    """Refuse models over other stimuli."""
+    if x.stimuli != y.stimuli:
+        raise MetricError(
+            f"expected layers over the same stimuli; got {x.stimuli} and {y.stimuli} stimuli"
+        )
+
+
+def make_parts(
+    part: Callable[[Space], T], layers: Sequence[Space], preprocess: Preprocess
+) -> Prepared[Parts[T]]:
+    """Preprocess each layer and make a part of it; raises as `each_layer`."""
+    parts, refusals = each_layer(part, layers, preprocess)
+    return Prepared(Parts(parts, len(layers[0])), refusals)
+
+
+def reorder_parts(
+    prepared: Prepared[Parts[T]], order: Order, reorder: Callable[[T, Order], T]
+) -> Prepared[Parts[T]]:
+    """Reorder the stimuli of every part."""
+    parts = prepared.layers
+    moved = [None if part is None else reorder(part, order) for part in parts.layers]
+    return Prepared(Parts(moved, parts.stimuli), prepared.refusals)
+
+
+def reorder_rows(part: np.ndarray, order: Order) -> np.ndarray:
+    """Give stimulus i the row of stimulus order[i]."""
+    reordered: np.ndarray = part[order]
+    return reordered
+
+
+def reorder_basis(basis: Basis, order: Order) -> Basis:
+    """Reorder the stimuli of a basis; its loadings are over features and stay."""
+    return basis._replace(directions=basis.directions[order])
+
+
+def reorder_both(kernel: Any, order: Order) -> Any:
+    """Reorder the rows and the columns of a matrix, sparse or not."""
+    return kernel[order][:, order]
+
+
+def compare_each(x: Parts[T], y: Parts[T], compare: Callable[[T, T], float]) -> Scores:
+    """Compare every two parts; keep the reason where `compare` raises MetricError."""
+    check_same_stimuli(x, y)
+    values, refusals = np.full((len(x.layers), len(y.layers)), np.nan), {}
+    every = list(product(enumerate(x.layers), enumerate(y.layers)))
+    for (a, one), (b, other) in tell_each(every, "pairs of layers"):
+        if one is not None and other is not None:
+            try:
+                values[a, b] = compare(one, other)
+            except MetricError as error:
+                refusals[a, b] = str(error)
+    return Scores(values, refusals)
+
+
+@dataclass(frozen=True)
+class EachPair(Generic[T]):
+    """Layers as whatever `part` makes of one, compared pair by pair; either may refuse."""
+
+    part: Callable[[Space], T]
+    compare: Callable[[T, T], float]
+    reorder: Callable[[T, Order], T]
+
+    @property
+    def from_neighbors(self) -> None:
+        return None
+
+    def prepare(
+        self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows
+    ) -> Prepared[Parts[T]]:
+        return make_parts(self.part, layers, preprocess)
+
+    def scores(self, x: Prepared[Parts[T]], y: Prepared[Parts[T]]) -> Scores:
+        return compare_each(x.layers, y.layers, self.compare)
+
+    def permuted(self, prepared: Prepared[Parts[T]], order: Order) -> Prepared[Parts[T]]:
+        return reorder_parts(prepared, order, self.reorder)
+
+
+@dataclass(frozen=True)
+class Predictions(Generic[F]):
+    """Layers as bases, each predicting the others: the mean of both directions.
+
+    A layer is fitted once for all that it predicts, then forgotten: fits are large. fit: refuses a
+    layer that nothing can be learned from. explained: how well a fit predicts another layer, given
+    as its principal coordinates.
+    """
+
+    fit: Callable[[Basis], F]
+    explained: Callable[[F, Float64[np.ndarray, "n _"]], float]
+
+    @property
+    def from_neighbors(self) -> None:
+        return None
+
+    def prepare(
+        self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows
+    ) -> Prepared[Parts[Basis]]:
+        return make_parts(basis_of, layers, preprocess)
+
+    def scores(self, x: Prepared[Parts[Basis]], y: Prepared[Parts[Basis]]) -> Scores:
+        check_same_stimuli(x.layers, y.layers)
+        forth, why_x = self._each_explained(x.layers.layers, y.layers.layers)
+        back, why_y = self._each_explained(y.layers.layers, x.layers.layers)
+        refusals = {
+            (a, b): why_x[a] or why_y[b]
+            for a, b in product(range(len(why_x)), range(len(why_y)))
+            if (why_x[a] or why_y[b]) and not (x.refusals[a] or y.refusals[b])
+        }
+        return Scores((forth + back.T) / 2, refusals)
+
+    def _each_explained(
+        self, bases: Sequence[Basis | None], others: Sequence[Basis | None]
+    ) -> tuple[Float64[np.ndarray, "L others"], list[str]]:
+        """Return R² of predicting each of the others from each basis, NaN where either is missing
+        or nothing can be learned; and why nothing can be learned from a basis, else "".
+        """
+        values, reasons = np.full((len(bases), len(others)), np.nan), []
+        for a, basis in tell_each(list(enumerate(bases)), "layers that predict others"):
+            try:
+                fit = None if basis is None else self.fit(basis)
+                reasons.append("")
+            except MetricError as error:
+                fit = None
+                reasons.append(str(error))
+            for b, other in enumerate(others):
+                if fit is not None and other is not None:
+                    values[a, b] = self.explained(fit, other.scores)
+        return values, reasons
+
+    def permuted(self, prepared: Prepared[Parts[Basis]], order: Order) -> Prepared[Parts[Basis]]:
+        return reorder_parts(prepared, order, reorder_basis)
+
+
+CHUNK = 4096  # stimuli that are multiplied at once
+
+Blocks = tuple[
+    Float64[np.ndarray, "dx dx"], Float64[np.ndarray, "dx dy"], Float64[np.ndarray, "dy dy"]
+]
+
+
+class Moments(NamedTuple):
+    """Some stimuli in some features: how many, their mean, and the summed products of features
+    around the mean.
+    """
+
+    n: int
+    mean: Float64[np.ndarray, "d"]
+    products: Float64[np.ndarray, "d d"]
+
+    def around(self, center: Float64[np.ndarray, "d"]) -> Float64[np.ndarray, "d d"]:
+        """Return the summed products around another center."""
+        products: np.ndarray = self.products + self.n * np.outer(
+            self.mean - center, self.mean - center
+        )
+        return products
+
+
+class Streamed(NamedTuple):
+    """A space with the moments of each fold, stimulus i in fold i mod the number of folds.
+
+    lengths: squared distance of each stimulus from the mean of all.
+    """
+
+    space: Float[np.ndarray, "n d"]
+    folds: tuple[Moments, ...]
+    lengths: Float64[np.ndarray, "n"]
+
+    @property
+    def total(self) -> Moments:
+        """The moments of all stimuli."""
+        return reduce(merge, self.folds)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Two spaces over the same stimuli as the moments of each fold in the joined features (x, y).
+
+    width: of x; what is left are y's features. lengths: Σ kᵢᵢkᵢᵢ, Σ kᵢᵢlᵢᵢ and Σ lᵢᵢlᵢᵢ, with kᵢᵢ
+    and lᵢᵢ the squared distances of stimulus i from the means of x and of y.
+    """
+
+    folds: tuple[Moments, ...]
+    width: int
+    lengths: tuple[float, float, float]
+
+    @property
+    def total(self) -> Moments:
+        """The moments of all stimuli."""
+        return reduce(merge, self.folds)
+
+    @property
+    def blocks(self) -> Blocks:
+        """XᵀX, XᵀY and YᵀY over all stimuli, X and Y centered."""
+        return blocks(self.total.products, self.width)
+
+
+def streamed(score: Callable[[Sums], float], *, folds: int = 1) -> EachPair[Streamed]:
+    """Return the engine of a metric that sums alone give, over spaces of any rank."""
+    return streamed_from(lambda space: stream(space, folds=folds), score)
+
+
+def streamed_from(
+    part: Callable[[Space], Streamed], score: Callable[[Sums], float]
+) -> EachPair[Streamed]:
+    """Return the engine of a metric that sums alone give. part: may refuse a space."""
+    return EachPair(part, lambda x, y: score(join(x, y)), _reorder)
+
+
+def stream(space: Float[np.ndarray, "n d"], *, folds: int = 1) -> Streamed:
+    """Return a space with its moments, of at least one stimulus in each fold."""
+    parts = tuple(_moments(space[fold::folds]) for fold in range(folds))
+    mean = reduce(merge, parts).mean
+    lengths = [((chunk - mean) ** 2).sum(axis=1) for chunk in _chunks(space)]
+    return Streamed(space, parts, np.concatenate(lengths))
+
+
+def _reorder(part: Streamed, order: Order) -> Streamed:
+    return stream(part.space[order], folds=len(part.folds))  # folds go by position
+
+
+def _chunks(space: Float[np.ndarray, "n d"]) -> Iterator[Float64[np.ndarray, "_ d"]]:
+    for start in range(0, len(space), CHUNK):
+        yield space[start : start + CHUNK].astype(np.float64)
+
+
+def _moments(space: Float[np.ndarray, "n d"]) -> Moments:
+    mean = sum(chunk.sum(axis=0) for chunk in _chunks(space)) / len(space)
+    return Moments(len(space), mean, _products(space, mean, space, mean))
+
+
+def _products(
+    x: Float[np.ndarray, "n dx"],
+    mean_x: Float64[np.ndarray, "dx"],
+    y: Float[np.ndarray, "n dy"],
+    mean_y: Float64[np.ndarray, "dy"],
+) -> Float64[np.ndarray, "dx dy"]:
+    """Sum the products of two spaces' features, each around a center of its own."""
+    total = np.zeros((x.shape[1], y.shape[1]))
+    for one, other in zip(_chunks(x), _chunks(y), strict=True):
+        total += (one - mean_x).T @ (other - mean_y)
+    return total
+
+
+def join(x: Streamed, y: Streamed) -> Sums:
+    """Return the sums of two spaces; raises MetricError for other stimuli."""
+    if len(x.space) != len(y.space):
+        n, m = len(x.space), len(y.space)
+        raise MetricError(f"expected layers over the same stimuli; got {n} and {m} stimuli")
+    count = len(x.folds)
+    folds = [
+        _joined(x.space[fold::count], x.folds[fold], y.space[fold::count], y.folds[fold])
+        for fold in range(count)
+    ]
+    a, b = x.lengths, y.lengths
+    return Sums(tuple(folds), x.space.shape[1], (float(a @ a), float(a @ b), float(b @ b)))
+
+
+def _joined(
+    x: Float[np.ndarray, "m dx"], of_x: Moments, y: Float[np.ndarray, "m dy"], of_y: Moments
+) -> Moments:
+    crossed = _products(x, of_x.mean, y, of_y.mean)
+    products = np.block([[of_x.products, crossed], [crossed.T, of_y.products]])
+    return Moments(of_x.n, np.concatenate([of_x.mean, of_y.mean]), products)
+
+
+def merge(a: Moments, b: Moments) -> Moments:
+    """Return the moments of two groups of stimuli together (Chan, Golub, LeVeque 1983), which loses
+    no digits to large means.
+    """
+    n, apart = a.n + b.n, b.mean - a.mean
+    products = a.products + b.products + np.outer(apart, apart) * (a.n * b.n / n)
+    return Moments(n, a.mean + apart * (b.n / n), products)
+
+
+def blocks(products: Float64[np.ndarray, "d d"], width: int) -> Blocks:
+    """Cut summed products of the joined features (x, y) into those of x, of both, of y."""
+    return products[:width, :width], products[:width, width:], products[width:, width:]
+
+
+def noise(part: Streamed, axes: Float64[np.ndarray, "d m"]) -> Float64[np.ndarray, " m"]:
+    """Return what rounding alone can leave of the products along each axis, by the rule of
+    `core.spaces.bases`.
+    """
+    total, eps = part.total, float(np.finfo(np.float64).eps)
+    lengths = np.sqrt(np.diagonal(total.products) + total.n * total.mean**2)
+    rounding = float(np.finfo(part.space.dtype).eps) * (np.abs(axes).T @ lengths)
+    # what squaring in float64 cannot distinguish from 0
+    own = len(total.products) * eps * np.trace(total.products)
+    left: np.ndarray = np.maximum(rounding**2, own)
+    return left
+
+
+def check_rank(part: Streamed) -> None:
+    """Refuse a space of which rounding leaves fewer than two directions."""
+    total = part.total
+    squares, axes = np.linalg.eigh(total.products)
+    if np.count_nonzero(squares > noise(part, axes)) < 2:
+        raise MetricError(
+            f"a space of rank 2 or more expected; these {total.n} stimuli lie on one line: choose"
+            " another layer"
+        )

@@ -19,12 +19,10 @@ from torch import Tensor
 
 from core.errors import MetricError
 from core.pairs.engine import FromNeighbors
-from core.pairs.layers import Preprocess, Space, each_layer
-from core.pairs.prepared import Lists, Prepared, Scores
-from core.spaces.inputs import check_k, check_space
+from core.pairs.prepared import Lists, Prepared, Preprocess, Scores, Space, each_layer
 from core.spaces.kernels import check_length, check_unbiased
 from core.spaces.neighbors import check_ties, sides_of, tie_order
-from core.spaces.preprocess import normalize_rows
+from core.spaces.preprocess import check_k, check_space, normalize_rows
 
 BLOCK = 2**25  # numbers in one block of similarities, or in the tiles that are multiplied at once
 

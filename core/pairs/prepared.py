@@ -1,15 +1,33 @@
-"""What engines take and give: layers made ready, and the scores of two models' layers. What was
-refused is there too, with its reason.
-"""
+"""Layers of a model prepared for a metric once, and compared pair by pair on several cores."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import numpy as np
-from jaxtyping import Float64, Int32
+from jaxtyping import Float, Float64, Int32
+
+from core.errors import FeatureError, MetricError
+from core.machine.processes import count_threads
+from core.spaces.preprocess import check_space
+
+
+@contextmanager
+def one_core_each() -> Iterator[ThreadPoolExecutor]:
+    """Give as many threads as there are cores, and keep linear algebra to one core in each.
+
+    Decompositions gain little from more cores and lose much where those are busy; and no result
+    then depends on their number.
+    """
+    from threadpoolctl import threadpool_limits  # comes with scikit-learn
+
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(count_threads()) as pool:
+        yield pool
+
 
 P = TypeVar("P")
 
@@ -59,3 +77,42 @@ def split_rows(scores: Scores, ends: Sequence[int]) -> list[Scores]:
     ends: where each model but the last ends. Only single layers may have been refused.
     """
     return [Scores(values, {}) for values in np.split(scores.values, ends)]
+
+
+T = TypeVar("T")
+Space = Float[np.ndarray, "n _"]
+Preprocess = Callable[[Space], Space]
+
+
+def each_layer(
+    part: Callable[[Space], T], layers: Sequence[Space], preprocess: Preprocess
+) -> tuple[list[T | None], tuple[str, ...]]:
+    """Preprocess every layer and make a part of it, several layers at once.
+
+    Returns the parts, None for a layer that is refused, and why each is refused, "" where it is
+    not. Raises MetricError where every layer is refused, with the first reason.
+    """
+
+    def attempt(layer: Space) -> tuple[T | None, str]:
+        try:
+            space = preprocess(layer)
+            check_space(space)
+            return part(space), ""
+        except (FeatureError, MetricError) as error:
+            return None, str(error)
+
+    with ThreadPoolExecutor(count_threads()) as pool:
+        made = list(pool.map(attempt, layers))
+    refusals = tuple(why for _, why in made)
+    if all(refusals):
+        reason = refusals[0] if refusals else "none was given"
+        raise MetricError(f"no layer can be compared: {reason}")
+    return [one for one, _ in made], refusals
+
+
+def stacked(parts: Sequence[np.ndarray | None], missing: int | float) -> np.ndarray:
+    """Stack the layers' arrays, all of one shape; a layer that was refused is filled with
+    `missing`.
+    """
+    like = next(part for part in parts if part is not None)
+    return np.stack([np.full_like(like, missing) if part is None else part for part in parts])

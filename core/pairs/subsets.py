@@ -1,26 +1,113 @@
-"""Scores over many sets of stimuli: what is made ready of all stimuli once is cut down to each set.
-
-A metric over neighbors needs no search in a set: its neighbors are the first of it in the ranking
-of all, and a local kernel's values are similarities that are known. Other metrics are made ready
-anew.
-"""
+"""Scores over many subsets of the stimuli at once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from jaxtyping import Float32, Float64, Int16, Int32, Int64
+from jaxtyping import Float32, Float64, Int16, Int32, Int64, Integer
 
 from core.errors import MetricError
+from core.machine.processes import count_threads
 from core.pairs.engine import Engine
-from core.pairs.layers import Space
 from core.pairs.lists import NeighborLists
-from core.pairs.local import CenteredLocal
-from core.spaces.kernels import ROUNDING
+from core.pairs.prepared import Prepared, Preprocess, Scores, Space, each_layer, stacked
+from core.spaces.kernels import ROUNDING, local_kernel
 from core.spaces.neighbors import check_ties, nearest, sides_of
 from core.spaces.preprocess import normalize_rows
+
+
+@dataclass(frozen=True)
+class LocalKernels:
+    """Local kernels of length 1: which stimuli are near each one, by rising index, and how similar;
+    NaN for a layer without any.
+    """
+
+    lists: Int32[np.ndarray, "L n k"]
+    values: Float64[np.ndarray, "L n k"]
+
+
+@dataclass(frozen=True)
+class CenteredLocal:
+    """CKNNA as the paper defines it: the sum of products of two local kernels over the pairs that
+    are neighbors in both.
+    """
+
+    k: int
+
+    @property
+    def from_neighbors(self) -> None:
+        return None
+
+    def prepare(
+        self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows
+    ) -> Prepared[LocalKernels]:
+        parts, refusals = each_layer(self._local, layers, preprocess)
+        lists = stacked([part and part[0] for part in parts], missing=0)
+        values = stacked([part and part[1] for part in parts], missing=np.nan)
+        return Prepared(LocalKernels(lists, values), refusals)
+
+    def _local(self, space: Space) -> tuple[Int32[np.ndarray, "n k"], Float64[np.ndarray, "n k"]]:
+        kernel = local_kernel(space, k=self.k, variant="paper")
+        return kernel.indices.reshape(-1, self.k).astype(np.int32), kernel.data.reshape(-1, self.k)
+
+    def scores(self, x: Prepared[LocalKernels], y: Prepared[LocalKernels]) -> Scores:
+        """Share x's layers among threads; each sum runs over stimuli and neighbors in order, so
+        threads cannot change it.
+        """
+        _check_same_stimuli(x.layers, y.layers)
+        totals = _products(x.layers, y.layers)
+        totals[np.isnan(x.layers.values[:, 0, 0])] = np.nan
+        totals[:, np.isnan(y.layers.values[:, 0, 0])] = np.nan
+        return Scores(totals, {})
+
+    def permuted(
+        self, prepared: Prepared[LocalKernels], order: Integer[np.ndarray, "n"]
+    ) -> Prepared[LocalKernels]:
+        lists, values = prepared.layers.lists, prepared.layers.values
+        renamed = np.argsort(order).astype(np.int32)[lists[:, order]]
+        rising = np.argsort(renamed, axis=2)
+        moved = LocalKernels(
+            np.take_along_axis(renamed, rising, axis=2),
+            np.take_along_axis(values[:, order], rising, axis=2),
+        )
+        return Prepared(moved, prepared.refusals)
+
+
+def _check_same_stimuli(x: LocalKernels, y: LocalKernels) -> None:
+    n, m = x.lists.shape[1], y.lists.shape[1]
+    if n != m:
+        raise MetricError(f"expected kernels over the same stimuli; got {n} and {m} stimuli")
+
+
+def _products(x: LocalKernels, y: LocalKernels) -> Float64[np.ndarray, "Lx Ly"]:
+    from core.pairs.loops import add_products  # numba, half a second
+
+    near_x, near_y, values_x, values_y = map(_by_stimulus, (x.lists, y.lists, x.values, y.values))
+    totals = np.zeros((len(x.lists), len(y.lists)))
+    threads = count_threads()
+    parts = (
+        np.array_split(near_x, threads, axis=1),
+        np.array_split(values_x, threads, axis=1),
+        np.array_split(totals, threads),
+    )
+    with ThreadPoolExecutor(threads) as pool:
+        done = [
+            pool.submit(add_products, near, values, near_y, values_y, total)
+            for near, values, total in zip(*parts, strict=True)
+        ]
+        for each in done:
+            each.result()
+    return totals
+
+
+def _by_stimulus(array: np.ndarray) -> np.ndarray:
+    """Copy a (layers, n, k) array stimulus first: the loop then walks through memory in order."""
+    return np.ascontiguousarray(array.transpose(1, 0, 2))
+
 
 P = TypeVar("P")
 
@@ -107,7 +194,7 @@ def _over_kernels(engine: CenteredLocal, x: Sequence[Space], y: Sequence[Space])
     """Score by CKNNA: the sum of products of two local kernels of length 1, where both have a
     value.
     """
-    from core.pairs.loops.scattered import add_products
+    from core.pairs.loops import add_products
 
     k = engine.k
     held = [_hold(spaces, k) for spaces in (x, y)]
@@ -152,7 +239,7 @@ def _lists_within(
     """Return the k nearest of each stimulus of a set among the others of it, counted within the
     set, and their ranks among all.
     """
-    from core.pairs.loops.walks import first_within
+    from core.pairs.loops import first_within
 
     place = np.full(order.shape[1], -1, dtype=np.int32)
     place[rows] = np.arange(len(rows))
@@ -165,9 +252,9 @@ def _kernels_within(
     held: Held, rows: Rows, k: int
 ) -> tuple[Int32[np.ndarray, "m L k"], Float64[np.ndarray, "m L k"]]:
     """Return local kernels of length 1, NaN where centering leaves no more than rounding; see
-    `core.spaces.local_kernels.local_kernel`.
+    `core.spaces.kernels.local_kernel`.
     """
-    from core.pairs.loops.walks import centered_within
+    from core.pairs.loops import centered_within
 
     lists, ranks = _lists_within(held.order, rows, k)
     values = np.empty(ranks.shape)

@@ -69,12 +69,10 @@ from core.questions.models.points import map_points
 from core.questions.models.question import ModelMap, ModelPairs, Roster
 from core.questions.question import StudyQuestion
 from core.questions.registry import answer_of
-from core.study.comparison.aligning import layer_matrix
-from core.study.layers import ALL
-from core.study.models import groups_by_age, reads
+from core.study.layers import ALL, layer_matrix
+from core.study.models import basis_of, groups_by_age, language_basis, reads
 from core.study.parts import Scope
 from core.study.scores import known_scores, score_of
-from core.study.skill import basis_of, language_basis
 from core.study.spaces import describe_spaces
 from core.study.study import Study
 

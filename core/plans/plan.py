@@ -13,7 +13,7 @@ from core.encoders.encoder import ModelCard
 from core.encoders.requests import Pooling, Precision, split_marks
 from core.errors import InputError, UnknownNameError
 from core.files.limits import ROWS
-from core.options.ranges import LAYERS, SAMPLES, SIZES, TOKENS, WIDTHS, WORDS, Range
+from core.options import LAYERS, SAMPLES, SIZES, TOKENS, WIDTHS, WORDS, Range
 from core.settings import expand
 
 HERE = "a checkpoint on this machine"

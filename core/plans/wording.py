@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from core.catalog import QUESTIONS
 from core.errors import InputError, UnknownNameError, quoted, shortened
-from core.options.declaring import options_of
+from core.options import options_of
 from core.plans.plan import Figure, Plan
 from core.questions.question import StudyQuestion
 from core.questions.words import add_options, read_question

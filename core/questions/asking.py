@@ -21,10 +21,9 @@ from core.questions.question import Question, StudyQuestion, choices_of
 from core.questions.registry import answer_of
 from core.recipe import Recipe
 from core.store.view import ABSENT, Reads, resolve
-from core.study.keeping import fresh_answer, keep
 from core.study.models import open_because, usual
 from core.study.parts import Measure
-from core.study.study import Study
+from core.study.study import Study, fresh_answer, keep
 
 
 @dataclass(frozen=True)

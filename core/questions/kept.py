@@ -13,14 +13,13 @@ import pandas as pd
 from core.competence.records import suite_recipe
 from core.errors import PlatoscopeError
 from core.metrics import find_metric
-from core.options.declaring import options_of, values_of
+from core.options import options_of, values_of
 from core.questions.question import Question
 from core.questions.registry import answer_of
 from core.recipe import Recipe
-from core.spaces.choices import EXACT
-from core.store.inventory import ANSWER, KeptResult, results_over
+from core.spaces.choices import EXACT, Clamping
+from core.store.editing import ANSWER, KeptResult, results_over
 from core.store.schema import SUMMARY
-from core.study.clamping import Clamping
 from core.study.parts import Scope
 from core.study.study import KEPT, Study
 

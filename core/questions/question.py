@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, ClassVar
 
-from core.options.declaring import options_of, part, value_of
+from core.options import options_of, part, value_of
 from core.study.parts import Scope
 
 

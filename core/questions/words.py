@@ -12,8 +12,7 @@ from functools import partial
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from core.errors import InputError
-from core.options.declaring import Option, Value, build, options_of, value_of
-from core.options.ranges import explain
+from core.options import Option, Value, build, explain, options_of, value_of
 from core.questions.question import Question
 
 Q = TypeVar("Q")

@@ -1,24 +1,15 @@
-"""What linear metrics need of one space: its principal directions, and how many of them are more
-than rounding.
-
-No epsilon enters a value. Features are stored to a relative precision eps, so feature j is off by
-at most rⱼ = eps ‖xⱼ‖, and what the space is along an axis v by at most Σⱼ |vⱼ| rⱼ; decomposing it
-in float64 adds max(n, d) · eps₆₄ times the largest size, whatever the axis. A singular direction at
-or below both together is no direction of the space. Rank is decided so, and nowhere else. Each
-direction answers for the features that it is made of: one far from zero, whose rounding is coarse,
-takes no other's direction away.
-"""
+"""The directions of a space: centered, orthonormal bases, leading axes, spectra."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Float64
+from jaxtyping import Float, Float32, Float64
+from scipy.linalg import eigh, qr
 
 from core.errors import MetricError
-from core.spaces.inputs import check_space
-from core.spaces.leading import find_leading
+from core.spaces.preprocess import check_space
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -127,3 +118,113 @@ def basis_of(space: Float[np.ndarray, "n d"]) -> Basis:
     """
     basis = span(center(space))
     return basis._replace(axes=np.empty((len(basis.sizes), 0)))
+
+
+TOLERANCE = 1e-7  # of the sine of the angle: features are stored to 6e-8
+CHECKED = (4, 5, 6, 8, 12, 16)  # numbers of blocks after which the angle is looked at
+MORE = 4  # directions in a block, beside those that are sought: wider ones need fewer products
+PART = 2  # not more than half of all directions: then a full decomposition costs less
+
+Block = Float64[np.ndarray, "m _"]
+
+
+class Leading(NamedTuple):
+    """Singular triplets, the largest first: a matrix's largest part is left · sizes · right."""
+
+    left: Float64[np.ndarray, "n r"]
+    sizes: Float64[np.ndarray, "r"]
+    right: Float64[np.ndarray, "r d"]
+
+
+def find_leading(values: Float64[np.ndarray, "n d"], *, rank: int) -> Leading | None:
+    """Return the rank + 1 leading singular triplets, the space of the first `rank` being exact to
+    TOLERANCE, as far as a random block tells; see above.
+
+    None where a full decomposition has to decide: in a small matrix, where it takes no longer, and
+    where the last two are so nearly equal that the cut between them stays unclear.
+    """
+    wide = values if len(values) <= values.shape[1] else values.T
+    width = rank + MORE
+    fresh = np.random.default_rng(0).standard_normal((len(wide), width))
+    spanned = products = np.empty((len(wide), 0))
+    for blocks in range(1, min(CHECKED[-1], len(wide) // (PART * width)) + 1):
+        fresh = _beside(spanned, fresh)
+        spanned = np.hstack([spanned, fresh])
+        fresh = wide @ (wide.T @ fresh)
+        products = np.hstack([products, fresh])
+        if blocks in CHECKED:
+            basis = _certain(spanned, products, rank)
+            if basis is not None:
+                return _both_sides(wide, basis, turned=wide is not values)
+    return None
+
+
+def _beside(spanned: Block, fresh: Block) -> Block:
+    """Return an orthonormal block that spans what a block adds; twice, since what is left of it may
+    be little more than rounding.
+    """
+    for _ in range(2):
+        fresh = fresh - spanned @ (spanned.T @ fresh)
+        fresh = qr(fresh, mode="economic", overwrite_a=True, check_finite=False)[0]
+    return fresh
+
+
+def _certain(spanned: Block, products: Block, rank: int) -> Block | None:
+    """Return the rank + 1 best eigenvectors within what is spanned, if the first are exact to
+    TOLERANCE.
+    """
+    last = spanned.shape[1] - 1
+    values, turn = eigh(spanned.T @ products, subset_by_index=(last - rank, last))
+    values, turn = values[::-1], turn[:, ::-1]
+    basis = spanned @ turn
+    left = products @ turn - basis * values
+    gap = values[rank - 1] - values[rank] - np.linalg.norm(left[:, rank])
+    return basis if np.linalg.norm(left[:, :rank]) <= TOLERANCE * gap else None
+
+
+def _both_sides(wide: Block, basis: Block, *, turned: bool) -> Leading | None:
+    """Return the triplets of a matrix, or of its transpose, from the directions of its rows; None
+    where there are fewer.
+    """
+    other = wide.T @ basis
+    sizes = np.linalg.norm(other, axis=0)
+    if not sizes.all():
+        return None
+    other /= sizes
+    return Leading(other, sizes, basis.T) if turned else Leading(basis, sizes, other.T)
+
+
+def effective_rank(space: Float32[np.ndarray, "n d"]) -> float:
+    """Return the effective rank of a centered space: exp(−Σ pᵢ log pᵢ), pᵢ = σᵢ / Σ σ, σ its
+    singular values.
+
+    In [1, min(n − 1, d)]: 1 where all stimuli lie on a line, d where all directions matter alike.
+    It does not change with rotation, offset or scale. Raises MetricError for a space in which all
+    stimuli are equal. Source: Roy, Vetterli 2007, definition 1.
+    """
+    values = _singular_values(space)
+    shares = values[values > 0] / values.sum()
+    return float(np.exp(-(shares * np.log(shares)).sum()))
+
+
+def participation_ratio(space: Float32[np.ndarray, "n d"]) -> float:
+    """Return the participation ratio of a centered space: (Σ λᵢ)² / Σ λᵢ², λ the variances along
+    its principal directions.
+
+    In [1, min(n − 1, d)], as `effective_rank`, with less weight on small directions. Raises
+    MetricError for a space in which all stimuli are equal. Source: Gao et al. 2017, equation 5.
+    """
+    variances = _singular_values(space) ** 2
+    return float(variances.sum() ** 2 / (variances**2).sum())
+
+
+def _singular_values(space: Float32[np.ndarray, "n d"]) -> Float64[np.ndarray, " r"]:
+    centered = space.astype(np.float64)
+    centered -= centered.mean(0)
+    values: np.ndarray = np.linalg.svd(centered, compute_uv=False)
+    noise = values.max(initial=0) * max(space.shape) * np.finfo(np.float64).eps
+    floor = np.abs(space).max(initial=0) * np.sqrt(space.size) * np.finfo(np.float32).eps
+    if values.max(initial=0) <= floor:
+        raise MetricError("all stimuli lie at one point of this space, so it has no rank")
+    kept: np.ndarray = values[values > noise]
+    return kept

@@ -1,19 +1,4 @@
-"""Neighbors of every stimulus in one space: computed once per space, then compared as often as one
-likes.
-
-A matrix product rounds each entry in an order that depends on its place in the matrix, so
-duplicates of one stimulus get inner products that differ in the last bit, and ties are then broken
-by noise. Products of float32 values are exact in float64; summed there and rounded once to float32,
-equal stimuli get equal similarities again, unless a sum lies within the last bits of float64 (about
-1e-15) of the middle between two float32 values. But for such a sum, the result depends neither on
-block size nor on thread count nor on the machine's order of summation.
-
-Where stimuli have nearly all in common, that rounding would make ties of different similarities.
-What they have in common is taken out first: xᵢ·(xⱼ − m) orders the others of i as xᵢ·xⱼ does.
-
-Among many stimuli, products in float32, which take half the time, first leave out all that cannot
-be neighbors, by the bound of their rounding; float64 then decides among the few that are left.
-"""
+"""The nearest stimuli of each stimulus, ties by index: by inner products or by dissimilarities."""
 
 from __future__ import annotations
 
@@ -25,8 +10,97 @@ import numpy as np
 from jaxtyping import Float, Float32, Float64, Int32, Int64
 
 from core.errors import MetricError
-from core.spaces.inputs import check_k, check_space
-from core.spaces.sieve import GROUPED, Pairs, make_sieve, possible
+from core.spaces.preprocess import check_k, check_space
+
+UNIT = 2.0**-24  # half the distance of 1 to the next float32
+TINY = 2.0**-126  # below this float32 loses digits, or all where the processor flushes to 0
+GROUPED = 16  # stimuli of which the largest product stands for all
+SPARSE = 0.5  # of the groups: where more can hold a neighbor, a sieve is no use
+
+
+class Sieve(NamedTuple):
+    """A space prepared for `possible`.
+
+    around: the vectors less their mean, which changes all products of one stimulus by the same and
+    takes what they have in common out of the rounding. room: by how much a product of a vector of
+    length 1 may fall short; never: of any vector. products: where they are written, group by group,
+    since taking new memory for each block costs as much as they do.
+    """
+
+    scaled: Float64[np.ndarray, "n d"]
+    around: Float32[np.ndarray, "n d"]
+    room: float
+    never: float
+    products: Float32[np.ndarray, "rows grouped groups"]
+
+
+class Pairs(NamedTuple):
+    """Stimuli and others that may be near them: rows of a block, rising, and indices of a space."""
+
+    row: Int64[np.ndarray, " pairs"]
+    other: Int64[np.ndarray, " pairs"]
+
+
+def make_sieve(
+    scaled: Float64[np.ndarray, "n d"], others: Float64[np.ndarray, "n d"], *, rows: int
+) -> Sieve:
+    """Prepare a space whose values lie in −1 … 1 for at most so many rows at once.
+
+    others: what the exact products are with, the vectors themselves or all less one vector.
+    """
+    around = others - others.mean(axis=0)
+    longest, farthest = (float(np.linalg.norm(some, axis=1).max()) for some in (others, around))
+    n, dims = scaled.shape
+    roundings = (dims + 4) * UNIT  # of both vectors and of their product
+    error = roundings / (1 - roundings) * farthest if roundings < 1 else np.inf
+    # the exact product is rounded once, too: two that differ by less may come out equal
+    room = 2 * error + 4 * UNIT * longest
+    # a factor loses up to TINY, times the other's 2; so may a term and a sum: 6 TINY a dimension
+    never = 2 * 7 * dims * TINY
+    products = np.empty((rows, GROUPED, -(-n // GROUPED)), dtype=np.float32)
+    return Sieve(scaled, around.astype(np.float32), room, never, products)
+
+
+def possible(sieve: Sieve, rows: slice, k: int) -> Pairs | None:
+    """Return which stimuli can be among the k nearest of these, themselves excluded; None where
+    those are many.
+
+    All of the k nearest are there, and few others: those within the room of rounding, and those
+    above the k-th largest of the groups' largest products, which is at most the k-th largest of
+    all. Expects more than k groups.
+    """
+    some = sieve.scaled[rows]
+    products, most = _multiply(sieve, some, rows.start)
+    groups = most.shape[1]
+    bound = np.partition(most, groups - k, axis=1)[:, groups - k].astype(np.float64)
+    bound -= np.linalg.norm(some, axis=1) * sieve.room + sieve.never
+    least = np.nextafter(bound.astype(np.float32), np.float32(-np.inf))
+    row, group = np.divmod(np.flatnonzero(most >= least[:, None]), groups)
+    if len(row) > SPARSE * most.size:
+        return None
+    hit, member = np.nonzero(products[row, :, group] >= least[row, None])
+    return Pairs(row[hit], member * groups + group[hit])
+
+
+def _multiply(
+    sieve: Sieve, some: Float64[np.ndarray, "m d"], first: int
+) -> tuple[Float32[np.ndarray, "m grouped groups"], Float32[np.ndarray, "m groups"]]:
+    """Return the products of stimuli from `first` on with all, themselves excluded, and the largest
+    of each group: of those at the same place of all parts, each as long as there are groups.
+    """
+    rows, products = some.astype(np.float32), sieve.products[: len(some)]
+    groups, n = products.shape[2], len(sieve.scaled)
+    most = np.full((len(some), groups), -np.inf, dtype=np.float32)
+    for number in range(GROUPED):  # a part at a time, which the processor still holds
+        part, start = products[:, number], number * groups
+        stop = min(start + groups, n)
+        part[:, max(stop - start, 0) :] = -np.inf  # the last parts may be shorter
+        np.matmul(rows, sieve.around[start:stop].T, out=part[:, : max(stop - start, 0)])
+        own = np.arange(max(first, start), min(first + len(some), stop))
+        part[own - first, own - start] = -np.inf
+        np.maximum(most, part, out=most)
+    return products, most
+
 
 VERSION = 4  # raise it when a space gets other neighbors, or more is kept of them
 BLOCK_BYTES = 256 * 2**20  # of one block of similarities, in float64
@@ -198,3 +272,22 @@ def _falling_keys(
     rising = bits ^ ((bits >> 31) & 0x7FFFFFFF)  # floats order like sign-magnitude integers
     keys: np.ndarray = (~rising).astype(np.int64) << 32 | ranks
     return keys
+
+
+def nearest_by(distances: Float[np.ndarray, "n n"], *, k: int) -> Int32[np.ndarray, "n k"]:
+    """Find the k stimuli least dissimilar to each, itself excluded, the least first.
+
+    Ties are broken as `core.spaces.neighbors.nearest` breaks them.
+
+    distances: symmetric, with a diagonal of 0. Raises MetricError as `nearest` does.
+    """
+    check_space(distances)
+    n = len(distances)
+    check_k(k, n)
+    near = -distances.astype(np.float32)
+    np.fill_diagonal(near, -np.inf)
+    probed = np.unique(np.linspace(0, n - 1, PROBED).astype(int))
+    check_falling(-np.sort(-near[probed], axis=1)[:, : k + 1])
+    order = tie_order(distances.astype(np.float64))
+    lists: np.ndarray = order[np.argsort(-near[:, order], axis=1, kind="stable")[:, :k]]
+    return lists.astype(np.int32)

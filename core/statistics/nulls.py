@@ -1,9 +1,10 @@
-"""What alignment unrelated spaces would reach, and how far above it an alignment lies.
+"""What alignment unrelated spaces would reach, how far above it an alignment lies, and which of
+many p-values are discoveries.
 
 The null: the stimuli of y are shuffled, so that nothing pairs them with those of x, while each
 space stays as it is. One permutation serves all layers and all models of a study, and the aggregate
-over layers is taken anew for each: the best of many pairs of layers is compared with the best of as
-many.
+over layers is taken again for each: the best of many pairs of layers is compared with the best of
+as many.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float64, Int64
 
-from core.errors import MetricError
+from core.errors import InputError, MetricError
 from core.machine.memory import check_memory
 from core.metrics.spec import MetricSpec
 
@@ -67,7 +68,7 @@ def null_scores(
     """Score every pair of models under every permutation, one score for all their layers.
 
     score: gives the scores of all layers of x's models, stacked, with all of y's, for a batch of
-    orders of y's stimuli, such as `core.pairs.shuffled.shuffled_scores`. orders: from
+    orders of y's stimuli, such as `core.pairs.lists.shuffled_scores`. orders: from
     `draw_orders`; the order 0 … n − 1 gives the observed scores, rounded as those of the null are.
     choice: `best_pair` or `fixed_pair`. layers_x, layers_y: how many layers each model has. Returns
     a column for each pair of models: every model of y with the first of x, then with the second,
@@ -158,3 +159,22 @@ def _calibrated(
     else:
         calibrated, reason = min(max(toward * (score - threshold) / room, 0.0), 1.0), ""
     return score, float(null.mean()), float(null.std(ddof=1)), threshold, p, calibrated, reason
+
+
+def adjust(p: Float64[np.ndarray, "m"]) -> Float64[np.ndarray, "m"]:
+    """Adjust p-values for the false discovery rate: q₍ᵢ₎ = minⱼ≥ᵢ p₍ⱼ₎ · m / j, over p₍₁₎ ≤ … ≤
+    p₍ₘ₎.
+
+    Of all pairs with q ≤ α, at most a share α is aligned by chance, on average, where the tests are
+    independent or positively dependent. p: in [0, 1]; NaN is no test, stays NaN and is not counted
+    in m. Returns q in [p, 1], in the order of p. Raises InputError for a p outside [0, 1]. Source:
+    Benjamini, Hochberg 1995, procedure (1); Benjamini, Yekutieli 2001, theorem 1.2 (dependence).
+    """
+    if (wrong := p[(p < 0) | (p > 1)]).size:
+        raise InputError(f"p-values must lie in [0, 1]; got {wrong[0]:g}")
+    from scipy.stats import false_discovery_control  # a third of a second
+
+    tested, q = ~np.isnan(p), np.full(p.shape, np.nan)
+    if tested.any():
+        q[tested] = false_discovery_control(p[tested])
+    return q

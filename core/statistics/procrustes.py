@@ -20,7 +20,7 @@ from jaxtyping import Float, Float64
 
 from core.errors import MetricError
 from core.metrics.shapes import shape
-from core.pairs.pool import one_core_each
+from core.pairs.prepared import one_core_each
 from core.spaces.bases import Centered, center, span
 
 TOLERANCE = 1e-9  # relative change of the objective

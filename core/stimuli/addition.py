@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from core.errors import InputError, StimuliError
-from core.options.declaring import argument, option, options_of, value_of
+from core.options import argument, option, options_of, value_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

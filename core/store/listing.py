@@ -1,17 +1,226 @@
-"""Which files of a folder can be used, and why the others are left out."""
+"""Which files of a folder can be used, why others are left out, which models are still to come, and
+the titles that people gave.
+
+`embeddings/DATASET/expected.json` holds what each file will say about itself once it is written,
+`expected-texts.parquet` what its texts cost: model, index, bits, bytes. Answers that ship with the
+project are checked against that like against any embedding, so that the demo is complete before
+anything is embedded. A model whose file is there is no longer expected, even if that file cannot be
+used.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import suppress
-from functools import lru_cache
+import json
+import os
+import shutil
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 from pathlib import Path
+from typing import Any, TypeVar
 
-from core.errors import StoreDamagedError, StoreError, StoreVersionError
-from core.store.examine import Stamp, examine, stamp
-from core.store.expected import expected
-from core.store.schema import SUFFIX, Kind, Meta, published_files
-from core.store.versions import VERSIONS
+import pandas as pd
+
+from core.errors import InputError, StoreDamagedError, StoreError, StoreVersionError
+from core.files.limits import NOTES
+from core.files.userfile import UserFile, said
+from core.stimuli.dataset import DatasetCard
+from core.store.files import Stamp, examine, read_frame, stamp
+from core.store.publishing import locked, publish_json
+from core.store.publishing import replace as publish
+from core.store.schema import (
+    SUFFIX,
+    VERSIONS,
+    Kind,
+    Meta,
+    ModelEntry,
+    dump_meta,
+    is_present,
+    load_meta,
+    published_files,
+)
+
+FILE = "expected.json"
+TEXTS = "expected-texts.parquet"
+PATIENCE = 60.0  # seconds to wait for another process that writes the list
+Rows = Mapping[str, str]  # what `dump_meta` returns
+
+
+def expect(folder: Path, rows: Sequence[Rows], costs: Path | None = None) -> None:
+    """List the models of a folder of embeddings that are to come; none removes the list.
+
+    costs: a file with what their texts cost; without it, what is there already stays.
+    """
+    with locked(folder / FILE, patience=PATIENCE):
+        if costs is not None:  # before the list, which makes them readable
+            publish(folder / TEXTS, partial(shutil.copyfile, costs))
+        if rows:
+            publish_json(folder / FILE, list(rows))
+        else:
+            remove(folder)
+
+
+def remove(folder: Path) -> None:
+    """Remove the list, and what texts cost."""
+    for name in (FILE, TEXTS):
+        (folder / name).unlink(missing_ok=True)
+
+
+def text_costs(folder: Path, model: str) -> pd.DataFrame | None:
+    """Return index, bits and bytes of each text of a model that is to come, None if it codes no
+    texts.
+    """
+    if not (folder / TEXTS).exists():
+        return None
+    costs = _costs_once(folder / TEXTS, stamp(folder / TEXTS))
+    own = costs[costs["model"] == model]
+    return None if own.empty else own.drop(columns="model").reset_index(drop=True)
+
+
+@lru_cache(maxsize=2)
+def _costs_once(path: Path, _: Stamp) -> pd.DataFrame:
+    return read_frame(path)
+
+
+def forget(folder: Path, names: Collection[str]) -> None:
+    """Expect these models no longer."""
+    if (folder / FILE).exists():
+        metas = _expected_once(folder / FILE, stamp(folder / FILE))
+        expect(folder, [dump_meta(meta) for meta in metas if meta.name not in names])
+
+
+def expected(folder: Path, published: Collection[str]) -> list[Meta]:
+    """Return the metas of the models that are to come; published: names of those whose files are
+    there.
+    """
+    try:
+        metas = _expected_once(folder / FILE, stamp(folder / FILE))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    coming = [meta for meta in metas if meta.name not in published]
+    return [meta for meta in coming if is_present(meta.recipe)]
+
+
+@lru_cache(maxsize=8)
+def _expected_once(path: Path, _: Stamp) -> list[Meta]:
+    try:
+        return [load_meta(rows) for rows in json.loads(path.read_text("utf-8"))]
+    except (AttributeError, KeyError, TypeError, ValueError):  # an edited file lists nothing
+        return []
+
+
+NOTE_PATIENCE = 5.0  # seconds that one visitor waits for another who writes
+T = TypeVar("T")
+
+
+def read_file(path: Path, parse: Callable[[Any], T], *, holds: str, anew: str) -> T | None:
+    """Return what a file holds, None where there is none.
+
+    parse: from JSON values; what it raises is taken for damage. holds: what the file is for. anew:
+    what moving it away is good for. Raises StoreDamagedError, and StoreError where it cannot be
+    read.
+    """
+    if not os.path.lexists(path):
+        return None
+    data = UserFile(path, f"{holds}, in JSON", StoreError, most=NOTES).read()
+    try:
+        return parse(json.loads(data.decode()))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, InputError) as error:
+        raise StoreDamagedError(
+            f"{path} does not hold {holds}; mend it in an editor, or move it away to {anew}"
+            f" ({said(error)})"
+        ) from error
+
+
+LONGEST = 80  # characters of a title
+
+
+@dataclass(frozen=True)
+class Titles:
+    """Titles by dataset, and by dataset and model, where they differ from those of the cards."""
+
+    datasets: dict[str, str] = field(default_factory=dict)
+    models: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def dataset(self, card: DatasetCard) -> DatasetCard:
+        """Return a dataset's card under the title that it was given, if any."""
+        title = self.datasets.get(card.name)
+        return replace(card, title=title) if title else card
+
+    def model(self, dataset: str, entry: ModelEntry) -> ModelEntry:
+        """Return a model's entry under the title that it was given, if any; an embedding of its
+        captions at another level has the title of the model.
+        """
+        titles, name = self.models.get(dataset, {}), entry.card.name
+        title = titles.get(name) or titles.get(name.partition("~")[0])
+        return replace(entry, card=replace(entry.card, title=title)) if title else entry
+
+    def of(self, dataset: str) -> tuple[str, Mapping[str, str]]:
+        """Return all titles that concern a dataset."""
+        return self.datasets.get(dataset, ""), self.models.get(dataset, {})
+
+
+def titles_file(root: Path) -> Path:
+    """Return where the titles of a store lie."""
+    return Path(root).absolute() / "titles.json"
+
+
+def read_titles(root: Path) -> Titles:
+    """Return the titles of a store; raises StoreDamagedError, StoreError."""
+    path = titles_file(root)
+    try:
+        at = stamp(path)
+    except OSError:  # there is none, or it cannot be read, which reading explains
+        return _read(path)
+    return _read_once(path, at)
+
+
+@contextmanager
+def editing_titles(root: Path) -> Iterator[Titles]:
+    """Give the titles of a store to one writer at a time, and publish what it makes of them."""
+    path = titles_file(root)
+    with locked(path, patience=NOTE_PATIENCE):
+        before = read_titles(root)
+        titles = Titles(dict(before.datasets), {name: {**of} for name, of in before.models.items()})
+        yield titles
+        titles = Titles(titles.datasets, {name: of for name, of in titles.models.items() if of})
+        if titles != before:
+            publish_json(path, {"datasets": titles.datasets, "models": titles.models})
+
+
+def tidy(title: str) -> str:
+    """Return a title on one line, without characters that cannot be seen."""
+    return " ".join("".join(one if one.isprintable() else " " for one in title).split())
+
+
+def check_title(title: str, kind: str = "a title") -> str:
+    """Return a title that can be shown on one line; raises InputError for any other."""
+    if not title or len(title) > LONGEST or title != tidy(title):
+        raise InputError(f"{kind} has 1 to {LONGEST} characters on one line, not {title[:99]!r}")
+    return title
+
+
+@lru_cache(maxsize=64)
+def _read_once(path: Path, _: Stamp) -> Titles:
+    return _read(path)
+
+
+def _read(path: Path) -> Titles:
+    anew = "go back to the models' own titles"
+    return read_file(path, _parse, holds="titles", anew=anew) or Titles()
+
+
+def _parse(entries: Any) -> Titles:
+    datasets, models = entries["datasets"], entries["models"]
+    return Titles(_checked(datasets), {name: _checked(of) for name, of in models.items()})
+
+
+def _checked(titles: Mapping[str, object]) -> dict[str, str]:
+    """Return titles by name; raises TypeError where one is no text."""
+    if wrong := [title for title in titles.values() if not isinstance(title, str)]:
+        raise TypeError(f"{wrong[0]!r} is no title")
+    return {str(name): str(title) for name, title in titles.items()}
 
 
 def all_usable(

@@ -22,7 +22,7 @@ from filelock import FileLock, Timeout, lock_descriptor
 
 from core.errors import StoreBusyError, StoreError, StoreWriteError
 from core.settings import check_writable
-from core.store.duck import CONFIG
+from core.store.files import CONFIG
 
 Fill = Callable[[duckdb.DuckDBPyConnection], None]
 

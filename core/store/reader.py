@@ -24,10 +24,8 @@ from core.errors import (
 )
 from core.recipe import Recipe
 from core.stimuli.dataset import DatasetCard, check_images
-from core.store.expected import expected, text_costs
-from core.store.listing import all_usable, usable
-from core.store.notes.titles import Titles, read_titles
-from core.store.retellings import find_retellings
+from core.store.files import as_matrix, has_table, read_frame, reading
+from core.store.listing import Titles, all_usable, expected, read_titles, text_costs, usable
 from core.store.schema import (
     DERIVED,
     RESULT,
@@ -38,13 +36,13 @@ from core.store.schema import (
     ModelEntry,
     dataset_file,
     embedding_file,
+    find_retellings,
     found_card,
     layer_table,
     published_files,
     repeats_table,
     result_file,
 )
-from core.store.tables import as_matrix, has_table, read_frame, reading
 
 
 class Store:

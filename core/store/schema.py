@@ -1,12 +1,12 @@
-"""What the files of a store are called and what every one of them says about itself.
+"""What the files of a store are called, and what every one of them says about itself.
 
     ROOT/datasets/DATASET.duckdb             meta, stimuli, captions, thumbnails, sizes (older
     files: none; texts alone: neither)
     ROOT/embeddings/DATASET/MODEL.duckdb     meta, layer_00, layer_01 …, texts (where the model
     codes texts), repeats_00 … (where each stimulus was measured several times)
     ROOT/results/DATASET/NAME.parquet        a table, with meta in the metadata of its schema
-    ROOT/titles.json                         titles that people gave, see core/store/notes/titles.py
-    ROOT/uploads/DIGEST/…                    what people uploaded, see core/store/uploads
+    ROOT/titles.json                         titles that people gave, see core/store/listing.py
+    ROOT/uploads/DIGEST/…                    what people uploaded, see core/store/uploads.py
 
 In DuckDB files `meta` is a table of keys and values, so that a file of any schema can at least say
 which schema it has.
@@ -19,17 +19,18 @@ import json
 import os
 import re
 import reprlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cache, cached_property
 from importlib.metadata import PackageNotFoundError, version
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
 from core.encoders.encoder import ModelCard
 from core.encoders.fields import check_training
-from core.errors import InputError
+from core.errors import InputError, StoreVersionError
 from core.recipe import Recipe
 from core.settings import ROOT
 from core.stimuli.dataset import DatasetCard
@@ -273,3 +274,62 @@ def _safe(name: str, *, most: int = 120) -> str:
             " '-' or '~', beginning with a letter, digit or '_' and not ending in '.new'"
         )
     return name
+
+
+VERSIONS = {
+    "embedding": 1,  # core/encoders, core/embedding: vectors, bits and bytes
+    "captions": 1,  # core/embedding/summaries.py, encoders/language/chat.py: fewer words
+    "competence": 1,  # core/competence/suite.py, probes.py, completions.py: the Cave's suite
+    "probe": 1,  # core/competence/transfer.py, labeled.py, probes.py: probes of labeled images
+    "bits per byte": 3,  # core/competence/coding.py, bits_per_byte.py, suite.py: texts coded
+}
+
+
+def is_present(recipe: Recipe) -> bool:
+    """Return whether the present version of its producer made this, or it has none."""
+    now = VERSIONS.get(recipe.kind)
+    return now is None or recipe.choices.get("version") == now
+
+
+def check_version(path: Path, recipe: Recipe) -> None:
+    """Raise StoreVersionError for a file that another version of its producer made."""
+    if not is_present(recipe):
+        now, was = VERSIONS[recipe.kind], recipe.choices.get("version")
+        raise StoreVersionError(
+            f"{path} is out of date: version {was or 'unknown'} of {recipe.kind!r} made it, and"
+            f" this Platoscope has version {now}; make it again"
+        )
+
+
+def find_retellings(entries: Sequence[ModelEntry], levels: Sequence[str]) -> dict[str, str]:
+    """Return, for each embedding of a model in other captions, the name of the
+    embedding that is the model.
+
+    Of the embeddings of equal weights, pooling and prompt those of the earliest caption level are
+    models, all others retellings of the first of them. levels: the dataset's, the default first;
+    any other level comes after them.
+    """
+    order = {level: place for place, level in enumerate(levels)}
+    captioned = sorted(
+        (entry for entry in entries if entry.level is not None),
+        key=lambda entry: (*_reader(entry), entry.card.name),
+    )
+    retellings: dict[str, str] = {}
+    for _, group in groupby(captioned, key=_reader):
+        first, *others = sorted(
+            group, key=lambda entry: (order.get(str(entry.level), len(order)), str(entry.level))
+        )
+        retellings |= {
+            entry.card.name: first.card.name for entry in others if entry.level != first.level
+        }
+    return retellings
+
+
+def _reader(entry: ModelEntry) -> tuple[str, ...]:
+    """Return what reads the captions: weights, pooling and prompt; of an import what is before `~`
+    in its name.
+    """
+    if entry.card.spec.startswith("import:"):
+        return entry.card.modality, entry.card.name.partition("~")[0], "import"
+    encoder: dict[str, Any] = entry.recipe.choices.get("encoder", {})
+    return entry.card.weights, str(encoder.get("pooling")), str(encoder.get("prompt"))

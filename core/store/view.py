@@ -49,9 +49,8 @@ from core.errors import (
 from core.recipe import Recipe
 from core.settings import ROOT
 from core.stimuli.dataset import DatasetCard
-from core.store.examine import Stamp, examine_if_usable, stamp
-from core.store.listing import all_usable
-from core.store.notes.titles import Titles
+from core.store.files import Stamp, examine_if_usable, stamp
+from core.store.listing import Titles, all_usable
 from core.store.reader import Store
 from core.store.schema import DERIVED, Kind, Meta, ModelEntry, dataset_file, result_file
 

@@ -1,11 +1,16 @@
-"""Writing: a dataset, an embedding or a result becomes one immutable file."""
+"""Writing: a dataset, an embedding or a result becomes one immutable file; old results are
+converted, and what interrupted runs left is removed.
+"""
 
 from __future__ import annotations
 
 import io
 import json
+import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import duckdb
@@ -20,14 +25,17 @@ from core.encoders.encoder import ModelCard
 from core.errors import FeatureError, InputError, StimuliError, StoreError
 from core.progress import Progress
 from core.recipe import Recipe
+from core.settings import is_read_only
 from core.stimuli.dataset import Dataset, DatasetCard
 from core.stimuli.subset import SUBSET, some_captions
-from core.store.examine import examine_if_usable
+from core.store.files import examine, examine_if_usable, read_frame
 from core.store.publishing import locked, publish, replace
 from core.store.reader import Store
 from core.store.schema import (
     META,
     ORDER,
+    RESULT,
+    SUFFIX,
     Meta,
     dataset_card,
     dataset_file,
@@ -364,3 +372,48 @@ def _insert(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -
     connection.register("rows", table)
     connection.execute(f"INSERT INTO {name} SELECT * FROM rows")
     connection.unregister("rows")
+
+
+def convert_results(root: Path) -> None:
+    """Rewrite the results that are DuckDB files; a damaged one stays as it is."""
+    if is_read_only():
+        return
+    for old in root.glob(f"results/*/*{SUFFIX}"):
+        with suppress(StoreError, OSError), locked(old):
+            meta, new = examine(old), old.with_suffix(RESULT)
+            if not new.exists():
+                write_table(new, read_frame(old), meta)
+            if examine(new).recipe == meta.recipe:  # else two versions wrote: neither is lost
+                old.unlink()
+
+
+def remove_leftovers(root: Path) -> None:
+    """Remove from a store what nobody is writing any more; batches that a run takes up again stay.
+
+    Whatever cannot be removed now stays until the next time: it does no harm.
+    """
+    if is_read_only():
+        return
+    with suppress(OSError):
+        for suffix in (SUFFIX, RESULT):
+            built = (root.glob(f"{folders}/*.new{suffix}*") for folders in ("*", "*/*"))
+            for new in chain(*built):  # DuckDB's log lies next to it
+                name = new.name.partition(f".new{suffix}")[0]
+                _remove(new, target=new.with_name(f"{name}{suffix}"))
+        for parts in root.glob("embeddings/*/*.parts"):
+            if (target := parts.with_suffix(SUFFIX)).exists():
+                _remove(parts, target=target)
+
+
+def _is_newer(parts: Path, target: Path) -> bool:
+    """Return whether a batch was finished after the file was published: it is of the next one."""
+    published = target.stat().st_mtime_ns
+    return any(batch.stat().st_mtime_ns > published for batch in parts.glob("*/*"))
+
+
+def _remove(path: Path, *, target: Path) -> None:
+    with suppress(StoreError, OSError), locked(target):
+        if not path.is_dir():
+            path.unlink(missing_ok=True)
+        elif not _is_newer(path, target):
+            shutil.rmtree(path, ignore_errors=True)

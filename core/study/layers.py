@@ -1,16 +1,20 @@
-"""Which layers stand for two models when a metric has compared all of them."""
+"""Scores of all pairs of layers of two models, and which of them stand for the models."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float, Float64
 
-from core.errors import MetricError, quoted
+from core.errors import MetricError, UnknownNameError, quoted
 from core.metrics.spec import MetricSpec
+from core.pairs.prepared import Place, Scores
 from core.statistics.nulls import Choice, best_pair, fixed_pair
 
 NOWHERE = (-1, -1)  # no pair of layers has a score
@@ -110,3 +114,182 @@ def aggregate(choice: LayerChoice, *, spec: MetricSpec) -> Choice:
         return one(scores)
 
     return chosen
+
+
+MOST_HELD = 4096  # pairs of models whose scores are held
+
+
+@dataclass(frozen=True)
+class PairScores:
+    """The scores of two models' layers, and why some have none.
+
+    values: NaN where there is no score. alone: why each layer of x, and of y, cannot be compared,
+    "" where it can. together: why two layers that each can be compared cannot be compared with each
+    other. model: why one of the models has no layer that can be compared, "" where both have one.
+    """
+
+    values: Float64[np.ndarray, "Lx Ly"]
+    alone: tuple[Sequence[str], Sequence[str]] = ((), ())
+    together: Mapping[Place, str] = field(default_factory=dict)
+    model: str = ""
+
+    def reason(self, names: tuple[str, str], place: Place) -> str:
+        """Return why two layers have no score, "" where they have one.
+
+        place: NOWHERE where the best pair was sought and none has a score.
+        """
+        if self.model:
+            return self.model
+        if place == NOWHERE:
+            return next((_pair_reason(*each) for each in self.together.items()), "")
+        for name, layer, refusals in zip(names, place, self.alone, strict=True):
+            if refusals[layer]:
+                return f"layer {layer} of {name}: {refusals[layer]}"
+        return _pair_reason(place, self.together[place]) if place in self.together else ""
+
+
+def _pair_reason(place: Place, why: str) -> str:
+    return f"layers {place[0]} and {place[1]}: {why}"
+
+
+def scored(scores: Scores, refusals_x: Sequence[str], refusals_y: Sequence[str]) -> PairScores:
+    """Return the scores of two models with the reasons of either's layers."""
+    return PairScores(scores.values, (refusals_x, refusals_y), scores.refusals)
+
+
+def unscored(layers_x: int, layers_y: int, why: str) -> PairScores:
+    """Return the missing scores of two models of so many layers, one of which cannot be
+    compared.
+    """
+    return PairScores(np.full((layers_x, layers_y), np.nan), model=why)
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What repeats say of one layer under a metric.
+
+    halves: the mean score of two halves of the repeats. ceiling: of its alignment with a model
+    without noise. reason: why the ceiling is NaN, else "".
+    """
+
+    halves: float
+    ceiling: float
+    reason: str = ""
+
+
+class HeldScores:
+    """What a study has compared already, by what it depends on: nothing is compared twice.
+
+    pairs: by the metric's recipe and the digests of both models. models: why a model cannot be
+    compared, by recipe and digest. traits: numbers of a model's layers that its chance depends on.
+    noise: what its repeated measurements say of each layer, by recipe and digest. scorers: see
+    `core.questions.dispersion.scorer`.
+    """
+
+    def __init__(self) -> None:
+        self.pairs: dict[tuple[str, str, str], PairScores] = {}
+        self.models: dict[tuple[str, str], str] = {}
+        self.traits: dict[tuple[str, str, bool], list[float]] = {}
+        self.noise: dict[tuple[str, str], list[Noise]] = {}
+        self.scorers: dict[Any, Any] = {}
+
+    def forget_oldest(self) -> None:
+        """Let go of the pairs beyond MOST_HELD."""
+        for oldest in list(self.pairs)[:-MOST_HELD]:
+            self.pairs.pop(oldest, None)
+
+
+COLUMNS = ("model_x", "model_y", "layer_x", "layer_y", "score", "reason")
+
+Pair = tuple[str, str]
+
+
+def align(
+    pairs: Mapping[Pair, PairScores], *, choice: LayerChoice, spec: MetricSpec
+) -> pd.DataFrame:
+    """Return a row for each pair of models, in order: model_x, model_y, layer_x, layer_y (counted
+    from 0), score, reason.
+
+    The score is that of the chosen layers, NaN where one of them is degenerate; reason says why,
+    and is empty where there is a score. Where the best is sought and no pair of layers has a score,
+    both layers are -1. Raises MetricError for layers that are not there.
+    """
+    rows = [
+        _row(names, scores, pick(scores.values, choice, spec=spec))
+        for names, scores in pairs.items()
+    ]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def align_all_layers(pairs: Mapping[Pair, PairScores]) -> pd.DataFrame:
+    """Return a row for each pair of layers of each pair of models; columns as of `align`."""
+    rows = [
+        _row(names, scores, place)
+        for names, scores in pairs.items()
+        for place in np.ndindex(scores.values.shape)
+    ]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _row(
+    names: Pair, scores: PairScores, place: tuple[int, ...]
+) -> tuple[str, str, int, int, float, str]:
+    x, y = place
+    score = float(scores.values[x, y])
+    reason = scores.reason(names, (x, y)) if np.isnan(score) else ""
+    return *names, x, y, score, reason
+
+
+def layer_matrix(table: pd.DataFrame, values: str = "score") -> pd.DataFrame:
+    """Return the scores, or another column, of one pair of models by layer of x (rows) and of y
+    (columns).
+    """
+    return table.pivot(index="layer_x", columns="layer_y", values=values)
+
+
+def check_choice(choice: LayerChoice, *, text: str) -> None:
+    """Refuse a fixed pair of layers: it names one layer of either side, and among models of one set
+    there are no sides.
+    """
+    if choice.pair is not None:
+        raise MetricError(
+            f"models of one set are compared by best, last or a depth from 0 to 1; got {text!r}"
+        )
+
+
+def align_among(
+    names: Sequence[str],
+    scores: Iterable[tuple[str, str, PairScores]],
+    *,
+    choice: LayerChoice,
+    spec: MetricSpec,
+) -> pd.DataFrame:
+    """Return a row for every two of the models, with the columns of `aligning.align`.
+
+    names: in the order that decides which is model_x. scores: of all layers of two models; a pair
+    that is missing there has the score NaN, the layers -1 and no reason.
+    """
+    aligned = align({(x, y): layers for x, y, layers in scores}, choice=choice, spec=spec)
+    every = pd.DataFrame(list(combinations(names, 2)), columns=list(COLUMNS[:2]))
+    table = every.merge(aligned, how="left", on=list(COLUMNS[:2]))
+    return table.fillna({"layer_x": -1, "layer_y": -1, "reason": ""}).astype(
+        {"layer_x": int, "layer_y": int, "score": float, "reason": str}
+    )
+
+
+def score_matrix(pairs: pd.DataFrame, names: Sequence[str]) -> Float64[np.ndarray, "m m"]:
+    """Return the symmetric matrix of the scores of these models; NaN without a score, and on the
+    diagonal.
+
+    pairs: model_x, model_y, score, each pair once, in any direction. Raises UnknownNameError for a
+    model that has no pair.
+    """
+    compared = set(pairs["model_x"]) | set(pairs["model_y"])
+    if unknown := [name for name in names if name not in compared]:
+        raise UnknownNameError("compared model", unknown[0], compared)
+    place = {name: number for number, name in enumerate(names)}
+    kept = pairs[pairs["model_x"].isin(place) & pairs["model_y"].isin(place)]
+    x, y = (kept[side].map(place).to_numpy(int) for side in ("model_x", "model_y"))
+    matrix = np.full((len(names), len(names)), np.nan)
+    matrix[x, y] = matrix[y, x] = kept["score"].to_numpy(float)
+    return matrix

@@ -6,10 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from core.options.declaring import Value, option, part
-from core.options.ranges import MOST_LAYERS
-from core.options.shared import draws_option, neighbors_option, seed_option
-from core.study.clamping import Clamping
+from core.options import (
+    MOST_LAYERS,
+    Value,
+    draws_option,
+    neighbors_option,
+    option,
+    part,
+    seed_option,
+)
+from core.spaces.choices import Clamping
 
 if TYPE_CHECKING:
     from core.metrics import Metric, MetricSpec

@@ -20,7 +20,7 @@ from core.embedding.provenance import reading_words
 from core.errors import InputError
 from core.metrics.spec import MetricSpec
 from core.stimuli.dataset import DatasetCard
-from core.store.examine import Stamp, stamp
+from core.store.files import Stamp, stamp
 from core.study.parts import Measure
 from core.study.study import Study
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from core.competence.records import ACCURACY, COMPETENCE, ORIGINS, PERCENT, USER
 from core.errors import InputError, UnknownNameError
-from core.statistics.fits import LEAST_MODELS
+from core.statistics.correlations import LEAST_MODELS
 
 # in the name of a score of which a low one is better
 LOW = (

@@ -11,8 +11,7 @@ from core.encoders.encoder import ModelCard, find_layer
 from core.errors import MetricError, UnknownNameError
 from core.modalities import known_first
 from core.study.models import UNKNOWN, clusters, is_reality, reads, usual
-from core.study.roster import finished_models
-from core.study.study import Study
+from core.study.study import Study, finished_models
 
 LEAST = 3  # spaces of a consensus
 KINDS = (  # of objectives, the published four; of each the first that is there

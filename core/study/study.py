@@ -1,13 +1,14 @@
-"""A dataset's models as a study: reads their spaces from a store and keeps neighbors there.
+"""A dataset's models as a study: reads spaces from a store and keeps neighbors and answers there.
 
-`core.study.comparison.comparing` compares them.
+`core.study.comparing` compares them.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,29 +17,112 @@ from jaxtyping import Float32, Int32, Int64
 
 from core.competence.imported import imported_rows, place_rows
 from core.competence.records import SKILL
+from core.encoders.encoder import REALITY
 from core.errors import (
+    FeatureError,
     MetricError,
     StimuliError,
     StoreBusyError,
+    StoreError,
     StoreWriteError,
     UnknownNameError,
 )
 from core.modalities import Item
 from core.pairs.prepared import Lists, Prepared
+from core.progress import tell
 from core.recipe import Recipe
-from core.spaces.choices import EXACT
-from core.spaces.inputs import SMALLEST, check_space
+from core.settings import choose_device
+from core.spaces.choices import EXACT, Clamping
+from core.spaces.neighbors import MANY, check_ties, nearest, nearest_by, sides_of
 from core.spaces.neighbors import VERSION as NEIGHBORS
-from core.spaces.neighbors import check_ties, sides_of
-from core.spaces.preprocess import check_q, clamp_outliers, normalize_rows
+from core.spaces.preprocess import SMALLEST, check_q, check_space, clamp_outliers, normalize_rows
 from core.store import ModelEntry, Store, View, write_result
-from core.study.clamping import Clamping
-from core.study.comparison.pair_scores import HeldScores
-from core.study.layers import concatenate
-from core.study.models import codes_text, describe, is_measured, is_reality, reads
-from core.study.neighbor_lists import lists_table, read_lists, search, search_matrices
+from core.store.view import Reads
+from core.study.layers import HeldScores, concatenate
+from core.study.models import (
+    codes_text,
+    describe,
+    is_measured,
+    is_reality,
+    reads,
+    usual,
+    without_variants,
+)
 from core.study.scores import mean_scores, most_telling
 from core.study.selections import decode, encode
+
+
+def search(
+    layers: Sequence[Float32[np.ndarray, "n _"]], depth: int, *, model: str, device: str = "cpu"
+) -> Prepared[Lists]:
+    """Find the neighbors in each layer; a layer that is refused holds -1.
+
+    model: whose layers, for whoever hears the progress. device: where those of many stimuli are
+    found, if it is a GPU or `auto` and there is one; they are the same everywhere.
+    """
+    n = len(layers[0])
+    find = _finder(n, device)
+
+    def nearest_in(layer: int) -> Int32[np.ndarray, "n k"]:
+        report = partial(_tell, len(layers) * n, layer * n, model) if n >= MANY else None
+        return find(normalize_rows(layers[layer]), k=depth, report=report)
+
+    return _each(nearest_in, len(layers), (n, depth))
+
+
+def search_matrices(layers: Sequence[Float32[np.ndarray, "n n"]], depth: int) -> Prepared[Lists]:
+    """Find the neighbors in each layer's dissimilarities; a layer that is refused holds -1."""
+
+    def nearest_in(layer: int) -> Int32[np.ndarray, "n k"]:
+        return nearest_by(layers[layer], k=depth)
+
+    return _each(nearest_in, len(layers), (len(layers[0]), depth))
+
+
+def _each(
+    nearest_in: Callable[[int], Int32[np.ndarray, "n k"]], layers: int, shape: tuple[int, int]
+) -> Prepared[Lists]:
+    lists = np.full((layers, *shape), -1, dtype=np.int32)
+    refusals = [""] * layers
+    for layer in range(layers):
+        try:
+            lists[layer] = nearest_in(layer)
+        except (FeatureError, MetricError) as error:
+            refusals[layer] = str(error)
+    return Prepared(lists, tuple(refusals))
+
+
+def _finder(n: int, device: str) -> Callable[..., Int32[np.ndarray, "n k"]]:
+    """Return what finds neighbors; few are found sooner than torch is imported."""
+    if n < MANY or device == "cpu" or choose_device(device).type != "cuda":
+        return nearest
+    from core.pairs.on_torch import nearest_on
+
+    return partial(nearest_on, choose_device(device))
+
+
+def _tell(total: int, before: int, model: str, done: int) -> None:
+    tell(before + done, total, f"neighbors of all stimuli in all layers of {model}")
+
+
+def lists_table(prepared: Prepared[Lists]) -> pd.DataFrame:
+    """Return a row per layer and stimulus: layer, index, its neighbors in order of rank, and why
+    the layer has none, else "".
+    """
+    layers, n, kept = prepared.layers.shape
+    names = [f"rank_{rank + 1}" for rank in range(kept)]
+    table = pd.DataFrame(prepared.layers.reshape(layers * n, kept), columns=names)
+    table.insert(0, "layer", np.repeat(np.arange(layers, dtype=np.int32), n))
+    table.insert(1, "index", np.tile(np.arange(n, dtype=np.int32), layers))
+    return table.assign(refusal=np.repeat(np.array(prepared.refusals, dtype=object), n))
+
+
+def read_lists(table: pd.DataFrame, *, layers: int) -> Prepared[Lists]:
+    """Return the neighbors of so many layers from their table."""
+    lists = table.drop(columns=["layer", "index", "refusal"]).to_numpy(np.int32)
+    refusals = table["refusal"].iloc[:: len(table) // layers]
+    return Prepared(lists.reshape(layers, -1, lists.shape[1]), tuple(refusals))
+
 
 Where = Mapping[str, str | tuple[str, ...]]  # by factor, one value or several
 # neighbors of each stimulus that are kept in the store; more are found on demand
@@ -58,7 +142,7 @@ class Study:
     clamping: see `core.spaces.preprocess.clamp_outliers`. where: only the stimuli whose factor has
     a value, or one of several, as text, for each factor named. stimuli: only those of a set, as
     `core.study.selections.encode` writes it; "" for all. The study is then as if the dataset held
-    no others. device: where models are compared, as `core.metrics.engines.make_engine` reads it;
+    no others. device: where models are compared, as `core.metrics.catalog.make_engine` reads it;
     scores change by rounding alone. only: the models that count where a question names none, all
     where it is None. The study shows the store as it was when it was opened, and notes what is read
     (`core.store.view`). Safe to share between threads. Raises UnknownNameError
@@ -404,3 +488,61 @@ def choose_stimuli(
         named = " and ".join(f"{factor} = {' or '.join(one)}" for factor, one in choices.items())
         raise StimuliError(f"no stimulus {'of this set ' if code else ''}has {named}; ask for less")
     return np.flatnonzero(kept)
+
+
+def keep(study: Study, name: str, recipe: Recipe, table: pd.DataFrame, reads: Reads) -> None:
+    """Keep an answer under a name, unless the store has changed since it was read or cannot be
+    written: an answer is kept only to save time later.
+    """
+    with suppress(StoreError):
+        if View(study.store.root).is_fresh(reads):
+            write_result(
+                study.store.root,
+                dataset=study.dataset,
+                name=name,
+                table=table,
+                recipe=recipe,
+                reads=reads,
+            )
+
+
+def fresh_answer(study: Study, name: str, recipe: Recipe) -> tuple[pd.DataFrame, Reads] | None:
+    """Return the answer that is kept under a name with what it read, None if there is none by this
+    recipe or if anything that it read has changed.
+    """
+    meta = study.store.answer(study.dataset.name, name)
+    if meta is None or meta.recipe != recipe or not study.store.is_fresh(meta.reads):
+        return None
+    stored = study.store.result(study.dataset.name, name)
+    if stored is None or study.store.answer(study.dataset.name, name) != meta:  # replaced since
+        return None
+    return stored[0], meta.reads
+
+
+def studied_indices(study: Study) -> Int64[np.ndarray, " n"]:
+    """Return the indices in the dataset of the stimuli that are studied, rising."""
+    return np.arange(study.size) if study.rows is None else study.rows
+
+
+def studied_stimuli(study: Study) -> pd.DataFrame:
+    """Return index and stimulus of all that are studied."""
+    indices = studied_indices(study)
+    names = study.store.stimuli(study.dataset.name)["stimulus"].to_numpy()[indices]
+    return pd.DataFrame({"index": indices, "stimulus": names})
+
+
+def finished_models(study: Study, item: Item, *, unfinished: bool = False) -> list[str]:
+    """Return the models that read images, or captions, and finished the usual training of a
+    recipe, in the store's order.
+
+    unfinished: checkpoints along a training and untrained models too.
+    """
+    models = study.models()
+    models = without_variants(models) if unfinished else usual(models)
+    return list(models.loc[reads(models, item), "model"])
+
+
+def known_worlds(study: Study) -> list[str]:
+    """Return reality, where the dataset's stimuli have known factors."""
+    models = study.models()
+    return [name for name in models.loc[is_reality(models), "model"] if name == REALITY]

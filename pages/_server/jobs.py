@@ -24,7 +24,7 @@ def watch_jobs(pause: float = PAUSE) -> Event:
 
 
 def _watch(end: Event, pause: float) -> None:
-    from core.jobs.starting import ensure_worker  # duckdb: the server listens meanwhile
+    from core.jobs.states import ensure_worker  # duckdb: the server listens meanwhile
 
     trouble = ""
     while not end.is_set():

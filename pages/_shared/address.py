@@ -18,7 +18,7 @@ import streamlit as st
 
 from core.catalog import QUESTIONS
 from core.errors import InputError
-from core.options.declaring import options_of
+from core.options import options_of
 from pages._shared.texts import Bounds, Reader, Texts, fits, join, say_first, split, to_texts
 
 _KEY = "address"

@@ -12,8 +12,7 @@ import streamlit as st
 
 from core.errors import InputError
 from core.figures.numbers import count_text
-from core.options.declaring import Option, options_of
-from core.options.ranges import Range
+from core.options import Option, Range, options_of
 from core.study.models import has_unfinished
 from core.study.models import usual as usual_models
 from pages._shared import address, frame

@@ -17,7 +17,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.errors import PlatoscopeError
-from core.options.declaring import Option
+from core.options import Option
 from core.questions.asking import recipe_of
 from core.questions.question import Question
 from pages._shared import frame

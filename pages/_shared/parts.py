@@ -12,8 +12,7 @@ import streamlit as st
 
 from core.errors import MetricError, StimuliError
 from core.metrics import METRICS
-from core.spaces.choices import EXACT, Clamp
-from core.study.clamping import Clamping
+from core.spaces.choices import EXACT, Clamp, Clamping
 from core.study.layers import read_choice
 from core.study.parts import Candidates, Comparison, LayerRule, Measure, Scope
 from core.study.selections import decode

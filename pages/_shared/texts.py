@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from core.errors import InputError, UnknownNameError, quoted
-from core.options.ranges import Range
+from core.options import Range
 
 Texts = dict[str, list[str]]  # of an address, by key
 Bounds = tuple[float, float]

@@ -9,7 +9,7 @@ from functools import partial
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.options.declaring import build
+from core.options import build
 from core.questions.asking import findings_of
 from core.theory.attention.figures import balance
 from core.theory.attention.question import Attention

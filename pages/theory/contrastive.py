@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.options.declaring import build, options_of
+from core.options import build, options_of
 from core.questions.asking import findings_of
 from core.theory.contrastive import figures
 from core.theory.contrastive.learners import LOSSES

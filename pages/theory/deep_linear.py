@@ -8,8 +8,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.options.declaring import Option, build, options_of
-from core.options.ranges import Range
+from core.options import Option, Range, build, options_of
 from core.questions.asking import findings_of
 from core.theory.deep_linear import figures, sweep_figures, weight_figures
 from core.theory.deep_linear.breaking.breakers import BREAKERS, usual_strengths

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.metrics.engines import make_engine
+from core.metrics.catalog import make_engine
 from core.pairs.engine import Engine
 
 STIMULI = 1024

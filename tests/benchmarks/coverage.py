@@ -26,8 +26,12 @@ from core.metrics import METRICS
 from core.metrics.spec import Metric
 from core.spaces.neighbors import nearest
 from core.spaces.preprocess import normalize_rows
-from core.statistics.intervals import draw_halves, half_interval
-from core.statistics.neighbor_intervals import depth_for_halves, neighbor_interval
+from core.statistics.intervals import (
+    depth_for_halves,
+    draw_halves,
+    half_interval,
+    neighbor_interval,
+)
 
 DIMS = 16
 

@@ -15,7 +15,7 @@ from core.cli import main
 from core.questions.adapters.maps.files import load
 from core.recipe import Recipe
 from core.store import Store, write_result
-from core.store.versions import VERSIONS
+from core.store.schema import VERSIONS
 from tests.cli.photos import paint_photos
 from tests.encoders.test_chat import make_chat
 

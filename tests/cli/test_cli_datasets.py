@@ -12,8 +12,7 @@ from store_fakes import CountedDataset
 from core.cli import main
 from core.recipe import Recipe
 from core.store import Store, add_dataset, write_result
-from core.store.schema import SUMMARY
-from core.store.versions import VERSIONS
+from core.store.schema import SUMMARY, VERSIONS
 from tests.cli.photos import paint_photos
 
 

@@ -21,8 +21,7 @@ from hypothesis import strategies as st
 
 from core.cli import make_parser
 from core.errors import PlatoscopeError
-from core.options.declaring import option, options_of
-from core.options.ranges import Range
+from core.options import Range, option, options_of
 from core.questions.question import Question, StudyQuestion
 from core.questions.registry import answer_of
 from core.questions.words import read_question

@@ -9,7 +9,7 @@ import numpy as np
 
 from core.recipe import Recipe
 from core.store import Embedding, add_dataset, write_embedding
-from core.store.versions import VERSIONS
+from core.store.schema import VERSIONS
 from tests.store_fakes import CountedDataset, CountingEncoder, vectors
 
 SPECS = {  # name in the store → spec, modality

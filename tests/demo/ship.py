@@ -27,8 +27,8 @@ from core.demo.shipping import DATASET, PLACE
 from core.questions.kept import FRESH, list_results
 from core.settings import DEMO_ANSWERS, ROOT
 from core.store import Store
-from core.store.examine import examine
-from core.store.expected import FILE, TEXTS
+from core.store.files import examine
+from core.store.listing import FILE, TEXTS
 from core.store.schema import dump_meta, published_files
 from core.study.study import Study
 from pages._parts.experiments import patience

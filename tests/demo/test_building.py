@@ -26,10 +26,10 @@ from core.encoders.vision import VisionEncoder
 from core.errors import StoreBusyError
 from core.metrics import METRICS
 from core.settings import CAVE_WEIGHTS, ROOT
+from core.spaces.choices import Clamping
 from core.stimuli.cave import CaveDataset
 from core.stimuli.cave.densities import LEVELS
 from core.store import Store, locked
-from core.study.clamping import Clamping
 from core.study.study import Study
 from tests.comparisons import align_models
 from tests.rounding import unround

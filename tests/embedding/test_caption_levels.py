@@ -17,8 +17,7 @@ from core.embedding.texts import AveragingEncoder
 from core.errors import UnknownNameError
 from core.recipe import Recipe
 from core.store import Store, write_result
-from core.store.retellings import find_retellings
-from core.store.versions import VERSIONS
+from core.store.schema import VERSIONS, find_retellings
 
 SUMMARIES = [f"event {i}, in short" for i in range(20)]
 

@@ -19,8 +19,7 @@ from core.questions.competence.question import TasksSolved
 from core.questions.competence.registry import registry
 from core.questions.convergence.question import Levels
 from core.store import Store, View, add_dataset
-from core.study.models import usual
-from core.study.skill import basis_of, language_basis
+from core.study.models import basis_of, language_basis, usual
 from core.study.study import Study
 from tests.pages.world import PaintedDataset
 

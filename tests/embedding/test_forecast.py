@@ -6,7 +6,7 @@ import pytest
 
 from core.embedding.forecast import Measured, measured, room_for, seconds_for
 from core.store import Store
-from core.store.inventory import embedding_size
+from core.store.editing import embedding_size
 from tests.pages.world import SMALL, PaintedDataset, build
 
 LIKE = [

@@ -29,7 +29,7 @@ from core.errors import (
 )
 from core.stimuli.dataset import DatasetCard
 from core.store import Store
-from core.store.versions import VERSIONS
+from core.store.schema import VERSIONS
 
 ORDER = [*range(10, 20), *range(10)]  # captions of stimuli with two digits are longer: first
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from core.statistics.fits import Fit
+from core.statistics.correlations import Fit
 
 LANGUAGE = [
     ("gpt-s", "GPT <s>", "GPT-2", 1e5, 0.40),

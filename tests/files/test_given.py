@@ -17,7 +17,7 @@ from core.errors import InputError, StimuliError, StoreError
 from core.questions.color.geometry.pictures import read_pictures
 from core.stimuli.folder import FolderDataset
 from core.store import Store, add_dataset
-from core.store.notes.titles import read_titles
+from core.store.listing import read_titles
 
 COMMANDS = {
     "import": ("x.npy", "import {} --dataset counted --name n --modality vision"),

@@ -12,7 +12,7 @@ from core.questions.asking import answer, recall
 from core.questions.kept import list_results
 from core.questions.models.question import ModelPairs
 from core.store import Store
-from core.store.conversion import convert_results
+from core.store.writer import convert_results
 from core.study.parts import Comparison
 from core.study.study import Study
 

@@ -27,7 +27,7 @@ from core.stimuli.addition import Addition, open_addition
 from core.stimuli.folder import FolderDataset
 from core.stimuli.images import check_image, load_image, read_image
 from core.stimuli.preview import preview_folder
-from core.store.notes.titles import read_titles
+from core.store.listing import read_titles
 from core.store.uploads import keep_dataset
 from tests.fuzz import valid
 from tests.fuzz.mutations import Mutation, damage, reword, rezip, whole

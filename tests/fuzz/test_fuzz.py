@@ -53,7 +53,7 @@ READERS = {  # what reads a file that a person names, and the kinds that try it
     "core.stimuli.images": ("image", "tar of images"),
     "core.stimuli.table": tuple(f"{kind} of captions" for kind in ("csv", "tsv", "json", "jsonl")),
     "core.stimuli.tars": ("tar of captions", "tar of images"),
-    "core.store.notes.file": ("titles",),
+    "core.store.listing": ("titles",),
 }
 
 

@@ -81,10 +81,10 @@ def embed(gate: str) -> None:
 
 
 def worker(store: str) -> None:
-    from core.jobs import process
+    from core.jobs import worker
     from core.jobs.worker import work
 
-    process.PROGRAM = PROGRAM
+    worker.PROGRAM = PROGRAM
     work(Path(store), idle=30)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from core.jobs import cluster, queue
-from core.jobs.devices import find_lanes, takes
+from core.jobs.states import find_lanes, takes
 from core.jobs.worker import work
 from core.progress import JOB_NOTE
 from core.settings import CLUSTER

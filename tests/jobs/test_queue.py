@@ -16,11 +16,10 @@ from core.errors import (
     StoreVersionError,
     StoreWriteError,
 )
-from core.jobs import queue, states, table
-from core.jobs.devices import lanes, named_device, takes, visible
-from core.jobs.job import blockers
-from core.jobs.states import Outcome
-from core.jobs.table import queue_file
+from core.jobs import job as table
+from core.jobs import queue, states
+from core.jobs.job import blockers, queue_file
+from core.jobs.states import Outcome, lanes, named_device, takes, visible
 
 pytestmark = pytest.mark.usefixtures("quiet")
 WORDS = ["embed", "--dataset", "my photos", "--model", "timm:vit"]

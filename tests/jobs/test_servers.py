@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from core.jobs import queue
-from core.jobs.starting import has_worker
-from core.jobs.table import queue_file
+from core.jobs.job import queue_file
+from core.jobs.states import has_worker
 from core.settings import ROOT
 
 SUBMIT = """

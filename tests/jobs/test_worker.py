@@ -20,9 +20,10 @@ from store_fakes import CountedDataset, CountingEncoder, contents
 
 from core.embedding.runner import embed
 from core.errors import StoreBusyError
-from core.jobs import process, queue, states
+from core.jobs import queue, states
+from core.jobs import worker as workers
 from core.jobs.job import Job, lock_file
-from core.jobs.starting import has_worker
+from core.jobs.states import has_worker
 from core.jobs.worker import work
 from core.settings import ROOT
 from core.store.schema import embedding_file
@@ -36,7 +37,7 @@ QUICK = {"idle": 1.0, "grace": 60.0}  # seconds; a command that was asked to sto
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let jobs run the quick commands."""
-    monkeypatch.setattr(process, "PROGRAM", COMMANDS)
+    monkeypatch.setattr(workers, "PROGRAM", COMMANDS)
 
 
 @pytest.fixture
@@ -135,7 +136,7 @@ def test_a_command_that_does_not_stop_is_killed(at_work, store, tmp_path):
     wait_for(lambda: queue.job(store, job.id).is_finished)
     canceled = queue.job(store, job.id)
     assert (canceled.state, canceled.exit_code) == ("canceled", -signal.SIGKILL)
-    assert not process.is_alive(store, job.id)
+    assert not workers.is_alive(store, job.id)
 
 
 def test_a_store_has_one_worker(at_work, store):
@@ -189,7 +190,7 @@ def test_an_embedding_that_is_canceled_and_then_loses_its_worker_ends_as_the_sam
     worker.kill()
     worker.wait()
     assert queue.job(store, job.id).state == "running"
-    assert process.is_alive(store, job.id)  # its command outlived it
+    assert workers.is_alive(store, job.id)  # its command outlived it
     assert not target.exists()
 
     at_work()
@@ -208,5 +209,5 @@ def test_a_worker_that_is_stopped_hands_back_what_it_runs(store):
     worker.send_signal(signal.SIGINT)
     worker.wait()
     assert queue.job(store, job.id).state == "queued"
-    assert not process.is_alive(store, job.id)
+    assert not workers.is_alive(store, job.id)
     assert not has_worker(store)

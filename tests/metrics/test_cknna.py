@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from core.errors import MetricError
 from core.metrics import METRICS
-from core.metrics.cknna import compare_centered
+from core.metrics.cka import compare_centered
 from core.spaces import neighbors
-from core.spaces.local_kernels import local_kernel
+from core.spaces.kernels import local_kernel
 from core.spaces.preprocess import normalize_rows
 from tests.metrics.oracles import nearest_literally, song_hsic
 

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from core.errors import MetricError
 from core.metrics import METRICS
-from core.metrics.engines import make_engine
-from core.metrics.knn import cycle_terms, jaccard_terms, mutual_terms
-from core.metrics.knn_order import edit_terms, subsequence_terms
+from core.metrics.catalog import make_engine
+from core.metrics.knn import cycle_terms, edit_terms, jaccard_terms, mutual_terms, subsequence_terms
 from core.spaces.neighbors import nearest
 from core.spaces.preprocess import normalize_rows
 from tests.metrics.oracles import nearest_literally

@@ -10,7 +10,7 @@ import pytest
 
 from core.cli import main
 from core.metrics import METRICS
-from core.metrics.engines import make_engine
+from core.metrics.catalog import make_engine
 from core.metrics.knn import mutual_share
 from core.metrics.spec import NEIGHBORS, Chance, Metric, MetricSpec
 from core.pairs.lists import lists_of

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from core.metrics import METRICS
-from core.metrics.knn import cycle_terms, mutual_terms
-from core.metrics.knn_order import edit_terms, subsequence_terms
-from core.metrics.printed import PRINTED, PROPERTIES, printed_table
+from core.metrics.catalog import PRINTED, PROPERTIES, printed_table
+from core.metrics.knn import cycle_terms, edit_terms, mutual_terms, subsequence_terms
 
 TERMS = {
     "mutual_knn": mutual_terms,

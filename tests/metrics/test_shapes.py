@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from core.errors import MetricError
 from core.metrics import METRICS
-from core.metrics.shapes import procrustes, shape_angle
-from core.metrics.subspaces import mean_cca
+from core.metrics.shapes import mean_cca, procrustes, shape_angle
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from core.errors import MetricError
 from core.metrics import METRICS
 from core.metrics.predictivity import predictivity_of_sums, stream_folds
-from core.metrics.shapes import procrustes_of_sums
-from core.metrics.subspaces import mean_cca, pwcca, svcca
-from core.pairs.streamed import join
+from core.metrics.shapes import mean_cca, procrustes_of_sums, pwcca, svcca
+from core.pairs.engine import join
 from core.spaces.preprocess import normalize_rows
 
 seeds = st.integers(0, 2**32 - 1)

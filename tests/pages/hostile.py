@@ -17,7 +17,7 @@ from core.encoders.encoder import ModelCard
 from core.recipe import Recipe
 from core.stimuli.dataset import DatasetCard
 from core.store import Embedding, add_dataset, write_embedding
-from core.store.versions import VERSIONS
+from core.store.schema import VERSIONS
 from tests.pages.world import PaintedDataset
 
 MARKUP = (

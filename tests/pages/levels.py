@@ -10,7 +10,7 @@ import numpy as np
 
 from core.recipe import Recipe
 from core.store import Embedding, Store, write_embedding
-from core.store.versions import VERSIONS
+from core.store.schema import VERSIONS
 from tests.pages.world import PaintedDataset
 
 KEPT: Mapping[str, float] = {"5": 0.2, "10": 0.5, "40": 4.0}  # of reality

@@ -20,7 +20,7 @@ from core.store import (
     rename_dataset,
     rename_model,
 )
-from core.store.inventory import results_over
+from core.store.editing import results_over
 from tests.pages.seen import said
 from tests.pages.world import VISION, PaintedDataset, build
 

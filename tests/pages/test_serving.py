@@ -14,8 +14,8 @@ from streamlit.runtime.media_file_manager import MediaFileManager, MediaFileMeta
 from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.runtime.scriptrunner import script_runner
 
-from core.jobs import queue, starting
-from core.jobs.table import queue_file
+from core.jobs import queue, states
+from core.jobs.job import queue_file
 from pages._server import memory
 from pages._server.jobs import watch_jobs
 from pages._server.mends import FetchableFile, WholeQueue, tell_nothing
@@ -88,11 +88,11 @@ while not os.path.exists(os.path.join(os.environ["PLATOSCOPE_STORE"], "enough"))
 
 
 def test_jobs_go_on_when_a_server_starts_and_when_their_worker_dies(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(starting, "PROGRAM", (sys.executable, "-c", STAND_IN))
+    monkeypatch.setattr(states, "PROGRAM", (sys.executable, "-c", STAND_IN))
     monkeypatch.setenv("PLATOSCOPE_STORE", str(tmp_path))
     monkeypatch.setattr(queue, "ensure_worker", lambda _: None)
-    looks, look = [], starting.ensure_worker
-    monkeypatch.setattr(starting, "ensure_worker", lambda store: (looks.append(store), look(store)))
+    looks, look = [], states.ensure_worker
+    monkeypatch.setattr(states, "ensure_worker", lambda store: (looks.append(store), look(store)))
 
     def wait_for_looks() -> None:
         seen = len(looks)

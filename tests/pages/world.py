@@ -20,7 +20,7 @@ from core.encoders.encoder import ModelCard
 from core.recipe import Recipe
 from core.stimuli.dataset import DatasetCard
 from core.store import Embedding, add_dataset, write_embedding
-from core.store.versions import VERSIONS
+from core.store.schema import VERSIONS
 
 LEVELS = ("20", "5", "10", "40")
 SCENES, COLORS = ("city", "forest", "beach"), ("crimson", "seagreen", "royalblue", "goldenrod")

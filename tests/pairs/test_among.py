@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from core.errors import MetricError
-from core.metrics.engines import make_engine
-from core.pairs import among
-from core.pairs.among import scores_among
+from core.metrics.catalog import make_engine
+from core.pairs import lists
+from core.pairs.lists import scores_among
 
 RNG = np.random.default_rng(0)
 SPACES = {
@@ -37,7 +37,7 @@ def prepared(engine):
 @pytest.mark.parametrize("held", [2, 100])
 @pytest.mark.parametrize("metric", ["mutual_knn", "cka", "rsa", "procrustes"])
 def test_every_pair_has_the_scores_that_the_engine_gives_it_alone(metric, held, monkeypatch):
-    monkeypatch.setattr(among, "HELD", held)
+    monkeypatch.setattr(lists, "HELD", held)
     engine = make_engine(metric)
     found = {
         (x, y): scores

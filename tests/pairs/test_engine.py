@@ -9,8 +9,8 @@ import pytest
 
 from core.errors import MetricError, UnknownNameError
 from core.metrics import METRICS
-from core.metrics.engines import make_engine
-from core.pairs import rows
+from core.metrics.catalog import make_engine
+from core.pairs import engine
 from core.spaces.preprocess import normalize_rows
 
 every_engine = pytest.mark.parametrize("metric", METRICS)
@@ -156,7 +156,7 @@ def test_do_not_depend_on_the_number_of_threads(metric, monkeypatch):
 def test_do_not_depend_on_the_tile(metric, tile, monkeypatch):
     x, y = models(4)
     expected = scores(metric, x, y)
-    monkeypatch.setattr(rows, "TILE", tile)
+    monkeypatch.setattr(engine, "TILE", tile)
     np.testing.assert_allclose(scores(metric, x, y), expected, rtol=0, atol=1e-14)
 
 

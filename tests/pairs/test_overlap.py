@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 from core.errors import MetricError
 from core.metrics import METRICS
-from core.pairs import overlap
-from core.pairs.overlap import overlaps
+from core.pairs import lists
+from core.pairs.lists import overlaps
 from core.spaces.neighbors import nearest
 
-ROOT = Path(overlap.__file__).parents[2]
+ROOT = Path(lists.__file__).parents[2]
 
 
 def lists(seed: int, layers: int, n: int, kept: int) -> np.ndarray:
@@ -130,7 +130,7 @@ def test_importing_the_study_does_not_import_numba_or_scipy():
     needs them.
     """
     code = (
-        "import sys, core.study.study, core.metrics.engines\nprint([name for name in ('numba',"
+        "import sys, core.study.study, core.metrics.catalog\nprint([name for name in ('numba',"
         " 'scipy.stats', 'torch', 'streamlit') if name in sys.modules])"
     )
     assert _python(code).strip() == "[]"
@@ -142,7 +142,7 @@ def test_compiles_anew_where_no_folder_takes_the_cache():
     """
     code = (
         "import numpy as np\n"
-        "from core.pairs.overlap import overlaps\n"
+        "from core.pairs.lists import overlaps\n"
         "x = np.array([[[1], [0], [0]]], dtype=np.int32)\n"
         "print(overlaps(x, x, k=1))"
     )

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import MetricError
-from core.pairs.overlap import overlaps
-from core.pairs.permuted import permuted_overlaps
+from core.pairs.lists import overlaps, permuted_overlaps
 from core.spaces.neighbors import nearest
 
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from core.errors import MetricError
 from core.metrics import METRICS
+from core.metrics.catalog import make_engine
 from core.metrics.cka import cka_of_sums
-from core.metrics.engines import make_engine
-from core.pairs import streamed
-from core.pairs.streamed import join, stream
+from core.pairs import engine as engines
+from core.pairs.engine import join, stream
 
 STREAMED = [name for name, metric in METRICS.items() if metric.streamed]
 every_metric = pytest.mark.parametrize("metric", STREAMED)
@@ -58,7 +58,7 @@ def test_metrics_that_hold_all_pairs_are_streamed_where_sums_give_them():
 def test_equal_the_metric_of_the_whole_spaces(metric, seed, chunk):
     x, y = spaces(seed)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streamed, "CHUNK", chunk)
+        patch.setattr(engines, "CHUNK", chunk)
         value = score(metric, x, y)
     assert value == pytest.approx(METRICS[metric](x, y), abs=1e-9)
 
@@ -91,7 +91,7 @@ def test_equal_the_ordinary_engine_for_all_layers_and_orders(metric):
 @every_metric
 def test_keep_their_digits_beside_a_large_mean(metric, monkeypatch):
     """Sums of raw products would lose what stands out of it: 10¹² beside 1."""
-    monkeypatch.setattr(streamed, "CHUNK", 7)
+    monkeypatch.setattr(engines, "CHUNK", 7)
     x, y = spaces(1, offset=1e6)
     value = score(metric, x, y)
     assert value == pytest.approx(METRICS[metric](x - 1e6, y - 1e6), abs=1e-6)
@@ -99,7 +99,7 @@ def test_keep_their_digits_beside_a_large_mean(metric, monkeypatch):
 
 @every_metric
 def test_float32_features_are_summed_in_float64(metric, monkeypatch):
-    monkeypatch.setattr(streamed, "CHUNK", 50)
+    monkeypatch.setattr(engines, "CHUNK", 50)
     x, y = (space.astype(np.float32) for space in spaces(2, n=300))
     value = score(metric, x, y)
     assert value == pytest.approx(METRICS[metric](x.astype(float), y.astype(float)), abs=1e-9)

@@ -9,7 +9,7 @@ import pytest
 
 from core.errors import MetricError
 from core.metrics import METRICS
-from core.metrics.engines import make_engine
+from core.metrics.catalog import make_engine
 from core.pairs import subsets
 from core.pairs.subsets import score_sets
 from core.spaces.preprocess import normalize_rows

@@ -14,7 +14,7 @@ import pytest
 
 from core.cli import main
 from core.encoders.encoder import IMPORTED, ModelCard
-from core.options.declaring import options_of
+from core.options import options_of
 from core.questions.asking import ask, findings_of
 from core.questions.dispersion.question import SetEffect
 from core.questions.dispersion.trials import complete_trial

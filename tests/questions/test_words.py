@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from core.catalog import QUESTIONS
 from core.cli import make_parser
 from core.errors import InputError
-from core.options.declaring import Option, build, options_of, values_of
+from core.options import Option, build, options_of, values_of
 from core.questions.alignment.question import Alignment
 from core.questions.question import Question, choices_of
 from core.questions.words import read_question, to_command, to_query, to_words

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.spaces.bases import center, span, standardize
-from core.spaces.leading import TOLERANCE, find_leading
+from core.spaces.bases import TOLERANCE, center, find_leading, span, standardize
 
 RANK = 3
 

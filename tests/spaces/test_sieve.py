@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.spaces import neighbors, sieve
-from core.spaces.neighbors import nearest, sides_of
+from core.spaces import neighbors
+from core.spaces.neighbors import make_sieve, nearest, possible, sides_of
 from core.spaces.preprocess import normalize_rows
-from core.spaces.sieve import make_sieve, possible
 
 K = 5
 N = 407  # no multiple of a group
@@ -100,4 +99,4 @@ def test_the_room_is_wider_than_any_rounding():
         made = make_sieve(scaled, scaled, rows=1)
         lengths = np.linalg.norm(scaled, axis=1)
         assert (apart <= 0.5 * made.room * lengths[:, None]).all()
-        assert apart.max() > 1e-4 * sieve.UNIT  # rounding is there to be bounded
+        assert apart.max() > 1e-4 * neighbors.UNIT  # rounding is there to be bounded

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.errors import MetricError
-from core.spaces.spectra import effective_rank, participation_ratio
+from core.spaces.bases import effective_rank, participation_ratio
 
 MEASURES = (effective_rank, participation_ratio)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.statistics.adjusted_means import adjusted_means
+from core.statistics.trends import adjusted_means
 
 
 def test_adjusted_means_are_those_of_a_regression_over_the_whole_mix_of_kinds():

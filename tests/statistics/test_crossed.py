@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from core.statistics.crossed import (
+from core.statistics.intervals import (
     ALIKE,
     ALONE,
     crossed_mean,

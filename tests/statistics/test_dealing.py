@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
-from core.statistics.dealing import deal, recipe_trend
+from core.statistics.trends import deal, recipe_trend
 
 
 def recipes(seed: int, *, slope: float = 0.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from core.errors import InputError
-from core.statistics.discoveries import adjust
+from core.statistics.nulls import adjust
 
 p_values = st.lists(
     st.sampled_from([0, 0.001, 0.01, 0.02, 0.05, 0.3, 1]) | st.floats(0, 1), max_size=12

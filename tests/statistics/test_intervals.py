@@ -10,7 +10,7 @@ from scipy import stats
 
 from core.errors import MetricError
 from core.metrics import METRICS
-from core.metrics.cka_halves import cka_of_halves
+from core.metrics.cka import cka_of_halves
 from core.spaces.kernels import linear
 from core.statistics.intervals import (
     check_draws,

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
-from core.statistics.level_grids import grid_means, weak_contrast
-from core.statistics.level_trends import Trainings, deal_levels
+from core.statistics.trends import Trainings, deal_levels, grid_means, weak_contrast
 from tests.statistics.test_level_trends import world
 
 

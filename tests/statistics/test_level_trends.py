@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
-from core.statistics.level_trends import Trainings, deal_levels, level_means, level_trend
+from core.statistics.trends import Trainings, deal_levels, level_means, level_trend
 
 SIZES = (0.0, 0.5, 1.0)
 

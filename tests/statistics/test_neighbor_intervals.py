@@ -12,9 +12,9 @@ from core.errors import MetricError
 from core.metrics import METRICS
 from core.metrics.knn import jaccard_share, jaccard_terms, mutual_share, mutual_terms
 from core.spaces.neighbors import nearest
-from core.statistics.intervals import draw_halves
-from core.statistics.neighbor_intervals import (
+from core.statistics.intervals import (
     depth_for_halves,
+    draw_halves,
     find_influences,
     neighbor_interval,
     within,

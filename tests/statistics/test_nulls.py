@@ -15,9 +15,8 @@ from scipy import stats
 
 from core.errors import MetricError
 from core.metrics import METRICS
-from core.metrics.engines import make_engine
-from core.pairs.permuted import permuted_overlaps
-from core.pairs.shuffled import shuffled_scores
+from core.metrics.catalog import make_engine
+from core.pairs.lists import permuted_overlaps, shuffled_scores
 from core.spaces.neighbors import nearest
 from core.statistics.nulls import (
     best_pair,

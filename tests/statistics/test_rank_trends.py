@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
-from core.statistics import rank_trends
-from core.statistics.rank_trends import FEW, RankTrend, Setups, rank_trend
+from core.statistics import trends as rank_trends
+from core.statistics.trends import FEW, RankTrend, Setups, rank_trend
 
 X = Setups(np.array([0.0, 0.5, 1.0, 0.25, 0.75]), np.array([0, 0, 0, 1, 1]))
 Y = Setups(np.array([0.0, 1.0, 0.4]), np.array([0, 0, 1]))

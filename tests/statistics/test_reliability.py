@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.encoders.measured.cortex import simulate
-from core.statistics.reliability import draw_splits, grow, spearman_brown, unit_reliability
+from core.statistics.correlations import draw_splits, grow, spearman_brown, unit_reliability
 
 WORLD = np.random.default_rng(5).normal(size=(300, 6))
 

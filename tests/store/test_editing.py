@@ -35,8 +35,8 @@ from core.store import (
     rename_model,
     write_result,
 )
-from core.store.inventory import results_over
-from core.store.notes import titles
+from core.store import listing as titles
+from core.store.editing import results_over
 from core.study.study import Study
 
 

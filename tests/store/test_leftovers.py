@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from core.settings import READ_ONLY
-from core.store import leftovers
-from core.store.leftovers import remove_leftovers
+from core.store import writer
 from core.store.publishing import locked
+from core.store.writer import remove_leftovers
 
 
 def touch(path: Path, *, age: float = 0.0) -> Path:
@@ -72,7 +72,7 @@ def test_batches_that_come_before_the_lock_is_held_stay(tmp_path: Path, monkeypa
         with locked(target):
             yield
 
-    monkeypatch.setattr(leftovers, "locked", locked_late)
+    monkeypatch.setattr(writer, "locked", locked_late)
     remove_leftovers(tmp_path)
     assert old.exists()
 

@@ -8,7 +8,7 @@ from store_fakes import CountedDataset
 
 from core.errors import StoreError
 from core.recipe import Recipe
-from core.store import Store, add_dataset, tables, write_result
+from core.store import Store, add_dataset, files, write_result
 
 RECIPE = Recipe.of("near", k=3)
 
@@ -16,9 +16,9 @@ RECIPE = Recipe.of("near", k=3)
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """Return the paths of the tables that are read from the disk."""
-    paths, query = [], tables._read
-    tables._read_once.cache_clear()
-    monkeypatch.setattr(tables, "_read", lambda path, text: paths.append(path) or query(path, text))
+    paths, query = [], files._read
+    files._read_once.cache_clear()
+    monkeypatch.setattr(files, "_read", lambda path, text: paths.append(path) or query(path, text))
     return paths
 
 
@@ -53,7 +53,7 @@ def test_what_is_done_to_a_table_stays_with_who_did_it(store, counted):
 
 
 def test_a_large_file_is_read_each_time(store, counted, monkeypatch):
-    monkeypatch.setattr(tables, "SMALL", 100)
+    monkeypatch.setattr(files, "SMALL", 100)
     store.result("counted", "near"), store.result("counted", "near")
     assert len(counted) == 2
 
@@ -62,4 +62,4 @@ def test_a_table_that_was_removed_is_said_to_be(store):
     path = store.root / "results" / "counted" / "near.parquet"
     path.unlink()
     with pytest.raises(StoreError, match="was removed while it was read; list the store again"):
-        tables.read_frame(path, "result")
+        files.read_frame(path, "result")

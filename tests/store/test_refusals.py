@@ -29,9 +29,9 @@ from core.errors import (
 )
 from core.recipe import Recipe
 from core.store import Embedding, Store, add_dataset, publishing, write_embedding, write_result
-from core.store.examine import examine
+from core.store.files import examine
 from core.store.publishing import locked, publish
-from core.store.versions import VERSIONS
+from core.store.schema import VERSIONS
 
 RECIPE = Recipe.of("embedding", version=VERSIONS["embedding"], pooling="mean")
 

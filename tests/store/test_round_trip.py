@@ -17,7 +17,7 @@ from store_fakes import CountedDataset, CountingEncoder, vectors
 from core.errors import FeatureError, InputError, StimuliError, UnknownNameError
 from core.recipe import Recipe
 from core.store import Embedding, Store, add_dataset, write_embedding, write_result
-from core.store.versions import VERSIONS
+from core.store.schema import VERSIONS
 
 RECIPE = Recipe.of(
     "embedding", version=VERSIONS["embedding"], pooling="mean", nested={"rate": [1, 2.5, None]}

@@ -20,10 +20,15 @@ from store_fakes import CountedDataset
 
 from core.errors import InputError, StimuliError, StoreWriteError
 from core.stimuli.dataset import DatasetCard
-from core.store import Store, add_dataset
-from core.store.uploads import find_upload, keep_dataset, keep_file, place, uploads_folder
-from core.store.uploads.dataset import Limits
-from core.store.uploads.place import ABANDONED
+from core.store import Store, add_dataset, uploads
+from core.store.uploads import (
+    ABANDONED,
+    Limits,
+    find_upload,
+    keep_dataset,
+    keep_file,
+    uploads_folder,
+)
 
 TABLE = b"image,caption\na.png,one\nb.png,two\n"
 
@@ -217,9 +222,9 @@ def test_what_somebody_looks_at_is_found_and_not_removed(tmp_path: Path) -> None
 def test_what_has_no_room_is_refused_before_it_is_written(tmp_path, monkeypatch) -> None:
     zip_file = ("x.zip", zipped(**{"a.csv": TABLE, "a.png": bytes(10**6)}))
     keep_file(tmp_path, "a.npy", bytes(10**6))
-    monkeypatch.setattr(place, "SPARE", 10**6)
+    monkeypatch.setattr(uploads, "SPARE", 10**6)
     usage = shutil.disk_usage(tmp_path)
-    monkeypatch.setattr(place.shutil, "disk_usage", lambda _: usage._replace(free=2 * 10**6))
+    monkeypatch.setattr(uploads.shutil, "disk_usage", lambda _: usage._replace(free=2 * 10**6))
     files, free = (
         [("a.csv", TABLE), ("a.png", bytes(10**6))],
         "1 MB, but only 2 MB is free",
@@ -229,8 +234,8 @@ def test_what_has_no_room_is_refused_before_it_is_written(tmp_path, monkeypatch)
             keep_dataset(tmp_path, refused)
     with pytest.raises(StoreWriteError, match=r"b\.npy takes .*put it into a folder on the server"):
         keep_file(tmp_path, "b.npy", bytes(10**6 + 1))
-    monkeypatch.setattr(place, "SPARE", 0)
-    monkeypatch.setattr(place, "TOTAL", 2 * 10**6)
+    monkeypatch.setattr(uploads, "SPARE", 0)
+    monkeypatch.setattr(uploads, "TOTAL", 2 * 10**6)
     sentence = "takes 1 MB, and all uploads 1 MB of 2 MB that they may take"
     with pytest.raises(StoreWriteError, match=f"x.zip {sentence} together"):
         keep_dataset(tmp_path, [zip_file])
@@ -239,7 +244,7 @@ def test_what_has_no_room_is_refused_before_it_is_written(tmp_path, monkeypatch)
 
 
 def test_two_uploads_at_once_do_not_take_the_same_room(tmp_path: Path, monkeypatch) -> None:
-    measure, both = place._size_of, Barrier(2)
+    measure, both = uploads._size_of, Barrier(2)
 
     def measure_slowly(folder: Path) -> int:
         size = measure(folder)
@@ -247,8 +252,8 @@ def test_two_uploads_at_once_do_not_take_the_same_room(tmp_path: Path, monkeypat
             both.wait(0.5)  # for the other one, before either writes
         return size
 
-    monkeypatch.setattr(place, "TOTAL", 1_500_000)
-    monkeypatch.setattr(place, "_size_of", measure_slowly)
+    monkeypatch.setattr(uploads, "TOTAL", 1_500_000)
+    monkeypatch.setattr(uploads, "_size_of", measure_slowly)
 
     def upload(name: str) -> bool:
         with suppress(StoreWriteError):

@@ -25,7 +25,7 @@ from core.encoders.measured.content import Content
 from core.recipe import Recipe
 from core.spaces.neighbors import VERSION as NEIGHBORS
 from core.store import Store, write_result
-from core.store.versions import VERSIONS
+from core.store.schema import VERSIONS
 from core.study.study import Study
 from tests.embedding.test_summaries import Clerk
 

@@ -14,9 +14,9 @@ from core.errors import NotEmbeddedError, StoreChangedError
 from core.settings import ROOT
 from core.store import Store, View, rename_model
 from core.store import view as module
-from core.store.deletion import carry_out, plan_model_deletion
-from core.store.examine import examine
-from core.store.expected import FILE, expect
+from core.store.editing import carry_out, plan_model_deletion
+from core.store.files import examine
+from core.store.listing import FILE, expect
 from core.store.schema import dump_meta
 from tests.freshness.test_fresh import (
     REPLACED,

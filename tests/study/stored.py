@@ -9,7 +9,7 @@ import numpy as np
 from core.encoders.encoder import ModelCard
 from core.recipe import Recipe
 from core.store import Embedding, write_embedding
-from core.store.versions import VERSIONS
+from core.store.schema import VERSIONS
 from tests.store_fakes import CountedDataset
 
 SIZE = 130  # above the neighbors that are kept

@@ -13,12 +13,17 @@ from scipy import stats
 from core.errors import InputError, MetricError
 from core.metrics import METRICS
 from core.metrics.knn import mutual_knn_chance
-from core.pairs.overlap import overlaps
+from core.pairs.lists import overlaps
 from core.spaces.neighbors import nearest
-from core.statistics.fits import competence_fit
-from core.study.comparison.aligning import align, align_all_layers
-from core.study.comparison.pair_scores import PairScores, unscored
-from core.study.layers import LayerChoice, read_choice
+from core.statistics.correlations import competence_fit
+from core.study.layers import (
+    LayerChoice,
+    PairScores,
+    align,
+    align_all_layers,
+    read_choice,
+    unscored,
+)
 from tests.metrics.oracles import permuted_neighbors
 
 KNN = METRICS["mutual_knn"].spec

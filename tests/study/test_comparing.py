@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 import torch
 
+import core.metrics.catalog
 import core.metrics.cka
-import core.metrics.engines
+import core.pairs.engine
 import core.pairs.on_torch
-import core.pairs.rows
-import core.study.comparison.engines
-import core.study.comparison.pair_scores
-import core.study.neighbor_lists
+import core.study.comparing
+import core.study.layers
 import core.study.study
 from core.errors import (
     MetricError,
@@ -23,12 +22,11 @@ from core.errors import (
 from core.metrics import METRICS
 from core.metrics.cka import cka_chance, roundness
 from core.questions.score.answer import score_layers
-from core.spaces.choices import Clamp
+from core.spaces.choices import Clamp, Clamping
 from core.spaces.preprocess import clamp_outliers, normalize_rows
 from core.store import Store, add_dataset
-from core.study.clamping import Clamping
-from core.study.comparison.engines import choose_engine as engine_for
-from core.study.comparison.engines import engine_over, kernel_bytes
+from core.study.comparing import choose_engine as engine_for
+from core.study.comparing import engine_over, kernel_bytes
 from core.study.parts import Comparison, Measure
 from core.study.selections import encode
 from core.study.study import Study
@@ -284,8 +282,8 @@ def test_many_stimuli_have_the_same_scores_without_a_matrix_of_all_pairs(
     filled, metric, monkeypatch
 ):
     small = layer_scores(Study(Store(filled), "counted"), ["ape"], ["bee"], metric=metric)
-    monkeypatch.setattr(core.study.comparison.engines, "BUDGET", 0)
-    monkeypatch.setattr(core.pairs.rows, "triangle", None)  # no kernel may be made
+    monkeypatch.setattr(core.study.comparing, "BUDGET", 0)
+    monkeypatch.setattr(core.pairs.engine, "triangle", None)  # no kernel may be made
     monkeypatch.setattr(core.metrics.cka, "linear", None)
     large = layer_scores(Study(Store(filled), "counted"), ["ape"], ["bee"], metric=metric)
     np.testing.assert_allclose(large["ape", "bee"], small["ape", "bee"], atol=1e-6)
@@ -296,7 +294,7 @@ def test_many_stimuli_have_the_same_scores_without_a_matrix_of_all_pairs(
 def test_a_metric_of_all_pairs_that_is_not_streamed_is_refused_from_the_limit_on(
     study, metric, monkeypatch
 ):
-    monkeypatch.setattr(core.study.comparison.engines, "BUDGET", 0)
+    monkeypatch.setattr(core.study.comparing, "BUDGET", 0)
     with pytest.raises(
         MetricError,
         match=rf"of 4 layers compares all pairs of {SIZE} stimuli at once, which takes .* of"
@@ -305,7 +303,7 @@ def test_a_metric_of_all_pairs_that_is_not_streamed_is_refused_from_the_limit_on
         " compare fewer models, or study fewer stimuli",
     ):
         align_models(study, ["ape"], ["bee"], metric=metric)
-    monkeypatch.setattr(core.study.comparison.engines, "BUDGET", kernel_bytes(SIZE, layers=4))
+    monkeypatch.setattr(core.study.comparing, "BUDGET", kernel_bytes(SIZE, layers=4))
     assert np.isfinite(align_models(study, ["ape"], ["bee"], metric=metric)["score"].item())
 
 
@@ -315,11 +313,11 @@ def test_kernels_are_held_as_long_as_all_of_them_fit_together(filled, monkeypatc
     layers = sum(len(study.entry(name).dims) for name in names)
     held, summed = METRICS["cka"].engine(), METRICS["cka"].streamed()
     budget = kernel_bytes(SIZE, layers=layers)
-    monkeypatch.setattr(core.study.comparison.engines, "BUDGET", budget)
+    monkeypatch.setattr(core.study.comparing, "BUDGET", budget)
     assert type(engine_for(study, cka, names)) is type(held)
     assert type(engine_for(study, cka, [*names, *names])) is type(held)  # each is held once
     assert type(engine_for(study, cka, names, concatenated=True)) is type(summed)
-    monkeypatch.setattr(core.study.comparison.engines, "BUDGET", budget - 1)
+    monkeypatch.setattr(core.study.comparing, "BUDGET", budget - 1)
     assert type(engine_for(study, cka, names)) is type(summed)
     assert type(engine_for(study, cka, names[1:])) is type(held)
     procrustes = Measure("procrustes")  # keeps no kernel: the stimuli alone count
@@ -327,7 +325,7 @@ def test_kernels_are_held_as_long_as_all_of_them_fit_together(filled, monkeypatc
 
 
 def test_what_is_summed_on_the_cpu_alone_is_refused_on_a_gpu_that_was_asked_for(monkeypatch):
-    monkeypatch.setattr(core.study.comparison.engines, "BUDGET", 0)
+    monkeypatch.setattr(core.study.comparing, "BUDGET", 0)
     with pytest.raises(
         MetricError, match="so it is summed on the CPU; got device cuda: use cpu or auto"
     ):
@@ -335,14 +333,14 @@ def test_what_is_summed_on_the_cpu_alone_is_refused_on_a_gpu_that_was_asked_for(
 
 
 def test_two_files_are_compared_under_the_same_limit(monkeypatch):
-    monkeypatch.setattr(core.study.comparison.engines, "BUDGET", 0)
+    monkeypatch.setattr(core.study.comparing, "BUDGET", 0)
     x, y = layers_of(0), layers_of(1)
     summed = score_layers(x, y, Comparison("cka", layers="all"), Clamping(1.0))["score"]
     with pytest.raises(
         MetricError, match=f"of 4 layers compares all pairs of {SIZE} stimuli at once"
     ):
         score_layers(x, y, Comparison("rsa"), Clamping(1.0))
-    monkeypatch.setattr(core.study.comparison.engines, "BUDGET", kernel_bytes(SIZE, layers=4))
+    monkeypatch.setattr(core.study.comparing, "BUDGET", kernel_bytes(SIZE, layers=4))
     np.testing.assert_allclose(
         summed,
         score_layers(x, y, Comparison("cka", layers="all"), Clamping(1.0))["score"],
@@ -352,7 +350,7 @@ def test_two_files_are_compared_under_the_same_limit(monkeypatch):
 
 def test_a_missing_score_of_many_stimuli_has_the_reason_of_few(uneven, monkeypatch):
     few = align_models(Study(uneven, "counted"), ["ape"], ["bee"], metric="cka", layers="all")
-    monkeypatch.setattr(core.study.comparison.engines, "BUDGET", 0)
+    monkeypatch.setattr(core.study.comparing, "BUDGET", 0)
     many = align_models(Study(uneven, "counted"), ["ape"], ["bee"], metric="cka", layers="all")
     assert many["reason"].tolist() == few["reason"].tolist()
     np.testing.assert_allclose(many["score"], few["score"], atol=1e-6)
@@ -361,7 +359,7 @@ def test_a_missing_score_of_many_stimuli_has_the_reason_of_few(uneven, monkeypat
 @pytest.mark.parametrize("metric", ["mutual_knn", "cka", "unbiased_cka", "cknna"])
 def test_a_study_on_a_device_gives_the_same_from_the_same_neighbors(filled, metric, monkeypatch):
     expected = layer_scores(Study(Store(filled), "counted"), ["ape"], ["bee"], metric=metric)
-    monkeypatch.setattr(core.metrics.engines, "choose_device", lambda _: torch.device("cpu"))
+    monkeypatch.setattr(core.metrics.catalog, "choose_device", lambda _: torch.device("cpu"))
     if metric == "mutual_knn":
         monkeypatch.setattr(core.pairs.on_torch, "_nearest", None)  # kept neighbors are taken
     study = Study(Store(filled), "counted", device="cuda")
@@ -371,7 +369,7 @@ def test_a_study_on_a_device_gives_the_same_from_the_same_neighbors(filled, metr
 
 
 def test_a_device_takes_no_other_metric_but_auto_does(filled, monkeypatch):
-    monkeypatch.setattr(core.metrics.engines, "choose_device", lambda _: torch.device("cuda"))
+    monkeypatch.setattr(core.metrics.catalog, "choose_device", lambda _: torch.device("cuda"))
     with pytest.raises(MetricError, match=r"on a GPU there are .* for rsa use device cpu or auto"):
         align_models(Study(Store(filled), "counted", device="cuda"), ["ape"], ["bee"], metric="rsa")
     anywhere = Study(Store(filled), "counted", device="auto")

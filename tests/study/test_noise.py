@@ -26,10 +26,10 @@ from core.questions.models.question import ModelPairs, Roster
 from core.questions.reliability.answer import COLUMNS, findings
 from core.questions.reliability.question import Reliability
 from core.spaces.preprocess import normalize_rows
-from core.statistics.reliability import spearman_brown
+from core.statistics.correlations import spearman_brown
 from core.store import Store
-from core.study.comparison.noise import noise_of
 from core.study.models import usual
+from core.study.noise import noise_of
 from core.study.parts import Comparison, Measure, Scope
 from core.study.spaces import default_spaces
 from core.study.study import Study

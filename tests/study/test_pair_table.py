@@ -6,9 +6,7 @@ import pytest
 
 from core.errors import MetricError, UnknownNameError
 from core.metrics import METRICS
-from core.study.comparison.pair_scores import PairScores
-from core.study.comparison.pair_table import align_among, check_choice, score_matrix
-from core.study.layers import read_choice
+from core.study.layers import PairScores, align_among, check_choice, read_choice, score_matrix
 
 AB = PairScores(np.array([[0.1, 0.4], [0.2, 0.3]]))
 

@@ -12,8 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import core.study.comparison.pair_scores
-import core.study.neighbor_lists
+import core.study.layers
 import core.study.study
 from core.errors import (
     MetricError,
@@ -23,13 +22,12 @@ from core.errors import (
     StoreWriteError,
     UnknownNameError,
 )
+from core.spaces.choices import Clamping
 from core.spaces.neighbors import VERSION as NEIGHBORS
 from core.store import Store, add_dataset, rename_model
-from core.study.clamping import Clamping
 from core.study.parts import Scope
-from core.study.roster import known_worlds
 from core.study.selections import encode
-from core.study.study import Study
+from core.study.study import Study, known_worlds
 from tests.comparisons import align_models
 from tests.store_fakes import CountedDataset
 from tests.study.stored import SIZE, layers_of, put
@@ -39,7 +37,7 @@ def test_neighbors_are_kept_in_the_store_and_read_again(filled, study, monkeypat
     before = study.neighbors("ape")
     assert before.shape == (2, SIZE, 100)
     assert not before.flags.writeable
-    monkeypatch.setattr(core.study.neighbor_lists, "nearest", None)  # none may be found anew
+    monkeypatch.setattr(core.study.study, "nearest", None)  # none may be found anew
     after = Study(Store(filled), "counted").neighbors("ape")
     np.testing.assert_array_equal(after, before)
     kept, recipe = Store(filled).result("counted", "neighbors-ape")
@@ -62,16 +60,16 @@ def test_a_model_that_is_embedded_again_while_it_is_searched_gives_no_mixed_answ
     before = Study(Store(tmp_path), "counted").neighbors("ape")
     Store(tmp_path).result("counted", "neighbors-ape")
     (tmp_path / "results" / "counted" / "neighbors-ape.parquet").unlink()
-    find = core.study.neighbor_lists.nearest
+    find = core.study.study.nearest
 
     def replacing(space, *, k, report):
         put(tmp_path, "ape", layers_of(2), version=2)
         return find(space, k=k, report=report)
 
     running = Study(Store(tmp_path), "counted")
-    monkeypatch.setattr(core.study.neighbor_lists, "nearest", replacing)
+    monkeypatch.setattr(core.study.study, "nearest", replacing)
     np.testing.assert_array_equal(running.neighbors("ape"), before)
-    monkeypatch.setattr(core.study.neighbor_lists, "nearest", find)
+    monkeypatch.setattr(core.study.study, "nearest", find)
     after = Study(Store(tmp_path), "counted").neighbors("ape")
     assert (after != before).any()
 
@@ -242,9 +240,7 @@ def test_competence_of_a_part_of_the_stimuli_is_that_of_its_captions(tmp_path):
 def test_a_gpu_searches_among_many_stimuli_where_there_is_one(
     device, there, many, place, monkeypatch
 ):
-    monkeypatch.setattr(core.study.neighbor_lists, "MANY", many)
-    monkeypatch.setattr(
-        core.study.neighbor_lists, "choose_device", lambda _: SimpleNamespace(type=there)
-    )
-    find = core.study.neighbor_lists._finder(SIZE, device)
+    monkeypatch.setattr(core.study.study, "MANY", many)
+    monkeypatch.setattr(core.study.study, "choose_device", lambda _: SimpleNamespace(type=there))
+    find = core.study.study._finder(SIZE, device)
     assert getattr(find, "func", find).__module__ == place

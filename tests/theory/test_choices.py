@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.options.declaring import options_of
+from core.options import options_of
 from core.theory.contrastive import setups
 from core.theory.contrastive.learners import LOSSES
 from core.theory.contrastive.question import Contrastive

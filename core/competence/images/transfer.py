@@ -29,7 +29,7 @@ from core.progress import Progress
 from core.recipe import Recipe
 from core.settings import expand
 from core.store import ModelEntry, Store
-from core.store.versions import VERSIONS
+from core.store.schema import VERSIONS
 
 Layers = Literal["last", "all"]
 

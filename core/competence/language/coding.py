@@ -23,7 +23,7 @@ from core.encoders.language.encoder import LanguageEncoder
 from core.progress import Progress
 from core.recipe import Recipe
 from core.store import ModelEntry, Store
-from core.store.versions import VERSIONS
+from core.store.schema import VERSIONS
 
 
 def code_models(

@@ -17,8 +17,7 @@ from core.metrics.predictivity import STRENGTHS
 from core.questions.adapters.maps.model import Parts
 from core.questions.adapters.maps.starts import canonical_maps
 from core.questions.adapters.retrieval import rank_own
-from core.spaces.inputs import check_pair
-from core.spaces.preprocess import normalize_rows
+from core.spaces.preprocess import check_pair, normalize_rows
 
 Space = Float[np.ndarray, "_ _"]
 Side = Float64[np.ndarray, "_ _"]

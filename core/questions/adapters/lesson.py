@@ -14,8 +14,8 @@ from jaxtyping import Float32
 
 from core.errors import InputError
 from core.questions.adapters.maps.model import Parts, split
+from core.spaces.choices import Clamping
 from core.spaces.preprocess import thresholds
-from core.study.clamping import Clamping
 from core.study.spaces import Layer, find_space, find_spaces
 from core.study.study import Study
 

@@ -7,9 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, TypeVar
 
 from core.errors import InputError
-from core.options.declaring import build, option, part, values_of
-from core.options.ranges import MOST_STIMULI
-from core.options.shared import draws_option, seed_option
+from core.options import MOST_STIMULI, build, draws_option, option, part, seed_option, values_of
 from core.questions.question import StudyQuestion
 from core.study.parts import Measure
 

@@ -10,8 +10,7 @@ import numpy as np
 from jaxtyping import Float, Float32, Float64, Int64
 
 from core.errors import InputError
-from core.spaces.inputs import check_space
-from core.spaces.preprocess import normalize_rows
+from core.spaces.preprocess import check_space, normalize_rows
 
 DEPTHS = (1, 5, 10)
 

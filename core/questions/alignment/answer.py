@@ -17,12 +17,10 @@ from core.questions.alignment.question import FIRST_KNOWN, Alignment
 from core.questions.alignment.shares import add_shares
 from core.questions.asking import ask
 from core.questions.registry import Answer, declare
-from core.study.comparison.comparing import align_models
-from core.study.comparison.engines import choose_engine
+from core.study.comparing import align_models, choose_engine
 from core.study.layers import ALL
 from core.study.published import BESIDE, published_pairs, put_beside
-from core.study.roster import finished_models, known_worlds
-from core.study.study import Study
+from core.study.study import Study, finished_models, known_worlds
 
 READ: tuple[Item, Item] = ("caption", "image")
 

@@ -14,9 +14,8 @@ from core.figures.rulers import Ruler
 from core.figures.theme import COMPETENCE as CODED
 from core.modalities import LANGUAGE, VISION, find_modality
 from core.questions.alignment.question import COMPETENCE, Side
-from core.study.models import is_measured, known_kinds
+from core.study.models import SOLVED, is_measured, known_kinds
 from core.study.scores import known_scores
-from core.study.skill import SOLVED
 
 By = Literal["objective", "family", "size", "none"]
 UNKNOWN = {"objective": "no objective known", "family": "no family known", "size": "no size known"}

@@ -15,16 +15,20 @@ from jaxtyping import Float64, Int64
 from core.errors import MetricError
 from core.metrics import METRICS, find_metric
 from core.metrics.spec import AnyEngine
-from core.pairs.shuffled import Scoring, shuffled_scores
+from core.pairs.lists import Scoring, shuffled_scores
 from core.progress import Progress, tell_each
 from core.questions.alignment.question import Alignment
 from core.spaces.preprocess import normalize_rows
-from core.statistics.discoveries import adjust
-from core.statistics.intervals import check_draws, draw_halves, half_interval
-from core.statistics.neighbor_intervals import depth_for_halves, halved, neighbor_interval
-from core.statistics.nulls import calibrate, check_count, draw_orders, null_scores
-from core.study.comparison.comparing import prepare_each
-from core.study.comparison.engines import choose_engine, fits
+from core.statistics.intervals import (
+    check_draws,
+    depth_for_halves,
+    draw_halves,
+    half_interval,
+    halved,
+    neighbor_interval,
+)
+from core.statistics.nulls import adjust, calibrate, check_count, draw_orders, null_scores
+from core.study.comparing import choose_engine, fits, prepare_each
 from core.study.layers import aggregate
 from core.study.parts import Comparison
 from core.study.study import Study

@@ -42,7 +42,7 @@ from core.questions.alignment.lines import RUNS, lines_and_dots
 from core.questions.alignment.points import NOISE
 from core.questions.alignment.published_marks import PUBLISHED, cross, published_marks
 from core.questions.alignment.question import COMPETENCE
-from core.statistics.fits import Fit
+from core.statistics.correlations import Fit
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "hexagon", "bowtie")
 NEAR = 3  # a ceiling above so many times the highest score would flatten all else
@@ -67,7 +67,7 @@ def trend(
     with an interval low and high, with replicates ceiling and share, with repeats noise_ceiling,
     and those of `put_beside` (crosses). fits: one per facet; diamonds are its points. label: of the
     score. Each line is one model of the panel's group, wider where larger. `narrow`: for a phone.
-    bound: of noise_ceiling, see `core.study.comparison.noise.bound_of`.
+    bound: of noise_ceiling, see `core.study.noise.bound_of`.
     """
     points = points.assign(x=axis.unplace(axis.place(points["axis"])))
     points = points.reindex(columns=list(dict.fromkeys([*points, "ceiling", NOISE, PUBLISHED])))

@@ -17,8 +17,8 @@ from core.questions.alignment.question import COMPETENCE, Alignment
 from core.questions.sentences import listed
 from core.statistics.correlations import Correlation, spearman_interval
 from core.statistics.intervals import LEVEL
-from core.study.comparison.noise import bound_of
 from core.study.models import is_measured, is_reality, open_because, trained
+from core.study.noise import bound_of
 
 KIN = "Sizes and seeds of one family count once; Convergence tests within families and objectives."
 BEYOND = (
@@ -89,7 +89,7 @@ def _count_kinds(models: pd.DataFrame) -> str:
 def noise_findings(points: pd.DataFrame, *, bound: str) -> list[str]:
     """Say how far noise of measurement lets the models come, where any was measured several times.
 
-    points: title_y, noise_ceiling. bound: see `core.study.comparison.noise.bound_of`.
+    points: title_y, noise_ceiling. bound: see `core.study.noise.bound_of`.
     """
     if NOISE not in points or points[NOISE].isna().all():
         return []

@@ -16,9 +16,8 @@ from core.figures.marks import add_chance, add_noise, cards, color_bar
 from core.figures.theme import INK, Mode, blank, plain, reason
 from core.metrics.spec import MetricSpec
 from core.questions.alignment.points import NOISE
-from core.study.comparison.aligning import layer_matrix
-from core.study.comparison.noise import bound_of
-from core.study.layers import LayerChoice, pick
+from core.study.layers import LayerChoice, layer_matrix, pick
+from core.study.noise import bound_of
 from core.study.parts import Measure
 
 Scores = Float64[np.ndarray, "layers_x layers_y"]
@@ -38,7 +37,7 @@ class Layers:
 @dataclass(frozen=True)
 class LayerNoise:
     """How far noise lets each pair of layers come. ceilings: NaN where unknown. bound: see
-    `core.study.comparison.noise.bound_of`.
+    `core.study.noise.bound_of`.
     """
 
     ceilings: Scores

@@ -9,8 +9,8 @@ import pandas as pd
 
 from core.questions.alignment.points import NOISE
 from core.questions.alignment.question import Alignment
-from core.study.comparison.noise import held_noise, pair_ceiling
-from core.study.comparison.pair_scores import Noise
+from core.study.layers import Noise
+from core.study.noise import held_noise, pair_ceiling
 from core.study.study import Study
 
 ONCE = "no noise ceiling: neither was measured several times"
@@ -19,7 +19,7 @@ CONCATENATED = "no noise ceiling of all layers side by side"
 
 def add_noise(table: pd.DataFrame, question: Alignment, study: Study) -> pd.DataFrame:
     """Add noise_ceiling to a table of alignments, where any model was measured several times: what
-    an otherwise perfect pair reaches; see `core.study.comparison.noise`.
+    an otherwise perfect pair reaches; see `core.study.noise`.
 
     table: model_x, model_y, layer_x, layer_y, reason, which also says why a ceiling is NaN.
     """

@@ -13,7 +13,7 @@ from core.questions.alignment.points import fits, trend_points
 from core.questions.alignment.question import COMPETENCE, Alignment, Side
 from core.questions.asking import ask
 from core.questions.competence.question import CompetenceScores, TasksSolved
-from core.statistics.fits import LEAST_MODELS
+from core.statistics.correlations import LEAST_MODELS
 from core.study.models import reads
 from core.study.scores import TaskScore, choices, known_scores, score_of
 from core.study.study import Study

@@ -7,7 +7,7 @@ import pandas as pd
 from core.encoders.encoder import REALITY
 from core.questions.alignment.axes import AXES, Axis
 from core.questions.alignment.question import COMPETENCE
-from core.statistics.fits import Fit, competence_fit
+from core.statistics.correlations import Fit, competence_fit
 from core.study.models import lines as lines_of
 from core.study.models import trained
 from core.study.published import BESIDE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from core.options.declaring import option, part
+from core.options import option, part
 from core.questions.question import StudyQuestion
 from core.study.parts import Calibration, Comparison
 

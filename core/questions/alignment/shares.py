@@ -9,8 +9,8 @@ from core.metrics.spec import MetricSpec
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.questions.convergence.question import Replicates
-from core.study.comparison.ceilings import ceiling_between
 from core.study.layers import ALL
+from core.study.noise import ceiling_between
 from core.study.study import Study
 
 UNKNOWN = "no ceiling: of one of the two, no recipe of its modality was trained with several seeds"

@@ -10,7 +10,7 @@ import pandas as pd
 from core.competence.records import can_measure
 from core.errors import PlatoscopeError
 from core.progress import Progress
-from core.statistics.dealing import recipe_trend
+from core.statistics.trends import recipe_trend
 from core.study.study import Study
 from core.study.trainings import describe_trainings
 

@@ -16,7 +16,7 @@ import pandas as pd
 from jaxtyping import Float64
 
 from core.encoders.encoder import ModelCard
-from core.statistics.discoveries import adjust
+from core.statistics.nulls import adjust
 from core.study.study import Study
 from core.training.configs import EVENTS, IMAGES
 

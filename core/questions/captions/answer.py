@@ -43,7 +43,7 @@ from core.questions.captions.trends import (
 )
 from core.questions.registry import Answer, declare, never
 from core.stimuli.statistics import split_words
-from core.study.comparison.comparing import align_models
+from core.study.comparing import align_models
 from core.study.models import clusters
 from core.study.study import Study
 

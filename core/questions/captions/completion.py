@@ -12,7 +12,7 @@ from core.questions.captions.question import (
     CaptionScores,
 )
 from core.questions.captions.tellings import retold_models
-from core.study.comparison.engines import choose_engine
+from core.study.comparing import choose_engine
 from core.study.models import is_reality, reads, usual
 from core.study.spaces import default_language
 from core.study.study import Study

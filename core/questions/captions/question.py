@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from core.options.declaring import option, part
-from core.options.shared import neighbors_option
+from core.options import neighbors_option, option, part
 from core.questions.question import StudyQuestion
 from core.study.parts import Comparison
 

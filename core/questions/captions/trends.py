@@ -12,8 +12,8 @@ import pandas as pd
 from jaxtyping import Float64
 
 from core.errors import InputError
-from core.statistics.discoveries import adjust
 from core.statistics.intervals import LEVEL
+from core.statistics.nulls import adjust
 
 LEAST_FAMILIES, LEAST_LEVELS = 2, 3  # of a trend test
 ESTIMATES = ("slope", "low", "high", "rho", "p")

@@ -38,7 +38,7 @@ from core.questions.color.question import (
 )
 from core.questions.color.sources.naming import name_sources, open_source
 from core.questions.registry import Answer, declare
-from core.statistics.discoveries import adjust
+from core.statistics.nulls import adjust
 from core.study.models import UNTRAINED, reads, without_variants
 from core.study.study import Study
 

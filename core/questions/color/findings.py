@@ -11,7 +11,7 @@ from core.questions.color.geometry.agreement import DISSIMILARITIES
 from core.questions.color.question import PERCEPTION, ColorAgreement, ColorModels
 from core.questions.sentences import listed
 from core.statistics.correlations import SURE, Correlation, spearman_interval
-from core.statistics.discoveries import adjust
+from core.statistics.nulls import adjust
 from core.study.models import lines
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeVar
 
-from core.options.declaring import build, option, part, values_of
-from core.options.ranges import MOST_STIMULI
-from core.options.shared import draws_option, seed_option
+from core.options import MOST_STIMULI, build, draws_option, option, part, seed_option, values_of
 from core.questions.color.geometry.defaults import (
     DRAWS,
     GRID,

@@ -27,10 +27,9 @@ from core.questions.competence.trajectories import along_training
 from core.questions.competence.trends import USUAL, most_competent, trend_table
 from core.questions.models.question import ModelPairs, Roster
 from core.questions.registry import Answer, declare, never
-from core.study.comparison.comparing import align_models
-from core.study.comparison.engines import choose_engine
-from core.study.comparison.pairing import check_pairing
+from core.study.comparing import align_models, check_pairing, choose_engine
 from core.study.models import (
+    basis_of,
     is_measured,
     is_reality,
     known_kinds,
@@ -40,11 +39,9 @@ from core.study.models import (
     without_variants,
 )
 from core.study.parts import Scope
-from core.study.roster import known_worlds
 from core.study.scores import TaskScore, known_scores, score_of, select
-from core.study.skill import basis_of
 from core.study.spaces import by_size
-from core.study.study import Study
+from core.study.study import Study, known_worlds
 
 SHOWN = ("model", "task", "value", "low", "high", "unit", "origin", "embedded", "source")
 DESCRIBED = ("title", "family", "group", "modality", "parameters")

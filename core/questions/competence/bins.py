@@ -12,7 +12,7 @@ import pandas as pd
 from jaxtyping import Bool, Float64, Int64
 
 from core.errors import InputError
-from core.statistics.crossed import pair_error
+from core.statistics.intervals import pair_error
 from core.statistics.nulls import draw_orders
 
 ALL, SAME, DIFFERENT = (
@@ -85,7 +85,7 @@ def summarize_bins(points: pd.DataFrame, bins: pd.DataFrame) -> pd.DataFrame:
     of two.
 
     Pairs share models, so counting pairs is not enough: se is the jackknife over models of
-    `core.statistics.crossed.pair_error`. se_pairs, sd/√pairs, takes pairs for independent and is
+    `core.statistics.intervals.pair_error`. se_pairs, sd/√pairs, takes pairs for independent and is
     too small.
     points: from `bin_pairs`. bins: from `assign_bins`. Returns pairs_of (all, same or different),
     bin, low, high, models (in the bin), pairs, mean, se, se_pairs, reason; NaN where it says why.

@@ -20,7 +20,7 @@ from core.figures.numbers import p_text
 from core.questions.competence.prediction import Prediction, predict
 from core.questions.competence.question import Bins, Downstream, Grouping, Training
 from core.statistics.correlations import SURE, Correlation
-from core.statistics.discoveries import adjust
+from core.statistics.nulls import adjust
 from core.study.models import open_because
 
 MANY = 20  # models

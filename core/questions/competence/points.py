@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from core.study.skill import rank_within
+from core.study.models import rank_within
 
 
 def bin_points(points: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:

@@ -21,12 +21,11 @@ from core.questions.competence.prediction import predict
 from core.questions.competence.question import Bins, Contenders, TasksSolved, Trends
 from core.questions.competence.registry import CAPTIONS, registry
 from core.statistics.correlations import Correlation, spearman_interval
-from core.statistics.discoveries import adjust
-from core.study.comparison.comparing import align_models
+from core.statistics.nulls import adjust
+from core.study.comparing import align_models
 from core.study.models import lines
-from core.study.roster import finished_models, known_worlds
 from core.study.scores import known_scores, score_of
-from core.study.study import Study
+from core.study.study import Study, finished_models, known_worlds
 
 COLUMNS = ("finding", "group", "models", "value", "low", "high", "se", "p", "p_adjusted", "reason")
 USUAL = ("HellaSwag", "GSM8K", "completions", "counting")  # scores to predict, in this order

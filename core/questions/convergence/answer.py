@@ -46,11 +46,11 @@ from core.questions.convergence.thirds import compare_thirds
 from core.questions.models.question import ModelPairs, Roster
 from core.questions.overview.question import Overview
 from core.questions.registry import Answer, declare
-from core.statistics.level_trends import level_means, level_trend
-from core.study.comparison.ceilings import align_replicates, replicated, summarize_replicates
-from core.study.comparison.pairing import check_pairing
+from core.statistics.trends import level_means, level_trend
+from core.study.comparing import check_pairing
+from core.study.models import skill_ranks
+from core.study.noise import align_replicates, replicated, summarize_replicates
 from core.study.parts import Comparison
-from core.study.skill import skill_ranks
 from core.study.study import Study
 from core.study.trainings import choose_names, describe_trainings
 

@@ -18,7 +18,7 @@ from core.figures.theme import INK, Mode, blank, hover_card, plain, reason
 from core.questions.convergence.hypotheses import DATA
 from core.questions.convergence.levels import KINDS
 from core.questions.convergence.summary import COMPETENCE, DECIDES, HYPOTHESIS, THIRDS
-from core.statistics.discoveries import adjust
+from core.statistics.nulls import adjust
 
 ALPHA = 0.05
 FOR, AGAINST, OPEN, UNTESTED = "for", "against", "not shown", "not tested"

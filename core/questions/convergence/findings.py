@@ -21,7 +21,7 @@ from core.questions.convergence.question import (
     Summary,
 )
 from core.questions.sentences import listed
-from core.study.comparison.ceilings import ceiling_of
+from core.study.noise import ceiling_of
 
 SURE = 0.05
 RISING = {

@@ -10,7 +10,7 @@ import pandas as pd
 from jaxtyping import Float64
 
 from core.modalities import find_modality
-from core.study.comparison.pair_table import score_matrix
+from core.study.layers import score_matrix
 
 ALL = "all language models"
 COLUMNS = ("copies", "with", "pairs", "before", "after", "change", "low", "high", "p", "reason")

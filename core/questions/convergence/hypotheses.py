@@ -25,11 +25,10 @@ from core.questions.convergence.levels import (
     usual_of,
 )
 from core.questions.convergence.question import By
-from core.spaces.spectra import effective_rank, participation_ratio
-from core.statistics.dealing import DealtTrend, recipe_trend
-from core.statistics.discoveries import adjust
-from core.statistics.level_trends import level_trend
-from core.study.comparison.pair_table import score_matrix
+from core.spaces.bases import effective_rank, participation_ratio
+from core.statistics.nulls import adjust
+from core.statistics.trends import DealtTrend, level_trend, recipe_trend
+from core.study.layers import score_matrix
 
 Verdict = Literal["supported", "contradicted", "not shown", "not tested"]
 SURE = 0.05

@@ -13,8 +13,8 @@ from jaxtyping import Float64
 from core.figures.numbers import counted
 from core.modalities import find_modality
 from core.questions.convergence.question import By
-from core.statistics.level_trends import Trainings
-from core.study.comparison.pair_table import score_matrix
+from core.statistics.trends import Trainings
+from core.study.layers import score_matrix
 from core.study.trainings import kinship
 
 Kind = Literal["all", "vision", "language", "across"]
@@ -71,7 +71,7 @@ def put_on_levels(trainings: pd.DataFrame, by: By, skill: pd.Series) -> Leveled:
 
 
 def arrange(leveled: Leveled, pairs: pd.DataFrame, kind: Kind) -> Trainings:
-    """Return what `core.statistics.level_trends` compares: the scores of the pairs of a kind.
+    """Return what `core.statistics.trends` compares: the scores of the pairs of a kind.
 
     pairs: of `ModelPairs`. Levels run from 0 to 1.
     """

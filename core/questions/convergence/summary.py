@@ -10,7 +10,7 @@ import pandas as pd
 from core.questions.convergence.fine_tuning import ALL
 from core.questions.convergence.hypotheses import judge
 from core.questions.convergence.levels import KINDS
-from core.study.comparison.ceilings import ceiling_of
+from core.study.noise import ceiling_of
 
 COLUMNS = ("about", "what", "value", "low", "high", "p", "q", "counted", "verdict", "reason")
 COMPETENCE, THIRDS, TRENDS = "levels of competence", "Anna Karenina", "figure 3"

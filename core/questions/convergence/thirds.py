@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from core.questions.convergence.levels import KINDS, Kind, Leveled, arrange
-from core.statistics.level_grids import grid_means, weak_contrast
+from core.statistics.trends import grid_means, weak_contrast
 
 COLUMNS = (
     "pairs_of",
@@ -33,8 +33,8 @@ def compare_thirds(leveled: Leveled, pairs: pd.DataFrame, *, draws: int, seed: i
     """Return the mean alignment between each two thirds, with COLUMNS.
 
     one, other: the names of the two levels, the lower first. adjusted: see
-    `core.statistics.level_grids.GridMean`. contrast, low, high, p, reason: the
-    same in all rows of a kind of pairs, see `core.statistics.level_grids.weak_contrast`. pairs: of
+    `core.statistics.trends.GridMean`. contrast, low, high, p, reason: the
+    same in all rows of a kind of pairs, see `core.statistics.trends.weak_contrast`. pairs: of
     `ModelPairs`.
     """
     rows = [row for kind in KINDS for row in _rows(leveled, pairs, kind, draws=draws, seed=seed)]

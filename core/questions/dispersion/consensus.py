@@ -24,12 +24,11 @@ from core.questions.dispersion.residuals import (
     summarize,
     tail,
 )
-from core.spaces.inputs import check_space
+from core.spaces.preprocess import check_space
 from core.statistics.correlations import partial_correlation
 from core.statistics.procrustes import generalized_procrustes
 from core.study.spaces import Layer
-from core.study.stimuli import studied_stimuli
-from core.study.study import Study
+from core.study.study import Study, studied_stimuli
 
 POINTS = (
     "space",

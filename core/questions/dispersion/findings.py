@@ -17,8 +17,8 @@ import pandas as pd
 from core.figures.numbers import share_text
 from core.questions.dispersion.residuals import SHUFFLES
 from core.questions.sentences import listed
-from core.statistics.discoveries import adjust
-from core.statistics.fits import LEAST_MODELS, Fit, competence_fit
+from core.statistics.correlations import LEAST_MODELS, Fit, competence_fit
+from core.statistics.nulls import adjust
 
 PUBLISHED_RATIO = 2.0  # of CKNNA
 PUBLISHED_PEARSON = (0.21, 0.43)

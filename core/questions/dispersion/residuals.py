@@ -15,7 +15,7 @@ import numpy as np
 from jaxtyping import Float64, Int64
 
 from core.errors import MetricError
-from core.pairs.pool import one_core_each
+from core.pairs.prepared import one_core_each
 from core.progress import Progress
 from core.spaces.kernels import ROUNDING
 from core.statistics.nulls import draw_orders

@@ -10,8 +10,7 @@ from jaxtyping import Float64, Int64
 
 from core.errors import MetricError
 from core.pairs.subsets import SetScores, score_sets
-from core.study.comparison.comparing import layer_scores
-from core.study.comparison.engines import engine_over
+from core.study.comparing import engine_over, layer_scores
 from core.study.parts import Measure
 from core.study.spaces import Layer
 from core.study.study import Study

@@ -25,7 +25,7 @@ import pandas as pd
 from jaxtyping import Float64, Int64
 
 from core.metrics.spec import MetricSpec
-from core.pairs.pool import one_core_each
+from core.pairs.prepared import one_core_each
 from core.pairs.subsets import Rows, SetScores
 from core.progress import Progress
 from core.statistics.intervals import LEVEL, half_interval

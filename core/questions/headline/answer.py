@@ -15,9 +15,9 @@ from core.questions.competence.question import TasksSolved
 from core.questions.headline.findings import headline_findings, judge
 from core.questions.headline.question import Headline
 from core.questions.registry import Answer, declare
-from core.statistics.rank_trends import FEW, RankTrend, Setups, rank_trend
+from core.statistics.trends import FEW, RankTrend, Setups, rank_trend
+from core.study.models import rank_within, skill_values
 from core.study.parts import Comparison
-from core.study.skill import rank_within, skill_values
 from core.study.study import Study
 from core.study.trainings import describe_trainings
 

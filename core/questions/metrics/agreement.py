@@ -14,11 +14,10 @@ from jaxtyping import Float64
 
 from core.errors import MetricError
 from core.metrics import METRICS
-from core.metrics.engines import make_engine
+from core.metrics.catalog import make_engine
 from core.metrics.spec import AnyEngine
 from core.pairs.engine import Engine
-from core.pairs.layers import Space
-from core.pairs.prepared import Prepared, mean_of_both
+from core.pairs.prepared import Prepared, Space, mean_of_both
 from core.progress import Progress
 
 FEWEST = 3  # pairs of models that can be ranked in more than two ways

@@ -53,13 +53,11 @@ from core.questions.metrics.question import (
 )
 from core.questions.metrics.sample_size import grow_sample
 from core.questions.registry import Answer, declare
-from core.spaces.inputs import check_k
-from core.spaces.preprocess import normalize_rows
+from core.spaces.preprocess import check_k, normalize_rows
 from core.statistics.nulls import check_count, draw_orders
 from core.study.models import is_reality, usual
 from core.study.parts import LayerPair
-from core.study.roster import finished_models
-from core.study.study import Study
+from core.study.study import Study, finished_models
 
 LARGEST = 1024
 

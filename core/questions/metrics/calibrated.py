@@ -13,10 +13,10 @@ from jaxtyping import Float, Float64, Int64
 from core.errors import MetricError
 from core.metrics import METRICS
 from core.metrics.spec import AnyEngine
-from core.pairs.layers import Space
-from core.pairs.shuffled import shuffled_scores
+from core.pairs.lists import shuffled_scores
+from core.pairs.prepared import Space
 from core.progress import Progress
-from core.spaces.inputs import check_pair
+from core.spaces.preprocess import check_pair
 from core.statistics.nulls import (
     COLUMNS,
     calibrate,

@@ -12,9 +12,8 @@ from core.metrics import METRICS
 from core.questions.alignment.axes import short_name
 from core.questions.metrics.agreement import toward
 from core.questions.metrics.question import MetricAgreement, MetricMatrix, MetricTrends
-from core.statistics.correlations import SURE
-from core.statistics.discoveries import adjust
-from core.statistics.fits import Fit, competence_fit
+from core.statistics.correlations import SURE, Fit, competence_fit
+from core.statistics.nulls import adjust
 
 KINDS = {  # of two metrics, by what they see
     ("local", "local"): "between two that see neighborhoods",

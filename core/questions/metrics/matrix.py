@@ -12,10 +12,9 @@ import pandas as pd
 
 from core.errors import MetricError
 from core.metrics import METRICS
-from core.metrics.engines import make_engine
-from core.metrics.printed import PRINTED
+from core.metrics.catalog import PRINTED, make_engine
 from core.metrics.spec import AnyEngine, Parameter
-from core.pairs.layers import Space
+from core.pairs.prepared import Space
 from core.progress import Progress
 from core.questions.metrics.agreement import (
     first_reasons,

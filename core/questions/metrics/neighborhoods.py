@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 
-from core.metrics.engines import make_engine
+from core.metrics.catalog import make_engine
 from core.progress import Progress
 from core.questions.metrics.agreement import Spaces, prepare_each
-from core.spaces.inputs import check_k, check_pair
+from core.spaces.preprocess import check_k, check_pair
 from core.statistics.nulls import draw_orders
 
 COMPARED = ("mutual_knn", "cknna")

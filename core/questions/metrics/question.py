@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from core.options.declaring import option, part
-from core.options.ranges import MOST_STIMULI
-from core.options.shared import draws_option, neighbors_option, seed_option
+from core.options import MOST_STIMULI, draws_option, neighbors_option, option, part, seed_option
 from core.questions.alignment.question import COMPETENCE
 from core.questions.question import StudyQuestion
 from core.study.parts import LayerPair, LayerRule

@@ -15,7 +15,7 @@ from core.errors import MetricError
 from core.metrics import METRICS
 from core.metrics.spec import Metric
 from core.progress import Progress
-from core.spaces.inputs import check_pair
+from core.spaces.preprocess import check_pair
 from core.statistics.nulls import draw_orders
 
 REPEATS = 20

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pandas as pd
 
-from core.metrics.printed import PRINTED
+from core.metrics.catalog import PRINTED
 from core.progress import Progress
 from core.questions.alignment.placing import axis_values
 from core.questions.alignment.question import Alignment
 from core.questions.metrics.agreement import with_k
 from core.questions.metrics.question import MetricTrends
-from core.study.comparison.comparing import align_models
+from core.study.comparing import align_models
 from core.study.models import lines
 from core.study.parts import Comparison
 from core.study.study import Study

@@ -17,14 +17,12 @@ from core.questions.modalities.findings import findings
 from core.questions.modalities.meeting import COLUMNS, Meeting, rows_of
 from core.questions.modalities.question import Modalities
 from core.questions.registry import Answer, declare
-from core.statistics.discoveries import adjust
-from core.study.comparison.ceilings import ceiling_between
-from core.study.comparison.comparing import align_models
-from core.study.comparison.pairing import check_pairing
+from core.statistics.nulls import adjust
+from core.study.comparing import align_models, check_pairing
 from core.study.models import UNTRAINED, is_reality, open_because
+from core.study.noise import ceiling_between
 from core.study.parts import Calibration
-from core.study.roster import known_worlds
-from core.study.study import Study
+from core.study.study import Study, known_worlds
 from core.study.trainings import choose_names, describe_trainings
 
 

@@ -12,8 +12,8 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from core.statistics.crossed import CrossedMean, crossed_mean
-from core.statistics.fits import LEAST_CLUSTERS
+from core.statistics.correlations import LEAST_CLUSTERS
+from core.statistics.intervals import CrossedMean, crossed_mean
 
 ALL = "all"
 COLUMNS = (
@@ -48,7 +48,7 @@ class Meeting:
     scores: a row per model of one, a column per model of the other. shuffled: likewise, the mean
     score of shuffled stimuli, NaN where it was not measured. untrained: score, size_one and
     size_other of every two untrained models of both sides. ceiling: see
-    `core.study.comparison.ceilings.ceiling_between`. fixed: whether the other side is reality.
+    `core.study.noise.ceiling_between`. fixed: whether the other side is reality.
     """
 
     one: pd.DataFrame

@@ -31,7 +31,7 @@ from core.questions.models.standings import (
 )
 from core.questions.registry import Answer, declare, never
 from core.statistics.layouts import check_layout, lay_out
-from core.study.comparison.pairing import check_pairing, pair_models
+from core.study.comparing import check_pairing, pair_models
 from core.study.models import is_measured, is_reality, trained, without_variants
 from core.study.study import Study
 

@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float64
 
 from core.errors import InputError
 from core.metrics.spec import MetricSpec
-from core.study.comparison.pair_table import score_matrix
+from core.study.layers import score_matrix
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ def distances(pairs: pd.DataFrame, *, spec: MetricSpec) -> Distances:
     above 0, the floor, since nothing in the scores says how much farther it is. A score above 1,
     which one variant of CKNNA can reach, counts as 1. Models without a score with some other are
     left out, the one that lacks most first, until all that stay have all scores. pairs: model_x,
-    model_y, score, reason; see `core.study.comparison.pairing.pair_models`. Range [0, ∞); 0 is full
+    model_y, score, reason; see `core.study.comparing.pair_models`. Range [0, ∞); 0 is full
     alignment. Raises InputError where no score is above 0. Source: Huh et al. 2024, figure 2
     (without a floor).
     """

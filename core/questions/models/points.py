@@ -7,8 +7,7 @@ import pandas as pd
 from core.competence.records import SKILL
 from core.figures.numbers import share_text
 from core.questions.models.map_table import DESCRIBED, NEAREST
-from core.study.models import named_kinds
-from core.study.skill import basis_of, skill_ranks
+from core.study.models import basis_of, named_kinds, skill_ranks
 
 BITS_SAVED = "1 − bits per byte of the captions"
 
@@ -43,7 +42,7 @@ def map_points(
 
 def skill_texts(competence: pd.DataFrame, solved: pd.DataFrame) -> dict[str, str]:
     """Return in words the competence of each measured model, by name; arguments as of
-    `core.study.skill.skill_ranks`.
+    `core.study.models.skill_ranks`.
     """
     told = competence.dropna(subset="value")
     units = told["unit"].replace(SKILL, BITS_SAVED)

@@ -13,7 +13,7 @@ from core.encoders.encoder import REALITY
 from core.errors import InputError, UnknownNameError
 from core.metrics.spec import MetricSpec
 from core.modalities import find_modality, known_first
-from core.study.comparison.comparing import layer_scores
+from core.study.comparing import layer_scores
 from core.study.models import is_measured, usual
 from core.study.parts import Measure
 from core.study.study import Study

@@ -13,8 +13,7 @@ from core.questions.neurons.pairs import AS_IS, ROTATED, SHUFFLED
 from core.questions.neurons.question import NeuronPairs, NeuronShare, NeuronTrend
 from core.questions.neurons.trends import BEYOND, RECUR
 from core.questions.sentences import listed
-from core.statistics.crossed import pair_interval
-from core.statistics.intervals import LEVEL
+from core.statistics.intervals import LEVEL, pair_interval
 
 SURE = 1 - LEVEL
 Row = Mapping[Hashable, Any]

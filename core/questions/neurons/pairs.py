@@ -14,10 +14,9 @@ from core.questions.asking import ask
 from core.questions.neurons.mining import Model, chosen_layers, mine, read_model, shuffled_partners
 from core.questions.neurons.question import NeuronPairs, NeuronStimuli
 from core.questions.neurons.units import Partners, Units, p_of, rotate, units_of
+from core.spaces.choices import Clamping
 from core.statistics.nulls import ALPHA
-from core.study.clamping import Clamping
-from core.study.stimuli import studied_stimuli
-from core.study.study import Study
+from core.study.study import Study, studied_stimuli
 
 AS_IS, ROTATED, SHUFFLED = "as they are", "rotated", "shuffled"
 PLACES = ("model_x", "layer_x", "unit_x", "model_y", "layer_y", "unit_y")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from core.statistics.dealing import recipe_trend
-from core.statistics.discoveries import adjust
+from core.statistics.nulls import adjust
+from core.statistics.trends import recipe_trend
 
 RECUR, BEYOND = "units that recur", "beyond a random basis"
 COLUMNS = (

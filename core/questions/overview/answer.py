@@ -15,12 +15,11 @@ from core.questions.overview.findings import overview_findings
 from core.questions.overview.question import ConvergenceMap, Overview
 from core.questions.overview.trends import closeness, solving, trends
 from core.questions.registry import Answer, declare, never
-from core.spaces.inputs import check_k
-from core.study.comparison.comparing import align_models
+from core.spaces.preprocess import check_k
+from core.study.comparing import align_models
 from core.study.models import is_reality, reads, usual
 from core.study.parts import Comparison
-from core.study.roster import known_worlds
-from core.study.study import Study
+from core.study.study import Study, known_worlds
 
 
 def complete(question: Overview, study: Study) -> Overview:

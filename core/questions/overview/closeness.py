@@ -16,17 +16,20 @@ from core.questions.dispersion.consensus import read
 from core.questions.overview.question import CONSENSUS, LEAST, ConvergenceMap
 from core.spaces.bases import center, span
 from core.statistics.procrustes import generalized_procrustes
-from core.study.comparison.aligning import align
-from core.study.comparison.comparing import align_models, prepare_each
-from core.study.comparison.engines import choose_engine
-from core.study.comparison.pair_scores import scored, unscored
-from core.study.layers import ALL
-from core.study.models import UNTRAINED, is_measured, is_reality, usual, without_variants
+from core.study.comparing import align_models, choose_engine, prepare_each
+from core.study.layers import ALL, align, scored, unscored
+from core.study.models import (
+    UNTRAINED,
+    basis_of,
+    is_measured,
+    is_reality,
+    skill_values,
+    usual,
+    without_variants,
+)
 from core.study.parts import Comparison
-from core.study.roster import known_worlds
-from core.study.skill import basis_of, skill_values
 from core.study.spaces import find_spaces
-from core.study.study import Study
+from core.study.study import Study, known_worlds
 
 WIDTH = 64  # principal directions of each space that enter a consensus
 PARTNERS = 5
@@ -65,7 +68,7 @@ def measure_closeness(question: ConvergenceMap, study: Study, _: Progress | None
 
     Columns, next to those of `study.models`: center, layer (the model's that was compared, -1 for a
     mean over several models), score and chance (alignment with the center), reason (why there is no
-    score), competence (see `core.study.skill.skill_values`), basis (what it is), across (mean
+    score), competence (see `core.study.models.skill_values`), basis (what it is), across (mean
     alignment with the finished models of the other of vision and language), partners and
     partner_scores (the models of other modalities that are best aligned with it).
     """

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from core.options.declaring import option, part
-from core.options.shared import neighbors_option
+from core.options import neighbors_option, option, part
 from core.questions.alignment.question import COMPETENCE
 from core.questions.question import StudyQuestion
 from core.study.parts import Comparison

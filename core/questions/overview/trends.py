@@ -12,7 +12,7 @@ import pandas as pd
 
 from core.encoders.encoder import REALITY
 from core.questions.alignment.question import COMPETENCE
-from core.statistics.fits import competence_fit
+from core.statistics.correlations import competence_fit
 from core.study.models import FEWER, UNTRAINED, lines, reads, usual
 
 COLUMNS = ("finding", "group", "models", "value", "p", "chance", "reason")

@@ -24,8 +24,8 @@ from core.questions.prefix.question import PrefixBits, PrefixCaptions, PrefixPai
 from core.questions.prefix.truth import count_named, first_caption
 from core.questions.registry import Answer, declare
 from core.settings import choose_device
-from core.statistics.crossed import crossed_mean
-from core.statistics.discoveries import adjust
+from core.statistics.intervals import crossed_mean
+from core.statistics.nulls import adjust
 from core.study.models import lines
 from core.study.study import Study
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from core.figures.numbers import counted, p_text, share_text
 from core.questions.prefix.question import PrefixBits, PrefixCaptions
-from core.statistics.crossed import crossed_mean, grid_correlation
+from core.statistics.intervals import crossed_mean, grid_correlation
 
 SURE = 0.05
 BESIDE = {

@@ -22,8 +22,7 @@ from core.stimuli.cave.drawing import draw
 from core.stimuli.cave.events import event_rng, events
 from core.stimuli.cave.grammar import describe
 from core.stimuli.dataset import Dataset, check_captions, check_images
-from core.study.stimuli import studied_indices
-from core.study.study import Study
+from core.study.study import Study, studied_indices
 
 
 @dataclass(frozen=True)

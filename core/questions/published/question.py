@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from core.options.declaring import option
+from core.options import option
 from core.questions.question import StudyQuestion
 
 On = Literal["all", "alignment", "captions", "color", "dispersion", "metrics"]

@@ -12,8 +12,8 @@ from core.errors import InputError
 from core.progress import Progress
 from core.questions.registry import Answer, declare, never
 from core.questions.reliability.question import Reliability
-from core.study.comparison.engines import choose_engine
-from core.study.comparison.noise import bound_of, held_noise, unit_reliabilities
+from core.study.comparing import choose_engine
+from core.study.noise import bound_of, held_noise, unit_reliabilities
 from core.study.study import Study
 
 COLUMNS = (
@@ -50,7 +50,7 @@ def measure_reliability(
 ) -> pd.DataFrame:
     """Return a row per layer: over what its measurements were repeated, and how often; units;
     reliability: the median over units of split halves, Spearman–Brown corrected; halves: the mean
-    score of two halves by the metric; ceiling: see `core.study.comparison.noise`; reason: why any
+    score of two halves by the metric; ceiling: see `core.study.noise`; reason: why any
     of these is NaN, else empty.
     """
     rows = list[dict[str, Any]]()

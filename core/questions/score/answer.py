@@ -17,9 +17,9 @@ from core.files.userfile import shown
 from core.progress import Progress
 from core.questions.registry import Answer, declare
 from core.questions.score.question import Score
+from core.spaces.choices import Clamping
 from core.spaces.preprocess import clamp_outliers
-from core.study.clamping import Clamping
-from core.study.comparison.engines import engine_over
+from core.study.comparing import engine_over
 from core.study.layers import ALL, concatenate, pick
 from core.study.parts import Comparison
 

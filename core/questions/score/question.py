@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from core.options.declaring import argument, part
+from core.options import argument, part
 from core.questions.question import Question
-from core.study.clamping import Clamping
+from core.spaces.choices import Clamping
 from core.study.parts import Comparison
 
 

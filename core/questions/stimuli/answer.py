@@ -27,13 +27,11 @@ from core.questions.stimuli.question import (
     StimulusNeighbors,
     StimulusResiduals,
 )
-from core.spaces.inputs import check_k
 from core.spaces.neighbors import nearest
-from core.spaces.preprocess import normalize_rows
+from core.spaces.preprocess import check_k, normalize_rows
 from core.statistics.nulls import draw_sample
 from core.study.spaces import check_several, find_space, name_spaces
-from core.study.stimuli import studied_indices, studied_stimuli
-from core.study.study import Study
+from core.study.study import Study, studied_indices, studied_stimuli
 
 CONSENSUS = "consensus"  # beside the names of spaces
 

@@ -33,9 +33,8 @@ from core.questions.stitching.roster import (
     default_pair,
     list_models,
 )
-from core.study.comparison.aligning import layer_matrix
-from core.study.comparison.engines import choose_engine
-from core.study.layers import ALL
+from core.study.comparing import choose_engine
+from core.study.layers import ALL, layer_matrix
 from core.study.parts import Comparison
 from core.study.study import Study
 from core.study.trainings import choose_names

@@ -23,8 +23,7 @@ from core.questions.stitching.losses import summarize
 from core.questions.stitching.question import Fitting
 from core.settings import choose_device
 from core.stimuli.cave.events import draw_event, events
-from core.study.stimuli import studied_indices
-from core.study.study import Study
+from core.study.study import Study, studied_indices
 
 TRAINED, LEAST, RANDOM, IDENTITY, ITSELF = (
     "trained",

@@ -13,7 +13,7 @@ from core.questions.sentences import listed
 from core.questions.stitching.many import TOLD
 from core.questions.stitching.question import Stitch, StitchKinds, StitchMap, StitchTrend
 from core.questions.stitching.roster import OTHER_SEED
-from core.statistics.crossed import LEAST_SIDE, grid_correlation, grid_interval
+from core.statistics.intervals import LEAST_SIDE, grid_correlation, grid_interval
 
 SURE = 0.05
 Row = Mapping[Hashable, Any]

@@ -15,8 +15,8 @@ from core.questions.stitching.bench import LEAST, TRAINED
 from core.questions.stitching.keeping import make_stitches
 from core.questions.stitching.question import Fitting
 from core.questions.stitching.roster import OTHER_SEED, SUPERVISED, Duo
-from core.statistics.dealing import DealtTrend, recipe_trend
-from core.statistics.discoveries import adjust
+from core.statistics.nulls import adjust
+from core.statistics.trends import DealtTrend, recipe_trend
 from core.study.study import Study
 
 LOST, PENALTY, TOLD = "lost", "penalty", "lost, a supervised network goes on"
@@ -98,7 +98,7 @@ def trend_over_competence(rows: pd.DataFrame, *, draws: int, seed: int) -> pd.Da
     task, while others, whose heads are fitted to frozen features, gain from a lower network that
     knows more of theirs. A recipe here is two objectives at one size, the mean over its seeds and
     both ways; a line is two objectives in all sizes. rise: per STEP of competence, each line with a
-    mean of its own; p, rise_low, rise_high: as of `core.statistics.dealing.recipe_trend`,
+    mean of its own; p, rise_low, rise_high: as of `core.statistics.trends.recipe_trend`,
     competence being dealt anew among the sizes of a line; q: p adjusted for all measures. Lines
     share models, so they are not quite independent.
     """

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from core.options.declaring import option, part
-from core.options.ranges import MOST_LAYERS
-from core.options.shared import draws_option, seed_option
+from core.options import MOST_LAYERS, draws_option, option, part, seed_option
 from core.questions.question import StudyQuestion
 from core.study.parts import Measure
 

@@ -18,9 +18,8 @@ from core.questions.swapping.labels import factor_classes
 from core.questions.swapping.question import LEAST, Swap
 from core.questions.swapping.trials import Trials, foresee, run_trials
 from core.questions.swapping.ways import WAYS
-from core.statistics.crossed import crossed_mean
-from core.statistics.discoveries import adjust
-from core.statistics.intervals import ratio_interval
+from core.statistics.intervals import crossed_mean, ratio_interval
+from core.statistics.nulls import adjust
 from core.study.spaces import default_spaces, find_space, find_spaces, language_beside
 from core.study.study import Study
 

@@ -9,8 +9,7 @@ import pandas as pd
 from jaxtyping import Int64
 
 from core.errors import NotApplicableError, UnknownNameError
-from core.study.stimuli import studied_indices
-from core.study.study import Study
+from core.study.study import Study, studied_indices
 
 MOST_VALUES = 20
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from core.options.declaring import option
-from core.options.ranges import MOST_STIMULI
-from core.options.shared import draws_option, seed_option
+from core.options import MOST_STIMULI, draws_option, option, seed_option
 from core.questions.question import StudyQuestion
 
 LEAST = 3  # anchors; two lie on one line

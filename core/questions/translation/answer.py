@@ -31,11 +31,10 @@ from core.questions.translation.question import (
     Translation,
     TranslationPairs,
 )
-from core.statistics.discoveries import adjust
+from core.statistics.nulls import adjust
 from core.study.models import UNTRAINED, clusters, is_reality, trained, usual
-from core.study.roster import known_worlds
 from core.study.spaces import Layer, by_size, find_space, find_spaces, largest_models
-from core.study.study import Study
+from core.study.study import Study, known_worlds
 
 SIZES = (16, 32, 64, 128)
 NO_TRANSPORT = (

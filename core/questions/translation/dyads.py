@@ -7,8 +7,7 @@ import pandas as pd
 from jaxtyping import Float64
 
 from core.statistics.correlations import FEWEST, Correlation
-from core.statistics.dealing import exchange
-from core.statistics.level_trends import jackknife
+from core.statistics.trends import exchange, jackknife
 
 Matrix = Float64[np.ndarray, "m m"]
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from core.options.declaring import option, part
-from core.options.ranges import MOST_STIMULI
-from core.options.shared import neighbors_option, seed_option
+from core.options import MOST_STIMULI, neighbors_option, option, part, seed_option
 from core.questions.question import StudyQuestion
 
 Method = Literal["both", "gw", "qap"]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from core.options.declaring import option, part
-from core.options.shared import seed_option
+from core.options import option, part, seed_option
 from core.questions.question import Question
 
 PresetName = Literal[

@@ -9,8 +9,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from core.options.declaring import build
-from core.options.ranges import MOST_SEED
+from core.options import MOST_SEED, build
 from core.questions.adapters.maps.model import split
 from core.questions.adapters.question import (
     COLDEST,

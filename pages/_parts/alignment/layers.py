@@ -19,8 +19,7 @@ from core.questions.alignment.layer_figures import (
     layers_of,
 )
 from core.questions.alignment.question import Alignment
-from core.study.comparison.aligning import layer_matrix
-from core.study.layers import ALL
+from core.study.layers import ALL, layer_matrix
 from core.study.parts import Calibration
 from pages._shared import controls, exportbar, frame, queries
 from pages._shared.address import bind

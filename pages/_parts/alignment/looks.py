@@ -21,7 +21,7 @@ from core.questions.alignment.axes import (
 )
 from core.questions.alignment.question import Alignment, Side
 from core.questions.competence.question import CompetenceScores, TasksSolved
-from core.study.skill import basis_of, language_basis
+from core.study.models import basis_of, language_basis
 from pages._shared import controls, facts, queries
 from pages._shared.address import bind
 from pages._shared.queries import Place

@@ -24,9 +24,8 @@ from core.questions.competence.question import (
     TasksSolved,
 )
 from core.questions.models.question import ModelPairs, Roster
-from core.study.models import reads
+from core.study.models import basis_of, reads
 from core.study.parts import Comparison
-from core.study.skill import basis_of
 from pages._shared import controls, exportbar, frame, prose, queries
 from pages._shared.address import bind
 from pages._shared.queries import Place

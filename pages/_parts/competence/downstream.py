@@ -19,10 +19,9 @@ from core.questions.competence.question import (
     TasksSolved,
 )
 from core.statistics.correlations import Correlation
-from core.study.models import is_reality, reads
+from core.study.models import basis_of, is_reality, reads, skill_values
 from core.study.parts import Comparison
 from core.study.scores import TaskScore, known_scores, score_of
-from core.study.skill import basis_of, skill_values
 from pages._shared import controls, exportbar, facts, frame, prose, queries
 from pages._shared.address import bind, fragment
 from pages._shared.queries import Place

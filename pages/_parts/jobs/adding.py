@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import streamlit as st
 
 from core.errors import InputError, PlatoscopeError
-from core.jobs.failures import explain
 from core.jobs.job import jobs_folder
-from core.jobs.starting import PROGRAM, environment
+from core.jobs.states import PROGRAM, environment
+from core.jobs.worker import explain
 from core.settings import store_path
 from core.stimuli.hub_source import check_id
 from pages._shared import address, frame

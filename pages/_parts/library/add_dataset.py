@@ -19,8 +19,8 @@ from core.stimuli.addition import OF_HUB, Addition, check_addition, settled
 from core.stimuli.hub_source import DEFAULTS, PRESETS, check_id
 from core.stimuli.preview import Preview
 from core.stimuli.table import list_tables
-from core.store.notes.titles import check_title, tidy
-from core.store.uploads.place import safe_name
+from core.store.listing import check_title, tidy
+from core.store.uploads import safe_name
 from pages._parts.library import folders, previews, queued, uploads
 from pages._shared import address, controls, frame, queries
 

@@ -12,7 +12,7 @@ from core.encoders.requests import Facts
 from core.errors import PlatoscopeError
 from core.figures.numbers import counted
 from core.machine.memory import size_text
-from core.options.declaring import build, options_of
+from core.options import build, options_of
 from core.settings import is_read_only, store_path
 from core.store import (
     Deletion,
@@ -23,7 +23,7 @@ from core.store import (
     rename_dataset,
     rename_model,
 )
-from core.store.notes.titles import LONGEST, tidy
+from core.store.listing import LONGEST, tidy
 from pages._shared import frame
 
 OPEN = "model"  # the control that says which model is open

@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.stimuli.dataset import DatasetCard
 from core.store import Store
-from core.store.inventory import dataset_sizes
+from core.store.editing import dataset_sizes
 from core.store.uploads import uploads_folder
 from pages._parts.library import changes, tables
 from pages._shared import frame, queries

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from core.errors import InputError, quoted
-from core.options.declaring import Option
+from core.options import Option
 from pages._shared import controls
 
 QUOTES = "'\""  # around a path that was copied from a terminal

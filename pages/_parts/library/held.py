@@ -8,7 +8,7 @@ import streamlit as st
 from core.catalog import ANSWERED
 from core.questions.kept import list_results
 from core.store import Store
-from core.store.inventory import device_of, embedding_size, seconds_of, widths_of
+from core.store.editing import device_of, embedding_size, seconds_of, widths_of
 from pages._shared import queries
 from pages._shared.queries import Place
 

@@ -23,7 +23,7 @@ from core.questions.models.question import ModelPairs
 from core.questions.models.standings import nearest_to
 from core.questions.reliability.question import Reliability
 from core.store import ModelEntry
-from core.store.inventory import device_of, seconds_of
+from core.store.editing import device_of, seconds_of
 from core.study.models import is_measured
 from core.study.parts import Comparison
 from pages._parts.library import changes, tables

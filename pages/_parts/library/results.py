@@ -7,7 +7,7 @@ import streamlit as st
 
 from core.machine.memory import size_text
 from core.questions.kept import STALE
-from core.store.inventory import results_over
+from core.store.editing import results_over
 from pages._parts.library import changes, held, tables
 from pages._shared import bar, controls, queries
 from pages._shared.address import bind

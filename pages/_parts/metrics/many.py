@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from core.metrics import METRICS
-from core.options.declaring import Option
+from core.options import Option
 from core.questions.alignment.axes import find_axis
 from core.questions.asking import findings_of
 from core.questions.metrics.answer import sample_sizes
@@ -19,7 +19,7 @@ from core.questions.metrics.matrix_figures import variant_map
 from core.questions.metrics.question import MetricMatrix, MetricTrends
 from core.questions.metrics.trend_figures import by_metric, described
 from core.questions.question import StudyQuestion
-from core.study.skill import language_basis
+from core.study.models import language_basis
 from pages._shared import address, controls, exportbar, facts, frame, parts, prose, queries
 from pages._shared.address import bind
 from pages._shared.queries import Place

@@ -18,7 +18,7 @@ from core.questions.competence.question import TasksSolved
 from core.questions.models import figures
 from core.questions.models.points import map_points
 from core.questions.models.question import LayoutName, ModelMap
-from core.study.skill import basis_of, language_basis
+from core.study.models import basis_of, language_basis
 from pages._shared import controls, exportbar, facts, frame, prose, queries
 from pages._shared.address import fragment
 from pages._shared.chosen import selection

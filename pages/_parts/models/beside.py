@@ -17,8 +17,7 @@ from core.questions.alignment.question import Alignment
 from core.questions.competence.question import CompetenceScores
 from core.questions.models.question import ModelPairs, Roster
 from core.questions.models.standings import nearest_to
-from core.study.comparison.aligning import layer_matrix
-from core.study.layers import ALL, LayerChoice
+from core.study.layers import ALL, LayerChoice, layer_matrix
 from core.study.layers import pick as pick_best
 from core.study.parts import Comparison
 from pages._shared import exportbar, facts, frame, gallery, queries

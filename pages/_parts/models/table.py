@@ -15,8 +15,8 @@ from core.questions.asking import findings_of
 from core.questions.competence.question import TasksSolved
 from core.questions.models.question import ModelProfiles, ModelTable, Roster, Targets
 from core.questions.models.standings import DESCRIBED, groups_of
+from core.study.models import basis_of, language_basis
 from core.study.parts import Comparison, Measure
-from core.study.skill import basis_of, language_basis
 from pages._shared import controls, exportbar, facts, frame, prose, queries
 from pages._shared.address import bind, fragment
 from pages._shared.chosen import selection

@@ -11,7 +11,7 @@ from core.questions.models.clustering import cluster
 from core.questions.models.distances import distances
 from core.questions.models.question import ModelPairs, Roster
 from core.questions.models.tree_figures import tree
-from core.study.comparison.pair_table import score_matrix
+from core.study.layers import score_matrix
 from core.study.parts import Comparison
 from pages._shared import exportbar, frame, prose, queries
 from pages._shared.address import fragment

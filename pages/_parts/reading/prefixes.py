@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from core.figures.numbers import counted
-from core.options.declaring import build
+from core.options import build
 from core.questions.asking import findings_of
 from core.questions.prefix import figures
 from core.questions.prefix.naming import complete_bits, usual_language, usual_vision

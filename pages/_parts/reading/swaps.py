@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.options.declaring import build
+from core.options import build
 from core.questions.asking import findings_of
 from core.questions.swapping import figures
 from core.questions.swapping.answer import seconds_for, usual_spaces

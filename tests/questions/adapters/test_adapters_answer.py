@@ -15,7 +15,7 @@ import torch
 
 from core.errors import FeatureError, InputError, MetricError, UnknownNameError
 from core.metrics import METRICS
-from core.options.declaring import build as build_question
+from core.options import build as build_question
 from core.questions import asking
 from core.questions.adapters import course as courses
 from core.questions.adapters.answer import (
@@ -40,9 +40,9 @@ from core.questions.adapters.question import (
     PairsCurve,
 )
 from core.recipe import Recipe
+from core.spaces.choices import Clamping
 from core.spaces.preprocess import clamp_outliers, normalize_rows
 from core.store import Store
-from core.study.clamping import Clamping
 from core.study.parts import Measure
 from core.study.study import Study
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build

@@ -11,7 +11,7 @@ import torch
 
 from core.encoders.encoder import ModelCard
 from core.errors import InputError
-from core.options.declaring import build as build_question
+from core.options import build as build_question
 from core.questions import asking
 from core.questions.adapters.lesson import prepare
 from core.questions.adapters.maps.model import Parts, split
@@ -21,14 +21,14 @@ from core.questions.adapters.nuisances.findings import probe_findings
 from core.questions.adapters.nuisances.labels import factor_labels, nuisance_labels, study_events
 from core.questions.adapters.nuisances.question import AdapterProbes
 from core.recipe import Recipe
+from core.spaces.choices import Clamping
 from core.stimuli.cave.dataset import CaveDataset
 from core.stimuli.cave.densities import DENSITIES
 from core.stimuli.cave.drawing import draw_look
 from core.stimuli.cave.events import event_rng
 from core.stimuli.cave.grammar import describe, frame_of
 from core.store import Embedding, Store, add_dataset, write_embedding
-from core.store.versions import VERSIONS
-from core.study.clamping import Clamping
+from core.store.schema import VERSIONS
 from core.study.study import Study
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 

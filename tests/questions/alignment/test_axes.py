@@ -17,8 +17,8 @@ from core.questions.competence.question import CompetenceScores, TasksSolved
 from core.questions.registry import answer_of
 from core.recipe import Recipe
 from core.store import Store, write_result
+from core.study.models import basis_of
 from core.study.parts import Scope
-from core.study.skill import basis_of
 from core.study.study import Study
 from tests.pages.measured import measure
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build

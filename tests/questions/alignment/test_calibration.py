@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import core.metrics.cka_halves
+import core.metrics.cka
 import core.questions.alignment.answer
 import core.questions.alignment.calibration
 import core.questions.asking
-import core.study.comparison.engines
+import core.study.comparing
 from core.errors import MetricError
 from core.metrics import METRICS
 from core.metrics.knn import mutual_share
@@ -24,10 +24,13 @@ from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.spaces.neighbors import nearest
 from core.spaces.preprocess import normalize_rows
-from core.statistics.discoveries import adjust
-from core.statistics.intervals import draw_halves, half_interval
-from core.statistics.neighbor_intervals import depth_for_halves, neighbor_interval
-from core.statistics.nulls import draw_orders
+from core.statistics.intervals import (
+    depth_for_halves,
+    draw_halves,
+    half_interval,
+    neighbor_interval,
+)
+from core.statistics.nulls import adjust, draw_orders
 from core.store import Store, add_dataset
 from core.study.parts import Calibration, Comparison, Scope
 from core.study.study import Study
@@ -215,8 +218,8 @@ def test_intervals_of_many_stimuli_are_those_of_few(study, metric, monkeypatch):
     few = align_calibrated(
         study, ["ape"], ["bee"], metric=metric, calibration=Calibration(bootstrap=40)
     ).iloc[0]
-    monkeypatch.setattr(core.study.comparison.engines, "BUDGET", 0)
-    monkeypatch.setattr(core.metrics.cka_halves, "linear", None)  # no kernel may be made
+    monkeypatch.setattr(core.study.comparing, "BUDGET", 0)
+    monkeypatch.setattr(core.metrics.cka, "linear", None)  # no kernel may be made
     monkeypatch.setattr(core.questions.asking, "keep", lambda _study, _recipe, make: make())
     fresh = Study(study.store, "counted")
     many = align_calibrated(

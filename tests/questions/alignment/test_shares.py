@@ -13,7 +13,7 @@ from core.questions.alignment.question import Alignment
 from core.questions.alignment.shares import BELOW, UNKNOWN, shares
 from core.questions.asking import ask
 from core.store import Store
-from core.study.comparison.comparing import align_models
+from core.study.comparing import align_models
 from core.study.parts import Comparison, Scope
 from tests.pages.world import SMALL, PaintedDataset, build
 

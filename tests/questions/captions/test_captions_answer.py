@@ -29,7 +29,7 @@ from core.questions.captions.trends import by_level, level_trends
 from core.questions.overview.question import Overview
 from core.recipe import Recipe
 from core.store import Embedding, Store, add_dataset, write_embedding, write_result
-from core.store.versions import VERSIONS
+from core.store.schema import VERSIONS
 from core.study.parts import Comparison, Scope
 from core.study.study import Study
 from tests.comparisons import align_models

@@ -15,7 +15,7 @@ from PIL import Image
 
 from core.encoders.encoder import Encoding, ModelCard
 from core.errors import FeatureError, InputError, MetricError, UnknownNameError
-from core.options.declaring import build as build_question
+from core.options import build as build_question
 from core.questions.asking import ask
 from core.questions.color import answer as coloring
 from core.questions.color.geometry.cooccurrence import count_colors

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from core.errors import InputError, StimuliError
-from core.options.declaring import build as build_question
+from core.options import build as build_question
 from core.questions.asking import ask, findings_of
 from core.questions.color import space_figures as figures
 from core.questions.color.cloud.answer import CLOUD, LAYOUT

@@ -20,7 +20,7 @@ from core.questions.competence.bins import (
     deal_skill,
     summarize_bins,
 )
-from core.statistics.crossed import pair_error
+from core.statistics.intervals import pair_error
 
 SKILL = pd.Series({"a": 0.1, "b": 0.2, "c": 0.9, "d": 1.0, "e": 0.95, "f": np.nan})
 GROUP = pd.Series({"a": "mae", "b": "clip", "c": "mae", "d": "mae", "e": "clip", "f": "clip"})

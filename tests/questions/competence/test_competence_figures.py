@@ -11,7 +11,7 @@ from core.questions.competence.bin_figures import bins
 from core.questions.competence.figures import downstream, training
 from core.questions.competence.points import bin_points, ranked
 from core.statistics.emergence import compare_fits
-from core.study.skill import rank_within, skill_ranks
+from core.study.models import rank_within, skill_ranks
 
 KINDS = {"all": "all pairs", "same": "both of one <objective>", "different": "across objectives"}
 LABEL = "alignment (k = 5)"

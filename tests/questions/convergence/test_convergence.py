@@ -40,7 +40,7 @@ from core.questions.convergence.summary import (
     summarize_trends,
 )
 from core.questions.convergence.thirds import compare_thirds
-from core.study.comparison.ceilings import (
+from core.study.noise import (
     ceiling_between,
     ceiling_of,
     replicated,

@@ -13,8 +13,8 @@ from scipy.linalg import orthogonal_procrustes
 from core.questions.asking import ask, findings_of
 from core.questions.dispersion.question import DispersionRankings, Spaces, StimulusDispersion
 from core.questions.dispersion.ranking_figures import loading, ranked, residual_space
+from core.spaces.choices import Clamping
 from core.store import Store
-from core.study.clamping import Clamping
 from core.study.parts import Scope
 from core.study.spaces import find_spaces
 from core.study.study import Study

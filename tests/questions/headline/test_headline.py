@@ -12,9 +12,9 @@ import pytest
 from core.questions.asking import ask
 from core.questions.headline.findings import headline_findings, judge
 from core.questions.headline.question import Headline
-from core.statistics.rank_trends import FEW
+from core.statistics.trends import FEW
 from core.store import Store
-from core.study.comparison.comparing import align_models
+from core.study.comparing import align_models
 from core.study.parts import Comparison, Scope
 from core.study.study import Study
 from tests.freshness.test_fresh import measure

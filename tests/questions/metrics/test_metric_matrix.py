@@ -11,7 +11,7 @@ from scipy import stats
 
 from core.errors import MetricError, PlatoscopeError
 from core.metrics import METRICS
-from core.metrics.printed import PRINTED
+from core.metrics.catalog import PRINTED
 from core.questions.asking import ask
 from core.questions.metrics import answer as metrics_answer
 from core.questions.metrics import matrix

@@ -7,12 +7,12 @@ import pytest
 
 from core.errors import MetricError
 from core.metrics import METRICS
-from core.metrics.printed import PRINTED
+from core.metrics.catalog import PRINTED
 from core.questions.asking import ask, findings_of
 from core.questions.metrics.question import MetricTrends
 from core.questions.metrics.trend_figures import by_metric
 from core.store import Store
-from core.study.comparison.comparing import align_models
+from core.study.comparing import align_models
 from core.study.parts import Comparison, LayerRule
 from core.study.study import Study
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build

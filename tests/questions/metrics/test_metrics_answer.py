@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import torch
 
-import core.metrics.engines
+import core.metrics.catalog
 import core.questions.asking
 from core.errors import PlatoscopeError
 from core.metrics import METRICS
@@ -201,7 +201,7 @@ def test_metrics_are_compared_on_the_study_s_device(study, question, monkeypatch
         places.append(name)
         return torch.device("cpu")
 
-    monkeypatch.setattr(core.metrics.engines, "choose_device", choose_device)
+    monkeypatch.setattr(core.metrics.catalog, "choose_device", choose_device)
     table = ask(question, Study(study.store, "cave", device="cuda"))
     assert set(places) == {"cuda"}
     pd.testing.assert_frame_equal(table, expected, atol=1e-6)

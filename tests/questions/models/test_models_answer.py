@@ -14,14 +14,14 @@ import pytest
 
 from core.encoders.encoder import ModelCard
 from core.errors import InputError
-from core.options.declaring import Value
+from core.options import Value
 from core.progress import Progress
 from core.questions import asking
 from core.questions.asking import ask
 from core.questions.models.question import LayoutName, ModelMap, ModelPairs, Roster
 from core.recipe import Recipe
 from core.store import Embedding, Store, write_embedding
-from core.store.versions import VERSIONS
+from core.store.schema import VERSIONS
 from core.study.parts import Comparison, Scope
 from core.study.study import Study
 from tests.comparisons import align_models

@@ -11,7 +11,7 @@ from core.questions.asking import ask, findings_of
 from core.questions.models.question import ModelPairs, ModelProfiles, ModelTable, Roster, Targets
 from core.questions.models.standings import groups_of, members_of, nearest_to, standings
 from core.store import Store
-from core.study.comparison.comparing import layer_scores
+from core.study.comparing import layer_scores
 from core.study.parts import Comparison, Measure
 from core.study.study import Study
 from tests.pages.world import SMALL, PaintedDataset, build

@@ -18,7 +18,7 @@ from core.questions.overview.question import CONSENSUS, ConvergenceMap
 from core.questions.overview.scene import R, _axis, _distance, lay_out
 from core.questions.overview.svg import to_svg
 from core.store import Store
-from core.study.comparison.comparing import align_models
+from core.study.comparing import align_models
 from core.study.models import usual
 from core.study.parts import Scope
 from core.study.study import Study

@@ -29,9 +29,9 @@ from core.questions.published.answer import (
 )
 from core.questions.published.question import PublishedValues
 from core.questions.words import to_command
+from core.spaces.choices import Clamping
 from core.store import Store
 from core.study import published
-from core.study.clamping import Clamping
 from core.study.parts import Comparison, Scope
 from core.study.selections import encode
 from core.study.study import Study

@@ -14,8 +14,8 @@ from core.metrics import METRICS
 from core.questions.asking import ask, findings_of
 from core.questions.score.answer import score_layers
 from core.questions.score.question import Score
+from core.spaces.choices import Clamping
 from core.spaces.preprocess import clamp_outliers, normalize_rows
-from core.study.clamping import Clamping
 from core.study.parts import Comparison
 from tests.metrics.oracles import clamp_literally, mutual_knn_literally
 

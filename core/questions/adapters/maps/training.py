@@ -16,7 +16,7 @@ from core.errors import InputError, TrainingError
 from core.questions.adapters.maps.infonce import joint_infonce
 from core.questions.adapters.maps.model import DEFAULTS, Adapter, Adapters, Parts, Settings
 from core.questions.adapters.maps.starts import Start, set_out
-from core.spaces.inputs import check_space
+from core.spaces.preprocess import check_space
 
 SURE = 2.0  # standard errors by which a pass has to lead the start
 

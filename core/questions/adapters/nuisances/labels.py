@@ -15,8 +15,7 @@ from core.stimuli.cave.densities import DENSITIES
 from core.stimuli.cave.drawing import Look, draw_look
 from core.stimuli.cave.events import Event, event_rng, events
 from core.stimuli.cave.grammar import frame_of
-from core.study.stimuli import studied_indices
-from core.study.study import Study
+from core.study.study import Study, studied_indices
 
 FACTORS = ("scene", "time", "weather", "count")
 QUARTER = 90.0  # degrees of the hue circle, of one class of palettes

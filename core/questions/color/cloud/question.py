@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from core.options.declaring import option, part
+from core.options import option, part
 from core.questions.color.geometry.defaults import SHIPPED
 from core.questions.color.question import PIXELS, ColorLayout, Counting, PairCounting, Precision
 from core.questions.question import StudyQuestion

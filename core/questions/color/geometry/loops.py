@@ -9,7 +9,7 @@ from typing import no_type_check
 
 import numpy as np
 
-from core.pairs.loops.compiled import compiled
+from core.pairs.loops import compiled
 
 
 # sums in any order, so that four distances are taken at once: the result then varies between

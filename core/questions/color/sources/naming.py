@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from core.errors import InputError
-from core.options.declaring import options_of, value_of
+from core.options import options_of, value_of
 from core.questions.color.geometry.defaults import SHIPPED
 from core.questions.color.question import (
     CAPTIONS,

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float64
 
-from core.spaces.inputs import check_k, check_space
+from core.spaces.preprocess import check_k, check_space
 
 LEAST = 10  # stimuli that must have a number, or share a text, for it to be used
 SPEARMAN, KRUSKAL = "Spearman", "Kruskal-Wallis"

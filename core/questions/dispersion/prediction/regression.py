@@ -23,11 +23,11 @@ import pandas as pd
 from jaxtyping import Float64
 
 from core.errors import InputError
-from core.pairs.pool import one_core_each
+from core.pairs.prepared import one_core_each
 from core.progress import Progress
 from core.questions.dispersion.prediction.predictors import Predictor, read_predictor
-from core.statistics.discoveries import adjust
 from core.statistics.intervals import draw_halves
+from core.statistics.nulls import adjust
 
 FOLDS = 5
 REPEATS = 4  # partitions into folds

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from core.errors import InputError
-from core.statistics.discoveries import adjust
+from core.statistics.nulls import adjust
 
 # captions of both sets together that must have a word: among many words a rarer one cannot be
 # distinguished from chance

@@ -6,7 +6,7 @@ from typing import no_type_check
 
 import numpy as np
 
-from core.pairs.loops.compiled import compiled
+from core.pairs.loops import compiled
 
 
 @compiled

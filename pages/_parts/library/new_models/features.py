@@ -17,8 +17,7 @@ from core.errors import FeatureError, InputError, PlatoscopeError
 from core.settings import store_path
 from core.stimuli.dataset import DatasetCard
 from core.store import Store
-from core.store.uploads import keep_dataset, uploads_folder
-from core.store.uploads.place import keep_file
+from core.store.uploads import keep_dataset, keep_file, uploads_folder
 from pages._parts.library import uploads
 from pages._shared import address, frame
 

@@ -1,34 +1,109 @@
-"""The models of a study compared by a metric: the scores of all their layers, and tables of those
-that were chosen.
-
-What was compared once is held by the study.
-"""
+"""Models of a study compared: engines, null, intervals, pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float32, Float64
 
 from core.errors import FeatureError, MetricError
-from core.metrics import find_metric
-from core.metrics.spec import PairChance
-from core.pairs.engine import Engine
+from core.machine.memory import size_text
+from core.metrics import METRICS, find_metric
+from core.metrics.catalog import make_engine
+from core.metrics.spec import AnyEngine, Metric, PairChance
+from core.pairs.engine import Engine, PairRows
+from core.pairs.lists import HELD, scores_among
 from core.pairs.prepared import Prepared
-from core.pairs.rows import PairRows
-from core.progress import tell_each
+from core.progress import Progress, tell_each
 from core.recipe import Recipe
-from core.spaces.preprocess import normalize_rows
-from core.study.comparison.aligning import align, align_all_layers
-from core.study.comparison.engines import choose_engine
-from core.study.comparison.pair_scores import PairScores, scored, unscored
-from core.study.layers import ALL, LayerChoice
+from core.spaces.preprocess import check_k, normalize_rows
+from core.study.layers import (
+    ALL,
+    LayerChoice,
+    PairScores,
+    align,
+    align_all_layers,
+    align_among,
+    check_choice,
+    scored,
+    unscored,
+)
 from core.study.parts import Comparison, Measure
 from core.study.study import Study
+
+BUDGET = 8 * 10**9  # bytes that the kernels of one comparison may take together
+
+
+def kernel_bytes(n: int, *, layers: int) -> int:
+    """Return the memory that kernels of n stimuli take: of each layer half a matrix in float32, and
+    two whole ones in float64 while one of them is made.
+    """
+    return (2 * layers + 16) * n**2
+
+
+def fits(n: int, *, layers: int) -> bool:
+    """Return whether the kernels of all these layers fit into BUDGET together."""
+    return kernel_bytes(n, layers=layers) <= BUDGET
+
+
+def choose_engine(
+    study: Study, measure: Measure, models: Sequence[str] = (), *, concatenated: bool = False
+) -> AnyEngine:
+    """Return the engine that compares these models of a study, on its device; see `engine_over`.
+
+    models: those that are held at once; with none, only the measure and the number of stimuli are
+    checked. concatenated: as for `Study.spaces`. Raises UnknownNameError for a model, too.
+    """
+    study.store.note({f"metric:{measure.metric}": str(find_metric(measure.metric).version)})
+    layers = sum(len(study.entry(name).dims) + concatenated for name in dict.fromkeys(models))
+    return engine_over(study.size, measure, layers=layers, device=study.device)
+
+
+def engine_over(n: int, measure: Measure, *, layers: int, device: str = "cpu") -> AnyEngine:
+    """Return the engine that compares so many layers of n stimuli, all held at once.
+
+    Where their kernels do not fit into BUDGET, none that makes a matrix of all pairs of stimuli.
+    Raises UnknownNameError for the metric, MetricError for its parameters, for one that needs such
+    a matrix and for one that takes no GPU, DeviceError for a device that is not there.
+    """
+    metric, settings = find_metric(measure.metric), measure.settings
+    if "k" in settings:
+        check_k(settings["k"], n)
+    if not (metric.every_pair or metric.streamed):
+        return make_engine(measure.metric, device=device, **settings)
+    layers = layers if metric.every_pair else 0  # else nothing of n² numbers stays
+    if fits(n, layers=layers):
+        return make_engine(measure.metric, device=device, **settings)
+    if metric.streamed is None:
+        raise MetricError(
+            f"{_too_large(metric, n, layers)}: use {_names_of_any_size()}, compare fewer models, or"
+            " study fewer stimuli"
+        )
+    if device not in ("cpu", "auto"):
+        raise MetricError(
+            f"{_too_large(metric, n, layers)}, so it is summed on the CPU; got device {device}: use"
+            " cpu or auto"
+        )
+    return metric.streamed(**settings)
+
+
+def _too_large(metric: Metric, n: int, layers: int) -> str:
+    needed = size_text(kernel_bytes(n, layers=layers))
+    return (
+        f"{metric.spec.title} of {layers} layers compares all pairs of {n:,} stimuli at once, which"
+        f" takes {needed} of memory; at most {size_text(BUDGET)} expected"
+    )
+
+
+def _names_of_any_size() -> str:
+    metrics = METRICS.values()
+    names = [each.spec.id for each in metrics if each.streamed or not each.every_pair]
+    return f"{', '.join(names[:-1])} or {names[-1]}"
+
 
 USUAL = Comparison()
 
@@ -220,3 +295,77 @@ def _trait(space: Float32[np.ndarray, "n _"], formula: PairChance) -> float:
         return formula.trait(normalize_rows(space))
     except (FeatureError, MetricError):
         return np.nan
+
+
+T = TypeVar("T")
+
+
+def check_pairing(study: Study, comparison: Comparison) -> None:
+    """Refuse what `pair_models` cannot compare by, before anything is computed.
+
+    Raises UnknownNameError for the metric, MetricError for its parameters and for layers that
+    compare no models of one set.
+    """
+    check_choice(comparison.read_layers(), text=comparison.layers)
+    choose_engine(study, comparison)
+
+
+def pair_models(
+    study: Study, names: Sequence[str], comparison: Comparison, report: Progress | None = None
+) -> pd.DataFrame:
+    """Align every two of the models, of any modality.
+
+    A metric that is not symmetric gives the mean of both directions, for each pair of layers.
+    Returns a row for each pair, model_x before model_y in the order of `names`: model_x, model_y,
+    layer_x, layer_y, score, reason: why the score is NaN, else empty. Raises UnknownNameError for
+    a model, MetricError where none can be compared, and as `check_pairing`.
+    """
+    check_pairing(study, comparison)
+    choice, spec = comparison.read_layers(), comparison.spec
+    held = _most_held(study, names)
+    engine = choose_engine(study, comparison, held, concatenated=choice.concatenated)
+    models = _Models(study, choice.concatenated, {}, {})
+
+    def prepare(few: Sequence[str]) -> Mapping[str, Prepared[Any]]:
+        return models.prepare(engine, few)
+
+    scores = scores_among(engine, names, prepare, symmetric=spec.symmetric)
+    reported = _reported(scores, len(names), report)
+    pairs = ((x, y, scored(each, models.alone[x], models.alone[y])) for x, y, each in reported)
+    table = align_among(names, pairs, choice=choice, spec=spec)
+    refused = models.refused
+    rows = zip(table["model_x"], table["model_y"], table["reason"], strict=True)
+    return table.assign(reason=[refused.get(x) or refused.get(y) or why for x, y, why in rows])
+
+
+def _most_held(study: Study, names: Sequence[str]) -> list[str]:
+    """Return the models with the most layers, as many as are ready at once: HELD and another."""
+    return sorted(names, key=lambda name: -len(study.entry(name).dims))[: HELD + 1]
+
+
+@dataclass(frozen=True)
+class _Models:
+    """The models of a study as they are made ready, and what was refused of them.
+
+    alone: why each layer of a model is refused, by model. refused: why a whole model is.
+    """
+
+    study: Study
+    concatenated: bool
+    alone: dict[str, tuple[str, ...]]
+    refused: dict[str, str]
+
+    def prepare(self, engine: Engine[P], names: Sequence[str]) -> Mapping[str, Prepared[P]]:
+        ready, refused = prepare_each(self.study, engine, names, concatenated=self.concatenated)
+        self.alone.update({name: model.refusals for name, model in ready.items()})
+        self.refused.update(refused)
+        return ready
+
+
+def _reported(scores: Iterable[T], models: int, report: Progress | None) -> Iterator[T]:
+    """Pass scores on, and report how many pairs are done, about once per model."""
+    total = models * (models - 1) // 2
+    for done, one in enumerate(scores, start=1):
+        yield one
+        if report and (done % models == 0 or done == total):
+            report(done, total, "pairs of models compared")

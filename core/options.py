@@ -1,14 +1,89 @@
-"""The fields of a question as options: their values and names, from types and metadata alone."""
+"""Options of questions: fields of frozen dataclasses with default, range, choices and help.
+
+It imports nothing heavy: every command's parser reads it.
+"""
 
 from __future__ import annotations
 
+import math
+import reprlib
+from argparse import ArgumentTypeError
 from collections.abc import Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields, is_dataclass
 from functools import cache
 from types import UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from core.options.ranges import Range
+from core.errors import InputError
+
+MOST_SEED = 2**31 - 1  # what NumPy, torch, UMAP and the number fields of a browser all take
+MOST_STIMULI = 1_000_000
+MOST_LAYERS = 10_000
+MOST_DRAWS = 100_000  # permutations, halves and whatever else is drawn again and again
+
+
+@dataclass(frozen=True)
+class Range:
+    """Numbers from least to most, both among them; whole: only those without a fraction.
+
+    It is the type of an option: called with a word, it returns the number.
+    """
+
+    least: int | float
+    most: int | float
+    whole: bool = True
+
+    def __contains__(self, value: float) -> bool:
+        """Return whether a number lies in it; NaN and infinity lie nowhere."""
+        return abs(value) < math.inf and self.least <= value <= self.most
+
+    def __str__(self) -> str:
+        return f"{_text(self.least)} to {_text(self.most)}"
+
+    @property
+    def described(self) -> str:
+        """Return what is expected, as a sentence has it."""
+        return f"{'a whole number' if self.whole else 'a number'}, {self}"
+
+    def __call__(self, word: str) -> int | float:
+        """Return what `read` does, for argparse: raises ArgumentTypeError."""
+        try:
+            return self.read(word)
+        except InputError as error:
+            raise ArgumentTypeError(str(error)) from error
+
+    def read(self, word: str) -> int | float:
+        """Return the number that a word in ASCII says; raises InputError."""
+        try:
+            value = int(word) if self.whole else float(word)
+        except ValueError:
+            value = math.nan
+        if value not in self or not word.isascii() or "_" in word:
+            raise InputError(f"expected {self.described}; got {reprlib.repr(word)}")
+        return value
+
+
+WORDS = Range(1, 1_000)  # of a caption in fewer words
+SIZES = Range(1, 10**15)  # parameters of models
+LAYERS, WIDTHS = Range(1, 2_000), Range(1, 1_000_000)  # of models
+TOKENS = Range(1, 10**12)  # of texts that a model codes
+SAMPLES = Range(6, 10_000_000)  # of a probe: three to train, one to validate, two to test
+
+
+def _text(number: int | float) -> str:
+    return f"{number:,}" if isinstance(number, int) else f"{number:,.10g}"
+
+
+def explain(text: str, default: str, numbers: Range | None) -> str:
+    """Return an option's help: what it is, with its default and range in brackets. A text that ends
+    in brackets and has no default says it there.
+    """
+    if numbers is None:
+        return f"{text} ({default})" if default else text
+    if not default and text.endswith(")"):
+        return f"{text[:-1]}; {numbers})"
+    return f"{text} ({'; '.join(filter(None, (default, str(numbers))))})"
+
 
 Value = str | int | float  # of a metric's parameter
 Kind = Literal["text", "whole", "number", "switch", "pair", "factor"]
@@ -213,3 +288,23 @@ def _make(kind: type[T], instance: Any, tree: Mapping[str, Any]) -> T:
             values[one.name] = tree.get(one.name, default)
     assert is_dataclass(kind)
     return kind(**values)
+
+
+PER_STIMULUS = "neighbors per stimulus, 1 … n − 1"
+
+
+def seed_option(help: str) -> Any:
+    """Declare the seed of whatever a question draws."""
+    return option(0, least=0, most=MOST_SEED, label="Seed", help=help)
+
+
+def neighbors_option(
+    default: int | tuple[int, ...] | None = 10, *, help: str = PER_STIMULUS, name: str = ""
+) -> Any:
+    """Declare how many neighbors count: k, or several ks."""
+    return option(default, name=name, least=1, most=MOST_STIMULI, label="Neighbors k", help=help)
+
+
+def draws_option(default: int, *, least: int, help: str, label: str = "") -> Any:
+    """Declare how often something is drawn: permutations, halves or draws with replacement."""
+    return option(default, least=least, most=MOST_DRAWS, label=label, help=help)

@@ -1,4 +1,4 @@
-"""Deletion from a store: what a person has confirmed, with all that depends on it."""
+"""What a store holds as files, its deletion, and what a person says of it: titles and facts."""
 
 from __future__ import annotations
 
@@ -6,23 +6,195 @@ import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from core.errors import InputError, StoreBusyError, UnknownNameError
-from core.store.examine import Stamp, examine_if_usable, stamp
-from core.store.expected import forget, remove
-from core.store.inventory import (
-    KeptResult,
-    Sort,
-    file_size,
-    results_over,
-    total_size,
-)
-from core.store.notes.titles import editing_titles
+from core.encoders.encoder import with_facts
+from core.encoders.requests import Facts
+from core.errors import InputError, NotEmbeddedError, StoreBusyError, UnknownNameError
+from core.recipe import Recipe
+from core.stimuli.levels import offered_levels
+from core.store.files import Stamp, examine_if_usable, stamp
+from core.store.listing import check_title, editing_titles, forget, remove
 from core.store.publishing import is_locked, locked, writing
 from core.store.reader import Store
 from core.store.schema import ModelEntry, dataset_file, embedding_file, published_files, result_file
+from core.store.writer import rewrite_meta
+
+Sort = tuple[str, str]  # one of them, several of them
+
+ANSWER: Sort = ("kept answer", "kept answers")
+MEASUREMENT: Sort = ("measurement of competence", "measurements of competence")
+SORTS: dict[str, Sort] = {  # by the kind of its recipe, what a result is; others are answers
+    "neighbors": ("list of neighbors", "lists of neighbors"),
+    "refused": ("check of imports", "checks of imports"),
+    "captions": ("level of written captions", "levels of written captions"),
+    "competence": MEASUREMENT,
+    "probe": MEASUREMENT,
+    "bits per byte": MEASUREMENT,
+    "head": ("fitted head", "fitted heads"),
+    "stitches": ("table of stitches", "tables of stitches"),
+    "imported-scores": ("table of imported scores", "tables of imported scores"),
+}
+
+
+@dataclass(frozen=True)
+class KeptResult:
+    """A result over a dataset: the name and size of its file, when it was made and by which
+    recipe; reads: what an answer was computed from.
+    """
+
+    name: str
+    size: int
+    made_at: str
+    recipe: Recipe
+    reads: Mapping[str, str]
+
+    @property
+    def sort(self) -> Sort:
+        """Return what it is."""
+        return SORTS.get(self.recipe.kind, ANSWER)
+
+    @property
+    def models(self) -> frozenset[str]:
+        """Return the names of the embeddings that it depends on."""
+        if not self.reads:
+            return models_in(self.recipe)
+        keys = (key.split(":") for key in self.reads)
+        return frozenset(names[-1] for kind, *names in keys if kind == "embedding")
+
+
+def models_in(recipe: Recipe) -> frozenset[str]:
+    """Return the names of the embeddings that a recipe names; a question's stamp may name other
+    things too, such as files.
+    """
+    choices: dict[str, Any] = dict(recipe.choices)
+    one = {choices["model"]} if isinstance(choices.get("model"), str) else set()
+    return frozenset(one | set(choices.get("models") or ()) | set(choices.get("stamp") or ()))
+
+
+def results_over(root: Path, dataset: str) -> list[KeptResult]:
+    """Return the results over a dataset that can be used, of any revision, by name."""
+    results = []
+    for path in published_files(Path(root).absolute() / "results" / dataset):
+        meta, size = examine_if_usable(path), file_size(path)
+        if meta is not None and size is not None and meta.kind == "result":
+            results.append(KeptResult(path.stem, size, meta.made_at, meta.recipe, meta.reads))
+    return results
+
+
+def seconds_of(entry: ModelEntry) -> float | None:
+    """Return how long an embedding took to compute, None for vectors that were made elsewhere."""
+    return entry.seconds if entry.recipe.kind == "embedding" else None
+
+
+def device_of(entry: ModelEntry) -> str | None:
+    """Return where an embedding was computed, None for vectors that were made elsewhere."""
+    return entry.device if entry.recipe.kind == "embedding" else None
+
+
+def widths_of(entry: ModelEntry) -> str:
+    """Return the dimensions of an embedding's layers: 64, or 32 to 256 where they differ."""
+    least, most = min(entry.dims), max(entry.dims)
+    return str(least) if least == most else f"{least} to {most}"
+
+
+def embedding_size(root: Path, dataset: str, model: str) -> int | None:
+    """Return how many bytes an embedding takes, None where it is not there."""
+    return file_size(embedding_file(Path(root).absolute(), dataset, model))
+
+
+def file_size(path: Path) -> int | None:
+    """Return how many bytes a file has, None where it is not there."""
+    try:
+        return path.stat().st_size
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
+def dataset_sizes(root: Path, dataset: str) -> tuple[int, int, int]:
+    """Return how many bytes a dataset takes: its stimuli, its embeddings and its results."""
+    root = Path(root).absolute()
+    embeddings, results = (
+        total_size(published_files(root / folder / dataset)) for folder in ("embeddings", "results")
+    )
+    return file_size(dataset_file(root, dataset)) or 0, embeddings, results
+
+
+def total_size(paths: Iterable[Path]) -> int:
+    """Return how many bytes files take together."""
+    return sum(file_size(path) or 0 for path in paths)
+
+
+def rename_dataset(root: Path, dataset: str, title: str) -> None:
+    """Give a dataset a title; "" gives its own back. Raises UnknownNameError, InputError for a
+    title that is not one short line, StoreError.
+    """
+    Store(root).dataset(dataset)
+    with editing_titles(root) as titles:
+        _put(titles.datasets, dataset, title)
+
+
+def rename_model(root: Path, dataset: str, model: str, title: str) -> None:
+    """Give a model of a dataset a title; see `rename_dataset`."""
+    Store(root).model(dataset, model)
+    with editing_titles(root) as titles:
+        _put(titles.models.setdefault(dataset, {}), model, title)
+
+
+def set_facts(
+    root: Path, dataset: str, model: str, facts: Facts, *, title: str = "", level: str = ""
+) -> None:
+    """Write facts of a model, its own title and the caption level that it read into its file; facts
+    hold for its embeddings at further levels, too. What is not said stays. Answers that rest on
+    what changed are made again.
+
+    Raises UnknownNameError for the model or the level, InputError for a text that is not one short
+    line, NotEmbeddedError for a model that is still to be embedded.
+    """
+    store = Store(root)
+    store.model(dataset, model)
+    check_facts(store, dataset, facts, title=title, level=level)
+    own, _, _ = model.partition("~")
+    for entry in store.embeddings(dataset):
+        name = entry.card.name
+        if name.partition("~")[0] != own:
+            continue
+        target = embedding_file(root, dataset, name)
+        with locked(target):
+            meta = examine_if_usable(target)
+            if meta is None:
+                raise NotEmbeddedError(f"{name} is not embedded yet; embed it, then say its facts")
+            card = vars(with_facts(meta.entry.card, facts, title))
+            read = level if level and name == model else meta.level
+            if card != vars(meta.entry.card) or read != meta.level:
+                rewrite_meta(target, replace(meta, card=card, level=read))
+
+
+def check_facts(
+    store: Store, dataset: str, facts: Facts, *, title: str = "", level: str = ""
+) -> None:
+    """Raise as `set_facts` does for what is said, of a model that need not be there yet."""
+    check_level(store, dataset, level)
+    for text, kind in ((facts.family, "a family"), (facts.objective, "an objective")):
+        check_title(text or kind, kind)
+    check_title(title or "none")
+
+
+def check_level(store: Store, dataset: str, level: str) -> None:
+    """Raise UnknownNameError for a caption level that a dataset does not offer; "" is none."""
+    offered = offered_levels(store.dataset(dataset).levels, tuple(store.summaries(dataset)))
+    if level and level not in offered:
+        raise UnknownNameError("caption level", level, offered)
+
+
+def _put(titles: dict[str, str], name: str, title: str) -> None:
+    if title:
+        titles[name] = check_title(title)
+    else:
+        titles.pop(name, None)
+
 
 EMBEDDING: Sort = ("embedding of a model", "embeddings of models")
 PATIENCE = 5.0  # seconds to wait for a result that is just being written
