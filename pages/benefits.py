@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.figures.grammar import Plot
 from core.questions.asking import findings_of
 from core.questions.benefits import figures
 from core.questions.benefits.question import Bias, Hallucination, Transfer
@@ -11,14 +12,6 @@ from pages._shared import exportbar, frame, prose, queries
 from pages._shared.address import fragment
 from pages._shared.queries import Place
 
-BIAS_AXES = {
-    "distance from the law": "total variation distance from the world's own colors",
-    "amplification": "probability of the most common color, model − world",
-}
-HALLUCINATION_AXES = {
-    "impossible captions": "share of captions of impossible events",
-    "no caption": "share of texts that do not begin with a caption",
-}
 TRANSFER = """Each line is one learner at three shares of its data, with **transfer** and without;
 small dots are seeds, diamonds their means. With transfer, a learner also predicts, from its pooled
 last state through one linear map, how a frozen model of the other modality represents the same
@@ -34,7 +27,7 @@ appears when sizes are shuffled among the recipes of each family."""
 HALLUCINATION = """Each model writes freely, every word drawn from its own probabilities, and the
 first caption of each text is parsed by the Cave's grammar. A caption is impossible if no event can
 match it: it miscounts the things it names, puts two things in one place, or names a thing again in
-another color. Texts that do not begin with a caption of the grammar are counted apart. Dotted
+another color. Texts that do not begin with a caption of the grammar are counted apart. Horizontal
 lines are checks without a model: real captions of held-out events, and the same captions with
 their words shuffled."""
 
@@ -57,7 +50,7 @@ def show_transfer(at: Place) -> None:
         table = queries.ask(at, question)
         said = findings_of(question, table)
         prose.answer(said[: prose.LEAD])
-        figure = figures.transfer(table, frame.mode(), narrow=frame.narrow())
+        figure = figures.transfer(table).draw(frame.mode(), narrow=frame.narrow())
         exportbar.draw(at, question, figure, key="transfer", table=table)
         prose.explain(TRANSFER, said[prose.LEAD :])
 
@@ -66,26 +59,23 @@ def show_transfer(at: Place) -> None:
 def show_bias(at: Place) -> None:
     """Draw how far models' expectations of color are from the world's law."""
     st.header("Are larger language models less biased?", anchor=False)
-    _show_sizes(at, Bias(at.scope), BIAS_AXES, BIAS)
+    _show_sizes(at, Bias(at.scope), figures.BIAS, BIAS)
 
 
 @fragment
 def show_hallucination(at: Place) -> None:
     """Draw how much of what models write no event can be."""
     st.header("Do larger language models invent less?", anchor=False)
-    _show_sizes(at, Hallucination(at.scope), HALLUCINATION_AXES, HALLUCINATION)
+    _show_sizes(at, Hallucination(at.scope), figures.HALLUCINATION, HALLUCINATION)
 
 
-def _show_sizes(
-    at: Place, question: Bias | Hallucination, axes: dict[str, str], reading: str
-) -> None:
+def _show_sizes(at: Place, question: Bias | Hallucination, plot: Plot, reading: str) -> None:
     key = question.command.split()[-1]
     with frame.part():
         table = queries.ask(at, question)
         said = findings_of(question, table)
         prose.answer(said[:1])
-        title = f"{key.capitalize()} over size"
-        figure = figures.over_size(table, axes, frame.mode(), title=title, narrow=frame.narrow())
+        figure = figures.over_size(plot, table).draw(frame.mode(), narrow=frame.narrow())
         exportbar.draw_models(at, question, figure, key=key, table=table)
         prose.explain(reading, said[1:])
 

@@ -53,16 +53,19 @@ class Drawing:
 
     def add_annotation(self, **look: object) -> Drawing:
         """Write a text into a panel, or where `xref` and `yref` say."""
-        row, col, look = _part(look)
-        for axis, name in self._axes_of(row, col, "xref", "yref").items():
-            look[axis] = f"{name} domain" if str(look.get(axis)).endswith(" domain") else name
-        self.layout.setdefault("annotations", []).append(merge({}, look))
+        self.layout.setdefault("annotations", []).append(merge({}, self._placed(look)))
         return self
 
     def add_shape(self, **look: object) -> Drawing:
-        """Draw a line or an area."""
-        self.layout.setdefault("shapes", []).append(merge({}, look))
+        """Draw a line or an area into a panel, or where `xref` and `yref` say."""
+        self.layout.setdefault("shapes", []).append(merge({}, self._placed(look)))
         return self
+
+    def _placed(self, named: Tree) -> Tree:
+        row, col, look = _part(named)
+        for axis, name in self._axes_of(row, col, "xref", "yref").items():
+            look[axis] = f"{name} domain" if str(look.get(axis)).endswith(" domain") else name
+        return look
 
     def add_vline(self, x: float, **look: object) -> Drawing:
         """Draw a vertical line from edge to edge of the first panel."""

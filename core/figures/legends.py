@@ -44,7 +44,7 @@ def _marks(figure: go.Figure) -> Iterator[str]:
     for name in dict.fromkeys(names):
         if "chance" in name:
             yield f"Dotted: {name}"
-        elif "95 %" in name:
+        elif "95%" in name.replace(" ", ""):
             yield f"{name[:1].upper()}{name[1:]}"
 
 

@@ -24,6 +24,19 @@ def p_text(p: float, name: str = "p") -> str:
     return f"{name} < 0.001" if p < 0.001 else f"{name} = {p:.2g}"
 
 
+def paper_p(p: float, name: str = "p") -> str:
+    """Return a p-value as papers print it.
+
+    >>> paper_p(0.0164), paper_p(0.2, "q"), paper_p(1e-9), paper_p(1)
+    ('p = .016', 'q = .20', 'p < .001', 'p = 1')
+    """
+    if p < 0.001:
+        return f"{name} < .001"
+    digits = 3 if p < 0.1 else 2
+    text = f"{p:.{digits}f}"
+    return f"{name} = {text[1:] if text.startswith('0') else '1'}"
+
+
 def share_text(share: object, digits: int = 0) -> str:
     """Return a share, a number or the cell of a table, in percent for people.
 

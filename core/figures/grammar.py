@@ -1,0 +1,1030 @@
+"""A figure as a specification: marks over the columns of a table, in facets, between axes.
+
+    Plot(
+        "Alignment over size",
+        x=Axis("parameters", log=True),
+        y=Axis("alignment", zero=True),
+        marks=(Dots("parameters", "score", color="family", modality=LANGUAGE, card=CARD),),
+        facet=Facet("target", note="ρ = {rho:.2f}, {p:p} || {reason:wrap}"),
+        levels=(Level("chance"),),
+        empty="No alignment can be computed for these models.",
+    ).over(table).draw(mode, narrow=narrow)
+
+Every text over a row is a template of `core.figures.texts`. Rows without a number where a mark
+needs one are not drawn. A click on a legend entry hides all that has its name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+from plotly.colors import sample_colorscale
+
+from core.figures.drawing import Drawing, Tree, draw_panels
+from core.figures.marks import cards, color_bar, interval, logarithmic
+from core.figures.numbers import count_text
+from core.figures.palette import MODALITY
+from core.figures.panels import cell
+from core.figures.texts import Template, fill, fill_card
+from core.figures.theme import (
+    INK,
+    Mode,
+    clear,
+    heading,
+    hue,
+    line_widths,
+    mark_sizes,
+    plain,
+    proportional_sizes,
+    reason,
+    round_ticks,
+    scatter_of,
+    symbol,
+    template,
+    wrap,
+)
+from core.modalities import Modality, find_modality
+
+MOST_PRINTED = 8  # rows and columns of a heat map whose numbers are printed
+NEAR = 3.0  # a ceiling above so many times the highest value would flatten all else
+_DIGITS = [  # ticks of one axis have equally many digits, however far one zooms
+    {"dtickrange": [10.0**-n, 9.99 * 10.0**-n], "value": f".{n}f"} for n in range(1, 6)
+]
+_DASHES = {
+    "chance": "dot",
+    "ceiling": "dashdot",
+    "noise ceiling": "longdash",
+    "zero": "solid",
+    "control": "dash",
+}
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """One color: a name of `theme.Ink` ("text", "soft", "ember", "chance", "paper"), "#RRGGBB", or
+    a group of models.
+    """
+
+    color: str = "text"
+
+
+@dataclass(frozen=True)
+class Palette:
+    """A color for each of a few values of a column.
+
+    colors: as of `Fixed`, by value, whose order they give; without them the values, sorted, go from
+    faint to strong. names: in the legend, if others than the values.
+    """
+
+    column: str
+    colors: Mapping[Any, str] = field(default_factory=dict)
+    names: Mapping[Any, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Colors of a number, with a color bar: sequential, or diverging around `center`.
+
+    low, high: the ends, by default those of the values. falling: small values stand out. ticks:
+    texts by value. bar: whether a color bar is drawn; without one each panel has its own ends.
+    """
+
+    column: str
+    title: str = ""
+    low: float | None = None
+    high: float | None = None
+    center: float | None = None
+    falling: bool = False
+    log: bool = False
+    percent: bool = False
+    ticks: Mapping[float, str] = field(default_factory=dict)
+    bar: bool = True
+
+    def values(self, rows: pd.DataFrame) -> pd.Series:
+        """Return what is colored: the values, or their logarithms to base 10."""
+        values = rows[self.column].astype(float)
+        return pd.Series(np.log10(values.where(values > 0))) if self.log else values
+
+    def look(self, values: pd.Series, mode: Mode) -> Tree:
+        """Return colors and ends as a color axis has them."""
+        known = values.dropna()
+        low, high = (known.min(), known.max()) if len(known) else (0.0, 1.0)
+        low = low if self.low is None else self.low
+        high = high if self.high is None else self.high
+        colors = list(INK[mode].scale)
+        if self.center is not None:
+            reach = max(high - self.center, self.center - low)
+            low, high = self.center - reach, self.center + reach
+            blue, ember = (MODALITY[name][mode == "dark"] for name in ("language", "vision"))
+            colors = [blue, INK[mode].paper, ember]
+        return {"colorscale": colors[:: -1 if self.falling else 1], "cmin": low, "cmax": high}
+
+    def bar_look(self, values: pd.Series) -> Tree:
+        """Return the color bar."""
+        texts = dict(self.ticks)
+        if self.log and not texts and values.notna().any():
+            low, high = 10 ** float(values.min()), 10 ** float(values.max())
+            texts = {tick: count_text(tick) for tick in round_ticks(low, high) or [high]}
+        places = [math.log10(tick) if self.log else tick for tick in texts]
+        ticks = {"tickvals": places, "ticktext": list(texts.values())} if texts else {}
+        percent = {"tickformat": ".0%"} if self.percent else {}
+        return color_bar(wrap(plain(self.title), 16), len=0.8, **ticks, **percent)
+
+
+Color = str | Fixed | Palette | Scale  # a string is a column of groups of models
+
+
+@dataclass(frozen=True)
+class Size:
+    """Diameters of dots or widths of lines by a number of parameters, over all rows of the mark.
+
+    times: a factor. proportional: to the number rather than its logarithm.
+    """
+
+    column: str = "parameters"
+    times: float = 1.0
+    proportional: bool = False
+
+    def diameters(self, rows: pd.DataFrame) -> pd.Series:
+        """Return diameters in pixels."""
+        sizes = proportional_sizes if self.proportional else mark_sizes
+        return self.times * sizes(rows[self.column])
+
+
+@dataclass(frozen=True)
+class Symbols:
+    """A Plotly symbol for each value of a column.
+
+    names: what the legend calls a value; with them each has its own entry, after its color's name.
+    """
+
+    column: str
+    symbols: Mapping[Any, str]
+    names: Mapping[Any, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """What an axis measures.
+
+    ticks: numbers, texts by number, or "data": the values themselves. names: categories rather than
+    numbers: all as they come (True), these in this order, or their names in full. percent: shares
+    read 20%; signed: +20%. zero: begins there. range: its ends, as numbers or places of categories
+    from 0. whole: no ticks between whole numbers. equal: has the scale of the x axis. bare: neither
+    ticks nor grid.
+    """
+
+    title: str = ""
+    log: bool = False
+    ticks: Sequence[float] | Mapping[float, str] | Literal["data"] = ()
+    names: bool | Sequence[str] | Mapping[str, str] = False
+    percent: bool = False
+    signed: bool = False
+    zero: bool = False
+    range: tuple[float, float] | None = None
+    whole: bool = False
+    reversed: bool = False
+    equal: bool = False
+    bare: bool = False
+
+    def clean(self, rows: pd.DataFrame, column: str) -> pd.Series:
+        """Return which rows have a place on the axis."""
+        if self.names:
+            given = () if self.names is True else tuple(self.names)
+            return rows[column].isin(given) if given else rows[column].notna()
+        values = rows[column].astype(float)
+        return np.isfinite(values) & ((values > 0) if self.log else True)
+
+    def order(self, values: Sequence[Any]) -> dict[Any, int]:
+        """Return the places of categories, those given or these in the order they come."""
+        names = values if self.names is True else self.names if self.names else ()
+        return {name: place for place, name in enumerate(dict.fromkeys(names))}
+
+    def look(self, values: pd.Series, places: Mapping[Any, int], *, upright: bool) -> Tree:
+        """Return the axis as Plotly has it. values: all that stands on it. upright: a y axis."""
+        if self.bare:
+            return {"showticklabels": False, "showgrid": False}
+        if self.names:
+            return self._categories(places, upright)
+        look: Tree = {"tickformatstops": _DIGITS}
+        if self.percent:
+            sign = "+" if self.signed else ""
+            fine = {"dtickrange": [None, 0.0099], "value": f"{sign}.1%"}
+            look = {"tickformat": f"{sign}.0%", "tickformatstops": [fine]}
+        elif self.signed:
+            look = {"tickformat": "+"}
+        if self.log:
+            look = logarithmic(self._powers(values))
+        elif isinstance(self.ticks, Mapping):
+            look = {"tickvals": list(self.ticks), "ticktext": list(self.ticks.values())}
+        elif self.ticks:
+            ticks = sorted(set(values)) if self.ticks == "data" else list(self.ticks)
+            look |= {"tickvals": ticks}
+            if self.percent:
+                look |= {"ticktext": [f"{tick:.0%}" for tick in ticks]}
+        if self.whole and len(values) and values.max() - values.min() < 10:
+            look |= {"dtick": 1}
+        if self.zero:
+            look |= {"rangemode": "tozero"}
+        if self.range:
+            ends = [math.log10(end) for end in self.range] if self.log else list(self.range)
+            look |= {"range": ends[:: -1 if self.reversed else 1]}
+        elif self.reversed:
+            look |= {"autorange": "reversed"}
+        return look | ({"scaleanchor": "x", "scaleratio": 1} if self.equal else {})
+
+    def _categories(self, places: Mapping[Any, int], upright: bool) -> Tree:
+        names = self.names if isinstance(self.names, Mapping) else {}
+        width = 24 if upright else max(9, 60 // max(1, len(places)))
+        texts = [wrap(plain(names.get(name, name)), width) for name in places]
+        ends = list(self.range or (-0.5, len(places) - 0.5))
+        down = upright != self.reversed
+        return {
+            "tickvals": list(places.values()),
+            "ticktext": texts,
+            "range": ends[:: -1 if down else 1],
+            "showgrid": False,
+            "zeroline": False,
+        }
+
+    def _powers(self, values: pd.Series) -> list[float]:
+        """Return the ticks of a logarithmic axis: few enough to stand side by side."""
+        if isinstance(self.ticks, str):
+            every = sorted(set(values))
+            gap = max(1.2, (every[-1] / every[0]) ** (1 / 8)) if every else 1.0
+            kept = every[-1:]
+            for value in reversed(every[:-1]):
+                kept += [value] if kept[-1] / value >= gap else []
+            return kept[::-1]
+        if self.ticks:
+            return list(self.ticks)
+        low, high = (values.min(), values.max()) if len(values) else (1.0, 10.0)
+        powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        steps = (1, 2, 5) if high < 100 * low else (1,)
+        return [step * 10.0**power for power in powers for step in steps]
+
+
+@dataclass(frozen=True)
+class Facet:
+    """A panel for each value of a column.
+
+    names: of the panels in their order; values without one are left out. head: a template over the
+    panel's first row, by default its bold name; note: small below it. Either may be a function of
+    the panel's rows that returns finished text. columns: most side by side; one on a phone. share:
+    the axes that all panels have in common, "", "x", "y" or "xy"; an axis that is given by panel is
+    shared by none.
+    """
+
+    column: str
+    names: Mapping[Any, str] = field(default_factory=dict)
+    head: str | Callable[[pd.DataFrame], str] = ""
+    note: str | Callable[[pd.DataFrame], str] = ""
+    columns: int = 4
+    share: str = "y"
+
+
+@dataclass(frozen=True)
+class Level:
+    """A line across each panel at a value, or at those of a column if all its rows have the same.
+
+    kind: the look, and the name unless there is one; a zero line has none. rows: a query. several:
+    a line at each value of the column. along: the axis that it stands on. say: the name is written
+    at its end, too. A ceiling far above all marks is named in the legend and not drawn.
+    """
+
+    value: float | str
+    kind: Literal["chance", "ceiling", "noise ceiling", "zero", "control"] = "chance"
+    name: Template = ""
+    rows: str = ""
+    several: bool = False
+    along: Literal["x", "y"] = "y"
+    say: bool = False
+    table: pd.DataFrame | None = None
+
+    def values(self, table: pd.DataFrame) -> dict[float, str]:
+        """Return the names of the levels of a panel by their values."""
+        rows = table.query(self.rows) if self.rows else table
+        if isinstance(self.value, str):
+            rows = rows.dropna(subset=self.value) if self.value in rows else rows.iloc[:0]
+            found = rows.drop_duplicates(self.value).to_dict("records")
+            if len(found) > 1 and not self.several:
+                return {}
+            return {float(row[self.value]): self._called(row) for row in found}
+        row = rows.iloc[0].to_dict() if len(rows) else {}
+        return {} if math.isnan(self.value) else {float(self.value): self._called(row)}
+
+    def line(self, mode: Mode) -> Tree:
+        """Return its line."""
+        color = INK[mode].text if self.kind == "control" else INK[mode].chance
+        return {"color": color, "width": 1.5, "dash": _DASHES[self.kind]}
+
+    def _called(self, row: Mapping[Any, Any]) -> str:
+        return fill(self.name, row) or (self.kind if self.kind != "zero" else "")
+
+
+@dataclass(frozen=True)
+class Panel:
+    """What a mark draws into: the color mode, its axes, and where categories stand on them."""
+
+    mode: Mode
+    narrow: bool
+    x: Axis
+    y: Axis
+    x_places: Mapping[Any, int]
+    y_places: Mapping[Any, int]
+
+    def places(self, rows: pd.DataFrame, column: str, axis: Literal["x", "y"]) -> pd.Series:
+        """Return where rows stand on an axis."""
+        order = self.x_places if axis == "x" else self.y_places
+        if not (self.x if axis == "x" else self.y).names:
+            return rows[column]
+        return rows[column].map(order) + rows.get("_aside", 0)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Mark:
+    """What all marks have.
+
+    table: its own, instead of the plot's; without the facet's column it is in every panel. rows: a
+    pandas query. color: a column of groups of models, each in its hue, or another `Color`.
+    modality: a column, or one for all: it decides symbols. name: in the legend, for a color that
+    names no groups. card, ids: templates of the hover card; none without them. select: columns that
+    a click returns.
+    """
+
+    table: pd.DataFrame | None = None
+    rows: str = ""
+    color: Color = Fixed()
+    modality: str | Modality = ""
+    opacity: float = 1.0
+    name: str = ""
+    card: tuple[Template, ...] = ()
+    ids: Template = ""
+    select: tuple[str, ...] = ()
+
+    def needs(self) -> tuple[str, ...]:
+        """Return the columns on the x and the y axis."""
+        return (self.x, self.y)  # type: ignore[attr-defined]
+
+    def prepared(self, table: pd.DataFrame, mode: Mode) -> pd.DataFrame:
+        """Return the mark's rows with key and label in the legend, color and symbol of each."""
+        rows = table if self.table is None else self.table
+        rows = (rows.query(self.rows) if self.rows else rows).copy()
+        color = self.color
+        rows["_key"], rows["_label"], rows["_color"] = self.name, plain(self.name), ""
+        if isinstance(color, Fixed):
+            rows["_color"] = _paint(color.color, mode)
+        elif isinstance(color, Palette):
+            colors = _colors(color, rows[color.column], mode)
+            rows = rows[rows[color.column].isin(colors)]
+            rows["_rank"] = rows[color.column].map({name: n for n, name in enumerate(colors)})
+            rows["_color"] = rows[color.column].map(colors)
+            rows["_key"] = rows[color.column].map(lambda value: color.names.get(value, str(value)))
+            rows["_label"] = rows["_key"].map(plain)
+        elif isinstance(color, str):
+            rows["_key"] = rows[color].astype(str)
+            rows["_color"] = rows["_key"].map({key: hue(key, mode) for key in set(rows["_key"])})
+            rows["_label"] = rows["_key"].map(plain)
+        return rows
+
+    def traces(self, panel: Panel, rows: pd.DataFrame) -> Iterator[Tree]:
+        """Return what is drawn of a panel's rows."""
+        raise NotImplementedError
+
+    def entry(self, row: Mapping[Any, Any], mode: Mode) -> Tree:
+        """Return a legend entry's look from the first row of its group."""
+        mark = {"color": row["_color"] or INK[mode].soft, "size": 10, "symbol": "square"}
+        return {"mode": "markers", "marker": mark}
+
+    def _groups(self, rows: pd.DataFrame) -> Iterator[tuple[Tree, str, pd.DataFrame]]:
+        """Return the legend group, color and rows of each group."""
+        for key, part in rows.groupby("_key", sort=False):
+            named = {"legendgroup": str(key)} if key else {}
+            yield {**named, "showlegend": False}, part["_color"].iloc[0], part
+
+    def _hover(self, records: Sequence[Mapping[Any, Any]]) -> Tree:
+        if not self.card and not self.ids:
+            return {"hoverinfo": "skip"}
+        return cards([fill_card(self.card, self.ids, row) if row else "" for row in records])
+
+    def _selected(self, records: Sequence[Mapping[Any, Any]]) -> Tree:
+        if not self.select:
+            return {}
+        return {"customdata": [[row.get(name, "") for name in self.select] for row in records]}
+
+
+@dataclass(frozen=True, eq=False)
+class Dots(Mark):
+    """A dot per row.
+
+    size: pixels, a column of them, or a `Size`. symbol: Plotly's, or a `Symbols`; by default the
+    modality's. low, high and left, right: ends of intervals up and across. label: a template beside
+    the dot, at `side`. join: a column whose equal rows a thin line joins within a group, in the
+    order of x; True joins the group. hollow: in the paper's color. edge: a column of groups that
+    color the edge. dodge: how far groups stand apart between two categories.
+    """
+
+    x: str
+    y: str
+    size: float | str | Size = 9.0
+    symbol: str | Symbols = ""
+    low: str = ""
+    high: str = ""
+    left: str = ""
+    right: str = ""
+    label: Template = ""
+    side: str = "middle right"
+    join: str | bool = ""
+    hollow: bool = False
+    edge: str = ""
+    dodge: float = 0.0
+
+    def prepared(self, table: pd.DataFrame, mode: Mode) -> pd.DataFrame:
+        rows = super().prepared(table, mode)
+        if isinstance(self.symbol, Symbols):
+            shapes = self.symbol
+            rows = rows[rows[shapes.column].isin(shapes.symbols)]
+            rows["_symbol"] = rows[shapes.column].map(shapes.symbols)
+            if shapes.names:
+                named = rows[shapes.column].map(lambda value: shapes.names.get(value, str(value)))
+                rows["_key"] = [
+                    ", ".join(filter(None, p)) for p in zip(rows["_key"], named, strict=True)
+                ]
+                rows["_label"] = rows["_key"].map(plain)
+        else:
+            rows["_symbol"] = self.symbol or "circle"
+            if self.modality and not self.symbol:
+                rows["_symbol"] = _modal_symbols(rows, self.modality)
+        if isinstance(self.size, Size):
+            rows["_size"] = self.size.diameters(rows)
+        elif isinstance(self.size, str):
+            rows["_size"] = rows[self.size]
+        if self.dodge:
+            keys = list(dict.fromkeys(rows["_key"]))
+            steps = {key: self.dodge * (n - (len(keys) - 1) / 2) for n, key in enumerate(keys)}
+            rows["_aside"] = rows["_key"].map(steps)
+        return rows
+
+    def traces(self, panel: Panel, rows: pd.DataFrame) -> Iterator[Tree]:
+        kind = scatter_of(len(rows))
+        for group, color, part in self._groups(rows):
+            if self.join:
+                yield self._joined(panel, part, color or INK[panel.mode].soft) | group
+            x, y = panel.places(part, self.x, "x"), panel.places(part, self.y, "y")
+            records = part.to_dict("records")
+            trace: Tree = {"type": kind, "x": x, "y": y, "mode": "markers", **group}
+            shade = clear(color, 0.6) if color else INK[panel.mode].soft
+            bar = {"color": shade, "thickness": 1.5, "width": 0}
+            if self.low:
+                ends = part[self.low].astype(float), part[self.high].astype(float)
+                trace["error_y"] = interval(y, *ends, **bar)
+            if self.left:
+                ends = part[self.left].astype(float), part[self.right].astype(float)
+                trace["error_x"] = interval(x, *ends, **bar)
+            if self.label:
+                texts = [fill(self.label, row) for row in records]
+                trace |= {"mode": "markers+text", "text": texts, "textposition": self.side}
+                trace |= {"cliponaxis": False} if kind == "scatter" else {}
+            marker = self._marker(part, color, panel.mode)
+            yield {**trace, "marker": marker, **self._hover(records), **self._selected(records)}
+
+    def entry(self, row: Mapping[Any, Any], mode: Mode) -> Tree:
+        look = super().entry(row, mode)
+        marker = self._marker(pd.DataFrame([row]), row["_color"] or INK[mode].soft, mode)
+        marker |= {"size": min(10.0, self.size) if isinstance(self.size, float | int) else 10}
+        marker["symbol"] = row["_symbol"]
+        line = {"color": clear(row["_color"], 0.5), "width": 1.5} if row["_color"] else {}
+        joined = {"mode": "lines+markers", "line": line} if self.join is True and line else {}
+        return {**look, "marker": marker, **joined}
+
+    def _marker(self, part: pd.DataFrame, color: str, mode: Mode) -> Tree:
+        symbols = part["_symbol"].unique()
+        marker: Tree = {
+            "symbol": symbols[0] if len(symbols) == 1 else part["_symbol"].tolist(),
+            "size": part["_size"].tolist() if "_size" in part else self.size,
+            "line": {"color": INK[mode].paper, "width": 1},
+            "opacity": 1.0,
+        }
+        thin = any(word in str(symbols[0]) for word in ("open", "line-", "-thin"))
+        if self.hollow or thin:
+            marker["line"] = {"color": color, "width": 2 if thin else 1.5}
+        if self.hollow:
+            return {**marker, "color": INK[mode].paper}
+        if self.edge:
+            marker["line"] = {"color": [hue(str(one), mode) for one in part[self.edge]], "width": 2}
+        if isinstance(self.color, Scale) and not color:
+            return {**marker, "color": self.color.values(part)}
+        return {**marker, "color": clear(color, self.opacity) if self.opacity < 1 else color}
+
+    def _joined(self, panel: Panel, part: pd.DataFrame, color: str) -> Tree:
+        runs = (
+            [part] if self.join is True else [run for _, run in part.groupby(self.join, sort=False)]
+        )
+        x, y, _ = _broken(panel, runs, self.x, self.y)
+        line = {"color": clear(color, 0.5 * self.opacity), "width": 1.5}
+        return {"type": "scatter", "x": x, "y": y, "mode": "lines", "line": line} | {
+            "hoverinfo": "skip"
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Line(Mark):
+    """A line through the rows in the order of x, one for each value of the column `by`.
+
+    mean: rows of one line with the same value of this column are averaged first. width: pixels, or
+    a `Size`. ends: a template written at each line's end. ordered: whether the rows are sorted.
+    """
+
+    x: str
+    y: str
+    by: str = ""
+    mean: str = ""
+    width: float | Size = 2.0
+    dash: str = "solid"
+    ends: Template = ""
+    ordered: bool = True
+
+    def prepared(self, table: pd.DataFrame, mode: Mode) -> pd.DataFrame:
+        rows = super().prepared(table, mode)
+        if isinstance(self.width, Size):
+            rows["_width"] = line_widths(self.width.diameters(rows))
+        return rows
+
+    def traces(self, panel: Panel, rows: pd.DataFrame) -> Iterator[Tree]:
+        for group, color, part in self._groups(rows):
+            runs = [run for _, run in part.groupby(self.by, sort=False)] if self.by else [part]
+            if self.mean:
+                runs = [self._averaged(run) for run in runs]
+            separate = "_width" in part or bool(self.ends)
+            for together in [[run] for run in runs] if separate else [runs]:
+                x, y, records = _broken(panel, together, self.x, self.y, ordered=self.ordered)
+                width = together[0]["_width"].iloc[0] if "_width" in part else self.width
+                line = {"color": clear(color, self.opacity), "width": width, "dash": self.dash}
+                trace = {"type": "scatter", "x": x, "y": y, "mode": "lines", "line": line, **group}
+                if self.ends:
+                    last = fill(self.ends, records[-1])
+                    trace |= {"mode": "lines+text", "text": [""] * (len(x) - 1) + [last]}
+                    trace |= {"textposition": "middle right", "cliponaxis": False}
+                yield {**trace, **self._hover(records), **self._selected(records)}
+
+    def entry(self, row: Mapping[Any, Any], mode: Mode) -> Tree:
+        width = self.width if isinstance(self.width, float | int) else 2
+        color = clear(row["_color"] or INK[mode].soft, self.opacity)
+        return {"mode": "lines", "line": {"color": color, "width": width, "dash": self.dash}}
+
+    def _averaged(self, run: pd.DataFrame) -> pd.DataFrame:
+        means = run.groupby(self.mean, sort=False)[[self.x, self.y]].transform("mean")
+        return run.assign(**{self.x: means[self.x], self.y: means[self.y]}).drop_duplicates(
+            self.mean
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Ribbon(Mark):
+    """A band between two columns over x, one for each value of the column `by`."""
+
+    x: str
+    low: str
+    high: str
+    by: str = ""
+    opacity: float = field(default=0.15, kw_only=True)
+
+    def needs(self) -> tuple[str, ...]:
+        return (self.x, self.low)
+
+    def traces(self, panel: Panel, rows: pd.DataFrame) -> Iterator[Tree]:  # noqa: ARG002
+        for group, color, part in self._groups(rows.dropna(subset=self.high)):
+            for _, run in part.groupby(self.by, sort=False) if self.by else [("", part)]:
+                band = run.sort_values(self.x)
+                x, low, high = (list(band[name]) for name in (self.x, self.low, self.high))
+                shade = {"fill": "toself", "fillcolor": clear(color, self.opacity), "mode": "none"}
+                ends = {"x": [*x, *x[::-1]], "y": [*high, *low[::-1]]}
+                yield {"type": "scatter", **ends, **shade, "hoverinfo": "skip", **group}
+
+    def entry(self, row: Mapping[Any, Any], mode: Mode) -> Tree:
+        shade = clear(row["_color"] or INK[mode].soft, max(0.3, self.opacity))
+        return {"mode": "markers", "marker": {"color": shade, "size": 10, "symbol": "square"}}
+
+
+@dataclass(frozen=True, eq=False)
+class Bars(Mark):
+    """A bar per row: x its place and y its value, or if it lies the other way round.
+
+    base: a column where bars begin. low, high: an interval around the value. label: a template at
+    its end. width: as a share of the place.
+    """
+
+    x: str
+    y: str
+    lying: bool = False
+    base: str = ""
+    low: str = ""
+    high: str = ""
+    label: Template = ""
+    width: float | None = None
+
+    def traces(self, panel: Panel, rows: pd.DataFrame) -> Iterator[Tree]:
+        for group, color, part in self._groups(rows):
+            x, y = panel.places(part, self.x, "x"), panel.places(part, self.y, "y")
+            records = part.to_dict("records")
+            shade: object = clear(color, self.opacity) if color else ""
+            if isinstance(self.color, Scale):
+                shade = self.color.values(part)
+            length = (x if self.lying else y).astype(float)
+            trace: Tree = {"type": "bar", "x": x, "y": y, "marker": {"color": shade}}
+            trace |= {"orientation": "h" if self.lying else "v"}
+            if self.base:
+                trace["base"] = part[self.base]
+                trace["x" if self.lying else "y"] = length - part[self.base]
+            if self.width:
+                trace |= {"width": self.width}
+            if self.low:
+                bars = {"color": INK[panel.mode].soft, "thickness": 1.5, "width": 3}
+                name = "error_x" if self.lying else "error_y"
+                trace[name] = interval(length, part[self.low], part[self.high], **bars)
+            if self.label:
+                texts = [fill(self.label, row) for row in records]
+                trace |= {"text": texts, "textposition": "outside", "cliponaxis": False}
+            yield {**trace, **group, **self._hover(records), **self._selected(records)}
+
+
+@dataclass(frozen=True, eq=False)
+class Heat(Mark):
+    """A cell per row in the color of z.
+
+    z: a column, or a `Scale`. label: a template printed in the cells if they are few. mirrored:
+    each row stands for both orders of x and y.
+    """
+
+    x: str
+    y: str
+    z: str | Scale
+    label: Template = ""
+    mirrored: bool = False
+
+    @property
+    def scale(self) -> Scale:
+        """The colors of z."""
+        return Scale(self.z, self.z) if isinstance(self.z, str) else self.z
+
+    def prepared(self, table: pd.DataFrame, mode: Mode) -> pd.DataFrame:
+        rows = super().prepared(table, mode)
+        if self.mirrored:
+            turned = rows.rename(columns={self.x: self.y, self.y: self.x})
+            rows = pd.concat([rows, turned[turned[self.x] != turned[self.y]]])
+        return rows
+
+    def traces(self, panel: Panel, rows: pd.DataFrame) -> Iterator[Tree]:
+        x, y = panel.places(rows, self.x, "x"), panel.places(rows, self.y, "y")
+        across = list(panel.x_places.values()) if panel.x.names else sorted(set(x))
+        down = list(panel.y_places.values()) if panel.y.names else sorted(set(y))
+        cells = pd.DataFrame({"x": x, "y": y, "z": self.scale.values(rows)})
+        records = rows.to_dict("records")
+        cells["card"] = [fill_card(self.card, self.ids, row) for row in records]
+        few = max(len(across), len(down)) <= MOST_PRINTED
+        cells["text"] = [fill(self.label, row) if few else "" for row in records]
+        z, hover, text = (
+            cells.pivot(index="y", columns="x", values=name).reindex(index=down, columns=across)
+            for name in ("z", "card", "text")
+        )
+        scale = self.scale.look(cells["z"], panel.mode)
+        ends = {"zmin": scale["cmin"], "zmax": scale["cmax"], "colorscale": scale["colorscale"]}
+        yield {
+            "type": "heatmap",
+            "x": across,
+            "y": down,
+            "z": z.to_numpy(float),
+            "xgap": 1,
+            "ygap": 1,
+            "hoverongaps": False,
+            "hovertext": hover.fillna("").to_numpy(),
+            "hovertemplate": "%{hovertext}<extra></extra>",
+            "text": text.fillna("").to_numpy(),
+            "texttemplate": "%{text}",
+            "textfont": {"size": 10 if panel.narrow else 12},
+            "showscale": False,
+            **({} if self.scale.bar else ends),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Text(Mark):
+    """A template written at each row. y: a column, or "" for the top of the panel."""
+
+    x: str
+    y: str
+    text: Template
+    size: int = 11
+    side: str = "middle center"
+
+    def needs(self) -> tuple[str, ...]:
+        return (self.x, self.y) if self.y else (self.x,)
+
+    def traces(self, panel: Panel, rows: pd.DataFrame) -> Iterator[Tree]:
+        for group, color, part in self._groups(rows):
+            trace = {
+                "type": "scatter",
+                "x": panel.places(part, self.x, "x"),
+                "y": panel.places(part, self.y, "y"),
+                "mode": "text",
+                "text": [fill(self.text, row) for row in part.to_dict("records")],
+                "textposition": self.side,
+                "textfont": {"size": self.size, "color": color},
+                "cliponaxis": False,
+                "hoverinfo": "skip",
+            }
+            yield trace | group
+
+
+@dataclass(frozen=True, eq=False)
+class Plot:
+    """A figure as a specification; see the module.
+
+    title: names exported files and is read aloud. x, y: an axis, or one for each panel by its
+    value. empty: a template over the table's first row that says why nothing is drawn. height: of a
+    row of panels, in pixels; row: of a category of the y axis, instead. head: over a figure without
+    facets, as of `Facet`. bars: how those of several groups stand. note: what else the legend of a
+    printed figure says.
+    """
+
+    title: str
+    marks: tuple[Mark, ...]
+    x: Axis | Mapping[Any, Axis] = Axis()
+    y: Axis | Mapping[Any, Axis] = Axis()
+    facet: Facet | None = None
+    levels: tuple[Level, ...] = ()
+    head: str | Callable[[pd.DataFrame], str] = ""
+    empty: Template = "There is nothing to draw."
+    height: int = 320
+    row: int = 0
+    bars: Literal["overlay", "group", "stack"] = "overlay"
+    legend: bool = True
+    note: str = ""
+    table: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+    def over(self, table: pd.DataFrame) -> Plot:
+        """Return this plot of a table."""
+        return replace(self, table=table)
+
+    def draw(self, mode: Mode, narrow: bool = False) -> go.Figure:
+        """Draw the figure. narrow: on a phone, its panels one below the other."""
+        return _Drawn(self, mode, narrow).figure()
+
+
+Layers = list[tuple[Mark, pd.DataFrame]]
+
+
+class _Drawn:
+    """A plot while it is drawn."""
+
+    def __init__(self, plot: Plot, mode: Mode, narrow: bool) -> None:
+        self.plot, self.mode, self.narrow = plot, mode, narrow
+        every = [(mark, mark.prepared(plot.table, mode)) for mark in plot.marks]
+        parts = {key: self._layers(key, every) for key in self._keys([rows for _, rows in every])}
+        self.parts = {key: part for key, part in parts.items() if any(len(r) for _, r in part)}
+        most = plot.facet.columns if plot.facet else 1
+        self.columns = 1 if narrow else max(1, min(most, len(self.parts)))
+        self.entries: dict[str, Tree] = {}  # of the legend, by legend group
+
+    def figure(self) -> go.Figure:
+        plot = self.plot
+        if not self.parts:
+            row = plot.table.iloc[0].to_dict() if len(plot.table) else {}
+            why = fill(plot.empty, row, escape=False) or "There is nothing to draw."
+            return reason(why, self.mode)
+        figure = self._panels()
+        bars: list[tuple[Scale, pd.Series]] = []
+        for place, (key, layers) in enumerate(self.parts.items()):
+            at, panel = cell(place, self.columns), self._panel(key)
+            for mark, rows in layers:
+                axis = self._color_axis(mark, bars)
+                for trace in mark.traces(panel, rows) if len(rows) else ():
+                    figure.add_trace(_on_axis(trace, axis), **at)
+                if plot.legend:
+                    self._name(mark, rows)
+            self._add_levels(figure, key, at)
+            self._set_axes(figure, key, panel, place)
+        for number, (scale, values) in enumerate(bars):
+            look = scale.look(values, self.mode) | {"colorbar": scale.bar_look(values)}
+            figure.update_layout(**{f"coloraxis{number + 1 if number else ''}": look})
+        for group, entry in self.entries.items():
+            figure.add_scatter(x=[None], y=[None], legendgroup=group, **entry)
+        meta = {"title": plot.title} | ({"note": plot.note} if plot.note else {})
+        return figure.update_layout(barmode=plot.bars, meta=meta).figure()
+
+    def _keys(self, tables: Sequence[pd.DataFrame]) -> list[Any]:
+        facet = self.plot.facet
+        if not facet:
+            return [""]
+        having = [table[facet.column] for table in tables if facet.column in table]
+        found = [value for column in having for value in column]
+        if facet.names:
+            return [key for key in facet.names if key in set(found)]
+        return [key for key in dict.fromkeys(found) if not pd.isna(key)]
+
+    def _layers(self, key: Any, every: Layers) -> Layers:
+        """Return the rows of each mark in a panel that have a place there."""
+        found = []
+        for mark, table in every:
+            rows = self._within(table, key)
+            for column, axis in zip(mark.needs(), self._axes(key), strict=False):
+                rows = rows[axis.clean(rows, column)] if len(rows) else rows
+            found.append((mark, rows))
+        return found
+
+    def _within(self, table: pd.DataFrame, key: Any) -> pd.DataFrame:
+        facet = self.plot.facet
+        if not facet or facet.column not in table:
+            return table
+        return table[table[facet.column] == key]
+
+    def _axes(self, key: Any) -> tuple[Axis, Axis]:
+        x, y = (
+            axis if isinstance(axis, Axis) else axis[key] for axis in (self.plot.x, self.plot.y)
+        )
+        return x, y
+
+    def _shared(self, name: Literal["x", "y"]) -> bool:
+        facet = self.plot.facet
+        return not facet or (name in facet.share and isinstance(getattr(self.plot, name), Axis))
+
+    def _values(self, key: Any, name: Literal["x", "y"]) -> list[Any]:
+        """Return all that stands on an axis, of all panels if they share it."""
+        place = 0 if name == "x" else 1
+        layers = (
+            [layer for part in self.parts.values() for layer in part]
+            if self._shared(name)
+            else self.parts[key]
+        )
+        return [
+            value
+            for mark, rows in layers
+            for column in mark.needs()[place : place + 1]
+            for value in rows[column]
+        ]
+
+    def _panel(self, key: Any) -> Panel:
+        x, y = self._axes(key)
+        places = x.order(self._values(key, "x")), y.order(self._values(key, "y"))
+        return Panel(self.mode, self.narrow, x, y, *places)
+
+    def _panels(self) -> Drawing:
+        plot = self.plot
+        heads = [self._head(key) for key in self.parts]
+        rows = math.ceil(len(heads) / self.columns)
+        lines = max(head.count("<br>") + 1 if head else 0 for head in heads)
+        top = 12 + 19 * lines
+        tall = plot.height
+        if plot.row:
+            tall = plot.row * max(len(self._panel(key).y_places) for key in self.parts) + 70
+        whole = tall * rows + (rows - 1) * (top + 52)
+        figure = draw_panels(
+            rows,
+            self.columns,
+            heads,
+            horizontal_spacing=min(0.03 if self._shared("y") else 0.1, 0.9 / self.columns),
+            vertical_spacing=(top + 52) / whole if rows > 1 else 0.0,
+        )
+        figure.update_annotations(font_size=13)
+        look = {"template": template(self.mode), "height": whole + top + 90, "margin_t": top + 6}
+        return figure.update_layout(**look)
+
+    def _head(self, key: Any) -> str:
+        facet, plot = self.plot.facet, self.plot
+        rows = self._within(plot.table, key)
+        if facet and (facet.column not in plot.table or rows.empty):
+            rows = next(rows for _, rows in self.parts[key] if len(rows))
+        if not facet:
+            return _head_text(plot.head, rows)
+        name = heading(str(facet.names.get(key, key)))
+        head = _head_text(facet.head, rows) if facet.head else f"<b>{wrap(name, 34)}</b>"
+        note = _head_text(facet.note, rows)
+        return head + (f"<br><span style='font-size:12px'>{note}</span>" if note else "")
+
+    def _color_axis(self, mark: Mark, bars: list[tuple[Scale, pd.Series]]) -> str:
+        """Return the name of the color axis of a mark, "" if it needs none."""
+        scale = mark.scale if isinstance(mark, Heat) else mark.color
+        if not isinstance(scale, Scale) or not scale.bar:
+            return ""
+        if scale not in [one for one, _ in bars]:
+            parts = [rows for part in self.parts.values() for one, rows in part if one is mark]
+            bars.append((scale, scale.values(pd.concat(parts))))
+        number = [one for one, _ in bars].index(scale) + 1
+        return f"coloraxis{number if number > 1 else ''}"
+
+    def _name(self, mark: Mark, rows: pd.DataFrame) -> None:
+        clearest = isinstance(mark, Dots) and mark.opacity == 1  # says color and symbol
+        for row in rows.drop_duplicates("_key").to_dict("records"):
+            if row["_key"] and (clearest or row["_key"] not in self.entries):
+                self.entries[row["_key"]] = {"name": row["_label"], **mark.entry(row, self.mode)}
+
+    def _add_levels(self, figure: Drawing, key: Any, at: Mapping[str, int]) -> None:
+        for level in self.plot.levels:
+            table = self.plot.table if level.table is None else level.table
+            seen = [one for one in self._values(key, level.along) if isinstance(one, float | int)]
+            for value, name in level.values(self._within(table, key)).items():
+                line = level.line(self.mode)
+                hidden = "ceiling" in level.kind and seen and value > NEAR * max(seen) > 0
+                group = f"{name}: {value:.2f}, above the plot" if hidden else name
+                shown = self.plot.legend and bool(name) and group not in self.entries
+                if shown:
+                    self.entries[group] = {"name": group, "mode": "lines", "line": line}
+                if hidden:
+                    continue
+                other = "x" if level.along == "y" else "y"
+                ends: Tree = {f"{level.along}0": value, f"{level.along}1": value}
+                ends |= {f"{other}0": 0, f"{other}1": 1, f"{other}ref": f"{other} domain"}
+                said = {"text": name, "textposition": "end", "font": {"size": 11}}
+                more = {"label": said} if level.say else {}
+                look = {"type": "line", "layer": "below", "legendgroup": group, "line": line}
+                figure.add_shape(**look, **ends, **more, **at)
+
+    def _set_axes(self, figure: Drawing, key: Any, panel: Panel, place: int) -> None:
+        at, count = cell(place, self.columns), len(self.parts)
+        axes: tuple[tuple[Literal["x", "y"], Axis, Mapping[Any, int]], ...] = (
+            ("x", panel.x, panel.x_places),
+            ("y", panel.y, panel.y_places),
+        )
+        for name, axis, places in axes:
+            values = pd.Series(self._values(key, name))
+            look = axis.look(values, places, upright=name == "y")
+            own = not isinstance(getattr(self.plot, name), Axis)
+            last = place + self.columns >= count if name == "x" else at["col"] == 1
+            if own or last:
+                look["title"] = {"text": wrap(plain(axis.title), 34 if self.columns > 1 else 60)}
+            if self._shared(name) and place:
+                look["matches"] = name
+            if name == "y" and self._shared(name) and at["col"] > 1:
+                look["showticklabels"] = False
+            change = figure.update_xaxes if name == "x" else figure.update_yaxes
+            change(**look, **at)
+
+
+def _on_axis(trace: Tree, axis: str) -> Tree:
+    """Give a trace the color axis of its plot."""
+    if not axis:
+        return trace
+    if trace["type"] == "heatmap":
+        return {name: value for name, value in trace.items() if name != "showscale"} | {
+            "coloraxis": axis
+        }
+    marker = trace.get("marker", {})
+    if isinstance(marker.get("color"), str) or not marker:
+        return trace
+    return {**trace, "marker": {**marker, "coloraxis": axis}}
+
+
+def _head_text(head: str | Callable[[pd.DataFrame], str], rows: pd.DataFrame) -> str:
+    if callable(head):
+        return head(rows)
+    return fill(head, rows.iloc[0].to_dict() if len(rows) else {}) if head else ""
+
+
+def _paint(name: str, mode: Mode) -> str:
+    if name.startswith("#"):
+        return name
+    return str(getattr(INK[mode], name, "")) or hue(name, mode)
+
+
+def _colors(palette: Palette, values: pd.Series, mode: Mode) -> dict[Any, str]:
+    """Return the colors of a palette by value."""
+    if palette.colors:
+        return {value: _paint(name, mode) for value, name in palette.colors.items()}
+    order = [value for value in palette.names if value in set(values)] or sorted(set(values))
+    if len(order) == 1:
+        return {order[0]: INK[mode].ember}
+    strengths = list(np.linspace(0.3, 0.95, len(order)))
+    sampled = sample_colorscale(list(INK[mode].scale), strengths, colortype="tuple")
+    colors = ["#" + "".join(f"{round(255 * part):02X}" for part in rgb) for rgb in sampled]
+    return dict(zip(order, colors, strict=True))
+
+
+def _modal_symbols(rows: pd.DataFrame, modality: str | Modality) -> list[str]:
+    kinds = rows[modality] if isinstance(modality, str) else [modality.name] * len(rows)
+    return [
+        symbol(group, find_modality(kind) if isinstance(modality, str) else modality)
+        for group, kind in zip(rows["_key"], kinds, strict=True)
+    ]
+
+
+def _broken(
+    panel: Panel, runs: Sequence[pd.DataFrame], x: str, y: str, *, ordered: bool = True
+) -> tuple[list[Any], list[Any], list[Mapping[Any, Any]]]:
+    """Return several lines as one, in which None parts two."""
+    across: list[Any] = []
+    up: list[Any] = []
+    records: list[Mapping[Any, Any]] = []
+    for run in runs:
+        rows = run.assign(_x=panel.places(run, x, "x"), _y=panel.places(run, y, "y"))
+        rows = rows.sort_values("_x", kind="stable") if ordered else rows
+        gap = [None] if across else []
+        across += [*gap, *rows["_x"]]
+        up += [*gap, *rows["_y"]]
+        records += [*([{}] if gap else []), *rows.to_dict("records")]
+    return across, up, records
