@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +17,6 @@ ROOT = INSTALLED if INSTALLED.is_dir() else CHECKOUT  # where app.py, pages/ and
 CAVE_WEIGHTS = ROOT / "data" / "cave"
 DEMO_ANSWERS = ROOT / "data" / "demo"
 CLUSTER = "PLATOSCOPE_CLUSTER"
-HUB_SECONDS = "PLATOSCOPE_HUB_SECONDS"
 WORKERS = "PLATOSCOPE_WORKERS"
 READ_ONLY = "PLATOSCOPE_READ_ONLY"
 DEVICES = ("auto", "cpu", "cuda", "mps")
@@ -37,20 +35,6 @@ def expand(path: str | Path) -> Path:
 def cluster_address() -> str:
     """Return the address of the Ray cluster that runs jobs; empty where they run here."""
     return os.environ.get(CLUSTER, "")
-
-
-def hub_seconds() -> float:
-    """Return how many seconds the hub may keep a command waiting: PLATOSCOPE_HUB_SECONDS, else 30;
-    raises InputError for what is no time.
-    """
-    text = os.environ.get(HUB_SECONDS) or "30"
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not 0 < seconds < math.inf:
-        raise InputError(f"{HUB_SECONDS} must be a number of seconds above 0, got {text!r}")
-    return seconds
 
 
 def picture_workers() -> int | None:

@@ -31,14 +31,14 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from core.crew.units import RETRIES, Began, Unit, ignore
 from core.errors import ClusterError, PlatoscopeError
 from core.progress import NOTED_EVERY, Progress
-from core.settings import CHECKOUT, HUB_SECONDS, WORKERS
+from core.settings import CHECKOUT, WORKERS
 
 R = TypeVar("R")
 
 OBJECTS = 100_000_000  # bytes of memory for what units return: tables and paths
 SHORT = "/tmp"  # where Ray's sockets go, whose paths may have 107 characters
 # to the machines of a cluster
-TAKEN_ALONG = ("HF_ENDPOINT", "HF_HUB_OFFLINE", HUB_SECONDS, WORKERS)
+TAKEN_ALONG = ("HF_ENDPOINT", "HF_HUB_OFFLINE", WORKERS)
 LOST = (WorkerCrashedError, NodeDiedError, OutOfMemoryError)
 POLL = 0.2  # seconds
 MEASURING = 120.0  # seconds for every node to look at its GPU, a first import of torch included

@@ -16,7 +16,7 @@ from core.errors import OfflineError
 from core.hub.fetch import asking, cached
 from core.hub.repository import Repository
 
-PATIENCE = 5.0  # seconds that the hub may keep a page waiting
+TIMEOUT = 5.0  # seconds that the hub may keep a page waiting
 SINGLE = "model.safetensors"
 INDEX = "model.safetensors.index.json"  # names the files of weights that are split
 PICKLED = "pytorch_model.bin"
@@ -57,17 +57,16 @@ def files_left(wanted: Repository, patterns: Sequence[str]) -> Download:
     OfflineError where the hub is not to be asked.
     """
     try:
-        with asking(wanted, PATIENCE) as patience:
+        with asking(wanted, downloading=True):
             if _is_here(wanted, patterns):
                 return Download(0)
             ask = HfApi().model_info if wanted.kind == "model" else HfApi().dataset_info
-            info = ask(wanted.id, revision=wanted.revision, files_metadata=True)
-    except OfflineError:
+            how = {"files_metadata": True, "timeout": TIMEOUT}
+            info = ask(wanted.id, revision=wanted.revision, **how)
+    except OfflineError as error:
         if constants.is_offline_mode():
             raise
-        reason = patience.trouble or "does not answer as it should"
-        why = f"The hub {reason}: a {wanted.kind} that is not on this machine needs it."
-        return Download(None, why, is_hub_down=True)
+        return Download(None, f"{error}", is_hub_down=True)
     return _missing(info, wanted, patterns)
 
 
@@ -78,8 +77,8 @@ def check_access(download: Download) -> None:
     if download.wanted and download.size:
         wanted = download.wanted
         url = hf_hub_url(wanted.id, download.file, repo_type=wanted.kind, revision=wanted.revision)
-        with asking(wanted, PATIENCE):
-            get_hf_file_metadata(url)
+        with asking(wanted, downloading=True):
+            get_hf_file_metadata(url, timeout=TIMEOUT)
 
 
 def repository_of(place: str) -> Repository:

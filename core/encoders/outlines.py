@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from core.encoders.building import MAKING, outlining, read_shapes, refusing
 from core.encoders.downloads import (
-    PATIENCE,
     SINGLE,
     WEIGHTS,
     Download,
@@ -189,7 +188,7 @@ def _of_hub(name: str, part: str) -> Outline:
     config = cached(repository_of(name), "config.json")
     try:
         if config is None and download.size is not None:
-            config = fetch_file(repository_of(name), "config.json", PATIENCE)
+            config = fetch_file(repository_of(name), "config.json")
     except OfflineError:
         return Outline(download=download)
     if config is None:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
-from urllib.parse import urlsplit
 
 import timm
 import torch
@@ -26,11 +25,12 @@ from core.encoders.checkpoint import (
 )
 from core.encoders.fields import check_vision, read_json
 from core.encoders.requests import HUB, UNTRAINED
-from core.errors import EncoderError, UnknownNameError
-from core.hub.elsewhere import fetch_url
-from core.hub.fetch import asking, cached, fetch_snapshot, mending
+from core.errors import EncoderError, OfflineError, UnknownNameError
+from core.hub.fetch import asking, cached, fetch_snapshot
 from core.hub.repository import Repository
 from core.machine.memory import check_memory, is_out_of_memory
+from core.settings import check_readable
+from core.unexpected import summarize
 
 UNREADABLE = (  # what damaged weights end in
     SafetensorError,
@@ -103,20 +103,25 @@ def load_published(name: str) -> Loaded:
         )
     spec, instead = f"timm:{name}", f"timm:{name}@CHECKPOINT with a weights file"
     if not published.hf_hub_id:
-        file = Path(torch.hub.get_dir(), "checkpoints", Path(urlsplit(published.url).path).name)
-        fetch_url(spec, published.url, file, instead=instead)
-        model = _create_from_file(name, file, instead)
+        check_readable(spec)
+        try:
+            model = _create_published(name, instead, f"{torch.hub.get_dir()}/checkpoints")
+        except OSError as error:
+            raise OfflineError(
+                f"{spec} cannot be fetched: {published.url}: {summarize(error)}; try again later,"
+                f" or use {instead}"
+            ) from error
         return _loaded(name, model, digest_state(model.state_dict()))
     wanted = Repository(published.hf_hub_id, spec, instead)
-    with mending(wanted), asking(wanted):
-        model = _create_published(name, instead)
+    with asking(wanted):
+        model = _create_published(name, instead, f"{wanted.cache}")
     here = cached(wanted, published.hf_hub_filename or "model.safetensors")
     return _loaded(name, model, digest_files([here]) if here else digest_state(model.state_dict()))
 
 
-def _create_published(name: str, instead: str) -> Any:
-    """Make a model with the weights that timm publishes for it; raise EncoderError where they do
-    not fit. Too little memory stays what it is.
+def _create_published(name: str, instead: str, place: str) -> Any:
+    """Make a model with the weights that timm publishes for it and keeps in a place; raise
+    EncoderError if they do not fit. Too little memory stays what it is.
     """
     try:
         return timm.create_model(name, pretrained=True)
@@ -125,20 +130,8 @@ def _create_published(name: str, instead: str) -> Any:
             raise
         raise EncoderError(
             f"the weights that timm publishes for {name} cannot be read"
-            f" ({' '.join(str(error).split())[:200]}); use {instead}"
-        ) from error
-
-
-def _create_from_file(name: str, file: Path, instead: str) -> Any:
-    """Make a model with weights that came from another server than the hub; a file that cannot be
-    read, as it came without a digest, is removed.
-    """
-    try:
-        return _create_published(name, instead)
-    except EncoderError as error:
-        file.unlink(missing_ok=True)
-        raise EncoderError(
-            f"{error}; {file} has been removed: run this again to fetch it anew"
+            f" ({' '.join(str(error).split())[:200]}); delete them in {place} to fetch them again,"
+            f" or use {instead}"
         ) from error
 
 
@@ -166,15 +159,14 @@ def load_from_hub(place: str) -> Loaded:
     instead = "timm:NAME@FOLDER with a copy of it"
     wanted = Repository(repository, f"timm:{HUB}{place}", instead, revision=revision or None)
     folder = fetch_snapshot(wanted, FETCHED)
-    with mending(wanted):
-        config = read_json(folder / "config.json") if (folder / "config.json").exists() else {}
-        name = str(config.get("architecture"))
-        if not timm.is_model(name):
-            raise EncoderError(
-                f"timm:{HUB}{repository} is not a model of timm's: its config.json names the"
-                f" architecture {config.get('architecture')!r}"
-            )
-        loaded = load_checkpoint(name, folder)
+    config = read_json(folder / "config.json") if (folder / "config.json").exists() else {}
+    name = str(config.get("architecture"))
+    if not timm.is_model(name):
+        raise EncoderError(
+            f"timm:{HUB}{repository} is not a model of timm's: its config.json names the"
+            f" architecture {config.get('architecture')!r}"
+        )
+    loaded = load_checkpoint(name, folder)
     tag = loaded.model.pretrained_cfg.get("tag")
     published = f"{name}.{tag}" if tag else None
     return replace(loaded, name=store_name(repository), published=published, revision=folder.name)

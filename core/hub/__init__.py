@@ -1,1 +1,1 @@
-"""The one place that talks to the Hugging Face hub: one time limit, one table of sentences."""
+"""The one place that talks to the Hugging Face hub, by its own library; errors are sentences."""

@@ -1,94 +1,79 @@
-"""Fetching files of the hub, or finding them in its cache."""
+"""Fetching files of the hub, or finding them in its cache. Timeouts and retries are those of its
+library: HF_HUB_DOWNLOAD_TIMEOUT, HF_HUB_ETAG_TIMEOUT.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from math import inf
+from functools import cache
 from pathlib import Path
 
-from huggingface_hub import HfApi, hf_hub_download, snapshot_download, try_to_load_from_cache
+import httpx2
+from huggingface_hub import (
+    HfApi,
+    constants,
+    hf_hub_download,
+    set_client_factory,
+    snapshot_download,
+    try_to_load_from_cache,
+)
 from huggingface_hub.errors import (
     LocalEntryNotFoundError,
     OfflineModeIsEnabled,
     RemoteEntryNotFoundError,
 )
+from huggingface_hub.utils._http import hf_request_event_hook
 
-from core.errors import InputError, PlatoscopeError
-from core.hub.client import use_patient_client
-from core.hub.content import files_of, remove_damaged
-from core.hub.faults import SENTENCES, explain, explain_download, refused
-from core.hub.patience import Patience, waiting
+from core.errors import PlatoscopeError
+from core.hub.faults import explain
 from core.hub.repository import Repository
-from core.progress import ConsoleProgress
 from core.settings import check_readable
 
 README = "README.md"
-ODD = (OSError, ValueError, KeyError, TypeError, AttributeError, AssertionError)  # of odd answers
+
+
+@cache
+def _limit_requests() -> None:
+    """Let no request wait for ever: the library sets no timeout where it asks the hub's API."""
+
+    def limit(request: httpx2.Request) -> None:
+        limits = request.extensions.get("timeout", {})
+        timeout = {step: limits[step] or constants.HF_HUB_DOWNLOAD_TIMEOUT for step in limits}
+        request.extensions = {**request.extensions, "timeout": timeout}
+
+    hooks = {"request": [hf_request_event_hook, limit]}
+    set_client_factory(
+        lambda: httpx2.Client(event_hooks=hooks, follow_redirects=True, timeout=None)
+    )
 
 
 @contextmanager
-def asking(wanted: Repository, limit: float | None = None) -> Iterator[Patience]:
-    """Ask the hub for something within the time limit. limit: the seconds that all of it may take,
-    as where a page asks.
+def asking(wanted: Repository, *, downloading: bool = False) -> Iterator[None]:
+    """Ask the hub for something; what goes wrong is a sentence that says what to do. downloading:
+    see `explain`.
 
-    Says what went wrong and what to do: raises OfflineError where the hub is out of reach or does
-    not do its part; EncoderError for a model, StimuliError for a dataset, that it does not have or
-    keeps closed, or whose files came with wrong content, which are removed; InputError where the
-    store is only shown: nobody is asked then.
+    Raises OfflineError if the hub is out of reach or does not answer as it should; EncoderError for
+    a model, StimuliError for a dataset, that it does not have or keeps closed; InputError if the
+    store is only shown: then the hub is not asked.
     """
     check_readable(wanted.title)
-    use_patient_client()
-    report = None if limit else ConsoleProgress()
-    before = files_of(wanted)
-    with waiting(wanted.title, report, most=limit or inf) as patience:
-        try:
-            yield patience
-        except PlatoscopeError:
-            raise
-        except Exception as error:  # of any library that asks
-            damaged = remove_damaged(wanted, files_of(wanted) - before)
-            if sentence := explain(patience.trouble or error, wanted):
-                raise sentence from error
-            if damaged:
-                raise _damage(wanted, damaged) from error
-            raise
-    _refuse(wanted, remove_damaged(wanted, files_of(wanted) - before))
-
-
-@contextmanager
-def mending(wanted: Repository) -> Iterator[None]:
-    """Use files of the cache: where they cannot be used, and one does not hold what the hub has, it
-    is removed and named in the error.
-    """
+    _limit_requests()
     try:
         yield
-    except InputError as error:
-        try:
-            _refuse(wanted, remove_damaged(wanted, files_of(wanted)))
-        except InputError as damage:
-            raise damage from error
+    except PlatoscopeError:
         raise
-
-
-def _refuse(wanted: Repository, files: Sequence[str]) -> None:
-    if files:
-        raise _damage(wanted, files)
-
-
-def _damage(wanted: Repository, files: Sequence[str]) -> InputError:
-    return refused(
-        wanted,
-        f"is damaged in the cache: what was kept there of {', '.join(files)} is not what the hub"
-        " has, and has been removed; run this again to fetch it anew",
-    )
+    except Exception as error:  # of any library that asks
+        if sentence := explain(error, wanted, downloading=downloading):
+            raise sentence from error
+        raise
 
 
 def fetch_snapshot(wanted: Repository, patterns: Sequence[str]) -> Path:
     """Return the folder of a repository's files that match any of the patterns, named by its
-    commit; raises as `asking` does.
+    commit; raises as `asking`.
     """
-    with asking(wanted), _downloading(wanted):
+    with asking(wanted, downloading=True):
         folder = snapshot_download(
             wanted.id,
             repo_type=wanted.kind,
@@ -98,11 +83,11 @@ def fetch_snapshot(wanted: Repository, patterns: Sequence[str]) -> Path:
         return Path(folder)
 
 
-def fetch_file(wanted: Repository, name: str, limit: float | None = None) -> Path:
-    """Return where a file of a repository lies in the cache, in a folder named by its commit;
-    raises as `asking` does.
+def fetch_file(wanted: Repository, name: str) -> Path:
+    """Return the path of a file of a repository in the cache, in a folder named by its commit;
+    raises as `asking`.
     """
-    with asking(wanted, limit), _downloading(wanted):
+    with asking(wanted, downloading=True):
         return Path(
             hf_hub_download(wanted.id, name, repo_type=wanted.kind, revision=wanted.revision)
         )
@@ -110,7 +95,7 @@ def fetch_file(wanted: Repository, name: str, limit: float | None = None) -> Pat
 
 def commit_of(wanted: Repository) -> str | None:
     """Return the commit that a repository's revision stands for now, or did when it was fetched;
-    None where neither the hub nor its cache says. To be called within `asking`.
+    None if neither the hub nor its cache says. To be called within `asking`.
     """
     kind, revision = wanted.kind, wanted.revision
     try:
@@ -123,17 +108,6 @@ def commit_of(wanted: Repository) -> str | None:
 
 
 def cached(wanted: Repository, file: str) -> Path | None:
-    """Return where a file of a repository lies on this machine, None where it does not."""
+    """Return the path of a file of a repository on this machine, None if it is not there."""
     path = try_to_load_from_cache(wanted.id, file, revision=wanted.revision, repo_type=wanted.kind)
     return Path(path) if isinstance(path, str) else None
-
-
-@contextmanager
-def _downloading(wanted: Repository) -> Iterator[None]:
-    """Explain what the library raises where an answer is not what it should be."""
-    try:
-        yield
-    except tuple(SENTENCES):
-        raise
-    except ODD as error:
-        raise explain_download(error, wanted) from error

@@ -10,7 +10,7 @@ from huggingface_hub import constants
 
 from core.errors import shortened
 
-LONGEST = 200  # characters: an id has 96 at most, beside a revision
+LONGEST = 200  # characters: an id has 96 at most, next to a revision
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Repository:
     """A repository of the hub.
 
     id: owner/name. what: the name that sentences use. instead: the way that needs no hub. revision:
-    a commit, tag or branch; the newest commit where None.
+    a commit, tag or branch; the newest commit if None.
     """
 
     id: str

@@ -12,13 +12,14 @@ import datasets
 from huggingface_hub import HfFileSystem
 
 from core.errors import StimuliError
-from core.files.limits import IMAGE, SECONDS, room
+from core.files.limits import IMAGE, room
 from core.hub.repository import Repository
 from core.machine.confined import confine
 from core.machine.memory import size_text
 from core.stimuli.hub_source import DEFAULTS, explained, pinned, repository
 from core.stimuli.table import is_saved
 
+STARTING = 15.0  # seconds that a process may take to import its libraries
 Source = dict[str, Any]
 R = TypeVar("R")
 
@@ -32,8 +33,8 @@ def load_split(source: Source) -> tuple[datasets.Dataset, Source]:
 
 def load_first(source: Source, most: int, seconds: float) -> datasets.Dataset:
     """Return the first rows of a split without those behind them; raises as `HubDataset.open` does,
-    StimuliError for a split that does not begin at its first row, and OfflineError where the hub
-    has not sent them within so many seconds.
+    StimuliError for a split that does not begin at its first row, or if they were not read within
+    so many seconds.
     """
     name, _, part = (source["split"] or "").partition("[")
     if part and not part.startswith(":"):
@@ -41,7 +42,9 @@ def load_first(source: Source, most: int, seconds: float) -> datasets.Dataset:
             f"split {source['split']} begins in the middle, where it cannot be looked into; add it"
             " as it is"
         )
-    rows = _confined(_read_first, {**source, "split": name or None}, most, seconds, within=SECONDS)
+    rows = _confined(
+        _read_first, {**source, "split": name or None}, most, within=STARTING + seconds
+    )
     return datasets.Dataset.from_list(rows)
 
 
@@ -81,8 +84,8 @@ def _read_split(source: Source) -> tuple[datasets.Dataset, Source]:
         return builder.as_dataset(split=source["split"]), source
 
 
-def _read_first(source: Source, most: int, seconds: float) -> list[dict[str, Any]]:
-    with explained(source, seconds):
+def _read_first(source: Source, most: int) -> list[dict[str, Any]]:
+    with explained(source):
         if is_saved(Path(source["hub_id"])):
             table, _ = _saved(source)
             first = table.select(range(min(most, len(table))))

@@ -114,18 +114,18 @@ def own_folders(source: Mapping[str, Any]) -> tuple[Path, ...]:
 
 
 @contextmanager
-def explained(source: Mapping[str, Any], limit: float | None = None) -> Iterator[None]:
+def explained(source: Mapping[str, Any]) -> Iterator[None]:
     """Turn what the library raises into a sentence: ValueError, FileNotFoundError, its own,
-    pyarrow's … limit: see `asking`.
+    pyarrow's …
     """
-    from core.hub.fetch import asking, mending  # as above
+    from core.hub.fetch import asking  # as above
 
     wanted = repository(source)
     if wanted is None:
         with _opened(source):
             yield
         return
-    with mending(wanted), _opened(source), asking(wanted, limit):
+    with _opened(source), asking(wanted):
         yield
 
 

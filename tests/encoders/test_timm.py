@@ -357,29 +357,13 @@ def test_published_weights_come_from_the_cache(tmp_path, monkeypatch, pictures):
     assert len(encoder.encode(pictures[:1]).layers) == 5
 
 
-def test_a_damaged_file_of_another_server_is_named_and_removed(tmp_path, monkeypatch):
+def test_a_damaged_file_of_another_server_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(torch.hub, "_hub_dir", str(tmp_path))
     name = "legacy_seresnet18.in1k"
     file = tmp_path / "checkpoints" / Path(timm.models.get_pretrained_cfg(name).url).name
     file.parent.mkdir()
     file.write_bytes(b"the first half of it")
-    assert_refused(f"timm:{name}", rf"cannot be read .*; {file} has been removed: run this again")
-    assert not file.exists()
-
-
-def test_too_little_memory_damages_no_file(tmp_path, monkeypatch):
-    def fail(*_, **__):
-        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 GB")
-
-    monkeypatch.setattr(torch.hub, "_hub_dir", str(tmp_path))
-    name = "legacy_seresnet18.in1k"
-    file = tmp_path / "checkpoints" / Path(timm.models.get_pretrained_cfg(name).url).name
-    file.parent.mkdir()
-    file.write_bytes(b"all of it")
-    monkeypatch.setattr(timm, "create_model", fail)
-    with pytest.raises(RuntimeError, match="can't allocate memory"):
-        open_vision(f"timm:{name}", device=CPU)
-    assert file.exists()
+    assert_refused(f"timm:{name}", rf"cannot be read .*; delete them in {file.parent} to fetch")
 
 
 @pytest.mark.parametrize("spec", ["vit", "import:x", "hf", ":x", "", "TIMM:x"])

@@ -5,13 +5,11 @@ from __future__ import annotations
 import socket
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
 from threading import Event
 
 from tests.hub.answers import Answer, refusal
-
-DRIPS = 0.05  # seconds from one byte to the next
 
 
 @dataclass(frozen=True)
@@ -46,12 +44,6 @@ def _silent(_: BaseHTTPRequestHandler, __: Answer, closing: Event) -> None:
     closing.wait()
 
 
-def _slow(handler: BaseHTTPRequestHandler, answer: Answer, closing: Event) -> None:
-    closing.wait(0.3)
-    head(handler, answer)
-    body(handler, answer.body)
-
-
 def _reset(handler: BaseHTTPRequestHandler, _: Answer, __: Event) -> None:
     linger = struct.pack("ii", 1, 0)  # close without a word: the other side sees a reset
     handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
@@ -63,47 +55,21 @@ def _cut(handler: BaseHTTPRequestHandler, answer: Answer, _: Event) -> None:
     body(handler, answer.body[: len(answer.body) // 2])
 
 
-def _stalled(handler: BaseHTTPRequestHandler, answer: Answer, closing: Event) -> None:
-    _cut(handler, answer, closing)
-    closing.wait()
-
-
-def _dripping(handler: BaseHTTPRequestHandler, answer: Answer, closing: Event) -> None:
-    head(handler, answer)
-    for at in range(len(answer.body)):
-        body(handler, answer.body[at : at + 1])
-        if closing.wait(DRIPS):
-            return
-
-
-def _changed(right: Answer, _: str) -> Answer:
-    return replace(right, body=bytes(255 - byte for byte in right.body))
-
-
 def _page(*_: object) -> Answer:
     return Answer(200, b"<html>Log in first</html>", {"Content-Type": "text/html"})
 
 
 FAULTS: Mapping[str, Wrong] = {
     "gated": _always(refusal(403, "GatedRepo", "Access to this model is restricted")),
-    "log in": _always(refusal(401, "GatedRepo", "Access to this model is restricted")),
     "forbidden": _always(refusal(403, "", "Your token has no access")),
     "no repository": _always(refusal(401, "RepoNotFound", "Repository not found")),
     "no revision": _always(refusal(404, "RevisionNotFound", "Invalid rev id")),
     "no file": _always(refusal(404, "EntryNotFound", "Entry not found")),
-    "error 500": _always(refusal(500, "", "Internal error")),
     "error 503": _always(refusal(503, "", "Service unavailable")),
-    "error 520": _always(refusal(520, "", "Web server returned an unknown error")),
-    "error 429": _always(refusal(429, "", "Too many requests")),
-    "wait an hour": _always(refusal(429, "", "Too many requests", **{"Retry-After": "3600"})),
     "redirects": Wrong(lambda _, address: Answer(302, b"", {"Location": address})),
     "page": Wrong(_page),
     "odd data": _always(Answer(200, b"[7]", {"Content-Type": "application/json"})),
-    "wrong content": Wrong(_changed),
-    "slow": Wrong(sent=_slow),
     "silent": Wrong(sent=_silent),
     "reset": Wrong(sent=_reset),
     "cut": Wrong(sent=_cut),
-    "stalled": Wrong(sent=_stalled),
-    "dripping": Wrong(sent=_dripping),
 }

@@ -19,9 +19,11 @@ def turn_to(hub: LocalHub, cache: Path, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
     patch.setattr(constants, "HF_HUB_CACHE", str(cache))
     patch.setattr(constants, "HF_HUB_OFFLINE", False)
+    patch.setattr(constants, "HF_HUB_DISABLE_XET", True)
     for name, value in (
         ("HF_ENDPOINT", hub.address),
         ("HF_HUB_CACHE", str(cache)),
         ("HF_HUB_OFFLINE", "0"),
+        ("HF_HUB_DISABLE_XET", "1"),
     ):
         patch.setenv(name, value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -29,12 +28,11 @@ class Ordered:
 class LocalHub:
     """A hub that hosts folders, on an address of this machine.
 
-    asked: the method and path of every request so far. ranges: the parts that were asked for.
+    asked: the method and path of every request so far.
     """
 
     def __init__(self) -> None:
         self.asked: list[str] = []
-        self.ranges: list[str] = []
         self.closing = Event()
         self._repositories: list[HostedRepository] = []
         self._faults: list[Ordered] = []
@@ -61,12 +59,6 @@ class LocalHub:
         """Let nothing fail from now on."""
         self._faults.clear()
 
-    def environment(self, home: Path, **more: str) -> dict[str, str]:
-        """Return the environment of a command that knows this hub alone; home: for its cache."""
-        keep = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
-        own = {"HF_ENDPOINT": self.address, "HF_HOME": str(home), "OMP_NUM_THREADS": "1"}
-        return {**keep, **own, **more}
-
     def close(self) -> None:
         """Stop, and let go of those whom it keeps waiting."""
         self.closing.set()
@@ -76,7 +68,6 @@ class LocalHub:
     def answer(self, question: Question) -> tuple[Answer, Wrong]:
         """Return the answer to a question, and how it is sent."""
         self.asked.append(f"{question.method} {question.path}")
-        self.ranges += [question.range] if question.range else []
         fault = self._fault_for(question.path)
         right = answer(question, self._repositories)
         return fault.answered(right, question.address), fault

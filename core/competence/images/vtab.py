@@ -44,7 +44,7 @@ def open_vtab(name: str, *, limit: Limit = LIMIT, report: Progress | None = None
     be reached, StimuliError where the hub does not have it, or where it is not as the benchmark
     describes it.
     """
-    from core.hub.fetch import fetch_snapshot, mending  # half a second, only for the hub's users
+    from core.hub.fetch import fetch_snapshot  # half a second, only for the hub's users
 
     tasks = {task["task"]: task for task in vtab_tasks().to_dict("records")}
     if name not in tasks:
@@ -52,9 +52,8 @@ def open_vtab(name: str, *, limit: Limit = LIMIT, report: Progress | None = None
     task = tasks[name]
     wanted = task_repository(name)
     folder = fetch_snapshot(wanted, PARTS)
-    with mending(wanted):
-        listed = read_shards(folder, report=report)
-        samples, parts = draw(_in_benchmark_classes(listed, name, task["classes"]), limit=limit)
+    listed = read_shards(folder, report=report)
+    samples, parts = draw(_in_benchmark_classes(listed, name, task["classes"]), limit=limit)
     source = {
         "hub": task["hub"],
         "revision": folder.name,

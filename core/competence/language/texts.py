@@ -104,16 +104,12 @@ def _read_web(commit: str) -> Iterator[str]:
     """Read documents file by file, each fetched when the one before is read: the first has more
     than ten times the usual sample.
     """
-    from core.hub.fetch import mending  # half a second, only for those who use the hub
-
     for number in range(_FILES):
-        path = _fetch_web(number, commit)
-        with mending(web_repository(commit)):
-            yield from _read_parquet(_file(path))
+        yield from _read_parquet(_file(_fetch_web(number, commit)))
 
 
 def _fetch_web(number: int, commit: str | None) -> Path:
-    from core.hub.fetch import fetch_file  # as above
+    from core.hub.fetch import fetch_file  # half a second, only for those who use the hub
 
     name = f"plain_text/train-{number:05d}-of-{_FILES:05d}.parquet"
     return fetch_file(web_repository(commit), name)

@@ -43,7 +43,7 @@ from core.encoders.language.placement import narrow_weights, place, stored_type
 from core.encoders.precision import Arithmetic, choose_arithmetic
 from core.encoders.requests import TEXT, VISION, Precision
 from core.errors import EncoderError
-from core.hub.fetch import fetch_snapshot, mending
+from core.hub.fetch import fetch_snapshot
 from core.hub.repository import Repository
 
 CONTENTS = "a transformers folder with config.json, model.safetensors and a tokenizer"
@@ -90,8 +90,6 @@ class Source:
 def opened_source(place: str) -> Iterator[Source]:
     """Give the files of a local folder, or of the hub's `ID` or `ID@REVISION`; raise EncoderError
     or OfflineError where there are none.
-
-    Where they cannot be used since the cache holds them damaged, they are fetched anew next time.
     """
     folder = Path(os.path.expanduser(place))
     if place and os.path.isdir(folder):  # a very long id is no path, and no error
@@ -102,8 +100,7 @@ def opened_source(place: str) -> Iterator[Source]:
         snapshot = fetch_snapshot(repository, (*FETCHED, pattern))
         if any(snapshot.glob(pattern)):
             break
-    with mending(repository):
-        yield Source(snapshot, repository.id, snapshot.name)
+    yield Source(snapshot, repository.id, snapshot.name)
 
 
 def _repository(place: str, folder: Path) -> Repository:
