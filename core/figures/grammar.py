@@ -425,9 +425,9 @@ class Dots(Mark):
 
     size: pixels, a column of them, or a `Size`. symbol: Plotly's, or a `Symbols`; by default the
     modality's. low, high and left, right: ends of intervals up and across. label: a template beside
-    the dot, at `side`. join: a column whose equal rows a thin line joins within a group, in the
-    order of x; True joins the group. hollow: in the paper's color. edge: a column of groups that
-    color the edge. dodge: how far groups stand apart between two categories.
+    the dot, at `side`. join: a column whose equal rows a thin, faint line joins within a group, in
+    the order of x; True joins the whole group by a full one. hollow: in the paper's color. edge: a
+    column of groups that color the edge. dodge: how far groups stand apart between two categories.
     """
 
     x: str
@@ -499,7 +499,7 @@ class Dots(Mark):
         marker = self._marker(pd.DataFrame([row]), row["_color"] or INK[mode].soft, mode)
         marker |= {"size": min(10.0, self.size) if isinstance(self.size, float | int) else 10}
         marker["symbol"] = row["_symbol"]
-        line = {"color": clear(row["_color"], 0.5), "width": 1.5} if row["_color"] else {}
+        line = {"color": row["_color"], "width": 2} if row["_color"] else {}
         joined = {"mode": "lines+markers", "line": line} if self.join is True and line else {}
         return {**look, "marker": marker, **joined}
 
@@ -527,7 +527,8 @@ class Dots(Mark):
             [part] if self.join is True else [run for _, run in part.groupby(self.join, sort=False)]
         )
         x, y, _ = _broken(panel, runs, self.x, self.y)
-        line = {"color": clear(color, 0.5 * self.opacity), "width": 1.5}
+        faint, width = (1.0, 2.0) if self.join is True else (0.5, 1.5)
+        line = {"color": clear(color, faint * self.opacity), "width": width}
         return {"type": "scatter", "x": x, "y": y, "mode": "lines", "line": line} | {
             "hoverinfo": "skip"
         }
@@ -954,6 +955,8 @@ class _Drawn:
         for name, axis, places in axes:
             values = pd.Series(self._values(key, name))
             look = axis.look(values, places, upright=name == "y")
+            if any(_labeled(mark, name) for mark, _ in self.parts[key]) and not axis.range:
+                look["range"] = [min(0.0, 1.1 * values.min()), 1.2 * max(0.0, values.max())]
             own = not isinstance(getattr(self.plot, name), Axis)
             last = place + self.columns >= count if name == "x" else at["col"] == 1
             if own or last:
@@ -964,6 +967,11 @@ class _Drawn:
                 look["showticklabels"] = False
             change = figure.update_xaxes if name == "x" else figure.update_yaxes
             change(**look, **at)
+
+
+def _labeled(mark: Mark, name: Literal["x", "y"]) -> bool:
+    """Return whether bars along an axis have texts at their ends, which need room."""
+    return isinstance(mark, Bars) and bool(mark.label) and mark.lying == (name == "x")
 
 
 def _on_axis(trace: Tree, axis: str) -> Tree:

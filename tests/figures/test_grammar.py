@@ -236,6 +236,7 @@ def test_bars_lie_from_a_base_with_intervals_and_texts():
     assert list(bar.text) == ["10%", "30%", "20%"]
     assert list(bar.y) == [0, 1, 2]
     assert figure.layout.barmode == "group"
+    assert figure.layout.xaxis.range[1] == pytest.approx(0.36)  # room for the texts
 
 
 def test_symbols_have_entries_and_own_tables_stand_in_every_panel():

@@ -75,7 +75,7 @@ BIAS = Plot(
     },
     levels=(
         Level(0.0, "zero"),
-        Level("value", "control", "{title}", rows="model == ''", several=True),
+        Level("value", "control", "{title}", rows="model == ''", several=True, say=True),
     ),
     empty="No language model here could be measured.",
 )
