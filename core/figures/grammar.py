@@ -307,17 +307,19 @@ class Level:
     say: bool = False
     table: pd.DataFrame | None = None
 
-    def values(self, table: pd.DataFrame) -> dict[float, str]:
-        """Return the names of the levels of a panel by their values."""
+    def values(self, table: pd.DataFrame) -> list[tuple[float, str]]:
+        """Return the levels of a panel with their names."""
         rows = table.query(self.rows) if self.rows else table
         if isinstance(self.value, str):
-            rows = rows.dropna(subset=self.value) if self.value in rows else rows.iloc[:0]
-            found = rows.drop_duplicates(self.value).to_dict("records")
-            if len(found) > 1 and not self.several:
-                return {}
-            return {float(row[self.value]): self._called(row) for row in found}
+            if self.value not in rows:
+                return []
+            rows = rows.dropna(subset=self.value)
+            if rows[self.value].nunique() > 1 and not self.several:
+                return []
+            found = [(float(r[self.value]), self._called(r)) for r in rows.to_dict("records")]
+            return list(dict.fromkeys(found))
         row = rows.iloc[0].to_dict() if len(rows) else {}
-        return {} if math.isnan(self.value) else {float(self.value): self._called(row)}
+        return [] if math.isnan(self.value) else [(float(self.value), self._called(row))]
 
     def line(self, mode: Mode) -> Tree:
         """Return its line."""
@@ -929,7 +931,7 @@ class _Drawn:
         for level in self.plot.levels:
             table = self.plot.table if level.table is None else level.table
             seen = [one for one in self._values(key, level.along) if isinstance(one, float | int)]
-            for value, name in level.values(self._within(table, key)).items():
+            for value, name in level.values(self._within(table, key)):
                 line = level.line(self.mode)
                 hidden = "ceiling" in level.kind and seen and value > NEAR * max(seen) > 0
                 group = f"{name}: {value:.2f}, above the plot" if hidden else name
@@ -941,7 +943,9 @@ class _Drawn:
                 other = "x" if level.along == "y" else "y"
                 ends: Tree = {f"{level.along}0": value, f"{level.along}1": value}
                 ends |= {f"{other}0": 0, f"{other}1": 1, f"{other}ref": f"{other} domain"}
+                outer = level.along == "y" and bool(seen) and value >= max(seen)
                 said = {"text": name, "textposition": "end", "font": {"size": 11}}
+                said |= {"yanchor": "top"} if outer else {}  # else it would be cut off
                 more = {"label": said} if level.say else {}
                 look = {"type": "line", "layer": "below", "legendgroup": group, "line": line}
                 figure.add_shape(**look, **ends, **more, **at)

@@ -112,6 +112,10 @@ def test_levels_are_drawn_if_a_panel_has_one_and_named_once():
     assert not draw(DOTS, levels=(Level("chance"),)).layout.shapes  # pairs with a chance of each
     several = draw(DOTS, levels=(Level("chance", several=True, along="x"),)).layout.shapes
     assert [line.x0 for line in several] == [0.05, 0.06]
+    level = Level("chance", "control", "{model}", rows="target == 'x'", several=True, say=True)
+    said = draw(DOTS, levels=(level,)).layout.shapes  # two of one value
+    assert [(line.y0, line.label.text) for line in said] == [(0.05, "a"), (0.05, "b")]
+    assert not draw(DOTS, levels=(Level("absent"),)).layout.shapes
 
 
 def test_nothing_to_draw_says_why():
