@@ -25,7 +25,7 @@ FLOORS = (  # lowest first; a room imports those of lower floors alone
     ),
     ("core.hub", "core.crew"),
     ("core.stimuli", "core.spaces"),
-    ("core.encoders", "core.pairs", "core.training"),
+    ("core.encoders", "core.pairs", "core.cave"),
     ("core.store", "core.metrics"),
     ("core.embedding", "core.statistics"),
     ("core.competence",),
@@ -34,7 +34,7 @@ FLOORS = (  # lowest first; a room imports those of lower floors alone
     ("core.figures",),
     ("core.questions",),
     ("core.theory",),
-    ("core.demo", "core.catalog", "core.jobs"),
+    ("core.cave.demo", "core.catalog", "core.jobs"),
     ("core.plans",),
     ("core.cli", "pages"),
     ("app", "core.__main__"),
@@ -74,17 +74,20 @@ def _imports(node: ast.AST) -> Iterator[str]:
         yield from _imports(child)
 
 
+FLOOR_OF: Mapping[str, int] = {room: at for at, floor in enumerate(FLOORS) for room in floor}
+
+
 def room_of(module: str) -> str:
-    """Return the room of one of our modules: core.store of core.store.reader, pages of a page."""
-    depth = 2 if module.startswith("core.") else 1
-    return ".".join(module.split(".")[:depth])
+    """Return the room of one of our modules: core.store of core.store.reader, pages of a page; the
+    innermost where one room lies in another.
+    """
+    parts = module.split(".")
+    names = [".".join(parts[:depth]) for depth in range(len(parts), 0, -1)]
+    return next((name for name in names if name in FLOOR_OF), ".".join(parts[:2]))
 
 
 def ours(module: str) -> bool:
     return module.split(".")[0] in ("core", "pages", "app") and module != "core"
-
-
-FLOOR_OF: Mapping[str, int] = {room: at for at, floor in enumerate(FLOORS) for room in floor}
 
 
 def test_a_room_imports_only_what_lies_below():

@@ -84,7 +84,7 @@ def test_the_wheel_holds_every_file_of_the_program(source: Path, installed: Path
 
 def test_the_command_finds_its_data_outside_the_repository(installed: Path, tmp_path: Path) -> None:
     assert "usage: platoscope" in run(installed, "-m", "core", "--help", at=tmp_path)
-    code = "from core.settings import ROOT; from core.demo.building import shipped_specs;"
+    code = "from core.settings import ROOT; from core.cave.demo import shipped_specs;"
     code += " print(ROOT); print(*shipped_specs())"
     assert run(installed, "-c", code, at=tmp_path).split() == [
         str(installed / "platoscope_app"),

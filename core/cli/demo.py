@@ -47,14 +47,14 @@ def run_demo(arguments: argparse.Namespace) -> None:
     """Take the answers that ship, then embed the models, and measure and answer what does not
     follow from them any more; what is there is not made again.
     """
-    from core.demo.building import (
+    from core.cave.demo import (
         answer_demo,
         build_demo,
+        install,
         measure_demo,
         missing_specs,
         missing_values,
     )
-    from core.demo.shipping import install
 
     install(arguments.store)
     if missing_specs(arguments.store):
@@ -74,7 +74,7 @@ def run_app(arguments: argparse.Namespace) -> None:
     if is_read_only() and not arguments.store.is_dir():
         raise StoreError(f"there is no store in {arguments.store} to show; name one with --store")
     if arguments.demo:
-        from core.demo.shipping import install
+        from core.cave.demo import install
 
         check_writable(arguments.store)
         install(arguments.store)

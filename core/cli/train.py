@@ -20,7 +20,7 @@ from core.settings import CAVE_WEIGHTS, choose_device
 if TYPE_CHECKING:
     import torch
 
-    from core.training.configs import Config, Tier
+    from core.cave.training.configs import Config, Tier
 
 RUNS = Path("runs")
 
@@ -67,7 +67,10 @@ def run(options: argparse.Namespace) -> None:
     """Train what the options name and print the published folders; raises InputError where they
     name nothing.
     """
-    from core.training.family import CONFIGS, select  # the Cave, whose tasks it names, takes pandas
+    from core.cave.training.configs import (  # the Cave, whose tasks it names, takes pandas
+        CONFIGS,
+        select,
+    )
 
     configs = select(options.names, tiers=_tiers(options))
     if not configs:
@@ -90,8 +93,8 @@ def train_all(
     """Train models side by side: first those that begin from nothing, then those that begin with
     one of these.
     """
-    from core.training.pool import Pool  # seconds that the other commands must not pay
-    from core.training.train import train
+    from core.cave.training.pool import Pool  # seconds that the other commands must not pay
+    from core.cave.training.train import train
 
     job = partial(
         train, pool=Pool(runs / "pool", jobs=jobs), device=device, runs=runs, weights=weights

@@ -10,12 +10,11 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
+from core.cave import exams, melodies, tasks
+from core.cave.events import SEED
 from core.encoders.encoder import modality_of
 from core.modalities import Item
 from core.recipe import Recipe
-from core.stimuli.cave import exams, tasks
-from core.stimuli.cave.events import SEED
-from core.stimuli.cave.music import melody
 from core.store import ModelEntry, Store
 from core.store.schema import VERSIONS
 from core.store.view import resolve
@@ -92,7 +91,7 @@ def _asked(reads: Item | None) -> dict[str, Any]:
         return {"tasks": names, "samples": tasks.SAMPLES, "questions": tasks.VERSION}
     if reads == "melody":
         names, samples = [task.name for task in tasks.SUNG], {"plain": tasks.SAMPLES["plain"]}
-        versions = {"questions": tasks.VERSION, "melodies": melody.VERSION}
+        versions = {"questions": tasks.VERSION, "melodies": melodies.VERSION}
         return {"tasks": names, "samples": samples, **versions}
     samples = dict(exams.SIZES)
     return {"tasks": [BITS, *samples], "samples": samples, "questions": exams.VERSION}

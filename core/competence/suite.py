@@ -16,6 +16,10 @@ import pandas as pd
 import torch
 from jaxtyping import Float32
 
+from core.cave import exams, tasks
+from core.cave.drawing import Look
+from core.cave.events import Event, events
+from core.cave.melodies import sing, write
 from core.competence.images.pictures import Pictures, as_images, draw_pictures
 from core.competence.language.completions import choose, code_endings
 from core.competence.opened import reopen
@@ -38,11 +42,6 @@ from core.encoders.encoder import Encoder, modality_of
 from core.errors import EncoderError, FeatureError, InputError
 from core.machine.processes import count_processes, spread
 from core.progress import Progress
-from core.stimuli.cave import exams, tasks
-from core.stimuli.cave.drawing import Look
-from core.stimuli.cave.events import Event, events
-from core.stimuli.cave.music.melody import sing
-from core.stimuli.cave.music.notes import write
 from core.stimuli.dataset import DatasetCard
 from core.store import ModelEntry, Store, write_result
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from core.cave import tasks
 from core.competence.images.labeled import ImageSet
 from core.competence.images.pictures import Pictures, draw_pictures
 from core.competence.images.transfer import Layers, probe_models
@@ -21,7 +22,6 @@ from core.crew.units import Once, Unit
 from core.encoders.requests import BYTES
 from core.progress import Progress
 from core.settings import choose_device
-from core.stimuli.cave import tasks
 from core.store import ModelEntry, Store
 
 Work = Callable[[Progress | None], pd.DataFrame]

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int64
 
+from core.cave.melodies import melody_of
 from core.embedding.pictures import Batch, Pictures, load_pictures
 from core.embedding.texts import AveragingEncoder, read_texts
 from core.encoders.encoder import Encoder, SeeingEncoder, modality_of
-from core.stimuli.cave.music.stimuli import melody_of
 from core.stimuli.dataset import Dataset
 from core.store import Store
 

@@ -16,6 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from core.cave import melodies
+from core.cave.melodies import check_melodies
 from core.embedding.batches import auto_batch_size
 from core.embedding.holdings import hold_dataset, is_published, name_data
 from core.embedding.parts import EVERY, Part, encode, parts_of, within
@@ -34,8 +36,6 @@ from core.errors import (
 )
 from core.progress import Progress
 from core.recipe import Recipe
-from core.stimuli.cave.music import melody
-from core.stimuli.cave.music.stimuli import check_melodies
 from core.stimuli.dataset import Dataset, DatasetCard, check_captions, check_images
 from core.stimuli.levels import offered_levels
 from core.store import Embedding, Store
@@ -164,7 +164,7 @@ def _recipe(
     Where the weights lie does not count, so the spec stays on the card.
     """
     written = {"texts": texts.digest} if texts else {}
-    sung = {"melodies": melody.VERSION} if modality_of(card).reads == "melody" else {}
+    sung = {"melodies": melodies.VERSION} if modality_of(card).reads == "melody" else {}
     return Recipe.of(
         "embedding",
         version=VERSIONS["embedding"],

@@ -14,13 +14,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from core.cave.events import events
+from core.cave.tasks import ATTRIBUTES
 from core.competence.probes import fit
 from core.encoders.encoder import ModelCard
 from core.errors import EncoderError
 from core.networks.network import Batch, parts_of
 from core.networks.vision import VisionNetwork
-from core.stimuli.cave.events import events
-from core.training.attributes import ATTRIBUTES
 
 EVENTS = 1024  # that a head is fitted to
 SPLIT = "heads"  # the stream that they are drawn from

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from core.cave.training.train import HEAD, read_head
 from core.encoders.encoder import ModelCard
 from core.errors import StoreBusyError, StoreWriteError
 from core.networks.heads import (
@@ -27,7 +28,6 @@ from core.networks.vision import VisionNetwork
 from core.progress import tell
 from core.recipe import Recipe
 from core.store import ModelEntry, Store, write_result
-from core.training.export import HEAD, read_head
 
 VERSION = 1  # raise it when heads are fitted otherwise
 

@@ -15,15 +15,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from core.cave.captions import describe
+from core.cave.events import Event
+from core.cave.melodies import sing, write
 from core.encoders.encoder import ModelCard
 from core.encoders.language.encoder import LanguageEncoder, coded_part, pad, unknown_tokens
 from core.errors import EncoderError
 from core.modalities import MUSIC
 from core.networks.network import Batch, State
-from core.stimuli.cave.events import Event
-from core.stimuli.cave.grammar import describe
-from core.stimuli.cave.music.melody import sing
-from core.stimuli.cave.music.notes import write
 
 _PROBED = 4  # tokens that show whether a model can be cut
 _CLOSE = 1e-4  # of the largest feature: how much a model that is cut may differ from the whole

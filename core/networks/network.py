@@ -13,9 +13,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from core.cave.events import Event
 from core.encoders.encoder import ModelCard
 from core.networks.places import Places
-from core.stimuli.cave.events import Event
 
 # what a network reads of some events and the answers to its task, a row per event: `images` and
 # `answers`, or `tokens`, which of them are `present`, and how many `bytes` they spell

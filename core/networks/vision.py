@@ -15,14 +15,14 @@ from jaxtyping import UInt8
 from PIL import Image
 from torch import Tensor
 
+from core.cave.drawing import draw
+from core.cave.events import Event
+from core.cave.tasks import answers
 from core.encoders.encoder import ModelCard
 from core.encoders.vision import VisionEncoder
 from core.errors import EncoderError
 from core.networks.network import Batch, State
 from core.networks.places import Places
-from core.stimuli.cave.drawing import draw
-from core.stimuli.cave.events import Event
-from core.training.attributes import answers
 
 Step = Callable[[Tensor], Tensor]
 Cut = tuple[tuple[Step, ...], Step, int | None]  # steps, finish and prefix of a network

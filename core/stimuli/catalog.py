@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +37,9 @@ def open_dataset(card: DatasetCard) -> Dataset:
 
 
 def _open_cave(_name: str, source: Mapping[str, Any]) -> Dataset:
-    from core.stimuli.cave.dataset import (
-        CaveDataset,  # each source brings libraries that the others do not need
-    )
-
-    return CaveDataset(
-        size=source["size"]
-    )  # another seed gives another revision, which open_dataset refuses
+    # worlds lie above this package; another seed gives another revision, which open_dataset refuses
+    dataset: Dataset = import_module("core.cave.world").CaveDataset(size=source["size"])
+    return dataset
 
 
 def _open_folder(name: str, source: Mapping[str, Any]) -> Dataset:

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 import pandas as pd
 import streamlit as st
 
-from core.demo.building import under_way
+from core.cave.demo import under_way
 from core.errors import (
     NotApplicableError,
     NotEmbeddedError,

@@ -8,7 +8,7 @@ from contextlib import suppress
 import streamlit as st
 from streamlit.navigation.page import Page
 
-from core.demo.building import under_way
+from core.cave.demo import under_way
 from core.errors import PlatoscopeError
 from core.jobs import queue
 from core.jobs.job import Job

@@ -12,11 +12,10 @@ import psutil
 import pytest
 import torch
 
+from core.cave.training.configs import CONFIGS, Config
 from core.cli.train import _side_by_side
 from core.errors import INTERRUPTED, DeviceError
 from core.settings import ROOT
-from core.training.configs import Config
-from core.training.family import CONFIGS
 from tests.machine.orphans import kill_parent
 
 SOME = list(CONFIGS.values())[:3]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.stimuli.cave import exams
+from core.cave import exams
 
 ALL_ITEMS = exams.items
 

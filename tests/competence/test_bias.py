@@ -9,15 +9,15 @@ import pytest
 import torch
 from tiny_models import make_language
 
+from core.cave.captions import WORDINGS
+from core.cave.events import COLORS
+from core.cave.exams import Item
 from core.competence.language import bias
 from core.competence.language.completions import code_endings
 from core.competence.language.sampling import sample_texts
 from core.encoders.encoder import Encoder
 from core.encoders.language.encoder import open_language
 from core.errors import EncoderError
-from core.stimuli.cave.events import COLORS
-from core.stimuli.cave.exams import Item
-from core.stimuli.cave.words import WORDINGS
 
 CPU = torch.device("cpu")
 

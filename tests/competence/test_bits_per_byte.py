@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny_models import make_language, save_tokenizer
 
+from core.cave.world import CaveDataset
 from core.competence import opened
 from core.competence.language import bits_per_byte
 from core.competence.language.bits_per_byte import (
@@ -29,7 +30,6 @@ from core.competence.records import COLUMNS, measured_name
 from core.embedding.runner import embed
 from core.encoders.catalog import open_encoder
 from core.errors import EncoderError, InputError, UnknownNameError
-from core.stimuli.cave import CaveDataset
 from core.store import Store, add_dataset
 
 CPU = torch.device("cpu")

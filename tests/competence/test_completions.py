@@ -9,11 +9,11 @@ import pytest
 import torch
 from tiny_models import make_language
 
+from core.cave.exams import Item, items
 from core.competence.language.completions import choose, code_endings
 from core.encoders.encoder import Encoder
 from core.encoders.language.encoder import open_language
 from core.errors import EncoderError
-from core.stimuli.cave.exams import Item, items
 
 CPU = torch.device("cpu")
 ASKED = [*items("binding")[:3], *items("companions")[:3], *items("counting")[:3]]

@@ -14,6 +14,9 @@ import torch
 from competence.few_items import few_items
 from tiny_models import make_language, make_vision
 
+from core.cave import exams, tasks
+from core.cave.events import events, reality
+from core.cave.world import CaveDataset
 from core.competence import opened, suite
 from core.competence.images.pictures import draw_pictures
 from core.competence.records import COLUMNS, suite_recipe, unmeasured
@@ -25,8 +28,6 @@ from core.encoders.measured.content import Content
 from core.errors import EncoderError, InputError, UnknownNameError
 from core.questions.competence.registry import measured_scores
 from core.recipe import Recipe
-from core.stimuli.cave import CaveDataset, exams, reality, tasks
-from core.stimuli.cave.events import events
 from core.store import Store, add_dataset, write_result
 from core.study.study import Study
 from tests.store_fakes import CountedDataset

@@ -15,11 +15,11 @@ import pytest
 from huggingface_hub import constants
 from store_fakes import CountedDataset
 
+from core.cave.captions import LEVELS
+from core.cave.events import TEST_SIZE
+from core.cave.world import CaveDataset
 from core.competence.language.texts import open_texts
 from core.errors import InputError, OfflineError, UnknownNameError
-from core.stimuli.cave import CaveDataset
-from core.stimuli.cave.densities import LEVELS
-from core.stimuli.cave.events import TEST_SIZE
 from core.store import add_dataset
 from tests.competence.labeled_files import put_in_cache
 

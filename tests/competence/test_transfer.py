@@ -12,6 +12,8 @@ import pytest
 import torch
 from tiny_models import make_language, make_vision
 
+from core.cave import tasks
+from core.cave.world import CaveDataset
 from core.competence import opened
 from core.competence.images import cave_tasks as cave
 from core.competence.images import transfer
@@ -26,7 +28,6 @@ from core.embedding.runner import embed
 from core.encoders.catalog import open_encoder
 from core.encoders.measured.content import Content
 from core.errors import EncoderError, InputError, UnknownNameError
-from core.stimuli.cave import CaveDataset, tasks
 from core.store import Store, add_dataset
 from tests.competence.labeled_files import picture, write_classes
 from tests.store_fakes import CountedDataset

@@ -22,8 +22,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from core.catalog import ANSWERED
-from core.demo.building import answer_demo, build_demo, measure_demo
-from core.demo.shipping import DATASET, PLACE
+from core.cave.demo import DATASET, PLACE, answer_demo, build_demo, measure_demo
 from core.questions.kept import FRESH, list_results
 from core.settings import DEMO_ANSWERS, ROOT
 from core.store import Store

@@ -16,7 +16,9 @@ import torch
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from core.demo.building import NOTE, REALITY, build_demo, missing_specs, shipped_specs, under_way
+from core.cave.captions import LEVELS
+from core.cave.demo import NOTE, REALITY, build_demo, missing_specs, shipped_specs, under_way
+from core.cave.world import CaveDataset
 from core.embedding.batches import encode_fitting
 from core.embedding.texts import read_texts
 from core.encoders.catalog import open_encoder
@@ -27,8 +29,6 @@ from core.errors import StoreBusyError
 from core.metrics import METRICS
 from core.settings import CAVE_WEIGHTS, ROOT
 from core.spaces.choices import Clamping
-from core.stimuli.cave import CaveDataset
-from core.stimuli.cave.densities import LEVELS
 from core.store import Store, locked
 from core.study.study import Study
 from tests.comparisons import align_models
@@ -123,7 +123,7 @@ def test_what_a_card_says_anew_of_its_training_is_missed(
 def test_a_world_that_is_drawn_otherwise_is_missed(
     store: Path, weights: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.stimuli.cave.dataset.CaveDataset._revision", lambda _: "another")
+    monkeypatch.setattr("core.cave.world.CaveDataset._revision", lambda _: "another")
     assert set(missing_specs(store, weights)) == {*TAKEN, *RETOLD, *MADE}
 
 
@@ -139,7 +139,7 @@ def test_finished_language_models_read_all_densities_and_are_one_model_each(stor
 @pytest.mark.slow
 def test_looking_for_what_is_missing_imports_no_torch(store: Path) -> None:
     code = (
-        "import sys, pathlib; from core.demo.building import missing_specs;"
+        "import sys, pathlib; from core.cave.demo import missing_specs;"
         f" missing_specs(pathlib.Path({str(store)!r}));"
         " print('torch' in sys.modules)"
     )

@@ -10,15 +10,13 @@ import pandas as pd
 import pytest
 from PIL import Image
 
-from core.demo.building import answer_demo, build_demo, measure_demo
-from core.demo.first_questions import first_questions
-from core.demo.shipping import DATASET, install
+from core.cave.demo import DATASET, answer_demo, build_demo, first_questions, install, measure_demo
+from core.cave.world import CaveDataset
 from core.errors import NotEmbeddedError
 from core.questions.asking import ask, recall
 from core.questions.registry import answer_of
 from core.recipe import Recipe
 from core.settings import DEMO_ANSWERS
-from core.stimuli.cave import CaveDataset
 from core.store import Store, write_result
 from core.study.study import Study
 

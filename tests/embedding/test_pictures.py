@@ -24,6 +24,7 @@ from datasets import Image as ImageColumn
 from PIL import Image
 from store_fakes import contents
 
+from core.cave.world import CaveDataset
 from core.embedding import pictures
 from core.embedding.batches import encode_fitting
 from core.embedding.pictures import Pictures, _checked, count_workers, load_pictures
@@ -34,7 +35,6 @@ from core.encoders.vision import VisionEncoder
 from core.errors import DeviceError, InputError, StimuliError
 from core.machine.processes import count_cores
 from core.settings import CAVE_WEIGHTS
-from core.stimuli.cave import CaveDataset
 from core.stimuli.dataset import Dataset
 from core.stimuli.folder import FolderDataset
 from core.stimuli.hub import HubDataset
@@ -212,7 +212,7 @@ STAYING = """
 import signal, time
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a runner of tests may have ignored
 from core.embedding.pictures import Pictures, load_pictures
-from core.stimuli.cave import CaveDataset
+from core.cave.world import CaveDataset
 from torchvision.transforms.functional import pil_to_tensor
 import psutil
 

@@ -16,12 +16,12 @@ from safetensors.torch import load_file, save_file
 from tiny_models import CAUSAL, CONFIGS, ZOO, make_language, save_tokenizer
 from tokenizers import Tokenizer, models, pre_tokenizers
 
+from core.cave.world import CaveDataset
 from core.cli import main
 from core.embedding.batches import encode_fitting
 from core.encoders.language.encoder import LanguageEncoder, groups, open_language, pad
 from core.errors import DeviceError, EncoderError
 from core.machine import memory
-from core.stimuli.cave import CaveDataset
 from core.store import Store, add_dataset
 
 CPU = torch.device("cpu")

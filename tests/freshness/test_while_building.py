@@ -9,8 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from core.demo.building import answer_demo, build_demo, measure_demo
-from core.demo.first_questions import first_questions
+from core.cave.demo import answer_demo, build_demo, first_questions, measure_demo
 from core.errors import PlatoscopeError, StoreChangedError
 from core.questions.asking import ask
 from core.questions.question import StudyQuestion

@@ -10,6 +10,9 @@ import torch
 import torch.nn.functional as F
 from tiny_models import make_language, make_vision
 
+from core.cave.captions import describe
+from core.cave.drawing import draw
+from core.cave.events import events
 from core.encoders.catalog import open_encoder
 from core.errors import EncoderError
 from core.networks.language import cut_language
@@ -18,9 +21,6 @@ from core.networks.network import Network, states_at
 from core.networks.places import Places, bring
 from core.networks.vision import cut_vision
 from core.settings import CAVE_WEIGHTS
-from core.stimuli.cave.drawing import draw
-from core.stimuli.cave.events import events
-from core.stimuli.cave.grammar import describe
 
 CPU = torch.device("cpu")
 VISION = {"vit-multitask-xs": "vit_tiny_patch16_224", "resnet-multitask-s": "resnet10t"}

@@ -10,6 +10,10 @@ import pytest
 import torch
 from tiny_models import make_language
 
+from core.cave.captions import describe
+from core.cave.events import events, held_out_signatures
+from core.cave.melodies import sing, write
+from core.cave.training.train import TrainedHead, write_head
 from core.competence.probes import fit
 from core.encoders.catalog import open_encoder
 from core.errors import InputError
@@ -32,11 +36,6 @@ from core.networks.stitches import Seam, Side, check_pair, fit_map
 from core.networks.tasks import Labels, NextToken, Task
 from core.networks.vision import VisionNetwork, cut_vision
 from core.settings import CAVE_WEIGHTS
-from core.stimuli.cave.events import events, held_out_signatures
-from core.stimuli.cave.grammar import describe
-from core.stimuli.cave.music.melody import sing
-from core.stimuli.cave.music.notes import write
-from core.training.export import TrainedHead, write_head
 
 CPU = torch.device("cpu")
 NAME = "vit-narrow-xs"  # of one task

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from core.cave.world import CaveDataset
 from core.cli import main
 from core.embedding.runner import embed
 from core.encoders.catalog import open_encoder
@@ -18,7 +19,6 @@ from core.networks import heads, kept_heads
 from core.questions.asking import ask
 from core.questions.stitching.question import Fitting, StitchMap
 from core.settings import CAVE_WEIGHTS
-from core.stimuli.cave.dataset import CaveDataset
 from core.store import Store
 from core.study.study import Study
 from pages._parts.stitching import presets

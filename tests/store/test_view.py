@@ -150,7 +150,7 @@ def test_scores_by_other_questions_are_no_longer_what_was_read(
     view = View(root)
     assert measured_rows(view, "cave", view.model("cave", "vit-mae-m")) is not None
     assert View(root).is_fresh(view.reads)
-    monkeypatch.setattr("core.stimuli.cave.tasks.VERSION", 1_000)
+    monkeypatch.setattr("core.cave.tasks.VERSION", 1_000)
     assert not View(root).is_fresh(view.reads)
 
 

@@ -8,13 +8,13 @@ from functools import cache
 import numpy as np
 from PIL import Image
 
+from core.cave import tasks
+from core.cave.events import SEED, events
 from core.competence.images.labeled import ImageSet, Question
 from core.competence.images.pictures import Pictures, as_images, draw_pictures
 from core.competence.probes import split
 from core.errors import InputError
 from core.progress import Progress
-from core.stimuli.cave import tasks
-from core.stimuli.cave.events import SEED, events
 from core.stimuli.dataset import DatasetCard
 
 

@@ -11,12 +11,11 @@ import numpy as np
 from jaxtyping import UInt8
 from PIL import Image
 
+from core.cave.drawing import draw
+from core.cave.events import draw_event
+from core.cave.tasks import SPLIT, STYLES
 from core.machine.processes import count_cores, spread
 from core.progress import Progress
-from core.stimuli.cave.drawing import draw
-from core.stimuli.cave.events import draw_event
-from core.stimuli.cave.styles import STYLES
-from core.stimuli.cave.tasks import SPLIT
 
 SIDE = 48  # pixels, as the Cave's models see them; others bring them to their own size
 _DRAWN = 96  # pixels when a style is laid over a picture, whose outlines want some room

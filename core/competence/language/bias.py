@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float64
 
+from core.cave.captions import WORDINGS, with_article
+from core.cave.events import COLORS, KINDS, color_law
+from core.cave.exams import Item, own_wordings
 from core.competence.language.completions import code_endings
 from core.encoders.encoder import Encoder
-from core.stimuli.cave.events import COLORS, KINDS, color_law
-from core.stimuli.cave.exams import Item, own_wordings
-from core.stimuli.cave.words import WORDINGS, with_article
 
 PROMPT = "There is {} painted"
 Chances = Float64[np.ndarray, " colors"]

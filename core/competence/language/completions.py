@@ -17,12 +17,12 @@ import numpy as np
 import torch
 from jaxtyping import Float64
 
+from core.cave.exams import Item
 from core.competence.probes import Score, wilson
 from core.encoders.encoder import Encoder
 from core.encoders.language.encoder import LanguageEncoder
 from core.errors import EncoderError
 from core.progress import Progress
-from core.stimuli.cave.exams import Item
 
 BATCH = 64  # texts at a time
 

@@ -85,12 +85,11 @@ def _open_captions(store: Store, card: DatasetCard) -> Texts:
 
 
 def _open_cave() -> Texts:
-    from core.stimuli.cave.densities import LEVELS
-    from core.stimuli.cave.events import (  # the Cave takes a moment, only for those who ask for it
+    from core.cave.captions import LEVELS, describe
+    from core.cave.events import (  # the Cave takes a moment, only for those who ask for it
         TEST_SIZE,
         events,
     )
-    from core.stimuli.cave.grammar import describe
 
     captions = [describe(event, LEVELS[0]) for event in events("test", TEST_SIZE)]
     return Texts(

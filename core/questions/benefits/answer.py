@@ -9,8 +9,10 @@ from typing import TypeVar
 
 import pandas as pd
 
+from core.cave.captions import LEVELS, describe
+from core.cave.events import events
+from core.cave.reading import TOKENS, judge, judge_all
 from core.competence.language.bias import amplification, distance, guess_colors
-from core.competence.language.hallucination import TOKENS, judge, judge_all
 from core.competence.language.sampling import sample_texts
 from core.competence.opened import reopen
 from core.encoders.encoder import Encoder
@@ -34,9 +36,6 @@ from core.questions.benefits.transfer import exchange, learners
 from core.questions.competence.question import TasksSolved
 from core.questions.registry import Answer, declare
 from core.settings import choose_device
-from core.stimuli.cave.densities import LEVELS
-from core.stimuli.cave.events import events
-from core.stimuli.cave.grammar import describe
 from core.study.parts import Scope
 from core.study.study import Study
 from core.study.trainings import choose_names, describe_trainings

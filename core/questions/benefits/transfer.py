@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float64
 
+from core.cave.training.configs import EVENTS, IMAGES
 from core.encoders.encoder import ModelCard
 from core.statistics.nulls import adjust
 from core.study.study import Study
-from core.training.configs import EVENTS, IMAGES
 
 MEAN = "mean"  # of the seeds, as a row
 COLUMNS = (

@@ -78,8 +78,8 @@ def told_at(study: Study, level: str) -> Float64[np.ndarray, "n"]:
     """
     if not study.dataset.knows_factors:
         return np.full(study.size, np.nan)
-    from core.stimuli.cave.events import events
-    from core.stimuli.cave.mentions import share_told
+    from core.cave.events import events
+    from core.cave.reading import share_told
 
     scenes = list(events(study.dataset.source.get("split", "test"), study.dataset.size))
     rows = np.arange(study.size) if study.rows is None else study.rows

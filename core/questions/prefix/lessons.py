@@ -14,13 +14,13 @@ import numpy as np
 from jaxtyping import Int64
 from PIL.Image import Image
 
+from core.cave.captions import describe
+from core.cave.drawing import draw
+from core.cave.events import event_rng, events
 from core.embedding.texts import read_texts
 from core.errors import InputError, UnknownNameError
 from core.questions.prefix.question import LEAST, Lessons
 from core.stimuli.catalog import open_dataset
-from core.stimuli.cave.drawing import draw
-from core.stimuli.cave.events import event_rng, events
-from core.stimuli.cave.grammar import describe
 from core.stimuli.dataset import Dataset, check_captions, check_images
 from core.study.study import Study, studied_indices
 

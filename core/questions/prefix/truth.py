@@ -7,8 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from core.competence.language.hallucination import judge
-from core.stimuli.cave.reading import readings
+from core.cave.reading import judge, readings
 
 
 class Named(NamedTuple):

@@ -12,6 +12,7 @@ import pandas as pd
 import torch
 from jaxtyping import Float64
 
+from core.cave.events import draw_event, events
 from core.errors import NotApplicableError
 from core.networks.maps import Affine, identity
 from core.networks.network import State, parts_of, states_at
@@ -22,7 +23,6 @@ from core.networks.tasks import Task
 from core.questions.stitching.losses import summarize
 from core.questions.stitching.question import Fitting
 from core.settings import choose_device
-from core.stimuli.cave.events import draw_event, events
 from core.study.study import Study, studied_indices
 
 TRAINED, LEAST, RANDOM, IDENTITY, ITSELF = (

@@ -127,8 +127,8 @@ def _tokens(encoder: LanguageEncoder, captions: int) -> Texts:
     """Return captions of the Cave as tokens, cut where the model's positions end; none for a model
     that does not predict the next.
     """
-    from core.stimuli.cave import CaveDataset
-    from core.stimuli.cave.densities import LEVELS
+    from core.cave.captions import LEVELS
+    from core.cave.world import CaveDataset
 
     if not encoder.readout.is_causal:
         return []

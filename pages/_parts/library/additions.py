@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.demo.building import under_way
+from core.cave.demo import under_way
 from core.settings import is_read_only, store_path
 from pages._parts.library import add_dataset, queued
 from pages._parts.library.new_models import form as add_models

@@ -7,14 +7,12 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from core.cave.melodies import describe_roll, draw_roll, melody_of, read
 from core.figures.numbers import share_text
 from core.figures.theme import INK
 from core.questions.dispersion.question import Spaces
 from core.questions.stimuli import figures
 from core.questions.stimuli.question import StimulusNeighbors, StimulusResiduals
-from core.stimuli.cave.music.notes import read
-from core.stimuli.cave.music.roll import describe_roll, draw_roll
-from core.stimuli.cave.music.stimuli import melody_of
 from pages._parts.stimuli import selection
 from pages._shared import exportbar, facts, frame, gallery, prose, queries, spread
 from pages._shared.queries import Place

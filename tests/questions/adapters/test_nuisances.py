@@ -9,6 +9,10 @@ import pandas as pd
 import pytest
 import torch
 
+from core.cave.captions import DENSITIES, describe, frame_of
+from core.cave.drawing import draw_look
+from core.cave.events import event_rng
+from core.cave.world import CaveDataset
 from core.encoders.encoder import ModelCard
 from core.errors import InputError
 from core.options import build as build_question
@@ -22,11 +26,6 @@ from core.questions.adapters.nuisances.labels import factor_labels, nuisance_lab
 from core.questions.adapters.nuisances.question import AdapterProbes
 from core.recipe import Recipe
 from core.spaces.choices import Clamping
-from core.stimuli.cave.dataset import CaveDataset
-from core.stimuli.cave.densities import DENSITIES
-from core.stimuli.cave.drawing import draw_look
-from core.stimuli.cave.events import event_rng
-from core.stimuli.cave.grammar import describe, frame_of
 from core.store import Embedding, Store, add_dataset, write_embedding
 from core.store.schema import VERSIONS
 from core.study.study import Study

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from scipy.stats import ttest_1samp
 
+from core.cave.reading import judge
 from core.competence.language.bias import amplification, distance
-from core.competence.language.hallucination import judge
 from core.encoders.encoder import ModelCard
 from core.questions.benefits.answer import (
     IMPOSSIBLE,

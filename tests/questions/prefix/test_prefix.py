@@ -15,6 +15,8 @@ import pytest
 import torch
 from tiny_models import make_language
 
+from core.cave.events import events
+from core.cave.world import CaveDataset
 from core.embedding.runner import embed
 from core.encoders.catalog import open_encoder
 from core.errors import InputError, OfflineError, UnknownNameError
@@ -27,8 +29,6 @@ from core.questions.prefix.question import Lessons, PrefixBits, PrefixCaptions
 from core.questions.prefix.training import code_all, train
 from core.questions.prefix.truth import count_named, first_caption
 from core.settings import CAVE_WEIGHTS
-from core.stimuli.cave.dataset import CaveDataset
-from core.stimuli.cave.events import events
 from core.stimuli.folder import FolderDataset
 from core.store import Store
 from core.study.study import Study

@@ -13,6 +13,7 @@ import pytest
 import torch
 from scipy.stats import ttest_ind
 
+from core.cave.world import CaveDataset
 from core.embedding.runner import embed
 from core.encoders.catalog import open_encoder
 from core.errors import InputError, MetricError
@@ -29,7 +30,6 @@ from core.questions.stitching.findings import (
 from core.questions.stitching.losses import least_path, summarize
 from core.questions.stitching.question import Fitting, Stitch, StitchKinds, StitchMap, StitchTrend
 from core.settings import CAVE_WEIGHTS
-from core.stimuli.cave.dataset import CaveDataset
 from core.store import Store
 from core.study.parts import Measure
 from core.study.study import Study

@@ -10,11 +10,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from jaxtyping import Int64
 
+from core.cave.captions import DENSITIES, frame_of
+from core.cave.drawing import Look, draw_look
+from core.cave.events import Event, event_rng, events
 from core.errors import NotApplicableError
-from core.stimuli.cave.densities import DENSITIES
-from core.stimuli.cave.drawing import Look, draw_look
-from core.stimuli.cave.events import Event, event_rng, events
-from core.stimuli.cave.grammar import frame_of
 from core.study.study import Study, studied_indices
 
 FACTORS = ("scene", "time", "weather", "count")

@@ -107,7 +107,7 @@ def _in_the_cave(words: pd.DataFrame) -> pd.DataFrame:
     """Return the words that name colors of things in the Cave: 18 of the 24; gray is there, but
     said of clouds alone.
     """
-    from core.stimuli.cave.events import COLORS
-    from core.stimuli.cave.words import WORDINGS
+    from core.cave.captions import WORDINGS
+    from core.cave.events import COLORS
 
     return words[words["word"].isin({wording for color in COLORS for wording in WORDINGS[color]})]

@@ -1,0 +1,1 @@
+"""The Cave: a world whose events are known, seen, told and heard."""

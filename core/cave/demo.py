@@ -1,0 +1,491 @@
+"""The embedded demo: the Cave, reality itself, a simulated cortex that sees it, and every model
+trained in it; finished language models at all four densities.
+
+What is there already is not made again, and finding that out costs no import of torch: a second
+start is quick. While a build is under way, a note in the store says how far it is, so that the
+dashboard can show it.
+
+What the pages ask first, answered beforehand, so that the first visitor need not wait.
+
+Several processes answer, each a question at a time. One that needs another's answer finds it in the
+store, or makes it itself.
+
+The demo's answers ship with the project, so that a fresh clone opens on the finished dashboard.
+
+    make answers        builds the demo from nothing and copies its answers
+
+`data/demo` holds the results as a store does, but for the lists of neighbors, and what each
+embedding will say of itself. Installed into a store, they are checked like any other answer: one
+that no longer follows from the weights, the metrics or the questions is computed again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core.cave.captions import LEVELS
+from core.competence.records import unmeasured
+from core.encoders.catalog import spec_of_folder
+from core.encoders.encoder import REALITY, ModelCard
+from core.encoders.measured.cortex import SIMULATED, SUBJECTS, describe_subject
+from core.encoders.requests import PATCHES
+from core.errors import PlatoscopeError
+from core.machine.processes import count_processes, spread
+from core.modalities import MUSIC
+from core.progress import ConsoleProgress, Progress
+from core.questions.alignment.question import Alignment
+from core.questions.asking import ask
+from core.questions.benefits.question import Bias, Hallucination, Transfer
+from core.questions.captions.question import CaptionAlignment, CaptionFacts, CaptionLevels
+from core.questions.color.cloud.question import ColorPixels
+from core.questions.color.question import ColorAgreement, ColorLayout, ColorModels
+from core.questions.color.sources.language import ends
+from core.questions.color.sources.naming import usual_sources
+from core.questions.competence.question import Bins, Downstream, TasksSolved, Training
+from core.questions.convergence.question import (
+    AnnaKarenina,
+    FineTuned,
+    Hypotheses,
+    Levels,
+    Replicates,
+    Summary,
+)
+from core.questions.dispersion.question import (
+    DispersionPredictors,
+    DispersionWords,
+    DropEffect,
+    HeldOutFits,
+    HeldOutPoints,
+    PartEffect,
+    SetEffect,
+    StimulusDispersion,
+)
+from core.questions.headline.question import Headline
+from core.questions.metrics.question import (
+    CalibratedMetrics,
+    MetricAgreement,
+    Neighborhoods,
+    NeighborhoodSweep,
+    SampleSize,
+)
+from core.questions.modalities.question import Modalities
+from core.questions.models.question import ModelMap, ModelPairs, ModelProfiles
+from core.questions.overview.question import MAP_METRICS, ConvergenceMap
+from core.questions.question import StudyQuestion
+from core.questions.stimuli.question import StimulusMap
+from core.questions.stitching.question import Stitch
+from core.settings import CAVE_WEIGHTS, DEMO_ANSWERS, ROOT
+from core.store import Store, add_dataset, is_locked, locked
+from core.store.files import examine_if_usable
+from core.store.listing import FILE, TEXTS, expect, remove
+from core.store.publishing import replace, writing
+from core.store.schema import Meta, load_meta, published_files, result_file
+from core.study.models import UNTRAINED
+from core.study.parts import Comparison, Scope
+from core.study.study import Study
+
+if TYPE_CHECKING:
+    import torch
+
+    from core.embedding.prepared import PreparedPictures
+    from core.stimuli.dataset import Dataset
+
+
+NOTE = "demo.json"  # in the store, beside its lock
+EMBEDDING = "models embedded"
+
+
+def shipped_specs(folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
+    """Return the spec of every trained model under `folder`, by name: those of the usual training
+    first, copies along a training last, small ones before large ones.
+    """
+    configs = sorted(
+        folder.glob("*/config.json"),
+        key=lambda config: (
+            not _is_usual(config.parent),
+            _is_copy(config),
+            _size(config.parent),
+            config,
+        ),
+    )
+    return {config.parent.name: spec_of_folder(config.parent) for config in configs}
+
+
+def _read_twice(specs: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """Return the specs of the models whose patches are read out beside the class token, once more:
+    a masked autoencoder as published asks nothing of its class token.
+    """
+    return {
+        f"{name}{PATCHES.replace('#', '-')}": f"{spec}{PATCHES}"
+        for name, spec in specs.items()
+        if _card(folder / name)["objective"] == "MAE (published)"
+    }
+
+
+def missing_specs(store: Path, folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
+    """Return REALITY, the simulated cortex and the specs that the demo store does not hold yet with
+    these very weights and cards over the Cave as it is now.
+
+    A finished language model's captions of another density than the default's are `NAME~LEVEL`;
+    they come last. `NAME-patches` are read out in their patches.
+    """
+    from core.cave.world import CaveDataset
+
+    reader, specs = Store(store), shipped_specs(folder)
+    further = {REALITY: f"world:{REALITY}", **{name: f"{SIMULATED}{name}" for name in SUBJECTS}}
+    wanted = {**further, **specs}
+    wanted |= _read_twice(specs, folder) | _retold(specs, folder)
+    if CaveDataset().card.revision not in {card.revision for card in reader.datasets()}:
+        return wanted
+    made = {path.stem for path in published_files(reader.root / "embeddings" / "cave")}
+    held = {e.card.name: e.card for e in reader.embeddings("cave") if e.card.name in made}
+    return {
+        name: spec
+        for name, spec in wanted.items()
+        if name not in held or not is_current(held[name], folder)
+    }
+
+
+def _retold(specs: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """Return the specs of the usual trained language models once more for each further density of
+    the captions.
+    """
+    finished = {
+        name: spec
+        for name, spec in specs.items()
+        if _reads_captions(folder / name, spec)
+        and _is_usual(folder / name)
+        and UNTRAINED not in name
+    }
+    return {f"{name}~{level}": spec for level in LEVELS[1:] for name, spec in finished.items()}
+
+
+def build_demo(store: Path, folder: Path = CAVE_WEIGHTS) -> None:
+    """Draw the Cave's test stimuli and embed them with every missing model, with progress on stderr
+    and in the store's note.
+    """
+    from core.cave.world import CaveDataset
+    from core.embedding.features import embed_cortex, embed_world
+    from core.settings import choose_device
+
+    dataset, missing, device = CaveDataset(), missing_specs(store, folder), choose_device()
+    with _noting(store) as note:
+        report = _both(ConsoleProgress(), note)
+        add_dataset(store, dataset, report=report)
+        if REALITY in missing:
+            embed_world(store, dataset)
+        if SUBJECTS.keys() & missing.keys():
+            embed_cortex(store, dataset)
+        report(0, len(missing), EMBEDDING)
+        add, names = _Adding(store, dataset, missing, device), list(missing)
+        embedded = spread(add, names, processes=count_processes(len(names), device))
+        for done, _ in enumerate(embedded, start=1):
+            report(done, len(missing), EMBEDDING)
+        remove(store / "embeddings" / "cave")
+
+
+@dataclass(frozen=True)
+class _Adding:
+    """Adds a missing model to the store by its name, in whichever process."""
+
+    store: Path
+    dataset: Dataset
+    specs: Mapping[str, str]
+    device: torch.device
+
+    @cached_property
+    def prepared(self) -> PreparedPictures:
+        from core.embedding.prepared import PreparedPictures
+
+        return PreparedPictures()
+
+    def __call__(self, name: str) -> None:
+        from core.embedding.runner import Slot, embed
+        from core.encoders.catalog import open_encoder
+        from core.study.study import Study
+
+        if name != REALITY and name not in SUBJECTS:
+            encoder = self.prepared.shared_by(open_encoder(self.specs[name], device=self.device))
+            level = name.partition("~")[2] or None
+            embed(self.store, self.dataset, encoder, level=level, slot=Slot(replace=True))
+        # kept in the store, so that the first page need not find them
+        Study(Store(self.store), self.dataset.card.name).neighbors(name)
+
+
+def missing_values(store: Path) -> list[str]:
+    """Return the models whose competence the demo lacks by the present tasks.
+
+    One seed of a recipe stands for all, and what varies in its tasks, weight decay or width is
+    compared by these. Learners with and without transfer are compared seed by seed.
+    """
+    from core.questions.benefits.transfer import learners
+    from core.study.study import Study
+
+    models = unmeasured(Store(store), "cave")
+    if not models:
+        return []
+    compared = {one.model for one in learners(Study(Store(store), "cave"))}
+    return [name for name in models if name in compared or _stands_for_all(store, name)]
+
+
+def measure_demo(store: Path) -> None:
+    """Measure the competence of `missing_values`, with progress as in `build_demo`."""
+    from core.competence.suite import measure_all
+    from core.settings import choose_device
+
+    with _noting(store) as note:
+        report = _both(ConsoleProgress(), note)
+        measure_all(store, "cave", missing_values(store), device=choose_device(), report=report)
+
+
+def answer_demo(store: Path) -> None:
+    """Answer what the pages ask first, with progress as in `build_demo`; what is kept already takes
+    no time.
+    """
+    from core.cave.demo import answer_first
+    from core.study.study import Study
+
+    with _noting(store) as note:
+        answer_first(Study(Store(store), "cave"), _both(ConsoleProgress(), note))
+
+
+def _both(show: Progress, note: Progress) -> Progress:
+    """Report to a terminal and to the store's note."""
+
+    def report(done: int, total: int, what: str) -> None:
+        show(done, total, what)
+        note(done, total, what)
+
+    return report
+
+
+def under_way(store: Path) -> tuple[int, int, str] | None:
+    """Return how much a running build has done, of how much, and of what; None where none runs."""
+    try:
+        note = json.loads((store / NOTE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return (
+        (note["done"], note["total"], note["what"]) if is_locked(store / NOTE) else None
+    )  # a killed build leaves its note behind
+
+
+@contextmanager
+def _noting(store: Path) -> Iterator[Progress]:
+    """Be the only build of this store, and give what keeps its note; raises StoreBusyError where
+    another one is under way.
+    """
+
+    def note(done: int, total: int, what: str) -> None:
+        new = store / f".{NOTE}.new"
+        with writing(store / NOTE):
+            text = json.dumps({"done": done, "total": total, "what": what})
+            new.write_text(text, encoding="utf-8")
+            new.replace(store / NOTE)
+
+    with locked(store / NOTE):
+        note(0, 1, EMBEDDING)
+        try:
+            yield note
+        finally:
+            with suppress(OSError):  # without its lock it says nothing
+                (store / NOTE).unlink(missing_ok=True)
+
+
+def _reads_captions(folder: Path, spec: str) -> bool:
+    return spec.startswith("hf:") and _card(folder).get("modality") != MUSIC.name
+
+
+def _is_usual(folder: Path) -> bool:
+    """Return whether a model finished the usual training of a recipe, and in its first seed."""
+    config = _card(folder)["training"]["config"]
+    return not (_is_copy(folder / "config.json") or config["seed"] or config["varies"])
+
+
+def _stands_for_all(store: Path, name: str) -> bool:
+    """Return whether a model is of a usual recipe, and the first of its seeds."""
+    config = Store(store).model("cave", name).card.training.get("config") or {}
+    return not (config.get("varies") or config.get("seed"))
+
+
+def _is_copy(config: Path) -> bool:
+    return "-step" in config.parent.name
+
+
+def _size(folder: Path) -> int:
+    return (folder / "model.safetensors").stat().st_size
+
+
+def _folder_of(name: str) -> str:
+    return name.partition("~")[0].removesuffix(PATCHES.replace("#", "-"))
+
+
+def is_current(card: ModelCard, folder: Path = CAVE_WEIGHTS) -> bool:
+    """Return whether a store's model is still the one that would be made now."""
+    if card.name in SUBJECTS:
+        return card.training == describe_subject(card.name)
+    return card.name == REALITY or _is_of(card, folder / _folder_of(card.name))
+
+
+def _is_of(card: ModelCard, folder: Path) -> bool:
+    """Return whether a card says of a model what the folder of its weights says."""
+    return (
+        folder.is_dir()
+        and card.training == _card(folder)["training"]
+        and card.weights == _weights(folder)
+    )
+
+
+def _card(folder: Path) -> Any:
+    return json.loads((folder / "card.json").read_text(encoding="utf-8"))
+
+
+def _weights(folder: Path) -> str:
+    """Return the digest that an encoder's card gives these weights."""
+    with (folder / "model.safetensors").open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+AS_THEY_ARE: tuple[type[StudyQuestion], ...] = (  # with all their defaults
+    Alignment,
+    Headline,
+    Hallucination,  # the longest begin early, so that none is answered alone at the end
+    ColorPixels,
+    ColorModels,
+    Bias,
+    TasksSolved,
+    Bins,
+    Downstream,
+    Training,
+    Levels,
+    AnnaKarenina,
+    Hypotheses,
+    Replicates,
+    FineTuned,
+    Summary,
+    Modalities,
+    ModelMap,
+    ModelPairs,
+    ModelProfiles,
+    StimulusDispersion,
+    StimulusMap,
+    SetEffect,
+    DropEffect,
+    PartEffect,
+    HeldOutPoints,
+    HeldOutFits,
+    DispersionWords,
+    DispersionPredictors,
+    CaptionLevels,
+    CaptionAlignment,
+    CaptionFacts,
+    Neighborhoods,
+    NeighborhoodSweep,
+    SampleSize,
+    MetricAgreement,
+    CalibratedMetrics,
+    Transfer,
+    Stitch,
+)
+
+
+def first_questions(dataset: str) -> list[StudyQuestion]:
+    """Return what the pages ask of a dataset where a visitor has chosen nothing yet, but for the
+    colors, whose sources depend on its models.
+    """
+    scope = Scope(dataset)
+    maps = [ConvergenceMap(scope, comparison=Comparison(metric=name)) for name in MAP_METRICS]
+    return [*(kind(scope) for kind in AS_THEY_ARE), *maps, CaptionAlignment(scope, by="model")]
+
+
+def answer_first(study: Study, report: Progress) -> None:
+    """Keep the answers to the first questions in the store, with progress; what cannot be answered
+    over this dataset is left to its page, which says why.
+    """
+    answer = partial(_has_answer, study.store.root, study.dataset.name)
+    questions = first_questions(study.dataset.name)
+    report(0, len(questions), "first answers")
+    tasks = spread(answer, questions, processes=count_processes(len(questions)))
+    for done, _ in enumerate(tasks, start=1):
+        report(done, len(questions), "first answers")
+    layout = ColorLayout(Scope(study.dataset.name))
+    # which models these are, an answer from above says
+    sources = [source for source in _color_sources(study) if answer(layout.of(source))]
+    answer(ColorAgreement(Scope(study.dataset.name)).of(*sources))
+
+
+def _color_sources(study: Study) -> tuple[str, ...]:
+    """Return the sources that the page of colors shows at first; none where it has none."""
+    try:
+        return usual_sources(study.dataset.name, [*ends(study).values()])
+    except PlatoscopeError:
+        return ()
+
+
+def _has_answer(store: Path, dataset: str, question: StudyQuestion) -> bool:
+    try:
+        ask(question, _study(store, dataset, Store(store).digest(dataset)))
+    except PlatoscopeError:
+        return False
+    return True
+
+
+@lru_cache(maxsize=1)
+def _study(store: Path, dataset: str, _: str) -> Study:
+    """Return the study of this process, whose spaces and neighbors serve all its questions until
+    the store changes.
+    """
+    return Study(Store(store), dataset)
+
+
+DATASET = "cave"
+PLACE = "{ROOT}"  # stands for the folder of the project in paths
+PATIENCE = 60.0  # seconds to wait for another process that writes the same file
+
+
+def install(store: Path, shipped: Path = DEMO_ANSWERS) -> None:
+    """Put the Cave's stimuli and all that ships into a store, in place of nothing that is of use
+    there.
+    """
+    from core.cave.demo import is_current, missing_specs
+    from core.cave.world import CaveDataset
+    from core.competence.records import suite_recipe
+    from core.store import View, add_dataset
+
+    store = Path(store).absolute()
+    add_dataset(store, CaveDataset(), report=ConsoleProgress())
+    folder, lacking = Path("embeddings") / DATASET, missing_specs(store)
+    text = (shipped / folder / FILE).read_text("utf-8").replace(PLACE, str(ROOT))
+    metas = [(rows, load_meta(rows)) for rows in json.loads(text)]
+    coming = [rows for rows, meta in metas if meta.name in lacking and is_current(meta.entry.card)]
+    expect(store / folder, coming, costs=shipped / folder / TEXTS)
+    measured = {suite_recipe(entry) for entry in View(store).embeddings(DATASET)}
+    files = published_files(shipped / "results" / DATASET)
+    answers = [path for path in files if path.stem.startswith("answer-")]
+    for path in (path for path in files if path not in answers):
+        _take(path, store, lambda new: new.recipe in measured)
+    view = View(store)  # answers depend on what was measured
+    for path in answers:
+        _take(path, store, lambda new: view.is_fresh(new.reads))
+
+
+def _take(path: Path, store: Path, is_true: Callable[[Meta], bool]) -> None:
+    """Copy a result that ships into a store that has none under its name, or another one where the
+    shipped one is true of the store. One of another version is made again when it is needed.
+    """
+    target, new = result_file(store, DATASET, path.stem), examine_if_usable(path)
+    if new is None:
+        return
+    with locked(target, patience=PATIENCE):
+        held = examine_if_usable(target)
+        same = held is not None and (held.recipe, held.reads) == (new.recipe, new.reads)
+        if held is None or (not same and is_true(new)):
+            replace(target, partial(shutil.copyfile, path))

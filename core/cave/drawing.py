@@ -1,0 +1,310 @@
+"""Colors of the Cave in OKLCH: truly named hues for things, harmonious random palettes for
+everything else.
+
+Draw an event: what is the case decides which shapes there are, and nothing else; how it is seen
+is drawn independently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float32, Float64
+from PIL import Image, ImageDraw
+
+from core.cave.events import SEED, Event, Thing, event_rng
+from core.cave.scenery import draw_scene, draw_time, draw_weather
+from core.cave.shapes import ICONS, Figures, Points
+
+Lch = tuple[float, float, float]  # lightness 0 … 1, chroma 0 … about 0.3, hue in degrees
+Rgb = tuple[int, int, int]
+
+# the eight named hues of the world at 0, 45 … 315 degrees, as seen: OKLCH hue, lightness and chroma
+# of a good example of each name
+_SEEN = np.array(
+    [
+        (25.0, 0.59, 0.21),
+        (57.0, 0.73, 0.17),
+        (98.0, 0.87, 0.17),
+        (144.0, 0.65, 0.17),
+        (190.0, 0.70, 0.11),
+        (256.0, 0.57, 0.17),
+        (303.0, 0.55, 0.19),
+        (353.0, 0.73, 0.15),
+        (385.0, 0.59, 0.21),
+    ]
+)
+_WORLD = np.arange(9) * 45.0
+
+
+def seen_color(hue: float) -> Lch:
+    """Return the OKLCH color that shows a hue of the world (degrees, red 0, yellow 90, teal 180,
+    purple 270).
+    """
+    seen, lightness, chroma = (float(np.interp(hue % 360, _WORLD, column)) for column in _SEEN.T)
+    return lightness, chroma, seen % 360
+
+
+def world_hue(seen: float) -> float:
+    """Return the hue of the world that an OKLCH hue shows, in degrees: the inverse of
+    `seen_color`.
+    """
+    return float(np.interp((seen - _SEEN[0, 0]) % 360 + _SEEN[0, 0], _SEEN[:, 0], _WORLD)) % 360
+
+
+def to_rgb(colors: Sequence[Lch]) -> list[Rgb]:
+    """Return OKLCH colors as 8-bit sRGB, clipped to the gamut.
+
+    Source: Björn Ottosson, A perceptual color space for image processing (2020).
+    """
+    lightness, chroma, hue = np.array(colors, dtype=np.float64).T
+    angle = np.deg2rad(hue)
+    linear = (
+        np.stack([lightness, chroma * np.cos(angle), chroma * np.sin(angle)], axis=1) @ _LAB_TO_LMS
+    ) ** 3 @ _LMS_TO_RGB
+    linear = linear.clip(0.0, 1.0)
+    coded = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
+    return [(r, g, b) for r, g, b in (255 * coded + 0.5).astype(int).tolist()]
+
+
+def to_lch(rgb: Float64[np.ndarray, "n 3"]) -> Float64[np.ndarray, "n 3"]:
+    """Return 8-bit sRGB colors as OKLCH rows (lightness, chroma, hue in degrees): the inverse of
+    `to_rgb`.
+    """
+    coded = rgb / 255
+    linear = np.where(coded <= 0.04045, coded / 12.92, ((coded + 0.055) / 1.055) ** 2.4)
+    lab = np.cbrt(linear @ np.linalg.inv(_LMS_TO_RGB)) @ np.linalg.inv(_LAB_TO_LMS)
+    return np.stack(
+        [
+            lab[:, 0],
+            np.hypot(lab[:, 1], lab[:, 2]),
+            np.rad2deg(np.arctan2(lab[:, 2], lab[:, 1])) % 360,
+        ],
+        axis=1,
+    )
+
+
+def draw_palette(rng: np.random.Generator) -> dict[str, Lch]:
+    """Draw the colors of everything but the things, independent of what is the case.
+
+    Two or three hues in a classical harmony, low in chroma so that things stand out, on a ramp of
+    lightness from sky to ground that runs either way.
+    """
+    sky = rng.uniform(0.0, 360.0)
+    turn = rng.choice((-1.0, 1.0)) * rng.choice((25.0, 50.0, 120.0, 150.0, 180.0))
+    chroma = rng.uniform(0.04, 0.1)
+    ends = [rng.uniform(0.36, 0.56), rng.uniform(0.8, 0.93)]
+    top, bottom = ends if rng.random() < 0.5 else ends[::-1]
+    places = {
+        "sky": 0.0,
+        "far": rng.uniform(0.22, 0.32),
+        "near": rng.uniform(0.5, 0.7),
+        "ground": 1.0,
+    }
+    layers = {
+        name: _tone(top + (bottom - top) * at, chroma * rng.uniform(0.8, 1.2), sky + turn * at)
+        for name, at in places.items()
+    }
+    accent = (sky + turn / 2 + 180) % 360
+    dark_sky, dark_ground = top < bottom, bottom < top
+    ink, paper = (0.27, 0.03, sky), (0.97, 0.015, accent)
+    return {
+        **layers,
+        "far shadow": _beside(layers["far"], 0.06, up=dark_sky),
+        "near shadow": _beside(layers["near"], 0.07, up=dark_sky),
+        "detail": _beside(layers["ground"], rng.uniform(0.09, 0.13), up=dark_ground),
+        "cap": (0.94, 0.02, accent) if layers["near"][0] < 0.68 else (0.42, 0.05, accent),
+        "mark": (0.92, 0.07, accent) if dark_sky else (0.58, 0.11, accent),
+        "cloud": _cloud(layers["sky"], rng, dark=dark_sky),
+        "fall": _beside(layers["sky"], rng.uniform(0.28, 0.4), up=dark_sky),
+        "ink": ink,
+        "paper": paper,
+        "halo": ink if dark_sky else paper,
+    }
+
+
+def draw_paints(hue: float, rng: np.random.Generator) -> dict[str, Lch]:
+    """Draw the main color and the shade of a thing: the hue is Z's, lightness and chroma vary
+    within what its name allows.
+    """
+    lightness, chroma, seen = seen_color(hue)
+    lightness, chroma = lightness + rng.uniform(-0.03, 0.03), chroma * rng.uniform(0.88, 1.0)
+    return {"main": (lightness, chroma, seen), "shade": (lightness * 0.84, chroma * 0.9, seen)}
+
+
+def _tone(lightness: float, chroma: float, hue: float) -> Lch:
+    """Return a background color: dark yellows are lifted, as they look muddy, and pale colors are
+    softened.
+    """
+    lift = 0.1 * max(0.0, float(np.cos(np.deg2rad(hue - 85)))) if lightness < 0.6 else 0.0
+    return lightness + lift, chroma * (1.2 - 0.5 * lightness), hue % 360
+
+
+def _cloud(sky: Lch, rng: np.random.Generator, *, dark: bool) -> Lch:
+    """Return a cloud's color: lighter than a dark sky; on a light one white or darker."""
+    if dark:
+        return _beside(sky, rng.uniform(0.16, 0.32), up=True)
+    if rng.random() < 0.4:
+        return 0.99, 0.01, sky[2]
+    return _beside(sky, rng.uniform(0.13, 0.25), up=False)
+
+
+def _beside(color: Lch, step: float, *, up: bool) -> Lch:
+    """Return a color lighter or darker by `step`."""
+    lightness, chroma, hue = color
+    return min(lightness + step if up else lightness - step, 0.99), chroma * 0.9, hue
+
+
+_LAB_TO_LMS = np.array(
+    [
+        [1.0, 1.0, 1.0],
+        [0.3963377774, -0.1055613458, -0.0894841775],
+        [0.2158037573, -0.0638541728, -1.2914855480],
+    ]
+)
+_LMS_TO_RGB = np.array(
+    [
+        [4.0767416621, -1.2684380046, -0.0041960863],
+        [-3.3077115913, 2.6097574011, -0.7034186147],
+        [0.2309699292, -0.3413193965, 1.7076147010],
+    ]
+)
+
+
+VERSION = 1  # raise it when pictures change; the Cave then has another revision
+TEXTURES = ("plain", "stripes", "dots", "weave")
+_GRAIN_CELLS = 112  # lattice of the grain: two pixels of a 224-px picture
+_OVERSAMPLING = 4
+_TEXTURE_DEPTH = np.float32(0.03)
+
+
+@dataclass(frozen=True)
+class Look:
+    """How an event is seen: every nuisance that is one choice per picture.
+
+    palette: role → color. horizon: its height from the top, 0 … 1. view: the affine viewpoint, rows
+    x and y. light: direction and strength of the light's fall across the picture. texture: one of
+    TEXTURES, with its frequency in cycles per picture and its angle in degrees. grain: standard
+    deviation in 8-bit levels.
+    """
+
+    palette: dict[str, Lch]
+    horizon: float
+    view: Float64[np.ndarray, "2 3"]
+    light: tuple[float, float]
+    texture: str
+    frequency: float
+    angle: float
+    grain: float
+
+
+def draw_look(rng: np.random.Generator) -> Look:
+    """Draw the nuisances of a picture, independent of what is the case."""
+    return Look(
+        palette=draw_palette(rng),
+        horizon=rng.uniform(0.47, 0.6),
+        view=_viewpoint(rng),
+        light=(rng.uniform(-0.33, 0.33), rng.uniform(-0.33, 0.33)),
+        texture=TEXTURES[rng.integers(len(TEXTURES))],
+        frequency=rng.uniform(8.0, 13.0),
+        angle=rng.uniform(0.0, 180.0),
+        grain=rng.uniform(3.0, 8.0),
+    )
+
+
+def draw(event: Event, *, size: int = 224, seed: int = SEED) -> Image.Image:
+    """Draw an event as an RGB picture of `size` × `size` pixels; any size shows the same
+    picture.
+    """
+    rng = event_rng(event, purpose="image", seed=seed)
+    return render(event, draw_look(rng), rng, size=size)
+
+
+def render(event: Event, look: Look, rng: np.random.Generator, *, size: int) -> Image.Image:
+    """Draw an event as seen in `look`; `rng` lays out what the event leaves open (blocks, trees,
+    stars, grain).
+    """
+    grain = rng.standard_normal((_GRAIN_CELLS, _GRAIN_CELLS), dtype=np.float32)
+    figures = _compose(event, look, rng)
+    return _finish(_rasterize(figures, look, size), look, grain)
+
+
+def _compose(event: Event, look: Look, rng: np.random.Generator) -> list[tuple[Points, Rgb]]:
+    """Return every polygon of the picture with its color, back to front."""
+    sun = rng.uniform(0.18, 0.82)
+    backdrop = [
+        *draw_time(event.time, sun, rng),
+        *draw_scene(event.scene, look.horizon, rng),
+        *draw_weather(event.weather, sun, rng),
+    ]
+    ink = dict(zip(look.palette, to_rgb(list(look.palette.values())), strict=True))
+    figures = [(points, ink[role]) for points, role in backdrop]
+    for thing in sorted(event.things, key=lambda thing: -thing.depth):
+        paints = draw_paints(thing.hue, rng)
+        colors = ink | dict(zip(paints, to_rgb(list(paints.values())), strict=True))
+        figures += [(points, colors[role]) for points, role in place_thing(thing, look.horizon)]
+    return figures
+
+
+def place_thing(thing: Thing, horizon: float) -> Figures:
+    """Return a thing's icon where it stands: near ones lower and larger, far ones close to the
+    horizon and smaller.
+    """
+    width = (0.27 + 0.13 * thing.size) * (1.08 - 0.28 * thing.depth)
+    x = 0.13 + 0.74 * thing.x
+    foot = 0.92 + thing.depth * (horizon + 0.11 - 0.92)
+    scale = np.array((width if thing.facing == "right" else -width, -width))
+    return [(part.points * scale + (x, foot), part.paint) for part in ICONS[thing.kind]]
+
+
+def _viewpoint(rng: np.random.Generator) -> Float64[np.ndarray, "2 3"]:
+    """Draw a small zoom, tilt and shift about the center of the picture."""
+    zoom, tilt = rng.uniform(0.94, 1.1), np.deg2rad(rng.uniform(-4.0, 4.0))
+    turn = zoom * np.array([[np.cos(tilt), -np.sin(tilt)], [np.sin(tilt), np.cos(tilt)]])
+    shift = 0.5 - turn @ (0.5, 0.5) + rng.uniform(-0.04, 0.04, 2)
+    return np.column_stack([turn, shift])
+
+
+def _rasterize(figures: list[tuple[Points, Rgb]], look: Look, size: int) -> Image.Image:
+    """Fill polygons in order at four times the size, then average."""
+    image = Image.new(
+        "RGB", (size * _OVERSAMPLING, size * _OVERSAMPLING), to_rgb([look.palette["sky"]])[0]
+    )
+    pen = ImageDraw.Draw(image)
+    every = np.concatenate([points for points, _ in figures])
+    seen = (every @ look.view[:, :2].T + look.view[:, 2]) * (size * _OVERSAMPLING)
+    flat, start = seen.ravel().tolist(), 0
+    for points, color in figures:
+        stop = start + points.size
+        pen.polygon(flat[start:stop], fill=color)
+        start = stop
+    return image.reduce(_OVERSAMPLING)
+
+
+def _finish(image: Image.Image, look: Look, grain: Float32[np.ndarray, "c c"]) -> Image.Image:
+    """Lay light, texture and grain over a picture."""
+    size = image.width
+    noise = np.asarray(Image.fromarray(grain).resize((size, size), Image.Resampling.BICUBIC))
+    pixels = (
+        np.asarray(image, dtype=np.float32) * _shade(look, size)[:, :, None]
+        + look.grain * noise[:, :, None]
+    )
+    return Image.fromarray(pixels.clip(0.0, 255.0).astype(np.uint8))
+
+
+def _shade(look: Look, size: int) -> Float32[np.ndarray, "size size"]:
+    """Return the factor of light and texture at each pixel, about one."""
+    x = ((np.arange(size, dtype=np.float32) + 0.5) / size - 0.5)[None, :]
+    y = x.T
+    light = 1 + np.float32(look.light[0]) * x + np.float32(look.light[1]) * y
+    if look.texture == "plain":
+        return light
+    turn, pitch = np.deg2rad(look.angle), 2 * np.pi * look.frequency
+    along = np.sin(np.float32(pitch * np.cos(turn)) * x + np.float32(pitch * np.sin(turn)) * y)
+    if look.texture == "stripes":
+        return light + _TEXTURE_DEPTH * along
+    across = np.sin(np.float32(pitch * np.sin(turn)) * x - np.float32(pitch * np.cos(turn)) * y)
+    pattern = along * across if look.texture == "dots" else np.maximum(along, across)
+    return light + _TEXTURE_DEPTH * pattern

@@ -1,0 +1,303 @@
+"""Exams for language models: a text about a held-out event, and four endings of which one is true.
+
+In binding and companions the four endings of an item return as those of three more items, in each
+of which another is right; counting asks for each number as often. So no ending is likelier right
+than another to who has not read the context. Texts are worded as the grammar words its captions.
+
+    binding     Three things with colors, not always their own; then, in other words, which has
+    which. Wrong: they change places.
+    companions  A thing in its scene, left or right of another: of which? Wrong: what belongs to
+    other scenes.
+    counting    All things of an event, several of a kind together; then how many there are. Wrong:
+    the other numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import combinations, count, islice, permutations
+from types import MappingProxyType
+from typing import TypeVar
+
+import numpy as np
+
+from core.cave.captions import WORDINGS, plural, with_article
+from core.cave.events import (
+    KINDS,
+    KINDS_OF_SCENE,
+    MAX_OBJECTS,
+    SCENES,
+    TEST_SIZE,
+    Event,
+    Thing,
+    event_rng,
+    events,
+)
+
+VERSION = 1  # raise it when an item changes
+T = TypeVar("T")
+SIZES: Mapping[str, int] = MappingProxyType(
+    {"binding": 256, "companions": 256, "counting": 512}
+)  # items of each exam
+_COUNTS = ("one", "two", "three", "four")
+_OPENINGS = (
+    "{scene}, {see}",
+    "{time}, {weather}, {see}",
+    "{weather}, {scene}, {see}",
+    "{time}, {see}",
+)
+_TOTALS = (
+    "{time}, {things} {wait} {scene} {weather}. In all, {see}",
+    "{scene} {wait} {things}. This happens {time} {weather}, and {see}",
+)
+
+
+@dataclass(frozen=True)
+class Item:
+    """One question. event: index of the test event. endings: four, each with the space before it.
+    answer: the right one's index.
+    """
+
+    exam: str
+    event: int
+    context: str
+    endings: tuple[str, ...]
+    answer: int
+
+
+@cache
+def items(exam: str) -> tuple[Item, ...]:
+    """Return the items of an exam in SIZES, always the same; the right ending is as often first,
+    second, third and last.
+    """
+    drawn = islice(_ITEMS[exam](), SIZES[exam])
+    return tuple(_shuffled(exam, place, *parts) for place, parts in enumerate(drawn))
+
+
+Parts = tuple[Event, str, list[str]]  # an event, a context, and endings with the right one first
+
+
+def _shuffled(exam: str, place: int, event: Event, context: str, endings: list[str]) -> Item:
+    right, *wrong = endings
+    wrong = _permuted(wrong, event_rng(event, purpose=f"{exam}-order-{place}"))
+    answer = (place + place // len(endings)) % len(endings)
+    return Item(exam, event.index, context, (*wrong[:answer], right, *wrong[answer:]), answer)
+
+
+def _binding() -> Iterator[Parts]:
+    """Yield four items of each event that has three things of own kinds and colors, round by round.
+
+    Each describes the colors dealt otherwise: left as they are, knowing which colors are
+    usual would be enough.
+    """
+    for turn in count():
+        for event in events("test", TEST_SIZE):
+            trios = [
+                trio
+                for trio in combinations(_unique(event), 3)
+                if len({thing.color for thing in trio}) == 3
+            ]
+            if trios:
+                dice = event_rng(event, purpose=f"binding-{turn}")
+                yield from _bind(event, _permuted(_pick(trios, dice), dice), dice)
+
+
+def _bind(event: Event, trio: Sequence[Thing], dice: np.random.Generator) -> Iterator[Parts]:
+    nouns = [_noun(thing, event, dice) for thing in trio]
+    colors = {thing.hue: _wording(thing.color, dice) for thing in trio}
+    dealt = _permuted(permutations(colors), dice)[:4]
+    endings = [
+        "".join(f" The {noun} is {colors[hue]}." for noun, hue in zip(nouns, hues, strict=True))
+        for hues in dealt
+    ]
+    for place, hues in enumerate(dealt):
+        things = _permuted(
+            [replace(thing, hue=hue) for thing, hue in zip(trio, hues, strict=True)], dice
+        )
+        listing = _listed([_phrase((thing,), _noun(thing, event, dice), dice) for thing in things])
+        context = _sentence(f"{_fill(_pick(_OPENINGS, dice), event, dice)} {listing}.")
+        yield event, context, [endings[place], *endings[:place], *endings[place + 1 :]]
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Two things of an event, of own kinds; the second is one that its scene is known for."""
+
+    event: Event
+    one: Thing
+    other: Thing
+
+    def could_end(self, pair: _Pair) -> bool:
+        """Tell whether this one's second thing would be untrue and out of place in the other pair's
+        event.
+        """
+        event = pair.event
+        return self.other.kind not in (
+            *KINDS_OF_SCENE[event.scene],
+            *(thing.kind for thing in event.things),
+        )
+
+
+def _companions() -> Iterator[Parts]:
+    """Yield items by fours that share their endings, each of which is right in one of them."""
+    waiting: list[list[_Pair]] = []
+    for pair in _pairs():
+        fitting = (
+            four
+            for four in waiting
+            if all(pair.could_end(other) and other.could_end(pair) for other in four)
+        )
+        four = next(fitting, None)
+        if four is None:
+            waiting.append([pair])
+        elif len(four) < 3:
+            four.append(pair)
+        else:
+            waiting.remove(four)
+            yield from _relate([*four, pair])
+
+
+def _pairs() -> Iterator[_Pair]:
+    for event in events("test", TEST_SIZE):
+        unique = _unique(event)
+        typical = [thing for thing in unique if thing.kind in KINDS_OF_SCENE[event.scene]]
+        pairs = [
+            _Pair(event, one, other) for one in unique for other in typical if one is not other
+        ]
+        if pairs:
+            yield _pick(pairs, event_rng(event, purpose="companions-pair"))
+
+
+def _relate(four: Sequence[_Pair]) -> Iterator[Parts]:
+    """Yield contexts that break off after "left of" or "right of", each with the endings of all,
+    its own first.
+    """
+    dices = [event_rng(pair.event, purpose="companions") for pair in four]
+    nouns = [
+        _pick(own_wordings(pair.other.kind, KINDS), dice)
+        for pair, dice in zip(four, dices, strict=True)
+    ]
+    endings = [f" {with_article(noun)}." for noun in nouns]
+    for place, (pair, dice) in enumerate(zip(four, dices, strict=True)):
+        scene = _pick(own_wordings(pair.event.scene, SCENES), dice)
+        opening = _fill(
+            _pick([frame for frame in _OPENINGS if "{scene}" in frame], dice),
+            pair.event,
+            dice,
+            scene=scene,
+        )
+        relation = _wording("left of" if pair.one.x < pair.other.x else "right of", dice)
+        context = f"{opening} {with_article(_noun(pair.one, pair.event, dice))} {relation}"
+        yield (
+            pair.event,
+            _sentence(context),
+            [endings[place], *endings[:place], *endings[place + 1 :]],
+        )
+
+
+def _counting() -> Iterator[Parts]:
+    """Yield items with one, two, three and four things in turn."""
+    by_count: dict[int, list[Event]] = {total: [] for total in range(1, MAX_OBJECTS + 1)}
+    for event in events("test", TEST_SIZE):
+        by_count[len(event.things)].append(event)
+    for row in zip(*by_count.values(), strict=False):
+        for event in row:
+            yield event, *_count(event, event_rng(event, purpose="counting"))
+
+
+def _count(event: Event, dice: np.random.Generator) -> tuple[str, list[str]]:
+    groups: dict[str, list[Thing]] = {}
+    for thing in event.things:
+        groups.setdefault(thing.kind, []).append(thing)
+    phrases = [_phrase(group, _wording(kind, dice), dice) for kind, group in groups.items()]
+    wait, total = _wording("wait", dice), len(event.things)
+    frame = _pick(_TOTALS, dice)
+    context = _fill(
+        frame,
+        event,
+        dice,
+        things=_listed(_permuted(phrases, dice)),
+        wait=wait if total > 1 else wait + "s",
+    )
+    way, noun = int(dice.integers(4)), _wording("thing", dice)
+    endings = [
+        f" {WORDINGS[number][way]} {noun if number == 'one' else plural(noun)}."
+        for number in _COUNTS
+    ]
+    return _sentence(context), [endings[total - 1], *endings[: total - 1], *endings[total:]]
+
+
+_ITEMS: Mapping[str, Callable[[], Iterator[Parts]]] = MappingProxyType(
+    {"binding": _binding, "companions": _companions, "counting": _counting}
+)
+
+
+def _unique(event: Event) -> list[Thing]:
+    """Return the things that are the only ones of their kind."""
+    kinds = [thing.kind for thing in event.things]
+    return [thing for thing in event.things if kinds.count(thing.kind) == 1]
+
+
+def _noun(thing: Thing, event: Event, dice: np.random.Generator) -> str:
+    """Draw a noun of a thing that no other kind of its event shares."""
+    others = {
+        noun for other in event.things if other.kind != thing.kind for noun in WORDINGS[other.kind]
+    }
+    return _pick([noun for noun in WORDINGS[thing.kind] if noun not in others], dice)
+
+
+def own_wordings(concept: str, concepts: Sequence[str]) -> list[str]:
+    """Return the wordings of a concept that mean no other of its sort."""
+    others = {wording for other in concepts if other != concept for wording in WORDINGS[other]}
+    return [wording for wording in WORDINGS[concept] if wording not in others]
+
+
+def _phrase(things: Sequence[Thing], noun: str, dice: np.random.Generator) -> str:
+    """Word things of one kind, with their color before or after the noun where they share one."""
+    number = _wording(_COUNTS[len(things) - 1], dice) if len(things) > 1 else ""
+    noun = plural(noun) if number else noun
+    if len({thing.color for thing in things}) == 1:
+        color = _wording(things[0].color, dice)
+        noun = (
+            f"{color} {noun}"
+            if dice.random() < 0.5
+            else f"{noun} {_wording('painted', dice)} {color}"
+        )
+    return f"{number} {noun}" if number else with_article(noun)
+
+
+def _fill(frame: str, event: Event, dice: np.random.Generator, **slots: str) -> str:
+    worded = {
+        slot: _wording(concept, dice)
+        for slot, concept in (
+            ("scene", event.scene),
+            ("time", event.time),
+            ("weather", event.weather),
+            ("see", "see"),
+        )
+    }
+    return frame.format(**worded | slots)
+
+
+def _listed(phrases: Sequence[str]) -> str:
+    *firsts, last = phrases
+    return f"{', '.join(firsts)} and {last}" if firsts else last
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def _wording(concept: str, dice: np.random.Generator) -> str:
+    return _pick(WORDINGS[concept], dice)
+
+
+def _pick(options: Sequence[T], dice: np.random.Generator) -> T:
+    return options[int(dice.integers(len(options)))]
+
+
+def _permuted(options: Iterable[T], dice: np.random.Generator) -> list[T]:
+    items = list(options)
+    return [items[place] for place in dice.permutation(len(items))]

@@ -1,0 +1,411 @@
+"""Skylines and grounds: what shows the scene.
+
+Marks in the sky: what shows the time of day and the weather."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from core.cave.shapes import Figures, Points, box, disc, move, polygon, sector, stroke
+
+_LEFT, _RIGHT, _BOTTOM = -0.25, 1.25, 1.3
+
+
+def draw_scene(scene: str, horizon: float, rng: np.random.Generator) -> Figures:
+    """Return the skyline and the ground of a scene, back to front."""
+    return _SCENES[scene](horizon, rng)
+
+
+def _ground(horizon: float) -> tuple[Points, str]:
+    return box(_LEFT, horizon, _RIGHT, _BOTTOM), "ground"
+
+
+def _steps(low: float, high: float, rng: np.random.Generator) -> list[tuple[float, float]]:
+    """Return intervals of random width, `low` to `high`, that cover the width of the picture."""
+    edges = [_LEFT - rng.uniform(0.0, low)]
+    while edges[-1] < _RIGHT:
+        edges.append(edges[-1] + rng.uniform(low, high))
+    return list(pairwise(edges))
+
+
+def _city(horizon: float, rng: np.random.Generator) -> Figures:
+    figures: Figures = [
+        (box(a, horizon, b, horizon - rng.uniform(0.12, 0.26)), "far")
+        for a, b in _steps(0.09, 0.16, rng)
+    ]
+    for a, b in _steps(0.17, 0.24, rng):
+        figures += _block(a + 0.015, b - 0.015, horizon, rng.uniform(0.13, 0.28), rng)
+    figures += [_ground(horizon), (box(_LEFT, horizon, _RIGHT, horizon + 0.035), "detail")]
+    middle = horizon + rng.uniform(0.2, 0.26)
+    start = rng.uniform(0.0, 0.1)
+    dashes = [
+        polygon(
+            (x, middle), (x + 0.1, middle), (x + 0.085, middle + 0.025), (x - 0.015, middle + 0.025)
+        )
+        for x in np.arange(_LEFT, _RIGHT, 0.2) + start
+    ]
+    return figures + [(dash, "detail") for dash in dashes]
+
+
+def _block(
+    left: float, right: float, horizon: float, height: float, rng: np.random.Generator
+) -> Figures:
+    top = horizon - height
+    figures: Figures = [(box(left, horizon, right, top), "near")]
+    if rng.random() < 0.5:
+        x = rng.uniform(left + 0.03, right - 0.03)
+        figures.append((box(x - 0.008, top, x + 0.008, top - 0.05), "near"))
+    columns, rows = int((right - left - 0.02) / 0.055), int((height - 0.02) / 0.06)
+    for column in np.linspace(left + 0.045, right - 0.045, columns):
+        for row in top + 0.045 + 0.06 * np.arange(rows):
+            figures.append((box(column - 0.016, row + 0.018, column + 0.016, row - 0.018), "cap"))
+    return figures
+
+
+def _forest(horizon: float, rng: np.random.Generator) -> Figures:
+    figures: Figures = []
+    for a, b in _steps(0.07, 0.1, rng):
+        figures += _conifer((a + b) / 2, horizon + 0.01, 0.13, rng.uniform(0.17, 0.25), "far")
+    figures.append(_ground(horizon))
+    for a, b in _steps(0.12, 0.18, rng):
+        figures += _conifer(
+            (a + b) / 2,
+            horizon + 0.02 + rng.uniform(0.0, 0.02),
+            0.16,
+            rng.uniform(0.17, 0.25),
+            "near",
+        )
+    for _ in range(9):
+        x, y = rng.uniform(0.0, 1.0), rng.uniform(horizon + 0.1, 1.0)
+        figures.append(
+            (
+                polygon(
+                    (x - 0.03, y),
+                    (x - 0.025, y - 0.04),
+                    (x, y - 0.01),
+                    (x + 0.008, y - 0.055),
+                    (x + 0.02, y - 0.01),
+                    (x + 0.04, y - 0.04),
+                    (x + 0.035, y),
+                ),
+                "detail",
+            )
+        )
+    return figures
+
+
+def _conifer(x: float, base: float, width: float, height: float, role: str) -> Figures:
+    half, foot = width / 2, base - 0.1 * height
+    tiers = polygon(
+        (x, base - height),
+        (x + 0.55 * half, base - 0.66 * height),
+        (x + 0.3 * half, base - 0.66 * height),
+        (x + 0.8 * half, base - 0.38 * height),
+        (x + 0.45 * half, base - 0.38 * height),
+        (x + half, foot),
+        (x - half, foot),
+        (x - 0.45 * half, base - 0.38 * height),
+        (x - 0.8 * half, base - 0.38 * height),
+        (x - 0.3 * half, base - 0.66 * height),
+        (x - 0.55 * half, base - 0.66 * height),
+    )
+    return [(tiers, role), (box(x - 0.012, base, x + 0.012, foot), role)]
+
+
+def _mountains(horizon: float, rng: np.random.Generator) -> Figures:
+    figures: Figures = []
+    for a, b in _steps(0.26, 0.36, rng):
+        figures += _peak((a + b) / 2, horizon, 0.7 * (b - a), rng.uniform(0.16, 0.24), "far")[:2]
+    for a, b in _steps(0.34, 0.46, rng):
+        figures += _peak(
+            (a + b) / 2, horizon, rng.uniform(0.5, 0.62) * (b - a), rng.uniform(0.2, 0.3), "near"
+        )
+    figures.append(_ground(horizon))
+    for _ in range(6):
+        x, y, r = rng.uniform(0.0, 1.0), rng.uniform(horizon + 0.1, 1.0), rng.uniform(0.025, 0.045)
+        figures.append(
+            (
+                polygon((x - r, y), (x - 0.6 * r, y - 0.8 * r), (x + 0.3 * r, y - r), (x + r, y)),
+                "detail",
+            )
+        )
+    return figures
+
+
+def _peak(x: float, base: float, half: float, height: float, role: str) -> Figures:
+    def at(side: float, up: float) -> tuple[float, float]:
+        return x + side * half * (1 - up), base - height * up
+
+    mountain = polygon(at(-1.0, 0.0), at(0.0, 1.0), at(1.0, 0.0))
+    shadow = polygon(at(0.0, 1.0), at(0.3, 0.62), at(0.05, 0.4), at(0.35, 0.0), at(1.0, 0.0))
+    cap = polygon(
+        at(0.0, 1.0),
+        at(-1.0, 0.6),
+        at(-0.55, 0.69),
+        at(-0.2, 0.54),
+        at(0.25, 0.68),
+        at(0.6, 0.57),
+        at(1.0, 0.64),
+    )
+    return [(mountain, role), (shadow, f"{role} shadow"), (cap, "cap")]
+
+
+def _beach(horizon: float, rng: np.random.Generator) -> Figures:
+    x = np.linspace(_LEFT, _RIGHT, 61)
+    sea = horizon - 0.07
+    shore = horizon + 0.1 + 0.02 * np.sin(2 * np.pi * (0.9 * x + rng.random()))
+    figures: Figures = [(box(_LEFT, horizon + 0.2, _RIGHT, sea), "near")]
+    for row in (0.035, 0.085, 0.135):
+        wave = sea + row + 0.011 * np.sin(2 * np.pi * (7 * x + rng.random()))
+        figures.append((_band(x, wave - 0.008, wave + 0.008), "cap"))
+    figures.append((_band(x, shore - 0.022, shore + 0.1), "cap"))
+    figures.append((_band(x, shore, np.full_like(x, _BOTTOM)), "ground"))
+    for _ in range(14):
+        figures.append(
+            (
+                disc(
+                    rng.uniform(0.0, 1.0), rng.uniform(horizon + 0.17, 1.0), 0.012, 0.008, sides=8
+                ),
+                "detail",
+            )
+        )
+    return figures
+
+
+def _desert(horizon: float, rng: np.random.Generator) -> Figures:
+    x = np.linspace(_LEFT, _RIGHT, 61)
+    figures: Figures = []
+    for a, b in _steps(0.36, 0.5, rng):
+        figures += _mesa(
+            (a + b) / 2 + rng.uniform(-0.04, 0.04),
+            horizon,
+            rng.uniform(0.09, 0.13),
+            rng.uniform(0.15, 0.21),
+        )
+    bottom = np.full_like(x, _BOTTOM)
+    for role, lift, swing, waves in (("near", 0.045, 0.045, 1.5), ("ground", -0.03, 0.035, 1.1)):
+        crest = (
+            horizon
+            - lift
+            - swing * np.sin(2 * np.pi * (waves * rng.uniform(0.85, 1.15) * x + rng.random()))
+        )
+        figures.append((_band(x, crest, bottom), role))
+    for row in (0.14, 0.24, 0.34):
+        ripple = horizon + row + 0.022 * np.sin(2 * np.pi * (1.7 * x + rng.random()))
+        start = rng.integers(8, 20)
+        span = slice(start, start + rng.integers(16, 26))
+        swell = 0.009 * np.sin(np.linspace(0.0, np.pi, len(x[span])))
+        figures.append((_band(x[span], ripple[span] - swell, ripple[span] + swell), "detail"))
+    return figures
+
+
+def _mesa(x: float, horizon: float, half: float, height: float) -> Figures:
+    top = horizon - height
+    rock = polygon(
+        (x - 1.5 * half, horizon),
+        (x - 1.05 * half, top + 0.4 * height),
+        (x - 0.85 * half, top),
+        (x + 0.85 * half, top),
+        (x + 1.05 * half, top + 0.4 * height),
+        (x + 1.5 * half, horizon),
+    )
+    stratum = box(x - 0.97 * half, top + 0.28 * height, x + 0.97 * half, top + 0.2 * height)
+    shade = polygon(
+        (x + 0.3 * half, top),
+        (x + 0.85 * half, top),
+        (x + 1.05 * half, top + 0.4 * height),
+        (x + 1.5 * half, horizon),
+        (x + 0.5 * half, horizon),
+    )
+    return [(rock, "far"), (shade, "far shadow"), (stratum, "near")]
+
+
+def _farm(horizon: float, rng: np.random.Generator) -> Figures:
+    x = np.linspace(_LEFT, _RIGHT, 31)
+    hill = horizon - 0.05 - 0.02 * np.sin(2 * np.pi * (0.8 * x + rng.random()))
+    figures: Figures = [(_band(x, hill, np.full_like(x, horizon)), "far")]
+    figures += _barn(rng.uniform(0.15, 0.85), horizon, rng.choice((-1.0, 1.0)))
+    figures.append(_ground(horizon))
+    vanish, middle = rng.uniform(0.3, 0.7), rng.uniform(-0.1, 0.1)
+    for foot in np.arange(-13, 14) * 0.24 + middle:
+        near, far = 0.5 + foot, vanish + 0.12 * foot
+        figures.append(
+            (
+                polygon(
+                    (far - 0.007, horizon),
+                    (far + 0.007, horizon),
+                    (near + 0.06, _BOTTOM),
+                    (near - 0.06, _BOTTOM),
+                ),
+                "detail",
+            )
+        )
+    return figures + _fence(horizon, rng)
+
+
+def _barn(x: float, horizon: float, side: float) -> Figures:
+    wall = polygon(
+        (-0.12, 0.0),
+        (-0.12, -0.13),
+        (-0.085, -0.2),
+        (0.0, -0.245),
+        (0.085, -0.2),
+        (0.12, -0.13),
+        (0.12, 0.0),
+    )
+    silo = np.concatenate(
+        [
+            sector(0.18 * side, -0.19, 0.045, 0.05, arc=(180.0, 360.0), sides=9),
+            polygon((0.18 * side + 0.045, 0.0), (0.18 * side - 0.045, 0.0)),
+        ]
+    )
+    cross = [
+        stroke([(-0.055, 0.0), (0.055, -0.1)], 0.014),
+        stroke([(-0.055, -0.1), (0.055, 0.0)], 0.014),
+    ]
+    frame = [stroke([(-0.06, 0.0), (-0.06, -0.105), (0.06, -0.105), (0.06, 0.0)], 0.016)]
+    figures: Figures = [(silo, "far"), (wall, "near"), *((part, "cap") for part in frame + cross)]
+    return [(move(part, x, horizon), role) for part, role in figures]
+
+
+def _fence(horizon: float, rng: np.random.Generator) -> Figures:
+    top = horizon - 0.045
+    rails: Figures = [
+        (box(_LEFT, y, _RIGHT, y - 0.014), "cap") for y in (horizon - 0.002, top + 0.018)
+    ]
+    start = rng.uniform(0.0, 0.1)
+    posts: Figures = [
+        (box(x - 0.011, horizon + 0.03, x + 0.011, top - 0.02), "cap")
+        for x in np.arange(_LEFT, _RIGHT, 0.1) + start
+    ]
+    return rails + posts
+
+
+def _band(x: np.ndarray, top: np.ndarray, bottom: np.ndarray) -> Points:
+    return np.concatenate([np.stack([x, top], axis=1), np.stack([x, bottom], axis=1)[::-1]])
+
+
+_SCENES = {
+    "city": _city,
+    "forest": _forest,
+    "mountains": _mountains,
+    "beach": _beach,
+    "desert": _desert,
+    "farm": _farm,
+}
+
+
+def draw_time(time: str, x: float, rng: np.random.Generator) -> Figures:
+    """Return the mark of a time of day near `x`: low sun with rays, high disc, half disc over bars,
+    crescent with stars.
+    """
+    return _TIMES[time](x, rng)
+
+
+def draw_weather(weather: str, x: float, rng: np.random.Generator) -> Figures:
+    """Return the marks of a weather, leaving the sky near `x` free: clouds, streaks, flakes or
+    none.
+    """
+    return _WEATHERS[weather](x, rng)
+
+
+def _morning(x: float, rng: np.random.Generator) -> Figures:
+    y, start = 0.25 + rng.uniform(-0.02, 0.02), rng.uniform(0.0, 36.0)
+    rays = []
+    for angle in np.deg2rad(np.arange(10) * 36.0 + start):
+        way = np.array((np.cos(angle), np.sin(angle)))
+        rays.append(move(stroke(np.stack([0.095 * way, 0.155 * way]), 0.024), x, y))
+    return [(disc(x, y, 0.07), "mark"), *((ray, "mark") for ray in rays)]
+
+
+def _noon(x: float, rng: np.random.Generator) -> Figures:
+    y = 0.16 + rng.uniform(-0.02, 0.02)
+    return [(disc(x, y, 0.115, sides=32), "mark")]
+
+
+def _evening(x: float, rng: np.random.Generator) -> Figures:
+    y = 0.24 + rng.uniform(-0.02, 0.02)
+    half = sector(x, y, 0.125, arc=(180.0, 360.0))
+    bars = [box(x - w, y + d + 0.023, x + w, y + d) for w, d in ((0.2, 0.024), (0.1, 0.07))]
+    return [(half, "mark"), *((bar, "mark") for bar in bars)]
+
+
+def _night(x: float, rng: np.random.Generator) -> Figures:
+    y = 0.17 + rng.uniform(-0.02, 0.02)
+    outer = sector(0.0, 0.0, 0.115, arc=(-115.0, 115.0), sides=18)
+    inner = sector(-0.05, 0.0, 0.104, arc=(100.0, -100.0), sides=18)
+    crescent = np.concatenate([outer, inner])
+    stars = [
+        (x + dx + rng.uniform(-0.03, 0.03), 0.15 + rng.uniform(-0.06, 0.1))
+        for dx in (-0.72, -0.55, -0.38, -0.22, 0.22, 0.38, 0.55, 0.72)
+    ]
+    return [
+        (move(crescent, x, y), "mark"),
+        *((_star(*star, rng.uniform(0.03, 0.042)), "mark") for star in stars),
+    ]
+
+
+def _star(x: float, y: float, r: float) -> Points:
+    angle = np.arange(8) * np.pi / 4
+    radius = np.where(np.arange(8) % 2 == 0, r, 0.35 * r)
+    return np.stack([x + radius * np.sin(angle), y - radius * np.cos(angle)], axis=1)
+
+
+def _clear(_sun: float, _rng: np.random.Generator) -> Figures:
+    return []
+
+
+def _cloudy(x: float, rng: np.random.Generator) -> Figures:
+    figures: Figures = []
+    for away in (0.32, 0.64, 0.96):
+        figures += _cloud(
+            _wrap(x + away * 1.02 + rng.uniform(-0.04, 0.04)),
+            rng.uniform(0.1, 0.24),
+            rng.uniform(0.85, 1.15),
+        )
+    return figures
+
+
+def _cloud(x: float, y: float, scale: float) -> Figures:
+    puffs = [
+        (-0.085, 0.0, 0.045),
+        (-0.03, -0.03, 0.06),
+        (0.045, -0.02, 0.052),
+        (0.095, 0.005, 0.038),
+    ]
+    figures: Figures = [
+        (disc(x + scale * dx, y + scale * dy, scale * r, sides=16), "cloud") for dx, dy, r in puffs
+    ]
+    return [
+        *figures,
+        (box(x - 0.09 * scale, y + 0.044 * scale, x + 0.1 * scale, y - 0.01), "cloud"),
+    ]
+
+
+def _wrap(x: float) -> float:
+    """Return a place within the frame's width and a little beyond."""
+    return (x + 0.1) % 1.2 - 0.1
+
+
+def _rainy(_sun: float, rng: np.random.Generator) -> Figures:
+    lean = rng.uniform(0.2, 0.45) * rng.choice((-1.0, 1.0))
+    way = 0.042 * np.array((lean, 1.0)) / np.hypot(lean, 1.0)
+    streak = stroke(np.stack([-way, way]), 0.018)
+    return [(streak + spot, "fall") for spot in _scatter(7, rng)]
+
+
+def _snowy(_sun: float, rng: np.random.Generator) -> Figures:
+    return [(disc(x, y, rng.uniform(0.016, 0.024), sides=10), "fall") for x, y in _scatter(7, rng)]
+
+
+def _scatter(per_side: int, rng: np.random.Generator) -> Points:
+    """Return a jittered lattice of places over the picture."""
+    axis = (np.arange(per_side) + 0.5) / per_side
+    lattice = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)
+    return np.asarray(lattice + rng.uniform(-0.3, 0.3, lattice.shape) / per_side)
+
+
+_TIMES = {"morning": _morning, "noon": _noon, "evening": _evening, "night": _night}
+_WEATHERS = {"clear": _clear, "cloudy": _cloudy, "rainy": _rainy, "snowy": _snowy}

@@ -1,0 +1,231 @@
+"""The language objectives: each is a module that holds a transformers `model` and turns a batch of
+captions into a loss.
+
+A batch has `tokens` (b, t), filled up on the right, and which of them are `present`. transformers'
+models are typed as Any.
+
+Transfer between modalities: a learner also predicts what a frozen model of the other modality
+makes of the same events.
+
+    loss = own loss + mean over events of 1 − cos(W s + b, t)
+
+s is the learner's pooled last state of an event, t the teacher's pooled last state, each of its
+features standardized over the events that the learner ever sees. W and b are thrown away after
+training. The weight of 1 was fixed before any result was seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import timm
+import torch
+from jaxtyping import Float
+from safetensors.torch import load_file
+from torch import Tensor, nn
+from torch.nn import functional as F
+from transformers import (
+    AutoModelForCausalLM,
+    AutoModelForMaskedLM,
+    BloomConfig,
+    GPT2Config,
+    LlamaConfig,
+    PreTrainedConfig,
+    PreTrainedTokenizerBase,
+    RobertaConfig,
+)
+
+from core.cave.training.configs import CONFIGS, NOTES, Config
+from core.cave.training.pool import Pool
+from core.cave.training.vision import Batch, Supervised, normalize
+from core.errors import TrainingError
+
+_CONFIGS: dict[str, type[PreTrainedConfig]] = {
+    "gpt2": GPT2Config,
+    NOTES: GPT2Config,
+    "llama": LlamaConfig,
+    "bloom": BloomConfig,
+    "roberta": RobertaConfig,
+}
+_IGNORED = -100
+_SELECTED, _KEPT, _SWAPPED = (
+    0.15,
+    0.1,
+    0.1,
+)  # BERT's shares: of the selected tokens, what is neither kept nor swapped is masked
+
+
+_OF_GPT2 = {"resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0}
+_WITHOUT_DROPOUT = {  # every caption is seen about once
+    "gpt2": _OF_GPT2,
+    NOTES: _OF_GPT2,
+    "llama": {"attention_dropout": 0.0},
+    "bloom": {"hidden_dropout": 0.0, "attention_dropout": 0.0},
+    "roberta": {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0},
+}
+
+
+def build_language(config: Config, tokenizer: PreTrainedTokenizerBase) -> nn.Module:
+    """Return the config's transformers model with its own initialization and without dropout."""
+    special = {
+        "pad_token_id": tokenizer.pad_token_id,
+        "bos_token_id": tokenizer.bos_token_id,
+        "eos_token_id": tokenizer.eos_token_id,
+    }
+    shape = _CONFIGS[config.architecture](
+        vocab_size=len(tokenizer),
+        **special,
+        **_WITHOUT_DROPOUT[config.architecture],
+        **config.model,
+    )
+    build = AutoModelForMaskedLM if config.architecture == "roberta" else AutoModelForCausalLM
+    model: nn.Module = build.from_config(shape)
+    return model
+
+
+def pool_tokens(states: Float[Tensor, "b t d"], present: Tensor) -> Float[Tensor, "b d"]:
+    """Return the mean state of each text's tokens."""
+    weights = present.unsqueeze(2).to(states.dtype)
+    return (states * weights).sum(1) / weights.sum(1)
+
+
+class NextToken(nn.Module):
+    """Causal language modeling. Loss: mean negative log-likelihood of each token after the first,
+    in nats.
+    """
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, batch: Batch) -> Float[Tensor, ""]:
+        return self.read(batch)[0]
+
+    def read(self, batch: Batch) -> tuple[Float[Tensor, ""], Float[Tensor, "b d"]]:
+        """Return the loss and the mean last state of each text."""
+        tokens, present = batch["tokens"], batch["present"]
+        output = self.model(
+            input_ids=tokens,
+            attention_mask=present.long(),
+            use_cache=False,
+            output_hidden_states=True,
+        )
+        truth = tokens.masked_fill(~present, _IGNORED)
+        loss = F.cross_entropy(
+            output.logits[:, :-1].flatten(0, 1).float(),
+            truth[:, 1:].flatten(),
+            ignore_index=_IGNORED,
+        )
+        return loss, pool_tokens(output.hidden_states[-1], present)
+
+
+class MaskedToken(nn.Module):
+    """Masked language modeling (Devlin et al. 2019). Loss: mean negative log-likelihood of the
+    selected tokens, in nats.
+    """
+
+    def __init__(self, model: Any, *, mask: int) -> None:
+        super().__init__()
+        self.model = model
+        self.mask = mask
+
+    def forward(self, batch: Batch) -> Float[Tensor, ""]:
+        tokens, present = batch["tokens"], batch["present"]
+        chance, fate = torch.rand(2, *tokens.shape, device=tokens.device)
+        chosen = present & (chance < _SELECTED)
+        chosen[:, 0] |= ~chosen.any(
+            1
+        )  # so that a batch of short captions still asks something of each
+        shown = torch.where(fate < _KEPT, tokens, self.mask)
+        shown = torch.where(
+            fate > 1 - _SWAPPED, torch.randint_like(tokens, self.model.config.vocab_size), shown
+        )
+        shown = torch.where(chosen, shown, tokens)
+        logits = self.model(input_ids=shown, attention_mask=present.long()).logits
+        return F.cross_entropy(logits[chosen].float(), tokens[chosen])
+
+
+_BATCH = 256  # events that a teacher is shown at a time
+
+
+class Transfer(nn.Module):
+    """An objective with the teacher's features as a second one.
+
+    learner, teacher: width of the features of each. Events whose `targets` are NaN, which the
+    teacher was not shown, count for the learner's own loss alone. Raises TrainingError for an
+    objective that gives no states.
+    """
+
+    def __init__(self, task: nn.Module, *, learner: int, teacher: int) -> None:
+        super().__init__()
+        if not isinstance(task, Supervised | NextToken):
+            raise TrainingError(
+                f"{type(task).__name__} gives no states to learn by; expected Supervised or"
+                " NextToken, so name no teacher"
+            )
+        self.task = task
+        self.predict = nn.Linear(learner, teacher)
+
+    def forward(self, batch: Batch) -> Float[Tensor, ""]:
+        loss, states = self.task.read(batch)
+        shown = batch["targets"].isfinite().all(1)
+        if not shown.any():
+            return loss
+        cosines = F.cosine_similarity(self.predict(states[shown]), batch["targets"][shown])
+        return loss + (1 - cosines).mean()
+
+
+def width_of(config: Config) -> int:
+    """Return the width of a learner's last state."""
+    return int(config.model["embed_dim" if config.reads == "image" else "n_embd"])
+
+
+@torch.inference_mode()
+def teach(
+    config: Config, pool: Pool, weights: Path, device: torch.device
+) -> Float[Tensor, "events d"]:
+    """Return what a config's teacher makes of each event of its learner's, standardized over those
+    that the learner ever sees; NaN for the others and for those that are not drawn.
+
+    Vision teachers see the pictures, language teachers read the passages. Raises TrainingError
+    where the teacher's weights are missing.
+    """
+    teacher = CONFIGS[str(config.teacher)]
+    folder = weights / teacher.name
+    if not (folder / "model.safetensors").exists():
+        raise TrainingError(
+            f"{config.name} learns from {teacher.name}, whose weights are not in {weights}; train"
+            f" {teacher.name} first"
+        )
+    events = pool.images if config.reads == "image" else pool.events
+    seen = min(round(events * config.data), pool.images)
+    sees = teacher.reads == "image"
+    rows = (pool.pictures() if sees else pool.passages())[:seen].split(_BATCH)
+    states = _see(teacher, folder, rows, device) if sees else _read(folder, rows, device)
+    features = torch.cat(list(states))
+    targets = torch.full((events, features.shape[1]), torch.nan)
+    targets[:seen] = (features - features.mean(0)) / features.std(0)
+    return targets
+
+
+def _see(
+    teacher: Config, folder: Path, rows: Iterable[Tensor], device: torch.device
+) -> Iterator[Tensor]:
+    model: Any = timm.create_model(teacher.architecture, pretrained=False, **teacher.model)
+    model.load_state_dict(load_file(folder / "model.safetensors"))
+    model.eval().to(device)
+    return (model(normalize(images.to(device))).cpu() for images in rows)
+
+
+def _read(folder: Path, rows: Iterable[Tensor], device: torch.device) -> Iterator[Tensor]:
+    model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    model.eval().to(device)
+    for passages in rows:
+        tokens = passages.to(device, torch.long)
+        present = tokens != 0
+        states = model(
+            input_ids=tokens, attention_mask=present.long(), output_hidden_states=True
+        ).hidden_states[-1]
+        yield pool_tokens(states, present).cpu()

@@ -1,0 +1,333 @@
+"""The tokenizers of the Cave's models of language and of melodies.
+
+Rows of the training pool: what models of images, language and melodies are shown of an event.
+
+The training pool: events of the split "train", drawn and described once by worker processes,
+then read from disk.
+
+Every part is named by a digest of a sample of it, so that one of an older drawing, grammar or
+tokenizer is never taken for it. No training event shares its signature with a test event
+(core/cave/events.py).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
+from pathlib import Path
+
+import numpy as np
+import torch
+from filelock import FileLock
+from jaxtyping import UInt8, UInt16
+from tokenizers import (
+    Regex,
+    Tokenizer,
+    decoders,
+    models,
+    pre_tokenizers,
+    processors,
+    trainers,
+)
+from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedTokenizerFast
+
+from core.cave.captions import LEVELS, describe
+from core.cave.drawing import draw
+from core.cave.events import Event, draw_event, event_rng
+from core.cave.melodies import LENGTHS, PITCHES, sing, write
+from core.cave.tasks import ATTRIBUTES, answers
+from core.cave.training.configs import CONTEXT, EVENTS, IMAGE, IMAGES, VOCABULARY
+from core.machine.processes import spread
+
+VERSION = 1  # raise it when other tokens are learned from the same texts
+PAD, BOS, EOS, MASK = "<pad>", "<s>", "</s>", "<mask>"
+
+
+def build_tokenizer(captions: Iterable[str], *, vocab_size: int = 1024) -> PreTrainedTokenizerFast:
+    """Learn a byte-level BPE from captions: any text can be encoded and is decoded to itself.
+
+    Every text gets the beginning-of-text token in front, so that a causal model predicts the first
+    word too. `vocab_size` counts the four special tokens and the 256 bytes, and is reached if the
+    captions have that many distinct pieces.
+    """
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocab_size,
+        special_tokens=[PAD, BOS, EOS, MASK],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(captions, trainer)
+    return _finished(tokenizer)
+
+
+def build_note_tokenizer() -> PreTrainedTokenizerFast:
+    """Return the tokenizer of melodies as `core.cave.melodies` writes them: a token for
+    each pitch and rest, and one for each length. Nothing is learned.
+    """
+    tokens = [PAD, BOS, EOS, MASK, *PITCHES, *map(str, LENGTHS)]
+    vocabulary = {token: place for place, token in enumerate(tokens)}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary))
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex("[ :]"), "removed")
+    return _finished(tokenizer)
+
+
+def _finished(tokenizer: Tokenizer) -> PreTrainedTokenizerFast:
+    """Put the beginning-of-text token in front of every text, and name the special tokens."""
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"{BOS} $A",
+        pair=f"{BOS} $A {BOS} $B",
+        special_tokens=[(BOS, tokenizer.token_to_id(BOS))],
+    )
+    special = {"pad_token": PAD, "bos_token": BOS, "eos_token": EOS, "mask_token": MASK}
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, padding_side="right", **special)
+
+
+SPLIT = "train"
+_CHUNK = 512  # rows that a worker writes at a time
+
+Rows = Callable[[Event], np.ndarray]
+
+
+def pixels(event: Event) -> UInt8[np.ndarray, "3 side side"]:
+    """Return the image that a model sees, channels first."""
+    return np.asarray(draw(event, size=IMAGE)).transpose(2, 0, 1)
+
+
+def texts(count: int) -> Iterator[str]:
+    """Yield every level's caption of the first `count` training events."""
+    return (describe(draw_event(SPLIT, index), level) for index in range(count) for level in LEVELS)
+
+
+@dataclass(frozen=True)
+class Captions:
+    """Turns an event into one row of token ids per caption level, filled up with 0, the padding id,
+    on the right.
+
+    path: the tokenizer's tokenizer.json.
+    """
+
+    path: Path
+
+    def __call__(self, event: Event) -> UInt16[np.ndarray, "levels context"]:
+        tokenizer = _tokenizer(self.path)
+        return np.stack([_padded(tokenizer.encode(describe(event, level)).ids) for level in LEVELS])
+
+
+@dataclass(frozen=True)
+class Passages:
+    """Turns an event into one row of token ids: captions of any level, one after another, as many
+    as fit.
+
+    The same event described in other words is what teaches a language model that words are
+    synonyms, as texts about one thing do. path: the tokenizer's tokenizer.json.
+    """
+
+    path: Path
+
+    def __call__(self, event: Event) -> UInt16[np.ndarray, "context"]:
+        rng = event_rng(event, purpose="passage")
+        return _as_many_as_fit(_tokenizer(self.path), lambda: _any_caption(event, rng))
+
+
+@dataclass(frozen=True)
+class Concerts:
+    """Turns an event into one row of token ids: melodies of it, one after another, as many as fit.
+
+    path: the note tokenizer's tokenizer.json.
+    """
+
+    path: Path
+
+    def __call__(self, event: Event) -> UInt16[np.ndarray, "context"]:
+        rng = event_rng(event, purpose="concert")
+        return _as_many_as_fit(_tokenizer(self.path), lambda: write(sing(event, rng=rng)))
+
+
+def fill(
+    path: Path, rows: Rows, count: int, shape: tuple[int, ...], dtype: str, *, jobs: int
+) -> None:
+    """Write `rows` of the first `count` training events into a new .npy file, which takes its name
+    when it is complete; raises DeviceError where one of the `jobs` processes was killed.
+    """
+    new = path.with_suffix(".new.npy")
+    np.lib.format.open_memmap(new, mode="w+", dtype=dtype, shape=(count, *shape)).flush()
+    _reserve(new)
+    write = partial(_write, new, rows)
+    list(spread(write, range(0, count, _CHUNK), processes=jobs, light=True))
+    os.replace(new, path)
+
+
+def _reserve(path: Path) -> None:
+    """Take all of a file's room now: a disk that fills up later would kill who writes its pages."""
+    if hasattr(os, "posix_fallocate"):
+        with path.open("r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
+
+
+def _write(path: Path, rows: Rows, start: int) -> None:
+    table = np.lib.format.open_memmap(path, mode="r+")
+    for index in range(start, min(start + _CHUNK, len(table))):
+        table[index] = rows(draw_event(SPLIT, index))
+    table.flush()
+
+
+def _any_caption(event: Event, rng: np.random.Generator) -> str:
+    return describe(event, LEVELS[rng.integers(len(LEVELS))], rng=rng)
+
+
+def _as_many_as_fit(tokenizer: Tokenizer, tell: Callable[[], str]) -> np.ndarray:
+    ids: list[int] = []
+    more = tokenizer.encode(tell()).ids
+    while len(ids) + len(more) <= CONTEXT:
+        ids += more
+        more = tokenizer.encode(f" {tell()}", add_special_tokens=False).ids
+    return _padded(ids)
+
+
+def _padded(ids: list[int]) -> UInt16[np.ndarray, "context"]:
+    return np.pad(np.array(ids, dtype=np.uint16), (0, CONTEXT - len(ids)))
+
+
+@cache
+def _tokenizer(path: Path) -> Tokenizer:
+    return Tokenizer.from_file(str(path))
+
+
+_SAMPLE = 64  # events that the digest and nothing else looks at
+_LEARNED = 8_192  # events whose captions the tokenizer is learned from
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Where the pool is and how much of it is used.
+
+    root: its folder. images, events: number of events drawn and described. jobs: worker processes.
+    """
+
+    root: Path
+    images: int = IMAGES
+    events: int = EVENTS
+    jobs: int = 1
+
+    def pictures(self) -> torch.Tensor:
+        """Return the images, (images, 3, 48, 48) uint8."""
+        return self._kept(f"images-{self.shown}", pixels, self.images, (3, IMAGE, IMAGE), "uint8")
+
+    def answers(self) -> torch.Tensor:
+        """Return the classes of every attribute, (images, tasks) uint8."""
+        return self._kept(
+            f"answers-{self.shown}", answers, self.images, (len(ATTRIBUTES),), "uint8"
+        )
+
+    def captions(self) -> torch.Tensor:
+        """Return a caption of every level for each drawn event as token ids, (images, levels,
+        CONTEXT) uint16, 0 is padding.
+        """
+        rows = Captions(self.tokenizer_folder() / "tokenizer.json")
+        return self._kept(
+            f"captions-{self.said}", rows, self.images, (len(LEVELS), CONTEXT), "uint16"
+        )
+
+    def passages(self) -> torch.Tensor:
+        """Return several descriptions of each event as token ids, (events, CONTEXT) uint16, 0 is
+        padding.
+        """
+        rows = Passages(self.tokenizer_folder() / "tokenizer.json")
+        return self._kept(f"passages-{self.said}", rows, self.events, (CONTEXT,), "uint16")
+
+    def concerts(self) -> torch.Tensor:
+        """Return several melodies of each event as token ids, (events, CONTEXT) uint16, 0 is
+        padding.
+        """
+        rows = Concerts(self.note_tokenizer_folder() / "tokenizer.json")
+        return self._kept(f"concerts-{self.sung}", rows, self.events, (CONTEXT,), "uint16")
+
+    def tokenizer(self) -> PreTrainedTokenizerBase:
+        """Return the tokenizer of all language models."""
+        return AutoTokenizer.from_pretrained(self.tokenizer_folder())
+
+    def note_tokenizer(self) -> PreTrainedTokenizerBase:
+        """Return the tokenizer of all models of melodies."""
+        return AutoTokenizer.from_pretrained(self.note_tokenizer_folder())
+
+    def tokenizer_folder(self) -> Path:
+        """Return the tokenizer's folder, made where it is missing."""
+        folder = self.root / f"tokenizer-{self.said}"
+        with _locked(folder):
+            if not folder.exists():
+                learned = texts(min(_LEARNED, self.events))
+                _save(build_tokenizer(learned, vocab_size=VOCABULARY), folder)
+        return folder
+
+    def note_tokenizer_folder(self) -> Path:
+        """Return the folder of the note tokenizer, made where it is missing."""
+        folder = self.root / f"notes-{self.sung}"
+        with _locked(folder):
+            if not folder.exists():
+                _save(build_note_tokenizer(), folder)
+        return folder
+
+    @cached_property
+    def shown(self) -> str:
+        """Return a digest that changes with the drawing or the attributes."""
+        sample = [draw_event(SPLIT, index) for index in range(_SAMPLE)]
+        return _digest(pixels(event).tobytes() + answers(event).tobytes() for event in sample)
+
+    @cached_property
+    def said(self) -> str:
+        """Return a digest that changes with the grammar or the tokenizer."""
+        return _digest(
+            [
+                f"{VOCABULARY} tokens, version {VERSION}".encode(),
+                *(text.encode() for text in texts(_SAMPLE)),
+            ]
+        )
+
+    @cached_property
+    def sung(self) -> str:
+        """Return a digest that changes with the melodies or their tokens."""
+        melodies = (write(sing(draw_event(SPLIT, index))) for index in range(_SAMPLE))
+        tokens = build_note_tokenizer().get_vocab()
+        return _digest(part.encode() for part in (*sorted(tokens), *melodies))
+
+    def _kept(
+        self, name: str, rows: Rows, count: int, shape: tuple[int, ...], dtype: str
+    ) -> torch.Tensor:
+        path = self.root / f"{name}-{count}.npy"
+        with _locked(path):
+            if not path.exists():
+                fill(path, rows, count, shape, dtype, jobs=self.jobs)
+        return torch.from_numpy(
+            np.load(path, mmap_mode="c")
+        )  # copy on write: torch wants writable memory, the file stays as it is
+
+
+def _save(tokenizer: PreTrainedTokenizerBase, folder: Path) -> None:
+    """Write a tokenizer into a folder that appears whole."""
+    new = folder.with_name(f".{folder.name}.new")
+    shutil.rmtree(new, ignore_errors=True)
+    tokenizer.save_pretrained(new)
+    new.rename(folder)
+
+
+def _digest(parts: Iterable[bytes]) -> str:
+    total = hashlib.sha256()
+    for part in parts:
+        total.update(part)
+    return total.hexdigest()[:12]
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Let one process at a time make a part of the pool; the others wait and then find it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(path.with_suffix(".lock")):
+        yield

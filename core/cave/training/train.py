@@ -1,0 +1,330 @@
+"""Publish a trained model in the ordinary format of its library, in half precision, with a card
+beside it.
+
+Vision: timm's folder (config.json, model.safetensors), with the head of a supervised model: what it
+was trained to answer, which its features alone do not say. Language: a transformers folder with its
+tokenizer. A folder appears whole.
+
+Train one model of a config: build, feed, fit, publish."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import platform
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import timm
+import torch
+from filelock import FileLock, Timeout
+from jaxtyping import Float
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from transformers import PreTrainedTokenizerBase
+from transformers.utils import logging
+
+from core.cave.events import SEED
+from core.cave.training.configs import IMAGE, Config
+from core.cave.training.language import (
+    MaskedToken,
+    NextToken,
+    Transfer,
+    build_language,
+    teach,
+    width_of,
+)
+from core.cave.training.loop import Run, Speed, begin, fit, open_feed, world_of
+from core.cave.training.pool import Pool
+from core.cave.training.vision import (
+    MEAN,
+    STD,
+    ClassTokenAutoencoder,
+    Clip,
+    MaskedAutoencoder,
+    SelfDistillation,
+    SimCLR,
+    Supervised,
+    build_vision,
+)
+from core.errors import TrainingError
+from core.modalities import reader_of
+from core.settings import CAVE_WEIGHTS
+from core.unexpected import summarize
+
+_PREPROCESSING = {
+    "input_size": (3, IMAGE, IMAGE),
+    "interpolation": "bicubic",
+    "crop_pct": 1.0,
+    "crop_mode": "center",
+    "mean": (MEAN,) * 3,
+    "std": (STD,) * 3,
+}
+HEAD = "head.safetensors"
+_PACKAGES = ("torch", "timm", "transformers", "numpy", "pillow")
+
+
+@dataclass(frozen=True)
+class TrainedHead:
+    """scores = features W + b, the classes of one task after the other; tasks: their names."""
+
+    weight: Float[Tensor, "d classes"]
+    bias: Float[Tensor, " classes"]
+    tasks: tuple[str, ...]
+
+
+def export(
+    folder: Path,
+    model: Any,
+    card: dict[str, Any],
+    *,
+    tokenizer: PreTrainedTokenizerBase | None = None,
+    head: TrainedHead | None = None,
+) -> None:
+    """Write a model into `folder`, in place of what was there; a language model comes with its
+    tokenizer, a supervised one with its head.
+
+    Raises TrainingError where a weight is not finite in half precision.
+    """
+    model = copy.deepcopy(model).half().cpu()
+    broken = [name for name, value in model.state_dict().items() if not torch.isfinite(value).all()]
+    if broken:
+        raise TrainingError(
+            f"{broken[0]} of {folder.name} is not finite in half precision; lower its rate or raise"
+            " its decay"
+        )
+    new = folder.with_name(f".{folder.name}.new")
+    shutil.rmtree(new, ignore_errors=True)
+    if tokenizer is None:
+        note = {"pretrained_cfg": {"tag": "cave", "license": "mit"}}
+        timm.models.save_for_hf(
+            model, str(new), model_config=note, safe_serialization=True, data_config=_PREPROCESSING
+        )
+    else:
+        logging.disable_progress_bar()
+        model.save_pretrained(new)
+        tokenizer.save_pretrained(new)
+    if head is not None:
+        write_head(new, head)
+    (new / "card.json").write_text(
+        json.dumps(card, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
+    shutil.rmtree(folder, ignore_errors=True)
+    new.rename(folder)
+
+
+def make_card(run: Run, model: nn.Module, *, device: str) -> dict[str, Any]:
+    """Return what people and pages want to know of a model besides its weights."""
+    config, loss = run.config, run.recent_loss
+    stopped = f" after {run.step} steps" if run.step != config.steps else ""
+    return {
+        "title": config.title + stopped,
+        "family": config.family,
+        "objective": config.objective,
+        "modality": reader_of(config.reads).name,
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "training": {
+            "config": config.choices,
+            "data_seed": SEED,
+            "world": run.world,
+            "steps": run.step,
+            "seconds": round(run.seconds, 1),
+            "final_loss": None if math.isnan(loss) else round(loss, 4),
+            "device": device,
+            "versions": {
+                "python": platform.python_version(),
+                **{package: version(package) for package in _PACKAGES},
+            },
+        },
+    }
+
+
+def head_of(task: nn.Module, tasks: Sequence[str]) -> TrainedHead | None:
+    """Return the head that a vision model was trained with, None for an objective without one.
+
+    tasks: the names of what the model was supervised on.
+    """
+    supervised = task.task if isinstance(task, Transfer) else task
+    if not isinstance(supervised, Supervised):
+        return None
+    layer = supervised.head
+    return TrainedHead(layer.weight.detach().T, layer.bias.detach(), tuple(tasks))
+
+
+def write_head(folder: Path, head: TrainedHead) -> None:
+    """Write a head into a model's folder, in half precision as the weights are."""
+    parts = {"weight": head.weight.half().cpu().contiguous(), "bias": head.bias.half().cpu()}
+    save_file(parts, folder / HEAD, metadata={"tasks": json.dumps(head.tasks)})
+
+
+def read_head(folder: Path) -> TrainedHead | None:
+    """Return the head in a model's folder in single precision, None where there is none."""
+    if not (folder / HEAD).exists():
+        return None
+    with safe_open(folder / HEAD, framework="pt") as file:
+        tasks = tuple(json.loads(file.metadata()["tasks"]))
+        weight, bias = (file.get_tensor(name).float() for name in ("weight", "bias"))
+    return TrainedHead(weight, bias, tasks)
+
+
+VISION: dict[str, type[nn.Module]] = {
+    "multitask": Supervised,
+    "MAE (class token)": ClassTokenAutoencoder,
+    "MAE (published)": MaskedAutoencoder,
+    "SimCLR": SimCLR,
+    "DINO (with KoLeo)": SelfDistillation,
+    "CLIP": Clip,
+    "CLIP fine-tuned (multitask)": Supervised,
+    "supervised (one label)": Supervised,
+    "CLIP fine-tuned (one label)": Supervised,
+}  # by objective
+
+
+def train(
+    config: Config, pool: Pool, *, device: torch.device, runs: Path, weights: Path = CAVE_WEIGHTS
+) -> Path:
+    """Train a model, or continue where a killed run stopped, and return its published folder under
+    `weights`.
+
+    runs: where checkpoints are kept. Raises TrainingError.
+    """
+    with _explaining(runs, weights), _alone(runs / config.name):
+        return _train(
+            config,
+            pool,
+            device=device,
+            checkpoint=runs / config.name / "checkpoint.pt",
+            weights=weights,
+        )
+
+
+def _train(
+    config: Config, pool: Pool, *, device: torch.device, checkpoint: Path, weights: Path
+) -> Path:
+    model, tokenizer = make_model(config, pool)
+    if config.start is not None:
+        _load(model, weights / config.start)
+    task, targets = make_task(config, model, tokenizer), None
+    if config.teacher is not None:
+        targets = teach(config, pool, weights, device)
+        task = Transfer(task, learner=width_of(config), teacher=targets.shape[1])
+    run = begin(config, task, device, world=world_of(config, pool))
+
+    def publish(run: Run) -> Path:
+        done = run.step == config.steps
+        folder = weights / (config.name if done else f"{config.name}-step{run.step:05d}")
+        export(
+            folder,
+            model,
+            make_card(run, model, device=describe_device(device)),
+            tokenizer=tokenizer,
+            head=head_of(task, config.options.get("tasks", ())),
+        )
+        return folder
+
+    if config.steps:
+        fit(
+            run,
+            open_feed(config, pool, device, targets=targets),
+            checkpoint=checkpoint,
+            publish=publish,
+            report=print_progress,
+        )
+    return publish(run)
+
+
+def make_model(config: Config, pool: Pool) -> tuple[nn.Module, PreTrainedTokenizerBase | None]:
+    """Return a model initialized from the config's seed and, where it reads words or notes, its
+    tokenizer.
+    """
+    torch.manual_seed(config.seed)
+    if config.reads == "image":
+        return build_vision(config), None
+    tokenizer = pool.tokenizer() if config.reads == "caption" else pool.note_tokenizer()
+    return build_language(config, tokenizer), tokenizer
+
+
+def make_task(
+    config: Config, model: nn.Module, tokenizer: PreTrainedTokenizerBase | None
+) -> nn.Module:
+    """Return the objective that turns a batch into the model's loss; a model that is not trained
+    has none.
+    """
+    if config.steps == 0:
+        return model
+    if tokenizer is None:
+        return VISION[config.objective](model, **config.options)
+    return (
+        MaskedToken(model, mask=tokenizer.mask_token_id)
+        if config.architecture == "roberta"
+        else NextToken(model)
+    )
+
+
+def describe_device(device: torch.device) -> str:
+    """Return the device's name for people."""
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+
+
+def print_progress(run: Run, speed: Speed) -> None:
+    """Write one line to stderr: step, loss, images or tokens per second, time left."""
+    config = run.config
+    what = "images" if config.reads == "image" else "tokens"
+    left = f"{speed.seconds * (config.steps - run.step) / 60:.1f} min left"
+    print(
+        f"{config.name}: step {run.step}/{config.steps}, loss {run.recent_loss:.4f},"
+        f" {speed.items:,.0f} {what}/s, {left}",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
+def _load(model: nn.Module, folder: Path) -> None:
+    path = folder / "model.safetensors"
+    if not path.exists():
+        raise TrainingError(
+            f"this model begins with the weights of {folder.name}, which are not in"
+            f" {folder.parent}; train {folder.name} first"
+        )
+    model.load_state_dict(load_file(path))
+
+
+@contextmanager
+def _explaining(runs: Path, weights: Path) -> Iterator[None]:
+    """Turn what a disk refuses, in whatever words a library says it, into a TrainingError."""
+    try:
+        yield
+    except (OSError, SafetensorError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and "PytorchStream" not in str(error):
+            raise
+        raise TrainingError(
+            f"{runs} or {weights} cannot be used ({summarize(error)}); free some room or change"
+            " their rights, then start again: training goes on from its last checkpoint"
+        ) from error
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Refuse to train a model that another process, perhaps one left over from a killed command, is
+    training.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / "lock", blocking=False)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise TrainingError(
+            f"another process is training {folder.name}; wait for it, or end it first"
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()

@@ -1,1 +1,0 @@
-"""The demo: the Cave with every model that ships, and what the pages ask of it first."""

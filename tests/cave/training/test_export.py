@@ -1,0 +1,193 @@
+"""What is published loads through timm and transformers alone."""
+
+from __future__ import annotations
+
+import errno
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import timm
+import torch
+from filelock import FileLock
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from timm.data import resolve_data_config
+from torch import nn
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from core.cave.events import SEED
+from core.cave.training.configs import CONFIGS
+from core.cave.training.pool import Pool
+from core.cave.training.train import export, make_model, read_head, train
+from core.cave.training.vision import normalize
+from core.cli import main
+from core.errors import TrainingError
+from core.settings import CAVE_WEIGHTS
+from tests.cave.training.conftest import CPU, tiny
+
+SHIPPED = sorted(path.parent for path in CAVE_WEIGHTS.glob("*/card.json"))
+
+
+def open_vision_folder(folder: Path) -> nn.Module:
+    config = json.loads((folder / "config.json").read_text())
+    model = timm.create_model(config["architecture"], pretrained=False, **config["model_args"])
+    model.load_state_dict(load_file(folder / "model.safetensors"), strict=True)
+    return model.eval()
+
+
+@pytest.mark.parametrize("name", ["vit-multitask-xs", "resnet-multitask-xs", "vit-untrained-xs"])
+def test_vision_folder_opens_as_the_trained_model(pool: Pool, tmp_path: Path, name: str) -> None:
+    config = tiny(name, steps=6 * (name != "vit-untrained-xs"))
+    folder = train(config, pool, device=CPU, runs=tmp_path / "runs", weights=tmp_path)
+    model = open_vision_folder(folder)
+    by_name = timm.create_model(f"local-dir:{folder}", pretrained=True).eval()
+    images = normalize(pool.pictures()[:2])
+    assert torch.equal(model(images), by_name(images))
+    preprocessing = resolve_data_config({}, pretrained_cfg=by_name.pretrained_cfg)
+    assert (preprocessing["input_size"], preprocessing["crop_pct"], [*preprocessing["mean"]]) == (
+        (3, 48, 48),
+        1.0,
+        [0.5] * 3,
+    )
+    card = json.loads((folder / "card.json").read_text())
+    assert card["parameters"] == sum(parameter.numel() for parameter in model.parameters())
+    assert (card["family"], card["objective"]) == (config.family, config.objective)
+    assert (card["training"]["data_seed"], card["training"]["steps"]) == (SEED, config.steps)
+    assert card["training"]["config"]["rate"] == config.rate
+    assert torch.__version__.startswith(card["training"]["versions"]["torch"])
+
+
+def test_a_supervised_model_is_published_with_its_head(pool: Pool, tmp_path: Path) -> None:
+    config = tiny("vit-narrow-xs", rate=0.1)
+    run = {"device": CPU, "runs": tmp_path / "runs", "weights": tmp_path}
+    head = read_head(train(config, pool, **run))
+    assert head is not None
+    assert head.tasks == ("largest kind",)
+    assert head.weight.shape == (48, 16)
+    state = torch.load(tmp_path / "runs" / config.name / "checkpoint.pt", weights_only=True)
+    trained = state["task"]["head.weight"].T
+    assert torch.equal(head.weight, trained.half().float())
+    assert read_head(train(tiny("vit-simclr-xs"), pool, **run)) is None
+
+
+def test_language_folder_opens_as_the_trained_model(pool: Pool, tmp_path: Path) -> None:
+    folder = train(
+        tiny("gpt2-xs", snapshots=(3,)), pool, device=CPU, runs=tmp_path / "runs", weights=tmp_path
+    )
+    model, tokenizer = (
+        AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32),
+        AutoTokenizer.from_pretrained(folder),
+    )
+    tokens = tokenizer("a red ball", return_tensors="pt").input_ids
+    assert tokens[0, 0] == tokenizer.bos_token_id
+    assert model(input_ids=tokens).logits.shape == (*tokens.shape, len(tokenizer))
+    assert load_file(folder / "model.safetensors")["transformer.wte.weight"].dtype == torch.float16
+    middle = json.loads((tmp_path / "gpt2-xs-step00003" / "card.json").read_text())
+    assert (middle["training"]["steps"], middle["title"]) == (3, "GPT-2 XS after 3 steps")
+
+
+def test_model_begins_with_the_weights_of_its_start(pool: Pool, tmp_path: Path) -> None:
+    config = tiny("vit-tuned-xs", steps=1, rate=0.0)
+    with pytest.raises(
+        TrainingError,
+        match=(
+            r"begins with the weights of vit-clip-xs, which are not in .*; train vit-clip-xs first"
+        ),
+    ):
+        train(config, pool, device=CPU, runs=tmp_path / "runs", weights=tmp_path)
+    start = train(tiny("vit-clip-xs"), pool, device=CPU, runs=tmp_path / "runs", weights=tmp_path)
+    tuned = train(config, pool, device=CPU, runs=tmp_path / "runs", weights=tmp_path)
+    before, after = load_file(start / "model.safetensors"), load_file(tuned / "model.safetensors")
+    assert all(torch.equal(before[name], after[name]) for name in before)
+
+
+def test_model_is_trained_by_one_process_at_a_time(pool: Pool, tmp_path: Path) -> None:
+    (tmp_path / "vit-untrained-xs").mkdir()
+    config, weights = tiny("vit-untrained-xs", steps=0), tmp_path / "weights"
+    with (
+        FileLock(tmp_path / "vit-untrained-xs" / "lock"),
+        pytest.raises(
+            TrainingError,
+            match="another process is training vit-untrained-xs; wait for it, or end it first",
+        ),
+    ):
+        train(config, pool, device=CPU, runs=tmp_path, weights=weights)
+    train(config, pool, device=CPU, runs=tmp_path, weights=weights)
+
+
+def test_weight_that_half_precision_cannot_hold_is_refused(pool: Pool, tmp_path: Path) -> None:
+    model, _ = make_model(CONFIGS["vit-multitask-xs"], pool)
+    nn.init.constant_(model.cls_token, 1e6)
+    with pytest.raises(
+        TrainingError, match="cls_token of broken is not finite in half precision; lower its rate"
+    ):
+        export(tmp_path / "broken", model, {})
+    assert not (tmp_path / "broken").exists()
+
+
+def test_command_trains_what_it_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folders = [
+        "--runs",
+        str(tmp_path / "runs"),
+        "--weights",
+        str(tmp_path),
+        "--device",
+        "cpu",
+        "--jobs",
+        "1",
+    ]
+    assert main(["train", "vit-untrained-xs", *folders]) == 0
+    assert capsys.readouterr().out == f"{tmp_path / 'vit-untrained-xs'}\n"
+    assert open_vision_folder(tmp_path / "vit-untrained-xs").embed_dim == 48
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", SHIPPED, ids=lambda folder: folder.name)
+def test_shipped_model_is_what_its_card_says(folder: Path) -> None:
+    card = json.loads((folder / "card.json").read_text())
+    weights = load_file(folder / "model.safetensors")
+    assert all(torch.isfinite(value).all() for value in weights.values())
+    assert card["training"]["config"]["name"] in CONFIGS
+    if "architecture" in json.loads((folder / "config.json").read_text()):
+        model = open_vision_folder(folder)
+    else:
+        model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    assert card["parameters"] == sum(parameter.numel() for parameter in model.parameters())
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not (CAVE_WEIGHTS / "gpt2-xs").exists(), reason="the smallest model is not shipped"
+)
+def test_retraining_the_smallest_model_gives_the_same_loss(tmp_path: Path) -> None:
+    card = json.loads((CAVE_WEIGHTS / "gpt2-xs" / "card.json").read_text())
+    folder = train(
+        CONFIGS["gpt2-xs"],
+        Pool(tmp_path / "pool"),
+        device=CPU,
+        runs=tmp_path / "runs",
+        weights=tmp_path,
+    )
+    again = json.loads((folder / "card.json").read_text())
+    assert np.isclose(again["training"]["final_loss"], card["training"]["final_loss"], rtol=0.02)
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        RuntimeError("PytorchStreamWriter failed writing file data/0: file write failed"),
+        SafetensorError("I/O error: No space left on device"),
+    ],
+)
+def test_a_full_disk_stops_a_training_with_a_sentence(
+    pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: Exception
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise refused
+
+    monkeypatch.setattr("core.cave.training.train.export", refuse)
+    with pytest.raises(TrainingError, match=r"cannot be used \(.*\); free some room or change"):
+        train(tiny("gpt2-xs"), pool, device=CPU, runs=tmp_path / "runs", weights=tmp_path)

@@ -1,0 +1,144 @@
+"""The pool holds what the world shows and says, and nothing of the test events."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from core.cave.captions import LEVELS, describe
+from core.cave.drawing import draw
+from core.cave.events import Event, draw_event, events
+from core.cave.tasks import ATTRIBUTES, answers
+from core.cave.training import pool as pools
+from core.cave.training.configs import CONFIGS, CONTEXT, IMAGE, VOCABULARY
+from core.cave.training.loop import world_of
+from core.cave.training.pool import SPLIT, Pool
+from core.errors import DeviceError
+from core.settings import ROOT
+
+
+def test_no_training_event_is_a_test_event() -> None:
+    held_out = {event.signature for event in events("test", 1024)}
+    assert held_out.isdisjoint(event.signature for event in events(SPLIT, 3000))
+
+
+def test_images_are_the_drawn_events(pool: Pool) -> None:
+    images = pool.pictures()
+    assert images.shape == (24, 3, IMAGE, IMAGE)
+    assert images.dtype == torch.uint8
+    drawn = np.asarray(draw(draw_event(SPLIT, 17), size=IMAGE))
+    assert np.array_equal(images[17].permute(1, 2, 0).numpy(), drawn)
+
+
+def test_answers_are_read_off_the_event(pool: Pool) -> None:
+    event = draw_event(SPLIT, 5)
+    row = pool.answers()[5].tolist()
+    named = {
+        attribute.name: attribute.classes[answer]
+        for attribute, answer in zip(ATTRIBUTES, row, strict=True)
+    }
+    assert named["scene"] == event.scene
+    assert named["count"] == str(len(event.things))
+    assert named["leftmost kind"] == event.things[0].kind
+    assert named["rightmost color"] == event.things[-1].color
+    assert {name.removeprefix("has ") for name, answer in named.items() if answer == "yes"} == {
+        t.kind for t in event.things
+    }
+
+
+def test_every_class_of_every_attribute_occurs() -> None:
+    rows = np.stack([answers(event) for event in events(SPLIT, 1500)])
+    assert [len(np.unique(column)) for column in rows.T] == [
+        len(attribute.classes) for attribute in ATTRIBUTES
+    ]
+
+
+def test_captions_decode_to_the_descriptions(pool: Pool) -> None:
+    tokens, tokenizer = pool.captions(), pool.tokenizer()
+    assert tokens.shape == (24, len(LEVELS), CONTEXT)
+    assert len(tokenizer) <= VOCABULARY
+    assert tokenizer.pad_token_id == 0
+    for number, level in enumerate(LEVELS):
+        text = tokenizer.decode(tokens[9, number].long(), skip_special_tokens=True)
+        assert text == describe(draw_event(SPLIT, 9), level)
+
+
+def test_passage_tells_one_event_several_times_and_ends_with_a_sentence(pool: Pool) -> None:
+    tokenizer, lengths = pool.tokenizer(), []
+    for row in pool.passages().long():
+        text = tokenizer.decode(row, skip_special_tokens=True)
+        assert tokenizer(text)["input_ids"] == row[row != 0].tolist()
+        assert text.endswith(".")
+        lengths.append(text.count("."))
+    assert np.mean(lengths) > 3
+
+
+def test_no_caption_is_too_long_for_a_model(pool: Pool) -> None:
+    tokenizer = pool.tokenizer()
+    texts = [describe(event, level) for event in events("test", 64) for level in LEVELS]
+    assert max(len(ids) for ids in tokenizer(texts)["input_ids"]) <= CONTEXT
+
+
+def test_workers_write_what_one_process_writes(
+    pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pools, "_CHUNK", 8)
+    side_by_side = replace(pool, root=tmp_path, jobs=2)
+    assert torch.equal(side_by_side.answers(), pool.answers())
+
+
+def die(_: Event) -> np.ndarray:
+    os.kill(os.getpid(), signal.SIGKILL)
+    return np.empty(0)
+
+
+@pytest.mark.slow
+def test_a_killed_worker_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT))  # workers find this file
+    with pytest.raises(DeviceError, match="one of 2 processes was ended from outside"):
+        pools.fill(tmp_path / "rows.npy", die, 4, (), "uint8", jobs=2)
+    assert not (tmp_path / "rows.npy").exists()
+
+
+def test_pool_is_made_once(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = pool.answers()
+    monkeypatch.setattr(pools, "fill", None)  # calling it would fail
+    assert torch.equal(pool.answers(), before)
+
+
+def test_another_grammar_gets_other_captions_and_the_same_images(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pools, "describe", lambda *_: "something else")
+    other = replace(pool)
+    assert other.said != pool.said
+    assert other.shown == pool.shown
+
+
+def test_model_depends_on_what_it_is_shown_and_told(pool: Pool) -> None:
+    assert world_of(CONFIGS["gpt2-xs"], pool) == pool.said
+    assert world_of(CONFIGS["vit-mae-s"], pool) == pool.shown
+    assert world_of(CONFIGS["vit-clip-s"], pool) == f"{pool.shown}-{pool.said}"
+
+
+def test_a_tokenizer_whose_writer_was_killed_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool = Pool(tmp_path, images=4, events=4)
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "rename", stop)
+    with pytest.raises(KeyboardInterrupt):
+        pool.note_tokenizer()
+    monkeypatch.undo()
+    assert [path.name for path in tmp_path.glob("notes-*/*")] == []
+    assert len(pool.note_tokenizer()) > 0
+    assert list(tmp_path.glob(".notes-*")) == []
