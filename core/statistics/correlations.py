@@ -1,5 +1,11 @@
 """Fits and correlations over models: how sure they are, what is left of them once sizes are known,
 and what noise takes from them.
+
+    rᵣ = f r / (1 + (f − 1) r)     the reliability of f times as many repeats (Spearman–Brown)
+    ρ ≤ √rᵣ                        the correlation of what was measured with anything without noise
+
+Sources: Spearman 1904 (attenuation); Spearman 1910 and Brown 1910 (the formula); Yamins et al. 2014
+and Schrimpf et al. 2018 (split halves of repeats as the ceiling of models of the brain).
 """
 
 from __future__ import annotations
@@ -16,7 +22,25 @@ from jaxtyping import Bool, Float, Float64, Int64
 from core.errors import InputError
 from core.statistics.trends import exchange, jackknife
 
-Clusters = Sequence[str] | Int64[np.ndarray, " n"] | None  # of each model, which are relatives
+LEVEL = 0.95
+SURE = 0.05  # of p, below which a correlation counts as real
+LEAST_CLUSTERS = 3  # families, or lines of a side; of two no spread is known
+LEAST_MODELS = 5  # of fewer, even a perfect order of ranks has p > 0.05: 2 of 4! orders are 0.083
+# models; of 5, draws with replacement put every sixth interval beyond 0 where nothing correlates
+FEWEST = 6
+MOST_EXACT = 8  # 8! = 40,320 orders are counted at once
+EXCHANGES = 1999
+GRID = 50  # points of a band
+BAND = ("x", "fit", "low", "high")
+UNDEFINED = 0.05  # share of draws without a correlation, from which on the others give no interval
+ROUNDING = 1e-9
+SPLITS = 20  # of the repeats into halves, at most
+NO_SPREAD = "without one family there is no correlation, so there is no interval"
+
+Values = Float64[np.ndarray, " n"]
+Rows = Float64[np.ndarray, "draws n"]
+Numbers = Int64[np.ndarray, " n"]
+Clusters = Sequence[str] | Numbers | None  # of each model, which are relatives
 
 
 @dataclass(frozen=True)
@@ -40,183 +64,6 @@ class Fit:
     reason: str = ""
 
 
-def competence_fit(
-    x: Float64[np.ndarray, "n"],
-    y: Float64[np.ndarray, "m"],
-    clusters: Clusters = None,
-    *,
-    level: float = 0.95,
-) -> Fit:
-    """Fit y = slope · x + intercept by least squares.
-
-    Band at x₀: ŷ ± t · s · √(1/n + (x₀ − x̄)² / Σ(x − x̄)²), where s² = SSE/(n − 2) and t is the (1
-    + level)/2 quantile of Student's t at n − 2 degrees of freedom. R² = 1 − SSE/SST. Spearman's p
-    is exact up to 8 points (over all orders), above that by the t approximation. x, y: one value
-    per model; points with a NaN are left out. level: in (0, 1). clusters: of each model, those that
-    are relatives; where two are, p is `clustered_p` and the band a jackknife's over clusters. NaN
-    with a reason below LEAST_MODELS points, for constant x or y, and below LEAST_CLUSTERS. Raises
-    InputError for level or lengths.
-    """
-    if not 0 < level < 1:
-        raise InputError(f"a confidence level must lie between 0 and 1; got {level}")
-    if len(x) != len(y):
-        raise InputError(f"expected one competence per alignment; got {len(x)} and {len(y)} values")
-    points = np.stack([x, y])
-    sound = np.isfinite(points).all(axis=0)
-    points, kin = points[:, sound], relatives(clusters, sound)
-    if reason := _reason_against(points) or too_few_clusters(kin):
-        no, no_band = np.nan, pd.DataFrame(columns=list(BAND), dtype=float)
-        return Fit(points.shape[1], level, no, no, no, no, no, _tabled(points), no_band, reason)
-    fit = _fit(points[0], points[1], level)
-    return fit if kin is None else _clustered(fit, points, kin)
-
-
-def relatives(
-    clusters: Clusters, kept: Bool[np.ndarray, " n"]
-) -> Int64[np.ndarray, " kept"] | None:
-    """Return the clusters of the models that are kept as numbers, None where no two are of one."""
-    if clusters is None:
-        return None
-    numbers, names = pd.factorize(np.asarray(clusters, dtype=object)[kept])
-    return None if len(names) == len(numbers) else numbers.astype(np.int64)
-
-
-def too_few_clusters(clusters: Int64[np.ndarray, " n"] | None) -> str:
-    """Return why nothing is tested over so few clusters, "" where there are enough."""
-    if clusters is None or (count := len(np.unique(clusters))) >= LEAST_CLUSTERS:
-        return ""
-    families = "family" if count == 1 else "families"
-    return (
-        f"a test needs models of {LEAST_CLUSTERS} families, whose sizes count once; there are"
-        f" {len(clusters)} of {count} {families}"
-    )
-
-
-def clustered_p(
-    x: Float64[np.ndarray, " n"],
-    y: Float64[np.ndarray, " n"],
-    clusters: Int64[np.ndarray, " n"],
-    *,
-    control: Float64[np.ndarray, " n"] | None = None,
-    seed: int = 0,
-) -> float:
-    """Return the two-sided p of a correlation over models of which some are relatives: twice how
-    often `exchange` gives one as far on the side of its sign. control: taken out of y each time.
-    """
-    x, y = x - x.mean(), y - y.mean()
-    dealt = y[exchange(clusters, draws=EXCHANGES, seed=seed)]
-    if control is not None:
-        z = control - control.mean()
-        dealt = dealt - np.outer(dealt @ z / (z @ z), z)
-    found = dealt @ x / np.linalg.norm(dealt, axis=1)
-    own = float(x @ y / np.linalg.norm(y))
-    reached = np.count_nonzero((1 if own >= 0 else -1) * found >= abs(own) * (1 - 1e-9))
-    return min(1.0, 2 * (1 + reached) / (1 + EXCHANGES))
-
-
-LEAST_CLUSTERS = 3  # families, or lines of a side; of two no spread is known
-
-
-EXCHANGES = 1999
-
-
-LEAST_MODELS = 5  # of fewer, even a perfect order of ranks has p > 0.05: 2 of 4! orders are 0.083
-
-
-MOST_EXACT = 8  # 8! = 40,320 orders are counted at once
-
-
-GRID = 50  # points of a band
-
-
-BAND = ("x", "fit", "low", "high")
-
-
-def _tabled(points: Float64[np.ndarray, "2 n"]) -> pd.DataFrame:
-    return pd.DataFrame({"x": points[0], "y": points[1]})
-
-
-def _reason_against(points: Float64[np.ndarray, "2 n"]) -> str:
-    if points.shape[1] < LEAST_MODELS:
-        return (
-            f"a fit needs at least {LEAST_MODELS} models with both values; there are"
-            f" {points.shape[1]}"
-        )
-    for values, name in zip(points, ("competence", "alignment"), strict=True):
-        if (values == values[0]).all():
-            return f"all {len(values)} models have the same {name}"
-    return ""
-
-
-def _fit(x: Float64[np.ndarray, "n"], y: Float64[np.ndarray, "n"], level: float) -> Fit:
-    from scipy.special import stdtrit  # scipy.stats would take half a second of the first plot
-
-    n, middle = len(x), x.mean()
-    spread = ((x - middle) ** 2).sum()
-    slope = ((x - middle) * (y - y.mean())).sum() / spread
-    intercept = y.mean() - slope * middle
-    errors = ((y - intercept - slope * x) ** 2).sum()
-    at = np.linspace(x.min(), x.max(), GRID)
-    fit = intercept + slope * at
-    half = stdtrit(n - 2, (1 + level) / 2) * np.sqrt(
-        errors / (n - 2) * (1 / n + (at - middle) ** 2 / spread)
-    )
-    band = pd.DataFrame(dict(zip(BAND, (at, fit, fit - half, fit + half), strict=True)))
-    r2 = 1 - errors / ((y - y.mean()) ** 2).sum()
-    line = float(slope), float(intercept), float(r2)
-    return Fit(n, level, *line, *_spearman(x, y), _tabled(np.stack([x, y])), band)
-
-
-def _clustered(
-    fit: Fit, points: Float64[np.ndarray, "2 n"], clusters: Int64[np.ndarray, " n"]
-) -> Fit:
-    """Return a fit with p and band as of models of which some are relatives."""
-    at = fit.band["x"].to_numpy()
-    without = []
-    for one in np.unique(clusters):
-        x, y = points[:, clusters != one]
-        slope = np.polyfit(x, y, 1) if np.ptp(x) else np.full(2, np.nan)
-        without.append(np.polyval(slope, at))
-    low, high = jackknife(
-        fit.band["fit"].to_numpy(), np.array(without), freedom=len(without) - 1, level=fit.level
-    )
-    x, y = (pd.Series(values).rank().to_numpy() for values in points)
-    return replace(fit, p=clustered_p(x, y, clusters), band=fit.band.assign(low=low, high=high))
-
-
-def _spearman(x: Float64[np.ndarray, "n"], y: Float64[np.ndarray, "n"]) -> tuple[float, float]:
-    """Return the rank correlation and its two-sided p-value."""
-    n = len(x)
-    ranks_x, ranks_y = (pd.Series(one).rank().to_numpy() - (n + 1) / 2 for one in (x, y))
-    rho = float(np.corrcoef(ranks_x, ranks_y)[0, 1])
-    if n > MOST_EXACT:
-        return rho, _p_of(rho, n)
-    orders = np.array(list(permutations(range(n))))
-    # ours, not scipy.stats.permutation_test, which counts ties by a tolerance and takes longer:
-    # ranks are halves and their products quarters, so these sums are exact and ties with the
-    # observed one are counted
-    extreme = np.abs(ranks_y[orders] @ ranks_x) >= abs(ranks_y @ ranks_x)
-    return rho, float(extreme.mean())
-
-
-def _p_of(rho: float, n: int) -> float:
-    """Return the two-sided p of a rank correlation by Student's t."""
-    from scipy.special import stdtr
-
-    if abs(rho) >= 1:
-        return 0.0
-    return float(2 * stdtr(n - 2, -abs(rho) * np.sqrt((n - 2) / (1 - rho * rho))))
-
-
-LEVEL = 0.95
-SURE = 0.05  # of p, below which a correlation counts as real
-# models; of 5, draws with replacement put every sixth interval beyond 0 where nothing correlates
-FEWEST = 6
-UNDEFINED = 0.05  # share of draws without a correlation, from which on the others give no interval
-ROUNDING = 1e-9
-NO_SPREAD = "without one family there is no correlation, so there is no interval"
-
-
 @dataclass(frozen=True)
 class Correlation:
     """A correlation in [−1, 1] over n models, its interval and its two-sided p; what is not known
@@ -238,6 +85,96 @@ class Correlation:
         return bool(self.p < SURE and (self.low > 0 or self.high < 0))
 
 
+def competence_fit(
+    x: Values, y: Float64[np.ndarray, " m"], clusters: Clusters = None, *, level: float = LEVEL
+) -> Fit:
+    """Fit y = slope · x + intercept by least squares.
+
+    Band at x₀: ŷ ± t · s · √(1/n + (x₀ − x̄)² / Σ(x − x̄)²), where s² = SSE/(n − 2) and t is the (1
+    + level)/2 quantile of Student's t at n − 2 degrees of freedom. R² = 1 − SSE/SST. Spearman's p
+    is exact up to 8 points (over all orders), above that by the t approximation. x, y: one value
+    per model; points with a NaN are left out. level: in (0, 1). clusters: of each model, those that
+    are relatives; where two are, p is `clustered_p` and the band a jackknife's over clusters. NaN
+    with a reason below LEAST_MODELS points, for constant x or y, and below LEAST_CLUSTERS. Raises
+    InputError for level or lengths.
+    """
+    from scipy.special import stdtrit  # scipy.stats would take half a second of the first plot
+
+    if not 0 < level < 1:
+        raise InputError(f"a confidence level must lie between 0 and 1; got {level}")
+    sound, (x, y) = _sound(x, y)
+    n, kin, points = len(x), relatives(clusters, sound), pd.DataFrame({"x": x, "y": y})
+    reason = too_few_clusters(kin)
+    if constant := _constant(competence=x, alignment=y):
+        reason = constant
+    if n < LEAST_MODELS:
+        reason = f"a fit needs at least {LEAST_MODELS} models with both values; there are {n}"
+    if reason:
+        band = pd.DataFrame(columns=list(BAND), dtype=float)
+        return Fit(n, level, *(np.nan,) * 5, points, band, reason)
+    middle = x.mean()
+    spread = ((x - middle) ** 2).sum()
+    slope = ((x - middle) * (y - y.mean())).sum() / spread
+    intercept = y.mean() - slope * middle
+    errors = ((y - intercept - slope * x) ** 2).sum()
+    at = np.linspace(x.min(), x.max(), GRID)
+    fit = intercept + slope * at
+    half = stdtrit(n - 2, (1 + level) / 2) * np.sqrt(
+        errors / (n - 2) * (1 / n + (at - middle) ** 2 / spread)
+    )
+    low, high = fit - half, fit + half
+    rho, p = _spearman(x, y)
+    if kin is not None:
+        p = clustered_p(_ranks(x), _ranks(y), kin)
+        without = []
+        for one in np.unique(kin):
+            rest_x, rest_y = x[kin != one], y[kin != one]
+            line = np.polyfit(rest_x, rest_y, 1) if np.ptp(rest_x) else np.full(2, np.nan)
+            without.append(np.polyval(line, at))
+        low, high = jackknife(fit, np.array(without), freedom=len(without) - 1, level=level)
+    r2 = 1 - errors / ((y - y.mean()) ** 2).sum()
+    band = pd.DataFrame(dict(zip(BAND, (at, fit, low, high), strict=True)))
+    return Fit(n, level, float(slope), float(intercept), float(r2), rho, p, points, band)
+
+
+def relatives(
+    clusters: Clusters, kept: Bool[np.ndarray, " n"]
+) -> Int64[np.ndarray, " kept"] | None:
+    """Return the clusters of the models that are kept as numbers, None where no two are of one."""
+    if clusters is None:
+        return None
+    numbers, names = pd.factorize(np.asarray(clusters, dtype=object)[kept])
+    return None if len(names) == len(numbers) else numbers.astype(np.int64)
+
+
+def too_few_clusters(clusters: Numbers | None) -> str:
+    """Return why nothing is tested over so few clusters, "" where there are enough."""
+    if clusters is None or (count := len(np.unique(clusters))) >= LEAST_CLUSTERS:
+        return ""
+    families = "family" if count == 1 else "families"
+    return (
+        f"a test needs models of {LEAST_CLUSTERS} families, whose sizes count once; there are"
+        f" {len(clusters)} of {count} {families}"
+    )
+
+
+def clustered_p(
+    x: Values, y: Values, clusters: Numbers, *, control: Values | None = None, seed: int = 0
+) -> float:
+    """Return the two-sided p of a correlation over models of which some are relatives: twice how
+    often `exchange` gives one as far on the side of its sign. control: taken out of y each time.
+    """
+    x, y = x - x.mean(), y - y.mean()
+    dealt = y[exchange(clusters, draws=EXCHANGES, seed=seed)]
+    if control is not None:
+        z = control - control.mean()
+        dealt = dealt - np.outer(dealt @ z / (z @ z), z)
+    found = dealt @ x / np.linalg.norm(dealt, axis=1)
+    own = float(x @ y / np.linalg.norm(y))
+    reached = np.count_nonzero((1 if own >= 0 else -1) * found >= abs(own) * (1 - 1e-9))
+    return min(1.0, 2 * (1 + reached) / (1 + EXCHANGES))
+
+
 def spearman_interval(
     x: Float[np.ndarray, " n"],
     y: Float[np.ndarray, " m"],
@@ -249,13 +186,13 @@ def spearman_interval(
 ) -> Correlation:
     """Return Spearman's ρ with its percentile interval over draws of the models with replacement.
 
-    A draw in which all x or all y are equal has no ρ and is left out; where more than 5 % have
-    none, or where the interval does not hold ρ itself, it is NaN with the reason. It covers other
-    models of the same kinds, not other kinds. clusters: of each model, as `competence_fit` reads
-    them; where two models are relatives, the interval is the jackknife's over clusters, cut off at
-    ±1. p: as `competence_fit` gives it. Points with a NaN are left out. NaN with the reason below 6
-    models or 3 clusters, and where x or y is constant. Raises InputError for lengths and no draws.
-    Source: Efron, Tibshirani 1993, chapters 11 and 13.
+    A draw in which all x or all y are equal has no ρ and is left out; where more than 5% have none,
+    or where the interval does not hold ρ itself, it is NaN with the reason. It covers other models
+    of the same kinds, not other kinds. clusters: of each model, as `competence_fit` reads them;
+    where two models are relatives, the interval is the jackknife's over clusters, cut off at ±1. p:
+    as `competence_fit` gives it. Points with a NaN are left out. NaN with the reason below 6 models
+    or 3 clusters, and where x or y is constant. Raises InputError for lengths and no draws. Source:
+    Efron, Tibshirani 1993, chapters 11 and 13.
     """
     if draws < 1:
         raise InputError(f"an interval needs at least one draw of the models; got {draws}")
@@ -263,36 +200,20 @@ def spearman_interval(
     kin = relatives(clusters, sound)
     fit = competence_fit(x, y, kin, level=level)
     if fit.reason or fit.n < FEWEST:
-        return _unknown(fit.n, fit.reason or _too_few(fit.n))
+        return _unknown(fit.n, fit.reason)
+    found = Correlation(fit.spearman, np.nan, np.nan, fit.p, fit.n)
     if kin is not None:
-        ranks = [_ranks(np.stack([x, y])[:, kin != one]) for one in np.unique(kin)]
-        without = np.array([_pearson(one[:1], one[1:])[0] for one in ranks])
-        low, high = _left_out(fit.spearman, without, level)
-        why = NO_SPREAD if np.isnan(low) else ""
-        return Correlation(fit.spearman, low, high, fit.p, fit.n, why)
+        without = [_spearman_of(x[None, kin != one], y[None, kin != one]) for one in np.unique(kin)]
+        return _left_out(found, np.concatenate(without), level)
     drawn = np.random.default_rng(seed).integers(fit.n, size=(draws, fit.n))
-    resampled = _pearson(_ranks(x[drawn]), _ranks(y[drawn]))
-    low, high, reason = _interval(resampled, fit.spearman, level)
-    return Correlation(fit.spearman, low, high, fit.p, fit.n, reason)
-
-
-def _interval(
-    draws: Float64[np.ndarray, " draws"], value: float, level: float
-) -> tuple[float, float, str]:
-    """Return the percentile interval of a correlation over draws, or NaN and the reason."""
-    if (without := float(np.isnan(draws).mean())) > UNDEFINED:
-        return np.nan, np.nan, f"so many are equal that {100 * without:.0f} % of draws have no ρ"
-    low, high = map(float, np.nanquantile(draws, [(1 - level) / 2, (1 + level) / 2]))
-    if not low - ROUNDING <= value <= high + ROUNDING:
-        return np.nan, np.nan, "the interval of the draws does not hold ρ itself"
-    return low, high, ""
-
-
-def _left_out(
-    value: float, without: Float64[np.ndarray, " c"], level: float = LEVEL
-) -> tuple[float, float]:
-    low, high = jackknife(value, without, freedom=len(without) - 1, level=level)
-    return float(np.clip(low, -1, 1)), float(np.clip(high, -1, 1))
+    rhos = _spearman_of(x[drawn], y[drawn])
+    if (undefined := float(np.isnan(rhos).mean())) > UNDEFINED:
+        why = f"so many are equal that {100 * undefined:.0f}% of draws have no ρ"
+        return replace(found, reason=why)
+    low, high = map(float, np.nanquantile(rhos, [(1 - level) / 2, (1 + level) / 2]))
+    if not low - ROUNDING <= found.value <= high + ROUNDING:
+        return replace(found, reason="the interval of the draws does not hold ρ itself")
+    return replace(found, low=low, high=high)
 
 
 def partial_correlation(
@@ -312,62 +233,38 @@ def partial_correlation(
     with the reason below 6 models or 3 clusters, for constant values, and where z determines all of
     x or of y. Raises InputError for lengths. Source: Fisher 1924; Freedman, Lane 1983.
     """
+    from scipy import stats
+
     sound, (x, y, z) = _sound(x, y, control)
-    kin = relatives(clusters, sound)
-    if len(x) < FEWEST or too_few_clusters(kin):
-        return _unknown(len(x), _too_few(len(x)) if len(x) < FEWEST else too_few_clusters(kin))
-    if names := [
-        name for name, values in (("x", x), ("y", y), ("control", z)) if np.ptp(values) == 0
-    ]:
-        return _unknown(len(x), f"all {len(x)} models have the same {names[0]}")
+    n, kin = len(x), relatives(clusters, sound)
+    if n < FEWEST or (reason := too_few_clusters(kin) or _constant(x=x, y=y, control=z)):
+        return _unknown(n, "" if n < FEWEST else reason)
     left = [_residuals(values, z) for values in (x, y)]
     if any(
         np.abs(rest).max() <= 1e-9 * np.ptp(values)
         for rest, values in zip(left, (x, y), strict=True)
     ):
-        return _unknown(len(x), "the control determines x or y, so nothing is left to correlate")
-    found = _tested(_partial(x, y, z), len(x))
-    if kin is None or found.reason:
-        return found
-    without = [_partial(*(one[kin != out] for one in (x, y, z))) for out in np.unique(kin)]
-    low, high = _left_out(found.value, np.array(without))
-    return replace(
-        found,
-        low=low,
-        high=high,
-        p=clustered_p(left[0], left[1], kin, control=z),
-        reason=NO_SPREAD if np.isnan(low) else "",
-    )
-
-
-def _partial(
-    x: Float64[np.ndarray, " n"], y: Float64[np.ndarray, " n"], z: Float64[np.ndarray, " n"]
-) -> float:
-    left = (_residuals(values, z)[None] for values in (x, y))
-    return float(_pearson(*left)[0])
-
-
-def _tested(r: float, n: int) -> Correlation:
-    from scipy import stats
-
+        return _unknown(n, "the control determines x or y, so nothing is left to correlate")
+    r = float(_pearson(left[0][None], left[1][None])[0])
     if abs(r) >= 1 - 1e-12:
-        return Correlation(
-            float(np.sign(r)),
-            np.nan,
-            np.nan,
-            0.0,
-            n,
-            "what is left lies on a line, so there is no interval",
-        )
-    t = r * np.sqrt((n - 3) / (1 - r * r))
+        why = "what is left lies on a line, so there is no interval"
+        return Correlation(float(np.sign(r)), np.nan, np.nan, 0.0, n, why)
+    if kin is not None:
+        p = clustered_p(left[0], left[1], kin, control=z)
+        kept = [kin != one for one in np.unique(kin)]
+        without = [
+            _pearson(_residuals(x[one], z[one])[None], _residuals(y[one], z[one])[None])
+            for one in kept
+        ]
+        return _left_out(Correlation(r, np.nan, np.nan, p, n), np.concatenate(without), LEVEL)
+    p = float(2 * stats.t.sf(abs(r * np.sqrt((n - 3) / (1 - r * r))), n - 3))
     half = stats.norm.ppf((1 + LEVEL) / 2) / np.sqrt(n - 4)
     low, high = np.tanh([np.arctanh(r) - half, np.arctanh(r) + half])
-    return Correlation(r, float(low), float(high), float(2 * stats.t.sf(abs(t), n - 3)), n)
+    return Correlation(r, float(low), float(high), p, n)
 
 
-def _sound(
-    *columns: np.ndarray,
-) -> tuple[Bool[np.ndarray, " n"], list[Float64[np.ndarray, " kept"]]]:
+def _sound(*columns: np.ndarray) -> tuple[Bool[np.ndarray, " n"], list[Values]]:
+    """Return which models have every value, and their values."""
     if len({len(column) for column in columns}) > 1:
         raise InputError(
             "expected one value of each for every model; got"
@@ -377,22 +274,56 @@ def _sound(
     return sound, [column[sound].astype(np.float64) for column in columns]
 
 
+def _constant(**columns: Values) -> str:
+    """Return which column has the same value for all models, in words."""
+    for name, values in columns.items():
+        if len(values) and np.ptp(values) == 0:
+            return f"all {len(values)} models have the same {name}"
+    return ""
+
+
 def _unknown(n: int, reason: str) -> Correlation:
+    reason = reason or f"at least {FEWEST} models with all values expected; there are {n}"
     return Correlation(np.nan, np.nan, np.nan, np.nan, n, reason)
 
 
-def _too_few(n: int) -> str:
-    return f"at least {FEWEST} models with all values expected; there are {n}"
+def _left_out(found: Correlation, without: Float64[np.ndarray, " c"], level: float) -> Correlation:
+    """Add the jackknife's interval from the correlations without each cluster, cut off at ±1."""
+    low, high = jackknife(found.value, without, freedom=len(without) - 1, level=level)
+    low, high = float(np.clip(low, -1, 1)), float(np.clip(high, -1, 1))
+    return replace(found, low=low, high=high, reason=NO_SPREAD if np.isnan(low) else "")
 
 
-def _ranks(values: Float64[np.ndarray, "draws n"]) -> Float64[np.ndarray, "draws n"]:
-    ranks: np.ndarray = pd.DataFrame(values).rank(axis=1).to_numpy()
-    return ranks
+def _spearman(x: Values, y: Values) -> tuple[float, float]:
+    """Return the rank correlation and its two-sided p."""
+    from scipy.special import stdtr
+
+    n = len(x)
+    ranks_x, ranks_y = _ranks(x) - (n + 1) / 2, _ranks(y) - (n + 1) / 2
+    rho = float(np.corrcoef(ranks_x, ranks_y)[0, 1])
+    if n <= MOST_EXACT:
+        orders = np.array(list(permutations(range(n))))
+        # ours, not scipy.stats.permutation_test, which counts ties by a tolerance and takes longer:
+        # ranks are halves and their products quarters, so these sums are exact and ties with the
+        # observed one are counted
+        extreme = np.abs(ranks_y[orders] @ ranks_x) >= abs(ranks_y @ ranks_x)
+        return rho, float(extreme.mean())
+    if abs(rho) >= 1:
+        return rho, 0.0
+    return rho, float(2 * stdtr(n - 2, -abs(rho) * np.sqrt((n - 2) / (1 - rho * rho))))
 
 
-def _pearson(
-    x: Float64[np.ndarray, "draws n"], y: Float64[np.ndarray, "draws n"]
-) -> Float64[np.ndarray, " draws"]:
+def _ranks(values: Float64[np.ndarray, "*draws n"]) -> Float64[np.ndarray, "*draws n"]:
+    """Return the ranks in each row, ties shared."""
+    ranks: np.ndarray = pd.DataFrame(np.atleast_2d(values)).rank(axis=1).to_numpy()
+    return ranks.reshape(values.shape)
+
+
+def _spearman_of(x: Rows, y: Rows) -> Float64[np.ndarray, " draws"]:
+    return _pearson(_ranks(x), _ranks(y))
+
+
+def _pearson(x: Rows, y: Rows) -> Float64[np.ndarray, " draws"]:
     """Return the correlation of each row; NaN where one of both is constant."""
     x, y = (values - values.mean(axis=1, keepdims=True) for values in (x, y))
     lengths = (x * x).sum(axis=1) * (y * y).sum(axis=1)
@@ -400,26 +331,20 @@ def _pearson(
     return correlations
 
 
-def _residuals(
-    values: Float64[np.ndarray, " n"], control: Float64[np.ndarray, " n"]
-) -> Float64[np.ndarray, " n"]:
+def _residuals(values: Values, control: Values) -> Values:
     values, control = values - values.mean(), control - control.mean()
     residuals: np.ndarray = values - control * (values @ control) / (control @ control or 1.0)
     return residuals
 
 
-SPLITS = 20  # of the repeats into halves, at most
-
-
 def draw_splits(
     repeats: int, *, count: int = SPLITS, seed: int = 0
-) -> list[tuple[Bool[np.ndarray, "r"], Bool[np.ndarray, "r"]]]:
+) -> list[tuple[Bool[np.ndarray, " r"], Bool[np.ndarray, " r"]]]:
     """Return splits of at least two repeats into halves of equal size, as masks: all there are, or
     `count` of them drawn with the seed where there are more. Of an odd number each leaves one out.
     """
     half, places = repeats // 2, range(repeats)
-    every = comb(repeats, half) * comb(repeats - half, half) // 2
-    if every <= count:
+    if comb(repeats, half) * comb(repeats - half, half) // 2 <= count:
         pairs = [
             (first, second)
             for first in combinations(places, half)
@@ -428,13 +353,9 @@ def draw_splits(
         ]
     else:
         rng = np.random.default_rng(seed)
-        orders = [rng.permutation(repeats).tolist() for _ in range(count)]
-        pairs = [(order[:half], order[half : 2 * half]) for order in map(tuple, orders)]
-    return [(_mask(first, repeats), _mask(second, repeats)) for first, second in pairs]
-
-
-def _mask(chosen: tuple[int, ...], repeats: int) -> Bool[np.ndarray, "r"]:
-    return np.isin(np.arange(repeats), chosen)
+        orders = [tuple(rng.permutation(repeats).tolist()) for _ in range(count)]
+        pairs = [(order[:half], order[half : 2 * half]) for order in orders]
+    return [(np.isin(places, first), np.isin(places, second)) for first, second in pairs]
 
 
 def spearman_brown(
@@ -453,7 +374,7 @@ def grow(repeats: int) -> float:
     return repeats / (repeats // 2)
 
 
-def unit_reliability(repeats: Float[np.ndarray, "r n d"]) -> Float64[np.ndarray, "d"]:
+def unit_reliability(repeats: Float[np.ndarray, "r n d"]) -> Float64[np.ndarray, " d"]:
     """Return the reliability of each unit's mean over all repeats: the correlation over stimuli of
     the means of two halves, averaged over splits, Spearman–Brown corrected.
 
@@ -462,18 +383,7 @@ def unit_reliability(repeats: Float[np.ndarray, "r n d"]) -> Float64[np.ndarray,
     half. Source: Yamins et al. 2014.
     """
     halves = [
-        _correlate(repeats[first].mean(axis=0), repeats[second].mean(axis=0))
-        for first, second in draw_splits(len(repeats))
+        _pearson(*(repeats[one].mean(axis=0).astype(np.float64).T for one in split))
+        for split in draw_splits(len(repeats))
     ]
     return spearman_brown(np.mean(halves, axis=0), grow(len(repeats)))
-
-
-def _correlate(
-    x: Float[np.ndarray, "n d"], y: Float[np.ndarray, "n d"]
-) -> Float64[np.ndarray, "d"]:
-    """Return Pearson's correlation of each column, NaN for a constant one."""
-    around = [each.astype(np.float64) - each.mean(axis=0, dtype=np.float64) for each in (x, y)]
-    lengths = [np.linalg.norm(each, axis=0) for each in around]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        values: np.ndarray = (around[0] * around[1]).sum(axis=0) / (lengths[0] * lengths[1])
-    return values

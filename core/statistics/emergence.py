@@ -77,17 +77,14 @@ def fit_stick(x: Points, y: Points) -> Stick:
     knots = np.sort([*places[1:-1], *_crossings(x, y, places)])
     hinges = np.maximum(0.0, x - knots[:, None])
     line, (intercepts, slopes) = fit_line(x, y), _lines(x, hinges)
-    left = y - line.at(
-        x
-    )  # what a line leaves of y, and of each hinge: the bend is the slope of one on the other
+    # what a line leaves of y, and of each hinge: the bend is the slope of one on the other
+    left = y - line.at(x)
     hinges = hinges - intercepts[:, None] - slopes[:, None] * x
     bends = hinges @ left / (hinges**2).sum(axis=1)
     best = int(np.argmax(bends * (hinges @ left)))
     bend = float(bends[best])
-    intercept, slope = (
-        line.intercept - bend * float(intercepts[best]),
-        line.slope - bend * float(slopes[best]),
-    )
+    intercept = line.intercept - bend * float(intercepts[best])
+    slope = line.slope - bend * float(slopes[best])
     return Stick(intercept, slope, bend, float(knots[best]))
 
 
@@ -117,38 +114,22 @@ def compare_fits(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " m"]) -> pd.D
         raise InputError(f"expected one y for each x; got {len(x)} and {len(y)} values")
     sound = np.isfinite(x) & np.isfinite(y)
     x, y = x[sound].astype(np.float64), y[sound].astype(np.float64)
-    reason, none = _reason_against(x, y), [np.nan] * 8
+    reason, line_errors = _reason_against(x, y), np.zeros(0)
     fits: tuple[tuple[str, int, Fit], ...] = ("line", 2, fit_line), ("broken stick", 4, fit_stick)
-    errors = {} if reason else {name: _squared_errors(fit, x, y) for name, _, fit in fits}
-    judged = {
-        name: [*_worth(errors[name], errors["line"], y), *_shape(fit(x, y))]
-        for name, _, fit in fits
-        if not reason
-    }
-    return pd.DataFrame(
-        [(name, size, len(x), *judged.get(name, none), reason) for name, size, _ in fits],
-        columns=list(COLUMNS),
-    )
-
-
-def _squared_errors(fit: Fit, x: Points, y: Points) -> Points:
-    errors = left_out_errors(fit, x, y)
-    return np.where(np.abs(errors) > ROUNDING * np.ptp(y), errors**2, 0.0)
-
-
-def _worth(errors: Points, line: Points, y: Points) -> tuple[float, ...]:
-    means = (y - y.mean()) * len(y) / (len(y) - 1)  # y minus the mean of the others
-    gains = line - errors
-    return (
-        np.sqrt(errors.mean()),
-        1 - errors.sum() / (means @ means),
-        gains.mean(),
-        gains.std(ddof=1) / np.sqrt(len(y)),
-    )
-
-
-def _shape(fit: Stick) -> tuple[float, ...]:
-    return fit.intercept, fit.slope, fit.bend, fit.knot
+    rows = []
+    for name, size, fit in fits:
+        numbers = [np.nan] * 8
+        if not reason:
+            errors = left_out_errors(fit, x, y)
+            errors = np.where(np.abs(errors) > ROUNDING * np.ptp(y), errors**2, 0.0)
+            line_errors = errors if name == "line" else line_errors
+            means = (y - y.mean()) * len(y) / (len(y) - 1)  # y minus the mean of the others
+            gains, found = line_errors - errors, fit(x, y)
+            worth = np.sqrt(errors.mean()), 1 - errors.sum() / (means @ means), gains.mean()
+            shape = found.intercept, found.slope, found.bend, found.knot
+            numbers = [*worth, gains.std(ddof=1) / np.sqrt(len(y)), *shape]
+        rows.append((name, size, len(x), *numbers, reason))
+    return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 def _reason_against(x: Points, y: Points) -> str:

@@ -31,8 +31,18 @@ from core.statistics.nulls import draw_orders
 from core.statistics.trends import exchange
 
 LEVEL = 0.95
+LEAST_SIDE = 3  # rows or columns of a grid; draws of two are mostly of one alone
+EVERY = 5_000  # rearrangements of a grid at most that are all gone through
+ALONE = "either side takes at least two trainings"
+UNSCORED = "some two models have no score together"
+ALIKE = "all scores are the same, so their spread is unknown"
 
-Lists = Int32[np.ndarray, "n k"]
+Values = Float64[np.ndarray, " n"]
+Grid = Float64[np.ndarray, "rows columns"]
+Members = Int64[np.ndarray, " pairs"]
+Pair = Float64[np.ndarray, "2"]  # low and high
+Lists = Int32[np.ndarray, "n _"]
+Share = Callable[[Int64[np.ndarray, " counts"], int], Float64[np.ndarray, " counts"]]
 
 
 def draw_halves(n: int, *, count: int, seed: int) -> Bool[np.ndarray, "count n"]:
@@ -43,22 +53,22 @@ def draw_halves(n: int, *, count: int, seed: int) -> Bool[np.ndarray, "count n"]
 
 
 def half_interval(
-    score: float, halves: Float64[np.ndarray, "count"], *, spec: MetricSpec, level: float = LEVEL
-) -> Float64[np.ndarray, "2"]:
+    score: float, halves: Float64[np.ndarray, " count"], *, spec: MetricSpec, level: float = LEVEL
+) -> Pair:
     """Return the interval (low, high) of a score from its scores on random halves of the stimuli.
 
     The score plus the quantiles of halves − their mean, cut off at the ends of the metric's range.
     A half varies around the whole as the whole varies around the world, so nothing is scaled; that
     a metric's level depends on n drops out with the mean. A metric that counts neighbors has half
     of k in a half, so what comes of counting few of them is twice the variance there, and its
-    interval may be up to √2 times too wide. Coverage in simulations of ten worlds, for 95 %: of CKA
+    interval may be up to √2 times too wide. Coverage in simulations of ten worlds, for 95%: of CKA
     90 to 97, 99 of unrelated spaces (`tests/benchmarks/coverage.py`); other metrics were not
     simulated. NaN where a half has no score. halves: the metric on `draw_halves`, `fewest_draws` or
-    more; of CKA, `core.metrics.cka.cka_of_halves`. Raises MetricError for a level outside
-    (0, 1) and for no halves. Source: Politis, Romano 1994 (subsampling); Præstgaard, Wellner 1993
-    (halves as weights 0 and 2 of a bootstrap).
+    more; of CKA, `core.metrics.cka.cka_of_halves`. Raises MetricError for a level outside (0, 1)
+    and for no halves. Source: Politis, Romano 1994 (subsampling); Præstgaard, Wellner 1993 (halves
+    as weights 0 and 2 of a bootstrap).
     """
-    tails = tails_of(level, len(halves))
+    tails = _tails(level, len(halves))
     interval: np.ndarray = np.clip(score + np.quantile(halves - halves.mean(), tails), *spec.range)
     return interval
 
@@ -69,26 +79,23 @@ def fewest_draws(level: float = LEVEL) -> int:
 
 
 def check_draws(count: int) -> None:
-    """Refuse fewer draws than the quantiles of an interval need; raises MetricError."""
+    """Raise MetricError for fewer draws than the quantiles of an interval need."""
     if count < fewest_draws():
         raise MetricError(
-            f"a {100 * LEVEL:g} % interval from quantiles needs at least {fewest_draws()} draws;"
+            f"a {100 * LEVEL:g}% interval from quantiles needs at least {fewest_draws()} draws;"
             f" got {count}"
         )
 
 
-def student_interval(
-    score: float, error: float, *, freedom: int, level: float = LEVEL
-) -> Float64[np.ndarray, "2"]:
+def student_interval(score: float, error: float, *, freedom: int, level: float = LEVEL) -> Pair:
     """Return score ± t · error, with the (1 + level)/2 quantile of Student's t."""
     from scipy import stats  # a third of a second that pages without an interval must not pay
 
-    _, upper = tails_of(level, freedom)
-    half = stats.t.ppf(upper, freedom) * error
+    half = stats.t.ppf(_tails(level, freedom)[1], freedom) * error
     return np.array([score - half, score + half])
 
 
-def mean_interval(values: Float64[np.ndarray, "n"], *, level: float = LEVEL) -> tuple[float, float]:
+def mean_interval(values: Values, *, level: float = LEVEL) -> tuple[float, float]:
     """Return the interval (low, high) of the mean over models: x̄ ± t · s / √n, with the (1 +
     level)/2 quantile of Student's t at n − 1 degrees of freedom.
 
@@ -106,7 +113,7 @@ def mean_interval(values: Float64[np.ndarray, "n"], *, level: float = LEVEL) -> 
 
 
 def ratio_interval(
-    over: Float64[np.ndarray, "n"], under: Float64[np.ndarray, "n"], *, level: float = LEVEL
+    over: Values, under: Values, *, level: float = LEVEL
 ) -> tuple[float, float, float]:
     """Return mean(over) / mean(under) of paired values, and its interval (low, high): the ratios θ
     that a t-test of mean(over − θ under) = 0 does not refuse.
@@ -120,7 +127,7 @@ def ratio_interval(
     if n < LEAST_MODELS:
         return (math.nan,) * 3
     x, y = float(over.mean()), float(under.mean())
-    reach = stats.t.ppf(tails_of(level, n)[1], n - 1) ** 2 / n
+    reach = stats.t.ppf(_tails(level, n)[1], n - 1) ** 2 / n
     (xx, xy), (_, yy) = reach * np.cov(over, under)
     square, middle = y**2 - yy, x * y - xy
     if square <= 0:
@@ -129,15 +136,12 @@ def ratio_interval(
     return x / y, float(middle - root) / float(square), float(middle + root) / float(square)
 
 
-def tails_of(level: float, count: int) -> tuple[float, float]:
+def _tails(level: float, count: int) -> tuple[float, float]:
     if not 0 < level < 1:
         raise MetricError(f"a confidence level must lie between 0 and 1; got {level}")
     if count < 1:
         raise MetricError(f"an interval needs at least one draw of the stimuli; got {count}")
     return (1 - level) / 2, (1 + level) / 2
-
-
-Share = Callable[[Int64[np.ndarray, " counts"], int], Float64[np.ndarray, " counts"]]
 
 
 def halved(k: int) -> int:
@@ -164,17 +168,22 @@ def neighbor_interval(
     count: int,
     seed: int,
     level: float = LEVEL,
-) -> Float64[np.ndarray, "2"]:
-    """Return the interval (low, high) of a neighbor metric: its mean over stimuli ± t times the
-    standard error.
+) -> Pair:
+    """Return the interval (low, high) of a neighbor metric, had as many other stimuli been drawn
+    from the same world: its mean over stimuli ± t times the standard error.
 
-    The variance per stimulus is a + b / k, where halves with k′ of k neighbors show V = a + b / k′;
+    Two halves of the stimuli share none, so how far they lie apart tells the variance of a half
+    without bias; with half of k their neighborhoods reach as far as those of the whole. Per
+    stimulus that variance is V = a + b / k′: a is what differs between places of the world, which
+    the whole has too; b / k′ comes of counting few neighbors k′. The jackknife tells them apart. It
+    leaves out one stimulus at a time, and counts what several do together once for each of them
+    (Efron, Stein 1981), so it is too large, but in what comes of counting alone: a + c / k. So
     a = (r J − J′) / (r − 1), with r = k / k′ and J, J′ the jackknife of the whole and of halves,
     but no less than 0 and no more than V. t has `count` degrees of freedom, but no more than
     ⌊n / 2⌋ − 1: all halves are of one sample. That is a convention. In simulations of ten worlds
-    (`tests/benchmarks/coverage.py`, `count` = 100) the 95 % interval of mutual k-NN held the mean
-    in 91 to 99 % of 100 draws at n = 256 (two standard errors of each share are 4 points), in 92
-    to 100 % of 60 at 1,024. Jaccard k-NN was not simulated.
+    (`tests/benchmarks/coverage.py`, `count` = 100) the 95% interval of mutual k-NN held the mean in
+    91 to 99% of 100 draws at n = 256 (two standard errors of each share are 4 points), in 92 to
+    100% of 60 at 1,024. Jaccard k-NN was not simulated.
 
     x, y: neighbors of one layer each, most similar first, `depth_for_halves` of them. share: what a
     stimulus adds to the mean, from how many of its k neighbors are common, such as
@@ -182,41 +191,32 @@ def neighbor_interval(
     (0, 1), no halves, a k that halves do not allow, a layer without neighbors and lists that are
     too short.
     """
+    _tails(level, count)
     own, influences = find_influences(x, y, k=k, share=share)
     both = np.stack([lists[:, : min(x.shape[1], y.shape[1])] for lists in (x, y)])
-    apart, spread = measure_halves(both, k=halved(k), share=share, count=count, seed=seed)
-    fewer = k / halved(k)
-    lasting = 0.0
-    if fewer > 1:
-        lasting = (fewer * influences.var(ddof=1) - spread) / (fewer - 1)
-    variance = (apart + (fewer - 1) * min(max(lasting, 0.0), apart)) / fewer
-    error = math.sqrt(variance / len(own))
-    freedom = min(count, len(own) // 2 - 1)
-    return student_interval(float(own.mean()), error, freedom=freedom, level=level)
-
-
-def measure_halves(
-    lists: Int32[np.ndarray, "2 n depth"], *, k: int, share: Share, count: int, seed: int
-) -> tuple[float, float]:
-    """Return the variance of a half's mean and the jackknife's estimate of it, both per stimulus,
-    the means over so many pairs of halves.
-    """
-    apart, spread = [], []
-    halves = draw_halves(lists.shape[1], count=count, seed=seed)
+    apart, spread, half_k = [], [], halved(k)
+    halves = draw_halves(len(x), count=count, seed=seed)
     for half in tell_each(halves, "halves of the stimuli"):
         parts = [
-            find_influences(*within(lists, rows, k=k + 1), k=k, share=share)
+            find_influences(*within(both, rows, k=half_k + 1), k=half_k, share=share)
             for rows in (half, ~half)
         ]
         (one, other), sizes = ((own.mean() for own, _ in parts), [len(own) for own, _ in parts])
         apart.append((one - other) ** 2 * math.prod(sizes) / sum(sizes))
-        spread += [influences.var(ddof=1) for _, influences in parts]
-    return float(np.mean(apart)), float(np.mean(spread))
+        spread += [each.var(ddof=1) for _, each in parts]
+    whole = float(np.mean(apart))
+    fewer, lasting = k / half_k, 0.0
+    if fewer > 1:
+        lasting = (fewer * influences.var(ddof=1) - float(np.mean(spread))) / (fewer - 1)
+    variance = (whole + (fewer - 1) * min(max(lasting, 0.0), whole)) / fewer
+    freedom = min(count, len(own) // 2 - 1)
+    error = math.sqrt(variance / len(own))
+    return student_interval(float(own.mean()), error, freedom=freedom, level=level)
 
 
 def find_influences(
     x: Int32[np.ndarray, "n kx"], y: Int32[np.ndarray, "n ky"], *, k: int, share: Share
-) -> tuple[Float64[np.ndarray, "n"], Float64[np.ndarray, "n"]]:
+) -> tuple[Values, Values]:
     """Return each stimulus's own term, and its influence: that, and what the terms of others lose
     without it.
 
@@ -236,13 +236,12 @@ def find_influences(
             "this layer has no neighbors: it is constant or has zeros only; choose another layer"
         )
     own, influences = np.zeros((2, len(x)))
-    shares = share(np.arange(k + 1), k)
-    add_influences(x, y, k, shares, own, influences)
+    add_influences(x, y, k, share(np.arange(k + 1), k), own, influences)
     return own, influences
 
 
 def within(
-    lists: Int32[np.ndarray, "2 n depth"], rows: Bool[np.ndarray, "n"], *, k: int
+    lists: Int32[np.ndarray, "2 n depth"], rows: Bool[np.ndarray, " n"], *, k: int
 ) -> Int32[np.ndarray, "2 m k"]:
     """Return the k nearest of each stimulus of a set among the others of it, counted within the
     set, in both spaces.
@@ -263,15 +262,8 @@ def within(
     return by_space
 
 
-LEAST_SIDE = 3  # rows or columns of a grid; draws of two are mostly of one alone
-EVERY = 5_000  # rearrangements of a grid at most that are all gone through
-ALONE = "either side takes at least two trainings"
-UNSCORED = "some two models have no score together"
-ALIKE = "all scores are the same, so their spread is unknown"
-
-
 class CrossedMean(NamedTuple):
-    """A mean with its 95 % interval and the two-sided p of a t-test against a level; reason: why
+    """A mean with its 95% interval and the two-sided p of a t-test against a level; reason: why
     these are NaN.
     """
 
@@ -319,13 +311,9 @@ def crossed_mean(
 
 
 def pair_interval(
-    scores: Float64[np.ndarray, " pairs"],
-    x: Int64[np.ndarray, " pairs"],
-    y: Int64[np.ndarray, " pairs"],
-    *,
-    models: int,
+    scores: Float64[np.ndarray, " pairs"], x: Members, y: Members, *, models: int
 ) -> tuple[float, float]:
-    """Return the 95 % interval (low, high) of a mean over pairs of models: ± t · `pair_error`, with
+    """Return the 95% interval (low, high) of a mean over pairs of models: ± t · `pair_error`, with
     models − 1 degrees of freedom. NaN below LEAST_MODELS models and where that error is.
     """
     error = pair_error(scores, x, y, models=models)
@@ -336,11 +324,7 @@ def pair_interval(
 
 
 def pair_error(
-    scores: Float64[np.ndarray, " pairs"],
-    x: Int64[np.ndarray, " pairs"],
-    y: Int64[np.ndarray, " pairs"],
-    *,
-    models: int,
+    scores: Float64[np.ndarray, " pairs"], x: Members, y: Members, *, models: int
 ) -> float:
     """Return the standard error of a mean over pairs of models, by the jackknife over models: √((m
     − 1)/m · Σᵢ (θ₍ᵢ₎ − θ̄)²), where θ₍ᵢ₎ is the mean without the pairs of model i.
@@ -360,14 +344,8 @@ def pair_error(
     return float(np.sqrt((models - 1) / models * ((without - without.mean()) ** 2).sum()))
 
 
-def grid_interval(
-    x: Float64[np.ndarray, "rows columns"],
-    y: Float64[np.ndarray, "rows columns"],
-    *,
-    draws: int = 2000,
-    seed: int = 0,
-) -> tuple[float, float]:
-    """Return the 95 % interval (low, high) of Spearman's ρ over all pairs of a grid, whose rows and
+def grid_interval(x: Grid, y: Grid, *, draws: int = 2000, seed: int = 0) -> tuple[float, float]:
+    """Return the 95% interval (low, high) of Spearman's ρ over all pairs of a grid, whose rows and
     columns are both samples: percentiles over draws of either with replacement.
 
     A draw in which all x or all y are equal has no ρ and is left out. NaN where one side has fewer
@@ -381,13 +359,12 @@ def grid_interval(
     cells = rows[:, :, None], columns[:, None, :]
     drawn = [grid[cells].reshape(draws, -1) for grid in (x, y)]
     mixed = np.all([np.ptp(one, axis=1) > 0 for one in drawn], axis=0)
-    ranks = [_ranks(one[mixed]) for one in drawn]
+    ranks = [_standard_ranks(one[mixed]) for one in drawn]
     low, high = np.quantile((ranks[0] * ranks[1]).mean(1), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)
 
 
-def _ranks(values: Float64[np.ndarray, "draws n"]) -> Float64[np.ndarray, "draws n"]:
-    """Return standardized ranks, row by row."""
+def _standard_ranks(values: Float64[np.ndarray, "draws n"]) -> Float64[np.ndarray, "draws n"]:
     from scipy.stats import rankdata
 
     ranks: np.ndarray = rankdata(values, axis=1)
@@ -397,48 +374,48 @@ def _ranks(values: Float64[np.ndarray, "draws n"]) -> Float64[np.ndarray, "draws
 
 
 def grid_correlation(
-    x: Float64[np.ndarray, "rows columns"],
-    y: Float64[np.ndarray, "rows columns"],
-    kin: tuple[Clusters, Clusters] | None = None,
-    *,
-    draws: int,
-    seed: int,
+    x: Grid, y: Grid, kin: tuple[Clusters, Clusters] | None = None, *, draws: int, seed: int
 ) -> tuple[float, float]:
     """Return Spearman's ρ over all pairs of a grid, and its two-sided p.
 
-    Pairs share their models, so they are not independent: p deals the rows of y anew, and its
+    Pairs share their models, so they are not independent: p permutes the rows of y, and its
     columns, each as a whole. All rearrangements are gone through where there are EVERY or fewer,
-    else `draws` of them beside the identity. kin: the clusters of rows and of columns; where two of
-    a side are relatives, either side is dealt as `exchange` does, and p is twice that of its sign,
-    NaN of fewer than LEAST_CLUSTERS on a side. NaN where x or y is constant, has a NaN, or where no
-    rearrangement could give p < 0.05. Source: Mantel 1967; Hubert, Schultz 1976 (quadratic
+    else `draws` of them next to the identity. kin: the clusters of rows and of columns; where two
+    of a side are relatives, either side is permuted as `exchange` does, and p is twice that of its
+    sign, NaN of fewer than LEAST_CLUSTERS on a side. NaN where x or y is constant, has a NaN, or
+    where no rearrangement could give p < 0.05. Source: Mantel 1967; Hubert, Schultz 1976 (quadratic
     assignment).
     """
     rows, columns = x.shape
     if not np.isfinite([x, y]).all() or np.ptp(x) == 0 or np.ptp(y) == 0:
         return np.nan, np.nan
-    left, right = (_ranks(each.reshape(1, -1)).reshape(x.shape) for each in (x, y))
+    left, right = (_standard_ranks(each.reshape(1, -1)).reshape(x.shape) for each in (x, y))
     value = float((left * right).mean())
-    kept = [np.full(side, True) for side in x.shape]
-    clusters = [relatives(*one) for one in zip(kin or (), kept, strict=False)]
-    if any(one is not None for one in clusters):
+    clusters = [
+        relatives(one, np.full(side, True)) for one, side in zip(kin or (), x.shape, strict=False)
+    ]
+    related = any(one is not None for one in clusters)
+    count = factorial(rows) * factorial(columns)
+    orders: list[tuple[np.ndarray, np.ndarray]] | product[tuple[tuple[int, ...], ...]]
+    if related:
         if any(map(too_few_clusters, clusters)):
             return value, np.nan
         sides = (
             exchange(np.arange(side) if one is None else one, draws=draws, seed=seed + place)
             for place, (side, one) in enumerate(zip((rows, columns), clusters, strict=True))
         )
-        found = [(left * right[np.ix_(*deal)]).mean() for deal in zip(*sides, strict=True)]
-        reached = np.sign(value) * np.array([value, *found]) >= abs(value) - 1e-12
-        return value, min(1.0, 2 * float(reached.mean()))
-    count = factorial(rows) * factorial(columns)
-    if count < 20:
+        orders = list(zip(*sides, strict=True))
+    elif count < 20:
         return value, np.nan
-    if count <= EVERY:
-        deals = product(permutations(range(rows)), permutations(range(columns)))
-        dealt = [(left * right[np.ix_(*deal)]).mean() for deal in deals]
+    elif count <= EVERY:
+        orders = product(permutations(range(rows)), permutations(range(columns)))
     else:
         dice = np.random.default_rng(seed)
-        ways = [(dice.permutation(rows), dice.permutation(columns)) for _ in range(draws)]
-        dealt = [value, *((left * right[np.ix_(*deal)]).mean() for deal in ways)]
-    return value, float(np.mean(np.abs(dealt) >= abs(value) - 1e-12))
+        orders = [(dice.permutation(rows), dice.permutation(columns)) for _ in range(draws)]
+    found = np.array([(left * right[np.ix_(*order)]).mean() for order in orders])
+    if related:
+        reached = np.sign(value) * np.append(found, value) >= abs(value) - 1e-12
+        return value, min(1.0, 2 * float(reached.mean()))
+    if count > EVERY:
+        found = np.append(found, value)
+    return value, float(np.mean(np.abs(found) >= abs(value) - 1e-12))

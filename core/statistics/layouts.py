@@ -30,9 +30,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
 SEEDS = 2**32  # of numpy's older generators, which UMAP and t-SNE take
 TRUSTED = 5  # nearest items that trustworthiness compares
 
-DRAWING = (
-    Lock()
-)  # UMAP's compiled loops run on numba's threads, which not every platform lets two callers share
+# UMAP's compiled loops run on numba's threads, which not every platform lets two callers share
+DRAWING = Lock()
 
 Matrix = Float64[np.ndarray, "m m"]
 Points = Float64[np.ndarray, "m 2"]
@@ -61,18 +60,10 @@ def lay_out(distances: Matrix, *, layout: str, seed: int = 0) -> Layout:
     """
     check_layout(layout, models=len(distances), seed=seed)
     if not distances.any():
-        raise InputError(
-            "all models are at distance 0 from each other, so there is no map to draw; choose"
-            " others"
-        )
-    points = LAYOUTS[layout](distances, seed)
-    trusted = min(TRUSTED, (len(distances) - 1) // 2)
-    return Layout(
-        points,
-        stress(distances, points),
-        trustworthiness(distances, points, neighbors=trusted),
-        trusted,
-    )
+        raise InputError("all models are at distance 0 from each other; choose others")
+    points, trusted = LAYOUTS[layout](distances, seed), min(TRUSTED, (len(distances) - 1) // 2)
+    trust = trustworthiness(distances, points, neighbors=trusted)
+    return Layout(points, stress(distances, points), trust, trusted)
 
 
 def check_layout(layout: str, *, models: int, seed: int) -> None:
@@ -105,7 +96,8 @@ def stress(distances: Matrix, points: Points) -> float:
     scale).
     """
     upper = np.triu_indices(len(distances), k=1)
-    original, drawn = distances[upper], _between(points)[upper]
+    between = np.linalg.norm(points[:, None] - points[None], axis=2)
+    original, drawn = distances[upper], between[upper]
     lengths = (original @ original) * (drawn @ drawn)
     return float(np.sqrt(max(0.0, 1 - (original @ drawn) ** 2 / lengths))) if lengths else np.nan
 
@@ -144,14 +136,8 @@ def classical(distances: Matrix) -> Points:
 def _mds(distances: Matrix, _: int) -> Points:
     from sklearn.manifold import smacof
 
-    points, _ = smacof(
-        distances,
-        init=classical(distances),
-        n_init=1,
-        max_iter=2000,
-        eps=1e-9,
-        normalized_stress=False,
-    )
+    start, settings = classical(distances), {"max_iter": 2000, "eps": 1e-9}
+    points, _ = smacof(distances, init=start, n_init=1, normalized_stress=False, **settings)
     return np.asarray(points, dtype=np.float64)
 
 
@@ -189,8 +175,7 @@ def _umap(distances: Matrix, seed: int) -> Points:
             densmap_kwds={},
             output_dens=False,
         )
-    plane: np.ndarray = points.astype(np.float64)
-    return plane
+    return np.asarray(points, dtype=np.float64)
 
 
 def _tsne(distances: Matrix, seed: int) -> Points:
@@ -204,10 +189,8 @@ def _tsne(distances: Matrix, seed: int) -> Points:
         init=start / start.std(axis=0).max() * 1e-4,  # as small as t-SNE's own start
         random_state=seed,
     )
-    plane: np.ndarray = tsne.fit_transform(distances.copy()).astype(
-        np.float64
-    )  # it squares them where they are
-    return plane
+    points = tsne.fit_transform(distances.copy())  # it squares them where they are
+    return np.asarray(points, dtype=np.float64)
 
 
 def _start(distances: Matrix, seed: int) -> Float[np.ndarray, "m 2"]:
@@ -217,11 +200,6 @@ def _start(distances: Matrix, seed: int) -> Float[np.ndarray, "m 2"]:
     points = _mds(distances, seed)
     noise = np.random.default_rng(seed).normal(scale=1e-4 * points.std(), size=points.shape)
     return (points + noise).astype(np.float32)
-
-
-def _between(points: Points) -> Matrix:
-    apart: np.ndarray = np.linalg.norm(points[:, None] - points[None], axis=2)
-    return apart
 
 
 LAYOUTS: dict[str, Callable[[Matrix, int], Points]] = {"umap": _umap, "mds": _mds, "tsne": _tsne}

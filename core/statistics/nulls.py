@@ -81,15 +81,12 @@ def null_scores(
         )
     ends_x, ends_y = np.cumsum(layers_x)[:-1], np.cumsum(layers_y)[:-1]
     batch = max(1, BATCH_BYTES // (8 * sum(layers_x) * sum(layers_y)))
-    batches = []
+    found = []
     for start in range(0, len(orders), batch):
         rows = np.split(score(orders[start : start + batch]), ends_x, axis=1)
-        batches.append(
-            np.stack(
-                [choice(pair) for row in rows for pair in np.split(row, ends_y, axis=2)], axis=1
-            )
-        )
-    return np.concatenate(batches)
+        pairs = [choice(pair) for row in rows for pair in np.split(row, ends_y, axis=2)]
+        found.append(np.stack(pairs, axis=1))
+    return np.concatenate(found)
 
 
 def calibrate(

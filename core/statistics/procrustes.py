@@ -68,10 +68,8 @@ def generalized_procrustes(
         )
     with one_core_each() as pool:
         shapes = list(pool.map(partial(_shape, centering=centering), spaces))
-        defining, weighing = (
-            [each for each, share in zip(shapes, shares, strict=True) if share],
-            shares[shares > 0],
-        )
+        defining = [each for each, share in zip(shapes, shares, strict=True) if share]
+        weighing = shares[shares > 0]
         widest = max(space.shape[1] for space, share in zip(spaces, shares, strict=True) if share)
         room = min(widest, len(spaces[0]), sum(each.shape[1] for each in defining))
         basis, within = _common_basis(defining)
@@ -143,9 +141,8 @@ def _first_joint(
     shapes: Sequence[Float64[np.ndarray, "n _"]], weights: Float64[np.ndarray, " M"], room: int
 ) -> Float64[np.ndarray, "n room"]:
     """Return the leading principal coordinates of the weighted mean of all NᵢNᵢᵀ, up to scale."""
-    beside = np.hstack(
-        [np.sqrt(weight) * each for each, weight in zip(shapes, weights, strict=True)]
-    )
+    weighted = zip(shapes, weights, strict=True)
+    beside = np.hstack([np.sqrt(weight) * each for each, weight in weighted])
     if beside.shape[1] < len(beside):
         coordinates = beside @ np.linalg.eigh(beside.T @ beside)[1]
     else:
@@ -165,9 +162,8 @@ def _alternate(
     joint: Float64[np.ndarray, "n room"],
     pool: ThreadPoolExecutor,
 ) -> tuple[Float64[np.ndarray, "n room"], Float64[np.ndarray, " rounds"]]:
-    exact = (
-        len(shapes) * (len(joint) * np.finfo(np.float64).eps) ** 2
-    )  # an objective at or below this is rounding
+    # an objective at or below this is rounding
+    exact = len(shapes) * (len(joint) * np.finfo(np.float64).eps) ** 2
     objective: list[float] = []
     for _ in range(MOST_ROUNDS):
         turned = list(pool.map(partial(turn, onto=joint), shapes))

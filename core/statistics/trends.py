@@ -3,8 +3,8 @@ tested by permutation.
 
 A recipe is one way to train, in all its seeds. Two seeds of a recipe, and a model and what was
 fine-tuned from it, are alike for that reason alone: such pairs never count. A line is a set of
-recipes that differ in their level alone, such as CLIP in three sizes. Levels are permuted among
-the recipes of a line, so that nothing in which lines differ counts as a trend.
+recipes that differ in their level alone, such as CLIP in three sizes. Levels are permuted among the
+recipes of a line, so that nothing in which lines differ counts as a trend.
 """
 
 from __future__ import annotations
@@ -22,15 +22,33 @@ from core.errors import InputError
 from core.progress import tell_each
 
 LEVEL = 0.95
-DRAWS = 999
+DRAWS, RANK_DRAWS, BOOTSTRAP = 999, 9999, 999
 ROUNDING = 1e-12
+FEWEST = 4  # recipes; of fewer a jackknife says nothing
+LEAST_GROUPS = 2  # of two ranks, on one side
+THIRDS = 2 / 3  # from the middle of the least third of the ranks to that of the most
+MOST_UNDEFINED = 0.2  # share of bootstrap draws without a value beyond which there is no interval
+WEAKEST, STRONGEST = 0.0, 1.0  # levels
+SAME_LEVEL = "no two objectives or families have pairs on two levels"
+NO_CONTRAST = (
+    "no two objectives or families have pairs both within the lowest level and from it to the"
+    " highest"
+)
+FEW = f"it takes {LEAST_GROUPS} families or objectives with models of two ranks each, on one side"
+
+Values = Float64[np.ndarray, " n"]
+Numbers = Int64[np.ndarray, " n"]  # such as groups, from 0 on
+Mask = Bool[np.ndarray, " n"]
+Levels = Float64[np.ndarray, " m"]
+Places = Int64[np.ndarray, " _"]
+T = TypeVar("T", float, Values)
 
 
 @dataclass(frozen=True)
 class DealtTrend:
     """How much a value rises from the lowest level to the highest, or per unit of another.
 
-    rise: in units of the value. low, high: its 95 % interval. p: two-sided. recipes, pairs: how
+    rise: in units of the value. low, high: its 95% interval. p: two-sided. recipes, pairs: how
     many of either counted. NaN where `reason` says why.
     """
 
@@ -48,21 +66,16 @@ class DealtTrend:
         return bool(self.p <= 1 - LEVEL + ROUNDING)
 
 
-def deal(
-    values: Float64[np.ndarray, " r"], lines: Int64[np.ndarray, " r"], *, draws: int, seed: int
-) -> Iterator[Float64[np.ndarray, " r"]]:
-    """Yield the values of r recipes, dealt anew among those of each line, `draws` times."""
-    rng = np.random.default_rng(seed)
-    together = np.argsort(lines, kind="stable")
-    for _ in tell_each(range(draws), "dealings"):
-        dealt = np.empty(len(values))
-        dealt[np.lexsort((rng.random(len(values)), lines))] = values[together]
-        yield dealt
+def orders_within(groups: Numbers, *, draws: int, seed: int) -> Iterator[Numbers]:
+    """Yield random orders of n places that exchange only places of one group."""
+    rng, together = np.random.default_rng(seed), np.argsort(groups, kind="stable")
+    for _ in tell_each(range(draws), "permutations"):
+        order = np.empty_like(together)
+        order[np.lexsort((rng.random(len(groups)), groups))] = together
+        yield order
 
 
-def exchange(
-    clusters: Int64[np.ndarray, " n"], *, draws: int, seed: int
-) -> Int64[np.ndarray, "draws n"]:
+def exchange(clusters: Numbers, *, draws: int, seed: int) -> Int64[np.ndarray, "draws n"]:
     """Return random orders of n models that a null allows whose clusters are alike inside: models
     change places within their cluster, and clusters of one size as wholes.
 
@@ -79,88 +92,99 @@ def exchange(
     return orders
 
 
-def beyond_mean(
-    values: Float64[np.ndarray, " n"], groups: Int64[np.ndarray, " n"]
-) -> Float64[np.ndarray, " n"]:
-    """Return what each value has beyond the mean of its group; groups: numbers from 0 on."""
+def beyond_mean(values: Values, groups: Numbers) -> Values:
+    """Return what each value has beyond the mean of its group."""
     means = np.bincount(groups, values) / np.maximum(np.bincount(groups), 1)
     beyond: np.ndarray = values - means[groups]
     return beyond
 
 
-def invert(rise: float, dealt: Float64[np.ndarray, "draws 2"]) -> tuple[float, float, float]:
+def slope_within(values: Values, over: Values, groups: Numbers) -> float:
+    """Return the least-squares slope, each group with a mean of its own; NaN where `over` is
+    constant within all of them.
+    """
+    across = beyond_mean(over, groups)
+    spread = across @ across
+    return float(across @ beyond_mean(values, groups) / spread) if spread > ROUNDING else np.nan
+
+
+def invert(rise: float, dealt: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
     """Return the interval of the rises that are not rejected, and the p of none.
 
-    dealt: a and b of each dealing, its rise with the scores and with the levels. Where the true
+    dealt: a and b of each permutation, its rise with the scores and with the levels. Where the true
     rise is δ, it counts against a rejection if |a − δb| ≥ |rise − δ|: for δ between
     (rise − a)/(1 − b) and (rise + a)/(1 + b), and always where it changes nothing (|b| = 1).
+    Source: Garthwaite 1996 (intervals from permutations).
     """
-    a, b = dealt.T
+    a, b = np.array(dealt).T
     moves = np.abs(b) < 1 - ROUNDING  # not so where it is NaN
     against = np.count_nonzero(~(np.abs(a) < abs(rise) * (1 - ROUNDING)))
     p = (1 + against) / (1 + len(dealt))
     a, b, always = a[moves], b[moves], np.count_nonzero(~moves)
     ends = np.stack([(rise - a) / (1 - b), (rise + a) / (1 + b)])
     place = int((1 - LEVEL) * (1 + len(dealt)) + ROUNDING) - 1 - always
-    if not 0 <= place < len(a):  # there are too few ways to deal: nothing is rejected
+    if not 0 <= place < len(a):  # there are too few permutations: nothing is rejected
         return np.nan, np.nan, p
     return float(np.sort(ends.min(0))[place]), float(-np.sort(-ends.max(0))[place]), p
 
 
+def jackknife(
+    value: T, without: Float64[np.ndarray, "r ..."], *, freedom: int, level: float = LEVEL
+) -> tuple[T, T]:
+    """Return the jackknife's interval of a value, or of each of several, from those with one recipe
+    left out each; NaN where one of these is. freedom: the degrees of freedom of Student's t.
+    """
+    from scipy.special import stdtrit  # scipy.stats takes a third of a second
+
+    count = len(without)
+    error = np.sqrt((count - 1) / count * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
+    reach = stdtrit(freedom, (1 + level) / 2) * error
+    return value - reach, value + reach
+
+
 def recipe_trend(
-    values: Float64[np.ndarray, " r"],
-    over: Float64[np.ndarray, " r"],
-    lines: Int64[np.ndarray, " r"],
-    *,
-    draws: int = DRAWS,
-    seed: int = 0,
+    values: Values, over: Values, lines: Numbers, *, draws: int = DRAWS, seed: int = 0
 ) -> DealtTrend:
     """Return how a value of each recipe rises with another, within lines.
 
-    rise: the least-squares slope, each line with a mean of its own. p, low, high: as of
-    `core.statistics.trends.level_trend`, `over` being dealt. Recipes with a NaN are left out.
+    rise: `slope_within` lines. p, low, high: as of `level_trend`, `over` being permuted. Recipes
+    with a NaN are left out.
     """
-    if draws < 1:
-        raise InputError(f"expected at least 1 draw; got {draws}")
+    _check_draws(draws, 1)
     present = np.isfinite(values) & np.isfinite(over)
     values, over, lines = values[present], over[present], lines[present]
-    rise = _slope(values, over, lines)
+    rise = slope_within(values, over, lines)
     if not np.isfinite(rise):
         return DealtTrend(recipes=len(values), reason="no line has recipes that differ")
     dealt = [
-        (_slope(values, one, lines), _slope(over, one, lines))
-        for one in deal(over, lines, draws=draws, seed=seed)
+        (slope_within(values, over[order], lines), slope_within(over, over[order], lines))
+        for order in orders_within(lines, draws=draws, seed=seed)
     ]
-    low, high, p = invert(rise, np.array(dealt))
-    return DealtTrend(rise, low, high, p, len(values))
+    return DealtTrend(rise, *invert(rise, dealt), recipes=len(values))
 
 
-def _slope(
-    values: Float64[np.ndarray, " r"],
-    over: Float64[np.ndarray, " r"],
-    lines: Int64[np.ndarray, " r"],
-) -> float:
-    across = beyond_mean(over, lines)
-    spread = across @ across
-    return float(across @ beyond_mean(values, lines) / spread) if spread > ROUNDING else np.nan
+def _check_draws(draws: int, least: int) -> None:
+    if draws < least:
+        raise InputError(f"the permutations must be at least {least}; got {draws}")
 
 
-def adjusted_means(
-    values: Float64[np.ndarray, " n"],
-    groups: Int64[np.ndarray, " n"],
-    kinds: Int64[np.ndarray, " n"],
-) -> Float64[np.ndarray, " g"]:
+def adjusted_means(values: Values, groups: Numbers, kinds: Numbers) -> Float64[np.ndarray, " g"]:
     """Return the mean of each group, had each the same share of every kind.
 
     The least-squares fit value = effect of the group + effect of the kind, with the mean of the
-    values kept: adjusted means differ by what groups differ in within kinds. groups, kinds: numbers
-    from 0 on. NaN for groups that share no kind with the others, directly or by way of a third; the
-    set of groups with most values counts. Source: Searle, Speed, Milliken 1980 (least-squares
-    means).
+    values kept: adjusted means differ by what groups differ in within kinds. NaN for groups that
+    share no kind with the others, directly or by way of a third; the set of groups with most values
+    counts. Source: Searle, Speed, Milliken 1980 (least-squares means).
     """
     count = groups.max(initial=-1) + 1
     means = np.full(count, np.nan)
-    joined = _joined(groups, kinds)
+    counts = np.zeros((count, kinds.max(initial=-1) + 1))
+    np.add.at(counts, (groups, kinds), 1)
+    reached = (counts @ counts.T) > 0
+    for _ in range(count):
+        reached = reached @ reached
+    sizes = reached @ counts.sum(axis=1)
+    joined = reached[sizes.argmax()] if count else np.zeros(0, bool)
     if np.count_nonzero(joined) < 2:
         return means
     inside = joined[groups]
@@ -173,40 +197,19 @@ def adjusted_means(
     return means
 
 
-def _joined(
-    groups: Int64[np.ndarray, " n"], kinds: Int64[np.ndarray, " n"]
-) -> Bool[np.ndarray, " g"]:
-    """Return which groups are in the largest set that shared kinds join."""
-    counts = np.zeros((groups.max(initial=-1) + 1, kinds.max(initial=-1) + 1))
-    np.add.at(counts, (groups, kinds), 1)
-    reached = (counts @ counts.T) > 0
-    for _ in range(len(counts)):
-        reached = reached @ reached
-    sizes = reached @ counts.sum(axis=1)
-    largest: np.ndarray = reached[sizes.argmax()] if len(sizes) else np.zeros(0, bool)
-    return largest
-
-
-FEWEST = 4  # recipes; of fewer a jackknife says nothing
-SAME_LEVEL = "no two objectives or families have pairs on two levels"
-
-Members = Int64[np.ndarray, " m"]
-Scores = Float64[np.ndarray, "m m"]
-
-
 @dataclass(frozen=True)
 class Trainings:
     """What is compared: m trainings with the level, the recipe and the line of each.
 
     scores: symmetric, NaN where two are not compared. levels: 0 the lowest, 1 the highest.
     recipes, lines: numbers from 0 on; a recipe lies in one line and on one level. kin: pairs that
-    are alike for their descent, beside those of one recipe.
+    are alike for their descent, next to those of one recipe.
     """
 
-    scores: Scores
-    levels: Float64[np.ndarray, " m"]
-    recipes: Members
-    lines: Members
+    scores: Float64[np.ndarray, "m m"]
+    levels: Levels
+    recipes: Int64[np.ndarray, " m"]
+    lines: Int64[np.ndarray, " m"]
     kin: Bool[np.ndarray, "m m"]
 
     def __post_init__(self) -> None:
@@ -214,6 +217,12 @@ class Trainings:
             of_it = self.recipes == recipe
             if len(np.unique(self.levels[of_it])) > 1 or len(np.unique(self.lines[of_it])) > 1:
                 raise InputError(f"expected recipe {recipe} on one level of one line")
+
+    def permuted_levels(self, *, draws: int, seed: int) -> Iterator[Levels]:
+        """Yield the levels of all trainings, permuted among the recipes of each line."""
+        _, first, place = np.unique(self.recipes, return_index=True, return_inverse=True)
+        for order in orders_within(self.lines[first], draws=draws, seed=seed):
+            yield self.levels[first][order][place]
 
 
 @dataclass(frozen=True)
@@ -223,10 +232,10 @@ class Pairs:
     x, y: the two trainings. scores: theirs. between: which two lines they are of, as a number.
     """
 
-    x: Int64[np.ndarray, " n"]
-    y: Int64[np.ndarray, " n"]
-    scores: Float64[np.ndarray, " n"]
-    between: Int64[np.ndarray, " n"]
+    x: Numbers
+    y: Numbers
+    scores: Values
+    between: Numbers
 
     @classmethod
     def of(cls, trainings: Trainings) -> Pairs:
@@ -237,21 +246,21 @@ class Pairs:
         between = lines[0] * (trainings.lines.max(initial=0) + 1) + lines[1]
         return cls(x, y, trainings.scores[x, y], between)
 
-    def where(self, kept: Bool[np.ndarray, " n"]) -> Pairs:
-        """Return some of the pairs."""
+    def where(self, kept: Mask) -> Pairs:
         return Pairs(self.x[kept], self.y[kept], self.scores[kept], self.between[kept])
 
-    def rise(self, levels: Float64[np.ndarray, " m"], values: Float64[np.ndarray, " n"]) -> float:
+    def are_between(self, levels: Levels, low: float, high: float) -> Mask:
+        """Return which pairs are of one training on either level."""
+        x, y = levels[self.x], levels[self.y]
+        between: np.ndarray = ((x == low) & (y == high)) | ((x == high) & (y == low))
+        return between
+
+    def rise(self, levels: Levels, values: Values) -> float:
         """Return the slope of the pairs' values over level among the pairs on one level, each set
         of pairs between two lines with a mean of its own; NaN where none spans two levels.
         """
         inside = levels[self.x] == levels[self.y]
-        between = self.between[inside]
-        level = beyond_mean(levels[self.x[inside]], between)
-        spread = level @ level
-        if spread <= ROUNDING:
-            return np.nan
-        return float(level @ beyond_mean(values[inside], between) / spread)
+        return slope_within(values[inside], levels[self.x[inside]], self.between[inside])
 
 
 @dataclass(frozen=True)
@@ -259,7 +268,7 @@ class LevelMean:
     """The mean score of the pairs on one level.
 
     adjusted: the mean, had each level the same share of pairs of every two lines: what the trend is
-    fitted to; NaN where no two lines have pairs on this level and another. low, high: its 95 %
+    fitted to; NaN where no two lines have pairs on this level and another. low, high: its 95%
     interval over recipes.
     """
 
@@ -277,14 +286,13 @@ def level_trend(trainings: Trainings, *, draws: int = DRAWS, seed: int = 0) -> D
     """Return how the scores of pairs on one level rise with it.
 
     rise: the least-squares slope of score over level, each set of pairs between two lines with a
-    mean of its own. p = (1 + #{|rise of a dealing| ≥ |rise|})/(1 + draws): each dealing gives the
-    levels of a line's recipes to its recipes at random, and pairs that are then on one level count.
-    Interval: every rise δ that the same test does not reject, once δ times the mean level of its
-    two trainings is taken from each score; so p ≤ 0.05 says that 0 lies outside. Source: Anderson,
-    ter Braak 2003 (dealing within strata); Garthwaite 1996 (intervals from permutations).
+    mean of its own. p = (1 + #{|rise of a permutation| ≥ |rise|})/(1 + draws): each permutation
+    gives the levels of a line's recipes to its recipes at random, and pairs that are then on one
+    level count. Interval: every rise δ that the same test does not reject, once δ times the mean
+    level of its two trainings is taken from each score; so p ≤ 0.05 says that 0 lies outside.
+    Source: Anderson, ter Braak 2003 (permutation within strata); Garthwaite 1996.
     """
-    if draws < 1:
-        raise InputError(f"expected at least 1 draw; got {draws}")
+    _check_draws(draws, 1)
     pairs, levels = Pairs.of(trainings), trainings.levels
     inside = levels[pairs.x] == levels[pairs.y]
     members = np.unique(trainings.recipes[np.concatenate([pairs.x[inside], pairs.y[inside]])])
@@ -295,87 +303,36 @@ def level_trend(trainings: Trainings, *, draws: int = DRAWS, seed: int = 0) -> D
     middle = (levels[pairs.x] + levels[pairs.y]) / 2
     dealt = [
         (pairs.rise(one, pairs.scores), pairs.rise(one, middle))
-        for one in deal_levels(trainings, draws=draws, seed=seed)
+        for one in trainings.permuted_levels(draws=draws, seed=seed)
     ]
-    low, high, p = invert(rise, np.array(dealt))
-    return DealtTrend(rise, low, high, p, count, used)
+    return DealtTrend(rise, *invert(rise, dealt), count, used)
 
 
 def level_means(trainings: Trainings) -> list[LevelMean]:
-    """Return the mean of the pairs on each level that has some, the lowest first."""
+    """Return the mean of the pairs on each level that has some, the lowest first; intervals by the
+    jackknife over recipes.
+    """
     every, levels = Pairs.of(trainings), trainings.levels
     pairs = every.where(levels[every.x] == levels[every.y])
     steps, place = np.unique(levels[pairs.x], return_inverse=True)
-    adjusted = adjusted_means(pairs.scores, place, pairs.between)
-    without = _leave_out(pairs, place, trainings.recipes)
-    return [
-        _level_mean(float(level), pairs.where(place == step), trainings.recipes, *of_step)
-        for step, (level, of_step) in enumerate(
-            zip(steps, zip(adjusted, without.T, strict=True), strict=True)
-        )
-    ]
-
-
-def _leave_out(
-    pairs: Pairs, place: Int64[np.ndarray, " n"], recipes: Members
-) -> Float64[np.ndarray, "r l"]:
-    """Return the adjusted mean of each level with each recipe left out."""
-    x, y = recipes[pairs.x], recipes[pairs.y]
+    x, y = trainings.recipes[pairs.x], trainings.recipes[pairs.y]
     members = np.union1d(x, y)
-    without = np.full((len(members), place.max(initial=-1) + 1), np.nan)
+    without = np.full((len(members), len(steps)), np.nan)
     for row, recipe in zip(without, members, strict=True):
         kept = (x != recipe) & (y != recipe)
-        means = adjusted_means(pairs.scores[kept], place[kept], pairs.between[kept])
-        row[: len(means)] = means
-    return without
-
-
-def _level_mean(
-    level: float,
-    pairs: Pairs,
-    recipes: Members,
-    adjusted: float,
-    without: Float64[np.ndarray, " r"],
-) -> LevelMean:
-    among = np.union1d(pairs.x, pairs.y)
-    count, low, high = len(np.unique(recipes[among])), np.nan, np.nan
-    if count >= FEWEST:
-        low, high = jackknife(float(adjusted), without, freedom=count - 1)
-    mean = float(pairs.scores.mean())
-    return LevelMean(level, mean, float(adjusted), low, high, len(among), count, len(pairs.scores))
-
-
-def deal_levels(
-    trainings: Trainings, *, draws: int, seed: int
-) -> Iterator[Float64[np.ndarray, " m"]]:
-    """Yield the levels of all trainings, dealt anew among the recipes of each line."""
-    _, first, place = np.unique(trainings.recipes, return_index=True, return_inverse=True)
-    for dealt in deal(trainings.levels[first], trainings.lines[first], draws=draws, seed=seed):
-        yield dealt[place]
-
-
-T = TypeVar("T", float, Float64[np.ndarray, " n"])
-
-
-def jackknife(
-    value: T, without: Float64[np.ndarray, "r ..."], *, freedom: int, level: float = LEVEL
-) -> tuple[T, T]:
-    """Return the jackknife's interval of a value, or of each of several, from those with one recipe
-    left out each; NaN where one of these is. freedom: the degrees of freedom of Student's t.
-    """
-    from scipy.special import stdtrit  # scipy.stats takes a third of a second
-
-    count = len(without)
-    error = np.sqrt((count - 1) / count * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
-    reach = stdtrit(freedom, (1 + level) / 2) * error
-    return value - reach, value + reach
-
-
-WEAKEST, STRONGEST = 0.0, 1.0
-TOO_FEW = (
-    "no two objectives or families have pairs both within the lowest level and from it to the"
-    " highest"
-)
+        found = adjusted_means(pairs.scores[kept], place[kept], pairs.between[kept])
+        row[: len(found)] = found
+    means = []
+    for step, adjusted in enumerate(adjusted_means(pairs.scores, place, pairs.between).tolist()):
+        on = pairs.where(place == step)
+        among = np.union1d(on.x, on.y)
+        count, low, high = len(np.unique(trainings.recipes[among])), np.nan, np.nan
+        if count >= FEWEST:
+            low, high = jackknife(adjusted, without[:, step], freedom=count - 1)
+        sizes = len(among), count, len(on.scores)
+        mean = float(on.scores.mean())
+        means.append(LevelMean(float(steps[step]), mean, adjusted, low, high, *sizes))
+    return means
 
 
 @dataclass(frozen=True)
@@ -396,7 +353,7 @@ class GridMean:
 
 @dataclass(frozen=True)
 class Contrast:
-    """A difference of two means, its 95 % interval over recipes, and its p, two-sided; NaN where
+    """A difference of two means, its 95% interval over recipes, and its p, two-sided; NaN where
     `reason` says why.
     """
 
@@ -429,74 +386,46 @@ def weak_contrast(trainings: Trainings, *, draws: int = DRAWS, seed: int = 0) ->
     value = mean(low, low) − mean(low, high) over pairs of the same two lines (least squares, each
     two lines with a mean of their own): below 0 where each weak training is weak in its own way,
     near 0 where the weak have nothing in common but what they share with the strong, above 0 where
-    they go wrong together. p = (1 + #{|value of a dealing| ≥ |value|})/(1 + draws), levels
-    dealt among the recipes of each line as in `core.statistics.trends.level_trend`; dealings
-    without such pairs count against it. Interval: jackknife over recipes.
+    they go wrong together. p = (1 + #{|value of a permutation| ≥ |value|})/(1 + draws), levels
+    permuted as in `level_trend`; permutations without such pairs count against it. Interval:
+    jackknife over recipes.
     """
-    if draws < 1:
-        raise InputError(f"expected at least 1 draw; got {draws}")
-    pairs, levels = Pairs.of(trainings), trainings.levels
-    every = np.ones(len(pairs.x), dtype=bool)
-    value = _contrast(pairs, levels, every)
+    _check_draws(draws, 1)
+    pairs, levels, recipes = Pairs.of(trainings), trainings.levels, trainings.recipes
+
+    def contrast(levels: Levels, kept: Mask | bool = True) -> float:
+        weak = kept & pairs.are_between(levels, WEAKEST, WEAKEST)
+        used = weak | (kept & pairs.are_between(levels, WEAKEST, STRONGEST))
+        return slope_within(pairs.scores[used], weak[used].astype(float), pairs.between[used])
+
+    value = contrast(levels)
     if not np.isfinite(value):
-        return Contrast(reason=TOO_FEW)
-    dealt = [_contrast(pairs, one, every) for one in deal_levels(trainings, draws=draws, seed=seed)]
+        return Contrast(reason=NO_CONTRAST)
+    dealt = [contrast(one) for one in trainings.permuted_levels(draws=draws, seed=seed)]
     against = np.count_nonzero(~(np.abs(dealt) < abs(value) * (1 - ROUNDING)))
-    low, high = _contrast_interval(value, pairs, trainings)
-    return Contrast(value, low, high, (1 + against) / (1 + draws))
-
-
-def _contrast_interval(value: float, pairs: Pairs, trainings: Trainings) -> tuple[float, float]:
-    levels, recipes = trainings.levels, trainings.recipes
-    used = _between(pairs, levels, WEAKEST, WEAKEST) | _between(pairs, levels, WEAKEST, STRONGEST)
-    counted = np.unique(recipes[np.concatenate([pairs.x[used], pairs.y[used]])])
-    if len(counted) < FEWEST:
-        return np.nan, np.nan
+    used = pairs.are_between(levels, WEAKEST, WEAKEST)
+    used = used | pairs.are_between(levels, WEAKEST, STRONGEST)
     x, y = recipes[pairs.x], recipes[pairs.y]
-    without = [_contrast(pairs, levels, (x != one) & (y != one)) for one in counted]
-    return jackknife(value, np.array(without), freedom=len(without) - 1)
-
-
-def _contrast(
-    pairs: Pairs, levels: Float64[np.ndarray, " m"], kept: Bool[np.ndarray, " n"]
-) -> float:
-    weak = kept & _between(pairs, levels, WEAKEST, WEAKEST)
-    used = weak | (kept & _between(pairs, levels, WEAKEST, STRONGEST))
-    between = pairs.between[used]
-    is_weak = beyond_mean(weak[used].astype(float), between)
-    spread = is_weak @ is_weak
-    if spread <= ROUNDING:
-        return np.nan
-    return float(is_weak @ beyond_mean(pairs.scores[used], between) / spread)
-
-
-def _between(
-    pairs: Pairs, levels: Float64[np.ndarray, " m"], low: float, high: float
-) -> Bool[np.ndarray, " n"]:
-    """Return which pairs are of one training on either level."""
-    x, y = levels[pairs.x], levels[pairs.y]
-    between: np.ndarray = ((x == low) & (y == high)) | ((x == high) & (y == low))
-    return between
-
-
-RANK_DRAWS, BOOTSTRAP = 9999, 999
-LEAST_GROUPS = 2  # of two ranks, on one side
-THIRDS = 2 / 3  # from the middle of the least third of the ranks to that of the most
-MOST_UNDEFINED = 0.2  # share of bootstrap draws without a value beyond which there is no interval
-FEW = f"it takes {LEAST_GROUPS} families or objectives with models of two ranks each, on one side"
-
-Grid = Float64[np.ndarray, "x y"]
-Values = Float64[np.ndarray, " n"]
-Groups = Int64[np.ndarray, " n"]
-Places = Int64[np.ndarray, " _"]  # of some of the setups
+    counted, low, high = np.union1d(x[used], y[used]), np.nan, np.nan
+    if len(counted) >= FEWEST:
+        without = np.array([contrast(levels, (x != one) & (y != one)) for one in counted])
+        low, high = jackknife(value, without, freedom=len(without) - 1)
+    return Contrast(value, low, high, (1 + against) / (1 + draws))
 
 
 @dataclass(frozen=True)
 class Setups:
-    """The setups of one side: rank, 0 the least and 1 the most, and group, numbers from 0 on."""
+    """Some of the setups of one side, such as vision: rank, 0 the least and 1 the most, and group.
+
+    Setups of a group differ in rank alone, such as one architecture in several sizes; what groups
+    differ in counts for nothing.
+    """
 
     ranks: Values
-    groups: Groups
+    groups: Numbers
+
+    def at(self, rows: Places) -> Setups:
+        return Setups(self.ranks[rows], self.groups[rows])
 
 
 @dataclass(frozen=True)
@@ -521,28 +450,11 @@ class RankTrend:
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class _Part:
-    """The setups of a side that have a rank and a score, with their mean scores."""
-
-    ranks: Values
-    means: Values
-    groups: Groups
-
-    @classmethod
-    def of(cls, side: Setups, means: Values) -> _Part:
-        there = np.isfinite(means) & np.isfinite(side.ranks)
-        groups: Groups = np.unique(side.groups[there], return_inverse=True)[1].astype(np.int64)
-        return cls(side.ranks[there], means[there], groups)
-
-    def groups_of_two_ranks(self) -> int:
-        return sum(
-            len(np.unique(self.ranks[self.groups == one])) > 1 for one in np.unique(self.groups)
-        )
+Side = tuple[Values, Values, Numbers]  # ranks, mean scores and groups of setups that have both
 
 
 def rank_trend(
-    scores: Grid,
+    scores: Float64[np.ndarray, "x y"],
     x: Setups,
     y: Setups,
     *,
@@ -550,144 +462,109 @@ def rank_trend(
     draws: int = RANK_DRAWS,
     seed: int = 0,
 ) -> RankTrend:
-    """Return how the scores between two sides rise with the ranks of both.
+    """Return how the scores between two sides rise with the ranks r of both.
 
-    Each setup has its mean score m over the other side; `permutation_p` tests these. change: the
-    slope Σ (r − r̄)(m − m̄) / Σ (r − r̄)² over all setups of both sides, with the means of their
-    groups, times 2/3. Its interval is the percentile bootstrap over the setups of each group; that
-    of ρ, over the groups of each side.
+    Each setup has its mean score m over the other side. change: the slope
+    Σ (r − r̄)(m − m̄) / Σ (r − r̄)² over all setups of both sides, with the means of their groups,
+    times 2/3. Its interval is the percentile bootstrap over the setups of each group; that of ρ,
+    over the groups of each side. p: of T = Σ (r − r̄)(m − m̄), ranks exchanged within groups:
+    #{T' ≥ T}/N over all N permutations if they are at most `draws`, else
+    (1 + #{T' ≥ T})/(1 + draws).
 
     scores: a row per setup of x, a column per setup of y; NaN if missing. toward: 1 if higher
     scores mean more aligned, −1 if lower ones do; change and ρ keep the score's sign. Raises
-    InputError for fewer than 19 draws. Source: Efron, Tibshirani 1993 (bootstrap).
+    InputError for fewer than 19 draws. Source: Edgington, Onghena 2007 (permutation within strata);
+    Efron, Tibshirani 1993 (bootstrap).
     """
-    parts = _parts(scores, x, y)
-    if max(part.groups_of_two_ranks() for part in parts) < LEAST_GROUPS:
+    sides = _sides(scores, x, y)
+    if max(map(_groups_of_two_ranks, sides)) < LEAST_GROUPS:
         return RankTrend(reason=FEW)
-    p, count, exact = permutation_p(parts, toward=toward, draws=draws, seed=seed)
+    p, count, exact = _rank_p(sides, toward=toward, draws=draws, seed=seed)
     rng = np.random.default_rng(seed)
-    within = [
-        _rank_slope(_drawn(scores, x, y, [_draw_setups(side, rng) for side in (x, y)]))
-        for _ in range(BOOTSTRAP)
-    ]
-    between = [
-        _rho(_drawn(scores, x, y, [_draw_groups(side, rng) for side in (x, y)]))
-        for _ in range(BOOTSTRAP)
-    ]
-    low, high = _percentiles(within)
-    return RankTrend(
-        THIRDS * _rank_slope(parts),
-        THIRDS * low,
-        THIRDS * high,
-        p,
-        count,
-        exact,
-        _rho(parts),
-        *_percentiles(between),
-    )
+
+    def draw_setups(side: Setups) -> Places:
+        members = [np.flatnonzero(side.groups == one) for one in np.unique(side.groups)]
+        return np.concatenate([rng.choice(one, len(one)) for one in members])
+
+    def draw_groups(side: Setups) -> Places:
+        names = np.unique(side.groups)
+        drawn = rng.choice(names, len(names))
+        return np.concatenate([np.flatnonzero(side.groups == one) for one in drawn])
+
+    def drawn(rows: Places, columns: Places) -> tuple[Side, Side]:
+        return _sides(scores[np.ix_(rows, columns)], x.at(rows), y.at(columns))
+
+    within = [_slope(drawn(draw_setups(x), draw_setups(y))) for _ in range(BOOTSTRAP)]
+    between = [_rho(drawn(draw_groups(x), draw_groups(y))) for _ in range(BOOTSTRAP)]
+    change, low, high = (THIRDS * one for one in (_slope(sides), *_percentiles(within)))
+    return RankTrend(change, low, high, p, count, exact, _rho(sides), *_percentiles(between))
 
 
-def permutation_p(
-    parts: Sequence[_Part], *, toward: int = 1, draws: int = RANK_DRAWS, seed: int = 0
-) -> tuple[float, int, bool]:
-    """Return the one-sided p of a rise, how many permutations it is of, and whether these are all.
-
-    The statistic is T = Σ (r − r̄)(m − m̄); ranks are exchanged within groups. p = #{T' ≥ T}/N over
-    all N permutations if they are at most `draws`, else (1 + #{T' ≥ T})/(1 + draws). Source:
-    Edgington, Onghena 2007 (permutation within strata).
-    """
-    if draws < 19:
-        raise InputError(f"expected at least 19 permutations, so that p can be 0.05; got {draws}")
-    first = parts[0].groups.max(initial=-1) + 1
-    groups = np.concatenate([parts[0].groups, parts[1].groups + first])
-    r = beyond_mean(np.concatenate([part.ranks for part in parts]), groups)
-    m = beyond_mean(toward * np.concatenate([part.means for part in parts]), groups)
-    members = [np.flatnonzero(groups == one) for one in range(groups.max() + 1)]
-    count = prod(factorial(len(one)) for one in members)
-    exact = count <= draws
-    found = _all_orders(r, m, members) if exact else _some_orders(r, m, groups, draws, seed)
-    as_high = int(np.count_nonzero(found >= r @ m - ROUNDING))
-    return (as_high / count, count, True) if exact else ((1 + as_high) / (1 + draws), draws, False)
-
-
-def _parts(scores: Grid, x: Setups, y: Setups) -> tuple[_Part, _Part]:
+def _sides(scores: Float64[np.ndarray, "x y"], x: Setups, y: Setups) -> tuple[Side, Side]:
     there = np.isfinite(scores)
     filled = np.where(there, scores, 0.0)
     with np.errstate(invalid="ignore"):  # a setup without any score has no mean
-        return (
-            _Part.of(x, filled.sum(1) / there.sum(1)),
-            _Part.of(y, filled.sum(0) / there.sum(0)),
-        )
+        means = filled.sum(1) / there.sum(1), filled.sum(0) / there.sum(0)
+
+    def side(of: Setups, means: Values) -> Side:
+        known = np.isfinite(means) & np.isfinite(of.ranks)
+        groups: Numbers = np.unique(of.groups[known], return_inverse=True)[1].astype(np.int64)
+        return of.ranks[known], means[known], groups
+
+    return side(x, means[0]), side(y, means[1])
 
 
-def _rank_slope(parts: Iterable[_Part]) -> float:
+def _groups_of_two_ranks(side: Side) -> int:
+    ranks, _, groups = side
+    return sum(len(np.unique(ranks[groups == one])) > 1 for one in np.unique(groups))
+
+
+def _rank_p(
+    sides: tuple[Side, Side], *, toward: int, draws: int, seed: int
+) -> tuple[float, int, bool]:
+    """Return p, of how many permutations, and whether these are all; see `rank_trend`."""
+    _check_draws(draws, 19)  # so that p can be 0.05
+    (ranks_x, means_x, groups_x), (ranks_y, means_y, groups_y) = sides
+    groups = np.concatenate([groups_x, groups_y + groups_x.max(initial=-1) + 1])
+    r = beyond_mean(np.concatenate([ranks_x, ranks_y]), groups)
+    m = beyond_mean(toward * np.concatenate([means_x, means_y]), groups)
+    members = [np.flatnonzero(groups == one) for one in range(groups.max() + 1)]
+    count = prod(factorial(len(one)) for one in members)
+    if exact := count <= draws:
+        each = [[float(r[list(order)] @ m[one]) for order in permutations(one)] for one in members]
+        found = [sum(parts) for parts in product(*each)]
+    else:
+        found = [float(r[order] @ m) for order in orders_within(groups, draws=draws, seed=seed)]
+    as_high = int(np.count_nonzero(np.array(found) >= r @ m - ROUNDING))
+    return (as_high / count, count, True) if exact else ((1 + as_high) / (1 + draws), draws, False)
+
+
+def _slope(sides: Iterable[Side]) -> float:
     total = spread = 0.0
-    for part in parts:
-        ranks = beyond_mean(part.ranks, part.groups)
-        total += float(ranks @ beyond_mean(part.means, part.groups))
-        spread += float(ranks @ ranks)
+    for ranks, means, groups in sides:
+        r = beyond_mean(ranks, groups)
+        total += float(r @ beyond_mean(means, groups))
+        spread += float(r @ r)
     return total / spread if spread > ROUNDING else np.nan
 
 
-def _rho(parts: Sequence[_Part]) -> float:
-    x, y = (
-        np.concatenate([_relative_ranks(getattr(part, of)) for part in parts])
-        for of in ("ranks", "means")
-    )
-    spread = float(x @ x) * float(y @ y)
-    return float(x @ y) / spread**0.5 if spread > ROUNDING else np.nan
-
-
-def _relative_ranks(values: Values) -> Values:
-    """Return ranks about their mean as shares of their number, so that large sides count no more
+def _rho(sides: Sequence[Side]) -> float:
+    """Correlate ranks about their mean as shares of their number, so that large sides count no more
     per setup.
     """
     from scipy.stats import rankdata  # a third of a second
 
-    ranks = rankdata(values)
-    relative: Values = (ranks - ranks.mean()) / len(ranks) if len(ranks) else ranks
-    return relative
+    def relative(values: Values) -> Values:
+        ranks = rankdata(values)
+        return np.asarray((ranks - ranks.mean()) / len(ranks) if len(ranks) else ranks)
 
-
-def _all_orders(r: Values, m: Values, members: Sequence[Places]) -> Float64[np.ndarray, " draws"]:
-    each = [[float(r[list(order)] @ m[one]) for order in permutations(one)] for one in members]
-    return np.array([sum(parts) for parts in product(*each)])
-
-
-def _some_orders(
-    r: Values, m: Values, groups: Groups, draws: int, seed: int
-) -> Float64[np.ndarray, " draws"]:
-    rng, together = np.random.default_rng(seed), np.argsort(groups, kind="stable")
-    found = np.empty(draws)
-    for place in range(draws):
-        found[place] = r[together] @ m[np.lexsort((rng.random(len(r)), groups))]
-    return found
-
-
-def _draw_setups(side: Setups, rng: np.random.Generator) -> Places:
-    """Draw as many setups of each group as it has."""
-    members = [np.flatnonzero(side.groups == one) for one in np.unique(side.groups)]
-    return np.concatenate([rng.choice(one, len(one)) for one in members])
-
-
-def _draw_groups(side: Setups, rng: np.random.Generator) -> Places:
-    """Draw as many groups as there are, each with all of its setups."""
-    names = np.unique(side.groups)
-    drawn = rng.choice(names, len(names))
-    return np.concatenate([np.flatnonzero(side.groups == one) for one in drawn])
-
-
-def _drawn(scores: Grid, x: Setups, y: Setups, rows: Sequence[Places]) -> tuple[_Part, _Part]:
-    first, second = rows
-    return _parts(
-        scores[np.ix_(first, second)],
-        Setups(x.ranks[first], x.groups[first]),
-        Setups(y.ranks[second], y.groups[second]),
-    )
+    x, y = (np.concatenate([relative(side[of]) for side in sides]) for of in (0, 1))
+    spread = float(x @ x) * float(y @ y)
+    return float(x @ y) / spread**0.5 if spread > ROUNDING else np.nan
 
 
 def _percentiles(values: Sequence[float]) -> tuple[float, float]:
-    """Return the percentiles of bootstrap values; NaN if too many are undefined."""
+    """Return the 95% interval of bootstrap values; NaN if too many are undefined."""
     known = np.array(values)[np.isfinite(values)]
     if len(known) < (1 - MOST_UNDEFINED) * len(values):
         return np.nan, np.nan

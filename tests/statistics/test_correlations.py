@@ -39,7 +39,7 @@ def test_few_draws_without_a_correlation_are_left_out_and_many_leave_no_interval
     )  # the only model that differs is in no draw of (8/9)⁹ = 35 %
     assert (tied.value, tied.p) == pytest.approx((0.5477, 0.127), abs=1e-3)
     assert np.isnan([tied.low, tied.high]).all()
-    assert re.fullmatch("so many are equal that 3[3-7] % of draws have no ρ", tied.reason)
+    assert re.fullmatch("so many are equal that 3[3-7]% of draws have no ρ", tied.reason)
     assert not tied.sure
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
-from core.statistics.trends import deal, recipe_trend
+from core.statistics.trends import orders_within, recipe_trend
 
 
 def recipes(seed: int, *, slope: float = 0.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -46,9 +46,10 @@ def test_one_world_in_twenty_is_sure_without_an_effect_and_nine_in_ten_with_one(
     assert np.mean([trend.low <= 0.8 <= trend.high for trend in slopes]) >= 0.88
 
 
-def test_values_are_dealt_within_lines():
+def test_orders_stay_within_lines():
     values, lines = np.arange(6.0), np.array([0, 1, 0, 1, 0, 1])
-    for dealt in deal(values, lines, draws=20, seed=0):
+    for order in orders_within(lines, draws=20, seed=0):
+        dealt = values[order]
         assert sorted(dealt[lines == 0]) == [0, 2, 4]
         assert sorted(dealt[lines == 1]) == [1, 3, 5]
 
@@ -59,9 +60,9 @@ def test_what_cannot_be_said_is_nan_with_a_reason():
     assert np.isnan(trend.rise)
     assert trend.reason == "no line has recipes that differ"
     few = recipe_trend(values[:2], over[:2], lines[:2])
-    assert np.isnan(few.low)  # two recipes: every second dealing changes nothing
+    assert np.isnan(few.low)  # two recipes: every second permutation changes nothing
     assert few.p > 0.3
     over[0] = np.nan
     assert recipe_trend(values, over, lines).recipes == 11
-    with pytest.raises(InputError, match="at least 1 draw; got 0"):
+    with pytest.raises(InputError, match="at least 1; got 0"):
         recipe_trend(values, over, lines, draws=0)

@@ -151,7 +151,7 @@ def test_no_draws_are_refused():
 def test_quantiles_need_a_draw_beyond_each_end():
     assert [fewest_draws(level) for level in (0.5, 0.9, 0.95, 0.99)] == [4, 20, 40, 200]
     check_draws(40)
-    with pytest.raises(MetricError, match="a 95 % interval from quantiles needs at least 40 draws"):
+    with pytest.raises(MetricError, match="a 95% interval from quantiles needs at least 40 draws"):
         check_draws(39)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
-from core.statistics.trends import Trainings, deal_levels, level_means, level_trend
+from core.statistics.trends import Trainings, level_means, level_trend
 
 SIZES = (0.0, 0.5, 1.0)
 
@@ -61,7 +61,7 @@ def test_the_rise_is_that_of_a_regression_with_a_mean_per_pair_of_lines(sets):
     one.kin[2, 8] = one.kin[8, 2] = True
     trend = level_trend(one, draws=99)
     assert trend.rise == pytest.approx(slow_rise(one, one.levels), abs=1e-12)
-    dealt = [abs(slow_rise(one, levels)) for levels in deal_levels(one, draws=99, seed=0)]
+    dealt = [abs(slow_rise(one, levels)) for levels in one.permuted_levels(draws=99, seed=0)]
     far = sum(each >= abs(trend.rise) - 1e-12 for each in dealt)
     assert trend.p == pytest.approx((1 + far) / 100)
     assert trend.recipes == 9 * sets
@@ -83,7 +83,7 @@ def test_the_interval_holds_what_the_test_does_not_reject():
 
 def test_a_dealing_keeps_recipes_whole_and_lines_apart():
     one = world(2, lines=3, sets=2)
-    for levels in deal_levels(one, draws=20, seed=0):
+    for levels in one.permuted_levels(draws=20, seed=0):
         for recipe in np.unique(one.recipes):
             assert len(set(levels[one.recipes == recipe])) == 1
         for line in range(3):
@@ -158,7 +158,7 @@ def test_what_cannot_be_said_is_nan_with_a_reason():
     assert np.isnan([trend.rise, trend.p]).all()
     assert trend.reason == "no two objectives or families have pairs on two levels"
     assert level_means(one) == []
-    with pytest.raises(InputError, match="at least 1 draw; got 0"):
+    with pytest.raises(InputError, match="at least 1; got 0"):
         level_trend(one, draws=0)
     with pytest.raises(InputError, match="expected recipe 0 on one level of one line"):
         Trainings(one.scores, one.levels[::-1].copy(), one.recipes * 0, one.lines, one.kin)

@@ -115,7 +115,7 @@ def test_a_setup_without_scores_or_rank_counts_nowhere() -> None:
 def test_one_family_is_unknown_and_few_permutations_are_refused() -> None:
     one = Setups(np.array([0.0, 0.5, 1.0]), np.zeros(3, int))
     assert rank_trend(np.ones((3, 3)), one, one) == RankTrend(reason=FEW)
-    with pytest.raises(InputError, match="at least 19 permutations"):
+    with pytest.raises(InputError, match="at least 19"):
         rank_trend(np.ones((5, 3)), X, Y, draws=18)
 
 
