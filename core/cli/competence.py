@@ -9,8 +9,7 @@ from typing import Any
 
 from core.cli.shared import add_command, add_dataset, group
 from core.errors import InputError
-from core.files.limits import SHEET
-from core.files.userfile import UserFile
+from core.files.userfile import SHEET, UserFile
 
 
 def add(commands: Any) -> None:

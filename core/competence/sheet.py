@@ -19,8 +19,7 @@ import pandas as pd
 
 from core.competence.records import ACCURACY, BITS, PERCENT, SKILL
 from core.errors import InputError, UnknownNameError
-from core.files.limits import SHEET
-from core.files.userfile import decode, shown
+from core.files.userfile import SHEET, decode, shown
 from core.machine.memory import size_text
 
 UNITS: Mapping[str, tuple[float, float]] = {

@@ -21,8 +21,7 @@ import pandas as pd
 
 from core.embedding.texts import read_texts
 from core.errors import EncoderError, InputError, StoreBusyError, StoreWriteError
-from core.files.limits import NOTE
-from core.files.userfile import UserFile
+from core.files.userfile import NOTE, UserFile
 from core.progress import Progress
 from core.recipe import Recipe
 from core.stimuli.dataset import DatasetCard, check_captions

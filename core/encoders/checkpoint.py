@@ -17,7 +17,6 @@ from safetensors.torch import load_file
 
 from core.encoders.fields import check_training, read_json
 from core.errors import EncoderError
-from core.files.archives import check_torch
 from core.files.userfile import UserFile
 
 FORMATS = (".safetensors", ".pt", ".pth", ".tar")  # .pth.tar, as training scripts name them
@@ -66,7 +65,6 @@ def load_torch(file: UserFile, **where: Any) -> Any:
     """Return what torch.save wrote: tensors, arrays and plain containers only; raises the file's
     error for a damaged file, and any other pickled object. where: see torch.load; in memory else.
     """
-    check_torch(file)
     with file.decoding():
         try:
             with torch.serialization.safe_globals(PLAIN), warnings.catch_warnings():

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import EncoderError
-from core.files.limits import CONFIG
-from core.files.userfile import UserFile, said
+from core.files.userfile import CONFIG, UserFile, said
 
 WIDEST = 2_048  # pixels: an image's side
 MOST_CROPPED = 0.1  # of an image's side, at least, is what is left of it

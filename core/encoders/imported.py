@@ -11,7 +11,7 @@
 
 A file may also hold ids of its rows (or file_names.txt next to it, as thingsvision writes), and
 labels or scalars, which are no layers. What it may take
-is said in core/files/limits.py, and is checked before it is allocated.
+is said in core/files/userfile.py, and is checked before it is allocated.
 """
 
 from __future__ import annotations
@@ -32,10 +32,9 @@ from core.encoders.columns import EVERY, Columns, read_columns, read_table, stac
 from core.encoders.rows import LONGEST, places_of
 from core.encoders.tensors import read_safetensors, read_torch
 from core.errors import FeatureError, shortened
-from core.files.arrays import NUMBERS, TEXTS, read_npy, read_npz
+from core.files.arrays import NUMBERS, TEXTS, read_numpy
 from core.files.ids import is_index, plain_name
-from core.files.limits import TEXT
-from core.files.userfile import UserFile, shown
+from core.files.userfile import TEXT, UserFile, shown
 
 Space = Float32[np.ndarray, "_ _"]  # (n, d); d may differ between layers
 FEATS = "feats"  # of platonic-rep
@@ -444,8 +443,8 @@ def _read_hdf5(file: UserFile, _: Columns) -> dict[str, np.ndarray]:
 
 Reader = Callable[[UserFile, Columns], dict[str, np.ndarray]]
 READERS: dict[str, Reader] = {
-    ".npy": lambda file, _: {"": read_npy(file)},
-    ".npz": lambda file, _: read_npz(file, kinds=NUMBERS + TEXTS),
+    ".npy": lambda file, _: read_numpy(file),
+    ".npz": lambda file, _: read_numpy(file, kinds=NUMBERS + TEXTS),
     ".safetensors": lambda file, _: read_safetensors(file),
     ".pt": lambda file, columns: read_torch(file, len(columns.stimuli)),
     ".pth": lambda file, columns: read_torch(file, len(columns.stimuli)),

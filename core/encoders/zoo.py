@@ -21,9 +21,8 @@ from pathlib import Path
 from core.encoders.imported import ENDINGS, PACKED
 from core.encoders.requests import ImportRequest
 from core.errors import InputError
-from core.files.limits import SHEET
 from core.files.texts import find_mark
-from core.files.userfile import UserFile, shown
+from core.files.userfile import SHEET, UserFile, shown
 from core.options import Option, build, options_of, values_of
 
 FILE, COMPETENCE = "file", "competence"

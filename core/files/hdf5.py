@@ -15,8 +15,7 @@ import scipy.io
 import scipy.sparse
 
 from core.files.arrays import NUMBERS, TEXTS
-from core.files.limits import COLUMNS, SECONDS, SMALL, room
-from core.files.userfile import UserFile, shown
+from core.files.userfile import COLUMNS, SECONDS, SMALL, UserFile, room, shown
 from core.machine.confined import stream
 
 MATLAB = "MATLAB_class"  # what MATLAB calls the kind of an array in HDF5
@@ -37,12 +36,17 @@ def read_hdf5(file: UserFile) -> dict[str, np.ndarray]:
 
 def _read(file: UserFile) -> Iterator[tuple[str, np.ndarray]]:
     with file.decoding():
-        if file.path.suffix.lower() == ".mat" and not h5py.is_hdf5(file.path):
-            yield from _of_matlab(file)
+        if file.path.suffix.lower() == ".mat" and not h5py.is_hdf5(file.path):  # of before 7.3
+            file.check_room(16 * sum(prod(one[1]) for one in scipy.io.whosmat(file.path)))
+            for name, values in scipy.io.loadmat(file.path, mat_dtype=False).items():
+                if not name.startswith("__"):
+                    yield from _fields(name, values)
             return
         with h5py.File(file.path, "r", locking=False) as held:
             parts = dict(_walk(held, "", file, set()))
-            file.check_room(sum(_bytes_of(part) for part in parts.values()))
+            # as they are, and on their way to the process that asked
+            sizes = (prod(part.shape) * max(part.dtype.itemsize, 1) for part in parts.values())
+            file.check_room(2 * sum(sizes))
             for name, part in parts.items():
                 yield from _arrays(name, part, held)
 
@@ -50,8 +54,8 @@ def _read(file: UserFile) -> Iterator[tuple[str, np.ndarray]]:
 def _walk(
     group: h5py.Group, at: str, file: UserFile, seen: set[int]
 ) -> Iterator[tuple[str, h5py.Dataset]]:
-    """Yield the datasets of a group by name, in the order in which they came if the file keeps it.
-    Soft links and groups that were seen already are passed over.
+    """Yield the datasets of a group by name, in the file's order if it keeps one. Soft links and
+    groups that were seen already are passed over.
     """
     if (address := h5py.h5o.get_info(group.id).addr) in seen:
         return
@@ -62,7 +66,7 @@ def _walk(
             continue
         link = group.get(name, getlink=True)
         if isinstance(link, h5py.ExternalLink):
-            raise _elsewhere(file, f"{at}{name}", link.filename)
+            raise _elsewhere(file, f"{at}{name}")
         if not isinstance(link, h5py.HardLink):
             continue
         part = group[name]
@@ -70,21 +74,15 @@ def _walk(
             yield from _walk(part, f"{at}{name}/", file, seen)
         elif isinstance(part, h5py.Dataset) and part.shape:
             if part.external or part.is_virtual:
-                raise _elsewhere(file, f"{at}{name}", "")
+                raise _elsewhere(file, f"{at}{name}")
             yield f"{at}{name}", part
 
 
-def _elsewhere(file: UserFile, name: str, place: str) -> Exception:
-    where = f" ({shown(place)})" if place else ""
+def _elsewhere(file: UserFile, name: str) -> Exception:
     return file.raising(
-        f"{file.path} keeps {shown(name)} in another file{where}, which is not read; copy the"
-        " values into this one"
+        f"{file.path} keeps {shown(name)} in another file, which is not read; copy the values into"
+        " this one"
     )
-
-
-def _bytes_of(part: h5py.Dataset) -> int:
-    """Return what an array takes in memory, as it is and on its way to the process that asked."""
-    return 2 * prod(part.shape) * max(part.dtype.itemsize, 1)
 
 
 def _arrays(name: str, part: h5py.Dataset, held: h5py.File) -> Iterator[tuple[str, np.ndarray]]:
@@ -110,22 +108,12 @@ def _arrays(name: str, part: h5py.Dataset, held: h5py.File) -> Iterator[tuple[st
 
 
 def _plain(values: np.ndarray) -> np.ndarray:
-    """Return an array as it is, of references and other objects an empty one of their type."""
+    """Return an array, or an empty one in place of references and other objects."""
     return values if values.dtype.kind in NUMBERS + TEXTS else np.empty(0, values.dtype.str)
 
 
 def _as_line(values: np.ndarray) -> np.ndarray:
-    """Return one of MATLAB's rows or columns as what it stands for: a line of values."""
     return values.ravel() if values.ndim == 2 and 1 in values.shape else values
-
-
-def _of_matlab(file: UserFile) -> Iterator[tuple[str, np.ndarray]]:
-    """Read a file of MATLAB's older formats."""
-    sizes = [prod(shape) for _, shape, _ in scipy.io.whosmat(file.path)]
-    file.check_room(16 * sum(sizes))
-    for name, values in scipy.io.loadmat(file.path, mat_dtype=False).items():
-        if not name.startswith("__"):
-            yield from _fields(name, values)
 
 
 def _fields(name: str, values: Any) -> Iterator[tuple[str, np.ndarray]]:

@@ -4,34 +4,32 @@ and has no limit of memory.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
 
-from core.files.limits import SECONDS, SMALL, room
-from core.files.userfile import UserFile
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from core.files.ids import INDEX
+from core.files.userfile import COLUMNS, ROWS, SECONDS, SMALL, UserFile, room, shown
 from core.machine.confined import stream
 
-if TYPE_CHECKING:  # only those who have a Parquet table wait for it
-    import pyarrow as pa
+BATCH = 1_024  # rows that are in memory at once
 
-Check = Callable[[str, "pa.DataType"], None]
+Check = Callable[[str, pa.DataType], None]
 
 
 def read_parquet(
     file: UserFile, *, check: Check, columns: list[str] | None = None, index: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a table in batches, texts as they are. columns: those that are read, all
-    where None. index: whether pandas' own names of rows are among these, as INDEX and their name.
+    """Yield the rows of a table in batches, texts as they are. columns: those that are read, all if
+    None. index: whether pandas' own names of rows are among these, as INDEX and their name.
 
     check: raises for a column of a name and type that is not wanted. Raises the file's error for
     one that is damaged, has too many rows or columns or two of one name, lacks a column, or takes
     more memory or time than it may.
     """
-    import pyarrow as pa
-
-    from core.files.batches import read_batches
-
     most = max(room(), 2 * SMALL)  # pyarrow's threads alone take some of it
     reading = stream(read_batches, file, columns, index, memory=most, seconds=SECONDS)
     with file.confined(most, SECONDS), closing(reading) as parts:
@@ -42,7 +40,45 @@ def read_parquet(
             yield pa.ipc.read_record_batch(part, schema)
 
 
-def as_text(kind: Any) -> str:
+def read_batches(
+    file: UserFile, columns: list[str] | None, index: bool
+) -> Iterator[pa.Schema | pa.Buffer]:
+    """Yield the schema of the columns that are read, then their rows as Arrow writes them; in a
+    process of its own.
+    """
+    with file.open() as opened, file.decoding(), pq.ParquetFile(opened) as table:
+        file.check_count(table.metadata.num_columns, COLUMNS, "columns")
+        file.check_count(table.metadata.num_rows, ROWS, "rows")
+        names = table.schema_arrow.names
+        if twice := [name for name, count in Counter(names).items() if count > 1]:
+            raise file.raising(
+                f"{file.path.name} has several columns named {shown(twice[0])}; rename or drop one"
+            )
+        wanted = columns or [name for name in names if index or not name.startswith(INDEX)]
+        if missing := set(wanted) - set(names):
+            raise file.raising(
+                f"{file.path.name} has no column {shown(min(missing))}; rename the one that"
+                " holds it"
+            )
+        fields = [  # what a dictionary, if there is one, stands for
+            field.with_type(field.type.value_type)
+            if pa.types.is_dictionary(field.type)
+            else pa.field(field.name, field.type)
+            for field in table.schema_arrow
+            if field.name in wanted
+        ]
+        said = (table.schema_arrow.pandas_metadata or {}).get("index_columns", []) if index else []
+        marked = {name: f"{INDEX}{name.removeprefix(INDEX)}" for name in said if name in wanted}
+        schema = pa.schema(
+            [field.with_name(marked.get(field.name, field.name)) for field in fields]
+        )
+        yield schema
+        for batch in table.iter_batches(BATCH, columns=[field.name for field in fields]):
+            named = batch.cast(pa.schema(fields)).rename_columns(schema.names)
+            yield named.serialize()  # pickled, a slice is as large as its whole
+
+
+def as_text(kind: object) -> str:
     """Return a type's name, no longer than a line."""
     text = str(kind)
     return text if len(text) <= 60 else f"{text[:60]} …"

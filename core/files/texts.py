@@ -9,12 +9,10 @@ import re
 import tomllib
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import partial
-from itertools import islice
-from typing import Any, BinaryIO
+from itertools import count, islice
+from typing import Any
 
-from core.files.limits import COLUMNS, FIELD, RECORD, ROWS
-from core.files.userfile import UserFile, said
+from core.files.userfile import COLUMNS, FIELD, RECORD, ROWS, UserFile, decode, said
 
 EXAMPLE = '{"caption": "…", …}, an object in each line'
 CELL = 64  # bytes that a cell takes in memory beside its characters
@@ -31,10 +29,10 @@ def csv_rows(
 ) -> tuple[list[str], list[list[str]]]:
     """Return the columns and the rows of a CSV table; blank lines are left out.
 
-    most: how many rows are read, all where None. wrong: takes, by row from 1, why a row has another
+    most: how many rows are read, all if None. wrong: takes, by row from 1, why a row has another
     length than the header; it is returned empty. Fields are separated as `find_mark` says. Raises
-    the file's error for what is no CSV, for such a row where `wrong` is None, and for a cell of
-    over FIELD characters.
+    the file's error for what is no CSV, for such a row if `wrong` is None, and for a cell of over
+    FIELD characters.
     """
     csv.field_size_limit(FIELD)
     file.check_room(_COPIES * file.size)
@@ -119,19 +117,28 @@ def json_lines(file: UserFile) -> Iterator[tuple[int, dict[str, Any]]]:
     memory at a time; raises the file's error for a line that is none, has over RECORD bytes, or
     cannot be read.
     """
-    name = file.path.name
     with file.open() as opened:
-        for number, line in enumerate(iter(partial(_next_line, opened, file), b""), start=1):
-            if len(line) > RECORD:
-                raise file.raising(
-                    f"line {number} of {name} has over {RECORD:,} bytes; expected one JSON object"
-                    " per line"
-                )
+        for number in count(1):
+            try:
+                line = opened.readline(RECORD + 1)
+            except OSError as error:
+                raise file.unreadable(error) from error
+            if not line:
+                return
+            where = f"line {number} of {file.path.name}"
             file.check_count(number, ROWS, "rows")
-            if number == 1:
-                line = line.removeprefix(b"\xef\xbb\xbf")
-            if line.strip():
-                yield number, _record(line, f"line {number} of {name}", file)
+            if len(line) > RECORD:
+                raise file.raising(f"{where} has over {RECORD:,} bytes; expected {EXAMPLE}")
+            text = decode(line, where, file.raising).strip()
+            if not text:
+                continue
+            try:
+                record = json.loads(text)
+            except (ValueError, RecursionError) as error:
+                raise file.raising(f"{where} is not JSON: {said(error)}") from error
+            if not isinstance(record, dict):
+                raise file.raising(f"{where} is not a JSON object; expected {EXAMPLE}")
+            yield number, record
 
 
 def read_toml(file: UserFile) -> dict[str, Any]:
@@ -140,26 +147,3 @@ def read_toml(file: UserFile) -> dict[str, Any]:
         return tomllib.loads(file.text())
     except (ValueError, RecursionError) as error:  # ValueError: a number of 5,000 digits, too
         raise file.raising(f"{file.path} cannot be read as TOML: {said(error)}") from error
-
-
-def _next_line(opened: BinaryIO, file: UserFile) -> bytes:
-    """Return the next line, RECORD + 1 bytes of it at most; b"" at the end of the file."""
-    try:
-        return opened.readline(RECORD + 1)
-    except OSError as error:
-        raise file.unreadable(error) from error
-
-
-def _record(line: bytes, where: str, file: UserFile) -> dict[str, Any]:
-    try:
-        record = json.loads(line.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        raise file.raising(
-            f"{where} is not UTF-8: its byte {error.start:,} is 0x{line[error.start]:02x}; UTF-8"
-            " was expected; save it as UTF-8"
-        ) from error
-    except (ValueError, RecursionError) as error:
-        raise file.raising(f"{where} is not JSON: {said(error)}") from error
-    if not isinstance(record, dict):
-        raise file.raising(f"{where} is not a JSON object; expected {EXAMPLE}")
-    return record

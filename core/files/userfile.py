@@ -1,4 +1,6 @@
-"""One file of a person's: looked at before it is opened, and read within limits."""
+"""One file of a person's: looked at before it is opened, and read within limits, which are far
+above what real data have, and low enough to keep the machine's memory.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,33 @@ from pathlib import Path
 from typing import BinaryIO
 
 from core.errors import PlatoscopeError
-from core.files.limits import SMALL, room
-from core.machine.memory import size_text
+from core.machine.memory import free_memory, size_text
+
+MB, GB = 10**6, 10**9
+
+SECONDS = 300.0  # for what is read in a process of its own
+SMALL = 64 * MB  # in memory: as much is always read
+
+NOTE = MB  # bytes that a person writes by hand: a plan, an instruction
+CONFIG = 64 * MB  # bytes of a model's config, card or index: of 100,000 tensors, 14 MB
+NOTES = 16 * MB  # bytes of titles: 10,000 of them
+SHEET = 16 * MB  # bytes of a table of scores: 100,000 of them
+TEXT = 2 * GB  # bytes of a caption table or a text: OpenWebText has 40 GB in 80 files
+UPLOAD = 500 * MB  # bytes of a file that is uploaded: it is held in memory; more goes into a folder
+IMAGE = GB  # bytes of an image file: twice the most pixels as RGB
+FIELD = MB  # characters of a caption or any other cell: a long novel
+RECORD = 16 * MB  # bytes of a line of JSON: a document of OpenWebText has 0.1 MB at most
+
+ROWS = 20_000_000  # of a table
+COLUMNS = 20_000  # of a table: the widest layers have 16,384 dims
 
 _NAME = 80  # characters of a name that stands in a file
 _LONGEST = 200  # characters of what a library says of a file
+
+
+def room() -> int:
+    """Return how many bytes of memory one file may take just now: half of what is free."""
+    return free_memory() // 2
 
 
 @dataclass(frozen=True)
@@ -24,7 +48,7 @@ class UserFile:
     """A regular file, and what it should hold.
 
     expected: what that is, for messages. raising: what all its faults are raised as. most: its
-    bytes. Making one raises where there is no such file, or one that is no regular file (reading a
+    bytes. Making one raises if there is no such file, or one that is no regular file (reading a
     pipe or a device would not end) or too large; nothing is opened for that.
     """
 
@@ -77,7 +101,7 @@ class UserFile:
         return decode(self.read(), self.path.name, self.raising)
 
     def check_room(self, size: int) -> None:
-        """Raise where so many bytes are more than one file may take of the memory."""
+        """Raise if so many bytes are more than one file may take of the memory."""
         if size > SMALL and size > (most := room()):
             raise self.raising(
                 f"{self.path} takes {size_text(size)} of memory, and {size_text(most)} may be used,"
@@ -85,7 +109,7 @@ class UserFile:
             )
 
     def check_count(self, count: int, most: int, what: str) -> None:
-        """Raise where a file has more of something than is read."""
+        """Raise if a file has more of something than is read."""
         if count > most:
             raise self.raising(
                 f"{self.path} has {count:,} {what}; at most {most:,} are read: split it"
@@ -101,13 +125,13 @@ class UserFile:
         except MemoryError as error:
             raise self.raising(
                 f"{self.path}, of {size_text(self.size)}, takes more memory than may be used;"
-                f" expected {self.expected}: free some, or make the file anew, in parts if it is"
+                f" expected {self.expected}: free some, or make the file again, in parts if it is"
                 " large"
             ) from error
         except Exception as error:
             raise self.raising(
                 f"{self.path} cannot be read ({said(error)}); expected {self.expected}: copy or"
-                " fetch it again, or make it anew"
+                " fetch it again, or make it again"
             ) from error
 
     @contextmanager
@@ -121,7 +145,7 @@ class UserFile:
             raise self.raising(
                 f"{self.path} cannot be read: it takes more than {size_text(most)} of memory, half"
                 f" of what is free, or is damaged; expected {self.expected}: free some, or make it"
-                " anew"
+                " again"
             ) from error
         except TimeoutError as error:
             raise self.raising(

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from core.encoders.encoder import ModelCard
 from core.encoders.requests import Pooling, Precision, split_marks
 from core.errors import InputError, UnknownNameError
-from core.files.limits import ROWS
+from core.files.userfile import ROWS
 from core.options import LAYERS, SAMPLES, SIZES, TOKENS, WIDTHS, WORDS, Range
 from core.settings import expand
 

@@ -14,9 +14,8 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 from core.encoders.catalog import check_spec
 from core.errors import EncoderError, InputError, UnknownNameError, shortened
-from core.files.limits import NOTE
 from core.files.texts import read_toml
-from core.files.userfile import UserFile, shown
+from core.files.userfile import NOTE, UserFile, shown
 from core.modalities import check_modality
 from core.plans.plan import Group, Plan, stored_name
 from core.plans.wording import check_words

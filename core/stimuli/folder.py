@@ -22,10 +22,9 @@ import pandas as pd
 from PIL import Image
 
 from core.errors import StimuliError
-from core.files.arrays import NUMBERS, TEXTS, read_npy, read_npz
+from core.files.arrays import NUMBERS, TEXTS, read_numpy
 from core.files.ids import id_line
-from core.files.limits import FIELD
-from core.files.userfile import UserFile
+from core.files.userfile import FIELD, UserFile
 from core.progress import tell
 from core.stimuli.captions import (
     Captioned,
@@ -292,8 +291,8 @@ def _read_hdf5(file: UserFile) -> dict[str, np.ndarray]:
 
 
 ARRAYS: Mapping[str, Callable[[UserFile], dict[str, np.ndarray]]] = {
-    ".npy": lambda file: {"": read_npy(file)},
-    ".npz": lambda file: read_npz(file, kinds=NUMBERS + TEXTS),
+    ".npy": read_numpy,
+    ".npz": lambda file: read_numpy(file, kinds=NUMBERS + TEXTS),
     **dict.fromkeys((".h5", ".hdf5", ".mat"), _read_hdf5),
 }
 

@@ -12,7 +12,7 @@ import datasets
 from huggingface_hub import HfFileSystem
 
 from core.errors import StimuliError
-from core.files.limits import IMAGE, room
+from core.files.userfile import IMAGE, room
 from core.hub.repository import Repository
 from core.machine.confined import confine
 from core.machine.memory import size_text

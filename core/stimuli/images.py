@@ -17,8 +17,7 @@ import numpy as np
 from PIL import Image, ImageOps
 
 from core.errors import StimuliError
-from core.files.limits import IMAGE
-from core.files.userfile import UserFile
+from core.files.userfile import IMAGE, UserFile
 from core.machine.memory import size_text
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP", "AVIF", "JPEG2000", "PPM")

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import StimuliError
-from core.files import limits
+from core.files import userfile
 from core.files.ids import INDEX, id_line, names_rows, plain_name
 from core.files.parquet import as_text, read_parquet
 from core.files.texts import CELL, csv_rows, find_mark, json_lines
@@ -200,7 +200,7 @@ def read_table(
             f"{path.name} is not a caption table; expected a name ending in {', '.join(_READERS)}"
         )
     file = UserFile(
-        path, f"a caption table ({path.suffix.lower()})", StimuliError, most=limits.TEXT
+        path, f"a caption table ({path.suffix.lower()})", StimuliError, most=userfile.TEXT
     )
     wrong: dict[int, str] = {}
     columns, rows = reader(file, most, wrong)
@@ -351,10 +351,10 @@ def _check_columns(
 def _check_lengths(where: str, rows: Sequence[Mapping[str, Any]]) -> None:
     for number, row in enumerate(rows, start=1):
         for name, value in row.items():
-            if isinstance(value, str) and len(value) > limits.FIELD:
+            if isinstance(value, str) and len(value) > userfile.FIELD:
                 raise StimuliError(
                     f"row {number} of {where} has {len(value):,} characters in {shown(name)}; at"
-                    f" most {limits.FIELD:,} are read: shorten it"
+                    f" most {userfile.FIELD:,} are read: shorten it"
                 )
 
 
@@ -409,7 +409,7 @@ def _read_json(file: UserFile, most: int | None, wrong: dict[int, str]) -> Recor
             ' {"image": "a.jpg", "caption": "…"}, or {"a.jpg": ["…", "…"]}'
         )
     columns = dict.fromkeys(name for record in records[:most] for name in record)
-    file.check_count(len(columns), limits.COLUMNS, "columns")
+    file.check_count(len(columns), userfile.COLUMNS, "columns")
     return list(columns), [{name: one.get(name) for name in columns} for one in records[:most]]
 
 
@@ -448,7 +448,7 @@ def _read_jsonl(file: UserFile, most: int | None, _: dict[int, str]) -> Records:
     records, columns, cells = list[dict[str, Any]](), dict[str, None](), 0
     for _number, record in islice(json_lines(file), most):
         columns.update(dict.fromkeys(record))
-        file.check_count(len(columns), limits.COLUMNS, "columns")
+        file.check_count(len(columns), userfile.COLUMNS, "columns")
         cells += len(record)
         if len(records) % 10_000 == 0:
             file.check_room(cells * CELL)

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from core.errors import StimuliError
-from core.files.limits import FIELD
-from core.files.userfile import UserFile
+from core.files.userfile import FIELD, UserFile
 from core.stimuli.images import Stored
 
 _BLOCK = 512  # bytes, of zeros at a tar's end

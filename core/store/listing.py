@@ -23,8 +23,7 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from core.errors import InputError, StoreDamagedError, StoreError, StoreVersionError
-from core.files.limits import NOTES
-from core.files.userfile import UserFile, said
+from core.files.userfile import NOTES, UserFile, said
 from core.stimuli.dataset import DatasetCard
 from core.store.files import Stamp, examine, read_frame, stamp
 from core.store.publishing import locked, publish_json

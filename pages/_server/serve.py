@@ -7,7 +7,7 @@ from contextlib import ExitStack
 import pandas as pd
 from streamlit.web.cli import main
 
-from core.files.limits import MB, UPLOAD
+from core.files.userfile import MB, UPLOAD
 from core.machine.processes import exit_now
 from core.settings import is_read_only
 from pages._server.beside import DEMO, running_beside

@@ -18,7 +18,7 @@ from safetensors.torch import save_file
 
 from core.encoders import imported
 from core.errors import FeatureError
-from core.files.limits import MB
+from core.files.userfile import MB
 
 FLAT = np.arange(12, dtype=np.float32).reshape(4, 3) / 8
 DEEP = np.arange(24, dtype=np.float32).reshape(4, 2, 3) / 8

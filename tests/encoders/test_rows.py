@@ -303,7 +303,7 @@ ZOO: list[tuple[str, str, Write, dict[str, Any], dict[str, np.ndarray] | str | N
     ("sparse mat", ".mat", mat(x=scipy.sparse.csc_array(RIGHT)), {}, None),
     ("mat of layers", ".mat", mat(**LAYERS), {}, LAYERS),
     ("mat of v7.3", ".mat", new_mat, {}, None),
-    ("pt of before 1.6", ".pt", pt({"x": RIGHT}, _use_new_zipfile_serialization=False), {}, "1.6"),
+    ("pt of before 1.6", ".pt", pt({"x": RIGHT}, _use_new_zipfile_serialization=False), {}, None),
     ("packed npy", ".npy.gz", packed(npy(MIXED, IDS)), {}, None),
     ("packed csv", ".csv.gz", packed(csv(FRAME.set_axis(IDS))), {}, None),
     ("no gzip", ".npy.gz", lambda path: path.write_bytes(b"\x1f\x8b"), {}, "cannot be read"),

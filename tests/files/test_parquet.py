@@ -14,11 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from core.errors import StimuliError
-from core.files import batches, parquet
-from core.files.batches import BATCH
-from core.files.limits import COLUMNS, MB
-from core.files.parquet import read_parquet
-from core.files.userfile import UserFile
+from core.files import parquet
+from core.files.parquet import BATCH, read_parquet
+from core.files.userfile import COLUMNS, MB, UserFile
 from core.settings import ROOT
 
 
@@ -114,13 +112,13 @@ def sleep(*_: object) -> Iterator[None]:
 
 @pytest.mark.parametrize("crash", [abort, end])
 def test_a_reader_that_crashes_is_a_sentence(tmp_path, monkeypatch, crash):
-    monkeypatch.setattr(batches, "read_batches", crash)
+    monkeypatch.setattr(parquet, "read_batches", crash)
     with pytest.raises(StimuliError, match=r"t\.parquet cannot be read: .* or is damaged; expect"):
         read(put(tmp_path, pa.table({"a": [1]})))
 
 
 def test_a_reader_that_does_not_end_is_a_sentence(tmp_path, monkeypatch):
-    monkeypatch.setattr(batches, "read_batches", sleep)
+    monkeypatch.setattr(parquet, "read_batches", sleep)
     monkeypatch.setattr(parquet, "SECONDS", 0.1)
     with pytest.raises(StimuliError, match=r"t\.parquet was not read within 0 s; copy it to a dis"):
         read(put(tmp_path, pa.table({"a": [1]})))

@@ -8,8 +8,7 @@ import pytest
 
 from core.errors import FeatureError, InputError, StimuliError
 from core.files import userfile
-from core.files.limits import MB
-from core.files.userfile import UserFile, decode, said, shown
+from core.files.userfile import MB, UserFile, decode, said, shown
 
 
 def open_file(path, **choices):

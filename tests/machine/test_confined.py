@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from core.errors import UnknownNameError
-from core.files.limits import GB, MB
+from core.files.userfile import GB, MB
 from core.machine.confined import confine, stream
 from core.settings import ROOT
 from tests.machine.orphans import kill_parent

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from core.errors import StimuliError
-from core.files.limits import MB
+from core.files.userfile import MB
 from core.stimuli import hub_files
 from core.stimuli.addition import Addition
 from core.stimuli.hub import HubDataset

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from core.competence.images.labeled import Sample, Samples
 from core.errors import StimuliError
-from core.files.limits import NOTE
-from core.files.userfile import UserFile
+from core.files.userfile import NOTE, UserFile
 from core.progress import Progress
 from core.stimuli.tars import Member, list_members
 

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from core.encoders.checkpoint import digest_files
 from core.errors import InputError, StimuliError, UnknownNameError
-from core.files.limits import TEXT
 from core.files.parquet import as_text, read_parquet
 from core.files.texts import json_lines
-from core.files.userfile import UserFile
+from core.files.userfile import TEXT, UserFile
 from core.hub.repository import Repository
 from core.settings import expand
 from core.stimuli.dataset import DatasetCard, check_captions

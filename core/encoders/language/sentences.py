@@ -20,8 +20,7 @@ from core.encoders.downloads import PICKLED, SINGLE
 from core.encoders.fields import read_json
 from core.encoders.requests import Pooling
 from core.errors import EncoderError
-from core.files.limits import CONFIG
-from core.files.userfile import UserFile
+from core.files.userfile import CONFIG, UserFile
 
 MODULES = "modules.json"
 MODES: dict[str, Pooling] = {

@@ -19,9 +19,8 @@ from core.encoders.imported import Features
 from core.encoders.measured.dissimilarities import checked
 from core.encoders.rows import from_1
 from core.errors import FeatureError
-from core.files.limits import TEXT
 from core.files.texts import csv_rows
-from core.files.userfile import UserFile, shown
+from core.files.userfile import TEXT, UserFile, shown
 
 RATED = ("first", "second", "dissimilarity")
 TRIPLETS = ({"first", "second", "odd"}, {"anchor", "near", "far"})  # which others import

@@ -7,8 +7,8 @@ from pathlib import Path
 import streamlit as st
 
 from core.errors import PlatoscopeError
-from core.files.limits import MB
-from core.files.limits import UPLOAD as UPLOAD_BYTES
+from core.files.userfile import MB
+from core.files.userfile import UPLOAD as UPLOAD_BYTES
 from core.jobs import queue
 from core.settings import store_path
 from core.stimuli.images import SUFFIXES

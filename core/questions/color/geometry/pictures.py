@@ -11,9 +11,8 @@ from jaxtyping import UInt8
 from PIL import Image
 
 from core.errors import InputError, StimuliError
-from core.files.arrays import Header, read_npz
-from core.files.limits import SMALL, room
-from core.files.userfile import UserFile
+from core.files.arrays import NUMBERS, TEXTS, read_numpy
+from core.files.userfile import SMALL, UserFile, room
 from core.machine.memory import size_text
 from core.machine.processes import count_threads
 from core.questions.color.geometry.batches import BATCH, find_batches, read_batches
@@ -100,14 +99,11 @@ def _from_npz(path: Path) -> UInt8[np.ndarray, "n height width 3"]:
     alone.
     """
     file = UserFile(path, "an .npz file of plain arrays", StimuliError)
-    pictures = list(read_npz(file, wanted=_are_pictures).values())
+    arrays = read_numpy(file, kinds=NUMBERS + TEXTS).values()
+    pictures = [one for one in arrays if one.dtype == np.uint8 and one.shape[3:] == (3,)]
     if len(pictures) != 1:
         raise StimuliError(
             f"{path} has {len(pictures)} arrays of pictures; expected one, uint8"
             " (n, height, width, 3)"
         )
     return pictures[0]
-
-
-def _are_pictures(header: Header) -> bool:
-    return header.kind == np.uint8 and len(header.shape) == 4 and header.shape[3] == 3
