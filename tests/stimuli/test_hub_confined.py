@@ -16,7 +16,7 @@ from core.files.userfile import MB
 from core.stimuli import hub_files
 from core.stimuli.addition import Addition
 from core.stimuli.hub import HubDataset
-from core.stimuli.preview import preview_hub
+from core.stimuli.preview import Limits, preview_hub
 
 
 @pytest.fixture(autouse=True)
@@ -71,7 +71,7 @@ def test_a_line_that_unpacks_to_more_than_there_is_room_for_is_refused(
 def test_first_rows_that_do_not_come_are_not_awaited(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hub_files, "SECONDS", 0.1)
+    monkeypatch.setattr(hub_files, "STARTING", 0.0)
     pq.write_table(pa.table({"text": ["one", "two"]}), folder / "train.parquet")
     with pytest.raises(StimuliError, match=r"the first rows of .* were not read within 0\.1 s;"):
-        preview_hub(Addition(hub=str(folder), texts_only=True))
+        preview_hub(Addition(hub=str(folder), texts_only=True), limits=Limits(seconds=0.1))
