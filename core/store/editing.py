@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -37,6 +37,9 @@ SORTS: dict[str, Sort] = {  # by the kind of its recipe, what a result is; other
     "stitches": ("table of stitches", "tables of stitches"),
     "imported-scores": ("table of imported scores", "tables of imported scores"),
 }
+EMBEDDING: Sort = ("embedding of a model", "embeddings of models")
+UNUSABLE: Sort = ("result that cannot be used", "results that cannot be used")
+PATIENCE = 5.0  # seconds to wait for a result that is just being written
 
 
 @dataclass(frozen=True)
@@ -58,20 +61,15 @@ class KeptResult:
 
     @property
     def models(self) -> frozenset[str]:
-        """Return the names of the embeddings that it depends on."""
-        if not self.reads:
-            return models_in(self.recipe)
-        keys = (key.split(":") for key in self.reads)
-        return frozenset(names[-1] for kind, *names in keys if kind == "embedding")
-
-
-def models_in(recipe: Recipe) -> frozenset[str]:
-    """Return the names of the embeddings that a recipe names; a question's stamp may name other
-    things too, such as files.
-    """
-    choices: dict[str, Any] = dict(recipe.choices)
-    one = {choices["model"]} if isinstance(choices.get("model"), str) else set()
-    return frozenset(one | set(choices.get("models") or ()) | set(choices.get("stamp") or ()))
+        """Return the names of the embeddings that it depends on; a question's stamp may name other
+        things too, such as files.
+        """
+        if self.reads:
+            keys = (key.split(":") for key in self.reads)
+            return frozenset(names[-1] for kind, *names in keys if kind == "embedding")
+        choices: dict[str, Any] = dict(self.recipe.choices)
+        one = {choices["model"]} if isinstance(choices.get("model"), str) else set()
+        return frozenset(one | set(choices.get("models") or ()) | set(choices.get("stamp") or ()))
 
 
 def results_over(root: Path, dataset: str) -> list[KeptResult]:
@@ -143,6 +141,13 @@ def rename_model(root: Path, dataset: str, model: str, title: str) -> None:
         _put(titles.models.setdefault(dataset, {}), model, title)
 
 
+def _put(titles: dict[str, str], name: str, title: str) -> None:
+    if title:
+        titles[name] = check_title(title)
+    else:
+        titles.pop(name, None)
+
+
 def set_facts(
     root: Path, dataset: str, model: str, facts: Facts, *, title: str = "", level: str = ""
 ) -> None:
@@ -189,18 +194,6 @@ def check_level(store: Store, dataset: str, level: str) -> None:
         raise UnknownNameError("caption level", level, offered)
 
 
-def _put(titles: dict[str, str], name: str, title: str) -> None:
-    if title:
-        titles[name] = check_title(title)
-    else:
-        titles.pop(name, None)
-
-
-EMBEDDING: Sort = ("embedding of a model", "embeddings of models")
-PATIENCE = 5.0  # seconds to wait for a result that is just being written
-UNUSABLE: Sort = ("result that cannot be used", "results that cannot be used")
-
-
 @dataclass(frozen=True)
 class Deletion:
     """What a deletion takes away, and what stays although it has to do with it.
@@ -228,11 +221,8 @@ class Deletion:
         """Return what goes and what stays, a sentence each; none where nothing has to do with
         it.
         """
-        goes, stays = ", ".join(self.goes), ", ".join(self.stays)
-        return [
-            *([f"Also deletes: {goes}."] if goes else []),
-            *([f"Keeps: {stays}."] if stays else []),
-        ]
+        both = {"Also deletes": self.goes, "Keeps": self.stays}
+        return [f"{verb}: {', '.join(things)}." for verb, things in both.items() if things]
 
 
 def plan_model_deletion(root: Path, dataset: str, model: str) -> Deletion:
@@ -242,14 +232,18 @@ def plan_model_deletion(root: Path, dataset: str, model: str) -> Deletion:
     store = Store(root)
     store.model(dataset, model)
     further = [name for name, of in store.retellings(dataset).items() if of == model]
-    names = {model, *further}
-    results = [one for one in results_over(root, dataset) if one.models & names]
+    results = [one for one in results_over(root, dataset) if one.models & {model, *further}]
     files = [result_file(store.root, dataset, one.name) for one in results]
     files += [embedding_file(store.root, dataset, name) for name in (*further, model)]
-    levels = [f"its embeddings at other caption levels ({', '.join(further)})"] if further else []
-    stays = _tuned_from(model, store.models(dataset))
-    goes = (*levels, *_sorts(results))
-    return Deletion(dataset, model, tuple(files), _stamps(files), goes, tuple(stays))
+    goes = [f"its embeddings at other caption levels ({', '.join(further)})"] if further else []
+    tuned = [  # as their makers wrote it down
+        entry.card.name
+        for entry in store.models(dataset)
+        if (entry.card.training.get("config") or {}).get("start") == model
+    ]
+    stays = (f"the models fine-tuned from it ({', '.join(tuned)})",) if tuned else ()
+    stamps = tuple(map(_stamp, files))
+    return Deletion(dataset, model, tuple(files), stamps, (*goes, *_sorts(results)), stays)
 
 
 def plan_dataset_deletion(root: Path, dataset: str) -> Deletion:
@@ -264,7 +258,23 @@ def plan_dataset_deletion(root: Path, dataset: str) -> Deletion:
     if other := len(results) - len(usable):
         goes.append(_counted(other, UNUSABLE))
     files = (*results, *embeddings, dataset_file(store.root, dataset))
-    return Deletion(dataset, "", files, _stamps(files), tuple(goes), ())
+    return Deletion(dataset, "", files, tuple(map(_stamp, files)), tuple(goes), ())
+
+
+def _sorts(results: Iterable[KeptResult]) -> list[str]:
+    """Say how many results of each sort there are."""
+    return [_counted(count, sort) for sort, count in Counter(one.sort for one in results).items()]
+
+
+def _counted(number: int, sort: Sort) -> str:
+    one, several = sort
+    return f"{number:,} {one if number == 1 else several}"
+
+
+def _stamp(path: Path) -> Stamp | None:
+    with suppress(FileNotFoundError):
+        return stamp(path)
+    return None
 
 
 def carry_out(root: Path, deletion: Deletion) -> None:
@@ -273,22 +283,65 @@ def carry_out(root: Path, deletion: Deletion) -> None:
     Raises StoreBusyError where something of it is being written, InputError where it is not what
     was planned any more, UnknownNameError where it is gone, StoreWriteError where the disk refuses.
     """
-    root = Path(root).absolute()
+    root, dataset, model = Path(root).absolute(), deletion.dataset, deletion.model
+    embeddings, results = (root / folder / dataset for folder in ("embeddings", "results"))
+    own = [dataset_file(root, dataset)]  # what nobody may write while the deletion lasts
+    if model:
+        own = [path for path in deletion.files if path.parent == embeddings]
+    names = {path.stem for path in own}
     with ExitStack() as held:
-        own = _own_files(root, deletion)
         for path in own:
             held.enter_context(locked(path))
-        _check_idle(root, deletion, but=own)
-        _check_as_planned(root, deletion)
+        for lock in (*embeddings.glob("*.lock"), *results.glob("*.lock")):
+            concerns = not model or lock.stem.partition("~")[0] == model or lock.stem == model
+            if concerns and lock.stem not in names and is_locked(lock):
+                raise StoreBusyError(
+                    f"{lock.stem!r} in {lock.parent} is being written; wait until it is done, or"
+                    " stop it"
+                )
+        plan = plan_model_deletion(root, dataset, model) if model else None
+        now = plan or plan_dataset_deletion(root, dataset)
+        if (now.files, now.stamps) != (deletion.files, deletion.stamps):
+            raise InputError(
+                f"what depends on {model or dataset!r} has changed meanwhile"
+                f" ({len(deletion.files)} files then, {len(now.files)} now, some of them other"
+                " ones); nothing is deleted; try again"
+            )
+        with editing_titles(root) as titles:
+            if model:
+                titles.models.get(dataset, {}).pop(model, None)
+            else:
+                titles.datasets.pop(dataset, None)
+                titles.models.pop(dataset, None)
         *dependent, last = deletion.files
-        _remove_titles(root, deletion)
-        _remove_files(dependent, locked_already=own)
-        if deletion.model:
-            names = {path.stem for path in own}
-            forget(root / "embeddings" / deletion.dataset, names)
+        for path in dependent:
+            _delete(path, locked_already=path in own)
+        if model:
+            forget(embeddings, names)
         else:
-            _clear_folders(root, deletion.dataset)
-        _remove_files([last], locked_already=own)  # until here it can be repeated
+            _clear(embeddings)
+            _clear(results)
+        _delete(last, locked_already=True)  # until here it can be repeated
+
+
+def _delete(path: Path, *, locked_already: bool) -> None:
+    """Remove a file while nobody writes it, and what an unfinished run left next to it."""
+    with nullcontext() if locked_already else locked(path, patience=PATIENCE), writing(path):
+        path.unlink(missing_ok=True)
+        shutil.rmtree(path.with_name(f"{path.stem}.parts"), ignore_errors=True)
+
+
+def _clear(folder: Path) -> None:
+    """Remove a dataset's own folder with what unfinished work left there; what a person put there
+    keeps its folder.
+    """
+    remove(folder)
+    for part in folder.glob("*.parts"):
+        shutil.rmtree(part, ignore_errors=True)
+    for old in (*folder.glob("*.duckdb"), *folder.glob("*.part.jsonl")):
+        old.unlink(missing_ok=True)  # the former: a result of an earlier version
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def delete_results(root: Path, dataset: str, made: Mapping[str, str]) -> int:
@@ -311,107 +364,3 @@ def delete_results(root: Path, dataset: str, made: Mapping[str, str]) -> int:
             size += file_size(held[name]) or 0
             held[name].unlink(missing_ok=True)
     return size
-
-
-def _sorts(results: Iterable[KeptResult]) -> list[str]:
-    """Say how many results of each sort there are."""
-    return [_counted(count, sort) for sort, count in Counter(one.sort for one in results).items()]
-
-
-def _counted(number: int, sort: Sort) -> str:
-    one, several = sort
-    return f"{number:,} {one if number == 1 else several}"
-
-
-def _tuned_from(model: str, entries: Sequence[ModelEntry]) -> list[str]:
-    """Say which models were trained on from this one, as their makers wrote it down."""
-    starts = {
-        entry.card.name: (entry.card.training.get("config") or {}).get("start") for entry in entries
-    }
-    names = [name for name, start in starts.items() if start == model]
-    return [f"the models fine-tuned from it ({', '.join(names)})"] if names else []
-
-
-def _stamps(files: Iterable[Path]) -> tuple[Stamp | None, ...]:
-    return tuple(_stamp(path) for path in files)
-
-
-def _stamp(path: Path) -> Stamp | None:
-    """Return what distinguishes the content of a file, None where it is gone."""
-    with suppress(FileNotFoundError):
-        return stamp(path)
-    return None
-
-
-def _own_files(root: Path, deletion: Deletion) -> list[Path]:
-    """Return the files that nobody may write while the deletion lasts: the dataset's, or the
-    model's at all caption levels.
-    """
-    if not deletion.model:
-        return [dataset_file(root, deletion.dataset)]
-    folder = root / "embeddings" / deletion.dataset
-    return [path for path in deletion.files if path.parent == folder]
-
-
-def _check_idle(root: Path, deletion: Deletion, *, but: Sequence[Path]) -> None:
-    """Raise StoreBusyError where a file is being written that would be deleted, be it new or not:
-    a model's embedding at any caption level, anything over a dataset. but: what this deletion
-    itself has locked.
-    """
-    model, held = deletion.model, {path.stem for path in but}
-    folders = [root / "embeddings" / deletion.dataset, root / "results" / deletion.dataset]
-    for lock in (lock for folder in folders for lock in folder.glob("*.lock")):
-        concerns = not model or lock.stem == model or lock.stem.startswith(f"{model}~")
-        if concerns and lock.stem not in held and is_locked(lock):
-            raise StoreBusyError(
-                f"{lock.stem!r} in {lock.parent} is being written; wait until it is done, or stop"
-                " it"
-            )
-
-
-def _check_as_planned(root: Path, deletion: Deletion) -> None:
-    """Raise InputError where other files would be deleted than the person has confirmed."""
-    if deletion.model:
-        now = plan_model_deletion(root, deletion.dataset, deletion.model)
-    else:
-        now = plan_dataset_deletion(root, deletion.dataset)
-    if (now.files, now.stamps) != (deletion.files, deletion.stamps):
-        raise InputError(
-            f"what depends on {deletion.model or deletion.dataset!r} has changed meanwhile"
-            f" ({len(deletion.files)} files then, {len(now.files)} now, some of them other ones);"
-            " nothing is deleted; try again"
-        )
-
-
-def _remove_titles(root: Path, deletion: Deletion) -> None:
-    with editing_titles(root) as titles:
-        if deletion.model:
-            titles.models.get(deletion.dataset, {}).pop(deletion.model, None)
-        else:
-            titles.datasets.pop(deletion.dataset, None)
-            titles.models.pop(deletion.dataset, None)
-
-
-def _remove_files(files: Sequence[Path], *, locked_already: Sequence[Path]) -> None:
-    """Remove files, each while nobody writes it, and what an unfinished run left beside it."""
-    for path in files:
-        lock = nullcontext() if path in locked_already else locked(path, patience=PATIENCE)
-        with lock, writing(path):
-            path.unlink(missing_ok=True)
-            shutil.rmtree(path.with_name(f"{path.stem}.parts"), ignore_errors=True)
-
-
-def _clear_folders(root: Path, dataset: str) -> None:
-    """Remove a dataset's own folders with what unfinished work left there; what a person put there
-    keeps its folder.
-    """
-    for folder in (root / "embeddings" / dataset, root / "results" / dataset):
-        remove(folder)
-        for old in folder.glob("*.duckdb"):  # a result of an earlier version
-            old.unlink(missing_ok=True)
-        for part in folder.glob("*.parts"):
-            shutil.rmtree(part, ignore_errors=True)
-        for part in folder.glob("*.part.jsonl"):
-            part.unlink(missing_ok=True)
-        with suppress(OSError):
-            folder.rmdir()

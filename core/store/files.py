@@ -22,28 +22,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from jaxtyping import Float32
 
-from core.errors import (
-    StoreDamagedError,
-    StoreError,
-    StoreVersionError,
-)
-from core.store.schema import (
-    META,
-    ORDER,
-    RESULT,
-    SCHEMA,
-    Meta,
-    check_version,
-    load_meta,
-)
+from core.errors import StoreDamagedError, StoreError, StoreVersionError
+from core.store.schema import META, ORDER, RESULT, SCHEMA, VERSIONS, Meta, is_present, load_meta
 
 CONFIG = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
 MAGIC = b"DUCK"  # at byte 8 of every DuckDB file
 HEADERS = 3 * 4096  # bytes before the first block
+SMALL = 1 << 20  # bytes of a file whose tables are kept in memory
+Stamp = tuple[int, int, int]
 
-_idle: dict[
-    int, list[duckdb.DuckDBPyConnection]
-] = {}  # by process: an instance does not survive a fork
+# by process: an instance does not survive a fork
+_idle: dict[int, list[duckdb.DuckDBPyConnection]] = {}
 
 
 @contextmanager
@@ -54,7 +43,14 @@ def attached(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     Raises StoreDamagedError for a file that is truncated or none of DuckDB's, StoreVersionError for
     one of a newer DuckDB, FileNotFoundError where there is none.
     """
-    check_magic(path)
+    try:
+        with path.open("rb") as file:
+            if file.read(12)[8:] != MAGIC:
+                raise _damaged(path, "truncated, or made by another program")
+    except PermissionError as error:
+        raise _forbidden(path, error) from error
+    except IsADirectoryError as error:
+        raise _damaged(path, "a folder, where a file was expected") from error
     idle = _idle.setdefault(os.getpid(), [])
     try:  # asking first whether there is one would let another thread take it in between
         connection = idle.pop()
@@ -66,10 +62,28 @@ def attached(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
         connection.execute("DETACH file")
     except BaseException as error:
         connection.close()
-        if isinstance(error, duckdb.Error):
-            raise _explained(path, error) from error
-        raise
+        if not isinstance(error, duckdb.Error):
+            raise
+        if not path.exists():
+            raise FileNotFoundError(str(path)) from error
+        reason = str(error).splitlines()[0]
+        if "version number" in reason:
+            raise StoreVersionError(
+                f"{path} was written by a newer DuckDB than {duckdb.__version__}; update duckdb"
+                f" ({reason})"
+            ) from error
+        raise _damaged(path, reason) from error
     idle.append(connection)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a file as `attached`; raises StoreError where it was removed meanwhile."""
+    try:
+        with attached(path) as connection:
+            yield connection
+    except FileNotFoundError as error:
+        raise _removed(path) from error
 
 
 @contextmanager
@@ -84,55 +98,10 @@ def parquet(path: Path) -> Iterator[pq.ParquetFile]:
             yield file
     except (FileNotFoundError, NotADirectoryError):
         raise
-    except (pa.ArrowException, OSError) as error:
-        if isinstance(error, PermissionError):
-            raise _forbidden(path, error) from error
-        raise _damaged(path, error) from error
-
-
-def check_magic(path: Path) -> None:
-    """Raise StoreDamagedError unless the file begins as DuckDB's do."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(12)
     except PermissionError as error:
         raise _forbidden(path, error) from error
-    except IsADirectoryError as error:
-        raise StoreDamagedError(
-            f"{path} is a folder, and a file was expected; move it out of the store"
-        ) from error
-    if head[8:] != MAGIC:
-        raise StoreDamagedError(
-            f"{path} is not a DuckDB file: truncated, or made by another program; delete it and"
-            " make it again"
-        )
-
-
-def check_whole(path: Path, connection: duckdb.DuckDBPyConnection) -> None:
-    """Raise StoreDamagedError where the attached file is shorter than the blocks that its header
-    counts.
-    """
-    row = connection.execute(
-        "SELECT block_size * total_blocks FROM pragma_database_size() WHERE database_name = 'file'"
-    ).fetchone()
-    expected, actual = HEADERS + (row[0] if row else 0), path.stat().st_size
-    if actual < expected:
-        raise StoreDamagedError(
-            f"{path} is truncated: {actual} of {expected} bytes are left; delete it and make it"
-            " again"
-        )
-
-
-def _explained(path: Path, error: duckdb.Error) -> Exception:
-    if not path.exists():
-        return FileNotFoundError(str(path))
-    reason = str(error).splitlines()[0]
-    if "version number" in reason:
-        return StoreVersionError(
-            f"{path} was written by a newer DuckDB than {duckdb.__version__}; update duckdb"
-            f" ({reason})"
-        )
-    return _damaged(path, reason)
+    except (pa.ArrowException, OSError) as error:
+        raise _damaged(path, error) from error
 
 
 def _damaged(path: Path, reason: object) -> StoreDamagedError:
@@ -145,7 +114,8 @@ def _forbidden(path: Path, error: PermissionError) -> StoreError:
     return StoreError(f"{path} cannot be read: {reason}; give yourself the right to read it")
 
 
-Stamp = tuple[int, int, int]
+def _removed(path: Path) -> StoreError:
+    return StoreError(f"{path} was removed while it was read; list the store again")
 
 
 def stamp(path: Path) -> Stamp:
@@ -157,7 +127,8 @@ def stamp(path: Path) -> Stamp:
 
 
 def examine(path: Path) -> Meta:
-    """Return the meta of a file of the store.
+    """Return the meta of a file of the store, which is read once for as long as the file stays the
+    same.
 
     Raises StoreDamagedError for a truncated or foreign file, StoreVersionError for another schema
     and for what another version of its producer made, FileNotFoundError.
@@ -168,7 +139,12 @@ def examine(path: Path) -> Meta:
     if not isinstance(meta, Meta):
         kind, message = meta
         raise kind(message)
-    check_version(path, meta.recipe)
+    if not is_present(meta.recipe):
+        made, now = meta.recipe.choices.get("version") or "unknown", VERSIONS[meta.recipe.kind]
+        raise StoreVersionError(
+            f"{path} is out of date: version {made} of {meta.recipe.kind!r} made it, and this"
+            f" Platoscope has version {now}; make it again"
+        )
     return meta
 
 
@@ -185,68 +161,39 @@ def examine_if_usable(path: Path) -> Meta | None:
 @lru_cache(maxsize=8192)
 def _examine_once(path: Path, _: Stamp) -> Meta | tuple[type[StoreError], str]:
     try:
-        return _read_meta(path)
-    except (
-        StoreDamagedError,
-        StoreVersionError,
-    ) as error:  # lasting, like the file; what may pass is not kept
-        return type(error), str(error)
-
-
-def _read_meta(path: Path) -> Meta:
-    rows = _rows_of_result(path) if path.suffix == RESULT else _rows_of_database(path)
-    schema = rows.get("schema")
-    if schema != str(SCHEMA):
-        raise StoreVersionError(
-            f"{path} has schema {schema}, this Platoscope reads {SCHEMA}; make it again, or use the"
-            " Platoscope that wrote it"
-        )
-    try:
+        rows = _rows_of_result(path) if path.suffix == RESULT else _rows_of_database(path)
+        if (schema := rows.get("schema")) != str(SCHEMA):
+            raise StoreVersionError(
+                f"{path} has schema {schema}, this Platoscope reads {SCHEMA}; make it again, or use"
+                " the Platoscope that wrote it"
+            )
         return load_meta(rows)
+    except (StoreDamagedError, StoreVersionError) as error:
+        return type(error), str(error)  # lasting, like the file; what may pass is not kept
     except (KeyError, TypeError, ValueError, RecursionError) as error:
-        raise StoreDamagedError(
-            f"{path} does not say what it holds; delete it and make it again ({error})"
-        ) from error
+        return StoreDamagedError, str(_damaged(path, f"it does not say what it holds: {error}"))
 
 
 def _rows_of_result(path: Path) -> dict[str, str]:
     with parquet(path) as file:
         said = (file.schema_arrow.metadata or {}).get(META, b"{}")
-    try:
-        rows: dict[str, str] = json.loads(said)
-        return dict(rows)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise StoreDamagedError(
-            f"{path} does not say what it holds; delete it and make it again ({error})"
-        ) from error
+    return dict(json.loads(said))
 
 
 def _rows_of_database(path: Path) -> dict[str, str]:
+    """Return the meta of a DuckDB file that is as long as the blocks that its header counts."""
+    size = "SELECT block_size * total_blocks FROM pragma_database_size() WHERE database_name = ?"
     with attached(path) as connection:
-        check_whole(path, connection)
+        row = connection.execute(size, ["file"]).fetchone()
+        expected, actual = HEADERS + (row[0] if row else 0), path.stat().st_size
+        if actual < expected:
+            raise _damaged(path, f"truncated: {actual} of {expected} bytes are left")
         try:
             return dict(connection.execute("SELECT key, value FROM file.meta").fetchall())
         except (duckdb.CatalogException, duckdb.BinderException) as error:
             raise StoreDamagedError(
                 f"{path} is a DuckDB file, but none of Platoscope's; move it out of the store"
             ) from error
-
-
-SMALL = 1 << 20  # bytes of a file whose tables are kept in memory
-
-
-@contextmanager
-def reading(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a file for reading; raises StoreError where it was removed meanwhile."""
-    try:
-        with attached(path) as connection:
-            yield connection
-    except FileNotFoundError as error:
-        raise _removed(path) from error
-
-
-def _removed(path: Path) -> StoreError:
-    return StoreError(f"{path} was removed while it was read; list the store again")
 
 
 def read_frame(path: Path, name: str = "result") -> pd.DataFrame:
@@ -256,9 +203,8 @@ def read_frame(path: Path, name: str = "result") -> pd.DataFrame:
     Raises StoreError if the file was removed meanwhile, StoreDamagedError if it is damaged.
     """
     try:
-        now = stamp(path)  # before it is read: see `core.store.files.examine`
-        _, size, _ = now
-        if size > SMALL:
+        now = stamp(path)  # before it is read: see `examine`
+        if now[1] > SMALL:
             return _read(path, name)
         # what the caller does to it stays with the caller
         return _read_once(path, name, now).copy(deep=False)
@@ -292,7 +238,5 @@ def as_matrix(column: pa.ChunkedArray) -> Float32[np.ndarray, "n dims"]:
     joined.
     """
     vectors = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-    matrix: np.ndarray = (
-        vectors.flatten().to_numpy(zero_copy_only=True).reshape(-1, column.type.list_size)
-    )
-    return matrix
+    flat: np.ndarray = vectors.flatten().to_numpy(zero_copy_only=True)
+    return flat.reshape(-1, column.type.list_size)

@@ -13,12 +13,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, TypeVar
 
 import pandas as pd
 
@@ -43,7 +42,72 @@ from core.store.schema import (
 FILE = "expected.json"
 TEXTS = "expected-texts.parquet"
 PATIENCE = 60.0  # seconds to wait for another process that writes the list
+TITLE_PATIENCE = 5.0  # seconds that one visitor waits for another who writes titles
+LONGEST = 80  # characters of a title
 Rows = Mapping[str, str]  # what `dump_meta` returns
+Stamped = tuple[tuple[Path, Stamp], ...]
+
+
+def all_usable(
+    folder: Path,
+    kind: Kind,
+    revision: str | None,
+    refused: list[str],
+    *,
+    but: tuple[str, ...] = (),
+) -> list[Meta]:
+    """Return the metas of a folder's files, in order; the reason of each that cannot be used is
+    added to `refused`. Embeddings that are to come are among them.
+
+    but: beginnings of names that are left out.
+    """
+    files: Stamped = ()
+    for path in published_files(folder, but=but):
+        with suppress(FileNotFoundError):  # removed between the listing and now
+            files = (*files, (path, stamp(path)))
+    metas, reasons = _usable_once(files, kind, revision, tuple(VERSIONS.items()))
+    if reasons:
+        _usable_once.cache_clear()  # a reason may pass though the file stays the same
+        refused += reasons
+    if kind != "embedding":
+        return list(metas)
+    coming = expected(folder, {path.stem for path, _ in files})
+    all_ = [*metas, *(meta for meta in coming if meta.revision == revision)]
+    return sorted(all_, key=lambda meta: f"{meta.name}{SUFFIX}")  # as the files are
+
+
+@lru_cache(maxsize=64)  # folders: a page asks for the same one a hundred times
+def _usable_once(
+    files: Stamped, kind: Kind, revision: str | None, _: tuple[tuple[str, int], ...]
+) -> tuple[list[Meta], list[str]]:
+    refused: list[str] = []
+    metas = [usable(path, kind, revision, refused=refused) for path, _ in files]
+    return [meta for meta in metas if meta], refused
+
+
+def usable(path: Path, kind: Kind, revision: str | None, *, refused: list[str]) -> Meta | None:
+    """Return a file's meta, None where it is not there or, with the reason added to `refused`,
+    where it cannot be used: damaged, moved, renamed, or made over another revision.
+    """
+    dataset = path.stem if kind == "dataset" else path.parent.name
+    try:
+        meta = examine(path)
+        if (meta.kind, meta.name, meta.dataset) != (kind, path.stem, dataset):
+            raise StoreDamagedError(
+                f"{path} holds the {meta.kind} {meta.name!r} of dataset {meta.dataset!r}; move it"
+                " to where that belongs, or delete it"
+            )
+        if revision is not None and meta.revision != revision:
+            raise StoreVersionError(
+                f"{path} was made over revision {meta.revision} of {dataset!r}, which is at"
+                f" {revision} now; make it again, or add that revision again"
+            )
+    except FileNotFoundError:  # removed between the listing and now
+        return None
+    except StoreError as error:
+        refused.append(str(error))
+        return None
+    return meta
 
 
 def expect(folder: Path, rows: Sequence[Rows], costs: Path | None = None) -> None:
@@ -61,25 +125,9 @@ def expect(folder: Path, rows: Sequence[Rows], costs: Path | None = None) -> Non
 
 
 def remove(folder: Path) -> None:
-    """Remove the list, and what texts cost."""
+    """Remove the list of the models that are to come, and what texts cost."""
     for name in (FILE, TEXTS):
         (folder / name).unlink(missing_ok=True)
-
-
-def text_costs(folder: Path, model: str) -> pd.DataFrame | None:
-    """Return index, bits and bytes of each text of a model that is to come, None if it codes no
-    texts.
-    """
-    if not (folder / TEXTS).exists():
-        return None
-    costs = _costs_once(folder / TEXTS, stamp(folder / TEXTS))
-    own = costs[costs["model"] == model]
-    return None if own.empty else own.drop(columns="model").reset_index(drop=True)
-
-
-@lru_cache(maxsize=2)
-def _costs_once(path: Path, _: Stamp) -> pd.DataFrame:
-    return read_frame(path)
 
 
 def forget(folder: Path, names: Collection[str]) -> None:
@@ -97,8 +145,7 @@ def expected(folder: Path, published: Collection[str]) -> list[Meta]:
         metas = _expected_once(folder / FILE, stamp(folder / FILE))
     except (FileNotFoundError, NotADirectoryError):
         return []
-    coming = [meta for meta in metas if meta.name not in published]
-    return [meta for meta in coming if is_present(meta.recipe)]
+    return [meta for meta in metas if meta.name not in published and is_present(meta.recipe)]
 
 
 @lru_cache(maxsize=8)
@@ -109,30 +156,20 @@ def _expected_once(path: Path, _: Stamp) -> list[Meta]:
         return []
 
 
-NOTE_PATIENCE = 5.0  # seconds that one visitor waits for another who writes
-T = TypeVar("T")
-
-
-def read_file(path: Path, parse: Callable[[Any], T], *, holds: str, anew: str) -> T | None:
-    """Return what a file holds, None where there is none.
-
-    parse: from JSON values; what it raises is taken for damage. holds: what the file is for. anew:
-    what moving it away is good for. Raises StoreDamagedError, and StoreError where it cannot be
-    read.
+def text_costs(folder: Path, model: str) -> pd.DataFrame | None:
+    """Return index, bits and bytes of each text of a model that is to come, None if it codes no
+    texts.
     """
-    if not os.path.lexists(path):
+    if not (folder / TEXTS).exists():
         return None
-    data = UserFile(path, f"{holds}, in JSON", StoreError, most=NOTES).read()
-    try:
-        return parse(json.loads(data.decode()))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, InputError) as error:
-        raise StoreDamagedError(
-            f"{path} does not hold {holds}; mend it in an editor, or move it away to {anew}"
-            f" ({said(error)})"
-        ) from error
+    costs = _costs_once(folder / TEXTS, stamp(folder / TEXTS))
+    own = costs[costs["model"] == model]
+    return None if own.empty else own.drop(columns="model").reset_index(drop=True)
 
 
-LONGEST = 80  # characters of a title
+@lru_cache(maxsize=2)
+def _costs_once(path: Path, _: Stamp) -> pd.DataFrame:
+    return read_frame(path)
 
 
 @dataclass(frozen=True)
@@ -160,26 +197,44 @@ class Titles:
         return self.datasets.get(dataset, ""), self.models.get(dataset, {})
 
 
-def titles_file(root: Path) -> Path:
-    """Return where the titles of a store lie."""
+def _titles_file(root: Path) -> Path:
     return Path(root).absolute() / "titles.json"
 
 
 def read_titles(root: Path) -> Titles:
     """Return the titles of a store; raises StoreDamagedError, StoreError."""
-    path = titles_file(root)
+    path = _titles_file(root)
+    if not os.path.lexists(path):
+        return Titles()
     try:
-        at = stamp(path)
-    except OSError:  # there is none, or it cannot be read, which reading explains
-        return _read(path)
-    return _read_once(path, at)
+        now = stamp(path)
+    except OSError:  # it cannot be read, which reading explains
+        now = (0, 0, 0)
+    return _titles_once(path, now)
+
+
+@lru_cache(maxsize=64)
+def _titles_once(path: Path, _: Stamp) -> Titles:
+    data = UserFile(path, "titles, in JSON", StoreError, most=NOTES).read()
+    try:
+        entries = json.loads(data.decode())
+        datasets, models = entries["datasets"], entries["models"]
+        for titles in (datasets, *models.values()):
+            if wrong := [title for title in titles.values() if not isinstance(title, str)]:
+                raise TypeError(f"{wrong[0]!r} is no title")
+        return Titles(datasets, models)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, InputError) as error:
+        raise StoreDamagedError(
+            f"{path} does not hold titles; mend it in an editor, or move it away to go back to the"
+            f" models' own titles ({said(error)})"
+        ) from error
 
 
 @contextmanager
 def editing_titles(root: Path) -> Iterator[Titles]:
     """Give the titles of a store to one writer at a time, and publish what it makes of them."""
-    path = titles_file(root)
-    with locked(path, patience=NOTE_PATIENCE):
+    path = _titles_file(root)
+    with locked(path, patience=TITLE_PATIENCE):
         before = read_titles(root)
         titles = Titles(dict(before.datasets), {name: {**of} for name, of in before.models.items()})
         yield titles
@@ -198,109 +253,3 @@ def check_title(title: str, kind: str = "a title") -> str:
     if not title or len(title) > LONGEST or title != tidy(title):
         raise InputError(f"{kind} has 1 to {LONGEST} characters on one line, not {title[:99]!r}")
     return title
-
-
-@lru_cache(maxsize=64)
-def _read_once(path: Path, _: Stamp) -> Titles:
-    return _read(path)
-
-
-def _read(path: Path) -> Titles:
-    anew = "go back to the models' own titles"
-    return read_file(path, _parse, holds="titles", anew=anew) or Titles()
-
-
-def _parse(entries: Any) -> Titles:
-    datasets, models = entries["datasets"], entries["models"]
-    return Titles(_checked(datasets), {name: _checked(of) for name, of in models.items()})
-
-
-def _checked(titles: Mapping[str, object]) -> dict[str, str]:
-    """Return titles by name; raises TypeError where one is no text."""
-    if wrong := [title for title in titles.values() if not isinstance(title, str)]:
-        raise TypeError(f"{wrong[0]!r} is no title")
-    return {str(name): str(title) for name, title in titles.items()}
-
-
-def all_usable(
-    folder: Path,
-    kind: Kind,
-    revision: str | None,
-    refused: list[str],
-    *,
-    but: tuple[str, ...] = (),
-) -> list[Meta]:
-    """Return the metas of a folder's files, in order; the reason of each that cannot be used is
-    added to `refused`. Embeddings that are to come are among them.
-
-    but: beginnings of names that are left out.
-    """
-    files, versions = stamped(published_files(folder, but=but)), tuple(VERSIONS.items())
-    metas, reasons = _usable_once(files, kind, revision, versions)
-    if reasons:
-        _usable_once.cache_clear()  # a reason may pass though the file stays the same
-        refused += reasons
-    if kind != "embedding":
-        return list(metas)
-    coming = expected(folder, {path.stem for path, _ in files})
-    all_ = [*metas, *(meta for meta in coming if meta.revision == revision)]
-    return sorted(all_, key=lambda meta: f"{meta.name}{SUFFIX}")  # as the files are
-
-
-def stamped(paths: Iterable[Path]) -> tuple[tuple[Path, Stamp], ...]:
-    stamped = []
-    for path in paths:
-        with suppress(FileNotFoundError):  # removed between the listing and now
-            stamped.append((path, stamp(path)))
-    return tuple(stamped)
-
-
-@lru_cache(maxsize=64)  # folders: a page asks for the same one a hundred times
-def _usable_once(
-    files: tuple[tuple[Path, Stamp], ...],
-    kind: Kind,
-    revision: str | None,
-    _: tuple[tuple[str, int], ...],
-) -> tuple[list[Meta], list[str]]:
-    refused: list[str] = []
-    metas = [
-        usable(path, kind, _dataset_of(path, kind), revision, refused=refused) for path, _ in files
-    ]
-    return [meta for meta in metas if meta], refused
-
-
-def _dataset_of(path: Path, kind: Kind) -> str:
-    return path.stem if kind == "dataset" else path.parent.name
-
-
-def usable(
-    path: Path, kind: Kind, dataset: str, revision: str | None, *, refused: list[str]
-) -> Meta | None:
-    """Return a file's meta, None where it is not there or, with the reason added to `refused`,
-    where it cannot be used.
-    """
-    try:
-        meta = examine(path)
-        _check_place(path, meta, kind, dataset, revision)
-    except FileNotFoundError:  # removed between the listing and now
-        return None
-    except StoreError as error:
-        refused.append(str(error))
-        return None
-    return meta
-
-
-def _check_place(path: Path, meta: Meta, kind: Kind, dataset: str, revision: str | None) -> None:
-    """Raise StoreError for a file that was moved or renamed, or that was made over another revision
-    of its dataset.
-    """
-    if (meta.kind, meta.name, meta.dataset) != (kind, path.stem, dataset):
-        raise StoreDamagedError(
-            f"{path} holds the {meta.kind} {meta.name!r} of dataset {meta.dataset!r}; move it to"
-            " where that belongs, or delete it"
-        )
-    if revision is not None and meta.revision != revision:
-        raise StoreVersionError(
-            f"{path} was made over revision {meta.revision} of {dataset!r}, which is at {revision}"
-            " now; make it again, or add that revision again"
-        )

@@ -29,10 +29,8 @@ Fill = Callable[[duckdb.DuckDBPyConnection], None]
 UNPLACED = ".platoscope-"  # begins the name of what `write_file` has not yet put in place
 POLL = 0.02  # seconds between two attempts to get a lock
 SIGNED_AT = 1  # byte of a lock file: Windows lets nobody read the first one, which it locks
-_DUCKDB_REFUSED = (
-    duckdb.OperationalError,
-    duckdb.FatalException,
-)  # the latter where a checkpoint finds the disk full
+# the latter where a checkpoint finds the disk full
+_DUCKDB_REFUSED = (duckdb.OperationalError, duckdb.FatalException)
 
 
 @contextmanager
@@ -47,7 +45,13 @@ def locked(target: Path, *, patience: float = 0.0) -> Iterator[None]:
     lock = FileLock(path, timeout=patience, poll_interval=POLL, on_acquired=partial(_sign, path))
     with writing(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-        _acquire(lock, path)
+        try:
+            lock.acquire()
+        except Timeout as error:
+            raise StoreBusyError(
+                f"{_owner(path)} is writing {path.stem!r} in {path.parent}; wait until it is done,"
+                " or stop it"
+            ) from error
     try:
         yield
     finally:
@@ -72,10 +76,21 @@ def publish(target: Path, fill: Fill, *, again: bool = False) -> Path:
     Raises StoreWriteError where the folder is read-only or the disk full; what was published before
     stays as it was.
     """
-    return replace(target, partial(_build, fill=fill, start=target if again else None))
+
+    def build(new: Path) -> None:
+        if again:
+            shutil.copyfile(target, new)
+        connection = duckdb.connect(str(new), config=CONFIG)
+        try:
+            fill(connection)
+            connection.execute("CHECKPOINT")
+        finally:
+            connection.close()
+
+    return replace(target, build)
 
 
-def replace(target: Path, build: Callable[[Path], None]) -> Path:
+def replace(target: Path, build: Callable[[Path], object]) -> Path:
     """Let `build` write a new file and put it in the place of `target`; see `publish`."""
     with writing(target):
         _put(target, target.with_name(f"{target.stem}.new{target.suffix}"), build)
@@ -92,16 +107,14 @@ def write_file(target: Path, data: bytes) -> None:
         target.write_bytes(data)
     else:
         place = Path(os.path.realpath(target))
-        new = place.with_name(UNPLACED + secrets.token_hex(8))
-        _put(place, new, partial(_write_as_before, data=data, before=place))
 
+        def write(new: Path) -> None:
+            with new.open("xb") as file:
+                with suppress(FileNotFoundError):
+                    shutil.copymode(place, new)
+                file.write(data)
 
-def _write_as_before(new: Path, *, data: bytes, before: Path) -> None:
-    """Write a new file with the rights of the one that it will replace, if there is one."""
-    with new.open("xb") as file:
-        with suppress(FileNotFoundError):
-            shutil.copymode(before, new)
-        file.write(data)
+        _put(place, place.with_name(UNPLACED + secrets.token_hex(8)), write)
 
 
 def _put(target: Path, new: Path, build: Callable[[Path], object]) -> None:
@@ -118,8 +131,8 @@ def _put(target: Path, new: Path, build: Callable[[Path], object]) -> None:
 
 def publish_json(target: Path, value: object) -> Path:
     """Put a value as JSON, for people to read and edit, in the place of `target`; see `publish`."""
-    text = json.dumps(value, indent=1, ensure_ascii=False)
-    return replace(target, lambda new: _write_text(new, f"{text}\n"))
+    text = f"{json.dumps(value, indent=1, ensure_ascii=False)}\n"
+    return replace(target, lambda new: new.write_bytes(text.encode()))
 
 
 @contextmanager
@@ -147,22 +160,8 @@ def sync(path: Path) -> None:
         os.close(handle)
 
 
-def _write_text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
-
-
 def _lock_file(target: Path) -> Path:
     return target.with_name(f"{target.stem}.lock")
-
-
-def _acquire(lock: FileLock, path: Path) -> None:
-    try:
-        lock.acquire()
-    except Timeout as error:
-        raise StoreBusyError(
-            f"{_owner(path)} is writing {path.stem!r} in {path.parent}; wait until it is done, or"
-            " stop it"
-        ) from error
 
 
 def _sign(path: Path, handle: int) -> None:
@@ -184,17 +183,6 @@ def _owner(path: Path) -> str:
         file.seek(SIGNED_AT)
         return file.read(80).decode(errors="replace") or "another process"
     return "another process"
-
-
-def _build(new: Path, fill: Fill, start: Path | None) -> None:
-    if start is not None:
-        shutil.copyfile(start, new)
-    connection = duckdb.connect(str(new), config=CONFIG)
-    try:
-        fill(connection)
-        connection.execute("CHECKPOINT")
-    finally:
-        connection.close()
 
 
 def _remove(new: Path) -> None:

@@ -83,18 +83,17 @@ class Store:
         Raises UnknownNameError for the dataset.
         """
         entries = self.embeddings(dataset)
-        retold = find_retellings(entries, self.dataset(dataset).levels)
+        variants = find_retellings(entries, self.dataset(dataset).levels)
         unusable = self._unusable(dataset, {entry.card.name for entry in entries})
+        without = variants.keys() | unusable  # no embedding of further captions stands for these
         return [
             entry
             for entry in entries
-            if entry.card.name not in retold and entry.card.name.partition("~")[0] not in unusable
+            if without.isdisjoint({entry.card.name, entry.card.name.partition("~")[0]})
         ]
 
     def _unusable(self, dataset: str, usable: Collection[str]) -> set[str]:
-        """Return the models whose files are there and cannot be used; no embedding of further
-        captions stands for one of them.
-        """
+        """Return the models whose files are there and cannot be used."""
         files = published_files(self.root / "embeddings" / dataset)
         return {path.stem for path in files}.difference(usable)
 
@@ -170,28 +169,25 @@ class Store:
 
         Raises UnknownNameError for a dataset, model or layer that is not there.
         """
-        dims = self.model(dataset, model).dims
-        if not 0 <= layer < len(dims):
-            raise UnknownNameError("layer", str(layer), map(str, range(len(dims))))
-        with self._embedding(dataset, model) as connection:
-            table = connection.sql(
-                f"SELECT vector FROM file.{layer_table(layer)} ORDER BY stimulus"
-            ).to_arrow_table()
-        return as_matrix(table.column("vector"))
+        return self._vectors(dataset, model, layer, f"{layer_table(layer)} ORDER BY stimulus")
 
     def repeats(self, dataset: str, model: str, layer: int) -> Float32[np.ndarray, "r n d"]:
         """Return one layer's repeated measurements, of a model whose card says over what; raises
         UnknownNameError for a model or layer that is not there.
         """
-        size, dims = self.dataset(dataset).size, self.model(dataset, model).dims
+        size = self.dataset(dataset).size
+        rows = self._vectors(dataset, model, layer, f"{repeats_table(layer)} ORDER BY row")
+        return rows.reshape(-1, size, rows.shape[1])
+
+    def _vectors(
+        self, dataset: str, model: str, layer: int, table: str
+    ) -> Float32[np.ndarray, "rows dims"]:
+        dims = self.model(dataset, model).dims
         if not 0 <= layer < len(dims):
             raise UnknownNameError("layer", str(layer), map(str, range(len(dims))))
         with self._embedding(dataset, model) as connection:
-            table = connection.sql(
-                f"SELECT vector FROM file.{repeats_table(layer)} ORDER BY row"
-            ).to_arrow_table()
-        rows = as_matrix(table.column("vector"))
-        return rows.reshape(-1, size, rows.shape[1])
+            found = connection.sql(f"SELECT vector FROM file.{table}").to_arrow_table()
+        return as_matrix(found.column("vector"))
 
     def text_costs(self, dataset: str, model: str) -> pd.DataFrame | None:
         """Return `index`, `bits`, `bytes` per text, None for a model that does not code texts."""
@@ -209,7 +205,7 @@ class Store:
         """Return a result and its recipe, None where there is none that can be used."""
         card = self.dataset(dataset)
         path = result_file(self.root, dataset, name)
-        meta = usable(path, "result", dataset, card.revision, refused=[])
+        meta = usable(path, "result", card.revision, refused=[])
         return (read_frame(path, "result"), meta.recipe) if meta else None
 
     def results(self, dataset: str, beginning: str) -> list[str]:
@@ -268,15 +264,13 @@ class Store:
         return hashlib.sha256(repr(said).encode()).hexdigest()[:16]
 
     def note_keys(self, *keys: str) -> None:
-        """Note that what these keys name is read; a `View` does."""
+        """Note that what these keys name is read; a `View` does, see `core.store.view`."""
 
     def note_files(self, *paths: Path) -> None:
-        """Note that files of the project, or a person's own files and folders, are read; a `View`
-        does.
-        """
+        """Note that files of the project, or a person's own files and folders, are read."""
 
     def note_failure(self, error: PlatoscopeError) -> None:
-        """Note that an answer goes on without what failed; a `View` does."""
+        """Note that an answer goes on without what failed."""
 
     def _embedding(
         self, dataset: str, model: str
@@ -290,7 +284,6 @@ class Store:
         return self.opened(embedding_file(self.root, dataset, model))
 
     def _is_expected(self, dataset: str, model: str) -> bool:
-        """Return whether a listed model has no file yet."""
         path = embedding_file(self.root, dataset, model)
         return not path.exists() and any(meta.name == model for meta in expected(path.parent, ()))
 

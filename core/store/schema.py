@@ -53,12 +53,24 @@ FIELDS: Mapping[type, Mapping[str, type | tuple[type, ...]]] = {  # what JSON gi
         **{"parameters": (int, type(None)), "training": dict},
     },
 }
-# what the names of results begin with that follow from all else, so that nothing depends on whether
-# they are there yet
+# beginnings of the names of results that follow from all else: nothing depends on whether they are
+# there yet
 DERIVED = ("neighbors-", "refused-", "answer-", "stitches-", "head-")
 
-# what the names of results begin with that are captions, written after the dataset was added
-SUMMARY = "captions-"
+SUMMARY = "captions-"  # of results that are captions, written after the dataset was added
+
+# Versions of what a store keeps and lists without asking its producer, by the kind of its recipe.
+# Raise a number when its producer gives other results for the same choices: recipes take it in, so that
+# whatever is made from the old results is made again, and a store leaves out files of any other
+# version. What only its producer reads (neighbors, answers) is compared by its recipe, which takes in
+# the `VERSION` of the module that makes it.
+VERSIONS = {
+    "embedding": 1,  # core/encoders, core/embedding: vectors, bits and bytes
+    "captions": 1,  # core/embedding/summaries.py, encoders/language/chat.py: fewer words
+    "competence": 1,  # core/competence/suite.py, probes.py, completions.py: the Cave's suite
+    "probe": 1,  # core/competence/transfer.py, labeled.py, probes.py: probes of labeled images
+    "bits per byte": 3,  # core/competence/coding.py, bits_per_byte.py, suite.py: texts coded
+}
 
 Kind = Literal["dataset", "embedding", "result"]
 
@@ -89,9 +101,8 @@ class Meta:
 
     @cached_property
     def entry(self) -> ModelEntry:
-        """Return the entry of an embedding's file, made once: a page asks for all of them often.
-
-        Raises TypeError or ValueError as `check_fields` and `check_training`.
+        """Return the entry of an embedding's file; raises TypeError or ValueError for a card of
+        other fields.
         """
         check_fields(ModelCard, self.card, self.card["layers"])
         check_training(self.card.get("training", {}))
@@ -123,31 +134,24 @@ class ModelEntry:
 
 
 def dataset_file(root: Path, dataset: str) -> Path:
-    """Return where a dataset is published."""
     return root / "datasets" / f"{_safe(dataset)}{SUFFIX}"
 
 
 def embedding_file(root: Path, dataset: str, model: str) -> Path:
-    """Return where a model's embedding of a dataset is published."""
     return root / "embeddings" / _safe(dataset) / f"{_safe(model)}{SUFFIX}"
 
 
 def result_file(root: Path, dataset: str, name: str) -> Path:
-    """Return where a result over a dataset is published."""
-    return (
-        root / "results" / _safe(dataset) / f"{_safe(name, most=160)}{RESULT}"
-    )  # a model's name with a word before it
+    # a model's name with a word before it
+    return root / "results" / _safe(dataset) / f"{_safe(name, most=160)}{RESULT}"
 
 
 def layer_table(index: int) -> str:
-    """Return the name of a layer's table; it is made from an integer alone, since names cannot be
-    parameters of SQL.
-    """
+    """Return the name of a layer's table, which SQL takes as no parameter: it is an integer's."""
     return f"layer_{index:02d}"
 
 
 def repeats_table(index: int) -> str:
-    """Return the name of the table of a layer's repeated measurements, as of `layer_table`."""
     return f"repeats_{index:02d}"
 
 
@@ -206,9 +210,7 @@ def load_meta(rows: Mapping[str, str]) -> Meta:
 
 
 def check_fields(kind: type, card: Mapping[str, Any], names: Iterable[object]) -> None:
-    """Raise TypeError where a card that was read holds other than one of its kind does. names:
-    those of its levels or layers.
-    """
+    """Raise TypeError for a card with a value of another type; names: of its levels or layers."""
     for name, kinds in FIELDS[kind].items():
         if name in card and not isinstance(card[name], kinds):
             raise TypeError(f"{name} is {reprlib.repr(card[name])}")
@@ -217,7 +219,6 @@ def check_fields(kind: type, card: Mapping[str, Any], names: Iterable[object]) -
 
 
 def dataset_card(meta: Meta) -> DatasetCard:
-    """Return the card of a dataset's file; raises TypeError or ValueError as `check_fields`."""
     check_fields(DatasetCard, meta.card, meta.card["levels"])
     return DatasetCard(**{**meta.card, "levels": tuple(meta.card["levels"])})
 
@@ -242,7 +243,6 @@ def found_card(meta: Meta, root: Path) -> DatasetCard:
 
 
 def now() -> str:
-    """Return this second, ISO 8601 in UTC."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
@@ -253,17 +253,12 @@ def package_versions() -> dict[str, str]:
     for name in PACKAGES:
         try:
             versions[name] = version(name)
-        except (
-            PackageNotFoundError
-        ):  # a checkout that was never installed has no version of its own
+        except PackageNotFoundError:  # a checkout that was never installed
             versions[name] = "not installed"
     return versions
 
 
 def _safe(name: str, *, most: int = 120) -> str:
-    """Return a name that may stand in a path; raises InputError for one that could leave its folder
-    or pass for another file.
-    """
     if (
         len(name) > most
         or not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._~-]*", name)
@@ -276,60 +271,35 @@ def _safe(name: str, *, most: int = 120) -> str:
     return name
 
 
-VERSIONS = {
-    "embedding": 1,  # core/encoders, core/embedding: vectors, bits and bytes
-    "captions": 1,  # core/embedding/summaries.py, encoders/language/chat.py: fewer words
-    "competence": 1,  # core/competence/suite.py, probes.py, completions.py: the Cave's suite
-    "probe": 1,  # core/competence/transfer.py, labeled.py, probes.py: probes of labeled images
-    "bits per byte": 3,  # core/competence/coding.py, bits_per_byte.py, suite.py: texts coded
-}
-
-
 def is_present(recipe: Recipe) -> bool:
     """Return whether the present version of its producer made this, or it has none."""
     now = VERSIONS.get(recipe.kind)
     return now is None or recipe.choices.get("version") == now
 
 
-def check_version(path: Path, recipe: Recipe) -> None:
-    """Raise StoreVersionError for a file that another version of its producer made."""
-    if not is_present(recipe):
-        now, was = VERSIONS[recipe.kind], recipe.choices.get("version")
-        raise StoreVersionError(
-            f"{path} is out of date: version {was or 'unknown'} of {recipe.kind!r} made it, and"
-            f" this Platoscope has version {now}; make it again"
-        )
-
-
 def find_retellings(entries: Sequence[ModelEntry], levels: Sequence[str]) -> dict[str, str]:
-    """Return, for each embedding of a model in other captions, the name of the
-    embedding that is the model.
+    """Return, for each embedding of a model in other captions, the name of the embedding that is
+    the model: that of the earliest caption level.
 
-    Of the embeddings of equal weights, pooling and prompt those of the earliest caption level are
-    models, all others retellings of the first of them. levels: the dataset's, the default first;
-    any other level comes after them.
+    Embeddings of equal weights, pooling and prompt are of one model; of an import, those with the
+    same name before `~`. levels: the dataset's, the default first; any other comes after them.
     """
     order = {level: place for place, level in enumerate(levels)}
-    captioned = sorted(
-        (entry for entry in entries if entry.level is not None),
-        key=lambda entry: (*_reader(entry), entry.card.name),
-    )
-    retellings: dict[str, str] = {}
-    for _, group in groupby(captioned, key=_reader):
-        first, *others = sorted(
-            group, key=lambda entry: (order.get(str(entry.level), len(order)), str(entry.level))
-        )
-        retellings |= {
-            entry.card.name: first.card.name for entry in others if entry.level != first.level
-        }
-    return retellings
 
+    def reader(entry: ModelEntry) -> tuple[str, ...]:
+        if entry.card.spec.startswith("import:"):
+            return entry.card.modality, entry.card.name.partition("~")[0], "import"
+        encoder: dict[str, Any] = entry.recipe.choices.get("encoder", {})
+        return entry.card.weights, str(encoder.get("pooling")), str(encoder.get("prompt"))
 
-def _reader(entry: ModelEntry) -> tuple[str, ...]:
-    """Return what reads the captions: weights, pooling and prompt; of an import what is before `~`
-    in its name.
-    """
-    if entry.card.spec.startswith("import:"):
-        return entry.card.modality, entry.card.name.partition("~")[0], "import"
-    encoder: dict[str, Any] = entry.recipe.choices.get("encoder", {})
-    return entry.card.weights, str(encoder.get("pooling")), str(encoder.get("prompt"))
+    def rank(entry: ModelEntry) -> tuple[int, str]:
+        return order.get(str(entry.level), len(order)), str(entry.level)
+
+    captioned = [entry for entry in entries if entry.level is not None]
+    captioned.sort(key=lambda entry: (*reader(entry), entry.card.name))
+    variants: dict[str, str] = {}
+    for _, group in groupby(captioned, key=reader):
+        first, *others = sorted(group, key=rank)
+        same = [entry.card.name for entry in others if entry.level != first.level]
+        variants |= dict.fromkeys(same, first.card.name)
+    return variants

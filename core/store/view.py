@@ -55,11 +55,7 @@ from core.store.reader import Store
 from core.store.schema import DERIVED, Kind, Meta, ModelEntry, dataset_file, result_file
 
 ABSENT = ""
-LASTING = (
-    MetricError,
-    NotApplicableError,
-    TrainingError,
-)  # they follow from the data; all else may pass
+LASTING = (MetricError, NotApplicableError, TrainingError)  # of the data; all else may pass
 Reads = Mapping[str, str]
 T = TypeVar("T")
 Listing = dict[str, Meta]
@@ -237,7 +233,10 @@ class View(Store):
         if kind == "dataset":
             return known[dataset].recipe.digest
         if kind in ("models", "embedding"):
-            made = self._made(dataset)
+            made = self._moment.once(
+                ("made", dataset),
+                lambda: {name: one.digest_as_read for name, one in self._entries(dataset).items()},
+            )
             if kind == "embedding":
                 return made.get(":".join(name), ABSENT)
             titled = self._titles().of(dataset)[1]
@@ -253,33 +252,23 @@ class View(Store):
             return _hash(sorted(one for one in kept.items() if one[0].startswith(":".join(name))))
         return ABSENT  # written by another version, which knew another kind
 
-    def _made(self, dataset: str) -> Mapping[str, str]:
-        """Return how each embedding was made, by name."""
-        return self._moment.once(
-            ("made", dataset),
-            lambda: {name: one.digest_as_read for name, one in self._entries(dataset).items()},
-        )
-
     def _known(self) -> Listing:
         return {meta.name: meta for meta in self._datasets([])}
 
     def _entries(self, dataset: str) -> Listing:
-        return self._moment.once(
-            ("embeddings by name", dataset),
-            lambda: self._by_name("embeddings", "embedding", dataset),
-        )
+        return self._by_name("embedding", dataset)
 
     def _results(self, dataset: str) -> Listing:
-        return self._moment.once(
-            ("results by name", dataset), lambda: self._by_name("results", "result", dataset)
-        )
+        return self._by_name("result", dataset)
 
-    def _by_name(self, folder: str, kind: Kind, dataset: str) -> Listing:
-        known = self._known().get(dataset)
-        if known is None:
-            return {}
-        metas = self._over(self.root / folder / dataset, kind, known.revision, [])
-        return {meta.name: meta for meta in metas}
+    def _by_name(self, kind: Kind, dataset: str) -> Listing:
+        def look() -> Listing:
+            if (known := self._known().get(dataset)) is None:
+                return {}
+            metas = self._over(self.root / f"{kind}s" / dataset, kind, known.revision, [])
+            return {meta.name: meta for meta in metas}
+
+        return self._moment.once((kind, dataset), look)
 
     def _unusable(self, dataset: str, usable: Collection[str]) -> set[str]:
         look = super()._unusable
@@ -294,9 +283,11 @@ class View(Store):
     def _over(
         self, folder: Path, kind: Kind, revision: str | None, refused: list[str]
     ) -> list[Meta]:
-        metas, reasons = self._moment.once(
-            (folder, revision), lambda: _list(folder, kind, revision)
-        )
+        def look() -> tuple[list[Meta], list[str]]:
+            reasons: list[str] = []
+            return all_usable(folder, kind, revision, reasons, but=DERIVED), reasons
+
+        metas, reasons = self._moment.once((folder, revision), look)
         refused += reasons
         return metas
 
@@ -314,11 +305,6 @@ class _Moment:
         if key not in self._held:
             self._held.setdefault(key, look())
         return cast(T, self._held[key])
-
-
-def _list(folder: Path, kind: Kind, revision: str | None) -> tuple[list[Meta], list[str]]:
-    reasons: list[str] = []
-    return all_usable(folder, kind, revision, reasons, but=DERIVED), reasons
 
 
 def _hash(*parts: object) -> str:
@@ -339,12 +325,9 @@ def _path(name: str) -> str:
     path = Path(name)
     if not os.path.exists(path):  # a very long path is no error
         return ABSENT
-    files = sorted(_files(path)) if path.is_dir() else [path]
+    inside = (file for file in path.rglob("*") if file.is_file())
+    files = sorted(inside) if path.is_dir() else [path]
     return _hash([(str(file), *stamp(file)[:2]) for file in files])
-
-
-def _files(folder: Path) -> Iterable[Path]:
-    return (file for file in folder.rglob("*") if file.is_file())
 
 
 resolve("shipped", lambda name: digest_of_file(ROOT / name))

@@ -84,9 +84,9 @@ def add_dataset(root: Path, dataset: Dataset, *, report: Progress | None = None)
     raises for a broken image.
     """
     card = dataset.card
-    target = dataset_file(root, card.name)
-    kept = kept_card(card, root)
-    if _is_published(target, kept):
+    target, kept = dataset_file(root, card.name), kept_card(card, root)
+    held = examine_if_usable(target)
+    if held is not None and dataset_card(held) == kept:
         return target
     _check_dataset(dataset)
 
@@ -163,22 +163,24 @@ def publish_embedding(target: Path, embedding: Embedding) -> Path:
         )
 
     def fill(connection: duckdb.DuckDBPyConnection) -> None:
-        dims = tuple(
-            _write_layer(connection, index, embedding) for index in range(len(card.layers))
-        )
-        _write_texts(connection, embedding)
+        layers = range(len(card.layers))
+        dims = tuple(_write_layer(connection, index, embedding) for index in layers)
+        if embedding.bits is not None and embedding.bytes is not None:
+            stimulus = pa.array(np.arange(len(embedding.bits), dtype=np.int32))
+            costs = {"bits": pa.array(embedding.bits), "bytes": pa.array(embedding.bytes)}
+            _create(connection, "texts", pa.table({"stimulus": stimulus, **costs}))
         for index, repeats in enumerate(embedding.repeats):
             rows = repeats.reshape(-1, repeats.shape[2])  # one repeat after the other
             _create(connection, repeats_table(index), _table(rows, "row"))
         meta = Meta(
-            "embedding",
-            card.name,
-            dataset.name,
-            dataset.revision,
-            embedding.recipe,
-            vars(card),
-            embedding.level,
-            dims,
+            kind="embedding",
+            name=card.name,
+            dataset=dataset.name,
+            revision=dataset.revision,
+            recipe=embedding.recipe,
+            card=vars(card),
+            level=embedding.level,
+            dims=dims,
             device=embedding.device,
             seconds=embedding.seconds,
         )
@@ -228,19 +230,11 @@ def thumbnail(image: Image.Image) -> bytes:
     small = image.copy()
     small.thumbnail((THUMBNAIL, THUMBNAIL))
     file = io.BytesIO()
-    small.save(
-        file, "WEBP", quality=QUALITY, method=2
-    )  # 4 takes twice as long for 3 % of the bytes
+    small.save(file, "WEBP", quality=QUALITY, method=2)  # 4: twice the time for 3% of the bytes
     return file.getvalue()
 
 
-def _is_published(target: Path, card: DatasetCard) -> bool:
-    held = examine_if_usable(target)
-    return held is not None and dataset_card(held) == card
-
-
 def _check_dataset(dataset: Dataset) -> None:
-    """Raise StimuliError where a dataset breaks the contract that every page relies on."""
     card, stimuli, captions = dataset.card, dataset.stimuli, dataset.captions
     if not card.size:
         raise StimuliError(
@@ -250,21 +244,18 @@ def _check_dataset(dataset: Dataset) -> None:
         raise StimuliError(
             f"dataset {card.name!r} states {card.size} stimuli, but its table has {len(stimuli)}"
         )
-    if stimuli["stimulus"].duplicated().any():
+    ids = stimuli["stimulus"]
+    if len(twice := ids[ids.duplicated()].unique()[:3]):
         raise StimuliError(
-            f"dataset {card.name!r} has two stimuli of one id: {_some(stimuli['stimulus'])}; ids"
+            f"dataset {card.name!r} has two stimuli of one id: {', '.join(map(repr, twice))}; ids"
             " must differ"
         )
-    if (twice := captions.duplicated(["index", "level"])).any():
-        index, level = captions.loc[twice, ["index", "level"]].iloc[0]
+    if (again := captions.duplicated(["index", "level"])).any():
+        index, level = captions.loc[again, ["index", "level"]].iloc[0]
         raise StimuliError(
             f"dataset {card.name!r} has two captions of level {level!r} for stimulus {index};"
             " levels must differ"
         )
-
-
-def _some(ids: pd.Series) -> str:
-    return ", ".join(map(repr, ids[ids.duplicated()].unique()[:3]))
 
 
 def _write_meta(connection: duckdb.DuckDBPyConnection, meta: Meta) -> None:
@@ -340,9 +331,8 @@ def _write_layer(connection: duckdb.DuckDBPyConnection, index: int, embedding: E
             f" {embedding.dataset.name!r} has {embedding.dataset.size} stimuli; give one vector per"
             " stimulus, in the dataset's order"
         )
-    connection.execute(
-        f"CREATE TABLE {layer_table(index)} (stimulus INTEGER, vector FLOAT[{dims:d}])"
-    )
+    columns = f"stimulus INTEGER, vector FLOAT[{dims:d}]"
+    connection.execute(f"CREATE TABLE {layer_table(index)} ({columns})")
     _insert(connection, layer_table(index), _table(space, "stimulus"))
     return int(dims)
 
@@ -351,14 +341,6 @@ def _table(rows: Float32[np.ndarray, "n d"], order: str) -> pa.Table:
     values = pa.array(np.ascontiguousarray(rows).ravel())
     vectors = pa.FixedSizeListArray.from_arrays(values, rows.shape[1])
     return pa.table({order: pa.array(np.arange(len(rows), dtype=np.int32)), "vector": vectors})
-
-
-def _write_texts(connection: duckdb.DuckDBPyConnection, embedding: Embedding) -> None:
-    if embedding.bits is None or embedding.bytes is None:
-        return
-    columns = {"bits": pa.array(embedding.bits), "bytes": pa.array(embedding.bytes)}
-    stimulus = pa.array(np.arange(len(embedding.bits), dtype=np.int32))
-    _create(connection, "texts", pa.table({"stimulus": stimulus} | columns))
 
 
 def _create(connection: duckdb.DuckDBPyConnection, name: str, table: pa.Table) -> None:
@@ -405,15 +387,11 @@ def remove_leftovers(root: Path) -> None:
                 _remove(parts, target=target)
 
 
-def _is_newer(parts: Path, target: Path) -> bool:
-    """Return whether a batch was finished after the file was published: it is of the next one."""
-    published = target.stat().st_mtime_ns
-    return any(batch.stat().st_mtime_ns > published for batch in parts.glob("*/*"))
-
-
 def _remove(path: Path, *, target: Path) -> None:
     with suppress(StoreError, OSError), locked(target):
         if not path.is_dir():
             path.unlink(missing_ok=True)
-        elif not _is_newer(path, target):
-            shutil.rmtree(path, ignore_errors=True)
+            return
+        published = target.stat().st_mtime_ns
+        if not any(batch.stat().st_mtime_ns > published for batch in path.glob("*/*")):
+            shutil.rmtree(path, ignore_errors=True)  # else a batch is of the next file
