@@ -30,7 +30,7 @@ from typing import Any, Literal
 
 from core.encoders.encoder import ModelCard
 from core.encoders.fields import check_training
-from core.errors import InputError, StoreVersionError
+from core.errors import InputError
 from core.recipe import Recipe
 from core.settings import ROOT
 from core.stimuli.dataset import DatasetCard
@@ -60,10 +60,10 @@ DERIVED = ("neighbors-", "refused-", "answer-", "stitches-", "head-")
 SUMMARY = "captions-"  # of results that are captions, written after the dataset was added
 
 # Versions of what a store keeps and lists without asking its producer, by the kind of its recipe.
-# Raise a number when its producer gives other results for the same choices: recipes take it in, so that
-# whatever is made from the old results is made again, and a store leaves out files of any other
-# version. What only its producer reads (neighbors, answers) is compared by its recipe, which takes in
-# the `VERSION` of the module that makes it.
+# Raise a number when its producer gives other results for the same choices: recipes take it in, so
+# that whatever is made from the old results is made again, and a store leaves out files of any
+# other version. What only its producer reads (neighbors, answers) is compared by its recipe, which
+# takes in the `VERSION` of the module that makes it.
 VERSIONS = {
     "embedding": 1,  # core/encoders, core/embedding: vectors, bits and bytes
     "captions": 1,  # core/embedding/summaries.py, encoders/language/chat.py: fewer words

@@ -147,7 +147,7 @@ def test_scores_that_cannot_be_read_any_more_are_not_written_over(root):
     file = root / "results" / "counted" / f"{RESULT}.parquet"
     whole = file.read_bytes()
     add_dataset(root, CountedDataset(revision="r2"))
-    for said in ("was made over revision r1", "is truncated|is damaged|not a DuckDB file"):
+    for said in ("was made over revision r1", "is damaged"):
         with pytest.raises(
             StoreError,
             match=(

@@ -8,7 +8,6 @@ import shutil
 import stat
 import time
 import zipfile
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -160,7 +159,7 @@ def test_what_cannot_be_unpacked_says_what_to_do(tmp_path: Path) -> None:
     for data, words in (
         (b"no zip", "is no zip, or a damaged one"),
         (good[:-30], "is no zip, or a damaged one"),
-        (bytes(locked), "has a password; make it anew without one"),
+        (bytes(locked), "has a password; make it again without one"),
         (twice, "has 'a.csv' twice; rename one of the two"),
         (zipped(**{"a\nb.png": b""}), "cannot be shown; rename that file"),
         (zipped(**{"a" * 201: b""}), "is too long a name; use 200 bytes at most"),
