@@ -169,24 +169,26 @@ class Store:
 
         Raises UnknownNameError for a dataset, model or layer that is not there.
         """
-        return self._vectors(dataset, model, layer, f"{layer_table(layer)} ORDER BY stimulus")
+        return self._vectors(dataset, model, layer, layer_table(layer), "stimulus")
 
     def repeats(self, dataset: str, model: str, layer: int) -> Float32[np.ndarray, "r n d"]:
         """Return one layer's repeated measurements, of a model whose card says over what; raises
         UnknownNameError for a model or layer that is not there.
         """
         size = self.dataset(dataset).size
-        rows = self._vectors(dataset, model, layer, f"{repeats_table(layer)} ORDER BY row")
+        rows = self._vectors(dataset, model, layer, repeats_table(layer), "row")
         return rows.reshape(-1, size, rows.shape[1])
 
     def _vectors(
-        self, dataset: str, model: str, layer: int, table: str
+        self, dataset: str, model: str, layer: int, table: str, order: str
     ) -> Float32[np.ndarray, "rows dims"]:
         dims = self.model(dataset, model).dims
         if not 0 <= layer < len(dims):
             raise UnknownNameError("layer", str(layer), map(str, range(len(dims))))
         with self._embedding(dataset, model) as connection:
-            found = connection.sql(f"SELECT vector FROM file.{table}").to_arrow_table()
+            found = connection.sql(
+                f"SELECT vector FROM file.{table} ORDER BY {order}"
+            ).to_arrow_table()
         return as_matrix(found.column("vector"))
 
     def text_costs(self, dataset: str, model: str) -> pd.DataFrame | None:

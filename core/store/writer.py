@@ -331,8 +331,9 @@ def _write_layer(connection: duckdb.DuckDBPyConnection, index: int, embedding: E
             f" {embedding.dataset.name!r} has {embedding.dataset.size} stimuli; give one vector per"
             " stimulus, in the dataset's order"
         )
-    columns = f"stimulus INTEGER, vector FLOAT[{dims:d}]"
-    connection.execute(f"CREATE TABLE {layer_table(index)} ({columns})")
+    connection.execute(
+        f"CREATE TABLE {layer_table(index)} (stimulus INTEGER, vector FLOAT[{dims:d}])"
+    )
     _insert(connection, layer_table(index), _table(space, "stimulus"))
     return int(dims)
 

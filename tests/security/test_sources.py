@@ -21,13 +21,14 @@ RUNS_CODE = {  # what runs a text or a file as code, and pickles, which do
 }
 OWN_MODULES = {  # by module: what it imports by name, a part of this project or of what it needs
     "core/machine/compiling.py": ["'umap'"],  # late: it takes seconds
+    "core/stimuli/catalog.py": ["'core.cave.world'"],  # which lies above it
     "core/questions/question.py": ["f'{folder}.answer'"],  # the module beside a question's own
 }
 SQL = re.compile(r"\b(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|ATTACH|PRAGMA|COPY)\b")
 IDENTIFIERS = {  # by module: what stands within its SQL, all of it names of this project's own
     "core/jobs/states.py": {"IS_UNFINISHED"},
     "core/jobs/job.py": {"IS_UNFINISHED", "SCHEMA", "where"},
-    "core/store/reader.py": {"layer_table(layer)", "repeats_table(layer)"},
+    "core/store/reader.py": {"table", "order"},
     "core/store/files.py": {"ORDER", "name"},
     "core/store/writer.py": {"layer_table(index)", "dims", "name"},
 }
