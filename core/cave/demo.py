@@ -95,7 +95,7 @@ from core.study.study import Study
 if TYPE_CHECKING:
     import torch
 
-    from core.embedding.prepared import PreparedPictures
+    from core.embedding.images import SharedImages
     from core.stimuli.dataset import Dataset
 
 
@@ -202,10 +202,10 @@ class _Adding:
     device: torch.device
 
     @cached_property
-    def prepared(self) -> PreparedPictures:
-        from core.embedding.prepared import PreparedPictures
+    def prepared(self) -> SharedImages:
+        from core.embedding.images import SharedImages
 
-        return PreparedPictures()
+        return SharedImages()
 
     def __call__(self, name: str) -> None:
         from core.embedding.runner import Slot, embed

@@ -28,7 +28,7 @@ from core.settings import choose_device
 from core.unexpected import tell_unexpected
 
 if TYPE_CHECKING:
-    from core.embedding.parts import Part
+    from core.embedding.runner import Part
     from core.encoders.measured.content import Content
     from core.progress import Progress
     from core.stimuli.dataset import Dataset
@@ -116,7 +116,7 @@ def run_embed(arguments: argparse.Namespace) -> int:
     from core.competence.imported import tell_model
     from core.crew import open_crew
     from core.crew.units import Once, Unit
-    from core.embedding.parts import shared_parts
+    from core.embedding.runner import shared_parts
     from core.plans.sizes import memory_of
     from core.progress import ConsoleProgress
     from core.stimuli.catalog import open_dataset
@@ -268,8 +268,7 @@ def run_import(arguments: argparse.Namespace) -> int:
 
 def _import(root: Path, request: ImportRequest, table: str = "") -> None:
     from core.competence.imported import check_told, tell_model
-    from core.embedding.features import About, check_ready, import_features
-    from core.embedding.subsets import hold_subset
+    from core.embedding.features import About, check_ready, hold_subset, import_features
     from core.encoders.measured.content import read_content
     from core.figures.numbers import counted
     from core.store import Store

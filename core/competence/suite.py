@@ -36,8 +36,8 @@ from core.competence.records import (
     suite_recipe,
     unmeasured,
 )
-from core.embedding.batches import auto_batch_size, encode_fitting
-from core.embedding.prepared import PreparedPictures
+from core.embedding.images import SharedImages
+from core.embedding.runner import auto_batch_size, encode_fitting
 from core.encoders.encoder import Encoder, modality_of
 from core.errors import EncoderError, FeatureError, InputError
 from core.machine.processes import count_processes, spread
@@ -217,7 +217,7 @@ class _Measuring:
     pictures: Pictures
     device: torch.device
     report: Progress | None
-    prepared: PreparedPictures = field(default_factory=PreparedPictures)
+    prepared: SharedImages = field(default_factory=SharedImages)
 
     def __call__(self, entry: ModelEntry) -> list[dict[str, Any]]:
         encoder = self.prepared.shared_by(reopen(entry, self.device))

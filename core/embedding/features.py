@@ -1,4 +1,6 @@
-"""Vectors that need no encoder: a dataset's known factors, and features made elsewhere."""
+"""Vectors that need no encoder: a dataset's known factors, features made elsewhere, and what is
+embedded of some stimuli of a dataset.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from core.embedding.batches import check_finite
-from core.embedding.holdings import hold_dataset, is_published, name_data
+from core.embedding.runner import check_finite, hold_dataset, is_published, name_data
 from core.encoders.encoder import IMPORTED, REALITY, UNKNOWN, ModelCard, with_facts
 from core.encoders.measured.content import Content, check_rows, from_repeats
 from core.encoders.measured.cortex import SIMULATED, SUBJECTS, describe_subject, measure_subject
 from core.encoders.requests import Facts
-from core.errors import FeatureError, StimuliError
+from core.errors import FeatureError, NotEmbeddedError, StimuliError
 from core.modalities import BRAIN, WORLD, check_modality
 from core.recipe import Recipe
 from core.stimuli.dataset import Dataset, DatasetCard
+from core.stimuli.levels import offered_levels
+from core.stimuli.subset import subset_card
 from core.store import Embedding, Store, check_facts, set_facts, write_embedding
 from core.store.files import examine_if_usable
 from core.store.schema import embedding_file
+from core.store.writer import add_subset
 
 
 @dataclass(frozen=True)
@@ -43,8 +47,8 @@ NOTHING = About()
 
 
 def embed_world(store: Path, dataset: Dataset) -> Path:
-    """Publish the dataset's known factors as the model `reality`; raises StimuliError
-    where it knows none.
+    """Publish the dataset's known factors as the model `reality`; raises StimuliError if it knows
+    none.
     """
     world = dataset.world
     if world is None:
@@ -96,8 +100,8 @@ def import_features(
 
     content: its layers in the dataset's order. modality: see `core.modalities.check_modality`.
     Raises as `check_modality` for the modality, UnknownNameError for the caption level, InputError
-    for facts, FeatureError for a wrong number of rows, NaN or infinity, StoreError where the name
-    is taken by other features and `replace` is not set.
+    for facts, FeatureError for a wrong number of rows, NaN or infinity, StoreError if the name is
+    taken by other features and `replace` is not set.
     """
     check_modality(modality)
     said = {"title": about.title, "level": about.level}
@@ -135,7 +139,7 @@ def _publish_ready(
     level: str | None = None,
     **other: Any,
 ) -> Path:
-    """Publish vectors that need no encoder; returns at once where they are published. other: what
+    """Publish vectors that need no encoder; returns at once if they are published. other: what
     their recipe says besides.
     """
     other |= {} if card.geometry == "vectors" else {"geometry": card.geometry}
@@ -153,21 +157,9 @@ def _publish_ready(
         return target
     if is_published(target, recipe, replace=replace):
         return target
-    return write_embedding(
-        store,
-        Embedding(
-            dataset=dataset,
-            card=card,
-            level=level,
-            layers=content.layers,
-            repeats=content.repeats,
-            bits=None,
-            bytes=None,
-            recipe=recipe,
-            device="cpu",
-            seconds=0.0,
-        ),
-    )
+    layers, repeats = content.layers, content.repeats
+    made = Embedding(dataset, card, level, layers, None, None, recipe, "cpu", 0.0, repeats)
+    return write_embedding(store, made)
 
 
 def check_ready(layers: Sequence[np.ndarray], ids: Sequence[str], name: str) -> None:
@@ -182,8 +174,46 @@ def check_ready(layers: Sequence[np.ndarray], ids: Sequence[str], name: str) -> 
 
 
 def _digest(layers: Sequence[np.ndarray]) -> str:
-    """Return a name for the vectors themselves, which stand for weights where none are named."""
+    """Return a name for the vectors themselves, in place of that of weights."""
     state = hashlib.sha256()
     for layer in layers:
         state.update(f"{layer.shape}".encode() + np.ascontiguousarray(layer).tobytes())
     return state.hexdigest()[:16]
+
+
+def hold_subset(root: Path, whole: DatasetCard, name: str, rows: Sequence[int]) -> DatasetCard:
+    """Publish some stimuli of a dataset as the dataset `name`, with what is embedded of these, and
+    return its card; what is there already stays. Nothing is embedded again, since the vector of a
+    stimulus does not depend on the others.
+
+    Captions that were written after the dataset was added stay behind, with what read them. Raises
+    StimuliError for the name, StoreError if another dataset has it.
+    """
+    card, store, some = subset_card(whole, name, rows), Store(root), np.array(rows)
+    add_subset(root, card)
+    for entry in store.embeddings(whole.name):
+        choices = {**entry.recipe.choices, "dataset": name_data(card)}
+        if entry.card.spec.startswith("import:"):  # of a file with rows for all of that
+            choices["options"] = {"dataset": whole.name} | choices.get("options", {})
+        recipe = Recipe.of(entry.recipe.kind, **choices)
+        target = embedding_file(root, name, entry.card.name)
+        is_offered = entry.level in (None, *offered_levels(whole.levels))
+        if not is_offered or is_published(target, recipe, replace=True):
+            continue
+        model, places = entry.card.name, range(len(entry.dims))
+        try:
+            layers = [store.space(whole.name, model, place)[some] for place in places]
+            if entry.card.geometry == "dissimilarities":
+                layers = [layer[:, some] for layer in layers]
+            costs = store.text_costs(whole.name, model)
+            bits, sizes = (
+                None if costs is None else costs[column].to_numpy(np.float64)[some]
+                for column in ("bits", "bytes")
+            )
+            repeated = places if entry.card.over else ()
+            repeats = [store.repeats(whole.name, model, place)[:, some] for place in repeated]
+        except NotEmbeddedError:  # it can be embedded over the subset
+            continue
+        held = (card, entry.card, entry.level, layers, bits, sizes, recipe)
+        write_embedding(root, Embedding(*held, entry.device, entry.seconds, repeats))
+    return card

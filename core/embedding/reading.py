@@ -4,7 +4,7 @@ first, so that few tokens are padding and the first batch shows whether the othe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,10 +14,11 @@ import numpy as np
 from jaxtyping import Int64
 
 from core.cave.melodies import melody_of
-from core.embedding.pictures import Batch, Pictures, load_pictures
-from core.embedding.texts import AveragingEncoder, read_texts
-from core.encoders.encoder import Encoder, SeeingEncoder, modality_of
+from core.embedding.images import Batch, Images, load_images
+from core.encoders.encoder import Encoder, Encoding, ModelCard, SeeingEncoder, modality_of
+from core.errors import UnknownNameError
 from core.stimuli.dataset import Dataset
+from core.stimuli.levels import Texts, offered_levels, texts_at
 from core.store import Store
 
 Items = Generator[Sequence[Any], None, None]  # those of one batch after another
@@ -35,7 +36,7 @@ class Reading:
     mark: str = ""
 
     def batches(self, places: range, size: int) -> Items:
-        """Yield the items of each batch at these places of the order; close it where not all are
+        """Yield the items of each batch at these places of the order; close it if not all are
         wanted.
         """
         order = self.order[places.start : places.stop]
@@ -46,9 +47,7 @@ class Reading:
 
 def read_dataset(store: Path, dataset: Dataset, encoder: Encoder, level: str | None) -> Reading:
     """Return how a dataset passes through a model: its captions at a level, its melodies, or its
-    images.
-
-    Raises StimuliError for missing captions.
+    images. Raises StimuliError for missing captions.
     """
     if level is None:
         order = np.arange(dataset.card.size)
@@ -56,8 +55,8 @@ def read_dataset(store: Path, dataset: Dataset, encoder: Encoder, level: str | N
             return Reading(encoder, partial(load_items, partial(melody_of, dataset.card)), order)
         if not isinstance(encoder, SeeingEncoder):
             return Reading(encoder, partial(load_items, dataset.image), order)
-        pictures = Pictures(dataset.image, encoder.prepare)
-        return Reading(encoder, partial(load_pictures, pictures, device=str(encoder.device)), order)
+        images = Images(dataset.image, encoder.prepare)
+        return Reading(encoder, partial(load_images, images, device=str(encoder.device)), order)
     texts = read_texts(Store(store), dataset.card.name, level)
     order = longest_first(texts)
     mark = "-longest-first"
@@ -78,3 +77,53 @@ def longest_first(texts: Sequence[Sequence[str]]) -> Int64[np.ndarray, "n"]:
     """Return the order of items whose longest texts fall in length; equal ones stay in place."""
     lengths = np.array([max(map(len, several)) for several in texts])
     return np.argsort(-lengths, kind="stable")
+
+
+def read_texts(store: Store, dataset: str, level: str) -> Texts:
+    """Return what is read of each stimulus at a level: of the dataset, derived from its captions,
+    or written since.
+
+    Raises UnknownNameError for the level, StimuliError for stimuli without a caption of it.
+    """
+    own, written = store.dataset(dataset).levels, store.summaries(dataset)
+    stimuli = store.stimuli(dataset)["stimulus"].tolist()
+    if level in written and level not in own:
+        return texts_at(store.summary(dataset, level), level, own=(level,), stimuli=stimuli)
+    if level not in offered_levels(own):
+        raise UnknownNameError("caption level", level, offered_levels(own, tuple(written)))
+    return texts_at(store.captions(dataset), level, own=own, stimuli=stimuli)
+
+
+@dataclass(frozen=True)
+class AveragingEncoder:
+    """An encoder of several texts per item: the mean of their vectors, the sum of their bits and
+    bytes.
+    """
+
+    encoder: Encoder
+
+    @property
+    def card(self) -> ModelCard:
+        return self.encoder.card
+
+    @property
+    def device(self) -> object:
+        return self.encoder.device
+
+    @property
+    def recipe(self) -> Mapping[str, Any]:
+        return self.encoder.recipe
+
+    def encode(self, items: Sequence[tuple[str, ...]]) -> Encoding:
+        encoding = self.encoder.encode([text for texts in items for text in texts])
+        starts = np.cumsum([0, *map(len, items[:-1])])
+        counts = np.array(list(map(len, items)), dtype=np.float32)[:, None]
+        layers = tuple(
+            (np.add.reduceat(layer, starts, axis=0) / counts).astype(np.float32)
+            for layer in encoding.layers
+        )
+        if encoding.bits is None or encoding.bytes is None:
+            return Encoding(layers)
+        bits = np.add.reduceat(np.nan_to_num(encoding.bits), starts)
+        sizes = np.add.reduceat(encoding.bytes, starts)
+        return Encoding(layers, np.where(sizes, bits, np.nan), sizes)

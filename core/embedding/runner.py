@@ -9,42 +9,55 @@ part of a large dataset each; the last of them writes the file.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+import time
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from dataclasses import replace as change
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from core.cave import melodies
 from core.cave.melodies import check_melodies
-from core.embedding.batches import auto_batch_size
-from core.embedding.holdings import hold_dataset, is_published, name_data
-from core.embedding.parts import EVERY, Part, encode, parts_of, within
-from core.embedding.reading import read_dataset
+from core.embedding.reading import Reading, read_dataset
 from core.embedding.shards import (
     SavedBatches,
     SavedLayers,
     discard,
     finished,
     parts_folder,
+    resume,
+    write_shard,
 )
-from core.encoders.encoder import Encoder, ModelCard, modality_of
+from core.encoders.encoder import Encoder, Encoding, modality_of
 from core.errors import (
+    DeviceError,
+    FeatureError,
     InputError,
+    StoreError,
+    StoreVersionError,
     UnknownNameError,
 )
+from core.machine.memory import is_out_of_memory
 from core.progress import Progress
 from core.recipe import Recipe
 from core.stimuli.dataset import Dataset, DatasetCard, check_captions, check_images
 from core.stimuli.levels import offered_levels
-from core.store import Embedding, Store
+from core.store import Embedding, Store, add_dataset
 from core.store.files import examine_if_usable
 from core.store.publishing import locked
 from core.store.schema import VERSIONS, dataset_file, embedding_file
 from core.store.writer import publish_embedding
 
 JOINING = 3600.0  # seconds to wait for another process that writes the file of all parts
+PART = 16_384  # stimuli: some minutes of work, and a multiple of the usual batches
+# images or texts; a GPU is idle with less, and halving corrects too much
+AUTO = {"cpu": 64, "mps": 128, "cuda": 256}
+
+Part = int | None  # of a dataset, by its number; None for all of them, by one process
 
 
 @dataclass(frozen=True)
@@ -66,9 +79,9 @@ OWN_SLOT = Slot()
 class Task:
     """A dataset that a model is to embed.
 
-    level: the captions that a language model reads (see `core.embedding.texts.read_texts`), the
-    dataset's default where None; other models read no captions. batch_size: items at a time, `auto`
-    as in `auto_batch_size`; halved where they do not fit.
+    level: the captions that a language model reads (see `read_texts`), the dataset's default if
+    None; other models read no captions. batch_size: items at a time, `auto` as in
+    `auto_batch_size`; halved if they do not fit.
     """
 
     store: Path
@@ -90,27 +103,45 @@ def embed(
     report: Progress | None = None,
 ) -> Path:
     """Embed a dataset with a model, as `Task` says, and return the published file; returns at once
-    where the same recipe is published. A dataset that the store does not have is added.
+    if the same recipe is published. A dataset that the store does not have is added.
 
     Raises StimuliError for a level that some stimuli lack, FeatureError for vectors that are not
-    finite, DeviceError where one item does not fit, StoreError where the name is taken by another
-    recipe, StoreBusyError where another process embeds it.
+    finite, DeviceError if one item does not fit, StoreError if the name is taken by another
+    recipe, StoreBusyError if another process embeds it.
     """
-    task = Task(store, dataset, encoder, level, batch_size, slot)
-    return embed_part(task, EVERY, report=report)
+    return embed_part(Task(store, dataset, encoder, level, batch_size, slot), None, report=report)
 
 
 def embed_part(task: Task, part: Part, *, report: Progress | None = None) -> Path:
     """Encode a part of a dataset, while other processes encode the others, and return the file that
-    who finishes the last part publishes; raises as `embed`.
+    the process with the last part publishes; raises as `embed`.
     """
     store, dataset, encoder, slot = task.store, task.dataset, task.encoder, task.slot
-    written = _written(store, dataset.card)
-    level = _level(dataset.card, written, encoder.card, task.level)
-    card = _named(encoder.card, dataset.card, level, slot.name)
-    recipe = _recipe(dataset.card, card, level, encoder.recipe, texts=written.get(str(level)))
-    size = _batch_size(task.batch_size, encoder)
-    target = embedding_file(store, dataset.card.name, card.name)
+    data, written = dataset.card, dict[str, Recipe]()
+    if examine_if_usable(dataset_file(store, data.name)):
+        written = Store(store).summaries(data.name)  # caption levels of later than the dataset
+    level = _level(task, (*offered_levels(data.levels, tuple(written)),))
+    name = slot.name or encoder.card.name
+    if slot.name is None and level not in (None, *data.levels[:1]):
+        name = f"{name}~{re.sub('[^A-Za-z0-9._-]', '-', str(level))}"
+    card = change(encoder.card, name=name)
+    # where the weights lie does not count; texts that are not the dataset's own do
+    texts, reads = written.get(str(level)), modality_of(card).reads
+    recipe = Recipe.of(
+        "embedding",
+        version=VERSIONS["embedding"],
+        dataset=name_data(data),
+        modality=card.modality,
+        weights=card.weights,
+        level=level,
+        encoder=dict(encoder.recipe),
+        **({"texts": texts.digest} if texts else {}),
+        **({"melodies": melodies.VERSION} if reads == "melody" else {}),
+    )
+    size = auto_batch_size(encoder.device) if task.batch_size == "auto" else task.batch_size
+    if size < 1:
+        raise InputError(f"a batch holds at least one item, not {size}; use --batch-size auto")
+    target = embedding_file(store, data.name, card.name)
     is_done = partial(is_published, target, recipe, replace=slot.replace)
     hold_dataset(store, dataset, report)
     if is_done() and not parts_folder(target).exists():
@@ -118,99 +149,199 @@ def embed_part(task: Task, part: Part, *, report: Progress | None = None) -> Pat
     reading = read_dataset(store, dataset, encoder, level)
     folder = parts_folder(target) / f"{recipe.digest}{reading.mark}"
     run = partial(encode, target, folder, dataset, reading, size=size, report=report)
-    parts = parts_of(dataset.card.size)
-    if part is not EVERY and not is_done():
+    parts = parts_of(data.size)
+    if part is not None and not is_done():
         run(parts[part], report=within(parts[part], report))
-    with locked(target, patience=0.0 if part is EVERY else JOINING):
+    with locked(target, patience=0.0 if part is None else JOINING):
         if not is_done():
-            for each in parts if part is EVERY else ():
+            for each in parts if part is None else ():
                 run(each)
-            shards = finished(folder, dataset.card.size)
+            shards = finished(folder, data.size)
             if not shards:  # others are still at their parts
                 return target
-            saved, device = SavedBatches(shards, reading.order), str(encoder.device)
-            publish_embedding(target, _assemble(saved, dataset.card, card, level, recipe, device))
+            saved, seconds = SavedBatches(shards, reading.order), sum(one.seconds for one in shards)
+            layers = SavedLayers(saved, len(card.layers))
+            bits, sizes = saved.costs("bits"), saved.costs("bytes")
+            made = (data, card, level, layers, bits, sizes, recipe, str(encoder.device), seconds)
+            publish_embedding(target, Embedding(*made))
         discard(target)
     return target
 
 
-def _assemble(
-    saved: SavedBatches,
-    dataset: DatasetCard,
-    card: ModelCard,
-    level: str | None,
-    recipe: Recipe,
-    device: str,
-) -> Embedding:
-    layers, seconds = (
-        SavedLayers(saved, len(card.layers)),
-        sum(shard.seconds for shard in saved.shards),
-    )
-    bits, texts = saved.costs("bits"), saved.costs("bytes")
-    return Embedding(dataset, card, level, layers, bits, texts, recipe, device, seconds)
+def _level(task: Task, offered: Sequence[str]) -> str | None:
+    """Return the captions that are read, None by models that read something else."""
+    data, reads = task.dataset.card, modality_of(task.encoder.card).reads
+    checks = {"caption": check_captions, "image": check_images, "melody": check_melodies}
+    if reads in checks:
+        checks[reads](data)
+    if task.level is not None and task.level not in offered:
+        raise UnknownNameError("caption level", task.level, offered)
+    return (task.level or data.levels[0]) if reads == "caption" else None
 
 
-def _recipe(
-    dataset: DatasetCard,
-    card: ModelCard,
-    level: str | None,
-    choices: Any,
-    *,
-    texts: Recipe | None = None,
-) -> Recipe:
-    """Return what the vectors depend on: also how captions were written that are not the dataset's
-    own, and how melodies are, which no revision holds.
+def name_data(dataset: DatasetCard) -> dict[str, str]:
+    """Return how a recipe names a dataset."""
+    return {"name": dataset.name, "revision": dataset.revision}
 
-    Where the weights lie does not count, so the spec stays on the card.
+
+def hold_dataset(store: Path, dataset: Dataset, report: Progress | None) -> None:
+    """Add a dataset that the store does not have; raises StoreVersionError if it has another
+    revision.
     """
-    written = {"texts": texts.digest} if texts else {}
-    sung = {"melodies": melodies.VERSION} if modality_of(card).reads == "melody" else {}
-    return Recipe.of(
-        "embedding",
-        version=VERSIONS["embedding"],
-        dataset=name_data(dataset),
-        modality=card.modality,
-        weights=card.weights,
-        level=level,
-        encoder=dict(choices),
-        **written,
-        **sung,
+    card = dataset.card
+    held = examine_if_usable(dataset_file(store, card.name))
+    if held is None:
+        add_dataset(store, dataset, report=report)
+    elif held.revision != card.revision:
+        raise StoreVersionError(
+            f"the store has revision {held.revision} of {card.name!r}, this is {card.revision}; add"
+            " the dataset again, after which its models are embedded again, or give this one"
+            " another name"
+        )
+
+
+def is_published(target: Path, recipe: Recipe, *, replace: bool) -> bool:
+    """Return whether this recipe is published; raises StoreError if another one has its name and
+    may not be replaced.
+    """
+    held = examine_if_usable(target)
+    if held is None:
+        return False
+    if held.recipe == recipe:
+        return True
+    was, wanted = held.recipe.choices, recipe.choices
+    if replace or was.get("dataset") != wanted["dataset"]:  # another revision is of no use
+        return False
+    pairs = {**was, **was.get("encoder", {})}, {**wanted, **wanted.get("encoder", {})}
+    changed = [
+        key
+        for key in sorted({*pairs[0], *pairs[1]} - {"encoder"})
+        if pairs[0].get(key) != pairs[1].get(key)
+    ]
+    raise StoreError(
+        f"choose another name with --name: {target.stem!r} is in the store, with other"
+        f" {', '.join(changed)}; or delete that one: platoscope model delete --dataset"
+        f" {target.parent.name} {target.stem} --yes"
     )
 
 
-def _written(store: Path, dataset: DatasetCard) -> dict[str, Recipe]:
-    """Return the caption levels that were written since the dataset was added, if it was."""
-    return (
-        Store(store).summaries(dataset.name)
-        if examine_if_usable(dataset_file(store, dataset.name))
-        else {}
-    )
+def parts_of(n: int) -> list[range]:
+    """Return the parts of n stimuli, in the order in which a model reads them. A process that
+    encodes all does so part by part, too, so that the batches are the same.
+    """
+    return [range(start, min(start + PART, n)) for start in range(0, n, PART)]
 
 
-def _level(
-    dataset: DatasetCard, written: Collection[str], card: ModelCard, level: str | None
-) -> str | None:
-    if modality_of(card).reads == "caption":
-        check_captions(dataset)
-    if modality_of(card).reads == "image":
-        check_images(dataset)
-    if modality_of(card).reads == "melody":
-        check_melodies(dataset)
-    offered = offered_levels(dataset.levels, tuple(written))
-    if level is not None and level not in offered:
-        raise UnknownNameError("caption level", level, offered)
-    return (level or dataset.levels[0]) if modality_of(card).reads == "caption" else None
+def shared_parts(n: int, *, alone: bool) -> Sequence[Part]:
+    """Return the parts that are worth a unit of work each. alone: whether one process does all."""
+    parts = parts_of(n)
+    return [None] if alone or len(parts) < 2 else range(len(parts))
 
 
-def _named(card: ModelCard, dataset: DatasetCard, level: str | None, name: str | None) -> ModelCard:
-    if name is None and level not in (None, *dataset.levels[:1]):
-        name = f"{card.name}~{re.sub('[^A-Za-z0-9._-]', '-', str(level))}"
-    return change(card, name=name or card.name)
+def within(part: range, report: Progress | None) -> Progress | None:
+    """Return what reports of a part alone; it takes the progress of the whole."""
+    if report is None:
+        return None
+    return lambda done, _, what: report(done - part.start, len(part), what)
 
 
-def _batch_size(size: int | Literal["auto"], encoder: Encoder) -> int:
-    if size == "auto":
-        return auto_batch_size(encoder.device)
-    if size < 1:
-        raise InputError(f"a batch holds at least one item, not {size}; use --batch-size auto")
-    return size
+def encode(
+    target: Path,
+    folder: Path,
+    dataset: Dataset,
+    reading: Reading,
+    part: range,
+    *,
+    size: int,
+    report: Progress | None,
+) -> None:
+    """Encode what no shard of a part holds yet, batch by batch."""
+    encoder, n = reading.encoder, dataset.card.size
+    ids = dataset.stimuli["stimulus"].to_numpy()[reading.order].tolist()
+    what = f"{encoder.card.name} over {dataset.card.name}"
+    with locked(target.with_name(f"{target.stem}.part-{part.start}{target.suffix}")):
+        done, limit = resume(folder, part)
+        if report:
+            report(done, n, what)
+        began = time.monotonic()
+        with closing(reading.batches(range(done, part.stop), size)) as batches:
+            for start, items in zip(range(done, part.stop, size), batches, strict=True):
+                stop = start + len(items)
+                encoding, limit = encode_fitting(encoder, items, limit=limit)
+                check_encoding(encoder, encoding, ids[start:stop])
+                seconds = time.monotonic() - began
+                write_shard(folder, encoding, start=start, limit=limit, seconds=seconds)
+                if report:
+                    report(stop, n, what)
+                began = time.monotonic()
+
+
+def auto_batch_size(device: object) -> int:
+    """Return how many items to start with: 64 on the CPU, 128 on MPS, 256 on CUDA."""
+    return AUTO.get(str(device).partition(":")[0], AUTO["cpu"])
+
+
+def encode_fitting(encoder: Encoder, items: Sequence[Any], *, limit: int) -> tuple[Encoding, int]:
+    """Encode a batch in pieces of at most `limit`, or of the half, quarter … that fits (0: as one);
+    return that limit too.
+
+    A piece that fails fails the batch, which then starts again: all of it comes from pieces of one
+    size, whatever happened before. Raises DeviceError if a single item does not fit.
+    """
+    while True:
+        size = limit or len(items)
+        try:
+            starts = range(0, len(items), size)
+            pieces = [encoder.encode(items[start : start + size]) for start in starts]
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+        else:
+            layers = zip(*(piece.layers for piece in pieces), strict=True)
+            bits, sizes = ([getattr(one, cost) for one in pieces] for cost in ("bits", "bytes"))
+            whole = Encoding(tuple(map(np.concatenate, layers)), _joined(bits), _joined(sizes))
+            return whole, limit
+        # Only out here is the failed attempt's memory free: an exception holds every tensor of its
+        # frames.
+        if size == 1:
+            raise DeviceError(
+                f"{encoder.card.name} does not fit on {encoder.device} even one item at a time; "
+                "choose another device with --device, or free its memory"
+            )
+        limit = min(size, len(items)) // 2 or 1
+
+
+def _joined(parts: Sequence[np.ndarray | None]) -> np.ndarray | None:
+    costs = [part for part in parts if part is not None]
+    return np.concatenate(costs) if costs else None
+
+
+def check_encoding(encoder: Encoder, encoding: Encoding, ids: Sequence[str]) -> None:
+    """Raise FeatureError if a batch has not every layer of the card, a vector per stimulus, and
+    finite numbers in it.
+    """
+    card = encoder.card
+    if len(encoding.layers) != len(card.layers) or any(
+        len(layer) != len(ids) for layer in encoding.layers
+    ):
+        shapes = ", ".join(str(layer.shape) for layer in encoding.layers)
+        raise FeatureError(
+            f"{card.name} has {len(card.layers)} layers and was given {len(ids)} items, but"
+            f" returned {shapes}"
+        )
+    for name, layer in zip(card.layers, encoding.layers, strict=True):
+        check_finite(layer, ids, layer=name, model=card.name)
+
+
+def check_finite(space: np.ndarray, ids: Sequence[str], *, layer: str, model: str) -> None:
+    """Raise FeatureError that names the first stimuli with NaN or infinity in `space` (n, dims)."""
+    wrong = np.flatnonzero(~np.isfinite(space).all(axis=1))
+    if len(wrong):
+        some = ", ".join(repr(ids[index]) for index in wrong[:3]) + (
+            f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
+        )
+        raise FeatureError(
+            f"layer {layer!r} of {model} has NaN or infinity for stimulus {some}; a space takes"
+            " finite numbers only: compute in a wider float, or leave these stimuli out of the"
+            " dataset"
+        )

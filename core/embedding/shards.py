@@ -1,6 +1,6 @@
 """Finished batches on disk: what survives a killed run.
 
-Shards lie in NAME.parts/DIGEST beside the file that they will become, one per batch, named by the
+Shards lie in NAME.parts/DIGEST next to the file that they will become, one per batch, named by the
 first stimulus. DIGEST is that of the recipe, which covers the dataset's revision, so that batches
 of different recipes never meet. A shard appears in one step.
 """
@@ -25,7 +25,7 @@ from core.store.publishing import sync, writing
 @dataclass(frozen=True)
 class Shard:
     """One finished batch: stimuli start … stop − 1. limit: the largest piece that fits the device,
-    0 where all do.
+    0 if all do.
     """
 
     path: Path
@@ -74,7 +74,7 @@ def resume(folder: Path, part: range) -> tuple[int, int]:
 
 
 def finished(folder: Path, n: int) -> list[Shard]:
-    """Return the shards of all n stimuli in their order, none where some are not there yet."""
+    """Return the shards of all n stimuli in their order, none if some are not there yet."""
     shards: list[Shard] = []
     for path in sorted(folder.glob("*.npz")):
         shard = _read_shard(path)
@@ -99,7 +99,7 @@ class SavedBatches:
     order: Int64[np.ndarray, "n"]
 
     def costs(self, name: str) -> Float64[np.ndarray, "n"] | None:
-        """Return the `bits` or `bytes` of all texts, None where the model did not give them."""
+        """Return the `bits` or `bytes` of all texts, None if the model did not give them."""
         with np.load(self.shards[0].path) as arrays:
             return self.values(name) if name in arrays else None
 

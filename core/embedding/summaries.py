@@ -15,16 +15,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol, runtime_checkable
-from zlib import crc32
 
 import pandas as pd
 
-from core.embedding.texts import read_texts
+from core.embedding.reading import read_texts
 from core.errors import EncoderError, InputError, StoreBusyError, StoreWriteError
 from core.files.userfile import NOTE, UserFile
 from core.progress import Progress
 from core.recipe import Recipe
-from core.stimuli.dataset import DatasetCard, check_captions
+from core.stimuli.dataset import check_captions
 from core.store import Store, locked, write_result
 from core.store.publishing import writing
 from core.store.schema import SUMMARY, VERSIONS, result_file
@@ -65,10 +64,10 @@ def summarize(
     """Put every caption into about `words` words, 1 or more, and store them as a level; return its
     name; see `level_name`.
 
-    level: the captions that are summarized, the dataset's default where None. instruction: what the
-    writer is told, {words} in place of the number. What is there by the same recipe stays. Raises
-    UnknownNameError for the dataset or level, InputError below one word, EncoderError where an
-    answer is empty, StoreBusyError where another process writes the same.
+    level: the captions that are summarized, the dataset's default if None. instruction: to the
+    writer, {words} in place of the number. What is there by the same recipe stays. Raises
+    UnknownNameError for the dataset or level, InputError below one word, EncoderError if an answer
+    is empty, StoreBusyError if another process writes the same.
     """
     if words < 1:
         raise InputError(f"expected captions of one word or more; got {words}")
@@ -78,31 +77,37 @@ def summarize(
     source = level or card.levels[0]
     name = level_name(words, writer.name, source=None if source == card.levels[0] else source)
     written = reader.summaries(dataset)
-    recipe = _recipe(card, source, writer, instruction, words=words, texts=written.get(source))
+    # captions of a source that are not the dataset's own depend on how they were written
+    texts = {"texts": written[source].digest} if source in written else {}
+    recipe = Recipe.of(
+        "captions",
+        version=VERSIONS["captions"],
+        dataset=card.name,
+        revision=card.revision,
+        weights=writer.weights,
+        level=source,
+        words=words,
+        instruction=instruction,
+        decoding="greedy",
+        **texts,
+    )
     target = result_file(store, dataset, f"{SUMMARY}{name}")
     part = target.with_name(f"{target.stem}.part.jsonl")
-    if written.get(name) == recipe:
-        _discard(part)
-        return name
-    texts = [" ".join(several) for several in read_texts(reader, dataset, source)]
-    with locked(part):
-        said = _answers(part, recipe, writer, texts, report=report)
-        table = pd.DataFrame({"index": range(card.size), "level": name, "text": said})
-        write_result(store, dataset=card, name=target.stem, table=table, recipe=recipe)
-    _discard(part)
+    if written.get(name) != recipe:
+        captions = [" ".join(several) for several in read_texts(reader, dataset, source)]
+        with locked(part):
+            said = _answers(part, recipe, writer, captions, report=report)
+            table = pd.DataFrame({"index": range(card.size), "level": name, "text": said})
+            write_result(store, dataset=card, name=target.stem, table=table, recipe=recipe)
+    if part.exists():  # also of a run that was killed before it could remove it
+        with suppress(StoreBusyError, StoreWriteError), locked(part), writing(part):
+            part.unlink(missing_ok=True)
     return name
 
 
-def _discard(part: Path) -> None:
-    """Remove the answers of a finished run, also of one that was killed before it could."""
-    if part.exists():
-        with suppress(StoreBusyError, StoreWriteError), locked(part), writing(part):
-            part.unlink(missing_ok=True)
-
-
 def read_instruction(place: Path) -> str:
-    """Read what a writer is told; raises InputError for a file without {words}, which stands for
-    their number.
+    """Read an instruction to a writer; raises InputError for a file without {words}, which stands
+    for their number.
     """
     text = UserFile(place, "an instruction in UTF-8", InputError, most=NOTE).text().strip()
     if NUMBER not in text:
@@ -110,33 +115,6 @@ def read_instruction(place: Path) -> str:
             f"{place} does not say how many words are wanted; write {NUMBER} in place of the number"
         )
     return text
-
-
-def _recipe(
-    card: DatasetCard,
-    level: str,
-    writer: Writer,
-    instruction: str,
-    *,
-    words: int,
-    texts: Recipe | None,
-) -> Recipe:
-    """Return what the captions depend on; texts: how those of the level were written, where they
-    are not the dataset's own.
-    """
-    texts_of = {"texts": texts.digest} if texts else {}
-    return Recipe.of(
-        "captions",
-        version=VERSIONS["captions"],
-        dataset=card.name,
-        revision=card.revision,
-        weights=writer.weights,
-        level=level,
-        words=words,
-        instruction=instruction,
-        decoding="greedy",
-        **texts_of,
-    )
 
 
 def level_name(words: int, writer: str, *, source: str | None) -> str:
@@ -174,7 +152,8 @@ def _answers(
                     f"{writer.name} gave no answer to caption {start + answers.index('')}; choose"
                     " another model"
                 )
-            file.writelines(map(_line, enumerate(answers, start=start)))
+            lines = (json.dumps(answer) + "\n" for answer in enumerate(answers, start=start))
+            file.writelines(lines)
             file.flush()
             os.fsync(file.fileno())
             said += answers
@@ -185,15 +164,18 @@ def _answers(
 
 def _resume(part: Path, recipe: Recipe, *, most: int) -> list[str]:
     """Return the answers that a run of this recipe left behind, up to the first line that is
-    damaged, and cut the file behind them; a file of any other recipe begins anew.
+    damaged, and cut the file there; a file of any other recipe begins again.
     """
     head, lines = f"{recipe.digest}\n".encode(), list[bytes]()
     if part.exists():
         lines = part.read_bytes().split(b"\n")[:-1]  # behind the last \n is what was cut
     said: list[str] = []
     for line in lines[1 : most + 1] if lines[:1] == [head.strip()] else []:
-        answer = _answer(line, len(said))
-        if not answer:
+        try:
+            place, answer = json.loads(line)
+        except (ValueError, TypeError):
+            break
+        if place != len(said) or not isinstance(answer, str):
             break
         said.append(answer)
     kept = head + b"".join(line + b"\n" for line in lines[1 : len(said) + 1])
@@ -202,20 +184,3 @@ def _resume(part: Path, recipe: Recipe, *, most: int) -> list[str]:
         if not said:
             file.write(head)
     return said
-
-
-def _line(answer: tuple[int, str]) -> str:
-    """Return the line of an answer, with a checksum."""
-    place, text = answer
-    return f"{json.dumps([place, text, crc32(text.encode())])}\n"
-
-
-def _answer(line: bytes, index: int) -> str:
-    """Return the answer to caption `index`, "" where the line holds another's or none."""
-    try:
-        match json.loads(line.decode()):
-            case [int(place), str(text), check] if (place, check) == (index, crc32(text.encode())):
-                return text
-    except ValueError:
-        pass
-    return ""

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.crew.units import Once, Unit
-from core.embedding.parts import Part, shared_parts
-from core.embedding.runner import Task, embed_part
+from core.embedding.runner import Part, Task, embed_part, shared_parts
 from core.embedding.summaries import INSTRUCTION, read_instruction, summarize
 from core.encoders.catalog import open_encoder
 from core.errors import InputError

@@ -15,7 +15,7 @@ import pandas as pd
 
 from core.competence.images.vtab import ALL, task_names
 from core.competence.published import published_models
-from core.embedding.forecast import room_for
+from core.embedding.history import room_for
 from core.encoders.downloads import Download
 from core.encoders.encoder import ModelCard
 from core.encoders.requests import BYTES, UNTRAINED, Precision, split_marks

@@ -28,8 +28,7 @@ from timm.data import create_transform, resolve_data_config
 from torch import Tensor
 from torch.utils.data import DataLoader
 
-from core.embedding.batches import auto_batch_size
-from core.embedding.runner import Slot, embed
+from core.embedding.runner import Slot, auto_batch_size, embed
 from core.encoders.vision import VisionEncoder, open_vision, read_layers
 from core.settings import choose_device
 from core.stimuli.folder import FolderDataset

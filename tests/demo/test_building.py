@@ -19,8 +19,8 @@ from streamlit.testing.v1 import AppTest
 from core.cave.captions import LEVELS
 from core.cave.demo import NOTE, REALITY, build_demo, missing_specs, shipped_specs, under_way
 from core.cave.world import CaveDataset
-from core.embedding.batches import encode_fitting
-from core.embedding.texts import read_texts
+from core.embedding.reading import read_texts
+from core.embedding.runner import encode_fitting
 from core.encoders.catalog import open_encoder
 from core.encoders.language.encoder import LanguageEncoder
 from core.encoders.measured.cortex import SUBJECTS

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 from store_fakes import CountedDataset, CountingEncoder, vectors
 
+from core.embedding.reading import AveragingEncoder
 from core.embedding.runner import embed
-from core.embedding.texts import AveragingEncoder
 from core.errors import UnknownNameError
 from core.recipe import Recipe
 from core.store import Store, write_result

@@ -13,9 +13,8 @@ from store_fakes import CountedDataset, CountingEncoder, contents
 
 from core.cli import main
 from core.crew.units import Here
-from core.embedding import parts
-from core.embedding.parts import parts_of, shared_parts, within
-from core.embedding.runner import Task, embed, embed_part
+from core.embedding import runner
+from core.embedding.runner import Task, embed, embed_part, parts_of, shared_parts, within
 from core.embedding.shards import parts_folder
 from core.encoders.encoder import Encoding
 from core.errors import StoreBusyError
@@ -26,7 +25,7 @@ from core.store.schema import embedding_file
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "SIZE", 8)
+    monkeypatch.setattr(runner, "PART", 8)
 
 
 class Watched(CountingEncoder):

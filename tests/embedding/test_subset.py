@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from core.cli import main
-from core.embedding.holdings import name_data
-from core.embedding.provenance import command_of
+from core.embedding.history import command_of
+from core.embedding.runner import name_data
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.stimuli.catalog import open_dataset

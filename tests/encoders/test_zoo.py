@@ -18,7 +18,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 from core.cave.world import CaveDataset
 from core.cli import main
-from core.embedding.batches import encode_fitting
+from core.embedding.runner import encode_fitting
 from core.encoders.language.encoder import LanguageEncoder, groups, open_language, pad
 from core.errors import DeviceError, EncoderError
 from core.machine import memory

@@ -14,7 +14,7 @@ from scipy.spatial.distance import pdist, squareform
 
 from core.cli import main
 from core.embedding.features import embed_cortex, import_features
-from core.embedding.provenance import command_of
+from core.embedding.history import command_of
 from core.encoders.measured.content import Content, from_repeats
 from core.encoders.measured.cortex import SUBJECTS, VOXELS, simulate
 from core.errors import InputError, MetricError

@@ -22,7 +22,7 @@ from core.competence.keeping import keep_rows, kept_rows
 from core.competence.opened import entries_to_measure, precision_name, reopen
 from core.competence.probes import probe
 from core.competence.records import ACCURACY, COLUMNS, measured_name, row
-from core.embedding.batches import auto_batch_size, encode_fitting
+from core.embedding.runner import auto_batch_size, encode_fitting
 from core.encoders.encoder import Encoder
 from core.errors import FeatureError, InputError, UnknownNameError
 from core.progress import Progress

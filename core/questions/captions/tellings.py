@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float64
 
-from core.embedding.texts import read_texts
+from core.embedding.reading import read_texts
 from core.stimuli.levels import Texts
 from core.store.schema import embedding_file
 from core.study.study import Study
@@ -66,7 +66,7 @@ def _outdated(study: Study) -> dict[str, str]:
 
 def texts_at(study: Study, level: str) -> Texts:
     """Return what is read of each stimulus of a study at a level; see
-    `core.embedding.texts.read_texts`.
+    `core.embedding.reading.read_texts`.
     """
     texts = read_texts(study.store, study.dataset.name, level)
     return texts if study.rows is None else [texts[row] for row in study.rows]

@@ -17,7 +17,7 @@ from PIL.Image import Image
 from core.cave.captions import describe
 from core.cave.drawing import draw
 from core.cave.events import event_rng, events
-from core.embedding.texts import read_texts
+from core.embedding.reading import read_texts
 from core.errors import InputError, UnknownNameError
 from core.questions.prefix.question import LEAST, Lessons
 from core.stimuli.catalog import open_dataset

@@ -12,7 +12,7 @@ import pandas as pd
 import streamlit as st
 
 from core.competence.records import MEASURED
-from core.embedding.provenance import command_of, file_of
+from core.embedding.history import command_of, file_of
 from core.encoders.requests import ImportRequest
 from core.figures.numbers import count_text, time_text
 from core.machine.memory import size_text

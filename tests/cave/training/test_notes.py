@@ -20,7 +20,7 @@ from core.cave.training.pool import SPLIT, Pool
 from core.cave.training.train import train
 from core.cave.world import CaveDataset
 from core.competence.suite import measure_all
-from core.embedding.provenance import command_of
+from core.embedding.history import command_of
 from core.embedding.runner import embed
 from core.encoders.catalog import open_encoder, spec_of_folder
 from core.errors import EncoderError, StimuliError, UnknownNameError

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from core.competence.published import published_models
-from core.embedding.forecast import Measured, measured, room_for, seconds_for
+from core.embedding.history import Measured, measured, room_for, seconds_for
 from core.encoders.outlines import Outline, outline
 from core.encoders.requests import EmbedRequest
 from core.errors import PlatoscopeError

@@ -1,0 +1,207 @@
+"""Images on their way to a model: read, decoded and prepared batch by batch, in the order given.
+
+For CUDA, processes prepare the next batches while it computes. On the CPU they would take the cores
+from the model, so threads prepare a batch when its turn has come, one for each core that the model
+has. Pixels are the same either way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import multiprocessing
+import os
+import shutil
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from PIL import Image
+from torch import Tensor
+from torch.utils.data import DataLoader
+
+from core.encoders.encoder import Encoder, Encoding, ModelCard, SeeingEncoder
+from core.errors import DeviceError, PlatoscopeError
+from core.machine.processes import count_cores, end_with_parent
+from core.settings import WORKERS, picture_workers
+
+Batch = Sequence[int]
+Prepared = Generator[Sequence[Tensor], None, None]  # the images of one batch after another
+Prepare = Callable[[Image.Image], Tensor]
+PART = 16  # images that a process hands over at a time; all work on the first batch
+MOST = 16  # processes that are started unasked
+ROOM = 2**30  # bytes of shared memory that their images may need
+SHARED = "/dev/shm"  # where Linux keeps it; a container may have no more than 64 MB
+KEPT = 2**28  # bytes of prepared images that several encoders share
+# of fetching a part from a process that is ended meanwhile
+CUT_OFF = (EOFError, ConnectionError, FileNotFoundError)
+
+
+@dataclass(frozen=True)
+class Images:
+    """The images of a dataset by index, as a model takes them. Processes get a copy of it."""
+
+    image: Callable[[int], Image.Image]
+    prepare: Prepare
+
+    def __getitem__(self, index: int) -> Tensor:
+        return self.prepare(self.image(index))
+
+    def __getitems__(self, indices: Batch) -> Tensor | PlatoscopeError:
+        """Return a part of a batch; an error as a value, since a DataLoader would raise it with the
+        worker's traceback as its message.
+        """
+        try:
+            return torch.stack([self[index] for index in indices])
+        except PlatoscopeError as error:
+            return error
+
+
+def load_images(images: Images, batches: Sequence[Batch], *, device: str) -> Prepared:
+    """Yield the images of each batch on their way to a device; close it to end what prepares them.
+
+    Raises StimuliError when a broken image's turn has come, and DeviceError if a process ended by
+    itself.
+    """
+    workers = count_workers(device, sum(map(len, batches)))
+    if workers:
+        return _load_ahead(images, batches, device=device, workers=workers)
+    return _load_in_turn(images, batches)
+
+
+def count_workers(device: str, images: int) -> int:
+    """Return how many processes prepare images: as the setting says, else one per core but one for
+    CUDA, unless shared memory is short, and none for other devices; never more than there are
+    cores, or work.
+    """
+    wanted, cores = picture_workers(), count_cores()
+    if wanted is None:
+        short = os.path.isdir(SHARED) and shutil.disk_usage(SHARED).free < ROOM
+        wanted = min(cores - 1, MOST) if device.startswith("cuda") and not short else 0
+    return min(wanted, cores, math.ceil(images / PART))
+
+
+def _load_in_turn(images: Images, batches: Sequence[Batch]) -> Prepared:
+    threads = torch.get_num_threads()
+    if threads == 1:
+        yield from ([images[index] for index in batch] for batch in batches)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for batch in batches:
+                yield list(pool.map(images.__getitem__, batch))
+        finally:  # a caller that stops waits for no more than what has begun
+            pool.shutdown(cancel_futures=True)
+
+
+def _load_ahead(images: Images, batches: Sequence[Batch], *, device: str, workers: int) -> Prepared:
+    # forks of a process that has imported what they need and nothing else: none inherits threads,
+    # locks or a GPU from this one, and each starts at once
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["core.embedding.ignore_sigint", "core.encoders.vision"])
+    parts = [
+        list(batch[start : start + PART])
+        for batch in batches
+        for start in range(0, len(batch), PART)
+    ]
+    loader = DataLoader[Tensor | PlatoscopeError](
+        images,  # type: ignore[arg-type]  # it has what a loader of parts asks for
+        batch_sampler=parts,
+        num_workers=workers,
+        collate_fn=_whole,
+        pin_memory=device.startswith("cuda"),
+        worker_init_fn=_begin,
+        multiprocessing_context=context,
+    )
+    with closing(_checked(loader)) as ready:
+        for batch in batches:
+            whole: list[Tensor] = []
+            while len(whole) < len(batch):
+                whole += next(ready).unbind()
+            yield whole
+
+
+def _checked(loader: Iterable[Tensor | PlatoscopeError]) -> Generator[Tensor, None, None]:
+    """Yield what the processes prepare, and raise what they could not."""
+    try:
+        for part in loader:
+            if isinstance(part, PlatoscopeError):
+                raise part
+            yield part
+    except (RuntimeError, *CUT_OFF) as error:
+        # whether a process was ended, rather than failed in what it prepared
+        is_killed = "DataLoader worker (pid" in str(error)
+        if not isinstance(error, RuntimeError):
+            is_killed = "in DataLoader worker process" not in str(error)
+        if not is_killed:
+            raise
+        raise DeviceError(
+            "a process that prepared images was ended, most likely for want of memory; set"
+            f" {WORKERS} to a smaller number, or to 0 to do without"
+        ) from error
+
+
+def _begin(_: int) -> None:
+    end_with_parent()
+
+
+def _whole(part: Any) -> Any:
+    """Return a part as it is: its images are put together already."""
+    return part
+
+
+@dataclass
+class SharedImages:
+    """What several encoders prepared, by their preprocessing and the image: a small model takes
+    about as long to prepare an image as to read it.
+    """
+
+    tensors: dict[tuple[str, tuple[int, int], bytes], Tensor] = field(default_factory=dict)
+    size: int = 0  # bytes
+
+    def shared_by(self, encoder: Encoder) -> Encoder:
+        """Return the encoder so that it takes from here what is prepared, and leaves here what it
+        prepares; one that reads no images is returned as it is.
+        """
+        return SharingEncoder(encoder, self) if isinstance(encoder, SeeingEncoder) else encoder
+
+    def prepare(self, image: Image.Image, prepare: Prepare) -> Tensor:
+        """Return an image as a model takes it, by its own preprocessing."""
+        digest = hashlib.sha256(image.tobytes()).digest()  # twice as fast as blake2b
+        key = repr(prepare), image.size, digest
+        ready = self.tensors.get(key)
+        if ready is None:
+            ready = prepare(image)
+            if self.size + ready.nbytes <= KEPT:
+                self.tensors[key] = ready
+                self.size += ready.nbytes
+        return ready
+
+
+@dataclass(frozen=True)
+class SharingEncoder:
+    """An encoder that shares prepared images with others: it prepares none ahead, since another
+    process would share nothing.
+    """
+
+    encoder: SeeingEncoder
+    images: SharedImages
+
+    @property
+    def card(self) -> ModelCard:
+        return self.encoder.card
+
+    @property
+    def device(self) -> object:
+        return self.encoder.device
+
+    @property
+    def recipe(self) -> Mapping[str, Any]:
+        return self.encoder.recipe
+
+    def encode(self, items: Sequence[Image.Image]) -> Encoding:
+        prepare = self.encoder.prepare
+        return self.encoder.encode([self.images.prepare(image, prepare) for image in items])
