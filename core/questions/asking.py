@@ -17,8 +17,10 @@ import pandas as pd
 
 from core.metrics import METRICS, find_metric
 from core.progress import Patient, Progress, heard_by
-from core.questions.question import Question, StudyQuestion, choices_of
-from core.questions.registry import answer_of
+from core.questions.finding import Finding, sentences
+from core.questions.question import Answer, Question, StudyQuestion, choices_of
+from core.questions.registry import declared_findings, ready
+from core.questions.topics import find_kind
 from core.recipe import Recipe
 from core.store.view import ABSENT, Reads, resolve
 from core.study.models import open_because, usual
@@ -28,22 +30,23 @@ from core.study.study import Study, fresh_answer, keep
 
 @dataclass(frozen=True)
 class Answered:
-    """A table with all that it depends on: the question in full, and what was read."""
+    """An answer with all that it depends on: the question in full, and what was read."""
 
     table: pd.DataFrame
-    question: Recipe
+    findings: Sequence[Finding]
+    recipe_asked: Recipe
     reads: Reads
 
     @property
     def outside(self) -> Reads:
-        """Return what was read beside the store and the project: a person's own files."""
+        """Return what was read outside the store and the project: a person's own files."""
         return {key: digest for key, digest in self.reads.items() if key.startswith("path:")}
 
     @property
     def recipe(self) -> Recipe:
         """Return the whole recipe."""
         reads = {"reads": dict(self.reads)} if self.reads else {}
-        return Recipe.of(self.question.kind, **self.question.choices, **reads)
+        return Recipe.of(self.recipe_asked.kind, **self.recipe_asked.choices, **reads)
 
 
 def ask(
@@ -60,56 +63,66 @@ def ask(
 def answer(
     question: Question, study: Study | None = None, report: Progress | None = None
 ) -> Answered:
-    """Return `ask` with what the table depends on."""
-    way = answer_of(type(question))
-    complete = way.complete(question, study)
+    """Return the answer to a question with what it depends on; see `ask`."""
+    complete = completed(question, study)
     if study is None:
         with heard_by(report and Patient(report)):
-            return Answered(way.make(complete, None, report), recipe_of(complete), {})
+            made = complete.answer(None, report)
+        return _answered(complete, made, recipe_of(complete), {})
+    assert isinstance(complete, StudyQuestion)
     study.store.note_keys(*_version_keys(complete))
     recipe = _recipe(complete, study)
     name = name_of(recipe)
-    kept = fresh_answer(study, name, recipe)
-    if kept is not None:
-        table, reads = kept
+    if kept := fresh_answer(study, name, recipe):
+        table, findings, reads = kept
         study.store.note(reads)
-        return Answered(table, recipe, reads)
+        return _answered(complete, Answer(table, findings), recipe, reads)
     noting = study.noting()
     try:
         with heard_by(report and Patient(report)):
-            table = way.make(complete, noting, report)
+            made = complete.answer(noting, report)
     finally:  # an answer that goes on without this one depends on why it could not be given, too
         reads = dict(sorted(noting.store.reads.items()))
         study.store.note(reads)
-    if way.kept(complete):
-        keep(study, name, recipe, table, reads)
-    return Answered(table, recipe, reads)
+    if complete.is_kept():
+        keep(study, name, recipe, made, reads)
+    return _answered(complete, made, recipe, reads)
+
+
+def completed(question: Question, study: Study | None) -> Question:
+    """Return a question with everything named that it leaves open; see `Question.complete`."""
+    ready(type(question))
+    complete: Question = question.complete(study)
+    return complete
 
 
 def recall(question: StudyQuestion, study: Study) -> Answered | None:
     """Return the fresh answer that is kept, None if it would have to be computed; raises what makes
     the question impossible.
     """
-    recipe = question_recipe(question, study)
+    complete = completed(question, study)
+    recipe = _recipe(complete, study)
     kept = fresh_answer(study, name_of(recipe), recipe)
-    return kept and Answered(kept[0], recipe, kept[1])
+    return kept and _answered(complete, Answer(*kept[:2]), recipe, kept[2])
+
+
+def _answered(complete: Question, made: Answer, recipe: Recipe, reads: Reads) -> Answered:
+    findings = made.findings or declared_findings(complete, made.table)
+    return Answered(made.table, findings, recipe, reads)
 
 
 def recipe_of(question: Question) -> Recipe:
     """Return what the answer of a question that needs no store depends on."""
-    kind = type(question)
-    return Recipe.of(
-        kind.command,
-        versions={kind.command: answer_of(kind).version},
-        **choices_of(answer_of(kind).complete(question, None)),
-    )
+    complete = completed(question, None)
+    versions = {question.command: complete.version}
+    return Recipe.of(question.command, versions=versions, **choices_of(complete))
 
 
 def question_recipe(question: StudyQuestion, study: Study) -> Recipe:
     """Return a question in full, completed, with the versions of its answer and its metrics; what
     its answer reads is not known before it is computed.
     """
-    return _recipe(answer_of(type(question)).complete(question, study), study)
+    return _recipe(completed(question, study), study)
 
 
 def name_of(recipe: Recipe) -> str:
@@ -120,49 +133,27 @@ def name_of(recipe: Recipe) -> str:
     return f"answer-{Recipe.of(recipe.kind, **choices).digest}"
 
 
-def _recipe(complete: StudyQuestion, study: Study) -> Recipe:
-    kind, choices = type(complete), choices_of(complete)
+def _recipe(complete: Question, study: Study) -> Recipe:
+    command, choices = complete.command, choices_of(complete)
     for measure in _measures(complete):
         choices |= {"settings": measure.settings}  # defaults too, which may change
         del choices["k"], choices["set"]
-    versions = {kind.command: answer_of(kind).version}
+    versions = {command: complete.version}
     for metric in _metrics(complete):
         versions[f"metric {metric}"] = find_metric(metric).version
     # the choices in one part: one may be named as a part of every recipe is, such as models
     only = {} if study.store.only is None else {"only": sorted(study.store.only)}
-    return study.recipe(kind.command, (), versions=versions, question=choices, **only)
+    return study.recipe(command, (), versions=versions, question=choices, **only)
 
 
-def _version_keys(complete: StudyQuestion) -> list[str]:
+def _version_keys(complete: Question) -> list[str]:
     """Return the keys of the versions behind an answer, which another that asks for it reads."""
-    kind = type(complete)
-    answered = f"answer:{kind.__module__}.{kind.__qualname__}"
-    return [answered, *(f"metric:{metric}" for metric in _metrics(complete))]
+    return [f"answer:{complete.command}", *(f"metric:{metric}" for metric in _metrics(complete))]
 
 
-def _answer_version(name: str) -> str:
-    """Return the version of the answer to a kind of question, by the name of its class.
-
-    Names come from files, so nothing is imported by them. A kind that is not there yet may come
-    with the answers of those that are.
-    """
-    known: dict[str, type[Question]] = {}
-    while name not in known:
-        more = {f"{kind.__module__}.{kind.__qualname__}": kind for kind in _kinds(Question)}
-        if len(more) == len(known):
-            return ABSENT  # a question of another version
-        known = more
-        if name not in known:
-            for kind in known.values():
-                if "command" in vars(kind):
-                    answer_of(kind)
-    return str(answer_of(known[name]).version)
-
-
-def _kinds(kind: type[Question]) -> Iterator[type[Question]]:
-    for one in kind.__subclasses__():
-        yield one
-        yield from _kinds(one)
+def _answer_version(command: str) -> str:
+    kind = find_kind(command)
+    return str(ready(kind).version) if kind else ABSENT  # a question of another version
 
 
 def _metric_version(name: str) -> str:
@@ -173,8 +164,9 @@ resolve("answer", _answer_version)
 resolve("metric", _metric_version)
 
 
-def _metrics(complete: StudyQuestion) -> list[str]:
-    return [*complete.compared_metrics(), *(one.metric for one in _measures(complete))]
+def _metrics(complete: Question) -> list[str]:
+    compared = complete.compared_metrics() if isinstance(complete, StudyQuestion) else ()
+    return [*compared, *(one.metric for one in _measures(complete))]
 
 
 def _measures(part: object) -> Iterator[Measure]:
@@ -186,24 +178,18 @@ def _measures(part: object) -> Iterator[Measure]:
             yield from _measures(value)
 
 
-def findings_of(question: Question, table: pd.DataFrame) -> Sequence[str]:
-    """Return what a question's table says, in plain sentences; none where nobody wrote any."""
-    findings = answer_of(type(question)).findings
-    return findings(question, table) if findings else ()
+def findings_of(question: Question, table: pd.DataFrame) -> list[str]:
+    """Return what a table says, of a topic that still words its findings itself."""
+    return sentences(declared_findings(question, table))
 
 
-def facts_of(question: Question, table: pd.DataFrame) -> Mapping[str, Any]:
-    """Return what a command's JSON has beside the rows; nothing where they are all there is."""
-    facts = answer_of(type(question)).facts
-    return facts(question, table) if facts else {}
-
-
-def left_out_of(question: Question, study: Study) -> Sequence[str]:
+def left_out_of(question: StudyQuestion, study: Study) -> Sequence[str]:
     """Return what of a study's store an answer does not take in, and why."""
     values = (one if isinstance(one, list) else [one] for one in choices_of(question).values())
     named = {str(one).partition(":")[0] for value in values for one in value}  # of model:layer
     refused = [why for name, why in study.refused().items() if name not in named]
-    said = [*answer_of(type(question)).left_out(study), *(f"Left out: {why}." for why in refused)]
+    kind = ready(type(question))
+    said = [*kind.left_out(study), *(f"Left out: {why}." for why in refused)]
     models = usual(study.models())
-    opened = open_because(models, models["model"]) if answer_of(type(question)).findings else ""
+    opened = open_because(models, models["model"])
     return [*said, f"Tests are open: {opened}."] if opened else said

@@ -1,43 +1,21 @@
-"""How each question is answered: declared below the function that makes its table.
-
-    def align(question, study, report): …
-
-    declare(Alignment, Answer(align, version=1))
-
-A version is raised by hand whenever the answer's results change.
-"""
+"""For topics whose answers are declared apart from their classes, until each class has its own."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.progress import Progress
-from core.questions.question import Question, read_answer
+from core.questions import question as classes
+from core.questions.finding import Finding
+from core.questions.question import Question
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Q = TypeVar("Q", bound=Question)
-W = TypeVar("W")  # what is asked: a Study, or None for a question that needs no store
-Findings = Callable[[Q, "pd.DataFrame"], Sequence[str]]
-Facts = Callable[[Q, "pd.DataFrame"], Mapping[str, object]]
-
-
-def as_it_is(question: Q, _: object) -> Q:
-    """Return a question that names everything by itself."""
-    return question
-
-
-def nothing(_: object) -> Sequence[str]:
-    """Leave nothing out."""
-    return ()
-
-
-def always(_: Question) -> bool:
-    """Keep every table."""
-    return True
 
 
 def never(_: Question) -> bool:
@@ -46,42 +24,50 @@ def never(_: Question) -> bool:
 
 
 @dataclass(frozen=True)
-class Answer(Generic[Q, W]):
-    """How a question is answered, over a study or, where it needs no store, over None.
+class Answer:
+    """How a question is answered: what its class will have as methods and attributes."""
 
-    make: the table, from the complete question, the study and the report of progress.
-    complete: names what the question leaves open, such as the models that are meant where none are
-    named, and refuses what cannot be answered before anything is computed.
-    findings: what the table says, in sentences.
-    facts: plain values by name that the command's JSON has beside the rows.
-    kept: whether keeping the table in the store saves time; no table is kept without a study. What
-    an answer depends on is noted while it is computed, so this cannot make one stale.
-    left_out: sentences on what of the store no answer of this kind takes in.
-    shown: the columns that a terminal has room for, all where none is named; hidden: those for
-    which it has none. JSON has them all.
-    """
-
-    make: Callable[[Q, W, Progress | None], pd.DataFrame]
+    make: Callable[[Any, Any, Progress | None], pd.DataFrame]
     version: int
-    complete: Callable[[Q, W], Q] = as_it_is
-    findings: Findings[Q] | None = None
-    facts: Facts[Q] | None = None
-    kept: Callable[[Q], bool] = always
-    left_out: Callable[[W], Sequence[str]] = nothing
+    complete: Callable[[Any, Any], Any] | None = None
+    findings: Callable[[Any, pd.DataFrame], Sequence[str]] | None = None
+    facts: Callable[[Any, pd.DataFrame], Mapping[str, object]] | None = None
+    kept: Callable[[Any], bool] | None = None
+    left_out: Callable[[Any], Sequence[str]] | None = None
     shown: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
 
 
-ANSWERS: dict[type[Question], Answer[Any, Any]] = {}
+def declare(kind: type[Q], way: Answer) -> None:
+    """Give a class its answer."""
+
+    def answer(self: Q, study: Any, report: Progress | None) -> classes.Answer:
+        return classes.Answer(way.make(self, study, report))
+
+    methods: dict[str, Any] = {
+        "answer": answer,
+        "version": way.version,
+        "shown": way.shown,
+        "hidden": way.hidden,
+        "is_kept": way.kept,
+        "declared_findings": way.findings,
+        "complete": way.complete,
+        "facts": way.facts,
+        "left_out": way.left_out and staticmethod(way.left_out),
+    }
+    for name, method in methods.items():
+        if method is not None:
+            setattr(kind, name, method)
 
 
-def declare(kind: type[Q], answer: Answer[Q, W]) -> None:
-    """Declare how a question is answered."""
-    ANSWERS[kind] = answer
+def ready(kind: type[Question]) -> type[Question]:
+    """Return a class with its answer; the module that declares it is imported on first use."""
+    if not kind.version:
+        import_module(f"{kind.__module__.rpartition('.')[0]}.answer")
+    return kind
 
 
-def answer_of(kind: type[Question]) -> Answer[Any, Any]:
-    """Return how a question is answered; the module that declares it is imported on first use."""
-    if kind not in ANSWERS:
-        read_answer(kind)
-    return ANSWERS[kind]
+def declared_findings(question: Question, table: pd.DataFrame) -> tuple[Finding, ...]:
+    """Return the sentences of a topic that still words its findings itself."""
+    say = getattr(type(question), "declared_findings", None)
+    return tuple(Finding(sentence.removesuffix(".")) for sentence in say(question, table)) if say else ()

@@ -1,0 +1,134 @@
+"""What an answer says: one row per claim, with its number, interval, test and verdict."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal
+
+Verdict = Literal["supported", "contradicted", "open", "unknown", ""]
+
+ALPHA = 0.05
+NAN = math.nan
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A claim and what the models say of it.
+
+    claim: a sentence without its full stop, such as "Longer captions align better with DINO".
+    value: the number behind it; low, high: its 95% interval; p: of its test. name: what the value
+    is, such as "ρ". unit: "%" prints shares in percent, any other follows the number. n: how many
+    of `over` it rests on. expected: the sign of the value that supports the claim; "" if the
+    finding only describes. reason: why there is no value. note: a caveat, as a sentence. published:
+    what the published work found, as a sentence.
+    """
+
+    claim: str
+    value: float = NAN
+    low: float = NAN
+    high: float = NAN
+    p: float = NAN
+    name: str = ""
+    unit: str = ""
+    digits: int = 2
+    n: int = 0
+    over: str = "models"
+    expected: Literal["+", "-", ""] = ""
+    reason: str = ""
+    note: str = ""
+    published: str = ""
+
+    @property
+    def verdict(self) -> Verdict:
+        """Return whether the claim holds: "supported" or "contradicted" if p < 0.05 or, without a
+        test, if the interval excludes 0; "open" if neither; "unknown" without a value; "" for a
+        finding that only describes.
+        """
+        if not self.expected:
+            return ""
+        if math.isnan(self.value):
+            return "unknown"
+        sure = self.low > 0 or self.high < 0 if math.isnan(self.p) else self.p < ALPHA
+        if not sure:
+            return "open"
+        return "supported" if (self.value > 0) == (self.expected == "+") else "contradicted"
+
+    @property
+    def statistics(self) -> str:
+        """Return the numbers as a paper prints them: ρ = 0.77 [0.18, 1.00], p = .016, n = 9."""
+        parts = []
+        if not math.isnan(self.value):
+            text = self._number(self.value)
+            if not (math.isnan(self.low) or math.isnan(self.high)):
+                text += f" [{self._number(self.low)}, {self._number(self.high)}]"
+            unit = f" {self.unit}" if self.unit not in ("", "%") else ""
+            parts.append(f"{self.name} = {text}{unit}" if self.name else f"{text}{unit}")
+        if not math.isnan(self.p):
+            parts.append(p_text(self.p))
+        if self.n:
+            parts.append(
+                f"n = {self.n:,}" if self.over == "models" else f"n = {self.n:,} {self.over}"
+            )
+        return ", ".join(parts)
+
+    @property
+    def sentence(self) -> str:
+        """Return the finding as a person reads it, its verdict first."""
+        claim = self.claim[:1].upper() + self.claim[1:]
+        head = f"{self.verdict.capitalize()}: {_uncapital(claim)}" if self.verdict else claim
+        numbers = self.statistics
+        body = f"{head} ({numbers})." if numbers else f"{head}."
+        if self.reason:
+            body = f"{body.removesuffix('.')}: {self.reason}."
+        return " ".join(part for part in (body, self.note, self.published) if part)
+
+    def _number(self, value: float) -> str:
+        if self.unit == "%":
+            text = f"{100 * value:.{max(self.digits - 2, 0)}f}%"
+        else:
+            text = f"{value:,.{self.digits}f}"
+        return text.replace("-", "−")
+
+
+def _uncapital(claim: str) -> str:
+    """Return a claim after a colon: lower case, unless its first word is a name such as CKA."""
+    first = claim.split(" ", 1)[0]
+    return claim if first[1:] != first[1:].lower() else claim[:1].lower() + claim[1:]
+
+
+def p_text(p: float) -> str:
+    """Return a p-value as papers print it.
+
+    >>> p_text(0.0321), p_text(1e-9), p_text(0.2)
+    ('p = .032', 'p < .001', 'p = .20')
+    """
+    if p < 0.001:
+        return "p < .001"
+    digits = 3 if p < 0.1 else 2
+    return f"p = {p:.{digits}f}".replace("= 0.", "= .")
+
+
+def sentences(findings: Iterable[Finding]) -> list[str]:
+    """Return findings as sentences."""
+    return [finding.sentence for finding in findings]
+
+
+def to_rows(findings: Sequence[Finding]) -> list[dict[str, Any]]:
+    """Return findings as plain data for JSON: empty fields and NaN are left out."""
+    return [
+        {"verdict": one.verdict}
+        | {
+            name: value for name, value in asdict(one).items() if value not in ("", 0) and value == value
+        }
+        for one in findings
+    ]
+
+
+def from_rows(rows: Iterable[Mapping[str, Any]]) -> tuple[Finding, ...]:
+    """Return the findings that `to_rows` wrote."""
+    known = {one.name for one in fields(Finding)}
+    return tuple(
+        Finding(**{name: value for name, value in row.items() if name in known}) for row in rows
+    )
