@@ -107,7 +107,7 @@ class Source:
                     if isinstance(child, ast.AST):
                         yield from self._places(child, scopes)
 
-    def _edits(self, node: ast.AST) -> Iterator[tuple[str, int, int, str]]:
+    def _edits(self, node: ast.AST) -> Iterator[tuple[str, int, int, str]]:  # noqa: C901 - a case each
         """Yield what can be replaced of a node itself: kind, start, stop and what comes instead."""
         match node:
             case ast.BinOp(left, op, right) if type(op) in SWAPS:

@@ -34,7 +34,7 @@ FLOORS = (  # lowest first; a room imports those of lower floors alone
     ("core.figures",),
     ("core.questions",),
     ("core.theory",),
-    ("core.cave.demo", "core.catalog", "core.jobs"),
+    ("core.cave.demo", "core.jobs"),
     ("core.plans",),
     ("core.cli", "pages"),
     ("app", "core.__main__"),

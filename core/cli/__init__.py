@@ -51,7 +51,6 @@ GROUPS = (
     datasets,
     models,
     library,
-    questions,
     captions,
     adapt,
     listings,
@@ -74,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         words = list(sys.argv[1:] if arguments is None else arguments)
         if words[:1] == ["--store"]:  # before the command, too
             words = [*words[2:], *words[:2]]
-        options = make_parser().parse_args(words)
+        options = make_parser(words[0] if words else "").parse_args(words)
         options.store = store_path(options.store)
         _check_store(options.store)
         _check_job(options)
@@ -171,12 +170,15 @@ class _Parser(argparse.ArgumentParser):
         print(self.format_help(), end="", file=file, flush=True)
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """Return the parser of every command; the README's test walks it."""
+def make_parser(word: str | None = None) -> argparse.ArgumentParser:
+    """Return the parser of every command; word: the first of the command that is parsed, if the
+    options of other questions are not needed.
+    """
     parser = _Parser(
         prog="platoscope", description="Do neural networks converge to the same representation?"
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    questions.add(commands, word)
     for group in GROUPS:
         group.add(commands)
     return parser

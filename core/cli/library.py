@@ -11,7 +11,6 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from core.catalog import ANSWERED
 from core.cli.shared import add_command, add_dataset, add_json, group, print_table
 from core.encoders.requests import FactsRequest
 from core.errors import MISTAKE
@@ -166,7 +165,7 @@ def _results(arguments: argparse.Namespace) -> Any:
     from core.store import Store
     from core.study.study import Study
 
-    return list_results(Study(Store(arguments.store), arguments.dataset), ANSWERED)
+    return list_results(Study(Store(arguments.store), arguments.dataset))
 
 
 def _confirmed(

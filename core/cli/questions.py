@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from core.catalog import QUESTIONS
 from core.cli.shared import (
     add_command,
     add_json,
@@ -17,7 +17,9 @@ from core.cli.shared import (
     report_problems,
 )
 from core.errors import NotApplicableError
+from core.questions.finding import to_rows
 from core.questions.question import Question, StudyQuestion
+from core.questions.topics import TOPICS, kinds_of
 from core.questions.words import add_options, read_question
 
 if TYPE_CHECKING:
@@ -26,13 +28,23 @@ if TYPE_CHECKING:
     from core.study.study import Study
 
 
-def add(commands: Any) -> None:
-    """Add every question's command."""
-    for kind in QUESTIONS:
-        *groups, name = kind.command.split()
-        place = commands
-        for word in groups:
-            place = group(place, word)
+def add(commands: Any, word: str | None = None) -> None:
+    """Add the commands of all questions; word: the only one whose commands are wanted in full, so
+    that the others' modules need not be imported.
+    """
+    for first, topic in TOPICS.items():
+        place = group(commands, first) if topic.grouped else commands
+        if word in (None, first):
+            _add_kinds(place, kinds_of(first))
+        elif not topic.grouped:
+            commands.add_parser(first, help=topic.about)
+
+
+def _add_kinds(place: Any, kinds: Iterable[type[Question]]) -> None:
+    for kind in kinds:
+        if not kind.listed:
+            continue
+        name = kind.command.split()[-1]
         of_study = issubclass(kind, StudyQuestion)
         run = partial(run_question, kind)
         command = add_command(place, name, run, kind.title(), store=of_study, job=True)
@@ -52,34 +64,36 @@ def _add_device(command: argparse.ArgumentParser, usual: str | None) -> None:
 
 
 def run_question(kind: type[Question], arguments: argparse.Namespace) -> None:
-    """Print the table that answers a question; its findings go to stderr, beside no JSON."""
+    """Print the table that answers a question; its findings go to stderr, or into the JSON."""
     from core.progress import ConsoleProgress
-    from core.questions.asking import ask, findings_of  # pandas and duckdb
-    from core.questions.registry import answer_of
+    from core.questions.asking import answer  # pandas and duckdb
     from core.settings import choose_device
 
-    question, progress = read_question(kind, arguments), ConsoleProgress()
+    question, progress, study = read_question(kind, arguments), ConsoleProgress(), None
     if isinstance(question, StudyQuestion):
         choose_device(arguments.device)  # raises before any work
-        with progress.awake():
-            study = _open(question, arguments)
-            try:
-                table = ask(question, study, progress)
-                question = answer_of(kind).complete(question, study)  # which its findings name
-            except NotApplicableError as error:
-                print(f"not applicable: {error}", file=sys.stderr)
-                return
-        if table.empty:  # what the question names may be in a file left out
-            report_problems(study.store)
-    else:
-        with progress.awake():
-            table = ask(question, report=progress)
+    with progress.awake():
+        try:
+            if isinstance(question, StudyQuestion):
+                study = _open(question, arguments)
+            answered = answer(question, study, progress)
+        except NotApplicableError as error:
+            print(f"not applicable: {error}", file=sys.stderr)
+            return
+    if study and answered.table.empty:  # what the question names may be in a file left out
+        report_problems(study.store)
     if arguments.json:
-        _print_json(question, table)
+        facts = dict(question.facts(answered.table))
+        if answered.findings and not hasattr(kind, "declared_findings"):
+            facts["findings"] = to_rows(answered.findings)
+        if facts:
+            print_object(facts, answered.table)
+        else:
+            print_table(answered.table, as_json=True)
         return
-    _print_text(question, table)
-    for sentence in findings_of(question, table):
-        print(sentence, file=sys.stderr)
+    print_table(answered.table[_shown(kind, answered.table)], as_json=False)
+    for finding in answered.findings:
+        print(finding.sentence, file=sys.stderr)
 
 
 def _open(question: StudyQuestion, arguments: argparse.Namespace) -> Study:
@@ -93,18 +107,7 @@ def _open(question: StudyQuestion, arguments: argparse.Namespace) -> Study:
     return study
 
 
-def _print_json(question: Question, table: pd.DataFrame) -> None:
-    from core.questions.asking import facts_of
-
-    if facts := facts_of(question, table):
-        print_object(facts, table)
-    else:
-        print_table(table, as_json=True)
-
-
-def _print_text(question: Question, table: pd.DataFrame) -> None:
-    from core.questions.registry import answer_of
-
-    answer = answer_of(type(question))
-    shown = list(answer.shown or table.columns.difference(list(answer.hidden), sort=False))
-    print_table(table[shown], as_json=False)
+def _shown(kind: type[Question], table: pd.DataFrame) -> list[str]:
+    """Return the columns that a terminal has room for."""
+    hidden = getattr(kind, "hidden", ())
+    return list(kind.shown or (name for name in table.columns if name not in hidden))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import InputError
 from core.options import Range, explain
+from core.questions.topics import TOPICS
 from core.study.parts import CAVE
 from core.visible import visible_json
 
@@ -18,27 +19,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-GROUPS = {  # what commands of several words begin with
-    "adapters": "linear adapters between frozen encoders",
-    "benefits": "what do better models buy?",
-    "captions": "does a caption that says more align better?",
-    "color": "is the geometry of color the same to eyes, in pixels and in words?",
-    "competence": "do better models agree more?",
-    "convergence": "do models come together as they get better, and why?",
+GROUPS = {  # what commands of two words that ask no question begin with
     "dataset": "add, list, rename or delete datasets",
-    "dispersion": "on which stimuli do models agree?",
     "jobs": "long work: one command after the other, by a worker of its own",
-    "metrics": "does the answer depend on the metric?",
     "model": "list, rename or delete models",
-    "models": "which models are alike?",
-    "prefix": "can a language model read an image through one linear map?",
-    "neurons": "which single units of models recur in others?",
     "result": "list or delete what is kept over a dataset",
-    "stimuli": "which stimuli do models agree on?",
-    "stitching": "which layers of one network can stand for which of another?",
     "study": "a whole study from one file: a published one, or your own",
-    "theory": "worlds in which the hypothesis can be proved, and broken",
-    "translation": "can models be translated into each other with no pairs given?",
 }
 
 
@@ -67,7 +53,7 @@ def add_command(
 def group(commands: Any, name: str) -> Any:
     """Return the commands that begin with a word; the first use of the word adds it."""
     if name not in commands.choices:
-        text = GROUPS[name]
+        text = TOPICS[name].about if name in TOPICS else GROUPS[name]
         parser = commands.add_parser(name, help=text, description=text)
         parser.set_defaults(commands=parser.add_subparsers(required=True, metavar="COMMAND"))
     return commands.choices[name].get_default("commands")

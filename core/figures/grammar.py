@@ -212,22 +212,7 @@ class Axis:
             return {"showticklabels": False, "showgrid": False}
         if self.names:
             return self._categories(places, upright)
-        look: Tree = {"tickformatstops": _DIGITS}
-        if self.percent:
-            sign = "+" if self.signed else ""
-            fine = {"dtickrange": [None, 0.0099], "value": f"{sign}.1%"}
-            look = {"tickformat": f"{sign}.0%", "tickformatstops": [fine]}
-        elif self.signed:
-            look = {"tickformat": "+"}
-        if self.log:
-            look = logarithmic(self._powers(values))
-        elif isinstance(self.ticks, Mapping):
-            look = {"tickvals": list(self.ticks), "ticktext": list(self.ticks.values())}
-        elif self.ticks:
-            ticks = sorted(set(values)) if self.ticks == "data" else list(self.ticks)
-            look |= {"tickvals": ticks}
-            if self.percent:
-                look |= {"ticktext": [f"{tick:.0%}" for tick in ticks]}
+        look = self._ticks(values)
         if self.whole and len(values) and values.max() - values.min() < 10:
             look |= {"dtick": 1}
         if self.zero:
@@ -238,6 +223,25 @@ class Axis:
         elif self.reversed:
             look |= {"autorange": "reversed"}
         return look | ({"scaleanchor": "x", "scaleratio": 1} if self.equal else {})
+
+    def _ticks(self, values: pd.Series) -> Tree:
+        if self.log:
+            return logarithmic(self._powers(values))
+        if isinstance(self.ticks, Mapping):
+            return {"tickvals": list(self.ticks), "ticktext": list(self.ticks.values())}
+        look: Tree = {"tickformatstops": _DIGITS}
+        if self.percent:
+            sign = "+" if self.signed else ""
+            fine = {"dtickrange": [None, 0.0099], "value": f"{sign}.1%"}
+            look = {"tickformat": f"{sign}.0%", "tickformatstops": [fine]}
+        elif self.signed:
+            look = {"tickformat": "+"}
+        if self.ticks:
+            ticks = sorted(set(values)) if self.ticks == "data" else list(self.ticks)
+            look |= {"tickvals": ticks}
+            if self.percent:
+                look |= {"ticktext": [f"{tick:.0%}" for tick in ticks]}
+        return look
 
     def _categories(self, places: Mapping[Any, int], upright: bool) -> Tree:
         names = self.names if isinstance(self.names, Mapping) else {}
@@ -601,7 +605,7 @@ class Ribbon(Mark):
     def needs(self) -> tuple[str, ...]:
         return (self.x, self.low)
 
-    def traces(self, panel: Panel, rows: pd.DataFrame) -> Iterator[Tree]:  # noqa: ARG002
+    def traces(self, panel: Panel, rows: pd.DataFrame) -> Iterator[Tree]:
         for group, color, part in self._groups(rows.dropna(subset=self.high)):
             for _, run in part.groupby(self.by, sort=False) if self.by else [("", part)]:
                 band = run.sort_values(self.x)

@@ -78,7 +78,7 @@ class LanguageNetwork:
             return write(sing(event))
         return describe(event, self.level)
 
-    def places(self, layer: int) -> None:  # noqa: ARG002 - tokens stand in a row at every layer
+    def places(self, layer: int) -> None:
         return None
 
     def lower(self, batch: Batch, layer: int) -> State:

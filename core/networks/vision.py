@@ -87,7 +87,7 @@ class VisionNetwork:
             state = step(state)
         return state if self.prefix is not None else state.flatten(2).transpose(1, 2)
 
-    def upper(self, state: State, layer: int, batch: Batch) -> Tensor:  # noqa: ARG002 - the state says all
+    def upper(self, state: State, layer: int, batch: Batch) -> Tensor:
         if self.prefix is None:
             here = self.places(layer)
             state = state.transpose(1, 2).unflatten(2, (here.height, here.width))

@@ -24,7 +24,7 @@ from core.questions.alignment.layer_figures import layer_grid, layers_of
 from core.questions.alignment.placing import side_of
 from core.questions.alignment.points import calibrated_points, fits, trend_points
 from core.questions.alignment.question import COMPETENCE, Alignment
-from core.questions.asking import ask
+from core.questions.asking import ask, completed
 from core.questions.captions.figures import by_words
 from core.questions.captions.points import (
     language_lines,
@@ -68,7 +68,6 @@ from core.questions.models.figures import model_map
 from core.questions.models.points import map_points
 from core.questions.models.question import ModelMap, ModelPairs, Roster
 from core.questions.question import StudyQuestion
-from core.questions.registry import answer_of
 from core.study.layers import ALL, layer_matrix
 from core.study.models import basis_of, groups_by_age, language_basis, reads
 from core.study.parts import Scope
@@ -85,7 +84,7 @@ def picture(question: StudyQuestion, table: pd.DataFrame, study: Study) -> go.Fi
     draw = DRAWS.get(type(question))
     if draw is None:
         return None
-    complete = answer_of(type(question)).complete(question, study)
+    complete = completed(question, study)
     entries = study.store.models(study.dataset.name)
     made_at = {entry.card.name: entry.made_at for entry in entries}
     palette.show(palette.assign(groups_by_age(study.models(), made_at)))

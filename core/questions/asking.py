@@ -9,23 +9,25 @@ read. A kept answer is served only if all of that is still the same: see `core.s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, is_dataclass
-from typing import Any
 
 import pandas as pd
 
+from core.errors import StoreError
 from core.metrics import METRICS, find_metric
 from core.progress import Patient, Progress, heard_by
-from core.questions.finding import Finding, sentences
+from core.questions.finding import Finding, from_rows, sentences, to_rows
 from core.questions.question import Answer, Question, StudyQuestion, choices_of
 from core.questions.registry import declared_findings, ready
 from core.questions.topics import find_kind
 from core.recipe import Recipe
+from core.store import View, write_result
 from core.store.view import ABSENT, Reads, resolve
 from core.study.models import open_because, usual
 from core.study.parts import Measure
-from core.study.study import Study, fresh_answer, keep
+from core.study.study import Study
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Answered:
 
     table: pd.DataFrame
     findings: Sequence[Finding]
-    recipe_asked: Recipe
+    question: Recipe
     reads: Reads
 
     @property
@@ -46,7 +48,7 @@ class Answered:
     def recipe(self) -> Recipe:
         """Return the whole recipe."""
         reads = {"reads": dict(self.reads)} if self.reads else {}
-        return Recipe.of(self.recipe_asked.kind, **self.recipe_asked.choices, **reads)
+        return Recipe.of(self.question.kind, **self.question.choices, **reads)
 
 
 def ask(
@@ -72,11 +74,9 @@ def answer(
     assert isinstance(complete, StudyQuestion)
     study.store.note_keys(*_version_keys(complete))
     recipe = _recipe(complete, study)
-    name = name_of(recipe)
-    if kept := fresh_answer(study, name, recipe):
-        table, findings, reads = kept
-        study.store.note(reads)
-        return _answered(complete, Answer(table, findings), recipe, reads)
+    if kept := _fresh_answer(complete, study, recipe):
+        study.store.note(kept.reads)
+        return kept
     noting = study.noting()
     try:
         with heard_by(report and Patient(report)):
@@ -85,7 +85,17 @@ def answer(
         reads = dict(sorted(noting.store.reads.items()))
         study.store.note(reads)
     if complete.is_kept():
-        keep(study, name, recipe, made, reads)
+        with suppress(StoreError):  # it is kept only to save time later
+            if View(study.store.root).is_fresh(reads):  # nothing has changed meanwhile
+                write_result(
+                    study.store.root,
+                    dataset=study.dataset,
+                    name=name_of(recipe),
+                    table=made.table,
+                    recipe=recipe,
+                    reads=reads,
+                    findings=to_rows(made.findings),
+                )
     return _answered(complete, made, recipe, reads)
 
 
@@ -101,9 +111,22 @@ def recall(question: StudyQuestion, study: Study) -> Answered | None:
     the question impossible.
     """
     complete = completed(question, study)
-    recipe = _recipe(complete, study)
-    kept = fresh_answer(study, name_of(recipe), recipe)
-    return kept and _answered(complete, Answer(*kept[:2]), recipe, kept[2])
+    return _fresh_answer(complete, study, _recipe(complete, study))
+
+
+def _fresh_answer(complete: Question, study: Study, recipe: Recipe) -> Answered | None:
+    """Return the answer that is kept, None if there is none by this recipe or if anything that it
+    read has changed.
+    """
+    name, dataset = name_of(recipe), study.dataset.name
+    meta = study.store.answer(dataset, name)
+    if meta is None or meta.recipe != recipe or not study.store.is_fresh(meta.reads):
+        return None
+    stored = study.store.result(dataset, name)
+    if stored is None or study.store.answer(dataset, name) != meta:  # replaced since
+        return None
+    made = Answer(stored[0], from_rows(meta.findings))
+    return _answered(complete, made, recipe, meta.reads)
 
 
 def _answered(complete: Question, made: Answer, recipe: Recipe, reads: Reads) -> Answered:
@@ -188,8 +211,8 @@ def left_out_of(question: StudyQuestion, study: Study) -> Sequence[str]:
     values = (one if isinstance(one, list) else [one] for one in choices_of(question).values())
     named = {str(one).partition(":")[0] for value in values for one in value}  # of model:layer
     refused = [why for name, why in study.refused().items() if name not in named]
-    kind = ready(type(question))
-    said = [*kind.left_out(study), *(f"Left out: {why}." for why in refused)]
+    ready(type(question))
+    said = [*question.left_out(study), *(f"Left out: {why}." for why in refused)]
     models = usual(study.models())
     opened = open_because(models, models["model"])
     return [*said, f"Tests are open: {opened}."] if opened else said

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
+from core.figures.numbers import paper_p
+
 Verdict = Literal["supported", "contradicted", "open", "unknown", ""]
 
 ALPHA = 0.05
@@ -66,7 +68,7 @@ class Finding:
             unit = f" {self.unit}" if self.unit not in ("", "%") else ""
             parts.append(f"{self.name} = {text}{unit}" if self.name else f"{text}{unit}")
         if not math.isnan(self.p):
-            parts.append(p_text(self.p))
+            parts.append(paper_p(self.p))
         if self.n:
             parts.append(
                 f"n = {self.n:,}" if self.over == "models" else f"n = {self.n:,} {self.over}"
@@ -98,29 +100,19 @@ def _uncapital(claim: str) -> str:
     return claim if first[1:] != first[1:].lower() else claim[:1].lower() + claim[1:]
 
 
-def p_text(p: float) -> str:
-    """Return a p-value as papers print it.
-
-    >>> p_text(0.0321), p_text(1e-9), p_text(0.2)
-    ('p = .032', 'p < .001', 'p = .20')
-    """
-    if p < 0.001:
-        return "p < .001"
-    digits = 3 if p < 0.1 else 2
-    return f"p = {p:.{digits}f}".replace("= 0.", "= .")
-
-
 def sentences(findings: Iterable[Finding]) -> list[str]:
     """Return findings as sentences."""
     return [finding.sentence for finding in findings]
 
 
 def to_rows(findings: Sequence[Finding]) -> list[dict[str, Any]]:
-    """Return findings as plain data for JSON: empty fields and NaN are left out."""
+    """Return findings as plain data for JSON, fields that have their defaults left out."""
     return [
         {"verdict": one.verdict}
         | {
-            name: value for name, value in asdict(one).items() if value not in ("", 0) and value == value
+            name: value
+            for name, value in asdict(one).items()
+            if value == value and value != getattr(Finding, name, None)
         }
         for one in findings
     ]

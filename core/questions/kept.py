@@ -4,7 +4,7 @@ shown.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -15,7 +15,8 @@ from core.errors import PlatoscopeError
 from core.metrics import find_metric
 from core.options import options_of, values_of
 from core.questions.question import Question
-from core.questions.registry import answer_of
+from core.questions.registry import ready
+from core.questions.topics import find_kind
 from core.recipe import Recipe
 from core.spaces.choices import EXACT, Clamping
 from core.store.editing import ANSWER, KeptResult, results_over
@@ -27,32 +28,28 @@ COLUMNS = ("name", "holds", "about", "models", "bytes", "made_at", "state")
 FRESH, STALE = "fresh", "stale"
 
 
-def list_results(study: Study, kinds: Sequence[type[Question]]) -> pd.DataFrame:
+def list_results(study: Study) -> pd.DataFrame:
     """Return a row per result over a study's dataset: name, holds (the question, or what else it
     is), about (what was asked, where it differs from the defaults), models (how many it depends
     on), bytes, made_at, and state: fresh, or stale where it would be made again.
-
-    kinds: of questions, each with a command of its own.
     """
-    by_command = {kind.command: kind for kind in kinds}
     rows = [
         (
             one.name,
-            _holds(one, by_command),
-            _about(one.recipe, by_command.get(one.recipe.kind)),
+            _holds(one),
+            _about(one.recipe),
             len(one.models),
             one.size,
             one.made_at,
-            FRESH if _is_fresh(one, study, by_command) else STALE,
+            FRESH if _is_fresh(one, study) else STALE,
         )
         for one in results_over(study.store.root, study.dataset.name)
     ]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _holds(one: KeptResult, by_command: Mapping[str, type[Question]]) -> str:
-    kind = by_command.get(one.recipe.kind)
-    if kind:
+def _holds(one: KeptResult) -> str:
+    if kind := find_kind(one.recipe.kind):
         return kind.title()
     if one.sort == ANSWER:
         return f"A former question ({one.recipe.kind})"
@@ -61,10 +58,11 @@ def _holds(one: KeptResult, by_command: Mapping[str, type[Question]]) -> str:
     return f"{name[:1].upper()}{name[1:]}{of and ': '}{of}"
 
 
-def _about(recipe: Recipe, kind: type[Question] | None) -> str:
+def _about(recipe: Recipe) -> str:
     """Return in a few words what of a question differs from its defaults; names of models, which
     are many, are left out.
     """
+    kind = find_kind(recipe.kind)
     if kind is None:
         return ""
     choices = _choices(recipe)
@@ -77,13 +75,13 @@ def _about(recipe: Recipe, kind: type[Question] | None) -> str:
     )
 
 
-def _is_fresh(one: KeptResult, study: Study, by_command: Mapping[str, type[Question]]) -> bool:
+def _is_fresh(one: KeptResult, study: Study) -> bool:
     """Return whether the result would be taken from the store and not be made again."""
     recipe = one.recipe
     if recipe.choices.get("revision", study.dataset.revision) != study.dataset.revision:
         return False
     with suppress(PlatoscopeError, TypeError, ValueError, KeyError):
-        if kind := by_command.get(recipe.kind):
+        if kind := find_kind(recipe.kind):
             return _same_answer(one, study, kind)
         if recipe.kind in ("captions", "imported-scores", "refused"):
             return True
@@ -96,7 +94,7 @@ def _is_fresh(one: KeptResult, study: Study, by_command: Mapping[str, type[Quest
 def _same_answer(one: KeptResult, study: Study, kind: type[Question]) -> bool:
     """Return whether an answer is of the present version and all that it read is the same."""
     versions = one.recipe.choices["versions"]
-    present = versions.get(kind.command) == answer_of(kind).version
+    present = versions.get(kind.command) == ready(kind).version
     metrics = (name.partition("metric ")[2] for name in versions if name.startswith("metric "))
     same = all(find_metric(name).version == versions[f"metric {name}"] for name in metrics)
     return present and same and bool(one.reads) and study.store.is_fresh(one.reads)

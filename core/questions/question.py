@@ -1,16 +1,16 @@
 """What a person can ask: one class holds a question's options, command, version, answer and plot.
 
-    @dataclass(frozen=True)
-    class CaptionAlignment(StudyQuestion):
-        "Do longer captions align better with vision models?"
+@dataclass(frozen=True)
+class CaptionAlignment(StudyQuestion):
+    "Do longer captions align better with vision models?"
 
-        command, version = "captions alignment", 3
-        columns = {"slope": "change in alignment per doubling of words", …}
+    command, version = "captions alignment", 3
+    columns = {"slope": "change in alignment per doubling of words", …}
 
-        comparison: Comparison = part(Comparison)
+    comparison: Comparison = part(Comparison)
 
-        def answer(self, study, report): return Answer(table, findings)
-        def plot(self, table): return Plot(…)
+    def answer(self, study, report): return Answer(table, findings)
+    def plot(self, table): return Plot(…)
 """
 
 from __future__ import annotations
@@ -75,11 +75,11 @@ class Question:
         """Return whether keeping the answer in the store saves time."""
         return True
 
-    def facts(self, _table: pd.DataFrame) -> Mapping[str, object]:
+    def facts(self, table: pd.DataFrame) -> Mapping[str, object]:
         """Return plain values that the command's JSON has next to the rows."""
         return {}
 
-    def complete(self, _study: Any) -> Self:
+    def complete(self, study: Any) -> Self:
         """Name what the question leaves open, such as the models that are meant if none is named;
         refuse what cannot be answered before anything is computed.
         """
@@ -100,7 +100,7 @@ class StudyQuestion(Question):
         return ()
 
     @classmethod
-    def left_out(cls, _study: Study) -> Sequence[str]:
+    def left_out(cls, study: Study) -> Sequence[str]:
         """Return sentences on what of the store no answer of this kind takes in."""
         return ()
 

@@ -70,4 +70,5 @@ def ready(kind: type[Question]) -> type[Question]:
 def declared_findings(question: Question, table: pd.DataFrame) -> tuple[Finding, ...]:
     """Return the sentences of a topic that still words its findings itself."""
     say = getattr(type(question), "declared_findings", None)
-    return tuple(Finding(sentence.removesuffix(".")) for sentence in say(question, table)) if say else ()
+    said = say(question, table) if say else ()
+    return tuple(Finding(sentence.removesuffix(".")) for sentence in said)

@@ -82,7 +82,8 @@ class Meta:
     card: the DatasetCard or ModelCard as plain data, empty for a result. dims: widths of an
     embedding's layers. device and seconds: where and how long it was computed. made_at: ISO 8601,
     UTC. versions: of the packages that took part. reads: what an answer was computed from, see
-    `core.store.view`; empty for all else, and for answers of earlier versions.
+    `core.store.view`; empty for all else, and for answers of earlier versions. findings: what an
+    answer says, as `core.questions.finding.to_rows` gives it.
     """
 
     kind: Kind
@@ -98,6 +99,7 @@ class Meta:
     made_at: str = ""
     versions: Mapping[str, str] | None = None
     reads: Mapping[str, str] = field(default_factory=dict)
+    findings: Sequence[Mapping[str, Any]] = ()
 
     @cached_property
     def entry(self) -> ModelEntry:
@@ -201,7 +203,7 @@ def load_meta(rows: Mapping[str, str]) -> Meta:
     recipe = Recipe.of(values["recipe_kind"], **values["recipe"])
     if recipe.digest != values["recipe_digest"]:
         raise ValueError("the recipe and its digest differ")
-    values.setdefault("reads", {})
+    values = {"reads": {}, "findings": (), **values}
     fields = {name: values[name] for name in Meta.__dataclass_fields__}
     meta = Meta(**(fields | {"recipe": recipe, "dims": tuple(fields["dims"])}))
     if meta.kind != "result":

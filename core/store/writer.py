@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -207,11 +208,21 @@ def write_result(
     table: pd.DataFrame | pa.Table,
     recipe: Recipe,
     reads: Mapping[str, str] | None = None,
+    findings: Sequence[Mapping[str, Any]] = (),
 ) -> Path:
     """Publish a table that was computed over a dataset's embeddings, in place of the one of that
-    name. reads: what an answer was computed from, see `core.store.view`.
+    name. reads, findings: of an answer, see `Meta`.
     """
-    meta = Meta("result", name, dataset.name, dataset.revision, recipe, {}, reads=reads or {})
+    meta = Meta(
+        "result",
+        name,
+        dataset.name,
+        dataset.revision,
+        recipe,
+        card={},
+        reads=reads or {},
+        findings=findings,
+    )
     target = result_file(root, dataset.name, name)
     with locked(target):
         return write_table(target, table, meta)

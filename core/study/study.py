@@ -23,7 +23,6 @@ from core.errors import (
     MetricError,
     StimuliError,
     StoreBusyError,
-    StoreError,
     StoreWriteError,
     UnknownNameError,
 )
@@ -37,7 +36,6 @@ from core.spaces.neighbors import MANY, check_ties, nearest, nearest_by, sides_o
 from core.spaces.neighbors import VERSION as NEIGHBORS
 from core.spaces.preprocess import SMALLEST, check_q, check_space, clamp_outliers, normalize_rows
 from core.store import ModelEntry, Store, View, write_result
-from core.store.view import Reads
 from core.study.layers import HeldScores, concatenate
 from core.study.models import (
     codes_text,
@@ -488,35 +486,6 @@ def choose_stimuli(
         named = " and ".join(f"{factor} = {' or '.join(one)}" for factor, one in choices.items())
         raise StimuliError(f"no stimulus {'of this set ' if code else ''}has {named}; ask for less")
     return np.flatnonzero(kept)
-
-
-def keep(study: Study, name: str, recipe: Recipe, table: pd.DataFrame, reads: Reads) -> None:
-    """Keep an answer under a name, unless the store has changed since it was read or cannot be
-    written: an answer is kept only to save time later.
-    """
-    with suppress(StoreError):
-        if View(study.store.root).is_fresh(reads):
-            write_result(
-                study.store.root,
-                dataset=study.dataset,
-                name=name,
-                table=table,
-                recipe=recipe,
-                reads=reads,
-            )
-
-
-def fresh_answer(study: Study, name: str, recipe: Recipe) -> tuple[pd.DataFrame, Reads] | None:
-    """Return the answer that is kept under a name with what it read, None if there is none by this
-    recipe or if anything that it read has changed.
-    """
-    meta = study.store.answer(study.dataset.name, name)
-    if meta is None or meta.recipe != recipe or not study.store.is_fresh(meta.reads):
-        return None
-    stored = study.store.result(study.dataset.name, name)
-    if stored is None or study.store.answer(study.dataset.name, name) != meta:  # replaced since
-        return None
-    return stored[0], meta.reads
 
 
 def studied_indices(study: Study) -> Int64[np.ndarray, " n"]:

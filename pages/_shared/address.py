@@ -16,9 +16,9 @@ from typing import Any, ParamSpec, TypeVar
 
 import streamlit as st
 
-from core.catalog import QUESTIONS
 from core.errors import InputError
 from core.options import options_of
+from core.questions.topics import every_kind
 from pages._shared.texts import Bounds, Reader, Texts, fits, join, say_first, split, to_texts
 
 _KEY = "address"
@@ -284,7 +284,7 @@ def _option_labels() -> dict[str, str]:
     """Return what a question's link may say, with the label of its control; other keys are a
     stranger's, or of a later control.
     """
-    return {one.name: one.label for kind in QUESTIONS for one in options_of(kind)}
+    return {one.name: one.label for kind in every_kind() for one in options_of(kind)}
 
 
 def _view() -> View:

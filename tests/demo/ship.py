@@ -21,7 +21,6 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
-from core.catalog import ANSWERED
 from core.cave.demo import DATASET, PLACE, answer_demo, build_demo, measure_demo
 from core.questions.kept import FRESH, list_results
 from core.settings import DEMO_ANSWERS, ROOT
@@ -64,7 +63,7 @@ def ship(store: Path, to: Path = DEMO_ANSWERS) -> None:
     """Copy from a complete demo store what ships, in place of what shipped before: the results
     that are fresh.
     """
-    kept = list_results(Study(Store(store), DATASET), ANSWERED)
+    kept = list_results(Study(Store(store), DATASET))
     fresh = set(kept.loc[kept["state"] == FRESH, "name"])
     shutil.rmtree(to, ignore_errors=True)
     results, embeddings = to / "results" / DATASET, to / "embeddings" / DATASET

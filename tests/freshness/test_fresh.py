@@ -15,7 +15,6 @@ import pandas as pd
 import pytest
 import torch
 
-from core.catalog import QUESTIONS
 from core.competence.imported import import_scores
 from core.competence.records import as_table, result_name, row, suite_recipe
 from core.errors import InputError, PlatoscopeError
@@ -23,19 +22,20 @@ from core.questions import asking as asking_module
 from core.questions.asking import ask
 from core.questions.convergence.question import Levels
 from core.questions.question import StudyQuestion
-from core.questions.registry import ANSWERS, always, answer_of, as_it_is
 from core.questions.stimuli.question import StimulusList, StimulusNeighbors
+from core.questions.topics import every_kind
 from core.recipe import Recipe
 from core.store import Store, carry_out, plan_model_deletion, rename_model, write_result
 from core.store.schema import DERIVED, published_files
 from core.study.study import Study
 from tests.pages import world
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
+from tests.questions.answers import answer_by
 
 Step = Callable[[Path], object]
 T = TypeVar("T")
 Answers = dict[str, pd.DataFrame | str]
-EVERY = [kind for kind in QUESTIONS if issubclass(kind, StudyQuestion)]
+EVERY = [kind for kind in every_kind() if issubclass(kind, StudyQuestion)]
 SAMPLE = {  # one of each way of reading: models by name, all of a kind, scores, captions, others
     "captions levels",
     "captions scores",
@@ -228,7 +228,7 @@ def test_a_read_beside_the_view_fails(tmp_path: Path, monkeypatch: pytest.Monkey
         def beside(*_: object, store: Store = store, read: str = read) -> object:
             return getattr(store, read)("cave")
 
-        monkeypatch.setitem(ANSWERS, StimulusList, replace(answer_of(StimulusList), make=beside))
+        answer_by(monkeypatch, StimulusList, beside)
         with pytest.raises(AssertionError, match="read and not noted"):
             ask(StimulusList(), study)
 
@@ -251,9 +251,8 @@ def test_an_answer_without_another_that_could_not_be_given_is_asked_again(
             return pd.DataFrame({"vision": [0]})
 
     for kind, make in ((StimulusNeighbors, count_vision), (StimulusList, go_on)):
-        monkeypatch.setitem(
-            ANSWERS, kind, replace(answer_of(kind), make=make, complete=as_it_is, kept=always)
-        )
+        answer_by(monkeypatch, kind, make)
+        monkeypatch.setattr(kind, "complete", lambda self, _: self)
     counts = []
     for step in (None, add("SimCLR", "m", 0.9)):
         if step is not None:

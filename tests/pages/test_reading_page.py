@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,11 +10,11 @@ import pytest
 
 from core.questions.asking import ask
 from core.questions.prefix.question import PrefixBits, PrefixPair, WithoutImage
-from core.questions.registry import ANSWERS, answer_of
 from core.store import Store
 from core.study.study import Study
 from pages._parts.experiments import patience
 from tests.pages.seen import charts, said, tiles
+from tests.questions.answers import answer_by
 
 PAGE = "experiments/reading"
 PAIR = {"x": ["gpt-2-m"], "y": ["vit-mae-m", "vit-clip-m"]}
@@ -43,7 +42,7 @@ def test_it_offers_to_train_maps_and_swaps_probes_at_once(opened, store, monkeyp
 
 def test_maps_that_were_trained_are_drawn_with_what_is_written(opened, store, monkeypatch):
     for kind, make in ((PrefixPair, fake_pair), (WithoutImage, fake_without)):
-        monkeypatch.setitem(ANSWERS, kind, replace(answer_of(kind), make=make))
+        answer_by(monkeypatch, kind, make)
     monkeypatch.setattr("core.questions.prefix.answer.reopen", lambda *_: None)
     ask(PrefixBits(x=tuple(PAIR["x"]), y=tuple(PAIR["y"])), Study(Store(store), "cave"))
     app = opened(store, PAGE, **PAIR, **SWAPPED)

@@ -7,17 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from core.catalog import QUESTIONS
 from core.metrics import METRICS
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask, question_recipe
 from core.questions.metrics.question import MetricAgreement
 from core.questions.question import StudyQuestion
-from core.questions.registry import ANSWERS, answer_of
+from core.questions.registry import ready
+from core.questions.topics import every_kind
 from core.store import Store
 from core.study.parts import Calibration, Comparison
 from core.study.study import Study
 from tests.pages.world import LANGUAGE, SMALL, VISION, PaintedDataset, build
+from tests.questions.answers import answer_by
 
 CALIBRATED = Alignment(calibration=Calibration(null=19))
 
@@ -49,14 +50,14 @@ def test_a_metric_s_version_is_in_the_recipes_of_what_is_compared_by_it(study, m
 
 
 def test_an_answer_that_is_computed_across_a_change_is_not_kept(root, study, monkeypatch):
-    answer = answer_of(Alignment)
+    answer = ready(Alignment).answer
 
     def meanwhile(*given):
-        table = answer.make(*given)
+        table = answer(*given).table
         build(root, PaintedDataset(20), vision=VISION[4:5], language=(), reality=False)
         return table
 
-    monkeypatch.setitem(ANSWERS, Alignment, replace(answer, make=meanwhile))
+    answer_by(monkeypatch, Alignment, meanwhile)
     ask(CALIBRATED, study)
     assert not list((root / "results" / "cave").glob("answer-*"))
 
@@ -74,7 +75,7 @@ class Unplaced(Study):
 
 
 WITHOUT_DEVICE = [
-    kind for kind in QUESTIONS if issubclass(kind, StudyQuestion) and kind.device is None
+    kind for kind in every_kind() if issubclass(kind, StudyQuestion) and kind.device is None
 ]
 
 

@@ -15,19 +15,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.catalog import QUESTIONS
 from core.cli import make_parser
 from core.errors import InputError
 from core.options import Option, build, options_of, values_of
 from core.questions.alignment.question import Alignment
 from core.questions.question import Question, choices_of
+from core.questions.topics import every_kind
 from core.questions.words import read_question, to_command, to_query, to_words
 from core.study.parts import CAVE
 
 WORD = st.text(st.characters(categories=("Ll", "Lu", "Nd"), max_codepoint=900), min_size=1)
 TEXT = st.one_of(WORD, st.sampled_from(["-1:-1", "a b", "x=y", "ü·é", "50%", "'", "#1 & 2"]))
 PARSER = make_parser()
-every_question = pytest.mark.parametrize("kind", QUESTIONS, ids=lambda kind: kind.command)
+every_question = pytest.mark.parametrize("kind", every_kind(), ids=lambda kind: kind.command)
 
 
 def values(one: Option) -> st.SearchStrategy[Any]:
@@ -84,7 +84,7 @@ def test_a_question_comes_back_from_its_command_and_different_ones_differ(kind, 
 
 
 def test_the_words_of_a_question_leave_its_defaults_out():
-    for kind in QUESTIONS:
+    for kind in every_kind():
         required = {one.name: "file" for one in options_of(kind) if one.positional}
         question = build(kind, required)
         assert to_words(question) == [*kind.command.split(), *required.values()]
@@ -92,7 +92,7 @@ def test_the_words_of_a_question_leave_its_defaults_out():
 
 
 def test_every_option_says_what_it_is_and_every_question_asks():
-    for kind in QUESTIONS:
+    for kind in every_kind():
         assert kind.title().endswith("?")
         for one in options_of(kind):
             assert one.help
@@ -111,7 +111,7 @@ def test_no_number_of_a_command_is_infinite_or_none(text, capsys):
 
 
 def test_no_two_questions_have_one_command():
-    commands = [kind.command for kind in QUESTIONS]
+    commands = [kind.command for kind in every_kind()]
     assert len(set(commands)) == len(commands)
 
 

@@ -65,6 +65,7 @@ class ModelColors(StudyQuestion):
     """
 
     command: ClassVar[str] = "benefits colors"
+    listed: ClassVar[bool] = False
 
     model: str = option("", label="Language model", metavar="M", help="the language model")
 
@@ -77,6 +78,7 @@ class ModelCaptions(StudyQuestion):
     """
 
     command: ClassVar[str] = "benefits captions"
+    listed: ClassVar[bool] = False
 
     model: str = option("", label="Language model", metavar="M", help="the language model")
     samples: int = option(256, least=10, most=10_000, help="texts that the model writes")

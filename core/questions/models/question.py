@@ -62,6 +62,7 @@ class ModelLayout(StudyQuestion):
     """
 
     command: ClassVar[str] = "models layout"
+    listed: ClassVar[bool] = False
 
     roster: Roster = part(Roster)
     comparison: Comparison = part(Comparison)

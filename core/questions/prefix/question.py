@@ -86,6 +86,7 @@ class PrefixPair(PrefixCaptions):
     """
 
     command: ClassVar[str] = "prefix pair"
+    listed: ClassVar[bool] = False
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,7 @@ class WithoutImage(StudyQuestion):
     """
 
     command: ClassVar[str] = "prefix without"
+    listed: ClassVar[bool] = False
     device: ClassVar[str] = "auto"
 
     x: str = option("", name="x", label="Language model", metavar="M", help="the language model")

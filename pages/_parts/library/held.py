@@ -5,7 +5,6 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core.catalog import ANSWERED
 from core.questions.kept import list_results
 from core.store import Store
 from core.store.editing import device_of, embedding_size, seconds_of, widths_of
@@ -42,4 +41,4 @@ def results(at: Place, kept: tuple[tuple[str, str], ...]) -> pd.DataFrame:  # no
     """Return what is kept over a dataset; see `core.questions.kept.list_results`. kept: name and
     time of every result, the cache's key.
     """
-    return list_results(queries.study(at), ANSWERED)
+    return list_results(queries.study(at))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,11 +23,11 @@ from core.questions.competence.trends import (
     TREND,
     UNMEASURED,
 )
-from core.questions.registry import ANSWERS, answer_of, never
 from core.store import Store
 from core.study.parts import Comparison
 from core.study.study import Study
 from tests.pages.world import LANGUAGE, PaintedDataset, build
+from tests.questions.answers import answer_by
 
 SKILL = {f"{family.lower()}-{size}": skill for family, size, skill in LANGUAGE}
 SOLVED = {
@@ -56,8 +55,7 @@ def competent(monkeypatch) -> None:
     table = pd.DataFrame(
         {"model": list(SOLVED), "solved": list(SOLVED.values()), "basis": "shares"}
     )
-    solved = replace(answer_of(TasksSolved), make=lambda *_: table, kept=never)
-    monkeypatch.setitem(ANSWERS, TasksSolved, solved)
+    answer_by(monkeypatch, TasksSolved, lambda *_: table, kept=False)
     measured = trends.registry
 
     def registry(study: Study) -> pd.DataFrame:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,13 +23,13 @@ from core.questions.competence.question import (
 )
 from core.questions.competence.registry import CAPTIONS
 from core.questions.models.question import ModelPairs, Roster
-from core.questions.registry import ANSWERS, answer_of, never
 from core.store import Store
 from core.study.parts import Comparison, Scope
 from core.study.study import Study
 from tests.comparisons import align_models
 from tests.pages.measured import measure
 from tests.pages.world import VISION, PaintedDataset, build
+from tests.questions.answers import answer_by
 
 K5 = Comparison(k=5)
 
@@ -63,8 +62,7 @@ def solved(monkeypatch, shares: dict[str, float]) -> None:
     def solve(question: TasksSolved, *_: object) -> pd.DataFrame:
         return table.assign(solved=table["solved"] * question.solving.threshold / 0.8)
 
-    answer = replace(answer_of(TasksSolved), make=solve, kept=never)
-    monkeypatch.setitem(ANSWERS, TasksSolved, answer)
+    answer_by(monkeypatch, TasksSolved, solve, kept=False)
 
 
 def test_vision_models_are_binned_by_what_they_solve(study, monkeypatch):

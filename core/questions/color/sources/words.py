@@ -32,7 +32,7 @@ class Perception:
 
     title: str = "perception"
 
-    def gather(self, study: Study, survey: str) -> Dissimilarities:  # noqa: ARG002 — as of all sources
+    def gather(self, study: Study, survey: str) -> Dissimilarities:
         table = color_words(survey)
         lab = table[LAB].to_numpy(np.float64)
         return Dissimilarities(

@@ -1,0 +1,153 @@
+"""Which questions there are: by the first word of their commands, the modules that hold them.
+
+A module is imported when one of its questions is asked, so a command does not wait for the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+
+from core.questions.question import Question
+
+
+@dataclass(frozen=True)
+class Topic:
+    """The questions whose commands begin with one word.
+
+    about: a line of help. modules: that hold them, without `core.`. grouped: whether the commands
+    have a second word.
+    """
+
+    about: str
+    modules: tuple[str, ...]
+    grouped: bool = True
+
+
+def _group(about: str, *modules: str) -> Topic:
+    return Topic(about, modules)
+
+
+def _single(about: str, module: str) -> Topic:
+    return Topic(about, (module,), grouped=False)
+
+
+TOPICS = {
+    "adapt": _single(
+        "Do linear adapters bring frozen encoders nearer to a strong model?",
+        "questions.adapters.question",
+    ),
+    "adapters": _group(
+        "linear adapters between frozen encoders",
+        "questions.adapters.question",
+        "questions.adapters.nuisances.question",
+    ),
+    "align": _single(
+        "Do better language models agree more with vision models?", "questions.alignment.question"
+    ),
+    "benefits": _group("what do better models buy?", "questions.benefits.question"),
+    "captions": _group("do longer captions align better?", "questions.captions.question"),
+    "closeness": _single(
+        "How close is each model to reality, or to another center?", "questions.overview.question"
+    ),
+    "color": _group(
+        "is the geometry of color the same to eyes, in pixels and in words?",
+        "questions.color.question",
+        "questions.color.cloud.question",
+    ),
+    "competence": _group("do better models agree more?", "questions.competence.question"),
+    "convergence": _group(
+        "do models converge as they get better, and why?", "questions.convergence.question"
+    ),
+    "dispersion": _group("on which stimuli do models agree?", "questions.dispersion.question"),
+    "headline": _single(
+        "Do better models agree more across modalities?", "questions.headline.question"
+    ),
+    "metrics": _group("does the answer depend on the metric?", "questions.metrics.question"),
+    "modalities": _single(
+        "Do models of different modalities meet, and is each aligned with reality?",
+        "questions.modalities.question",
+    ),
+    "models": _group("which models are alike?", "questions.models.question"),
+    "neurons": _group(
+        "which single units of models recur in others?", "questions.neurons.question"
+    ),
+    "overview": _single(
+        "Do neural networks converge to the same representation?", "questions.overview.question"
+    ),
+    "prefix": _group(
+        "can a language model read an image through one linear map?", "questions.prefix.question"
+    ),
+    "published": _single(
+        "How do published values compare with one's own?", "questions.published.question"
+    ),
+    "reliability": _single(
+        "How reliable is what was measured several times, and how far can a model come?",
+        "questions.reliability.question",
+    ),
+    "score": _single(
+        "How alike are the features in two files, layer by layer?", "questions.score.question"
+    ),
+    "stimuli": _group("which stimuli do models agree on?", "questions.stimuli.question"),
+    "stitch": _single(
+        "What is lost where one network goes on from a layer of another?",
+        "questions.stitching.question",
+    ),
+    "stitching": _group(
+        "which layers of one network can replace layers of another?",
+        "questions.stitching.question",
+    ),
+    "swap": _single(
+        "Can one model's probe be used on another, without training?",
+        "questions.swapping.question",
+    ),
+    "theory": _group(
+        "worlds in which the hypothesis can be proved, and broken",
+        "theory.attention.question",
+        "theory.contrastive.question",
+        "theory.deep_linear.question",
+    ),
+    "translate": _single(
+        "Can two models be translated into each other with no pairs given?",
+        "questions.translation.question",
+    ),
+    "translation": _group(
+        "can models be translated into each other with no pairs given?",
+        "questions.translation.question",
+    ),
+}
+
+
+@cache
+def kinds_of(word: str) -> tuple[type[Question], ...]:
+    """Return the questions whose commands begin with a word, also those without a command of their
+    own; none for an unknown word.
+    """
+    topic = TOPICS.get(word)
+    modules = [import_module(f"core.{name}") for name in topic.modules] if topic else []
+    return tuple(
+        kind
+        for module in modules
+        for kind in vars(module).values()
+        if isinstance(kind, type)
+        and issubclass(kind, Question)
+        and kind.__module__ == module.__name__
+        and vars(kind).get("command", "").split(" ")[0] == word
+    )
+
+
+def find_kind(command: str) -> type[Question] | None:
+    """Return the question of a command, None if there is none."""
+    kinds = kinds_of(command.split(" ")[0])
+    return next((kind for kind in kinds if kind.command == command), None)
+
+
+def every_kind() -> tuple[type[Question], ...]:
+    """Return all questions that have a command."""
+    return tuple(kind for word in TOPICS for kind in kinds_of(word) if kind.listed)
+
+
+def every_answer() -> tuple[type[Question], ...]:
+    """Return all questions whose answers a store may keep, also those without a command."""
+    return tuple(kind for word in TOPICS for kind in kinds_of(word))

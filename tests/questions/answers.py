@@ -1,0 +1,28 @@
+"""Other answers in the place of a question's own, for one test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from core.questions.question import Answer, Question
+from core.questions.registry import ready
+
+
+def answer_by(
+    monkeypatch: pytest.MonkeyPatch,
+    kind: type[Question],
+    make: Callable[[Any, Any, Any], pd.DataFrame],
+    *,
+    kept: bool = True,
+) -> None:
+    """Let a question be answered by `make`, of question, study and report."""
+
+    def answer(self: Question, study: Any, report: Any) -> Answer:
+        return Answer(make(self, study, report))
+
+    monkeypatch.setattr(ready(kind), "answer", answer)
+    monkeypatch.setattr(kind, "is_kept", lambda _: kept)
