@@ -31,7 +31,7 @@ def test_a_store_of_an_earlier_version_keeps_its_embeddings_and_answers_afresh(t
     assert names == ["gpt-2-m", "gpt-2-s", "reality", "vit-clip-m", "vit-clip-s"]
     assert np.isfinite(store.space("cave", "gpt-2-m", 3)).all()
     study = Study(store, "cave")
-    states = list_results(study, [ModelPairs])
+    states = list_results(study)
     assert set(states.loc[states["holds"] == ModelPairs.title(), "state"]) == {"stale"}
     assert recall(PAIRS, study) is None
     kept = [store.result("cave", name) for name in store.results("cave", "answer-")]

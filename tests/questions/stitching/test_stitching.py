@@ -18,7 +18,6 @@ from core.embedding.runner import embed
 from core.encoders.catalog import open_encoder
 from core.errors import InputError, MetricError
 from core.networks import heads, kept_heads
-from core.questions.alignment.question import Alignment
 from core.questions.asking import ask, question_recipe
 from core.questions.kept import FRESH, list_results
 from core.questions.stitching import keeping, many, roster
@@ -209,7 +208,7 @@ def test_all_layers_are_kept_pair_by_pair_and_gone_on_from(study: Study, monkeyp
     assert whole["alignment"].notna().all()
     monkeypatch.setattr(keeping, "open_bench", None)  # nothing is made again
     pd.testing.assert_frame_equal(ask(asked, study), whole)
-    states = list_results(study, (Stitch, Alignment)).set_index("holds")["state"]
+    states = list_results(study).set_index("holds")["state"]
     assert set(states) == {FRESH}
     assert f"Fitted head: {NAMES[0]}" in states
     again = keeping.stitches_recipe(study, *NAMES, QUICK)
