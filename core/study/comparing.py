@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float32, Float64
+from jaxtyping import Float64
 
 from core.errors import FeatureError, MetricError
 from core.machine.memory import size_text
 from core.metrics import METRICS, find_metric
 from core.metrics.catalog import make_engine
-from core.metrics.spec import AnyEngine, Metric, PairChance
+from core.metrics.spec import AnyEngine, PairChance
 from core.pairs.engine import Engine, PairRows
 from core.pairs.lists import HELD, scores_among
 from core.pairs.prepared import Prepared
@@ -28,9 +27,6 @@ from core.study.layers import (
     align,
     align_all_layers,
     align_among,
-    check_choice,
-    scored,
-    unscored,
 )
 from core.study.parts import Comparison, Measure
 from core.study.study import Study
@@ -73,36 +69,25 @@ def engine_over(n: int, measure: Measure, *, layers: int, device: str = "cpu") -
     metric, settings = find_metric(measure.metric), measure.settings
     if "k" in settings:
         check_k(settings["k"], n)
-    if not (metric.every_pair or metric.streamed):
+    held = layers if metric.every_pair else 0  # else nothing of n² numbers stays
+    if not (metric.every_pair or metric.streamed) or fits(n, layers=held):
         return make_engine(measure.metric, device=device, **settings)
-    layers = layers if metric.every_pair else 0  # else nothing of n² numbers stays
-    if fits(n, layers=layers):
-        return make_engine(measure.metric, device=device, **settings)
+    too_large = (
+        f"{metric.spec.title} of {held} layers compares all pairs of {n:,} stimuli at once, which"
+        f" takes {size_text(kernel_bytes(n, layers=held))} of memory; at most {size_text(BUDGET)}"
+        " expected"
+    )
     if metric.streamed is None:
+        names = [one.spec.id for one in METRICS.values() if one.streamed or not one.every_pair]
         raise MetricError(
-            f"{_too_large(metric, n, layers)}: use {_names_of_any_size()}, compare fewer models, or"
+            f"{too_large}: use {', '.join(names[:-1])} or {names[-1]}, compare fewer models, or"
             " study fewer stimuli"
         )
     if device not in ("cpu", "auto"):
         raise MetricError(
-            f"{_too_large(metric, n, layers)}, so it is summed on the CPU; got device {device}: use"
-            " cpu or auto"
+            f"{too_large}, so it is summed on the CPU; got device {device}: use cpu or auto"
         )
     return metric.streamed(**settings)
-
-
-def _too_large(metric: Metric, n: int, layers: int) -> str:
-    needed = size_text(kernel_bytes(n, layers=layers))
-    return (
-        f"{metric.spec.title} of {layers} layers compares all pairs of {n:,} stimuli at once, which"
-        f" takes {needed} of memory; at most {size_text(BUDGET)} expected"
-    )
-
-
-def _names_of_any_size() -> str:
-    metrics = METRICS.values()
-    names = [each.spec.id for each in metrics if each.streamed or not each.every_pair]
-    return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
 USUAL = Comparison()
@@ -159,23 +144,22 @@ def prepare_each(
     concatenated: as for `Study.spaces`. Returns those that are ready, and why the others are
     refused.
     """
+
+    def prepare(model: str) -> Prepared[P]:
+        if (source := engine.from_neighbors) is not None:
+            return source.take(study.neighbor_lists(model, k=source.k, concatenated=concatenated))
+        alone = study.entry(model).card.geometry == "dissimilarities" and not concatenated
+        if alone and isinstance(engine, PairRows) and engine.of_matrix:
+            return engine.prepare_matrices(study.matrices(model))
+        return engine.prepare(study.spaces(model, concatenated=concatenated))
+
     ready, refused = {}, {}
     for name in dict.fromkeys(models):
         try:
-            ready[name] = _prepare(study, engine, name, concatenated=concatenated)
+            ready[name] = prepare(name)
         except MetricError as error:
             refused[name] = str(error)
     return ready, refused
-
-
-def _prepare(study: Study, engine: Engine[P], model: str, *, concatenated: bool) -> Prepared[P]:
-    source = engine.from_neighbors
-    if source is not None:
-        return source.take(study.neighbor_lists(model, k=source.k, concatenated=concatenated))
-    alone = study.entry(model).card.geometry == "dissimilarities" and not concatenated
-    if alone and isinstance(engine, PairRows) and engine.of_matrix:
-        return engine.prepare_matrices(study.matrices(model))
-    return engine.prepare(study.spaces(model, concatenated=concatenated))
 
 
 def compare_models(
@@ -191,69 +175,28 @@ def compare_models(
     """
     engine = choose_engine(study, measure, (*x, *y), concatenated=concatenated)
     choices = {"metric": measure.metric, "concatenated": concatenated, **measure.settings}
-    comparing = _Comparing(study, Recipe.of("scores", **choices).digest, concatenated)
-    return comparing.all_pairs(engine, x, y)
-
-
-@dataclass(frozen=True)
-class _Comparing:
-    """Models of a study under one recipe of comparison, with what is held of it."""
-
-    study: Study
-    recipe: str
-    concatenated: bool
-
-    def all_pairs(
-        self, engine: Engine[P], x: Sequence[str], y: Sequence[str]
-    ) -> dict[Pair, PairScores]:
-        held = self.study.held_scores
-        keys = {(a, b): (self.recipe, self._digest(a), self._digest(b)) for a in x for b in y}
-        pairs = {pair: held.pairs[key] for pair, key in keys.items() if key in held.pairs}
-        for pair, scores in self._compare(
-            engine, [pair for pair in keys if pair not in pairs], x, y
-        ):
-            pairs[pair] = held.pairs[keys[pair]] = scores
-        held.forget_oldest()
-        return {pair: pairs[pair] for pair in keys}
-
-    def _compare(
-        self, engine: Engine[P], missing: Sequence[Pair], x: Sequence[str], y: Sequence[str]
-    ) -> Iterator[tuple[Pair, PairScores]]:
-        names = [name for pair in missing for name in pair]
-        ready, refused = prepare_each(self.study, engine, names, concatenated=self.concatenated)
-        whys = self._refusals({*x, *y}, refused)
-        for side in (x, y):
-            if side and all(whys[name] for name in side):
-                raise MetricError(whys[side[0]])
-        for a, b in tell_each(missing, "pairs of models"):
-            why = whys[a] or whys[b]
-            yield (
-                (a, b),
-                (
-                    unscored(self._layers(a), self._layers(b), why)
-                    if why
-                    else _scored(engine, ready[a], ready[b])
-                ),
-            )
-
-    def _refusals(self, names: set[str], refused: Mapping[str, str]) -> dict[str, str]:
-        """Return why each model cannot be compared, "" where it can; also what was refused
-        before.
-        """
-        held = self.study.held_scores.models
-        for name, why in refused.items():
-            held[self.recipe, self._digest(name)] = why
-        return {name: held.get((self.recipe, self._digest(name)), "") for name in names}
-
-    def _digest(self, model: str) -> str:
-        return self.study.entry(model).digest
-
-    def _layers(self, model: str) -> int:
-        return len(self.study.entry(model).dims) + self.concatenated
-
-
-def _scored(engine: Engine[P], x: Prepared[P], y: Prepared[P]) -> PairScores:
-    return scored(engine.scores(x, y), x.refusals, y.refusals)
+    recipe, held = Recipe.of("scores", **choices).digest, study.held_scores
+    entries = {name: study.entry(name) for name in (*x, *y)}
+    keys = {(a, b): (recipe, entries[a].digest, entries[b].digest) for a in x for b in y}
+    pairs = {pair: held.pairs[key] for pair, key in keys.items() if key in held.pairs}
+    missing = [pair for pair in keys if pair not in pairs]
+    names = [name for pair in missing for name in pair]
+    ready, refused = prepare_each(study, engine, names, concatenated=concatenated)
+    held.models.update({(recipe, entries[name].digest): why for name, why in refused.items()})
+    whys = {name: held.models.get((recipe, one.digest), "") for name, one in entries.items()}
+    for side in (x, y):
+        if side and all(whys[name] for name in side):
+            raise MetricError(whys[side[0]])
+    for a, b in tell_each(missing, "pairs of models"):
+        if why := whys[a] or whys[b]:
+            layers = [len(entries[name].dims) + concatenated for name in (a, b)]
+            scores = PairScores(np.full(layers, np.nan), model=why)
+        else:
+            found = engine.scores(ready[a], ready[b])
+            scores = PairScores.of(found, ready[a].refusals, ready[b].refusals)
+        pairs[a, b] = held.pairs[keys[a, b]] = scores
+    held.forget_oldest()
+    return {pair: pairs[pair] for pair in keys}
 
 
 def _chances(
@@ -266,16 +209,14 @@ def _chances(
         return metric.chance_level(study.size, comparison.settings)
     chances = []
     for row in table.to_dict("records"):
-        if np.isnan(row["score"]):
-            chances.append(np.nan)
-            continue
-        x, y = (
-            _traits(study, row[f"model_{side}"], metric.spec.id, formula, concatenated)[
-                row[f"layer_{side}"]
-            ]
-            for side in ("x", "y")
-        )
-        chances.append(formula.level(x, y, n=study.size))
+        level = np.nan
+        if not np.isnan(row["score"]):
+            x, y = (
+                _traits(study, row[f"model_{side}"], metric.spec.id, formula, concatenated)
+                for side in ("x", "y")
+            )
+            level = formula.level(x[row["layer_x"]], y[row["layer_y"]], n=study.size)
+        chances.append(level)
     return chances
 
 
@@ -285,28 +226,27 @@ def _traits(
     """Return what chance depends on, of each layer of a model; NaN for one that has none."""
     held, key = study.held_scores.traits, (metric, study.entry(model).digest, concatenated)
     if key not in held:
-        spaces = study.spaces(model, concatenated=concatenated)
-        held[key] = [_trait(space, formula) for space in spaces]
+        traits = []
+        for space in study.spaces(model, concatenated=concatenated):
+            try:
+                traits.append(formula.trait(normalize_rows(space)))
+            except (FeatureError, MetricError):
+                traits.append(np.nan)
+        held[key] = traits
     return held[key]
-
-
-def _trait(space: Float32[np.ndarray, "n _"], formula: PairChance) -> float:
-    try:
-        return formula.trait(normalize_rows(space))
-    except (FeatureError, MetricError):
-        return np.nan
-
-
-T = TypeVar("T")
 
 
 def check_pairing(study: Study, comparison: Comparison) -> None:
     """Refuse what `pair_models` cannot compare by, before anything is computed.
 
-    Raises UnknownNameError for the metric, MetricError for its parameters and for layers that
-    compare no models of one set.
+    Raises UnknownNameError for the metric, MetricError for its parameters and for a fixed pair of
+    layers: it names one layer of either side, and among models of one set there are no sides.
     """
-    check_choice(comparison.read_layers(), text=comparison.layers)
+    if comparison.read_layers().pair is not None:
+        raise MetricError(
+            "models of one set are compared by best, last or a depth from 0 to 1; got"
+            f" {comparison.layers!r}"
+        )
     choose_engine(study, comparison)
 
 
@@ -322,50 +262,22 @@ def pair_models(
     """
     check_pairing(study, comparison)
     choice, spec = comparison.read_layers(), comparison.spec
-    held = _most_held(study, names)
+    # those with the most layers, as many as are ready at once
+    held = sorted(names, key=lambda name: -len(study.entry(name).dims))[: HELD + 1]
     engine = choose_engine(study, comparison, held, concatenated=choice.concatenated)
-    models = _Models(study, choice.concatenated, {}, {})
+    alone, refused = dict[str, tuple[str, ...]](), dict[str, str]()
 
     def prepare(few: Sequence[str]) -> Mapping[str, Prepared[Any]]:
-        return models.prepare(engine, few)
-
-    scores = scores_among(engine, names, prepare, symmetric=spec.symmetric)
-    reported = _reported(scores, len(names), report)
-    pairs = ((x, y, scored(each, models.alone[x], models.alone[y])) for x, y, each in reported)
-    table = align_among(names, pairs, choice=choice, spec=spec)
-    refused = models.refused
-    rows = zip(table["model_x"], table["model_y"], table["reason"], strict=True)
-    return table.assign(reason=[refused.get(x) or refused.get(y) or why for x, y, why in rows])
-
-
-def _most_held(study: Study, names: Sequence[str]) -> list[str]:
-    """Return the models with the most layers, as many as are ready at once: HELD and another."""
-    return sorted(names, key=lambda name: -len(study.entry(name).dims))[: HELD + 1]
-
-
-@dataclass(frozen=True)
-class _Models:
-    """The models of a study as they are made ready, and what was refused of them.
-
-    alone: why each layer of a model is refused, by model. refused: why a whole model is.
-    """
-
-    study: Study
-    concatenated: bool
-    alone: dict[str, tuple[str, ...]]
-    refused: dict[str, str]
-
-    def prepare(self, engine: Engine[P], names: Sequence[str]) -> Mapping[str, Prepared[P]]:
-        ready, refused = prepare_each(self.study, engine, names, concatenated=self.concatenated)
-        self.alone.update({name: model.refusals for name, model in ready.items()})
-        self.refused.update(refused)
+        ready, whys = prepare_each(study, engine, few, concatenated=choice.concatenated)
+        alone.update({name: model.refusals for name, model in ready.items()})
+        refused.update(whys)
         return ready
 
-
-def _reported(scores: Iterable[T], models: int, report: Progress | None) -> Iterator[T]:
-    """Pass scores on, and report how many pairs are done, about once per model."""
-    total = models * (models - 1) // 2
-    for done, one in enumerate(scores, start=1):
-        yield one
-        if report and (done % models == 0 or done == total):
-            report(done, total, "pairs of models compared")
+    pairs, total = dict[Pair, PairScores](), len(names) * (len(names) - 1) // 2
+    for x, y, found in scores_among(engine, names, prepare, symmetric=spec.symmetric):
+        pairs[x, y] = PairScores.of(found, alone[x], alone[y])
+        if report and (len(pairs) % len(names) == 0 or len(pairs) == total):
+            report(len(pairs), total, "pairs of models compared")
+    table = align_among(names, pairs, choice=choice, spec=spec)
+    rows = zip(table["model_x"], table["model_y"], table["reason"], strict=True)
+    return table.assign(reason=[refused.get(x) or refused.get(y) or why for x, y, why in rows])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
@@ -108,10 +108,9 @@ def aggregate(choice: LayerChoice, *, spec: MetricSpec) -> Choice:
     null.
     """
 
-    def chosen(scores: Float64[np.ndarray, "P Lx Ly"]) -> Float64[np.ndarray, "P"]:
+    def chosen(scores: Float64[np.ndarray, "P Lx Ly"]) -> Float64[np.ndarray, " P"]:
         place = choice.place(*scores.shape[1:])
-        one = best_pair(spec) if place is None else fixed_pair(*place)
-        return one(scores)
+        return (best_pair(spec) if place is None else fixed_pair(*place))(scores)
 
     return chosen
 
@@ -133,6 +132,10 @@ class PairScores:
     together: Mapping[Place, str] = field(default_factory=dict)
     model: str = ""
 
+    @classmethod
+    def of(cls, scores: Scores, refusals_x: Sequence[str], refusals_y: Sequence[str]) -> PairScores:
+        return cls(scores.values, (refusals_x, refusals_y), scores.refusals)
+
     def reason(self, names: tuple[str, str], place: Place) -> str:
         """Return why two layers have no score, "" where they have one.
 
@@ -141,27 +144,18 @@ class PairScores:
         if self.model:
             return self.model
         if place == NOWHERE:
-            return next((_pair_reason(*each) for each in self.together.items()), "")
-        for name, layer, refusals in zip(names, place, self.alone, strict=True):
-            if refusals[layer]:
-                return f"layer {layer} of {name}: {refusals[layer]}"
-        return _pair_reason(place, self.together[place]) if place in self.together else ""
+            place = next(iter(self.together), NOWHERE)
+        else:
+            for name, layer, refusals in zip(names, place, self.alone, strict=True):
+                if refusals[layer]:
+                    return f"layer {layer} of {name}: {refusals[layer]}"
+        why = self.together.get(place)
+        return f"layers {place[0]} and {place[1]}: {why}" if why else ""
 
-
-def _pair_reason(place: Place, why: str) -> str:
-    return f"layers {place[0]} and {place[1]}: {why}"
-
-
-def scored(scores: Scores, refusals_x: Sequence[str], refusals_y: Sequence[str]) -> PairScores:
-    """Return the scores of two models with the reasons of either's layers."""
-    return PairScores(scores.values, (refusals_x, refusals_y), scores.refusals)
-
-
-def unscored(layers_x: int, layers_y: int, why: str) -> PairScores:
-    """Return the missing scores of two models of so many layers, one of which cannot be
-    compared.
-    """
-    return PairScores(np.full((layers_x, layers_y), np.nan), model=why)
+    def row(self, names: tuple[str, str], place: Place) -> tuple[str, str, int, int, float, str]:
+        """Return one row of `align`."""
+        score = float(self.values[place])
+        return *names, *place, score, self.reason(names, place) if np.isnan(score) else ""
 
 
 @dataclass(frozen=True)
@@ -214,30 +208,19 @@ def align(
     and is empty where there is a score. Where the best is sought and no pair of layers has a score,
     both layers are -1. Raises MetricError for layers that are not there.
     """
-    rows = [
-        _row(names, scores, pick(scores.values, choice, spec=spec))
-        for names, scores in pairs.items()
-    ]
+    places = [pick(scores.values, choice, spec=spec) for scores in pairs.values()]
+    rows = [one.row(names, at) for (names, one), at in zip(pairs.items(), places, strict=True)]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 def align_all_layers(pairs: Mapping[Pair, PairScores]) -> pd.DataFrame:
     """Return a row for each pair of layers of each pair of models; columns as of `align`."""
     rows = [
-        _row(names, scores, place)
+        scores.row(names, (x, y))
         for names, scores in pairs.items()
-        for place in np.ndindex(scores.values.shape)
+        for x, y in np.ndindex(scores.values.shape)
     ]
     return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
-def _row(
-    names: Pair, scores: PairScores, place: tuple[int, ...]
-) -> tuple[str, str, int, int, float, str]:
-    x, y = place
-    score = float(scores.values[x, y])
-    reason = scores.reason(names, (x, y)) if np.isnan(score) else ""
-    return *names, x, y, score, reason
 
 
 def layer_matrix(table: pd.DataFrame, values: str = "score") -> pd.DataFrame:
@@ -247,34 +230,23 @@ def layer_matrix(table: pd.DataFrame, values: str = "score") -> pd.DataFrame:
     return table.pivot(index="layer_x", columns="layer_y", values=values)
 
 
-def check_choice(choice: LayerChoice, *, text: str) -> None:
-    """Refuse a fixed pair of layers: it names one layer of either side, and among models of one set
-    there are no sides.
-    """
-    if choice.pair is not None:
-        raise MetricError(
-            f"models of one set are compared by best, last or a depth from 0 to 1; got {text!r}"
-        )
-
-
 def align_among(
     names: Sequence[str],
-    scores: Iterable[tuple[str, str, PairScores]],
+    pairs: Mapping[Pair, PairScores],
     *,
     choice: LayerChoice,
     spec: MetricSpec,
 ) -> pd.DataFrame:
-    """Return a row for every two of the models, with the columns of `aligning.align`.
+    """Return a row for every two of the models, with the columns of `align`.
 
-    names: in the order that decides which is model_x. scores: of all layers of two models; a pair
-    that is missing there has the score NaN, the layers -1 and no reason.
+    names: in the order that decides which is model_x. pairs: scores of all layers of two models; a
+    pair that is missing there has the score NaN, the layers -1 and no reason.
     """
-    aligned = align({(x, y): layers for x, y, layers in scores}, choice=choice, spec=spec)
+    aligned = align(pairs, choice=choice, spec=spec)
     every = pd.DataFrame(list(combinations(names, 2)), columns=list(COLUMNS[:2]))
     table = every.merge(aligned, how="left", on=list(COLUMNS[:2]))
-    return table.fillna({"layer_x": -1, "layer_y": -1, "reason": ""}).astype(
-        {"layer_x": int, "layer_y": int, "score": float, "reason": str}
-    )
+    types = {"layer_x": int, "layer_y": int, "score": float, "reason": str}
+    return table.fillna({"layer_x": -1, "layer_y": -1, "reason": ""}).astype(types)
 
 
 def score_matrix(pairs: pd.DataFrame, names: Sequence[str]) -> Float64[np.ndarray, "m m"]:

@@ -18,29 +18,13 @@ from core.encoders.requests import PATCHES
 from core.modalities import LANGUAGE, Grouping, Item, Modality, find_modality
 
 MODEL_COLUMNS = (
-    "model",
-    "title",
-    "modality",
-    "family",
-    "objective",
-    "group",
-    "parameters",
-    "layers",
-    "run",
-    "step",
-    "copy",
-    "tasks",
-    "size",
-    "recipe",
-    "varies",
+    *("model", "title", "modality", "family", "objective", "group", "parameters", "layers"),
+    *("run", "step", "copy", "tasks", "size", "recipe", "varies"),
 )
-_TYPES = {
-    "parameters": "float64",
-    "step": "float64",
-    "tasks": "float64",
-    "copy": "bool",
-    "of_patches": "bool",
-}  # of an empty table too
+_TYPES = {  # of an empty table too
+    **dict.fromkeys(("parameters", "step", "tasks"), "float64"),
+    **dict.fromkeys(("copy", "of_patches"), "bool"),
+}
 FEWER = "fewer tasks"
 UNKNOWN = (IMPORTED, "unknown", "")  # as a family or an objective: no kind, so no two are alike
 UNTRAINED = "untrained"
@@ -68,11 +52,15 @@ def describe(cards: Sequence[ModelCard], refused: Collection[str] = ()) -> pd.Da
     models = pd.DataFrame(rows, columns=[*MODEL_COLUMNS, "seed", "of_patches"]).astype(_TYPES)
     fewer = (models["group"] == "multitask") & (models["tasks"] < models["tasks"].max())
     titles = tell_apart(models["title"].tolist(), models["model"].tolist())
-    bad = models["model"].isin(refused) & ~is_measured(models)
-    varies = models["varies"].mask(_is_replicate(models, ~bad) & (models["varies"] == ""), "seed")
-    varies = varies.mask(_is_reread(models) & (varies == ""), READOUT)
+    trained, varies = ~is_measured(models), models["varies"]
+    bad = models["model"].isin(refused) & trained
+    first_seeds = models["seed"].where(~bad).groupby(models["recipe"]).transform("min")
+    varies = varies.mask((models["seed"] > first_seeds) & (varies == ""), "seed")
+    runs = models["run"] + models["step"].astype(str)
+    reread = models["of_patches"] & runs.isin(runs[~models["of_patches"]])
+    varies = varies.mask(reread & (varies == ""), READOUT)
     alone = pd.Series([card.geometry == ALONE for card in cards], models.index, dtype=bool)
-    varies = varies.mask(alone & (varies == "") & ~is_measured(models), ALONE).mask(bad, REFUSED)
+    varies = varies.mask(alone & (varies == "") & trained, ALONE).mask(bad, REFUSED)
     models["group"] = named_kinds(models, "group").to_numpy()
     return models.assign(
         title=titles, group=models["group"].mask(fewer, FEWER), varies=varies
@@ -155,24 +143,17 @@ def _row(card: ModelCard) -> tuple[Any, ...]:
     step, steps = card.training.get("steps", np.nan), config.get("steps", np.nan)
     run = config.get("name", card.name)
     size = config.get("size", run.rpartition("-")[2] if config else "").upper()
-    tasks = _count(config.get("options", {}).get("tasks"))
+    tasks = config.get("options", {}).get("tasks")  # cards of release 0.1 say how many
+    tasks = np.nan if tasks is None else tasks if isinstance(tasks, int) else len(tasks)
     seed, varies = config.get("seed", card.training.get("seed", 0)), config.get("varies", "")
     own = {"objective": card.objective, "family": card.family, "own": card.name}
     group = UNTRAINED if card.objective == UNTRAINED else own[modality_of(card).grouping]
-    about = (
-        card.name,
-        card.title,
-        card.modality,
-        card.family,
-        card.objective,
-        group,
-        card.parameters,
-        card.layers,
-    )
+    named = card.name, card.title, card.modality, card.family, card.objective
     recipe = run.removesuffix(f"-seed{seed}")
     if not config and "seed" in card.training:
         recipe = _recipe(card, seed)
     copy, of_patches = bool(step < steps), card.spec.endswith(PATCHES)
+    about = *named, group, card.parameters, card.layers
     return *about, run, step, copy, tasks, size, recipe, varies, seed, of_patches
 
 
@@ -184,27 +165,6 @@ def _recipe(card: ModelCard, seed: int) -> str:
     line = "" if card.family in UNKNOWN else card.family
     name = "" if line and card.parameters else named
     return " ".join(filter(None, (line, name, card.objective, f"{card.parameters or ''}")))
-
-
-def _is_replicate(models: pd.DataFrame, counted: pd.Series) -> pd.Series:
-    """Return which models have an earlier seed of their recipe beside them, of those counted."""
-    seeds = models["seed"].where(counted)
-    return models["seed"] > seeds.groupby(models["recipe"]).transform("min")
-
-
-def _is_reread(models: pd.DataFrame) -> pd.Series:
-    """Return which models are read out in their patches beside the class token of the same
-    weights.
-    """
-    runs = models["run"] + models["step"].astype(str)
-    return models["of_patches"] & runs.isin(runs[~models["of_patches"]])
-
-
-def _count(tasks: Sequence[str] | int | None) -> float:
-    """Return how many tasks a card names; those of release 0.1 say the number."""
-    if tasks is None:
-        return np.nan
-    return float(tasks if isinstance(tasks, int) else len(tasks))
 
 
 def reads(models: pd.DataFrame, item: Item) -> pd.Series:

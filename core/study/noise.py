@@ -7,12 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float64
 
 from core.encoders.measured.content import joined
 from core.errors import FeatureError, MetricError
 from core.metrics import find_metric
-from core.metrics.spec import AnyEngine
 from core.progress import Progress
 from core.recipe import Recipe
 from core.spaces.preprocess import clamp_outliers
@@ -34,11 +32,15 @@ def noise_of(study: Study, model: str, measure: Measure) -> list[Noise]:
     """
     over, layers = study.entry(model).card.over, study.repeats(model)
     engine = engine_over(study.size, measure, layers=2 * len(layers), device=study.device)
-    count = len(layers[0])
-    scores = [
-        _scores(engine, study, [[joined(each[half], over) for each in layers] for half in split])
-        for split in draw_splits(count)
-    ]
+    count, clamping = len(layers[0]), vars(study.clamping)
+    scores = []
+    for split in draw_splits(count):
+        halves = ([joined(each[half], over) for each in layers] for half in split)
+        try:
+            x, y = (engine.prepare(clamp_outliers(half, **clamping)) for half in halves)
+            scores.append(np.diagonal(engine.scores(x, y).values))
+        except (FeatureError, MetricError):  # a half is degenerate
+            scores.append(np.full(len(layers), np.nan))
     return [_noise(float(score), count, measure) for score in np.mean(scores, axis=0)]
 
 
@@ -50,18 +52,6 @@ def held_noise(study: Study, model: str, measure: Measure) -> list[Noise]:
     if key not in held:
         held[key] = noise_of(study, model, measure)
     return held[key]
-
-
-def _scores(
-    engine: AnyEngine, study: Study, halves: Sequence[Sequence[np.ndarray]]
-) -> Float64[np.ndarray, "layers"]:
-    """Return the score of each layer's two halves, NaN where one of them is degenerate."""
-    clamping = vars(study.clamping)
-    try:
-        x, y = (engine.prepare(clamp_outliers(half, **clamping)) for half in halves)
-    except (FeatureError, MetricError):
-        return np.full(len(halves[0]), np.nan)
-    return np.diagonal(engine.scores(x, y).values)
 
 
 def _noise(halves: float, repeats: int, measure: Measure) -> Noise:

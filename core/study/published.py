@@ -26,21 +26,8 @@ from core.study.study import Study
 
 FILE = FOLDER / "alignments.csv"
 COLUMNS = (
-    "page",
-    "work",
-    "place",
-    "what",
-    "dataset",
-    "stimuli",
-    "x",
-    "y",
-    "layers",
-    "metric",
-    "k",
-    "value",
-    "chance",
-    "ask",
-    "source",
+    *("page", "work", "place", "what", "dataset", "stimuli", "x", "y", "layers", "metric", "k"),
+    *("value", "chance", "ask", "source"),
 )
 _TYPES = {"stimuli": "Int64", "k": "Int64", "value": "float64", "chance": "float64"}
 BESIDE = ("published", "published_layers", "published_by")
@@ -55,10 +42,11 @@ def published_alignments() -> pd.DataFrame:
     `core.study.layers.read_choice` reads them. value: NaN where the source gives a direction alone.
     ask: the words of the command that answers it.
     """
-    return _read_once(FILE, stamp(FILE)).copy()
+    return read_alignments(FILE, stamp(FILE)).copy()
 
 
-def read_alignments(path: Path) -> pd.DataFrame:
+@lru_cache(maxsize=1)
+def read_alignments(path: Path, _: Stamp = (0, 0, 0)) -> pd.DataFrame:
     """Read a file of values, as `published_alignments` returns them; raises InputError for other
     columns and for a value without a source.
     """
@@ -74,11 +62,6 @@ def read_alignments(path: Path) -> pd.DataFrame:
         )
     numbers = {name: pd.to_numeric(table[name].mask(table[name] == "")) for name in _TYPES}
     return table.assign(**numbers).astype(_TYPES)
-
-
-@lru_cache(maxsize=1)
-def _read_once(path: Path, _: Stamp) -> pd.DataFrame:
-    return read_alignments(path)
 
 
 def is_dataset(card: DatasetCard, dataset: str, stimuli: int) -> bool:

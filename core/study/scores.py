@@ -102,17 +102,17 @@ def mean_scores(rows: pd.DataFrame) -> pd.DataFrame:
     table = rows.groupby("model", sort=False)["value"].agg(["mean", "count"]).reset_index()
     lacking = len(best) - table["count"]
     (task, origin), *others = best
+    tasks = [task, *(name for name, _ in others)]
+    more = f" and {len(tasks) - SEVERAL} more" if len(tasks) > SEVERAL else ""
+    basis = f"mean of {', '.join(tasks[:SEVERAL])}{more}" if others else task
+    whys = [f"{one} of {len(best)} scores are missing" if one else "" for one in lacking]
     return pd.DataFrame(
         {
             "model": table["model"],
             "solved": table["mean"].where(lacking == 0),
             "tasks": len(best),
-            "reason": [
-                f"{one} of {len(best)} scores are missing" if one else "" for one in lacking
-            ],
-            "basis": f"mean of {_listed([task, *(name for name, _ in others)])} ({origin})"
-            if others
-            else f"{task} ({origin})",
+            "reason": whys,
+            "basis": f"{basis} ({origin})",
         }
     )
 
@@ -127,11 +127,6 @@ def _are_shares(rows: pd.DataFrame) -> pd.Series:
     named = within & called.str.contains(SHARE, case=False)
     low = called.str.contains(LOW, case=False)
     return (named | rows["unit"].isin([ACCURACY, PERCENT])) & ~low
-
-
-def _listed(tasks: Sequence[str]) -> str:
-    more = f" and {len(tasks) - SEVERAL} more" if len(tasks) > SEVERAL else ""
-    return f"{', '.join(tasks[:SEVERAL])}{more}"
 
 
 def most_telling(tables: Sequence[pd.DataFrame], column: str) -> pd.DataFrame:

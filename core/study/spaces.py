@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import pandas as pd
 
-from core.encoders.encoder import ModelCard, find_layer
+from core.encoders.encoder import find_layer
 from core.errors import MetricError, UnknownNameError
 from core.modalities import known_first
 from core.study.models import UNKNOWN, clusters, is_reality, reads, usual
@@ -44,23 +44,20 @@ def find_spaces(study: Study, names: Sequence[str]) -> list[Layer]:
     space.
     """
     cards = {entry.card.name: entry.card for entry in study.store.embeddings(study.dataset.name)}
-    places = [_find(cards, name) for name in names]
+    places = []
+    for space in names:
+        model, colon, layer = (space, "", "") if space in cards else space.rpartition(":")
+        card = cards.get(model if colon else space)
+        if card is None:
+            raise UnknownNameError("model", model if colon else space, cards)
+        chosen = find_layer(card, layer) if colon else max(0, len(card.layers) - 2)
+        places.append(Layer(card.name, chosen))
     if twice := sorted({str(one) for one in places if places.count(one) > 1}):
         raise MetricError(
             f"expected each space once; got {', '.join(twice)} more than once: leave the second"
             " one out"
         )
     return places
-
-
-def _find(cards: Mapping[str, ModelCard], space: str) -> Layer:
-    model, colon, layer = (space, "", "") if space in cards else space.rpartition(":")
-    name = model if colon else space
-    if name not in cards:
-        raise UnknownNameError("model", name, cards)
-    return Layer(
-        name, find_layer(cards[name], layer) if colon else max(0, len(cards[name].layers) - 2)
-    )
 
 
 def name_spaces(study: Study, names: Sequence[str]) -> tuple[str, ...]:
@@ -114,10 +111,8 @@ def largest_models(study: Study) -> list[str]:
         seeing = models[models["modality"] == enough[0]]
     falling = seeing.iloc[::-1]
     kinds = falling["kind"].unique()
-    first = [
-        next((name for one in kind for name in sorted(kinds) if _plain(name) == one), "")
-        for kind in KINDS
-    ]
+    plain = {kind.partition(" (")[0]: kind for kind in sorted(kinds, reverse=True)}
+    first = [next((plain[one] for one in kind if one in plain), "") for kind in KINDS]
     largest = falling.drop_duplicates("kind").set_index("kind")["model"]
     order = list(dict.fromkeys(filter(None, [*first, *kinds])))[: len(KINDS)]
     chosen = [str(largest[kind]) for kind in order]
@@ -140,11 +135,6 @@ def by_size(study: Study, *, falling: bool = False) -> pd.DataFrame:
     last = "last" if falling else "first"  # of what is unknown
     models = models.assign(width=width)
     return models.sort_values(order, ascending=not falling, kind="stable", na_position=last)
-
-
-def _plain(objective: str) -> str:
-    """Return an objective without what it says in parentheses."""
-    return objective.partition(" (")[0]
 
 
 def default_language(study: Study) -> list[str]:
@@ -174,21 +164,10 @@ def describe_spaces(spaces: Sequence[str], models: pd.DataFrame) -> pd.DataFrame
 
     The title is the model's; of two spaces of one model each names its layer.
     """
-    about = models.set_index("model")
-    rows = []
-    for space in spaces:
-        name, _, layer = space.rpartition(":")
-        model = about.loc[name]
-        rows.append(
-            (
-                space,
-                name,
-                model["layers"][int(layer)],
-                model["title"],
-                model["group"],
-                model["parameters"],
-            )
-        )
-    table = pd.DataFrame(rows, columns=["space", "model", "layer", "title", "group", "parameters"])
-    shared = table["model"].duplicated(keep=False)
-    return table.assign(title=table["title"].where(~shared, table["title"] + ", " + table["layer"]))
+    names = [space.rpartition(":") for space in spaces]
+    about = models.set_index("model").loc[[model for model, _, _ in names]].reset_index()
+    layers = [own[int(at)] for own, (_, _, at) in zip(about["layers"], names, strict=True)]
+    table = about.assign(space=list(spaces), layer=layers)
+    twice = table["model"].duplicated(keep=False)
+    titles = table["title"].where(~twice, table["title"] + ", " + table["layer"])
+    return table.assign(title=titles)[["space", "model", "layer", "title", "group", "parameters"]]

@@ -62,19 +62,23 @@ def search(
     find = _finder(n, device)
 
     def nearest_in(layer: int) -> Int32[np.ndarray, "n k"]:
-        report = partial(_tell, len(layers) * n, layer * n, model) if n >= MANY else None
-        return find(normalize_rows(layers[layer]), k=depth, report=report)
+        def report(done: int) -> None:
+            what = f"neighbors of all stimuli in all layers of {model}"
+            tell(layer * n + done, len(layers) * n, what)
+
+        space = normalize_rows(layers[layer])
+        return find(space, k=depth, report=report if n >= MANY else None)
 
     return _each(nearest_in, len(layers), (n, depth))
 
 
-def search_matrices(layers: Sequence[Float32[np.ndarray, "n n"]], depth: int) -> Prepared[Lists]:
-    """Find the neighbors in each layer's dissimilarities; a layer that is refused holds -1."""
+def _finder(n: int, device: str) -> Callable[..., Int32[np.ndarray, "n k"]]:
+    """Return what finds neighbors; few are found sooner than torch is imported."""
+    if n < MANY or device == "cpu" or choose_device(device).type != "cuda":
+        return nearest
+    from core.pairs.on_torch import nearest_on
 
-    def nearest_in(layer: int) -> Int32[np.ndarray, "n k"]:
-        return nearest_by(layers[layer], k=depth)
-
-    return _each(nearest_in, len(layers), (len(layers[0]), depth))
+    return partial(nearest_on, choose_device(device))
 
 
 def _each(
@@ -88,19 +92,6 @@ def _each(
         except (FeatureError, MetricError) as error:
             refusals[layer] = str(error)
     return Prepared(lists, tuple(refusals))
-
-
-def _finder(n: int, device: str) -> Callable[..., Int32[np.ndarray, "n k"]]:
-    """Return what finds neighbors; few are found sooner than torch is imported."""
-    if n < MANY or device == "cpu" or choose_device(device).type != "cuda":
-        return nearest
-    from core.pairs.on_torch import nearest_on
-
-    return partial(nearest_on, choose_device(device))
-
-
-def _tell(total: int, before: int, model: str, done: int) -> None:
-    tell(before + done, total, f"neighbors of all stimuli in all layers of {model}")
 
 
 def lists_table(prepared: Prepared[Lists]) -> pd.DataFrame:
@@ -220,7 +211,7 @@ class Study:
         """
         if self.entry(model).card.geometry == "dissimilarities":
             raise MetricError(f"{model}: {NO_VECTORS}")
-        layers = self._layers(model)
+        layers = self._read(model, self.store.space)
         if self.rows is not None:
             layers = [layer[self.rows] for layer in layers]
         try:
@@ -232,20 +223,19 @@ class Study:
 
     def repeats(self, model: str) -> list[Float32[np.ndarray, "r n _"]]:
         """Read the repeated measurements of a model's layers, of one whose card says over what."""
-        count = len(self.entry(model).dims)
-        layers = [self.store.repeats(self.dataset.name, model, layer) for layer in range(count)]
+        layers = self._read(model, self.store.repeats)
         return layers if self.rows is None else [each[:, self.rows] for each in layers]
 
     def matrices(self, model: str) -> list[Float32[np.ndarray, "n n"]]:
         """Read a model's layers of dissimilarities; nothing is clamped."""
-        layers = self._layers(model)
+        layers = self._read(model, self.store.space)
         if self.rows is None:
             return layers
         return [layer[np.ix_(self.rows, self.rows)] for layer in layers]
 
-    def _layers(self, model: str) -> list[Float32[np.ndarray, "n _"]]:
-        count = len(self.entry(model).dims)
-        return [self.store.space(self.dataset.name, model, layer) for layer in range(count)]
+    def _read(self, model: str, read: Callable[[str, str, int], np.ndarray]) -> list[np.ndarray]:
+        layers = range(len(self.entry(model).dims))
+        return [read(self.dataset.name, model, layer) for layer in layers]
 
     def neighbors(
         self, model: str, *, k: int = KEPT, concatenated: bool = False
@@ -269,21 +259,16 @@ class Study:
         if held is not None and digest == entry.digest and held.layers.shape[2] >= depth:
             return held
         if concatenated:
-            lists = self._with_concatenated(model, k, depth)
+            each, last = self.neighbor_lists(model, k=k), self.spaces(model, concatenated=True)[-1:]
+            joined = search(last, depth, model=model, device=self.device)
+            layers = np.concatenate([each.layers, joined.layers])
+            lists = Prepared(layers, (*each.refusals, *joined.refusals))
         else:
             lists = self._kept(entry) if depth <= KEPT else self._search(entry, depth)
         lists.layers.flags.writeable = False
         if depth <= KEPT:
             self._held[model, concatenated] = (entry.digest, lists)
         return lists
-
-    def _with_concatenated(self, model: str, k: int, depth: int) -> Prepared[Lists]:
-        each = self.neighbor_lists(model, k=k)
-        space = self.spaces(model, concatenated=True)[-1:]
-        joined = search(space, depth, model=model, device=self.device)
-        return Prepared(
-            np.concatenate([each.layers, joined.layers]), (*each.refusals, *joined.refusals)
-        )
 
     def competence(self) -> pd.DataFrame:
         """Return how competent each model is that does not read images: model, value, unit (what
@@ -319,11 +304,11 @@ class Study:
         released code of Huh et al. 2024 (mean of ratios, over the captions that are embedded).
         """
         models = self.models()
-        names = models.loc[codes_text(models), "model"]
-        rows = [(name, *self._skill(name)) for name in names]
-        return pd.DataFrame(rows, columns=["model", "value", "reason"]).assign(unit=SKILL)[
-            ["model", "value", "unit", "reason"]
-        ]
+        rows = []
+        for name in models.loc[codes_text(models), "model"]:
+            value, reason = self._skill(name)
+            rows.append((name, value, SKILL, reason))
+        return pd.DataFrame(rows, columns=["model", "value", "unit", "reason"])
 
     def models(self) -> pd.DataFrame:
         """Return a row per embedded model; see `core.study.models.describe`."""
@@ -389,42 +374,36 @@ class Study:
             except MetricError as error:
                 why = why or str(error)
             else:
-                why = why or self._without_blank(blank)
+                rows = studied_indices(self)
+                names = self.store.stimuli(self.dataset.name)["stimulus"]
+                kept = encode(np.delete(rows, blank), self.dataset.size)
+                why = why or (
+                    f"{len(blank)} of {self.size} vectors have only zeros, the first that of"
+                    f" {names.iloc[rows[blank[0]]]}: import others for these, or study the other"
+                    f" stimuli, --stimuli {kept}"
+                )
         return why
 
-    def _without_blank(self, blank: Int64[np.ndarray, " blank"]) -> str:
-        rows = np.arange(self.size) if self.rows is None else self.rows
-        first = self.store.stimuli(self.dataset.name)["stimulus"].iloc[rows[blank[0]]]
-        kept = encode(np.delete(rows, blank), self.dataset.size)
-        return (
-            f"{len(blank)} of {self.size} vectors have only zeros, the first that of {first}:"
-            f" import others for these, or study the other stimuli, --stimuli {kept}"
-        )
-
     def _skill(self, model: str) -> tuple[float, str]:
+        """Return a row of `coded`: value and reason."""
         digest = self.entry(model).digest
-        if digest not in self._skills:
-            self._skills[digest] = self._competence_of(model)
-        return self._skills[digest]
-
-    def _competence_of(self, model: str) -> tuple[float, str]:
+        if digest in self._skills:
+            return self._skills[digest]
         costs = self.store.text_costs(self.dataset.name, model)
         if costs is None:
-            return np.nan, "this model does not predict text, so it has no bits per byte"
-        if self.rows is not None:
-            costs = costs.set_index("index").loc[self.rows]
-        ratios = (costs["bits"] / costs["bytes"]).dropna()
-        left_out = len(costs) - len(ratios)
-        if ratios.empty:
-            return np.nan, "no caption is longer than one token, so none has bits per byte"
-        return (
-            1 - ratios.mean(),
-            (
-                f"{left_out} of {len(costs)} captions have one token and are left out"
-                if left_out
-                else ""
-            ),
-        )
+            skill = np.nan, "this model does not predict text, so it has no bits per byte"
+        else:
+            if self.rows is not None:
+                costs = costs.set_index("index").loc[self.rows]
+            ratios = (costs["bits"] / costs["bytes"]).dropna()
+            why = ""
+            if left_out := len(costs) - len(ratios):
+                why = f"{left_out} of {len(costs)} captions have one token and are left out"
+            if ratios.empty:
+                why = "no caption is longer than one token, so none has bits per byte"
+            skill = 1 - ratios.mean(), why
+        self._skills[digest] = skill
+        return skill
 
     def entry(self, model: str) -> ModelEntry:
         """Return a model's entry in the store; raises UnknownNameError."""
@@ -451,7 +430,9 @@ class Study:
     def _search(self, entry: ModelEntry, depth: int) -> Prepared[Lists]:
         name = entry.card.name
         if entry.card.geometry == "dissimilarities":
-            lists = search_matrices(self.matrices(name), depth)
+            layers = self.matrices(name)
+            shape = self.size, depth
+            lists = _each(lambda layer: nearest_by(layers[layer], k=depth), len(layers), shape)
         else:
             lists = search(self.spaces(name), depth, model=name, device=self.device)
         if all(lists.refusals):

@@ -20,19 +20,8 @@ from core.study.models import ALONE, READOUT, REFUSED, UNKNOWN, is_reality, trai
 from core.study.study import Study
 
 COLUMNS = (
-    "model",
-    "title",
-    "modality",
-    "recipe",
-    "line",
-    "start",
-    "varies",
-    "size",
-    "parameters",
-    "tasks",
-    "data",
-    "decay",
-    "taught",
+    *("model", "title", "modality", "recipe", "line", "start", "varies", "size", "parameters"),
+    *("tasks", "data", "decay", "taught"),
 )
 
 
@@ -72,16 +61,12 @@ def kinship(trainings: pd.DataFrame) -> Bool[np.ndarray, "m m"]:
     starts = dict(zip(trainings["model"], trainings["start"], strict=True))
     roots = [_root(name, starts) for name in trainings["model"]]
     numbers = pd.factorize(np.array(roots, dtype=object))[0]
-    alike: np.ndarray = (numbers[:, None] == numbers[None, :]) | _share_tasks(trainings)
-    np.fill_diagonal(alike, False)
-    return alike
-
-
-def _share_tasks(trainings: pd.DataFrame) -> Bool[np.ndarray, "m m"]:
-    """Return which trainings learned a task in common, of those that vary in their tasks."""
     taught = [set(tasks) for tasks in trainings["taught"]]
     shared = [not one.isdisjoint(other) for one in taught for other in taught]
-    return np.array(shared, dtype=bool).reshape(len(taught), len(taught))
+    alike: np.ndarray = numbers[:, None] == numbers[None, :]
+    alike |= np.array(shared, dtype=bool).reshape(alike.shape)
+    np.fill_diagonal(alike, False)
+    return alike
 
 
 def _root(name: str, starts: Mapping[str, str]) -> str:
@@ -99,16 +84,13 @@ def _made(card: ModelCard) -> dict[str, Any]:
         line = " ".join(known) if card.family not in UNKNOWN else card.name
         return {"line": line, "start": "", "varies": "", "taught": ()}
     varies = config.get("varies", "")
-    line = f"{card.family} {config.get('objective', card.objective)}" + (
-        f", {varies}" if varies else ""
-    )
+    line = f"{card.family} {config.get('objective', card.objective)}"
+    tasks = (config.get("options") or {}).get("tasks", ()) if varies == "tasks" else ()
     return {
-        "line": line,
+        "line": f"{line}, {varies}" if varies else line,
         "start": config.get("start") or "",
         "varies": varies,
         "data": config.get("data", np.nan),
         "decay": config.get("decay", np.nan),
-        "taught": tuple((config.get("options") or {}).get("tasks", ()))
-        if varies == "tasks"
-        else (),
+        "taught": tuple(tasks),
     }

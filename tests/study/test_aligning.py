@@ -22,7 +22,6 @@ from core.study.layers import (
     align,
     align_all_layers,
     read_choice,
-    unscored,
 )
 from tests.metrics.oracles import permuted_neighbors
 
@@ -75,7 +74,11 @@ def test_the_best_of_no_scores_has_the_first_reason_of_two_layers():
     refused = PairScores(np.full((1, 2), np.nan), (("",), ("", "flat")), {(0, 0): "too wide"})
     row = align({("a", "b"): refused}, choice=LayerChoice(), spec=KNN).iloc[0]
     assert row["reason"] == "layers 0 and 0: too wide"
-    row = align({("a", "b"): unscored(1, 2, "none")}, choice=LayerChoice(), spec=KNN).iloc[0]
+    row = align(
+        {("a", "b"): PairScores(np.full((1, 2), np.nan), model="none")},
+        choice=LayerChoice(),
+        spec=KNN,
+    ).iloc[0]
     assert (row["layer_x"], row["layer_y"], row["reason"]) == (-1, -1, "none")
 
 
@@ -206,7 +209,5 @@ def test_a_fit_that_means_nothing_is_nan_with_its_reason(x, y, reason):
 
 
 def test_values_of_different_length_are_refused():
-    with pytest.raises(
-        InputError, match="expected one competence per alignment; got 3 and 4 values"
-    ):
+    with pytest.raises(InputError, match="expected one value of each for every model; got 3, 4"):
         competence_fit(np.arange(3.0), np.arange(4.0))

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.errors import MetricError, UnknownNameError
+from core.errors import UnknownNameError
 from core.metrics import METRICS
-from core.study.layers import PairScores, align_among, check_choice, read_choice, score_matrix
+from core.study.layers import PairScores, align_among, read_choice, score_matrix
 
 AB = PairScores(np.array([[0.1, 0.4], [0.2, 0.3]]))
 
@@ -14,7 +14,7 @@ AB = PairScores(np.array([[0.1, 0.4], [0.2, 0.3]]))
 def test_every_two_models_have_a_row_and_those_without_scores_a_nan():
     table = align_among(
         ["a", "b", "c"],
-        [("a", "b", AB)],
+        {("a", "b"): AB},
         choice=read_choice("best"),
         spec=METRICS["mutual_knn"].spec,
     )
@@ -30,16 +30,9 @@ def test_every_two_models_have_a_row_and_those_without_scores_a_nan():
 
 def test_the_best_pair_of_a_distance_is_the_smallest():
     table = align_among(
-        ["a", "b"], [("a", "b", AB)], choice=read_choice("best"), spec=METRICS["shape_angle"].spec
+        ["a", "b"], {("a", "b"): AB}, choice=read_choice("best"), spec=METRICS["shape_angle"].spec
     )
     assert table.iloc[0].tolist() == ["a", "b", 0, 0, 0.1, ""]
-
-
-def test_a_fixed_pair_of_layers_is_refused():
-    for text in ("best", "last", "0.5"):
-        check_choice(read_choice(text), text=text)
-    with pytest.raises(MetricError, match=r"compared by best, .* got '1:2'"):
-        check_choice(read_choice("1:2"), text="1:2")
 
 
 def test_the_matrix_is_symmetric_in_the_order_asked_for():

@@ -92,7 +92,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the published datasets as many stimuli as the test's."""
     table = published_alignments()
-    monkeypatch.setattr(published, "_read_once", lambda *_: table.assign(stimuli=SIZE))
+    monkeypatch.setattr(published, "read_alignments", lambda *_: table.assign(stimuli=SIZE))
 
 
 def gathered(facts: Path, name: str) -> list[dict[str, str]]:

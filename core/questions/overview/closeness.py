@@ -17,7 +17,7 @@ from core.questions.overview.question import CONSENSUS, LEAST, ConvergenceMap
 from core.spaces.bases import center, span
 from core.statistics.procrustes import generalized_procrustes
 from core.study.comparing import align_models, choose_engine, prepare_each
-from core.study.layers import ALL, align, scored, unscored
+from core.study.layers import ALL, PairScores, align
 from core.study.models import (
     UNTRAINED,
     basis_of,
@@ -152,9 +152,9 @@ def _near_consensus(question: ConvergenceMap, study: Study, models: pd.DataFrame
             reason = why or refused.get(name, "")
             layers = len(study.entry(name).dims) + both
             pairs[name, CONSENSUS] = (
-                unscored(layers, 1, reason)
+                PairScores(np.full((layers, 1), np.nan), model=reason)
                 if reason or target is None
-                else scored(engine.scores(ready[name], target), ready[name].refusals, [""])
+                else PairScores.of(engine.scores(ready[name], target), ready[name].refusals, [""])
             )
     table = align(pairs, choice=choice, spec=comparison.spec)
     near = table.assign(chance=comparison.chance(study.size)).rename(columns=OF_X)

@@ -49,7 +49,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     table = published.published_alignments()
-    monkeypatch.setattr(published, "_read_once", lambda *_: table.assign(stimuli=SIZE))
+    monkeypatch.setattr(published, "read_alignments", lambda *_: table.assign(stimuli=SIZE))
 
 
 def test_a_published_alignment_stands_beside_the_pair_s_own_and_is_drawn(root: Path):
