@@ -21,6 +21,7 @@ that no longer follows from the weights, the metrics or the questions is compute
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import shutil
@@ -43,7 +44,7 @@ from core.modalities import MUSIC
 from core.progress import ConsoleProgress, Progress
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
-from core.questions.benefits.question import Bias, Hallucination, Transfer
+from core.questions.benefits import SizeEffects, Transfer
 from core.questions.captions.question import CaptionAlignment, CaptionFacts, CaptionLevels
 from core.questions.color.cloud.question import ColorPixels
 from core.questions.color.question import ColorAgreement, ColorLayout, ColorModels
@@ -226,7 +227,7 @@ def missing_values(store: Path) -> list[str]:
     One seed of a recipe stands for all, and what varies in its tasks, weight decay or width is
     compared by these. Learners with and without transfer are compared seed by seed.
     """
-    from core.questions.benefits.transfer import learners
+    from core.questions.benefits import learners
     from core.study.study import Study
 
     models = unmeasured(Store(store), "cave")
@@ -354,46 +355,48 @@ def _weights(folder: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-AS_THEY_ARE: tuple[type[StudyQuestion], ...] = (  # with all their defaults
-    Alignment,
-    Headline,
-    Hallucination,  # the longest begin early, so that none is answered alone at the end
-    ColorPixels,
-    ColorModels,
-    Bias,
-    TasksSolved,
-    Bins,
-    Downstream,
-    Training,
-    Levels,
-    AnnaKarenina,
-    Hypotheses,
-    Replicates,
-    FineTuned,
-    Summary,
-    Modalities,
-    ModelMap,
-    ModelPairs,
-    ModelProfiles,
-    StimulusDispersion,
-    StimulusMap,
-    SetEffect,
-    DropEffect,
-    PartEffect,
-    HeldOutPoints,
-    HeldOutFits,
-    DispersionWords,
-    DispersionPredictors,
-    CaptionLevels,
-    CaptionAlignment,
-    CaptionFacts,
-    Neighborhoods,
-    NeighborhoodSweep,
-    SampleSize,
-    MetricAgreement,
-    CalibratedMetrics,
-    Transfer,
-    Stitch,
+FIRST: tuple[StudyQuestion, ...] = (
+    Alignment(),
+    Headline(),
+    SizeEffects(
+        of="hallucination"
+    ),  # the longest begin early, so that none is answered alone at the end
+    ColorPixels(),
+    ColorModels(),
+    SizeEffects(),
+    TasksSolved(),
+    Bins(),
+    Downstream(),
+    Training(),
+    Levels(),
+    AnnaKarenina(),
+    Hypotheses(),
+    Replicates(),
+    FineTuned(),
+    Summary(),
+    Modalities(),
+    ModelMap(),
+    ModelPairs(),
+    ModelProfiles(),
+    StimulusDispersion(),
+    StimulusMap(),
+    SetEffect(),
+    DropEffect(),
+    PartEffect(),
+    HeldOutPoints(),
+    HeldOutFits(),
+    DispersionWords(),
+    DispersionPredictors(),
+    CaptionLevels(),
+    CaptionAlignment(),
+    CaptionFacts(),
+    Neighborhoods(),
+    NeighborhoodSweep(),
+    SampleSize(),
+    MetricAgreement(),
+    CalibratedMetrics(),
+    Transfer(),
+    Stitch(),
 )
 
 
@@ -403,7 +406,11 @@ def first_questions(dataset: str) -> list[StudyQuestion]:
     """
     scope = Scope(dataset)
     maps = [ConvergenceMap(scope, comparison=Comparison(metric=name)) for name in MAP_METRICS]
-    return [*(kind(scope) for kind in AS_THEY_ARE), *maps, CaptionAlignment(scope, by="model")]
+    return [
+        *(dataclasses.replace(one, scope=scope) for one in FIRST),
+        *maps,
+        CaptionAlignment(scope, by="model"),
+    ]
 
 
 def answer_first(study: Study, report: Progress) -> None:

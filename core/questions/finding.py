@@ -37,7 +37,7 @@ class Finding:
     digits: int = 2
     n: int = 0
     over: str = "models"
-    expected: Literal["+", "-", ""] = ""
+    expected: str = ""  # "+", "-" or ""
     reason: str = ""
     note: str = ""
     published: str = ""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from core.progress import Progress
 from core.questions import question as classes
 from core.questions.finding import Finding
-from core.questions.question import Question
+from core.questions.question import Question, StudyQuestion
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,9 +55,9 @@ def declare(kind: type[Q], way: Answer) -> None:
         "facts": way.facts,
         "left_out": way.left_out and staticmethod(way.left_out),
     }
-    for name, method in methods.items():
-        if method is not None:
-            setattr(kind, name, method)
+    usual = {**vars(Question), "left_out": vars(StudyQuestion)["left_out"]}
+    for name, method in methods.items():  # not those of a declared question that it extends
+        setattr(kind, name, usual.get(name) if method is None else method)
 
 
 def ready(kind: type[Question]) -> type[Question]:

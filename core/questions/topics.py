@@ -46,7 +46,7 @@ TOPICS = {
     "align": _single(
         "Do better language models agree more with vision models?", "questions.alignment.question"
     ),
-    "benefits": _group("what do better models buy?", "questions.benefits.question"),
+    "benefits": _group("what do better models buy?", "questions.benefits"),
     "captions": _group("do longer captions align better?", "questions.captions.question"),
     "closeness": _single(
         "How close is each model to reality, or to another center?", "questions.overview.question"

@@ -24,7 +24,12 @@ from tests.pages import printed
 from tests.pages.seen import dead_entries
 from tests.pages.world import LANGUAGE, SMALL, VISION, PaintedDataset, build
 
-MADE_APART = ("adapters", "color", "experiments/reading")  # plots of several answers, or kept ones
+MADE_APART = (
+    "adapters",
+    "benefits",
+    "color",
+    "experiments/reading",
+)  # plots of several answers, or kept ones
 
 
 @pytest.fixture(autouse=True)

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from core.cli import main
+from core.questions.asking import Answered
 from core.questions.question import Question
 from core.questions.words import to_words
 from pages._shared import exportbar, queries
@@ -26,17 +27,18 @@ class Record:
 
 def record(monkeypatch: pytest.MonkeyPatch) -> Record:
     """Write down what pages ask and draw from now on."""
-    kept, ask, draw = Record(), queries.ask, exportbar.draw
+    kept, answer, draw = Record(), queries.answer, exportbar.draw
 
-    def asking(at: Any, question: Question) -> pd.DataFrame:
-        kept.asked[question] = ask(at, question)
-        return kept.asked[question]
+    def answering(at: Any, question: Question) -> Answered:
+        answered = answer(at, question)
+        kept.asked[question] = answered.table
+        return answered
 
     def drawing(at: Any, question: Question, figure: Any, *, key: str, table: Any, **how: Any):
         kept.drawn[key] = question, table
         return draw(at, question, figure, key=key, table=table, **how)
 
-    monkeypatch.setattr(queries, "ask", asking)
+    monkeypatch.setattr(queries, "answer", answering)
     monkeypatch.setattr(exportbar, "draw", drawing)
     return kept
 
@@ -45,7 +47,8 @@ def run(question: Question, store: Path, capsys: pytest.CaptureFixture[str]) -> 
     """Return the table that a question's command prints."""
     capsys.readouterr()
     assert main([*to_words(question), "--store", str(store), "--json"]) == 0
-    return pd.DataFrame(json.loads(capsys.readouterr().out))
+    said = json.loads(capsys.readouterr().out)
+    return pd.DataFrame(said["rows"] if isinstance(said, dict) else said)
 
 
 def assert_same(printed: pd.DataFrame, drawn: pd.DataFrame) -> None:

@@ -91,7 +91,7 @@ NEEDS = {  # what these lack in such a store, as each says
     "metrics trends": "language model of known competence",
 }
 OTHER = {  # of which such a dataset has nothing
-    *("adapters probes", "benefits bias", "benefits hallucination", "captions facts", "swap"),
+    *("adapters probes", "benefits size", "captions facts", "swap"),
     *("color agreement", "color layout", "prefix bits", "prefix captions"),
     *("stitch", "stitching kinds", "stitching map", "stitching trend"),
 }

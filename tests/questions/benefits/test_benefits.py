@@ -10,28 +10,29 @@ from scipy.stats import ttest_1samp
 from core.cave.reading import judge
 from core.competence.language.bias import amplification, distance
 from core.encoders.encoder import ModelCard
-from core.questions.benefits.answer import (
-    IMPOSSIBLE,
-    NO_CAPTION,
-    REAL,
-    SHUFFLED,
-    controls,
-    shares,
-)
-from core.questions.benefits.findings import bias_findings, transfer_findings
-from core.questions.benefits.question import Bias, Transfer
-from core.questions.benefits.sizes import with_trends
-from core.questions.benefits.transfer import (
+from core.questions.benefits import (
+    AMPLIFICATION,
     BELOW,
     BEYOND,
+    DISTANCE,
+    IMPOSSIBLE,
     MEAN,
+    NO_CAPTION,
+    REAL,
     SEVERAL,
+    SHUFFLED,
     Learner,
+    controls,
     equal_share,
     exchange,
     learner_of,
+    shares,
+    size_findings,
     t_test,
+    transfer_findings,
+    with_trends,
 )
+from core.questions.finding import Finding
 
 SHARES = np.array([1 / 16, 1 / 4, 1.0])
 
@@ -87,55 +88,47 @@ def test_exchange_rate_is_data_per_event_shown() -> None:
     )  # half-way in log N: twice N
     assert means["reason"].iloc[2] == f"3 of 3 seeds: {BEYOND}"
     assert (means["events"] == means["shown"]).all()
-    said = transfer_findings(Transfer(), table)
-    assert said[0].startswith(
-        "Transfer from captions helps vision models at every share of the data"
-    )
-    assert said[1].startswith("The exchange rate in images per caption is +1.00")
-    assert f"is unknown with all the data (3 of 3 seeds: {BEYOND})" in said[1]
+    helped, worth = gains(table), transfer_findings(table)[1::2]
+    assert [one.verdict for one in helped] == ["supported"] * 3
+    assert [one.value for one in worth[:2]] == pytest.approx([1.0, 1.0], abs=0.01)
+    assert worth[2].reason == f"3 of 3 seeds: {BEYOND}"
 
 
-def test_no_gain_and_harm_are_called_so() -> None:
+def gains(table: pd.DataFrame) -> list[Finding]:
+    """Return whether transfer helps, by share."""
+    return [one for one in transfer_findings(table) if one.expected]
+
+
+def test_no_gain_is_open_and_harm_contradicts() -> None:
     rng = np.random.default_rng(0)
     every, values = family(0.0)
     noisy = values + rng.normal(0, 0.01, len(values))
-    assert (
-        "is not shown to help or hurt" in transfer_findings(Transfer(), exchange(every, noisy))[0]
-    )
-    harmed = transfer_findings(Transfer(), exchange(*family(-0.05)))
-    assert "hurts vision models at every share" in harmed[0]
-    assert transfer_findings(Transfer(), exchange([], values))[0].startswith("No learner here")
+    assert {one.verdict for one in gains(exchange(every, noisy))} == {"open"}
+    assert {one.verdict for one in gains(exchange(*family(-0.05)))} == {"contradicted"}
+    assert gains(exchange([], values)) == []
 
 
-def test_transfer_is_said_to_help_or_hurt_in_one_idle_world_of_twenty() -> None:
+def test_transfer_helps_or_hurts_in_one_idle_world_of_twenty() -> None:
     rng = np.random.default_rng(0)
 
-    def said(gain: float, noise: float) -> str:
+    def verdicts(gain: float, noise: float) -> set[str]:
         every, values = family(gain)
-        noisy = values + rng.normal(0, noise, len(values))
-        return transfer_findings(Transfer(), exchange(every, noisy))[0]
+        return {
+            one.verdict
+            for one in gains(exchange(every, values + rng.normal(0, noise, len(values))))
+        }
 
-    idle = ["is not shown" not in said(0.0, 0.01) for _ in range(100)]
+    idle = [verdicts(0.0, 0.01) != {"open"} for _ in range(100)]
     assert np.mean(idle) <= 0.05 + 2 * 0.0218
-    assert np.mean(["helps" in said(0.05, 0.005) for _ in range(20)]) >= 0.9
+    assert np.mean(["supported" in verdicts(0.05, 0.005) for _ in range(20)]) >= 0.9
 
 
-def test_a_share_whose_learners_were_not_all_measured_is_said_to_be_unknown() -> None:
+def test_a_share_whose_learners_were_not_all_measured_is_unknown() -> None:
     every, values = family(0.05)
     left_out = next(one.model for one in every if not one.teacher and one.share == 1)
-    said = transfer_findings(Transfer(), exchange(every, values.drop(left_out)))[0]
-    assert said.endswith(", an unknown amount with all the data (a learner was not measured).")
-    assert "helps vision models at 2 of 3 shares of the data" in said
-    assert "nan" not in said
-
-
-def test_help_at_one_share_and_harm_at_another_are_both_said() -> None:
-    every, values = family(0.05)
-    turned = [0.1 if one.teacher and one.share == 1 else 0.0 for one in every]
-    said = transfer_findings(Transfer(), exchange(every, values - np.array(turned)))[0]
-    assert (
-        "helps vision models at 2 of 3 shares of the data and hurts vision models at 1 of" in said
-    )
+    found = gains(exchange(every, values.drop(left_out)))
+    assert [one.verdict for one in found] == ["supported", "supported", "unknown"]
+    assert "nan" not in found[2].sentence
 
 
 def sized(rise: float) -> pd.DataFrame:
@@ -143,7 +136,7 @@ def sized(rise: float) -> pd.DataFrame:
     rng = np.random.default_rng(1)
     rows = [
         {
-            "measure": "distance",
+            "measure": DISTANCE,
             "model": f"{line}-{size}#{seed}",
             "title": line,
             "line": line,
@@ -156,7 +149,7 @@ def sized(rise: float) -> pd.DataFrame:
         for size in (5.0, 5.5, 6.0)
         for seed in range(2)
     ]
-    second = [row | {"measure": "amplification", "value": 0.0} for row in rows]
+    second = [row | {"measure": AMPLIFICATION, "value": 0.0} for row in rows]
     return with_trends(pd.DataFrame(rows + second), draws=199, seed=0)
 
 
@@ -166,9 +159,8 @@ def test_trends_take_one_value_per_recipe() -> None:
     assert row["rise"] == pytest.approx(-0.2, abs=0.03)
     assert row["recipes"] == 9
     assert row["p"] <= 0.05
-    assert bias_findings(Bias(), table)[0].startswith("Larger language models expect")
-    assert bias_findings(Bias(), sized(0.2))[0].startswith("The reverse")
-    assert bias_findings(Bias(), sized(0.0))[0].startswith("It is not shown here that larger")
+    for rise, verdict in ((-0.2, "supported"), (0.2, "contradicted"), (0.0, "open")):
+        assert size_findings(sized(rise))[0].verdict == verdict
 
 
 def test_distance_and_amplification() -> None:
