@@ -9,15 +9,34 @@ from itertools import product
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float, Float32, Float64, Int64, Integer
+from jaxtyping import Float, Float32, Float64, Integer
 
 from core.errors import MetricError
-from core.pairs.prepared import Lists, Prepared, Preprocess, Scores, Space, each_layer, stacked
+from core.pairs.prepared import (
+    Lists,
+    Prepared,
+    Preprocess,
+    Scores,
+    Space,
+    check_same_stimuli,
+    each_layer,
+    stacked,
+)
 from core.progress import tell_each
 from core.spaces.bases import Basis, basis_of
 from core.spaces.preprocess import normalize_rows
 
 P = TypeVar("P")
+T = TypeVar("T")
+F = TypeVar("F")
+Order = Integer[np.ndarray, "n"]
+Rows = Float32[np.ndarray, "_ _"]  # layers, pairs of stimuli
+Blocks = tuple[
+    Float64[np.ndarray, "dx dx"], Float64[np.ndarray, "dx dy"], Float64[np.ndarray, "dy dy"]
+]
+
+TILE = 4096  # pairs of stimuli that are multiplied at once
+CHUNK = 4096  # stimuli that are multiplied at once
 
 
 @dataclass(frozen=True)
@@ -64,10 +83,6 @@ class Engine(Protocol[P]):
         """
 
 
-Rows = Float32[np.ndarray, "_ _"]  # layers, pairs of stimuli
-TILE = 4096  # pairs of stimuli that are multiplied at once
-
-
 @dataclass(frozen=True)
 class PairRows:
     """Layers as one value per pair of stimuli: those of i < j in order, then where the metric needs
@@ -78,14 +93,15 @@ class PairRows:
     row: Callable[[Space], Float64[np.ndarray, " pairs"]]
     of_matrix: Callable[[Space], Float64[np.ndarray, " pairs"]] | None = None
 
-    @property
-    def from_neighbors(self) -> None:
-        return None
+    from_neighbors = None
 
     def prepare(
         self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows
     ) -> Prepared[Rows]:
-        rows, refusals = each_layer(self._row, layers, preprocess)
+        def row(space: Space) -> Float32[np.ndarray, " pairs"]:
+            return self.row(space).astype(np.float32)
+
+        rows, refusals = each_layer(row, layers, preprocess)
         return Prepared(stacked(rows, missing=np.nan), refusals)
 
     def prepare_matrices(self, layers: Sequence[Space]) -> Prepared[Rows]:
@@ -94,9 +110,6 @@ class PairRows:
         rows, refusals = each_layer(self.of_matrix, layers, lambda matrix: matrix)
         stack = stacked(rows, missing=np.nan).astype(np.float32)
         return Prepared(stack, refusals)
-
-    def _row(self, space: Space) -> Float32[np.ndarray, " pairs"]:
-        return self.row(space).astype(np.float32)
 
     def scores(self, x: Prepared[Rows], y: Prepared[Rows]) -> Scores:
         """Multiply tile by tile in float64, where products of float32 values are exact."""
@@ -112,7 +125,11 @@ class PairRows:
         return Scores(values, {})
 
     def permuted(self, prepared: Prepared[Rows], order: Integer[np.ndarray, "n"]) -> Prepared[Rows]:
-        places = _moved(order)
+        n = len(order)
+        i, j = np.triu_indices(n, 1)
+        low, high = np.minimum(order[i], order[j]).astype(np.int64), np.maximum(order[i], order[j])
+        # for each pair i < j the place of the pair (order[i], order[j])
+        places: np.ndarray = low * (2 * n - low - 1) // 2 + high - low - 1
         if prepared.layers.shape[1] > len(places):  # the diagonal comes last
             places = np.concatenate([places, len(places) + order])
         return Prepared(prepared.layers[:, places], prepared.refusals)
@@ -128,35 +145,12 @@ def triangle(
     return np.concatenate([above, np.diagonal(kernel)]) if diagonal else above
 
 
-def _moved(order: Integer[np.ndarray, "n"]) -> Int64[np.ndarray, " above"]:
-    """Return for each pair i < j the place of the pair (order[i], order[j])."""
-    n = len(order)
-    i, j = np.triu_indices(n, 1)
-    low, high = np.minimum(order[i], order[j]).astype(np.int64), np.maximum(order[i], order[j])
-    places: np.ndarray = low * (2 * n - low - 1) // 2 + high - low - 1
-    return places
-
-
-T = TypeVar("T")
-F = TypeVar("F")
-
-Order = Integer[np.ndarray, "n"]
-
-
 @dataclass(frozen=True)
 class Parts(Generic[T]):
     """What was made of each layer over so many stimuli; None for a layer that was refused."""
 
     layers: list[T | None]
     stimuli: int
-
-
-def check_same_stimuli(x: Parts[T], y: Parts[T]) -> None:
-    """Refuse models over other stimuli."""
-    if x.stimuli != y.stimuli:
-        raise MetricError(
-            f"expected layers over the same stimuli; got {x.stimuli} and {y.stimuli} stimuli"
-        )
 
 
 def make_parts(
@@ -192,20 +186,6 @@ def reorder_both(kernel: Any, order: Order) -> Any:
     return kernel[order][:, order]
 
 
-def compare_each(x: Parts[T], y: Parts[T], compare: Callable[[T, T], float]) -> Scores:
-    """Compare every two parts; keep the reason where `compare` raises MetricError."""
-    check_same_stimuli(x, y)
-    values, refusals = np.full((len(x.layers), len(y.layers)), np.nan), {}
-    every = list(product(enumerate(x.layers), enumerate(y.layers)))
-    for (a, one), (b, other) in tell_each(every, "pairs of layers"):
-        if one is not None and other is not None:
-            try:
-                values[a, b] = compare(one, other)
-            except MetricError as error:
-                refusals[a, b] = str(error)
-    return Scores(values, refusals)
-
-
 @dataclass(frozen=True)
 class EachPair(Generic[T]):
     """Layers as whatever `part` makes of one, compared pair by pair; either may refuse."""
@@ -214,9 +194,7 @@ class EachPair(Generic[T]):
     compare: Callable[[T, T], float]
     reorder: Callable[[T, Order], T]
 
-    @property
-    def from_neighbors(self) -> None:
-        return None
+    from_neighbors = None
 
     def prepare(
         self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows
@@ -224,7 +202,17 @@ class EachPair(Generic[T]):
         return make_parts(self.part, layers, preprocess)
 
     def scores(self, x: Prepared[Parts[T]], y: Prepared[Parts[T]]) -> Scores:
-        return compare_each(x.layers, y.layers, self.compare)
+        """Keep the reason where `compare` raises MetricError."""
+        check_same_stimuli(x.layers.stimuli, y.layers.stimuli)
+        values, refusals = np.full((len(x.refusals), len(y.refusals)), np.nan), {}
+        every = list(product(enumerate(x.layers.layers), enumerate(y.layers.layers)))
+        for (a, one), (b, other) in tell_each(every, "pairs of layers"):
+            if one is not None and other is not None:
+                try:
+                    values[a, b] = self.compare(one, other)
+                except MetricError as error:
+                    refusals[a, b] = str(error)
+        return Scores(values, refusals)
 
     def permuted(self, prepared: Prepared[Parts[T]], order: Order) -> Prepared[Parts[T]]:
         return reorder_parts(prepared, order, self.reorder)
@@ -242,9 +230,7 @@ class Predictions(Generic[F]):
     fit: Callable[[Basis], F]
     explained: Callable[[F, Float64[np.ndarray, "n _"]], float]
 
-    @property
-    def from_neighbors(self) -> None:
-        return None
+    from_neighbors = None
 
     def prepare(
         self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows
@@ -252,7 +238,7 @@ class Predictions(Generic[F]):
         return make_parts(basis_of, layers, preprocess)
 
     def scores(self, x: Prepared[Parts[Basis]], y: Prepared[Parts[Basis]]) -> Scores:
-        check_same_stimuli(x.layers, y.layers)
+        check_same_stimuli(x.layers.stimuli, y.layers.stimuli)
         forth, why_x = self._each_explained(x.layers.layers, y.layers.layers)
         back, why_y = self._each_explained(y.layers.layers, x.layers.layers)
         refusals = {
@@ -285,13 +271,6 @@ class Predictions(Generic[F]):
         return reorder_parts(prepared, order, reorder_basis)
 
 
-CHUNK = 4096  # stimuli that are multiplied at once
-
-Blocks = tuple[
-    Float64[np.ndarray, "dx dx"], Float64[np.ndarray, "dx dy"], Float64[np.ndarray, "dy dy"]
-]
-
-
 class Moments(NamedTuple):
     """Some stimuli in some features: how many, their mean, and the summed products of features
     around the mean.
@@ -303,9 +282,8 @@ class Moments(NamedTuple):
 
     def around(self, center: Float64[np.ndarray, "d"]) -> Float64[np.ndarray, "d d"]:
         """Return the summed products around another center."""
-        products: np.ndarray = self.products + self.n * np.outer(
-            self.mean - center, self.mean - center
-        )
+        apart = self.mean - center
+        products: np.ndarray = self.products + self.n * np.outer(apart, apart)
         return products
 
 
@@ -357,29 +335,27 @@ def streamed_from(
     part: Callable[[Space], Streamed], score: Callable[[Sums], float]
 ) -> EachPair[Streamed]:
     """Return the engine of a metric that sums alone give. part: may refuse a space."""
-    return EachPair(part, lambda x, y: score(join(x, y)), _reorder)
+
+    def reorder(part: Streamed, order: Order) -> Streamed:
+        return stream(part.space[order], folds=len(part.folds))  # folds go by position
+
+    return EachPair(part, lambda x, y: score(join(x, y)), reorder)
 
 
 def stream(space: Float[np.ndarray, "n d"], *, folds: int = 1) -> Streamed:
     """Return a space with its moments, of at least one stimulus in each fold."""
-    parts = tuple(_moments(space[fold::folds]) for fold in range(folds))
+    parts = []
+    for fold in (space[start::folds] for start in range(folds)):
+        mean = sum(chunk.sum(axis=0) for chunk in _chunks(fold)) / len(fold)
+        parts.append(Moments(len(fold), mean, _products(fold, mean, fold, mean)))
     mean = reduce(merge, parts).mean
     lengths = [((chunk - mean) ** 2).sum(axis=1) for chunk in _chunks(space)]
-    return Streamed(space, parts, np.concatenate(lengths))
-
-
-def _reorder(part: Streamed, order: Order) -> Streamed:
-    return stream(part.space[order], folds=len(part.folds))  # folds go by position
+    return Streamed(space, tuple(parts), np.concatenate(lengths))
 
 
 def _chunks(space: Float[np.ndarray, "n d"]) -> Iterator[Float64[np.ndarray, "_ d"]]:
     for start in range(0, len(space), CHUNK):
         yield space[start : start + CHUNK].astype(np.float64)
-
-
-def _moments(space: Float[np.ndarray, "n d"]) -> Moments:
-    mean = sum(chunk.sum(axis=0) for chunk in _chunks(space)) / len(space)
-    return Moments(len(space), mean, _products(space, mean, space, mean))
 
 
 def _products(
@@ -397,24 +373,14 @@ def _products(
 
 def join(x: Streamed, y: Streamed) -> Sums:
     """Return the sums of two spaces; raises MetricError for other stimuli."""
-    if len(x.space) != len(y.space):
-        n, m = len(x.space), len(y.space)
-        raise MetricError(f"expected layers over the same stimuli; got {n} and {m} stimuli")
-    count = len(x.folds)
-    folds = [
-        _joined(x.space[fold::count], x.folds[fold], y.space[fold::count], y.folds[fold])
-        for fold in range(count)
-    ]
+    check_same_stimuli(len(x.space), len(y.space))
+    count, folds = len(x.folds), []
+    for fold, (of_x, of_y) in enumerate(zip(x.folds, y.folds, strict=True)):
+        crossed = _products(x.space[fold::count], of_x.mean, y.space[fold::count], of_y.mean)
+        products = np.block([[of_x.products, crossed], [crossed.T, of_y.products]])
+        folds.append(Moments(of_x.n, np.concatenate([of_x.mean, of_y.mean]), products))
     a, b = x.lengths, y.lengths
     return Sums(tuple(folds), x.space.shape[1], (float(a @ a), float(a @ b), float(b @ b)))
-
-
-def _joined(
-    x: Float[np.ndarray, "m dx"], of_x: Moments, y: Float[np.ndarray, "m dy"], of_y: Moments
-) -> Moments:
-    crossed = _products(x, of_x.mean, y, of_y.mean)
-    products = np.block([[of_x.products, crossed], [crossed.T, of_y.products]])
-    return Moments(of_x.n, np.concatenate([of_x.mean, of_y.mean]), products)
 
 
 def merge(a: Moments, b: Moments) -> Moments:

@@ -17,9 +17,16 @@ import torch
 from jaxtyping import Float, Float64, Int32, Integer
 from torch import Tensor
 
-from core.errors import MetricError
 from core.pairs.engine import FromNeighbors
-from core.pairs.prepared import Lists, Prepared, Preprocess, Scores, Space, each_layer
+from core.pairs.prepared import (
+    Lists,
+    Prepared,
+    Preprocess,
+    Scores,
+    Space,
+    check_same_stimuli,
+    each_layer,
+)
 from core.spaces.kernels import check_length, check_unbiased
 from core.spaces.neighbors import check_ties, sides_of, tie_order
 from core.spaces.preprocess import check_k, check_space, normalize_rows
@@ -54,11 +61,11 @@ class TorchLists:
     def prepare(
         self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows
     ) -> Prepared[Local]:
-        lists, refusals = each_layer(self._lists, layers, preprocess)
-        return _prepared_lists(_stacked(lists, missing=-1), refusals)
+        def lists_of(space: Space) -> Tensor:
+            return _nearest(space, self.k, self.device)
 
-    def _lists(self, space: Space) -> Tensor:
-        return _nearest(space, self.k, self.device)
+        lists, refusals = each_layer(lists_of, layers, preprocess)
+        return _prepared_lists(_stacked(lists, missing=-1), refusals)
 
     def scores(self, x: Prepared[Local], y: Prepared[Local]) -> Scores:
         products = _common_products(x.layers, y.layers)
@@ -81,9 +88,7 @@ class TorchLocal:
     device: torch.device
     k: int
 
-    @property
-    def from_neighbors(self) -> None:
-        return None
+    from_neighbors = None
 
     def prepare(
         self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows
@@ -124,9 +129,7 @@ class TorchKernels:
     device: torch.device
     center: Callable[[Tensor], Tensor]
 
-    @property
-    def from_neighbors(self) -> None:
-        return None
+    from_neighbors = None
 
     def prepare(
         self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows
@@ -140,7 +143,7 @@ class TorchKernels:
         return self.center(around @ around.T).float()
 
     def scores(self, x: Prepared[Tensor], y: Prepared[Tensor]) -> Scores:
-        _check_same_stimuli(x.layers, y.layers)
+        check_same_stimuli(x.layers.shape[1], y.layers.shape[1])
         rows = max(1, BLOCK // ((len(x.layers) + len(y.layers)) * x.layers.shape[1]))
         tiles = zip(x.layers.split(rows, dim=1), y.layers.split(rows, dim=1), strict=True)
         return Scores(_added(a.flatten(1).double() @ b.flatten(1).double().T for a, b in tiles), {})
@@ -178,31 +181,22 @@ def _nearest(space: Space, k: int, device: torch.device) -> Tensor:
     own, others, order = (
         torch.from_numpy(values).to(device) for values in (*sides, tie_order(sides.own))
     )
-    rows = max(1, BLOCK // n)
-    return torch.cat(
-        [
-            _nearest_of(own[start : start + rows], others, order, start, k)
-            for start in range(0, n, rows)
-        ]
-    )
-
-
-def _nearest_of(own: Tensor, others: Tensor, order: Tensor, start: int, k: int) -> Tensor:
-    n = len(others)
-    similar = (own @ others.T).float()
-    similar.diagonal(start).fill_(-torch.inf)
-    bits = (similar + 0).view(torch.int32)  # + 0 turns −0 into 0: equal values must have equal bits
-    rising = (bits ^ ((bits >> 31) & 0x7FFFFFFF)).long()
-    keys = rising << 32 | (
-        n - 1 - torch.argsort(order)
-    )  # no two are equal, so that ties have one order
-    return order[n - 1 - (keys.topk(k, dim=1).values & 0xFFFFFFFF)]
+    rows, found = max(1, BLOCK // n), []
+    for start in range(0, n, rows):
+        similar = (own[start : start + rows] @ others.T).float()
+        similar.diagonal(start).fill_(-torch.inf)
+        bits = (similar + 0).view(torch.int32)  # −0 becomes 0: equal values must have equal bits
+        rising = (bits ^ ((bits >> 31) & 0x7FFFFFFF)).long()
+        # no two keys are equal, so that ties have one order
+        keys = rising << 32 | (n - 1 - torch.argsort(order))
+        found.append(order[n - 1 - (keys.topk(k, dim=1).values & 0xFFFFFFFF)])
+    return torch.cat(found)
 
 
 def centered(kernel: Tensor) -> Tensor:
     """Return HKH / ‖HKH‖, H = I − 11ᵀ/n."""
     means = kernel.mean(dim=1)
-    return _of_length_one(kernel - means[:, None] - means + means.mean(), kernel)
+    return _unit(kernel - means[:, None] - means + means.mean(), kernel)
 
 
 def u_centered(kernel: Tensor) -> Tensor:
@@ -214,10 +208,10 @@ def u_centered(kernel: Tensor) -> Tensor:
     off = kernel.clone().fill_diagonal_(0)
     means = off.sum(dim=1) / (n - 2)
     off += means.sum() / (n - 1) - means[:, None] - means
-    return _of_length_one(off.fill_diagonal_(0), kernel)
+    return _unit(off.fill_diagonal_(0), kernel)
 
 
-def _of_length_one(rest: Tensor, kernel: Tensor) -> Tensor:
+def _unit(rest: Tensor, kernel: Tensor) -> Tensor:
     length = rest.norm()
     check_length(length.item(), len(kernel), kernel.norm().item())
     unit: Tensor = rest / length
@@ -228,7 +222,7 @@ def _common_products(x: Local, y: Local) -> Float64[np.ndarray, "Lx Ly"]:
     """Sum the products of values that two layers have for one stimulus near another, a block of
     stimuli at a time.
     """
-    _check_same_stimuli(x.lists, y.lists)
+    check_same_stimuli(x.lists.shape[1], y.lists.shape[1])
     n = x.lists.shape[1]
     rows = max(1, BLOCK // ((len(x.lists) + len(y.lists)) * n))
     blocks = zip(*(part.split(rows, dim=1) for part in (*x, *y)), strict=True)
@@ -259,10 +253,3 @@ def _added(products: Iterator[Tensor]) -> Float64[np.ndarray, "Lx Ly"]:
 def _stacked(parts: Sequence[Tensor | None], missing: int | float) -> Tensor:
     like = next(part for part in parts if part is not None)
     return torch.stack([torch.full_like(like, missing) if part is None else part for part in parts])
-
-
-def _check_same_stimuli(x: Tensor, y: Tensor) -> None:
-    if x.shape[1] != y.shape[1]:
-        raise MetricError(
-            f"expected layers over the same stimuli; got {x.shape[1]} and {y.shape[1]} stimuli"
-        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +14,13 @@ from jaxtyping import Float, Float64, Int32
 from core.errors import FeatureError, MetricError
 from core.machine.processes import count_threads
 from core.spaces.preprocess import check_space
+
+P = TypeVar("P")
+T = TypeVar("T")
+Space = Float[np.ndarray, "n _"]
+Preprocess = Callable[[Space], Space]
+Lists = Int32[np.ndarray, "_ _ _"]  # layers, stimuli, neighbors
+Place = tuple[int, int]  # a layer of x and a layer of y, counted from 0
 
 
 @contextmanager
@@ -27,12 +34,6 @@ def one_core_each() -> Iterator[ThreadPoolExecutor]:
 
     with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(count_threads()) as pool:
         yield pool
-
-
-P = TypeVar("P")
-
-Lists = Int32[np.ndarray, "_ _ _"]  # layers, stimuli, neighbors
-Place = tuple[int, int]  # a layer of x and a layer of y, counted from 0
 
 
 @dataclass(frozen=True)
@@ -66,22 +67,9 @@ class Scores:
 def mean_of_both(forth: Scores, back: Scores) -> Scores:
     """Return the mean of the scores of both directions; a pair that either refuses has none.
 
-    back: flipped already, so that x stands for x.
+    back: flipped already.
     """
     return Scores((forth.values + back.values) / 2, {**back.refusals, **forth.refusals})
-
-
-def split_rows(scores: Scores, ends: Sequence[int]) -> list[Scores]:
-    """Cut the scores of several models' layers, stacked as x, into those of each model.
-
-    ends: where each model but the last ends. Only single layers may have been refused.
-    """
-    return [Scores(values, {}) for values in np.split(scores.values, ends)]
-
-
-T = TypeVar("T")
-Space = Float[np.ndarray, "n _"]
-Preprocess = Callable[[Space], Space]
 
 
 def each_layer(
@@ -116,3 +104,20 @@ def stacked(parts: Sequence[np.ndarray | None], missing: int | float) -> np.ndar
     """
     like = next(part for part in parts if part is not None)
     return np.stack([np.full_like(like, missing) if part is None else part for part in parts])
+
+
+def check_same_stimuli(n: int, m: int, what: str = "layers") -> None:
+    """Raise MetricError where two models are over other numbers of stimuli."""
+    if n != m:
+        raise MetricError(f"expected {what} over the same stimuli; got {n} and {m} stimuli")
+
+
+def run_shares(loop: Callable[..., None], shares: Iterable[tuple[np.ndarray | slice, ...]]) -> None:
+    """Call a compiled loop for each share of the work, each in a thread.
+
+    Python's threads rather than numba's: its default threading layer ends the process when two
+    pages compute at once.
+    """
+    with ThreadPoolExecutor(count_threads()) as pool:
+        for done in [pool.submit(loop, *share) for share in shares]:
+            done.result()

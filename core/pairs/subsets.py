@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
@@ -14,10 +13,26 @@ from core.errors import MetricError
 from core.machine.processes import count_threads
 from core.pairs.engine import Engine
 from core.pairs.lists import NeighborLists
-from core.pairs.prepared import Prepared, Preprocess, Scores, Space, each_layer, stacked
+from core.pairs.prepared import (
+    Prepared,
+    Preprocess,
+    Scores,
+    Space,
+    check_same_stimuli,
+    each_layer,
+    run_shares,
+    stacked,
+)
 from core.spaces.kernels import ROUNDING, local_kernel
 from core.spaces.neighbors import check_ties, nearest, sides_of
 from core.spaces.preprocess import normalize_rows
+
+LARGEST = 2048  # stimuli whose rankings are held: n² of them for each space
+
+P = TypeVar("P")
+Rows = Int64[np.ndarray, " m"]
+SetScores = Callable[[Rows], Float64[np.ndarray, "X Y"]]
+Order = Int16[np.ndarray, "L n others"]  # of each stimulus all others, most similar first
 
 
 @dataclass(frozen=True)
@@ -38,28 +53,40 @@ class CenteredLocal:
 
     k: int
 
-    @property
-    def from_neighbors(self) -> None:
-        return None
+    from_neighbors = None
 
     def prepare(
         self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows
     ) -> Prepared[LocalKernels]:
-        parts, refusals = each_layer(self._local, layers, preprocess)
+        def local(space: Space) -> tuple[Int32[np.ndarray, "n k"], Float64[np.ndarray, "n k"]]:
+            kernel, shape = local_kernel(space, k=self.k, variant="paper"), (-1, self.k)
+            return kernel.indices.reshape(shape).astype(np.int32), kernel.data.reshape(shape)
+
+        parts, refusals = each_layer(local, layers, preprocess)
         lists = stacked([part and part[0] for part in parts], missing=0)
         values = stacked([part and part[1] for part in parts], missing=np.nan)
         return Prepared(LocalKernels(lists, values), refusals)
-
-    def _local(self, space: Space) -> tuple[Int32[np.ndarray, "n k"], Float64[np.ndarray, "n k"]]:
-        kernel = local_kernel(space, k=self.k, variant="paper")
-        return kernel.indices.reshape(-1, self.k).astype(np.int32), kernel.data.reshape(-1, self.k)
 
     def scores(self, x: Prepared[LocalKernels], y: Prepared[LocalKernels]) -> Scores:
         """Share x's layers among threads; each sum runs over stimuli and neighbors in order, so
         threads cannot change it.
         """
-        _check_same_stimuli(x.layers, y.layers)
-        totals = _products(x.layers, y.layers)
+        from core.pairs.loops import add_products  # numba, half a second
+
+        check_same_stimuli(x.layers.lists.shape[1], y.layers.lists.shape[1], "kernels")
+        # stimulus first: the loop then walks through memory in order
+        (near_x, values_x), (near_y, values_y) = (
+            [np.ascontiguousarray(one.transpose(1, 0, 2)) for one in (side.lists, side.values)]
+            for side in (x.layers, y.layers)
+        )
+        totals, threads = np.zeros((len(x.refusals), len(y.refusals))), count_threads()
+        shares = zip(
+            np.array_split(near_x, threads, axis=1),
+            np.array_split(values_x, threads, axis=1),
+            np.array_split(totals, threads),
+            strict=True,
+        )
+        run_shares(add_products, ((near, own, near_y, values_y, to) for near, own, to in shares))
         totals[np.isnan(x.layers.values[:, 0, 0])] = np.nan
         totals[:, np.isnan(y.layers.values[:, 0, 0])] = np.nan
         return Scores(totals, {})
@@ -75,47 +102,6 @@ class CenteredLocal:
             np.take_along_axis(values[:, order], rising, axis=2),
         )
         return Prepared(moved, prepared.refusals)
-
-
-def _check_same_stimuli(x: LocalKernels, y: LocalKernels) -> None:
-    n, m = x.lists.shape[1], y.lists.shape[1]
-    if n != m:
-        raise MetricError(f"expected kernels over the same stimuli; got {n} and {m} stimuli")
-
-
-def _products(x: LocalKernels, y: LocalKernels) -> Float64[np.ndarray, "Lx Ly"]:
-    from core.pairs.loops import add_products  # numba, half a second
-
-    near_x, near_y, values_x, values_y = map(_by_stimulus, (x.lists, y.lists, x.values, y.values))
-    totals = np.zeros((len(x.lists), len(y.lists)))
-    threads = count_threads()
-    parts = (
-        np.array_split(near_x, threads, axis=1),
-        np.array_split(values_x, threads, axis=1),
-        np.array_split(totals, threads),
-    )
-    with ThreadPoolExecutor(threads) as pool:
-        done = [
-            pool.submit(add_products, near, values, near_y, values_y, total)
-            for near, values, total in zip(*parts, strict=True)
-        ]
-        for each in done:
-            each.result()
-    return totals
-
-
-def _by_stimulus(array: np.ndarray) -> np.ndarray:
-    """Copy a (layers, n, k) array stimulus first: the loop then walks through memory in order."""
-    return np.ascontiguousarray(array.transpose(1, 0, 2))
-
-
-P = TypeVar("P")
-
-LARGEST = 2048  # stimuli whose rankings are held: n² of them for each space
-
-Rows = Int64[np.ndarray, " m"]
-SetScores = Callable[[Rows], Float64[np.ndarray, "X Y"]]
-Order = Int16[np.ndarray, "L n others"]  # of each stimulus all others, most similar first
 
 
 class Held(NamedTuple):
@@ -142,7 +128,12 @@ def score_sets(
     Raises MetricError for spaces that the metric refuses over all stimuli and, once it is called,
     for sets of k stimuli or fewer.
     """
-    score = _scoring(engine, x, y)
+    if len(x[0]) <= LARGEST and isinstance(engine, NeighborLists | CenteredLocal):
+        a, b = ([normalize_rows(space) for space in side] for side in (x, y))
+        lists = isinstance(engine, NeighborLists)
+        score = _over_lists(engine, a, b) if lists else _over_kernels(engine, a, b)
+    else:
+        score = _again(engine, x, y)
 
     def scores(rows: Rows) -> Float64[np.ndarray, "X Y"]:
         if len(rows) <= k:
@@ -155,21 +146,7 @@ def score_sets(
     return scores
 
 
-def _scoring(engine: Engine[P], x: Sequence[Space], y: Sequence[Space]) -> SetScores:
-    if len(x[0]) > LARGEST:
-        return _anew(engine, x, y)
-    if isinstance(engine, NeighborLists):
-        return _over_lists(engine, _normalized(x), _normalized(y))
-    if isinstance(engine, CenteredLocal):
-        return _over_kernels(engine, _normalized(x), _normalized(y))
-    return _anew(engine, x, y)
-
-
-def _normalized(spaces: Sequence[Space]) -> list[Space]:
-    return [normalize_rows(space) for space in spaces]
-
-
-def _anew(engine: Engine[P], x: Sequence[Space], y: Sequence[Space]) -> SetScores:
+def _again(engine: Engine[P], x: Sequence[Space], y: Sequence[Space]) -> SetScores:
     def score(rows: Rows) -> Float64[np.ndarray, "X Y"]:
         try:
             a, b = (engine.prepare([space[rows] for space in spaces]) for spaces in (x, y))
@@ -218,19 +195,13 @@ def _rank_all(spaces: Sequence[Space], k: int) -> Order:
 
 
 def _hold(spaces: Sequence[Space], k: int) -> Held:
-    order = _rank_all(spaces, k)
-    falling = []
+    order, similar = _rank_all(spaces, k), []
     for space, own in zip(spaces, order, strict=True):
         wide = space.astype(np.float64)
-        falling.append(
-            np.take_along_axis((wide @ wide.T).astype(np.float32), own.astype(np.int64), axis=1)
-        )
-    return Held(
-        order,
-        np.stack(falling),
-        np.hstack(spaces),
-        np.cumsum([0, *(space.shape[1] for space in spaces)]),
-    )
+        products = (wide @ wide.T).astype(np.float32)
+        similar.append(np.take_along_axis(products, own.astype(np.int64), axis=1))
+    edges = np.cumsum([0, *(space.shape[1] for space in spaces)])
+    return Held(order, np.stack(similar), np.hstack(spaces), edges)
 
 
 def _lists_within(
