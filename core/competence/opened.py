@@ -8,8 +8,8 @@ import torch
 
 from core.competence.records import can_measure
 from core.encoders.catalog import open_encoder
+from core.encoders.checkpoint import choose_arithmetic
 from core.encoders.encoder import Encoder, modality_of
-from core.encoders.precision import choose_arithmetic
 from core.encoders.requests import Precision, pooling_of, precision_of
 from core.errors import EncoderError, InputError
 from core.modalities import Item, reader_of

@@ -32,45 +32,40 @@ def open_encoder(
     Raises EncoderError for another form of spec, and for a pooling or prompt that is not the
     model's to choose.
     """
-    with _OPENING:
-        return _open(spec, device=device, pooling=pooling, prompt=prompt, precision=precision)
-
-
-def _open(
-    spec: str, *, device: torch.device, pooling: Pooling, prompt: Prompt, precision: Precision
-) -> Encoder:
     check_spec(spec)
-    is_timm = spec.startswith("timm:")
-    if is_timm or reads_images(spec):
+    with _OPENING:
+        is_timm = spec.startswith("timm:")
+        if not is_timm and not reads_images(spec):
+            # seconds that users of vision models must not pay
+            from core.encoders.language.encoder import open_language
+
+            return open_language(
+                spec, device=device, pooling=pooling, prompt=prompt, precision=precision
+            )
         for name, given, usual in (("pooling", pooling, "auto"), ("prompt", prompt, "none")):
             if given != usual:
                 raise EncoderError(
                     f"{name} {given!r} is for language models; leave it out for {spec}"
                 )
         if is_timm:
-            # three seconds that users of language models must not pay
-            from core.encoders.vision import open_vision
+            from core.encoders.vision import open_vision  # as above
 
             return open_vision(spec, device=device, precision=precision)
         from core.encoders.images import open_images  # as above
 
         return open_images(spec, device=device, precision=precision)
-    from core.encoders.language.encoder import open_language  # as above
-
-    return open_language(spec, device=device, pooling=pooling, prompt=prompt, precision=precision)
 
 
 def reads_images(spec: str) -> bool:
     """Return whether the model of transformers that a spec names reads images, or the part of it;
     raises EncoderError or OfflineError.
     """
-    from core.encoders.language.folder import check_part, opened_source  # as above
+    from core.encoders.language.folder import check_part, find_source  # as above
     from core.encoders.language.sentences import read_sentences
 
     place, marks = split_marks(spec.removeprefix("hf:"))
-    with opened_source(place) as source:
-        folder = read_sentences(source.folder).folder
-        return check_part(folder, marks.removesuffix(PATCHES))
+    folder = read_sentences(find_source(place).folder).folder
+    return check_part(folder, marks.removesuffix(PATCHES))
 
 
 def check_spec(spec: str) -> None:
@@ -91,7 +86,7 @@ def spec_of_folder(folder: Path) -> str:
     except EncoderError as error:
         raise EncoderError(
             f"{folder} has no config.json that can be read; expected a folder of timm's or"
-            " transformers' format with it, beside model.safetensors"
+            " transformers' format with it, next to model.safetensors"
         ) from error
     if isinstance(config.get("architecture"), str):
         return f"timm:{config['architecture']}@{folder}"

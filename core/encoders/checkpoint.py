@@ -1,4 +1,6 @@
-"""Weights and notes on disk, read without running anything that they contain."""
+"""Weights and notes on disk, read without running anything that they contain, and models made of
+them: within memory, in the precision that is asked for, and any failure in one sentence.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +8,31 @@ import hashlib
 import pickle
 import re
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
+from threading import RLock
 from typing import Any
 
 import numpy as np
 import torch
 from numpy._core import multiarray
+from safetensors import safe_open
 from safetensors.torch import load_file
+from torch import Tensor
 
 from core.encoders.fields import check_training, read_json
-from core.errors import EncoderError
+from core.encoders.requests import TYPES, Precision
+from core.errors import EncoderError, PlatoscopeError
 from core.files.userfile import UserFile
+from core.machine.memory import is_out_of_memory
+from core.unexpected import summarize
 
 FORMATS = (".safetensors", ".pt", ".pth", ".tar")  # .pth.tar, as training scripts name them
-WRAPPERS = (
-    "state_dict_ema",
-    "model_ema",
-    "state_dict",
-    "model",
-)  # where training scripts keep the weights, best first
-# MoCo's trained encoder stands beside its slow copy and its queue; its projection is no part of it
+# where training scripts keep the weights, best first
+WRAPPERS = ("state_dict_ema", "model_ema", "state_dict", "model")
+# MoCo's trained encoder lies next to its slow copy and its queue; its projection is no part of it
 MOCO = ("encoder_q.", "base_encoder.")
 PROJECTIONS = ("fc.", "head.")
 # names that folders of many models have: of training scripts, of the hub's cache
@@ -36,9 +42,20 @@ COMMON = (
     r"|(final|best|last|saved)[-_](model|checkpoint|ckpt)|snapshots|0_\w+"
     rf"|{STEP}|(?=(.*\d){{2}})(?=.*[a-f])[0-9a-f]{{8,64}}"
 )
+# NumPy's arrays and scalars of plain types, which torch.load makes without running anything else
+PLAIN = [
+    *(np.ndarray, np.dtype, multiarray._reconstruct, multiarray.scalar),
+    *(type(np.dtype(kind)) for kind in "?bhilqBHILQefdUS"),
+]
+FLOATS = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "F64": torch.float64}
+PANIC = "PanicException"  # in a library written in Rust, where it is no Exception
+SPARE = 1 << 20  # numbers that a model may have beyond twice those of its weights
+# held while a model is made: transformers meanwhile changes torch's default type and initializers
+# for all threads of the process
+MAKING = RLock()
 
 
-def read_weights(path: Path) -> dict[str, torch.Tensor]:
+def read_weights(path: Path) -> dict[str, Tensor]:
     """Read the tensors of one weights file by name.
 
     Raises EncoderError for another format, a damaged file and one that holds pickled objects.
@@ -50,15 +67,21 @@ def read_weights(path: Path) -> dict[str, torch.Tensor]:
     file = UserFile(path, "whole weights", EncoderError)
     if path.suffix == ".safetensors":
         with file.decoding():
-            return _state_dict(load_file(path), path)
-    return _state_dict(load_torch(file), path)
-
-
-# NumPy's arrays and scalars of plain types, which torch.load makes without running anything else
-PLAIN = [
-    *(np.ndarray, np.dtype, multiarray._reconstruct, multiarray.scalar),
-    *(type(np.dtype(kind)) for kind in "?bhilqBHILQefdUS"),
-]
+            tensors = load_file(path)
+    else:
+        tensors = load_torch(file)
+    if isinstance(tensors, Mapping):
+        held = (tensors[key] for key in WRAPPERS if isinstance(tensors.get(key), Mapping))
+        tensors = next(held, tensors)
+    if not _is_state(tensors):
+        raise EncoderError(
+            f"{path} holds no state dict; expected tensors by parameter name, bare or under"
+            f" {', '.join(WRAPPERS)}"
+        )
+    bare = {re.sub(r"^(module\.|_orig_mod\.)+", "", name): value for name, value in tensors.items()}
+    prefix = next((one for one in MOCO if any(name.startswith(one) for name in bare)), "")
+    own = {name.removeprefix(prefix): one for name, one in bare.items() if name.startswith(prefix)}
+    return {name: one for name, one in own.items() if not (prefix and name.startswith(PROJECTIONS))}
 
 
 def load_torch(file: UserFile, **where: Any) -> Any:
@@ -77,38 +100,104 @@ def load_torch(file: UserFile, **where: Any) -> Any:
             ) from error
 
 
-def _state_dict(tensors: Any, path: Path) -> dict[str, torch.Tensor]:
-    if isinstance(tensors, Mapping):
-        tensors = next(
-            (tensors[key] for key in WRAPPERS if isinstance(tensors.get(key), Mapping)), tensors
-        )
-    if (
-        not isinstance(tensors, Mapping)
-        or not tensors
-        or not all(isinstance(name, str) for name in tensors)
-        or not all(isinstance(value, torch.Tensor) for value in tensors.values())
-    ):
+def read_outlines(files: Sequence[Path]) -> dict[str, Tensor]:
+    """Return the tensors in files of weights by name, on torch's `meta` device: their numbers are
+    not read. Those of integers or of fewer than 16 bits are bytes.
+    """
+    tensors: dict[str, Tensor] = {}
+    for path in files:
+        file = UserFile(path, "whole weights", EncoderError)
+        if path.suffix == ".bin":
+            held = load_torch(file, map_location="meta", mmap=True)
+            if not _is_state(held):
+                raise EncoderError(
+                    f"{path} holds no state dict; expected tensors by parameter name"
+                )
+            tensors |= held
+            continue
+        with file.decoding(), safe_open(path, "pt") as parts:
+            for name in list(parts.keys()):
+                part = parts.get_slice(name)
+                kind = FLOATS.get(part.get_dtype(), torch.uint8)
+                tensors[name] = torch.empty(part.get_shape(), dtype=kind, device="meta")
+    return tensors
+
+
+def _is_state(held: object) -> bool:
+    return (
+        isinstance(held, Mapping)
+        and bool(held)
+        and all(isinstance(name, str) for name in held)
+        and all(isinstance(value, Tensor) for value in held.values())
+    )
+
+
+@contextmanager
+def refusing(what: str, expected: str) -> Iterator[None]:
+    """Say what was expected if a library cannot use a model's files, whatever it raises: odd
+    content ends in errors of every kind. Raises EncoderError; too little memory stays what it is.
+    """
+    try:
+        yield
+    except PlatoscopeError:
+        raise
+    except BaseException as error:
+        is_panic = type(error).__name__ == PANIC
+        if is_out_of_memory(error) or not (isinstance(error, Exception) or is_panic):
+            raise
+        raise EncoderError(f"{what}: {summarize(error)}; {expected}") from error
+
+
+def check_size(model: Any, place: object, weights: Iterable[Sequence[int]]) -> None:
+    """Raise EncoderError for a model on the `meta` device that outgrows its weights, before it
+    takes any memory. place: what holds its config. weights: the shapes of its weights.
+    """
+    numbers = sum(each.numel() for each in model.parameters())
+    held = sum(int(np.prod(shape)) for shape in weights)
+    if numbers > 2 * held + SPARE:
         raise EncoderError(
-            f"{path} holds no state dict; expected tensors by parameter name, bare or under"
-            f" {', '.join(WRAPPERS)}"
+            f"{place}: the model would have {numbers:,} numbers, and its weights have {held:,};"
+            " check its architecture, its sizes and its depth"
         )
-    bare = {re.sub(r"^(module\.|_orig_mod\.)+", "", name): value for name, value in tensors.items()}
-    return _of_moco(bare)
 
 
-def _of_moco(tensors: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Return the trained encoder alone where MoCo wrote the tensors, else all of them."""
-    prefix = next((one for one in MOCO if any(name.startswith(one) for name in tensors)), "")
-    return {
-        name.removeprefix(prefix): value
-        for name, value in tensors.items()
-        if not prefix
-        or (name.startswith(prefix) and not name.removeprefix(prefix).startswith(PROJECTIONS))
-    }
+@dataclass(frozen=True)
+class Arithmetic:
+    """How a model computes. weights: what they are held in. autocast: whether bfloat16 is used
+    where it is safe, over float32 weights. Vectors are pooled and given in float32 everywhere.
+    """
+
+    weights: torch.dtype = torch.float32
+    autocast: bool = False
+
+    @property
+    def name(self) -> str:
+        return "bfloat16 autocast" if self.autocast else str(self.weights).removeprefix("torch.")
+
+    def forward_on(self, device: str | torch.device) -> AbstractContextManager[object]:
+        """Return the context of a forward pass on a device."""
+        kind = torch.device(device).type
+        return torch.autocast(kind, dtype=torch.bfloat16) if self.autocast else nullcontext()
+
+
+def choose_arithmetic(
+    precision: Precision, device: torch.device, *, stored: torch.dtype = torch.float32
+) -> Arithmetic:
+    """Return how a model computes whose weights are stored in a type.
+
+    `auto` keeps the stored type, but for two: float16 runs in float32 on a CPU, which is slow in
+    it, and float32 runs under bfloat16 autocast on CUDA, which is fast in that.
+    """
+    for name, option in TYPES.items():
+        if precision == option:
+            return Arithmetic(getattr(torch, name))
+    if stored == torch.bfloat16 or (stored == torch.float16 and device.type != "cpu"):
+        return Arithmetic(stored)
+    return Arithmetic(autocast=device.type == "cuda")
 
 
 def read_notes(folder: Path) -> dict[str, Any]:
-    """Read what a model's maker wrote in card.json beside the weights (title, family, objective,
+    """Read what a model's maker wrote in card.json next to the weights (title, family, objective,
     modality, training); empty without one.
     """
     path = folder / "card.json"
@@ -139,7 +228,7 @@ def digest_files(paths: Iterable[Path]) -> str:
     return total.hexdigest()
 
 
-def digest_state(state: Mapping[str, torch.Tensor]) -> str:
+def digest_state(state: Mapping[str, Tensor]) -> str:
     """Return the SHA-256 over names, types, shapes and bytes of a state dict, in hexadecimal."""
     total = hashlib.sha256()
     for name in sorted(state):

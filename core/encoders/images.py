@@ -5,7 +5,6 @@ the folder's own image processor.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,22 +15,19 @@ from torch import Tensor
 from transformers import AutoImageProcessor
 
 from core.encoders import naming
-from core.encoders.building import refusing
-from core.encoders.checkpoint import digest_files, read_notes
+from core.encoders.checkpoint import digest_files, read_notes, refusing
 from core.encoders.encoder import ModelCard
-from core.encoders.fields import WIDEST
 from core.encoders.language.folder import (
-    Source,
     check_part,
+    find_source,
     find_weights,
     load_model,
-    opened_source,
     quiet,
     source_name,
 )
 from core.encoders.language.sentences import read_sentences
 from core.encoders.requests import PATCHES, Precision, split_marks
-from core.encoders.vision import Preparation, VisionEncoder
+from core.encoders.vision import WIDEST, Preparation, VisionEncoder
 from core.errors import EncoderError
 from core.modalities import VISION
 
@@ -39,7 +35,6 @@ EXPECTED = (
     "expected a model that reads images of one size and nothing else, with its"
     " preprocessor_config.json; timm has most of these models: timm:NAME"
 )
-PROCESSORS = ("preprocessor_config.json", "processor_config.json")
 _PROBED = ((64, 64), (96, 48))  # sizes of two images that show what a model takes
 
 
@@ -56,34 +51,34 @@ class Processed:
 
 def open_images(spec: str, *, device: torch.device, precision: Precision = "auto") -> VisionEncoder:
     """Open `hf:ID` or `hf:FOLDER` of a vision model, or with `#vision` the part of a model that
-    sees; `#patches` behind it reads out the mean of the patch tokens in place of the class token.
-    Raises EncoderError or OfflineError.
+    reads images; `#patches` behind it reads out the mean of the patch tokens in place of the class
+    token. Raises EncoderError or OfflineError.
     """
     place, marks = split_marks(spec.removeprefix("hf:"))
     of_patches, part = marks.endswith(PATCHES), marks.removesuffix(PATCHES)
-    with opened_source(place) as source:
-        folder = read_sentences(source.folder).folder
-        files = find_weights(folder)
-        if not check_part(folder, part):
-            raise EncoderError(f"{spec} reads texts; expected a vision model")
-        model, arithmetic = load_model(folder, precision=precision, device=device, part=part)
-        if hasattr(model.config, "mask_ratio"):
-            model.config.mask_ratio = 0.0  # of MAE, which is to see the whole image
-        with refusing(f"{spec} cannot be read out", EXPECTED), torch.inference_mode():
-            with quiet():
-                processor = AutoImageProcessor.from_pretrained(
-                    folder, trust_remote_code=False, local_files_only=True
-                )
-            said = json.loads(processor.to_json_string())
-            _check_sizes(spec, said)
-            prepare = Preparation(Processed(processor), cropped=bool(said.get("do_center_crop")))
-            noise = [Image.effect_noise(size, 90).convert("RGB") for size in _PROBED]
-            pixels = torch.stack([prepare(image) for image in noise])
-            pixels = pixels.to(device, arithmetic.weights)
-            with arithmetic.forward_on(device):
-                prefix = count_prefix(model, pixels)
-                read = partial(read_hidden, prefix=prefix)
-                count = len(read(model, pixels))
+    source = find_source(place)
+    folder = read_sentences(source.folder).folder
+    files = find_weights(folder)
+    if not check_part(folder, part):
+        raise EncoderError(f"{spec} reads texts; expected a vision model")
+    model, arithmetic = load_model(folder, precision=precision, device=device, part=part)
+    if hasattr(model.config, "mask_ratio"):
+        model.config.mask_ratio = 0.0  # of MAE, which is to see the whole image
+    with refusing(f"{spec} cannot be read out", EXPECTED), torch.inference_mode():
+        with quiet():
+            processor = AutoImageProcessor.from_pretrained(
+                folder, trust_remote_code=False, local_files_only=True
+            )
+        said = json.loads(processor.to_json_string())
+        _check_sizes(spec, said)
+        prepare = Preparation(Processed(processor), cropped=bool(said.get("do_center_crop")))
+        noise = [Image.effect_noise(size, 90).convert("RGB") for size in _PROBED]
+        pixels = torch.stack([prepare(image) for image in noise])
+        pixels = pixels.to(device, arithmetic.weights)
+        with arithmetic.forward_on(device):
+            prefix = count_prefix(model, pixels)
+            read = partial(read_hidden, prefix=prefix)
+            count = len(read(model, pixels))
     if of_patches and not prefix:
         raise EncoderError(
             f"{spec} has no class token, so the mean over its places is read out already; leave"
@@ -96,17 +91,23 @@ def open_images(spec: str, *, device: torch.device, precision: Precision = "auto
         "preprocessing": said,
         "config": digest_files([folder / "config.json"]),
         "precision": arithmetic.name,
-    }
-    return VisionEncoder(
-        card=_describe(source, marks, model, count, digest_files(files)),
-        recipe=recipe | ({"part": part[1:]} if part else {}),
-        device=str(device),
-        arithmetic=arithmetic,
-        model=model,
-        prepare=prepare,
-        read=read,
-        of_patches=of_patches,
+    } | ({"part": part[1:]} if part else {})
+    config, notes, name = model.config, read_notes(source.folder), source_name(source, folder)
+    objective = naming.folder_objective(config.model_type, name, config.architectures or ())
+    card = ModelCard(
+        name=name + marks.replace("#", "-"),
+        title=(notes.get("title") or name) + marks.replace("#", ", "),
+        modality=VISION.name,
+        spec=f"hf:{source.place}{marks}",
+        family=notes.get("family") or naming.vision_family(config.model_type),
+        objective=notes.get("objective") or objective,
+        parameters=sum(parameter.numel() for parameter in model.parameters()),
+        weights=digest_files(files),
+        layers=name_layers(config, count),
+        training=notes.get("training") or {},
+        revision=source.revision,
     )
+    return VisionEncoder(card, recipe, str(device), arithmetic, model, prepare, read, of_patches)
 
 
 def read_hidden(
@@ -114,7 +115,7 @@ def read_hidden(
 ) -> list[Tensor]:
     """Return one (batch, width) float32 tensor per block or stage.
 
-    Of tokens the class token, which is the first of `prefix`, or where there is none, and where
+    Of tokens the class token, which is the first of `prefix`, or if there is none, and if
     `of_patches`, the mean over the others; of feature maps the mean over places. The embedding of
     tokens is left out: there the class token is the same for every image.
     """
@@ -130,7 +131,7 @@ def read_hidden(
 
 
 def count_prefix(model: Any, pixels: Tensor) -> int:
-    """Return how many tokens stand before the patches: those that are the same for images that
+    """Return how many tokens come before the patches: those that are the same for images that
     differ, before the first block.
     """
     first = model(pixel_values=pixels, output_hidden_states=True).hidden_states[0]
@@ -148,43 +149,18 @@ def name_layers(config: Any, count: int) -> tuple[str, ...]:
     return (*(["stem"] if stem else []), *(f"stage {i}" for i in range(1, count + 1 - stem)))
 
 
-def _check_sizes(spec: str, said: Mapping[str, Any]) -> None:
-    """Raise EncoderError for images that would be enlarged until they take all memory, and for
-    those that keep their shape.
-    """
+def _check_sizes(spec: str, said: dict[str, Any]) -> None:
+    """Raise EncoderError for images that keep their shape, and for sizes that take all memory."""
     if said.get("max_num_patches"):
         raise EncoderError(
             f"{spec} reads images of any shape as {said['max_num_patches']} patches at most"
             " (NaFlex); take the same model for images of one size, such as"
             " hf:google/siglip2-base-patch16-224, or timm:naflexvit_base_patch16_siglip"
         )
-    sides = [
-        side
-        for name in ("size", "crop_size")
-        for side in (said.get(name) or {}).values()
-        if not 0 < (side or 1) <= WIDEST
-    ]
-    if sides:
-        raise EncoderError(
-            f"{spec}: its image processor makes images of {sides[0]} pixels; expected 1 to"
-            f" {WIDEST:,}"
-        )
-
-
-def _describe(source: Source, marks: str, model: Any, count: int, weights: str) -> ModelCard:
-    config, notes = model.config, read_notes(source.folder)
-    name = source_name(source, read_sentences(source.folder).folder)
-    return ModelCard(
-        name=name + marks.replace("#", "-"),
-        title=(notes.get("title") or name) + marks.replace("#", ", "),
-        modality=VISION.name,
-        spec=f"hf:{source.place}{marks}",
-        family=notes.get("family") or naming.vision_family(config.model_type),
-        objective=notes.get("objective")
-        or naming.folder_objective(config.model_type, name, config.architectures or ()),
-        parameters=sum(parameter.numel() for parameter in model.parameters()),
-        weights=weights,
-        layers=name_layers(config, count),
-        training=notes.get("training") or {},
-        revision=source.revision,
-    )
+    for name in ("size", "crop_size"):
+        for side in (said.get(name) or {}).values():
+            if not 0 < (side or 1) <= WIDEST:
+                raise EncoderError(
+                    f"{spec}: its image processor makes images of {side} pixels; expected 1 to"
+                    f" {WIDEST:,}"
+                )

@@ -9,28 +9,42 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.encoders.building import MAKING, outlining, read_shapes, refusing
-from core.encoders.downloads import (
-    SINGLE,
-    WEIGHTS,
-    Download,
-    download_of,
-    repository_of,
-)
+from huggingface_hub import HfApi, constants, get_hf_file_metadata, hf_hub_url
+
+from core.encoders.fields import FORMS, PICKLED, SINGLE, WEIGHTS, check_index
 from core.encoders.requests import HUB, PATCHES, UNTRAINED, split_marks
 from core.errors import OfflineError
-from core.hub.fetch import cached, fetch_file
+from core.hub.fetch import asking, cached, fetch_file
+from core.hub.repository import Repository
 from core.settings import expand
 
 if TYPE_CHECKING:
     from timm.models import PretrainedCfg
 
+TIMEOUT = 5.0  # seconds that the hub may keep a page waiting
 CHECK = "check its config.json"
 PLAIN = ("vit_", "deit", "beit", "eva")  # begin names of transformers over patches of one size
+
+
+@dataclass(frozen=True)
+class Download:
+    """How many bytes are still to be fetched; None if that is unknown, and why, in a sentence.
+    is_hub_down: whether it is not worth asking for more. wanted, file: where a file of it lies.
+    """
+
+    size: int | None
+    why: str = ""
+    is_hub_down: bool = False
+    wanted: Repository | None = field(default=None, compare=False)
+    file: str = field(default="", compare=False)
+
+
 ON_THIS_MACHINE = Download(0)
 
 
@@ -38,9 +52,9 @@ ON_THIS_MACHINE = Download(0)
 class Outline:
     """What is known of a model before its weights are read.
 
-    parameters: None where unknown. widths: of its layers in order, empty where unknown. download:
-    what is still to be fetched, nothing where the weights are on this machine. sees: whether
-    a model of transformers reads images.
+    parameters: None if unknown. widths: of its layers in order, empty if unknown. download: what is
+    still to be fetched, nothing if the weights are on this machine. sees: whether a model of
+    transformers reads images.
     """
 
     parameters: int | None = None
@@ -65,12 +79,19 @@ def outline(spec: str) -> Outline:
         is_kept = folder not in ("", UNTRAINED)
         made = _of_timm(name, expand(folder) if is_kept else None)
         return replace(made, download=weights_of(spec))
-    folder = os.path.expanduser(place)
-    is_here = os.path.isdir(folder)  # a very long id is no path, and no error
-    part = marks.removesuffix(PATCHES)
-    if is_here:
+    folder, part = os.path.expanduser(place), marks.removesuffix(PATCHES)
+    if os.path.isdir(folder):  # a very long id is no path, and no error
         return _of_transformers(Path(folder), part, ON_THIS_MACHINE)
-    return _of_hub(place, part)
+    download, wanted = files_left(repository_of(place), WEIGHTS), repository_of(place)
+    config = cached(wanted, "config.json")
+    if config is None and download.size is not None:
+        try:
+            config = fetch_file(wanted, "config.json")
+        except OfflineError:
+            return Outline(download=download)
+    if config is None:
+        return Outline(download=download)
+    return _of_transformers(config.parent, part, download)
 
 
 def weights_of(spec: str) -> Download:
@@ -79,12 +100,17 @@ def weights_of(spec: str) -> Download:
     """
     kind, _, place = split_marks(spec)[0].partition(":")
     if place.startswith(HUB):
-        return download_of(place.removeprefix(HUB), (SINGLE,))
+        return files_left(repository_of(place.removeprefix(HUB)), (SINGLE,))
     if kind == "hf" and not os.path.exists(os.path.expanduser(place)):
-        return download_of(place, WEIGHTS)
+        return files_left(repository_of(place), WEIGHTS)
     if kind == "hf" or "@" in place:
         return ON_THIS_MACHINE
-    return _download_of_timm(place, _published(place))
+    published = _published(place)
+    if published is None or not published.hf_hub_id:
+        return Download(None, f"timm does not say how large the weights of {place} are.")
+    file = published.hf_hub_filename or PICKLED  # timm prefers safetensors to it
+    safe = f"{Path(file).stem}.safetensors" if published.hf_hub_filename else SINGLE
+    return files_left(repository_of(published.hf_hub_id), (safe, file))
 
 
 def patches_of(spec: str) -> int | None:
@@ -100,58 +126,106 @@ def patches_of(spec: str) -> int | None:
     return (published.input_size[-1] // int(patch[1])) ** 2 if published else None
 
 
+def repository_of(place: str) -> Repository:
+    """Return the repository that `ID` or `ID@REVISION` means."""
+    name, _, revision = place.partition("@")
+    return Repository(name, place, "a folder with a copy of it", revision=revision or None)
+
+
+def files_left(wanted: Repository, patterns: Sequence[str]) -> Download:
+    """Return what is still to be fetched of a repository: the files of the first pattern that the
+    hub has files of, less those that are on this machine.
+
+    Raises EncoderError or StimuliError for one that the hub does not have or keeps closed,
+    OfflineError if the hub is not to be asked.
+    """
+    try:
+        with asking(wanted, downloading=True):
+            if _is_here(wanted, patterns):
+                return ON_THIS_MACHINE
+            ask = HfApi().model_info if wanted.kind == "model" else HfApi().dataset_info
+            how = {"files_metadata": True, "timeout": TIMEOUT}
+            info = ask(wanted.id, revision=wanted.revision, **how)
+    except OfflineError as error:
+        if constants.is_offline_mode():
+            raise
+        return Download(None, f"{error}", is_hub_down=True)
+    for pattern in patterns:
+        files = [each for each in info.siblings or () if fnmatch(each.rfilename, pattern)]
+        if files:
+            left = [each for each in files if not cached(wanted, each.rfilename)]
+            size = sum(each.size or 0 for each in left)
+            return Download(size, wanted=wanted, file=left[0].rfilename if left else "")
+    return Download(None, f"The hub lists no {' or '.join(patterns)} of {wanted.id}.")
+
+
+def check_access(download: Download) -> None:
+    """Raise EncoderError or StimuliError if the hub does not give out what is to be fetched, as if
+    its terms were not accepted; nothing is fetched. Raises OfflineError as `files_left`.
+    """
+    if download.wanted and download.size:
+        wanted = download.wanted
+        url = hf_hub_url(wanted.id, download.file, repo_type=wanted.kind, revision=wanted.revision)
+        with asking(wanted, downloading=True):
+            get_hf_file_metadata(url, timeout=TIMEOUT)
+
+
+def _is_here(wanted: Repository, patterns: Sequence[str]) -> bool:
+    """Return whether all weights are on this machine, in one file or in several."""
+    singles = [single for single, _, pattern in FORMS if pattern in patterns]
+    if any(cached(wanted, name) for name in (SINGLE, *singles, *patterns)):
+        return True
+    indexes = [cached(wanted, index) for _, index, pattern in FORMS if pattern in patterns]
+    return any(
+        index and all(cached(wanted, one) for one in check_index(index)) for index in indexes
+    )
+
+
 def _published(name: str) -> PretrainedCfg | None:
-    """Return what timm says of the weights that it publishes; raises UnknownNameError."""
-    import timm  # as below
+    import timm  # seconds that a page without it must not pay
 
-    from core.encoders.timm_weights import check_name
+    from core.encoders.vision import check_name
 
-    name = check_name(name)
-    return timm.models.get_pretrained_cfg(name, allow_unregistered=True)
+    return timm.models.get_pretrained_cfg(check_name(name), allow_unregistered=True)
 
 
 def _of_timm(name: str, folder: Path | None) -> Outline:
-    import timm  # seconds that a page without it must not pay
+    import timm  # as above
     import torch
     from timm.data import resolve_data_config
 
-    from core.encoders.timm_weights import check_name, count_classes, read_config, read_settings
-    from core.encoders.vision import read_layers
+    from core.encoders.checkpoint import MAKING, check_size, read_outlines, refusing
+    from core.encoders.vision import (
+        check_name,
+        count_classes,
+        read_config,
+        read_layers,
+        read_settings,
+    )
 
     name = check_name(name)
     config = read_config(folder, name) if folder else {}
     published = timm.models.get_pretrained_cfg(name, allow_unregistered=True)
-    shapes = read_shapes([folder / SINGLE]) if folder else None
-    if shapes is None:
-        classes = published.num_classes if published else 0
-    else:
+    classes = published.num_classes if published else 0
+    shapes = {}
+    if folder:
+        shapes = {key: one.shape for key, one in read_outlines([folder / SINGLE]).items()}
         classes = count_classes(shapes, read_settings(name, config).get("classifier"))
     arguments = {**config.get("model_args", {}), "num_classes": classes}
-    bounds = None if shapes is None else list(shapes.values())
-    with (
-        MAKING,
-        refusing(f"{folder or name} is no model of timm's that can be made", CHECK),
-        outlining(folder or name, bounds),
-        torch.inference_mode(),
-    ):
+    refused = f"{folder or name} is no model of timm's that can be made"
+    with MAKING, refusing(refused, CHECK), torch.device("meta"), torch.inference_mode():
         model = timm.create_model(name, pretrained=False, **arguments).eval()
+        if folder:
+            check_size(model, folder, shapes.values())
         size = resolve_data_config(config.get("pretrained_cfg", {}), model=model)["input_size"]
         widths = tuple(layer.shape[1] for layer in read_layers(model, torch.zeros(1, *size)))
     return Outline(sum(each.numel() for each in model.parameters()), widths)
 
 
-def _download_of_timm(name: str, published: PretrainedCfg | None) -> Download:
-    """Return what is to be fetched of the weights that timm publishes, wherever they lie."""
-    if published is None or not published.hf_hub_id:
-        return Download(None, f"timm does not say how large the weights of {name} are.")
-    file = published.hf_hub_filename or "pytorch_model.bin"  # timm prefers safetensors to it
-    safe = f"{Path(file).stem}.safetensors" if published.hf_hub_filename else "model.safetensors"
-    return download_of(published.hf_hub_id, (safe, file))
-
-
 def _of_transformers(root: Path, part: str, download: Download) -> Outline:
     import torch  # as above
 
+    from core.encoders.checkpoint import MAKING, refusing
     from core.encoders.images import read_hidden
     from core.encoders.language.folder import (
         check_part,
@@ -166,7 +240,8 @@ def _of_transformers(root: Path, part: str, download: Download) -> Outline:
     said = read_sentences(root)
     config, sees = read_config(said.folder), check_part(said.folder, part)
     expected = "expected a model of texts or images that transformers knows"
-    with refusing(f"{root} cannot be opened", expected), MAKING, quiet(), outlining(root):
+    meta = torch.device("meta")
+    with refusing(f"{root} cannot be opened", expected), MAKING, quiet(), meta:
         whole = class_of(config).from_config(config, trust_remote_code=False)
         model = part_of(whole, part).eval()
         own = model.config.get_text_config()
@@ -181,16 +256,3 @@ def _of_transformers(root: Path, part: str, download: Download) -> Outline:
             if said.pooling and said.steps and not said.unread:
                 widths += (width_after(said, widths[-1]),)
     return Outline(count_parameters(model), widths, download, sees)
-
-
-def _of_hub(name: str, part: str) -> Outline:
-    download = download_of(name, WEIGHTS)
-    config = cached(repository_of(name), "config.json")
-    try:
-        if config is None and download.size is not None:
-            config = fetch_file(repository_of(name), "config.json")
-    except OfflineError:
-        return Outline(download=download)
-    if config is None:
-        return Outline(download=download)
-    return _of_transformers(config.parent, part, download)

@@ -14,11 +14,10 @@ import pandas as pd
 
 from core.competence.images.vtab import ALL, task_names, task_repository
 from core.competence.language.texts import FIRST, WEB, open_texts, web_repository
-from core.encoders.downloads import Download, check_access, files_left
-from core.encoders.language.placement import free_on
-from core.encoders.outlines import weights_of
+from core.encoders.language.folder import free_on
+from core.encoders.outlines import Download, check_access, files_left, weights_of
 from core.encoders.requests import HUB, PATCHES, UNTRAINED
-from core.encoders.timm_weights import check_name
+from core.encoders.vision import check_name
 from core.errors import InputError, PlatoscopeError, UnknownNameError
 from core.machine.memory import size_text
 from core.plans.plan import Plan, PlannedData, not_stored, stored_name

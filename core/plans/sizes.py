@@ -16,8 +16,8 @@ import pandas as pd
 from core.competence.images.vtab import ALL, task_names
 from core.competence.published import published_models
 from core.embedding.history import room_for
-from core.encoders.downloads import Download
 from core.encoders.encoder import ModelCard
+from core.encoders.outlines import Download
 from core.encoders.requests import BYTES, UNTRAINED, Precision, split_marks
 from core.errors import OfflineError, PlatoscopeError
 from core.plans.plan import Group, Plan, PlannedModel, is_of, not_stored, stored_name

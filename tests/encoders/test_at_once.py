@@ -8,7 +8,7 @@ import torch
 
 from core.encoders.language.encoder import open_language
 from core.encoders.outlines import outline
-from core.encoders.timm_weights import load_untrained
+from core.encoders.vision import load_untrained
 from core.settings import CAVE_WEIGHTS
 
 SPEC = f"hf:{CAVE_WEIGHTS / 'gpt2-xs'}"

@@ -8,9 +8,8 @@ import pytest
 import torch
 
 from core.encoders import naming
-from core.encoders.checkpoint import digest_files, digest_state, store_name
+from core.encoders.checkpoint import choose_arithmetic, digest_files, digest_state, store_name
 from core.encoders.encoder import ModelCard, find_layer
-from core.encoders.precision import choose_arithmetic
 from core.encoders.requests import precision_of
 from core.errors import UnknownNameError
 

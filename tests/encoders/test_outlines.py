@@ -14,10 +14,10 @@ from PIL import Image
 from safetensors.torch import save_file
 
 from core.competence.published import published_models
-from core.encoders import downloads
+from core.encoders import outlines
 from core.encoders.catalog import open_encoder, spec_of_folder
-from core.encoders.downloads import INDEX, Download, download_of
-from core.encoders.outlines import Outline, outline
+from core.encoders.fields import INDEX
+from core.encoders.outlines import Download, Outline, files_left, outline, repository_of
 from core.errors import EncoderError, OfflineError
 from core.settings import CAVE_WEIGHTS
 
@@ -64,7 +64,11 @@ def test_why_nothing_is_known_of_a_model_is_told(monkeypatch):
         outline("hf:nobody/nothing")
     monkeypatch.setattr(HfApi, "model_info", lambda *_, **__: ModelInfo(id="a/b", siblings=[]))
     why = "The hub lists no model.safetensors or pytorch_model.bin of a/b."
-    assert download_of("a/b", ("model.safetensors", "pytorch_model.bin")) == Download(None, why)
+    assert left(("model.safetensors", "pytorch_model.bin")) == Download(None, why)
+
+
+def left(patterns: tuple[str, ...]) -> Download:
+    return files_left(repository_of("a/b"), patterns)
 
 
 def refuse(*_: object, **__: object) -> None:
@@ -78,16 +82,16 @@ def test_of_weights_in_parts_those_that_are_here_need_no_download(tmp_path, monk
     info = ModelInfo(id="a/b", siblings=files)
     here = {index: tmp_path / index}
     here[index].write_text(json.dumps({"weight_map": {"x": parts[0], "y": parts[1]}}))
-    monkeypatch.setattr(downloads, "cached", lambda _, name: here.get(name))
+    monkeypatch.setattr(outlines, "cached", lambda _, name: here.get(name))
     monkeypatch.setattr(HfApi, "model_info", lambda *_, **__: info)
     patterns = ("model*.safetensors",)
-    assert download_of("a/b", patterns) == Download(42)
+    assert left(patterns) == Download(42)
     here[parts[0]] = tmp_path
-    assert download_of("a/b", patterns) == Download(12)
+    assert left(patterns) == Download(12)
     monkeypatch.setattr(HfApi, "model_info", refuse)
-    assert download_of("a/b", patterns).size is None
+    assert left(patterns).size is None
     here[parts[1]] = tmp_path
-    assert download_of("a/b", patterns) == Download(0)
+    assert left(patterns) == Download(0)
 
 
 def test_the_head_of_a_checkpoint_is_found_by_its_own_name(tmp_path):

@@ -430,7 +430,7 @@ def test_folder_without_config(tmp_path, vit):
         ),
         (
             '{"architecture": "vit_tiny_patch16_224"}',
-            "the model would have .* numbers or more, where its weights are .*; check",
+            "the model would have .* numbers, and its weights have .*; check",
         ),
     ],
 )

@@ -424,7 +424,7 @@ def test_weights_in_bfloat16_stay_in_it(tmp_path, folders):
 def test_a_model_that_the_memory_cannot_hold_runs_from_the_disk(folders, monkeypatch, kind):
     whole = open_language(f"hf:{folders[kind]}", device=CPU).encode(TEXTS)
     size = (folders[kind] / "model.safetensors").stat().st_size
-    monkeypatch.setattr("core.encoders.language.placement.free_on", lambda _: size // 2)
+    monkeypatch.setattr("core.encoders.language.folder.free_on", lambda _: size // 2)
     encoder = open_language(f"hf:{folders[kind]}", device=CPU)
     assert "disk" in encoder.model.hf_device_map.values()
     spread = encoder.encode(TEXTS)

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import save_file
 
-from core.encoders.language import placement
+from core.encoders.language import folder
 from core.machine import memory
 from core.settings import CHECKOUT
 
@@ -56,12 +55,10 @@ def test_what_a_killed_process_spilled_takes_no_room_from_the_next(
     left.mkdir()
     usage = shutil.disk_usage(place)
     monkeypatch.setattr(
-        placement.shutil, "disk_usage", lambda _: usage._replace(free=0 if left.exists() else 10**6)
+        folder.shutil, "disk_usage", lambda _: usage._replace(free=0 if left.exists() else 10**6)
     )
-    monkeypatch.setattr(placement, "free_on", lambda _: 100)
-    save_file({"a": torch.ones(1_000)}, place / "x.safetensors")
-    files = [place / "x.safetensors"]
-    placed = placement.place(files, torch.float32, torch.device("cpu"))
+    monkeypatch.setattr(folder, "free_on", lambda _: 100)
+    placed = folder.place(4_000, torch.device("cpu"))
     assert Path(placed["offload_folder"]).is_dir()
 
 

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from core.cli import main
-from core.encoders.downloads import Download
-from core.encoders.outlines import Outline
+from core.encoders.outlines import Download, Outline
 from core.errors import EncoderError
 from core.jobs import queue
 from core.settings import CAVE_WEIGHTS

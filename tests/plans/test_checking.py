@@ -19,7 +19,7 @@ from PIL import Image
 from tiny_models import make_language, make_vision
 
 from core.cli import main
-from core.encoders.downloads import Download
+from core.encoders.outlines import Download
 from core.plans import checking
 from core.plans.reading import open_plan, shipped
 from tests.hub.online import turn_to

@@ -24,7 +24,7 @@ import transformers
 from scipy.stats import spearmanr
 
 from core.cli import main
-from core.encoders.language import placement
+from core.encoders.language import folder as folders
 from core.plans import models as planned
 from core.plans.reading import open_plan, shipped
 from core.store import Store
@@ -659,10 +659,10 @@ def test_models_that_cannot_be_had_are_named_and_the_rest_is_right(
     gated = hub.repository("models", "google/gemma-2b")
     odd, large = "bigscience/bloomz-1b1", "bigscience/bloomz-7b1"
     sizes = studies.table(name, "models").set_index("model")["parameters"]
-    room = 4 * int(np.sqrt(sizes["bloomz-3b"] * sizes["bloomz-7b1"])) / placement.SPARE
-    monkeypatch.setattr(placement, "free_on", lambda _: room)
+    room = 4 * int(np.sqrt(sizes["bloomz-3b"] * sizes["bloomz-7b1"])) / folders.SPARE
+    monkeypatch.setattr(folders, "free_on", lambda _: room)
     no_disk = SimpleNamespace(disk_usage=lambda _: SimpleNamespace(free=0))
-    monkeypatch.setattr(placement, "shutil", no_disk)
+    monkeypatch.setattr(folders, "shutil", no_disk)
     right = dict(hub.repository("models", odd).branches)
     try:
         gated.gated = True

@@ -12,17 +12,15 @@ from jinja2 import TemplateError
 from torch import Tensor
 from transformers import GenerationConfig
 
-from core.encoders.checkpoint import digest_files, store_name
+from core.encoders.checkpoint import Arithmetic, digest_files, store_name
 from core.encoders.language.folder import (
-    Source,
+    find_source,
     find_weights,
     is_causal,
     load_model,
     load_tokenizer,
-    opened_source,
     tokenizer_files,
 )
-from core.encoders.precision import Arithmetic
 from core.errors import EncoderError
 
 
@@ -55,8 +53,8 @@ class Chat:
         return [" ".join(text.split()) for text in said]
 
     def _prompt(self, instruction: str, text: str) -> list[int]:
-        """Return the tokens of a conversation; where a template refuses or drops a system's part,
-        the text begins with it.
+        """Return the tokens of a conversation; if a template refuses or drops a system's part, the
+        text begins with it.
         """
         system = [{"role": "system", "content": instruction}, {"role": "user", "content": text}]
         merged = [{"role": "user", "content": f"{instruction}\n\n{text}"}]
@@ -90,13 +88,9 @@ def open_chat(spec: str, *, device: torch.device) -> Chat:
         raise EncoderError(
             f"{spec!r} is not a model that answers in text; expected hf:ID or hf:FOLDER"
         )
-    with opened_source(place) as source:
-        return _open(spec, source, device)
-
-
-def _open(spec: str, source: Source, device: torch.device) -> Chat:
+    source = find_source(place)
     folder = source.folder
-    files = [*find_weights(folder), *tokenizer_files(folder)]
+    weights = digest_files([*find_weights(folder), *tokenizer_files(folder)])
     tokenizer = load_tokenizer(folder)
     if not tokenizer.chat_template:
         raise EncoderError(
@@ -109,14 +103,12 @@ def _open(spec: str, source: Source, device: torch.device) -> Chat:
             f"{spec} does not write text; expected an instruction-tuned causal model"
         )
     model.generation_config = greedy(model.generation_config.eos_token_id)
-    return Chat(
-        store_name(source.place), digest_files(files), str(device), arithmetic, model, tokenizer
-    )
+    return Chat(store_name(source.place), weights, str(device), arithmetic, model, tokenizer)
 
 
 def greedy(ends: int | list[int] | None) -> GenerationConfig:
-    """Return how answers are found, whatever else a model's folder configures: the likeliest token
-    each time until one of `ends`.
+    """Return how answers are found, whatever a model's folder configures: the likeliest token each
+    time until one of `ends`.
     """
     first = ends[0] if isinstance(ends, list) else ends
     return GenerationConfig(

@@ -17,17 +17,15 @@ from tokenizers import normalizers
 from torch import Tensor
 
 from core.encoders import naming
-from core.encoders.building import refusing
-from core.encoders.checkpoint import digest_files, read_notes
+from core.encoders.checkpoint import Arithmetic, digest_files, read_notes, refusing
 from core.encoders.encoder import Encoding, ModelCard
 from core.encoders.language.folder import (
-    Source,
     check_part,
     count_parameters,
+    find_source,
     find_weights,
     load_model,
     load_tokenizer,
-    opened_source,
     quiet,
     source_name,
     tokenizer_files,
@@ -41,8 +39,7 @@ from core.encoders.language.readout import (
     read_scores,
     read_states,
 )
-from core.encoders.language.sentences import Sentences, finish, read_sentences
-from core.encoders.precision import Arithmetic
+from core.encoders.language.sentences import finish, read_sentences
 from core.encoders.requests import PROMPTS, Pooling, Precision, Prompt, split_marks
 from core.errors import EncoderError
 from core.machine.memory import bounded
@@ -61,6 +58,7 @@ PADDED = ("siglip_text_model", "siglip2_text_model")
 TOKENIZER = "expected the model's own tokenizer: save it again with transformers"
 TOKENS = 1 << 14  # of one pass, padding included: no more are faster, and long texts take memory
 LIMITS = ("max_position_embeddings", "seq_length", "max_seq_len")  # what configs call the longest
+BATCHES = {"equal": "texts of one length", "single": "one text"}  # where not all are padded
 STRANGE = "\U000f1e2d"  # a character that no vocabulary has
 
 
@@ -99,8 +97,8 @@ def coded_part(text: str, read: Any, unknown: Collection[int]) -> tuple[list[int
 
 @dataclass(frozen=True)
 class LanguageEncoder:
-    """A transformers model that turns texts into one vector per hidden state, and into bits where
-    it is causal.
+    """A transformers model that turns texts into one vector per hidden state, and into bits if it
+    is causal.
     """
 
     card: ModelCard
@@ -239,18 +237,7 @@ def open_language(
     Raises EncoderError, OfflineError, or UnknownNameError for the modality.
     """
     place, part = split_marks(spec.removeprefix("hf:"))
-    with opened_source(place) as source:
-        return _open(source, part, device, pooling, prompt, precision)
-
-
-def _open(
-    source: Source,
-    part: str,
-    device: torch.device,
-    pooling: Pooling,
-    prompt: Prompt,
-    precision: Precision,
-) -> LanguageEncoder:
+    source = find_source(place)
     said = read_sentences(source.folder)
     folder = said.folder
     files = find_weights(folder)
@@ -259,72 +246,22 @@ def _open(
     tokenizer = load_tokenizer(folder)
     if said.lower:
         backend = tokenizer.backend_tokenizer
-        steps = [normalizers.Lowercase(), backend.normalizer]
-        backend.normalizer = normalizers.Sequence([step for step in steps if step])
+        both = [normalizers.Lowercase(), backend.normalizer]
+        backend.normalizer = normalizers.Sequence([one for one in both if one])
     model, arithmetic = load_model(folder, precision=precision, device=device, part=part)
     readout = find_readout(model, device)
     limit = min(filter(None, (longest_text(model, tokenizer), said.longest)), default=None)
-    own = _own_pooling(said, model)
-    if pooling == "auto" and said.unread:
+    is_own = pooling == "auto"
+    if is_own and said.unread:
         raise EncoderError(
             f"{source.folder} asks for {said.unread}, which is not done here; choose --pooling"
             " mean, max, first or last, which leaves its sentence vector out"
         )
-    is_own = pooling == "auto"
-    pooling = own if is_own else pooling
-    template = PROMPTS[prompt] if prompt != "none" else (said.prompt if is_own else "") + "{}"
-    if is_own and said.steps:
-        files = [*files, *said.files]
-    return LanguageEncoder(
-        card=_describe(
-            source,
-            folder,
-            part,
-            readout,
-            weights=digest_files(files),
-            sentence=is_own and said.steps,
-        ),
-        recipe=_recipe(folder, pooling, limit, arithmetic)
-        | ({} if template == "{}" else {"prompt": template})
-        | _own_recipe(said, model, part, own=own, is_own=is_own)
-        | _reading_recipe(readout, tokenizer),
-        device=str(device),
-        arithmetic=arithmetic,
-        readout=readout,
-        tokenizer=tokenizer,
-        pooling=pooling,
-        limit=limit,
-        template=template,
-        sentence=finish(said) if is_own and said.steps else None,
-    )
-
-
-def _own_pooling(said: Sentences, model: Any) -> Pooling:
-    """Return which tokens count where nothing is chosen."""
     kind = model.config.model_type
-    return said.pooling or ("last" if kind in (*ENDING, *PADDED) else "mean")
-
-
-def _own_recipe(
-    said: Sentences, model: Any, part: str, *, own: Pooling, is_own: bool
-) -> dict[str, Any]:
-    """Return what a folder says of reading, and the part of a model, where these are not usual."""
-    recipe: dict[str, Any] = {"part": part[1:]} if part else {}
-    if own != "mean" or said.pooling:
-        recipe["own pooling"] = POOLED[own]
-    if said.lower:
-        recipe["case"] = "lower"
-    if is_own and said.steps:
-        recipe["sentence"] = [Path(step).name if step else "unit length" for step in said.steps]
-    if model.config.model_type in PADDED:
-        recipe["padding"] = "read as tokens, up to the longest text"
-    return recipe
-
-
-def _recipe(
-    folder: Path, pooling: Pooling, limit: int | None, arithmetic: Arithmetic
-) -> dict[str, Any]:
-    return {
+    own = said.pooling or ("last" if kind in (*ENDING, *PADDED) else "mean")
+    steps, pooling = said.steps if is_own else (), own if is_own else pooling
+    template = PROMPTS[prompt] if prompt != "none" else (said.prompt if is_own else "") + "{}"
+    recipe: dict[str, Any] = {
         "library": "transformers",
         "pooling": POOLED[pooling],
         "norm": (
@@ -339,25 +276,60 @@ def _recipe(
         "config": digest_files([folder / "config.json"]),
         "precision": arithmetic.name,
     }
+    unusual: dict[str, tuple[Any, bool]] = {  # what most models do otherwise
+        "prompt": (template, template != "{}"),
+        "part": (part[1:], bool(part)),
+        "own pooling": (POOLED[own], own != "mean" or bool(said.pooling)),
+        "case": ("lower", said.lower),
+        "sentence": ([Path(step).name if step else "unit length" for step in steps], bool(steps)),
+        "padding": ("read as tokens, up to the longest text", kind in PADDED),
+        "batches": (BATCHES.get(readout.together, ""), readout.together in BATCHES),
+        "bits": (
+            "of known tokens with one before them, over their own bytes",
+            readout.is_causal and not _is_plain(tokenizer),
+        ),
+    }
+    recipe |= {name: value for name, (value, holds) in unusual.items() if holds}
+    name, notes = source_name(source, folder), read_notes(source.folder)
+    architectures = model.config.architectures or ()
+    card = ModelCard(
+        name=name + part.replace("#", "-"),
+        title=(notes.get("title") or name) + part.replace("#", ", "),
+        modality=find_reading(notes.get("modality") or LANGUAGE.name).name,
+        spec=f"hf:{source.place}{part}",
+        family=notes.get("family") or naming.language_family(kind, source.place),
+        objective=notes.get("objective")
+        or naming.language_objective(architectures, kind, is_causal=readout.is_causal),
+        parameters=count_parameters(model),
+        weights=digest_files([*files, *(said.files if steps else ())]),
+        layers=(*readout.layers, *(("sentence",) if steps else ())),
+        training=notes.get("training") or {},
+        revision=source.revision,
+    )
+    return LanguageEncoder(
+        card,
+        recipe,
+        str(device),
+        arithmetic,
+        readout,
+        tokenizer,
+        pooling,
+        limit,
+        template,
+        finish(said) if steps else None,
+    )
 
 
-def _reading_recipe(readout: Readout, tokenizer: Any) -> dict[str, str]:
-    """Return what is read or coded otherwise than of most models: theirs have a special token in
-    front of each text alone, and know every character.
+def _is_plain(tokenizer: Any) -> bool:
+    """Return whether bits are of all that most tokenizers give: a special token in front of each
+    text alone, and no unknown character.
     """
-    recipe = {}
-    if readout.together != "padded":
-        recipe["batches"] = {"equal": "texts of one length", "single": "one text"}[readout.together]
-    if not readout.is_causal:
-        return recipe
     ordinary = max({*tokenizer.get_vocab().values()} - {*tokenizer.all_special_ids}, default=0)
     with refusing("the tokenizer cannot read a token of its own", TOKENIZER):
         marks = tokenizer([tokenizer.decode([ordinary])]).encodings[0].special_tokens_mask
         unknown = unknown_tokens(tokenizer)
         knows = not unknown or unknown.isdisjoint(tokenizer([STRANGE])["input_ids"][0])
-    if not (knows and marks and marks[0] and not marks[-1]):
-        recipe["bits"] = "of known tokens with one before them, over their own bytes"
-    return recipe
+    return bool(knows and marks and marks[0] and not marks[-1])
 
 
 def unknown_tokens(tokenizer: Any) -> set[int]:
@@ -367,9 +339,7 @@ def unknown_tokens(tokenizer: Any) -> set[int]:
 
 
 def groups(tokens: Sequence[Sequence[int]], together: Together) -> Iterator[list[int]]:
-    """Yield the places of texts that are read in one pass, of TOKENS at most where they are several
-    texts.
-    """
+    """Yield the places of texts of one pass, which has TOKENS at most if they are several."""
     sizes = [len(own) for own in tokens]
     order = range(len(sizes)) if together == "padded" else np.argsort(sizes, kind="stable").tolist()
     group, longest = list[int](), 0
@@ -387,7 +357,7 @@ def groups(tokens: Sequence[Sequence[int]], together: Together) -> Iterator[list
 
 
 def longest_text(model: Any, tokenizer: Any) -> int | None:
-    """Return how many tokens the model can place, special ones included; None where nothing limits
+    """Return how many tokens the model can place, special ones included; None if nothing limits
     them.
 
     Position embeddings with a padding row (RoBERTa, I-BERT) count from behind it, so fewer of them
@@ -434,26 +404,3 @@ def pool(
     if how == "max":
         return states.masked_fill(~real, -torch.inf).amax(1)
     return states.masked_fill(~real, 0).sum(1) / real.sum(1)
-
-
-def _describe(
-    source: Source, folder: Path, part: str, readout: Readout, *, weights: str, sentence: object
-) -> ModelCard:
-    model = readout.model
-    name, notes = source_name(source, folder), read_notes(source.folder)
-    return ModelCard(
-        name=name + part.replace("#", "-"),
-        title=(notes.get("title") or name) + part.replace("#", ", "),
-        modality=find_reading(notes.get("modality") or LANGUAGE.name).name,
-        spec=f"hf:{source.place}{part}",
-        family=notes.get("family") or naming.language_family(model.config.model_type, source.place),
-        objective=notes.get("objective")
-        or naming.language_objective(
-            model.config.architectures or (), model.config.model_type, is_causal=readout.is_causal
-        ),
-        parameters=count_parameters(model),
-        weights=weights,
-        layers=(*readout.layers, *(("sentence",) if sentence else ())),
-        training=notes.get("training") or {},
-        revision=source.revision,
-    )

@@ -7,7 +7,10 @@ from __future__ import annotations
 import os
 import re
 import reprlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +19,7 @@ from typing import Any
 import torch
 import transformers
 from tokenizers import Regex, normalizers
+from torch import Tensor
 from transformers import (
     MODEL_FOR_CAUSAL_LM_MAPPING,
     MODEL_FOR_MASKED_LM_MAPPING,
@@ -35,31 +39,30 @@ from transformers.tokenization_utils_base import generate_merges
 from transformers.utils import logging as transformers_log
 from transformers.utils.sentencepiece_model_pb2_new import ModelProto
 
-from core.encoders.building import MAKING, bounding, read_shapes, refusing
-from core.encoders.checkpoint import store_name
-from core.encoders.downloads import FORMS, SINGLE, WEIGHTS
-from core.encoders.fields import check_index, read_json
-from core.encoders.language.placement import narrow_weights, place, stored_type
-from core.encoders.precision import Arithmetic, choose_arithmetic
+from core.encoders.checkpoint import (
+    FLOATS,
+    MAKING,
+    Arithmetic,
+    choose_arithmetic,
+    read_outlines,
+    refusing,
+    store_name,
+)
+from core.encoders.fields import FORMS, SINGLE, WEIGHTS, check_index, read_json
 from core.encoders.requests import TEXT, VISION, Precision
 from core.errors import EncoderError
 from core.hub.fetch import fetch_snapshot
 from core.hub.repository import Repository
+from core.machine.memory import free_memory, make_spill_folder, size_text
 
 CONTENTS = "a transformers folder with config.json, model.safetensors and a tokenizer"
 OPENED = (
     "expected whole weights of an architecture that transformers knows without the model's own code"
 )
-CAUSAL = (
-    "ForCausalLM",
-    "LMHeadModel",
-)  # how the architectures that predict the next token are named
-MOST = {  # fields of which each layer or label takes memory as soon as a config is read
-    **dict.fromkeys(("num_hidden_layers", "n_layer", "n_layers", "num_layers"), 2_000),
-    "num_labels": 1_000_000,
-}
+# how the architectures that predict the next token are named
+CAUSAL = ("ForCausalLM", "LMHeadModel")
+SPARE = 0.85  # of free memory for the weights; batches need the rest
 PLAIN = "choose the model's weights in bfloat16 or float32"
-SCALES = re.compile(r"([._]scales?(_inv|_\d+)?|zero_points?|zeros|absmax|quant_map|SCB)$")
 # what older versions wrote and newer ones compute
 BUFFERS = re.compile(
     r"(^|\.)(inv_freq|(cos|sin)_cached|masked_bias|scale_attn|position_ids|relative_position_index"
@@ -77,8 +80,8 @@ FETCHED = ("*.json", "*.txt", "*.model", "*.jinja", "[0-9]_*/*")  # the last: se
 
 @dataclass(frozen=True)
 class Source:
-    """Where a model lies. place: the hub's id, or the folder as it was typed. revision: the commit
-    of the hub's repository, empty for a folder.
+    """The files of a model. place: the hub's id, or the folder as it was typed. revision: the
+    commit of the hub's repository, empty for a folder.
     """
 
     folder: Path
@@ -86,28 +89,23 @@ class Source:
     revision: str = ""
 
 
-@contextmanager
-def opened_source(place: str) -> Iterator[Source]:
-    """Give the files of a local folder, or of the hub's `ID` or `ID@REVISION`; raise EncoderError
-    or OfflineError where there are none.
+def find_source(place: str) -> Source:
+    """Return the files of a local folder, or of the hub's `ID` or `ID@REVISION`; raise EncoderError
+    or OfflineError if there are none.
     """
     folder = Path(os.path.expanduser(place))
     if place and os.path.isdir(folder):  # a very long id is no path, and no error
-        yield Source(folder, place)
-        return
-    repository = _repository(place, folder)
-    for pattern in WEIGHTS:  # the next best where there are none
-        snapshot = fetch_snapshot(repository, (*FETCHED, pattern))
-        if any(snapshot.glob(pattern)):
-            break
-    yield Source(snapshot, repository.id, snapshot.name)
-
-
-def _repository(place: str, folder: Path) -> Repository:
+        return Source(folder, place)
     name, _, revision = place.partition("@")
     if not name or name[0] in "./~" or name.count("/") > 1 or folder.exists():
         raise EncoderError(f"hf:{place} is no folder; expected hf:ID or hf:FOLDER, {CONTENTS}")
-    return Repository(name, f"hf:{place}", "hf:FOLDER with a copy of it", revision=revision or None)
+    instead = "hf:FOLDER with a copy of it"
+    repository = Repository(name, f"hf:{place}", instead, revision=revision or None)
+    for pattern in WEIGHTS:  # the next best if there are none
+        snapshot = fetch_snapshot(repository, (*FETCHED, pattern))
+        if any(snapshot.glob(pattern)):
+            break
+    return Source(snapshot, name, snapshot.name)
 
 
 def source_name(source: Source, folder: Path) -> str:
@@ -117,14 +115,20 @@ def source_name(source: Source, folder: Path) -> str:
 
 
 def find_weights(folder: Path) -> list[Path]:
-    """Return the files of a model's weights, safetensors where there are any; EncoderError says
-    what is missing.
+    """Return the files of a model's weights, safetensors if there are any; EncoderError says what
+    is missing.
     """
     refuse_adapter(folder)
     if not (folder / "config.json").exists():
         raise EncoderError(f"{folder} has no config.json; expected {CONTENTS}")
     for single, index, pattern in FORMS:
-        indexed = [] if (folder / single).exists() else files_of_index(folder / index)
+        indexed = []
+        if (folder / index).exists() and not (folder / single).exists():
+            indexed = [folder / name for name in check_index(folder / index)]
+            if lost := [path.name for path in indexed if not path.exists()]:
+                raise EncoderError(
+                    f"{folder} lacks {', '.join(lost[:3])}, which its {index} names; copy it whole"
+                )
         if files := sorted({*folder.glob(pattern), *indexed}):
             return files
     others = sorted(path.name for kind in ("*.safetensors", "*.bin") for path in folder.glob(kind))
@@ -135,9 +139,7 @@ def find_weights(folder: Path) -> list[Path]:
 
 
 def refuse_adapter(folder: Path) -> None:
-    """Raise EncoderError where a folder holds an adapter, which changes weights that it may also
-    hold.
-    """
+    """Raise EncoderError for a folder with an adapter, which changes weights next to it or not."""
     if (adapter := folder / "adapter_config.json").exists():
         of = read_json(adapter).get("base_model_name_or_path") or "its base model"
         raise EncoderError(
@@ -145,21 +147,6 @@ def refuse_adapter(folder: Path) -> None:
             " the adapter in them: save what PeftModel.merge_and_unload() gives, or remove"
             " adapter_config.json to read whole weights next to it without the adapter"
         )
-
-
-def files_of_index(index: Path) -> list[Path]:
-    """Return the files of weights that are split, none where there is no index; raises EncoderError
-    where one is missing.
-    """
-    if not index.exists():
-        return []
-    files = [index.parent / name for name in check_index(index)]
-    if lost := [path.name for path in files if not path.exists()]:
-        raise EncoderError(
-            f"{index.parent} lacks {', '.join(lost[:3])}, which its {index.name} names; copy it"
-            " whole"
-        )
-    return files
 
 
 def tokenizer_files(folder: Path) -> list[Path]:
@@ -173,8 +160,8 @@ def load_tokenizer(folder: Path) -> Any:
     """
     if not tokenizer_files(folder):
         raise EncoderError(
-            f"{folder} has no tokenizer; expected tokenizer.json and tokenizer_config.json beside"
-            " the weights"
+            f"{folder} has no tokenizer; expected tokenizer.json and tokenizer_config.json next"
+            " to the weights"
         )
     read_config(folder)  # the library reads it, too
     what = f"the tokenizer in {folder} cannot be read"
@@ -198,12 +185,12 @@ def load_tokenizer(folder: Path) -> Any:
 
 def _open_pieces(folder: Path) -> Any:
     """Return the tokenizer of a SentencePiece model alone, as the oldest LLaMA models have it, None
-    where it is of another kind: transformers reads it only where a further library is installed.
+    if it is of another kind: transformers reads it only if a further library is installed.
     """
-    said = folder / "tokenizer_config.json"
-    if (folder / "tokenizer.json").exists() or not ((folder / PIECES).exists() and said.exists()):
+    path = folder / "tokenizer_config.json"
+    if (folder / "tokenizer.json").exists() or not ((folder / PIECES).exists() and path.exists()):
         return None
-    options = read_json(said)
+    options = read_json(path)
     if options.get("tokenizer_class") != "LlamaTokenizer":
         return None
     model = ModelProto.FromString((folder / PIECES).read_bytes())
@@ -219,24 +206,17 @@ def _open_pieces(folder: Path) -> Any:
         for name, value in chosen.items()
     }
     made = LlamaTokenizer(vocab=vocabulary, merges=generate_merges(vocabulary), **texts)
-    if steps := _normalizers(model.normalizer_spec):
+    said, steps = model.normalizer_spec, list[normalizers.Normalizer]()
+    if said.precompiled_charsmap:
+        steps.append(normalizers.Precompiled(said.precompiled_charsmap))
+    if said.remove_extra_whitespaces:
+        steps += [normalizers.Strip(), normalizers.Replace(Regex(" {2,}"), " ")]
+    if steps:
         # a pre-tokenizer would put no mark before a word whose leading spaces were removed
         marks = [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
         made.backend_tokenizer.normalizer = normalizers.Sequence([*steps, *marks])
         made.backend_tokenizer.pre_tokenizer = None
     return made
-
-
-def _normalizers(said: Any) -> list[normalizers.Normalizer]:
-    """Return what SentencePiece does to a text first: its map of characters, and no space at the
-    ends or twice in a row.
-    """
-    steps: list[normalizers.Normalizer] = []
-    if said.precompiled_charsmap:
-        steps.append(normalizers.Precompiled(said.precompiled_charsmap))
-    if said.remove_extra_whitespaces:
-        steps += [normalizers.Strip(), normalizers.Replace(Regex(" {2,}"), " ")]
-    return steps
 
 
 def load_model(
@@ -254,9 +234,11 @@ def load_model(
     config, files = read_config(folder), find_weights(folder)
     quantized = check_quantization(folder, config)
     with MAKING, refusing(f"{folder} cannot be opened", quantized or OPENED):
-        check_weights(folder, config, files)  # .bin files hold tensors alone, too
-        arithmetic = choose_arithmetic(precision, device, stored=stored_type(files))
-        where = place(files, arithmetic.weights, device)
+        tensors = read_outlines(files)  # .bin files hold tensors alone, too
+        check_weights(folder, config, files[0], tensors)
+        arithmetic = choose_arithmetic(precision, device, stored=stored_type(tensors))
+        size = sum(one.numel() for one in tensors.values()) * arithmetic.weights.itemsize
+        where = place(size, device)
         whole, _ = _load_weights(files[0], config, dtype=arithmetic.weights, **where)
         model = part_of(whole, part)
     model.config.use_cache = False  # keys and values of a text that is never continued
@@ -265,25 +247,27 @@ def load_model(
 
 
 def read_config(folder: Path) -> Any:
-    """Read a model's config.json; raises EncoderError for fields that no model can have, and for an
-    architecture that needs its own code. One that names no architecture gets the usual one.
+    """Read a model's config.json; raises EncoderError for an architecture that needs its own code.
+    One that names no architecture gets the usual one of a kind that predicts the next token.
     """
     refuse_adapter(folder)
-    fields = read_json(folder / "config.json")
+    read_json(folder / "config.json")
     with refusing(f"{folder} cannot be opened", OPENED), quiet():
-        for part in (fields, *(value for value in fields.values() if isinstance(value, dict))):
-            for name, most in MOST.items():
-                if isinstance(part.get(name), int | float) and part[name] > most:
-                    raise EncoderError(f"{folder}: {name} is over {most:,}; check its config.json")
         config = AutoConfig.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
         if not config.architectures:
-            config.architectures = [_usual_architecture(config)]
+            kind = type(config)
+            usual = (
+                mapping[kind].__name__
+                for mapping in (MODEL_FOR_MULTIMODAL_LM_MAPPING, MODEL_FOR_CAUSAL_LM_MAPPING)
+                if kind in mapping and kind not in MODEL_FOR_MASKED_LM_MAPPING
+            )
+            config.architectures = [next(usual, "")]
         is_causal(config)  # so that names which are none are found here
     return config
 
 
 def check_quantization(folder: Path, config: Any) -> str:
-    """Return what to do where weights that the config calls quantized cannot be read, nothing for
+    """Return what to do if weights that the config calls quantized cannot be read, "" for
     plain ones; raises EncoderError for a quantization that transformers does not know.
     """
     said = getattr(config, "quantization_config", None)
@@ -298,17 +282,6 @@ def check_quantization(folder: Path, config: Any) -> str:
         f"{folder}: its weights are quantized by a method that transformers does not know,"
         f" quant_method {name!r} in config.json; {PLAIN}"
     )
-
-
-def _usual_architecture(config: Any) -> str:
-    """Return the architecture that predicts the next token, of a kind that is there to do that; ""
-    of any other.
-    """
-    kind = type(config)
-    for mapping in (MODEL_FOR_MULTIMODAL_LM_MAPPING, MODEL_FOR_CAUSAL_LM_MAPPING):
-        if kind in mapping and kind not in MODEL_FOR_MASKED_LM_MAPPING:
-            return str(mapping[kind].__name__)
-    return ""
 
 
 def class_of(config: Any) -> Any:
@@ -385,42 +358,28 @@ def count_parameters(model: Any) -> int:
     return sum(each.numel() for each in own.values())
 
 
-def check_weights(folder: Path, config: Any, files: Sequence[Path]) -> None:
-    """Raise EncoderError where the weights are not those of the config's model: of other shapes,
-    too few, more layers, more in a layer or module that is read, or quantized in a way that nothing
-    reads.
+def check_weights(folder: Path, config: Any, first: Path, tensors: Mapping[str, Tensor]) -> None:
+    """Raise EncoderError if the weights, of which this is the first file, are not those of the
+    config's model: of other shapes, too few, quantized, or more in a layer or module that is read.
     Takes no memory, and reads no weights.
     """
-    with bounding(folder, list(read_shapes(files).values())):
-        model, report = _load_weights(
-            files[0], config, device_map={"": "meta"}, ignore_mismatched_sizes=True
-        )
-    kind = type(model).__name__
+    model, report = _load_weights(
+        first, config, device_map={"": "meta"}, ignore_mismatched_sizes=True
+    )
+    kind, expected = type(model).__name__, "expected one model's config and weights"
     for name, held, wanted in sorted(report["mismatched_keys"]):
+        sides, others = (" × ".join(map(str, shape)) or "1" for shape in (wanted, held))
         raise EncoderError(
-            f"{folder}: config.json makes {name} of {kind} {_sides(wanted)} numbers where the"
-            f" weights have {_sides(held)}; expected one model's config and weights"
+            f"{folder}: config.json makes {name} of {kind} {sides} numbers, and the weights have"
+            f" {others}; {expected}"
         )
-    unread = sorted(report["unexpected_keys"])
-    shapes = read_shapes(files)
-    names = set(shapes)
-    read = {name.rpartition(".")[0] for name in names.difference(unread)} - {""}  # modules
-    if scales := [name for name in unread if SCALES.search(name) and _module_of(name) in read]:
-        raise EncoderError(
-            f"{folder} holds scales of quantized weights that {kind} does not read:"
-            f" {', '.join(scales[:3])}; {PLAIN}"
-        )
-    own = {name for name, _ in model.named_parameters()}
-    if further := _further_layers(names, unread):
-        raise EncoderError(
-            f"{folder} has weights of layers that config.json does not count:"
-            f" {', '.join(further[:3])}; expected one model's config and weights"
-        )
-    plain = getattr(config, "quantization_config", None) is None
-    if odd := [name for name in narrow_weights(files) if plain and _is_among(name, own)]:
+    own = [name for name, _ in model.named_parameters()]
+    bytes_ = [name for name, one in tensors.items() if one.dtype not in FLOATS.values()]
+    odd = sorted(name for name in bytes_ if _is_among(name, own))
+    if odd and getattr(config, "quantization_config", None) is None:
         raise EncoderError(
             f"{folder} holds quantized weights, integers or float8, and does not say how to read"
-            f" them: {', '.join(sorted(odd)[:3])}; {PLAIN}"
+            f" them: {', '.join(odd[:3])}; {PLAIN}"
         )
     missing = [
         name for name in sorted(report["missing_keys"]) if not re.search(r"(^|\.)pooler\.", name)
@@ -429,63 +388,79 @@ def check_weights(folder: Path, config: Any, files: Sequence[Path]) -> None:
         raise EncoderError(
             f"{folder} lacks weights of {kind}: {', '.join(missing[:5])}; save it whole"
         )
-    if further := _unread_parts(shapes, unread):
+    if further := unread_parts(tensors, report["unexpected_keys"]):
         raise EncoderError(
             f"{folder} has weights that {kind} does not read, in parts that it reads:"
-            f" {', '.join(further[:3])}; expected one model's config and weights, an adapter merged"
-            " into them (merge_and_unload)"
+            f" {', '.join(further[:3])}; {expected}, without further layers, scales of quantized"
+            " weights, or an adapter that is not merged into them (merge_and_unload)"
         )
 
 
-def _module_of(scale: str) -> str:
-    """Return the module that a scale is of: all but its last name, and `weight` before that."""
-    return scale.rpartition(".")[0].removesuffix(".weight")
-
-
-def _further_layers(names: Iterable[str], unread: Collection[str]) -> list[str]:
-    """Return numbered layers of which less than half was read, where of others of their list more
-    was: single tensors are left over from older versions.
+def unread_parts(tensors: Mapping[str, Tensor], unread: Collection[str]) -> list[str]:
+    """Return the tensors that are not read of modules, or lists of layers, that are; but for
+    buffers, of which the masks of GPT-2's kind are 1 × 1 × length × length. Further heads pass.
     """
-    parts = dict[tuple[str, str], list[bool]]()
-    for name in names:
-        for part in NUMBERED.finditer(name):
-            parts.setdefault((name[: part.start(1)], part[1]), []).append(name not in unread)
-    is_read = {layer: 2 * sum(of) > len(of) for layer, of in parts.items()}
-    lists = {prefix for (prefix, _), read in is_read.items() if read}
-    return [
-        prefix + number
-        for (prefix, number), read in is_read.items()
-        if not read and prefix in lists
-    ]
-
-
-def _unread_parts(shapes: Mapping[str, Sequence[int]], unread: Sequence[str]) -> list[str]:
-    """Return the tensors that are not read of modules, or numbered layers, that are; but for
-    buffers, of which the masks of GPT-2's kind are 1 × 1 × length × length.
-    """
-    read = shapes.keys() - set(unread)
-    parts = {name.rpartition(".")[0] for name in read} - {""}
-    parts |= {name[: layer.end(1)] for name in read for layer in NUMBERED.finditer(name)}
+    read = tensors.keys() - set(unread)
+    modules = {name.rpartition(".")[0] for name in read} - {""}
+    lists = {name[: layer.start(1)] for name in read for layer in NUMBERED.finditer(name)}
 
     def is_within(name: str) -> bool:
         module = name.rpartition(".")[0]
-        outer = [name[: place.start()] for place in re.finditer(r"\.", module)]
-        layers = [name[: layer.end(1)] for layer in NUMBERED.finditer(name)]
-        return (
-            not {module, *layers}.isdisjoint(parts)
-            or not {f"{one}.weight" for one in outer}.isdisjoint(read)
-        ) and not BUFFERS.search(name)
+        outer = {f"{module[: dot.start()]}.weight" for dot in re.finditer(r"\.", module)}
+        layers = {name[: layer.start(1)] for layer in NUMBERED.finditer(name)}
+        return module in modules or not lists.isdisjoint(layers) or not read.isdisjoint(outer)
 
-    return [name for name in unread if is_within(name) and [*shapes.get(name, ())][:-2] != [1, 1]]
+    return [
+        name
+        for name in sorted(unread)
+        if is_within(name) and not BUFFERS.search(name) and [*tensors[name].shape][:-2] != [1, 1]
+    ]
 
 
 def _is_among(name: str, names: Collection[str]) -> bool:
-    """Return whether a name is one of these, whatever stands before either."""
+    """Return whether a name is one of these, whatever precedes either."""
     return any(f".{name}".endswith(f".{each}") or each.endswith(f".{name}") for each in names)
 
 
-def _sides(shape: Sequence[int]) -> str:
-    return " × ".join(map(str, shape)) or "1"
+def stored_type(tensors: Mapping[str, Tensor]) -> torch.dtype:
+    """Return the type of most of the weights; float32 if that is no floating one."""
+    counts = Counter[torch.dtype]()
+    for tensor in tensors.values():
+        counts[tensor.dtype] += tensor.numel()
+    most = max(counts, key=lambda kind: counts[kind], default=torch.float32)
+    return most if most in FLOATS.values() else torch.float32
+
+
+def place(size: int, device: torch.device) -> dict[str, Any]:
+    """Return transformers' arguments that put weights of so many bytes on a device.
+
+    They are none if all fit there; else accelerate spreads the layers over the GPUs (if `device` is
+    one), then the memory, then a temporary folder, and moves each to where it computes when its
+    turn comes. Raises EncoderError if there is no room for all that either.
+    """
+    if size <= SPARE * free_on(device):
+        return {}
+    room: dict[int | str, int] = {"cpu": int(SPARE * free_on(torch.device("cpu")))}
+    if device.type == "cuda":
+        every = [torch.device("cuda", index) for index in range(torch.cuda.device_count())]
+        room |= {each.index: int(SPARE * free_on(each)) for each in every}
+    spilled = make_spill_folder()  # first, as what it removes makes room
+    memory, folder = sum(room.values()), tempfile.gettempdir()
+    disk = shutil.disk_usage(folder).free
+    if size > memory + SPARE * disk:
+        raise EncoderError(
+            f"the model's weights take {size_text(size)}, more than the {size_text(memory)} of"
+            f" memory and {size_text(disk)} on the disk of {folder} that are free; free some, set"
+            " TMPDIR to a larger disk, or choose a smaller model or --precision bf16"
+        )
+    return {"device_map": "auto", "max_memory": room, "offload_folder": str(spilled)}
+
+
+def free_on(device: torch.device) -> int:
+    """Return how many bytes are free on a device; on MPS of the memory that it shares."""
+    if device.type == "cuda":
+        return int(torch.cuda.mem_get_info(device)[0])
+    return free_memory()
 
 
 def is_causal(config: Any) -> bool:
@@ -502,7 +477,7 @@ def is_causal(config: Any) -> bool:
 
 
 def _load_weights(first: Path, config: Any, **how: Any) -> tuple[Any, dict[str, Any]]:
-    """Load the weights of which this is the first file, with what was missing or did not fit."""
+    """Load the weights of which this is the first file; return what was missing or did not fit."""
     with quiet():
         loaded: tuple[Any, dict[str, Any]] = class_of(config).from_pretrained(
             first.parent,
@@ -518,9 +493,7 @@ def _load_weights(first: Path, config: Any, **how: Any) -> tuple[Any, dict[str, 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Keep the loading report and bar off the terminal; what matters in it is checked and
-    raised.
-    """
+    """Keep the loading report and bar off the terminal; what matters in it is checked."""
     level, bars = transformers_log.get_verbosity(), transformers_log.is_progress_bar_enabled()
     transformers_log.set_verbosity_error()
     transformers_log.disable_progress_bar()

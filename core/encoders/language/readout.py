@@ -23,7 +23,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Float64, Int
 from torch import Tensor, nn
 
-from core.encoders.building import refusing
+from core.encoders.checkpoint import refusing
 from core.encoders.language.folder import is_causal, quiet
 from core.errors import EncoderError
 from core.machine.memory import is_out_of_memory

@@ -16,8 +16,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from core.encoders.checkpoint import load_torch, read_weights
-from core.encoders.downloads import PICKLED, SINGLE
-from core.encoders.fields import read_json
+from core.encoders.fields import PICKLED, SINGLE, read_json
 from core.encoders.requests import Pooling
 from core.errors import EncoderError
 from core.files.userfile import CONFIG, UserFile
@@ -35,9 +34,9 @@ Vectors = Float[Tensor, "batch _"]
 @dataclass(frozen=True)
 class Sentences:
     """How a folder reads texts. folder: of the transformers model. pooling, longest (tokens): None
-    where it does not say. lower: whether texts become lower-case. prompt: what stands before each.
-    steps: folders of linear layers over the pooled vector in order, "" for unit length. unread:
-    what it asks for that cannot be done here, in words.
+    if it does not say. lower: whether texts become lower-case. prompt: precedes each. steps:
+    folders of linear layers over the pooled vector in order, "" for unit length. unread: what it
+    asks for that cannot be done here, in words.
     """
 
     folder: Path
@@ -55,8 +54,8 @@ class Sentences:
 
 
 def read_sentences(root: Path) -> Sentences:
-    """Return how a folder reads texts by its modules.json; only where its model lies, itself, where
-    it has none. Raises EncoderError for one that cannot be read.
+    """Return how a folder reads texts by its modules.json; the folder alone if it has none. Raises
+    EncoderError for one that cannot be read.
     """
     if not (root / MODULES).exists():
         return Sentences(root)
@@ -104,7 +103,6 @@ def width_after(said: Sentences, width: int) -> int:
 
 
 def _modules(root: Path) -> list[tuple[str, str]]:
-    """Return the kind and the folder of each module, in order."""
     path = root / MODULES
     file = UserFile(path, "a list of modules in JSON", EncoderError, most=CONFIG)
     try:

@@ -8,8 +8,7 @@ from typing import Any
 
 import torch
 
-from core.encoders.building import MAKING
-from core.encoders.checkpoint import read_notes
+from core.encoders.checkpoint import MAKING, read_notes
 from core.encoders.language.encoder import LanguageEncoder, open_language
 from core.errors import UnknownNameError
 from core.modalities import MUSIC
