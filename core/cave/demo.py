@@ -45,7 +45,7 @@ from core.progress import ConsoleProgress, Progress
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.questions.benefits import SizeEffects, Transfer
-from core.questions.captions.question import CaptionAlignment, CaptionFacts, CaptionLevels
+from core.questions.captions import CaptionAlignment, CaptionFacts, CaptionLevels
 from core.questions.color.cloud.question import ColorPixels
 from core.questions.color.question import ColorAgreement, ColorLayout, ColorModels
 from core.questions.color.sources.language import ends

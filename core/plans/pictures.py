@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,15 +24,7 @@ from core.questions.alignment.placing import side_of
 from core.questions.alignment.points import calibrated_points, fits, trend_points
 from core.questions.alignment.question import COMPETENCE, Alignment
 from core.questions.asking import ask, completed
-from core.questions.captions.figures import by_words
-from core.questions.captions.points import (
-    language_lines,
-    level_points,
-    panel_points,
-    panel_trends,
-    panels,
-)
-from core.questions.captions.question import CaptionAlignment
+from core.questions.captions import CaptionAlignment
 from core.questions.competence.answer import skill_of
 from core.questions.competence.bin_figures import bins
 from core.questions.competence.bins import assign_bins, bin_pairs
@@ -213,19 +204,9 @@ def _rankings(_: DispersionRankings, table: pd.DataFrame, __: Study) -> go.Figur
     return ranked_stimuli(table, mode="light")
 
 
-def _by_words(question: CaptionAlignment, table: pd.DataFrame, study: Study) -> go.Figure:
-    models, spec = study.models(), question.comparison.spec
-    facets = panels(models, question.by)
-    scores = ask(question.scores, study)
-    per_model = ask(replace(question, by="model"), study)
-    whole = question.by == "modality"
-    return by_words(
-        panel_points(table) if whole else level_points(per_model, models, facets),
-        language_lines(scores, models, facets).head(0),
-        panel_trends(table),
-        mode="light",
-        label=question.comparison.label.replace(spec.title, spec.short),
-    )
+def _plot(question: StudyQuestion, table: pd.DataFrame, _: Study) -> go.Figure:
+    """Draw the question's own figure."""
+    return question.plot(table).draw("light")
 
 
 def _gains(question: Adaptation, table: pd.DataFrame, study: Study) -> go.Figure:
@@ -262,7 +243,7 @@ DRAWS: Mapping[type[StudyQuestion], Draw] = {
     DropEffect: _drop,
     HeldOutFits: _held_out,
     DispersionRankings: _rankings,
-    CaptionAlignment: _by_words,
+    CaptionAlignment: _plot,
     Adaptation: _gains,
     MetricAgreement: _agreement,
     MetricMatrix: _matrix,

@@ -47,7 +47,7 @@ TOPICS = {
         "Do better language models agree more with vision models?", "questions.alignment.question"
     ),
     "benefits": _group("what do better models buy?", "questions.benefits"),
-    "captions": _group("do longer captions align better?", "questions.captions.question"),
+    "captions": _group("do longer captions align better?", "questions.captions"),
     "closeness": _single(
         "How close is each model to reality, or to another center?", "questions.overview.question"
     ),

@@ -17,8 +17,8 @@ from jaxtyping import Int32
 
 from core.errors import MetricError, NotEmbeddedError
 from core.figures.palette import Look, assign
+from core.questions import captions as retold
 from core.questions.alignment import pairs
-from core.questions.captions import tellings as retold
 from core.questions.dispersion.question import Spaces, StimulusDispersion
 from core.questions.stimuli.findings import spread_of
 from core.study.models import groups_by_age
@@ -89,7 +89,7 @@ def thumbnails(at: Place, indices: tuple[int, ...]) -> list[str]:
 @st.cache_data(max_entries=32, show_spinner=False)
 def texts(at: Place, level: str) -> list[tuple[str, ...]]:
     """Return what a model reads of each stimulus at a caption level; see
-    `core.questions.captions.tellings.texts_at`.
+    `core.questions.captions.texts_at`.
     """
     return retold.texts_at(queries.study(at), level)
 
@@ -97,7 +97,7 @@ def texts(at: Place, level: str) -> list[tuple[str, ...]]:
 @st.cache_data(max_entries=8, show_spinner=False)
 def tellings(at: Place) -> pd.DataFrame:
     """Return model, level, name of every embedding of captions; see
-    `core.questions.captions.tellings.tellings`.
+    `core.questions.captions.tellings`.
     """
     return retold.tellings(queries.study(at))
 

@@ -14,7 +14,7 @@ import pytest
 from core.cli import main
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
-from core.questions.captions.question import CaptionAlignment
+from core.questions.captions import CaptionAlignment
 from core.questions.competence.question import TasksSolved
 from core.questions.competence.registry import registry
 from core.questions.convergence.question import Levels

@@ -47,17 +47,18 @@ def dead_entries(app: AppTest) -> list[str]:
     entry's group has data, or one of its name is of another group.
     """
     specs = (json.loads(chart.proto.spec) for chart in app.get("plotly_chart"))
-    return [name for spec in specs for name in dead_of(spec["data"])]
+    return [name for spec in specs for name in dead_of(spec["data"], spec["layout"])]
 
 
-def dead_of(traces: list[Mapping[str, Any]]) -> Iterator[str]:
+def dead_of(traces: list[Mapping[str, Any]], layout: Mapping[str, Any]) -> Iterator[str]:
+    lines = {shape.get("legendgroup") for shape in layout.get("shapes", ())}
     for trace in traces:
         group = trace.get("legendgroup", "")
         if trace.get("showlegend", True) and "name" in trace:
             mates = [trace, *(one for one in traces if group and one.get("legendgroup") == group)]
             alike = [one for one in traces if one.get("name") == trace["name"] and one != trace]
             apart = any(_has_data(one) and one not in mates for one in alike)
-            if apart or not any(map(_has_data, mates)):
+            if apart or not (group in lines or any(map(_has_data, mates))):
                 yield trace["name"]
 
 

@@ -44,8 +44,8 @@ def test_it_draws_levels_what_they_tell_and_one_stimulus(opened, leveled):
     assert charts(app) == PLOTS
     assert not said(app)
     assert app.multiselect(key="x").options == ["GPT-2 M", "LLaMA M"]
-    assert "The more words a caption has, the better it aligns with" in words(app)
-    assert "too few captions differ in how much they tell" in words(
+    assert "longer captions align better with" in words(app)
+    assert "Too few captions of one level differ" in words(
         app
     )  # these captions all tell the same
     for command in codes(app):

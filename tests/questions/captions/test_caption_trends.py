@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.questions.captions.trends import by_group, by_level, by_share, level_trends, told_by_group
+from core.questions.captions import by_group, by_level, by_share, level_trends
 
 ESTIMATES = ["slope", "low", "high", "rho", "p"]
 WORDS = {"5": 5.0, "10": 10.0, "20": 20.0, "40": 40.0}
@@ -178,16 +178,3 @@ def test_the_order_is_the_mean_rank_correlation() -> None:
         (1 + 0.4 - 1) / 3
     )  # ranks 3, 1, 2, 4: 1 − 6 · 6 / 60
     assert level_trends(table(np.zeros((2, 4))), {})["rho"].item() == pytest.approx(0)
-
-
-def test_what_captions_tell_is_averaged_over_the_targets_of_a_group() -> None:
-    rows = [
-        (target, "5", told, score + told, 20, 0.01)
-        for target, score in (("v", 0.1), ("w", 0.3), ("alone", 9.0))
-        for told in (0.2, 0.4)
-    ]
-    points = pd.DataFrame(rows, columns=["model_y", "level", "facts", "score", "stimuli", "chance"])
-    found = told_by_group(points, {"v": "CLIP", "w": "CLIP"})
-    assert found["model_y"].tolist() == ["CLIP"] * 2
-    assert found["score"].tolist() == pytest.approx([0.4, 0.6])
-    assert found["stimuli"].tolist() == [20, 20]

@@ -1,0 +1,734 @@
+"""Do longer captions align better? Language models at every caption level that they read, against
+vision models and reality.
+
+Source: Huh et al. 2024, figure 9: alignment with vision models rises with the words of a caption.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float64
+from scipy.stats import page_trend_test, t
+
+from core.embedding.reading import read_texts
+from core.encoders.encoder import REALITY
+from core.errors import InputError, MetricError, NotApplicableError, UnknownNameError
+from core.figures.grammar import Axis, Bars, Dots, Facet, Fixed, Level, Line, Palette, Plot, Size
+from core.metrics.knn import mutual_terms
+from core.modalities import VISION, find_modality
+from core.options import neighbors_option, option, part
+from core.progress import Progress
+from core.questions.asking import ask
+from core.questions.finding import ALPHA, Finding
+from core.questions.question import Answer, StudyQuestion
+from core.statistics.intervals import LEVEL
+from core.statistics.nulls import adjust
+from core.stimuli.levels import Texts
+from core.stimuli.statistics import split_words
+from core.store.schema import embedding_file
+from core.study.comparing import align_models, choose_engine
+from core.study.models import clusters, is_reality, reads, usual
+from core.study.parts import Comparison
+from core.study.spaces import default_language
+from core.study.study import Study
+
+EDGES = np.linspace(0, 1, 11)  # bins of the share of facts mentioned
+FEWEST = 16  # stimuli of a bin
+LEAST_FAMILIES, LEAST_LEVELS = 2, 3  # of a trend test
+ESTIMATES = ("slope", "low", "high", "rho", "p")
+TREND = ("model_y", "models", "families", "levels", *ESTIMATES, "reason")
+FACTS_OF_THE_CAVE = (
+    "what a caption mentions is known only for the Cave, which makes its own events and words"
+)
+
+
+@dataclass(frozen=True)
+class _ModelsByLevel(StudyQuestion):
+    """A question about language models at every caption level that they are embedded at."""
+
+    x: tuple[str, ...] = option(
+        (),
+        label="Language models",
+        metavar="M",
+        help="language models (all finished ones of two or more caption levels)",
+    )
+    y: tuple[str, ...] = option(
+        (),
+        label="Compared with",
+        metavar="M",
+        help="models to compare them with (all finished vision models, and reality)",
+    )
+
+    @classmethod
+    def left_out(cls, study: Study) -> Sequence[str]:
+        return outdated_sentences(study)
+
+
+@dataclass(frozen=True)
+class CaptionScores(_ModelsByLevel):
+    """How does each language model align at each caption level?"""
+
+    command = "captions scores"
+    version = 2
+    listed = False  # captions alignment --by pair
+    columns: ClassVar[Mapping[str, str]] = {}
+
+    comparison: Comparison = part(Comparison)
+
+    def complete(self, study: Study) -> CaptionScores:
+        self.comparison.read_layers()
+        choose_engine(study, self.comparison)
+        return replace(self, x=_readers(study, self.x), y=_targets(study, self.y))
+
+    def answer(self, study: Study, report: Progress | None) -> Answer:
+        read = tellings(study).query("model in @self.x")
+        by_level = list(read.groupby("level")["name"])
+        tables = []
+        for done, (level, names) in enumerate(by_level, start=1):
+            table = align_models(study, list(names), self.y, self.comparison)
+            tables.append(table.rename(columns={"model_x": "name"}).assign(level=level))
+            if report:
+                report(done, len(by_level), "caption levels")
+        about = ask(CaptionLevels(self.scope), study).set_index("level")
+        joined = (
+            pd.concat(tables, ignore_index=True)
+            .join(about[["words", "bytes", "facts"]], on="level")
+            .merge(read[["model", "name"]], on="name")
+        )
+        first = ["model", "level", "words", "bytes", "facts", "name"]
+        rest = [column for column in joined if column not in first]
+        return Answer(joined.sort_values("words", kind="stable", ignore_index=True)[first + rest])
+
+
+@dataclass(frozen=True)
+class CaptionAlignment(_ModelsByLevel):
+    """Do longer captions align better?"""
+
+    command = "captions alignment"
+    version = 2
+    columns: ClassVar[Mapping[str, str]] = {
+        "model_y": "what the language models are compared with: a model, or a group of models",
+        "level": "caption level",
+        "words": "words per caption, mean",
+        "mean": "alignment, mean over language models",
+        "deviation": "its standard deviation over language models",
+        "models": "language models",
+        "chance": "alignment of unrelated models",
+        "families": "families that the trend rests on",
+        "slope": "change in alignment per doubling of the words",
+        "low": "low end of its 95% interval (Student's t over families)",
+        "high": "high end of that interval",
+        "rho": "mean rank correlation of alignment with the words, from −1 to 1",
+        "p": "p of Page's test, two-sided",
+        "p_adjusted": "p adjusted for the false discovery rate over the targets",
+        "reason": "why there is no trend",
+        "paired": "language models that have every level of the trend",
+        "title": "name of the target",
+        "group": "objective of the target, or what it is a group of",
+        "parameters": "parameters of the target",
+    }
+
+    comparison: Comparison = part(Comparison)
+    by: Literal["objective", "model", "modality", "pair"] = option(
+        "objective",
+        label="A line per",
+        help="what each line is: an objective, a model, all vision models (modality, as in figure"
+        " 9), or each pair of a language model and a target",
+    )
+
+    @property
+    def scores(self) -> CaptionScores:
+        """Return the question that asks for each model's own scores."""
+        return CaptionScores(self.scope, self.x, self.y, self.comparison)
+
+    def complete(self, study: Study) -> CaptionAlignment:
+        scores = self.scores.complete(study)
+        return replace(self, x=scores.x, y=scores.y)
+
+    def is_kept(self) -> bool:
+        return False
+
+    def answer(self, study: Study, report: Progress | None) -> Answer:
+        models, scores = study.models(), ask(self.scores, study, report)
+        titles = models.set_index("model")["title"]
+        if self.by == "pair":
+            scores = scores.assign(model_y=scores["model"] + " · " + scores["model_y"])
+            groups = {name: name for name in scores["model_y"]}
+            names = {name: " · ".join(map(str, titles[name.split(" · ")])) for name in groups}
+            about = pd.DataFrame({"group": names.values(), "parameters": np.nan}, index=list(names))
+        else:
+            panels = _panels(models, self.by)
+            by_model = self.by == "model"
+            groups = {name: name for name in panels} if by_model else panels
+            names = {group: panels[name] for name, group in groups.items()}
+            shown = models.assign(at=models["model"].map(groups))
+            about = shown.groupby("at")[["group", "parameters"]].first()
+            if not by_model:
+                about = about.assign(group=about.index, parameters=np.nan)
+        rows = by_group(scores, groups)
+        trends = level_trends(rows, clusters(models)).drop(columns="levels")
+        table = (
+            by_level(rows)
+            .merge(trends.rename(columns={"models": "paired"}), on="model_y", how="left")
+            .assign(title=lambda found: found["model_y"].map(names))
+            .join(about, on="model_y")
+        )
+        last = table["group"].str.lower() == REALITY
+        table = pd.concat([table[~last], table[last]], ignore_index=True)
+        return Answer(table, [] if self.by == "pair" else self._findings(table))
+
+    def _findings(self, table: pd.DataFrame) -> list[Finding]:
+        sign = "+" if self.comparison.spec.higher_is_more_aligned else "-"
+        findings = []
+        for row in table.drop_duplicates("model_y").to_dict("records"):
+            # a trend needs the interval of the slope and the order of the levels to agree
+            agree = row["low"] * row["rho"] > 0 and row["high"] * row["rho"] > 0
+            sure = agree or not row["p_adjusted"] < ALPHA
+            findings.append(
+                Finding(
+                    f"Longer captions align better with {row['title']}",
+                    row["slope"],
+                    row["low"] if sure else np.nan,
+                    row["high"] if sure else np.nan,
+                    row["p_adjusted"] if sure else np.nan,
+                    name="change per doubling of the words",
+                    digits=3,
+                    n=int(row["families"]),
+                    over="families of language models",
+                    expected=sign,
+                    reason=row["reason"],
+                    note="" if sure else "The slope's interval and the order of levels disagree.",
+                )
+            )
+        if findings:
+            rise = "Published: alignment rises (Huh et al. 2024, figure 9)."
+            findings[0] = replace(findings[0], published=rise)
+        return findings
+
+    def plot(self, table: pd.DataFrame) -> Plot:
+        each = self.by in ("model", "pair")
+        note = "{slope:+.3f} per doubling [{low:+.3f}, {high:+.3f}], {p_adjusted:p}"
+        plot = Plot(
+            "Alignment by the number of words",
+            marks=(
+                Line("words", "mean", by="model_y", color="group", width=Size("parameters")),
+                Dots(
+                    "words",
+                    "mean",
+                    color="group",
+                    modality=VISION,
+                    size=Size("parameters", times=0.6),
+                    low="bottom",
+                    high="top",
+                    card=(
+                        "<b>{title}</b>",
+                        "level {level}, {words:.1f} words",
+                        "alignment {mean:.3f}[[ ± {deviation:.3f}]][[, chance {chance:.3f}]]",
+                        "mean and deviation over {models} language models",
+                        note,
+                    ),
+                    ids="{model_y}",
+                    select=("model_y",) if self.by == "model" else (),
+                ),
+            ),
+            x=Axis("words per caption", log=True, ticks="data"),
+            y=Axis(self.comparison.label, zero=True),
+            facet=Facet(
+                "group",
+                note=""
+                if each
+                else f"{note}<br>{{paired}} models of {{families}} families || {{reason:wrap}}",
+            ),
+            levels=(Level("chance"),),
+            empty="No alignment can be computed at these caption levels.",
+            height=250,
+        )
+        ends = {
+            "bottom": table["mean"] - table["deviation"],
+            "top": table["mean"] + table["deviation"],
+        }
+        return plot.over(table[table["words"] > 0].assign(**ends))
+
+
+@dataclass(frozen=True)
+class CaptionFacts(_ModelsByLevel):
+    """Do captions of the same length align better if they mention more?
+
+    Alignment is that of single stimuli, by mutual k-NN in the best layers.
+    """
+
+    command = "captions facts"
+    version = 3
+    columns: ClassVar[Mapping[str, str]] = {
+        "model_y": "what the language models are compared with",
+        "level": "caption level",
+        "facts": "share of the factors that the captions of a bin mention",
+        "score": "mutual k-NN of single stimuli, mean over the bin",
+        "stimuli": "stimuli of the bin",
+        "chance": "mutual k-NN of unrelated models",
+        "title": "name of the target",
+    }
+
+    k: int = neighbors_option()
+    by: Literal["objective", "model"] = option(
+        "objective", label="A panel per", help="what each row is or averages over"
+    )
+
+    @property
+    def scores(self) -> CaptionScores:
+        """Return the question that finds the best layers."""
+        return CaptionScores(self.scope, self.x, self.y, Comparison(k=self.k))
+
+    def compared_metrics(self) -> tuple[str, ...]:
+        return ("mutual_knn",)
+
+    def complete(self, study: Study) -> CaptionFacts:
+        if not study.dataset.knows_factors:
+            raise NotApplicableError(f"{FACTS_OF_THE_CAVE}; ask for alignment by level instead")
+        scores = self.scores.complete(study)
+        return replace(self, x=scores.x, y=scores.y)
+
+    def answer(self, study: Study, report: Progress | None) -> Answer:
+        """Return means over the targets of a panel, whose bins are the same stimuli."""
+        panels = _panels(study.models(), self.by)
+        groups = {name: name for name in panels} if self.by == "model" else panels
+        names = {group: panels[name] for name, group in groups.items()}
+        bins = self.bins(study, report)
+        named = bins.assign(model_y=bins["model_y"].map(groups)).dropna(subset="model_y")
+        table = named.groupby(["model_y", "level", "facts"], sort=False, as_index=False)[
+            ["score", "stimuli", "chance"]
+        ].mean()
+        table = table.assign(title=table["model_y"].map(names))
+        last = table["model_y"] == REALITY
+        table = pd.concat([table[~last], table[last]], ignore_index=True)
+        return Answer(table, facts_findings(table))
+
+    def bins(self, study: Study, report: Progress | None = None) -> pd.DataFrame:
+        """Return the bins of `by_share` for each target and level.
+
+        A stimulus's score is the mean over language models of the share of its k neighbors that
+        both spaces have in common, in the layers that align best at that level.
+        """
+        rows = ask(self.scores, study, report).dropna(subset="score")
+        facts = {level: facts_at(study, level) for level in rows["level"].unique()}
+
+        def shared(pair: Mapping[Any, Any]) -> Float64[np.ndarray, " n"]:
+            x, y = (
+                study.neighbors(pair[name], k=self.k)[pair[layer], :, : self.k]
+                for name, layer in (("name", "layer_x"), ("model_y", "layer_y"))
+            )
+            return mutual_terms(x, y)
+
+        tables = []
+        for (target, level), pairs in rows.groupby(["model_y", "level"], sort=False):
+            scores = np.mean([shared(pair) for pair in pairs.to_dict("records")], axis=0)
+            bins = by_share(facts[level], scores, edges=EDGES, fewest=FEWEST)
+            about = {"model_y": target, "level": level, "chance": pairs["chance"].iloc[0]}
+            tables.append(bins.assign(**about))
+        columns = ["model_y", "level", "facts", "score", "stimuli", "chance"]
+        return pd.concat(tables, ignore_index=True)[columns]
+
+    def plot(self, table: pd.DataFrame) -> Plot:
+        levels = sorted(table["level"].unique(), key=_by_number)
+        ranks = {level: rank for rank, level in enumerate(levels)}
+        colors = Palette("rank", names={rank: f"level {level}" for level, rank in ranks.items()})
+        return Plot(
+            "Alignment by what a caption mentions",
+            marks=(
+                Line("facts", "score", by="level", color=colors),
+                Dots(
+                    "facts",
+                    "score",
+                    color=colors,
+                    size="size",
+                    card=(
+                        "level {level}: {facts:.0%} mentioned",
+                        "alignment {score:.3f}, chance {chance:.3f}",
+                        "{stimuli:,.0f} stimuli",
+                    ),
+                ),
+            ),
+            x=Axis("share of the factors mentioned", percent=True, range=(0, 1.02)),
+            y=Axis(f"alignment (mutual k-NN, k = {self.k})", zero=True),
+            facet=Facet("title"),
+            levels=(Level("chance"),),
+            empty="Too few captions mention the same share of factors to be compared.",
+            height=250,
+        ).over(table.assign(size=3 + 0.5 * table["stimuli"] ** 0.5, rank=table["level"].map(ranks)))
+
+
+def _by_number(level: str) -> tuple[float, str]:
+    return (float(level) if level.replace(".", "").isdigit() else np.inf, level)
+
+
+@dataclass(frozen=True)
+class CaptionLevels(StudyQuestion):
+    """What do the captions of each level hold?"""
+
+    command = "captions levels"
+    version = 2
+    device = None
+    columns: ClassVar[Mapping[str, str]] = {
+        "level": "caption level",
+        "words": "words per caption, mean",
+        "bytes": "bytes per caption in UTF-8, mean",
+        "facts": "share of the factors mentioned, mean",
+        "models": "models that read it",
+        "reason": "why the share is not known",
+    }
+
+    @classmethod
+    def left_out(cls, study: Study) -> Sequence[str]:
+        return outdated_sentences(study)
+
+    def answer(self, study: Study, report: Progress | None) -> Answer:
+        levels = tellings(study).groupby("level", sort=False)["model"].nunique()
+        rows = []
+        for done, (level, models) in enumerate(levels.items(), start=1):
+            texts = [" ".join(several) for several in texts_at(study, str(level))]
+            words = np.mean([len(split_words(text)) for text in texts])
+            size = np.mean([len(text.encode()) for text in texts])
+            facts = float(facts_at(study, str(level)).mean())
+            reason = FACTS_OF_THE_CAVE if np.isnan(facts) else ""
+            rows.append((level, words, size, facts, models, reason))
+            if report:
+                report(done, len(levels), "caption levels")
+        table = pd.DataFrame(rows, columns=list(self.columns))
+        return Answer(table.sort_values("words", kind="stable", ignore_index=True))
+
+    def plot(self, table: pd.DataFrame) -> Plot:
+        parts = {"words": "Words", "bytes": "Bytes", "facts": "Factors mentioned"}
+        formats = {"words": "{:.1f}", "bytes": "{:.0f}", "facts": "{:.0%}"}
+        long = table.melt(["level"], list(parts), "part", "value").dropna(subset="value")
+        texts = [
+            formats[name].format(value)
+            for name, value in zip(long["part"], long["value"], strict=True)
+        ]
+        return Plot(
+            "Caption levels",
+            marks=(Bars("value", "level", lying=True, label="{text}", color=Fixed("ember")),),
+            x=Axis("", bare=True),
+            y=Axis("", names={level: f"level {level}" for level in table["level"]}),
+            facet=Facet("part", names=parts, share="y"),
+            row=34,
+        ).over(long.assign(text=texts))
+
+
+def _panels(models: pd.DataFrame, by: str) -> dict[str, str]:
+    """Return the panel of each model: its objective, itself, or all models of its modality."""
+    if by == "modality":
+        everyone = models["modality"].map(lambda name: f"all {find_modality(name).plural}")
+        names = everyone.mask(is_reality(models), models["title"])
+    else:
+        names = models["group" if by == "objective" else "title"]
+    return dict(zip(models["model"], names, strict=True))
+
+
+def facts_findings(bins: pd.DataFrame) -> list[Finding]:
+    """Return for each target at how many levels captions that mention more align better.
+
+    A level's direction is the sign of the slope by least squares over its bins, weighted by their
+    stimuli. It describes these stimuli and is no test.
+    """
+    scored = bins.dropna(subset="score")
+    several = scored[scored.groupby(["model_y", "level"])["facts"].transform("size") > 1]
+    if several.empty:
+        return [Finding("Too few captions of one level differ in how much they mention")]
+
+    def rises(level: pd.DataFrame) -> bool:
+        middle = (level["facts"] * level["stimuli"]).sum() / level["stimuli"].sum()
+        return bool(((level["facts"] - middle) * level["stimuli"] * level["score"]).sum() > 0)
+
+    findings = []
+    for title, rows in several.groupby("title", sort=False):
+        better = [rises(level) for _, level in rows.groupby("level")]
+        findings.append(
+            Finding(
+                f"With {title}, captions that mention more align better at {sum(better)} of"
+                f" {len(better)} levels"
+            )
+        )
+    return findings
+
+
+def default_models(study: Study) -> list[str]:
+    """Return the finished, trained language models that are embedded at two levels or more."""
+    several = retold_models(study)
+    return [name for name in default_language(study) if name in several]
+
+
+def default_targets(study: Study) -> list[str]:
+    """Return the finished, trained vision models, and reality if it is known."""
+    models = usual(study.models())
+    return models.loc[reads(models, "image") | is_reality(models), "model"].tolist()
+
+
+def _readers(study: Study, models: Sequence[str]) -> tuple[str, ...]:
+    if not study.dataset.levels:
+        raise NotApplicableError(f"{study.dataset.name!r} holds no captions")
+    readers = retold_models(study)
+    named = tuple(dict.fromkeys(models or default_models(study)))
+    if not (readers and named):
+        raise MetricError(
+            "expected a trained language model that is embedded at two or more caption levels;"
+            " there is none: embed one with --caption-level, naming several"
+        )
+    if unknown := [name for name in named if name not in readers]:
+        raise UnknownNameError("language model at two or more caption levels", unknown[0], readers)
+    return named
+
+
+def _targets(study: Study, against: Sequence[str]) -> tuple[str, ...]:
+    """Check that no language model is among them: it would be compared with itself."""
+    models = study.models()
+    targets = models.loc[~reads(models, "caption"), "model"].tolist()
+    named = tuple(dict.fromkeys(against or default_targets(study)))
+    if not named:
+        raise MetricError(
+            "expected a trained vision model to compare with; there is none: embed or import one"
+        )
+    if unknown := [name for name in named if name not in targets]:
+        raise UnknownNameError("vision model", unknown[0], targets)
+    return named
+
+
+def tellings(study: Study) -> pd.DataFrame:
+    """Return a row per language model and level that it is embedded at: model, level, name (what
+    the store calls the embedding).
+
+    Of embeddings of the same level, which hold the same texts in the same weights, the one whose
+    name comes first is the row. Those of texts that their level holds no more are left out; see
+    `outdated_sentences`.
+    """
+    retold, outdated = study.store.retellings(study.dataset.name), _outdated(study)
+    rows = [
+        (retold.get(entry.card.name, entry.card.name), entry.level, entry.card.name)
+        for entry in study.store.embeddings(study.dataset.name)
+        if entry.level is not None and entry.card.name not in outdated
+    ]
+    table = pd.DataFrame(rows, columns=["model", "level", "name"])
+    return (
+        table.sort_values("name", kind="stable")
+        .drop_duplicates(["model", "level"])
+        .sort_index(ignore_index=True)
+    )
+
+
+def outdated_sentences(study: Study) -> list[str]:
+    """Return a sentence for each embedding that is left out, since its level was written again: it
+    read other texts.
+    """
+    folder = study.store.root, study.dataset.name
+    return [
+        f"{name} is left out: the captions of level {level!r} were written again since; delete"
+        f" {embedding_file(*folder, name)} and embed it again"
+        for name, level in _outdated(study).items()
+    ]
+
+
+def _outdated(study: Study) -> dict[str, str]:
+    """Return the level of each embedding whose recipe names other texts than its level has now."""
+    written = {
+        level: recipe.digest for level, recipe in study.store.summaries(study.dataset.name).items()
+    }
+    read = {
+        entry.card.name: (entry.level, entry.recipe.choices.get("texts"))
+        for entry in study.store.embeddings(study.dataset.name)
+    }
+    return {
+        name: level
+        for name, (level, texts) in read.items()
+        if level is not None and texts != written.get(level)
+    }
+
+
+def texts_at(study: Study, level: str) -> Texts:
+    """Return what is read of each stimulus of a study at a level; see
+    `core.embedding.reading.read_texts`.
+    """
+    texts = read_texts(study.store, study.dataset.name, level)
+    return texts if study.rows is None else [texts[row] for row in study.rows]
+
+
+def facts_at(study: Study, level: str) -> Float64[np.ndarray, "n"]:
+    """Return the share of each stimulus's facts that its caption mentions, NaN outside the
+    Cave; see `share_told`.
+    """
+    if not study.dataset.knows_factors:
+        return np.full(study.size, np.nan)
+    from core.cave.events import events
+    from core.cave.reading import share_told
+
+    scenes = list(events(study.dataset.source.get("split", "test"), study.dataset.size))
+    rows = np.arange(study.size) if study.rows is None else study.rows
+    return np.array(
+        [
+            share_told(scenes[row], " ".join(texts))
+            for row, texts in zip(rows, texts_at(study, level), strict=True)
+        ]
+    )
+
+
+def retold_models(study: Study) -> list[str]:
+    """Return the language models that are embedded at two levels or more, untrained ones and copies
+    included.
+    """
+    counts = tellings(study)["model"].value_counts()
+    return [str(name) for name, levels in counts.items() if levels > 1]
+
+
+def by_level(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per target and level, from the fewest words to the most: words, mean, deviation,
+    models, chance.
+
+    mean and deviation (n − 1; NaN for one): of the scores over language models. rows: model, level,
+    words, model_y, score, chance; those without a score are left out. Source: Huh et al. 2024,
+    figure 9 (deviation over language models).
+    """
+    scored = rows.dropna(subset="score")
+    table = scored.groupby(["model_y", "level"], sort=False).agg(
+        words=("words", "first"),
+        mean=("score", "mean"),
+        deviation=("score", "std"),
+        models=("model", "nunique"),
+        chance=("chance", "mean"),
+    )
+    return table.reset_index().sort_values(["model_y", "words"], kind="stable", ignore_index=True)
+
+
+def by_group(rows: pd.DataFrame, groups: Mapping[str, str]) -> pd.DataFrame:
+    """Return the rows with each language model's mean score over the targets of a group in place of
+    them; see `level_trends`.
+
+    groups: of each target, its objective say. A target without one is left out.
+    """
+    named = rows.assign(model_y=rows["model_y"].map(groups)).dropna(subset=["model_y", "score"])
+    keys = ["model", "level", "words", "model_y"]
+    return (
+        named.groupby(keys, sort=False)
+        .agg(score=("score", "mean"), chance=("chance", "mean"))
+        .reset_index()
+    )
+
+
+def level_trends(rows: pd.DataFrame, families: Mapping[str, str]) -> pd.DataFrame:
+    """Test for each target whether alignment changes with the number of words, paired over families
+    that have equal levels.
+
+    A family's score at a level is the mean over its language models: they share how they were made,
+    so each alone is no sample. slope: how much the score changes when the words double, by least
+    squares over log₂ words for each family, then their mean; low, high: its 95% interval by
+    Student's t over the families. p: Page's test that every family ranks the levels by their words
+    or against them, two-sided (twice the smaller one-sided p); rho: its direction, from -1 to 1,
+    the mean over the families of the rank correlation ρ = 12 L / (m n (n² − 1)) − 3 (n + 1) / (n −
+    1) of m families, n levels and Page's statistic L. p_adjusted: for the false discovery rate over
+    the targets of these rows that have a p, one test each. All of this is about these captions:
+    what moves every family at a level and comes of no words, a quirk of how its captions were
+    written, passes for a trend. Where it makes .1, .3, .5 or .7 of the variance of scores
+    without a trend, p is below .05 in 8, 16, 21 or 32 of 100 (simulated, four families of 3, 3, 3
+    and 1 models at four levels), more often for more families. Where some models lack levels, the
+    levels are those of a model for which models that have them × levels is largest. Levels of
+    equally many words, such as captions joined and apart, count as one; one without words, of emoji
+    say, has no log₂. rows: model, level, words, model_y, score. families: of each model; one
+    without is its own. Returns model_y, models, families, levels, slope, low, high, rho, p,
+    p_adjusted, reason; NaN with a reason below two families or three levels. Raises InputError for
+    a model that has two rows of one level and target. Source: Page 1963.
+    """
+    twice = rows.loc[rows.duplicated(["model_y", "model", "level"]), ["model", "level", "model_y"]]
+    if len(twice):
+        model, level, target = twice.iloc[0]
+        raise InputError(
+            f"expected one score of {model} at level {level!r} with {target}; got several: leave"
+            " all but one out"
+        )
+    estimates = [
+        {"model_y": str(target), **_trend(_paired(part, families), families)}
+        for target, part in rows.groupby("model_y", sort=False)
+    ]
+    table = pd.DataFrame(estimates, columns=list(TREND)).astype(
+        dict.fromkeys(ESTIMATES, np.float64)
+    )
+    table.insert(TREND.index("p") + 1, "p_adjusted", adjust(table["p"].to_numpy()))
+    return table
+
+
+def _paired(rows: pd.DataFrame, families: Mapping[str, str]) -> pd.DataFrame:
+    """Return a row per language model that has every level and a column per number of words,
+    rising: levels of one are averaged.
+    """
+    every = rows[rows["words"] > 0].pivot(index="model", columns="level", values="score")
+    offered = [every.loc[:, has].dropna() for has in every.notna().to_numpy() if has.any()]
+    table = max(
+        offered,
+        key=lambda kept: (_enough(_by_family(kept, families)), kept.size, kept.shape[1]),
+        default=every.dropna(),
+    )
+    words = rows.groupby("level")["words"].first()
+    return table.set_axis(words[table.columns], axis=1).T.groupby(level=0).mean().T
+
+
+def _by_family(table: pd.DataFrame, families: Mapping[str, str]) -> pd.DataFrame:
+    return table.groupby([families.get(name, name) for name in table.index]).mean()
+
+
+def _enough(table: pd.DataFrame) -> bool:
+    families, levels = table.shape
+    return families >= LEAST_FAMILIES and levels >= LEAST_LEVELS
+
+
+def _trend(scores: pd.DataFrame, families: Mapping[str, str]) -> dict[str, Any]:
+    """Return the row of a target; scores: a row per model, a column per number of words."""
+    table = _by_family(scores, families)
+    count, levels = table.shape
+    about = {"models": len(scores), "families": count, "levels": levels}
+    if not _enough(table):
+        wanted = (
+            f"a trend needs language models of {LEAST_FAMILIES} families at {LEAST_LEVELS} caption"
+            " levels"
+        )
+        return {**about, "reason": f"{wanted}; here {count} at {levels}"}
+    ranked, doublings = table.to_numpy(np.float64), np.log2(table.columns.to_numpy(np.float64))
+    around = doublings - doublings.mean()
+    slopes = ranked @ around / (around @ around)
+    half, middle = (
+        t.ppf((1 + LEVEL) / 2, count - 1) * slopes.std(ddof=1) / np.sqrt(count),
+        slopes.mean(),
+    )
+    rising, falling = (page_trend_test(part) for part in (ranked, ranked[:, ::-1]))
+    rho = 12 * rising.statistic / (count * levels * (levels**2 - 1)) - 3 * (levels + 1) / (
+        levels - 1
+    )
+    p = min(1.0, 2 * min(rising.pvalue, falling.pvalue))
+    return {
+        **about,
+        "slope": middle,
+        "low": middle - half,
+        "high": middle + half,
+        "rho": rho,
+        "p": p,
+        "reason": "",
+    }
+
+
+def by_share(
+    facts: Float64[np.ndarray, "n"],
+    scores: Float64[np.ndarray, "n"],
+    *,
+    edges: Float64[np.ndarray, "edges"],
+    fewest: int,
+) -> pd.DataFrame:
+    """Return what stimuli score by how much their captions tell, a row per bin of at least
+    `fewest`: facts, score, stimuli.
+
+    facts: the share that its caption tells, 0 … 1. scores: each stimulus's own. Both come as means
+    over the bin. edges: of the bins, rising.
+    """
+    bins = np.clip(np.digitize(facts, edges) - 1, 0, len(edges) - 2)
+    table = pd.DataFrame({"bin": bins, "facts": facts, "score": scores}).groupby("bin")
+    means = table.agg(facts=("facts", "mean"), score=("score", "mean"), stimuli=("facts", "size"))
+    return means[means["stimuli"] >= fewest].reset_index(drop=True)
