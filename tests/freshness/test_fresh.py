@@ -38,7 +38,7 @@ Answers = dict[str, pd.DataFrame | str]
 EVERY = [kind for kind in every_kind() if issubclass(kind, StudyQuestion)]
 SAMPLE = {  # one of each way of reading: models by name, all of a kind, scores, captions, others
     "captions levels",
-    "captions scores",
+    "captions alignment",
     "competence list",
     "competence tasks",
     "convergence ceiling",

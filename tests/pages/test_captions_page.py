@@ -45,9 +45,7 @@ def test_it_draws_levels_what_they_tell_and_one_stimulus(opened, leveled):
     assert not said(app)
     assert app.multiselect(key="x").options == ["GPT-2 M", "LLaMA M"]
     assert "longer captions align better with" in words(app)
-    assert "Too few captions of one level differ" in words(
-        app
-    )  # these captions all tell the same
+    assert "Too few captions of one level differ" in words(app)  # these captions all tell the same
     for command in codes(app):
         make_parser().parse_args(shlex.split(command)[1:])
     assert [text.value for text in app.caption if text.value.startswith("**level")] == [

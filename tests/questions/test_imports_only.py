@@ -85,7 +85,6 @@ def import_only(root: Path) -> Path:
 
 NEEDS = {  # what these lack in such a store, as each says
     "captions alignment": "embedded at two or more caption levels",
-    "captions scores": "embedded at two or more caption levels",
     "competence downstream": "no score of these models is known",
     "metrics neighborhoods": "language model of known competence",
     "metrics trends": "language model of known competence",
