@@ -9,7 +9,7 @@ from contextlib import suppress
 import pandas as pd
 
 from core.errors import DeviceError, MetricError
-from core.metrics import METRICS, Metric, find_metric
+from core.metrics import METRICS, find_metric
 from core.metrics.spec import AnyEngine, MetricSpec, Parameter
 from core.settings import choose_device
 
@@ -20,37 +20,32 @@ def metrics_table() -> pd.DataFrame:
     """Return a row per metric: id, title, range, aligned (which end is), scope, symmetric,
     parameters, sees, misses, formula, source, and the properties that Huh et al. 2024 print …
     """
-    rows = [_row(metric.spec) for metric in METRICS.values()]
+    rows = []
+    for spec in (metric.spec for metric in METRICS.values()):
+        marks = zip(PROPERTIES, PRINTED.get(spec.id, ()), strict=False)
+        printed = [f"{name}{mark.removeprefix('✓')}" for name, mark in marks if mark]
+        row = {
+            "id": spec.id,
+            "title": spec.title,
+            "range": range_text(spec),
+            "aligned": "high" if spec.higher_is_more_aligned else "low",
+            "scope": spec.scope,
+            "symmetric": spec.symmetric,
+            "parameters": ", ".join(f"{name}={value}" for name, value in spec.defaults.items()),
+            "ignores": ", ".join(sorted(spec.invariances)).replace("_", " "),
+            "sees": spec.sees,
+            "misses": spec.misses,
+            "formula": spec.formula,
+            "reference": spec.reference,
+            "printed": ", ".join(printed),
+        }
+        rows.append(row)
     return pd.DataFrame(rows)
 
 
 def range_text(spec: MetricSpec) -> str:
     """Return a metric's range for people: 0 … 1."""
     return " … ".join(_NAMED.get(end, f"{end:g}".replace("-", "−")) for end in spec.range)
-
-
-def _row(spec: MetricSpec) -> dict[str, object]:
-    return {
-        "id": spec.id,
-        "title": spec.title,
-        "range": range_text(spec),
-        "aligned": "high" if spec.higher_is_more_aligned else "low",
-        "scope": spec.scope,
-        "symmetric": spec.symmetric,
-        "parameters": ", ".join(f"{name}={value}" for name, value in spec.defaults.items()),
-        "ignores": ", ".join(sorted(spec.invariances)).replace("_", " "),
-        "sees": spec.sees,
-        "misses": spec.misses,
-        "formula": spec.formula,
-        "reference": spec.reference,
-        "printed": _printed(spec.id),
-    }
-
-
-def _printed(metric: str) -> str:
-    """Return the properties that the paper prints a metric to have; see `core.metrics.catalog`."""
-    marks = zip(PROPERTIES, PRINTED.get(metric, ()), strict=False)
-    return ", ".join(f"{name}{mark.removeprefix('✓')}" for name, mark in marks if mark)
 
 
 PRINTED_PROPERTIES = (
@@ -92,7 +87,10 @@ def make_engine(metric: str, *, device: str = "cpu", **parameters: Parameter) ->
     if device == "cpu":
         return chosen.engine(**complete)
     if device == "auto":
-        return _on_cuda(chosen, complete) or chosen.engine(**complete)
+        if chosen.on_torch is not None and (place := choose_device("auto")).type == "cuda":
+            with suppress(MetricError):  # a variant that torch does not have
+                return chosen.on_torch(place, **complete)
+        return chosen.engine(**complete)
     if chosen.on_torch is None:
         there = ", ".join(name for name, other in METRICS.items() if other.on_torch)
         raise MetricError(f"on a GPU there are {there}; for {metric} use device cpu or auto")
@@ -100,15 +98,3 @@ def make_engine(metric: str, *, device: str = "cpu", **parameters: Parameter) ->
     if place.type == "mps":
         raise DeviceError("metrics need float64, which mps does not have; use device cpu or cuda")
     return chosen.on_torch(place, **complete)
-
-
-def _on_cuda(metric: Metric, parameters: Mapping[str, Parameter]) -> AnyEngine | None:
-    """Return the metric's engine on CUDA; None where the machine or the metric does not have it."""
-    if metric.on_torch is None:
-        return None
-    place = choose_device("auto")
-    if place.type != "cuda":
-        return None
-    with suppress(MetricError):  # a variant that torch does not have
-        return metric.on_torch(place, **parameters)
-    return None

@@ -1,4 +1,7 @@
-"""Centered kernel alignment: linear, unbiased, Gaussian, over halves of the stimuli, and CKNNA."""
+"""Kernel alignment: each space becomes one centered kernel of length 1, and two of those are
+compared by one inner product; CKNNA restricts it to pairs of stimuli that are neighbors in both
+spaces.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,17 @@ from jaxtyping import Bool, Float, Float64
 
 from core.errors import MetricError
 from core.machine.memory import check_memory
-from core.metrics.spec import NEIGHBORS, AnyEngine, Chance, Metric, MetricSpec, PairChance
+from core.metrics.spec import (
+    ANGLES,
+    HUH,
+    KORNBLITH,
+    NEIGHBORS,
+    AnyEngine,
+    Chance,
+    Metric,
+    MetricSpec,
+    PairChance,
+)
 from core.options import Range
 from core.pairs.engine import EachPair, PairRows, Sums, reorder_both, streamed, triangle
 from core.pairs.subsets import CenteredLocal
@@ -83,10 +96,8 @@ def cka_of_sums(sums: Sums) -> float:
 
     Range [0, 1], higher is more aligned. Source: Kornblith et al. 2019, equation 4.
     """
-    xx, xy, yy = sums.blocks
-    return float(
-        (np.linalg.norm(xy) / np.linalg.norm(xx)) * (np.linalg.norm(xy) / np.linalg.norm(yy))
-    )
+    xx, xy, yy = map(np.linalg.norm, sums.blocks)
+    return float((xy / xx) * (xy / yy))
 
 
 def unbiased_cka_of_sums(sums: Sums) -> float:
@@ -132,51 +143,15 @@ def roundness(space: Float[np.ndarray, "n d"]) -> float:
     check_space(space)
     centered = space.astype(np.float64)
     centered -= centered.mean(axis=0)
-    small: Float64[np.ndarray, "m m"] = (
-        centered.T @ centered if centered.shape[1] < len(centered) else centered @ centered.T
-    )
+    narrow = centered.shape[1] < len(centered)
+    small = centered.T @ centered if narrow else centered @ centered.T
     return float(np.trace(small) / np.linalg.norm(small))
 
 
-def _unbiased_chance(*, n: int) -> float:  # noqa: ARG001
-    return 0.0  # exactly its mean over all permutations
-
-
-def _row(space: Float[np.ndarray, "n d"]) -> Float64[np.ndarray, " pairs"]:
-    return triangle(centered(linear(space)), diagonal=True)
-
-
-def _unbiased_row(space: Float[np.ndarray, "n d"]) -> Float64[np.ndarray, " pairs"]:
-    return triangle(u_centered(linear(space)), diagonal=False)
-
-
-def _rbf_row(
-    space: Float[np.ndarray, "n d"], *, bandwidth: float, unit: str
-) -> Float64[np.ndarray, " pairs"]:
-    return triangle(centered(rbf(space, bandwidth=bandwidth, unit=unit)), diagonal=True)
-
-
-def _cka_on_torch(device: torch.device) -> AnyEngine:
+def _kernels_on_torch(device: torch.device, *, center: str) -> AnyEngine:
     from core.pairs import on_torch  # seconds of torch
 
-    return on_torch.TorchKernels(device, on_torch.centered)
-
-
-def _unbiased_on_torch(device: torch.device) -> AnyEngine:
-    from core.pairs import on_torch  # seconds of torch
-
-    return on_torch.TorchKernels(device, on_torch.u_centered)
-
-
-def halves_of_spaces(
-    x: Float[np.ndarray, "n dx"],
-    y: Float[np.ndarray, "n dy"],
-    halves: Bool[np.ndarray, "count n"],
-    *,
-    unbiased: bool,
-) -> Float64[np.ndarray, " count"]:
-    """Return linear CKA of two spaces on every half, as `cka_of_halves` of their kernels."""
-    return cka_of_halves(linear(x), linear(y), halves, unbiased=unbiased)
+    return on_torch.TorchKernels(device, getattr(on_torch, center))
 
 
 def cka_of_halves(
@@ -194,10 +169,8 @@ def cka_of_halves(
     """
     if unbiased:
         check_unbiased(int(halves.sum(axis=1).min()))
-    center = (
-        u_centered if unbiased else centered
-    )  # over all stimuli: no half's HSIC changes, and digits are saved
-    x, y = center(x), center(y)
+    # over all stimuli: no half's HSIC changes, and digits are saved
+    x, y = map(u_centered if unbiased else centered, (x, y))
     check_memory(
         8 * 8 * halves.size,  # about eight arrays of a number for each stimulus and half
         f"{len(halves):,} halves of {len(x):,} stimuli",
@@ -227,11 +200,8 @@ def _hsic(
     sums_x, sums_y = x @ weights, y @ weights
     pairs = (weights * ((x * y) @ weights)).sum(axis=0)
     chains = (weights * sums_x * sums_y).sum(axis=0)
-    hsic: np.ndarray = (
-        pairs
-        - 2 * chains / rows
-        + (weights * sums_x).sum(axis=0) * (weights * sums_y).sum(axis=0) / whole
-    )
+    ends = (weights * sums_x).sum(axis=0) * (weights * sums_y).sum(axis=0)
+    hsic: np.ndarray = pairs - 2 * chains / rows + ends / whole
     return hsic
 
 
@@ -241,12 +211,6 @@ CKA = Metric(
         title="Centered kernel alignment",
         short="CKA",
         formula=r"\frac{\mathrm{tr}(KHLH)}{\sqrt{\mathrm{tr}(KHKH)\,\mathrm{tr}(LHLH)}}",
-        range=(0.0, 1.0),
-        higher_is_more_aligned=True,
-        symmetric=True,
-        scope="global",
-        order_alone=False,
-        invariances=frozenset({"rotation", "isotropic_scaling", "translation"}),
         sees=(
             "Whether the same pairs of stimuli are similar and dissimilar, far pairs as much as"
             " near ones."
@@ -255,19 +219,15 @@ CKA = Metric(
             "Fine structure beside a few dominant directions; high by chance where dimensions"
             " outnumber stimuli."
         ),
-        defaults={},
-        reference=(
-            "Kornblith, Norouzi, Lee, Hinton 2019, Similarity of Neural Network Representations"
-            " Revisited, equations 3 and 4"
-        ),
+        reference=f"{KORNBLITH}, equations 3 and 4",
     ),
     cka,
-    engine=lambda: PairRows(_row),
+    engine=lambda: PairRows(lambda x: triangle(centered(linear(x)), diagonal=True)),
     every_pair=True,
     streamed=lambda: streamed(cka_of_sums),
-    on_torch=_cka_on_torch,
+    on_torch=partial(_kernels_on_torch, center="centered"),
     pair_chance=PairChance(roundness, cka_chance),
-    halves=partial(halves_of_spaces, unbiased=False),
+    halves=lambda x, y, halves: cka_of_halves(linear(x), linear(y), halves, unbiased=False),
 )
 
 UNBIASED_CKA = Metric(
@@ -279,27 +239,21 @@ UNBIASED_CKA = Metric(
             r"\frac{\mathrm{HSIC}_u(K, L)}{\sqrt{\mathrm{HSIC}_u(K, K)\,\mathrm{HSIC}_u(L, L)}}"
         ),
         range=(-1.0, 1.0),
-        higher_is_more_aligned=True,
-        symmetric=True,
-        scope="global",
-        order_alone=False,
-        invariances=frozenset({"rotation", "isotropic_scaling", "translation"}),
         sees="What CKA sees, with a chance level of 0 for any widths and any number of stimuli.",
         misses="Fine structure beside a few dominant directions.",
-        defaults={},
         reference=(
             "Song, Smola, Gretton, Bedo, Borgwardt 2012, Feature Selection via Dependence"
             " Maximization"
         ),
     ),
     unbiased_cka,
-    engine=lambda: PairRows(_unbiased_row),
+    engine=lambda: PairRows(lambda x: triangle(u_centered(linear(x)), diagonal=False)),
     every_pair=True,
     streamed=lambda: streamed(unbiased_cka_of_sums),
-    on_torch=_unbiased_on_torch,
+    on_torch=partial(_kernels_on_torch, center="u_centered"),
     attenuates=True,
-    chance=Chance(_unbiased_chance, "0"),
-    halves=partial(halves_of_spaces, unbiased=True),
+    chance=Chance(lambda **_: 0.0, "0"),  # exactly its mean over all permutations
+    halves=lambda x, y, halves: cka_of_halves(linear(x), linear(y), halves, unbiased=True),
 )
 
 RBF_CKA = Metric(
@@ -311,12 +265,6 @@ RBF_CKA = Metric(
             r"\mathrm{CKA}(K, L), \quad K_{ij} = \exp\left(-\frac{\lVert x_i - x_j \rVert^2}{2"
             r" \sigma^2}\right)"
         ),
-        range=(0.0, 1.0),
-        higher_is_more_aligned=True,
-        symmetric=True,
-        scope="global",
-        order_alone=False,
-        invariances=frozenset({"rotation", "isotropic_scaling", "translation"}),
         sees=(
             "Which stimuli lie within one bandwidth of each other; a wide one sees what CKA sees, a"
             " narrow one only the nearest."
@@ -328,13 +276,10 @@ RBF_CKA = Metric(
         defaults={"bandwidth": 1.0, "unit": "median"},
         ranges={"bandwidth": Range(1e-4, 1e6, whole=False)},
         choices={"unit": UNITS},
-        reference=(
-            "Kornblith, Norouzi, Lee, Hinton 2019, Similarity of Neural Network Representations"
-            " Revisited, section 3"
-        ),
+        reference=f"{KORNBLITH}, section 3",
     ),
     rbf_cka,
-    engine=lambda **width: PairRows(partial(_rbf_row, **width)),
+    engine=lambda **width: PairRows(lambda x: triangle(centered(rbf(x, **width)), diagonal=True)),
     every_pair=True,
 )
 
@@ -371,19 +316,13 @@ def _masked_hsic(x: csr_array, y: csr_array) -> float:
     diagonal. Masks are not symmetric: the trace is over reciprocal pairs alone, and the last term
     depends on which space comes first.
     """
-    n = x.shape[0]
-    x, y = x.multiply(_pattern(y)), y.multiply(_pattern(x))
+    n, patterns = x.shape[0], [x.copy(), y.copy()]
+    for pattern in patterns:  # 1 for each neighbor, one of similarity 0 included
+        pattern.data[:] = 1
+    x, y = x.multiply(patterns[1]), y.multiply(patterns[0])
     crossed = x.sum(axis=0) @ y.sum(axis=1)
-    return float(
-        x.multiply(y.T).sum() + x.sum() * y.sum() / ((n - 1) * (n - 2)) - 2 * crossed / (n - 2)
-    )
-
-
-def _pattern(kernel: csr_array) -> csr_array:
-    """Return 1 for each neighbor, one of similarity 0 included."""
-    pattern = kernel.copy()
-    pattern.data[:] = 1
-    return pattern
+    ends = x.sum() * y.sum() / ((n - 1) * (n - 2))
+    return float(x.multiply(y.T).sum() + ends - 2 * crossed / (n - 2))
 
 
 def cknna(
@@ -412,20 +351,16 @@ def cknna(
     code.
     """
     local_x, local_y = (local_kernel(space, k=k, variant=variant) for space in (x, y))
-    return (
-        compare_centered(local_x, local_y)
-        if variant == "paper"
-        else compare_masked(local_x, local_y)
-    )
+    return (compare_centered if variant == "paper" else compare_masked)(local_x, local_y)
 
 
-def _engine(*, k: int, variant: str) -> AnyEngine:
+def _local_engine(*, k: int, variant: str) -> AnyEngine:
     if variant == "paper":
         return CenteredLocal(k)
     return EachPair(partial(local_kernel, k=k, variant=variant), compare_masked, reorder_both)
 
 
-def _on_torch(device: torch.device, *, k: int, variant: str) -> AnyEngine:
+def _local_on_torch(device: torch.device, *, k: int, variant: str) -> AnyEngine:
     from core.pairs.on_torch import TorchLocal  # seconds of torch
 
     if variant != "paper":
@@ -445,11 +380,8 @@ CKNNA = Metric(
             r" j)\,\bar{K}_{ij} \bar{L}_{ij}"
         ),
         range=(-1.0, 1.0),
-        higher_is_more_aligned=True,
-        symmetric=True,
         scope="local",
-        order_alone=False,
-        invariances=frozenset({"rotation", "isotropic_scaling"}),
+        invariances=ANGLES,
         sees=(
             "Which stimuli are close together and how close they are, for pairs that are neighbors"
             " in both spaces."
@@ -462,11 +394,9 @@ CKNNA = Metric(
         ranges={"k": NEIGHBORS},
         choices={"variant": VARIANTS},
         unbounded={"variant": "released"},
-        reference=(
-            "Huh, Cheung, Wang, Isola 2024, The Platonic Representation Hypothesis, appendix A"
-        ),
+        reference=f"{HUH}, appendix A",
     ),
     cknna,
-    engine=_engine,
-    on_torch=_on_torch,
+    engine=_local_engine,
+    on_torch=_local_on_torch,
 )

@@ -1,4 +1,10 @@
-"""Metrics that compare neighbor lists: their overlap and their order."""
+"""Metrics over neighbor lists: which stimuli are near, and in which order. Each is the mean of one
+term per stimulus.
+
+The two that compare orders are dynamic programs over a table of k × k cells. What a row takes from
+its own left is a running maximum (or minimum), so one row of every stimulus's table is filled at
+once: k steps, n · k cells of memory.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float, Float64, Int32, Int64
 
-from core.metrics.spec import NEIGHBORS, AnyEngine, Chance, Metric, MetricSpec
+from core.metrics.spec import ANGLES, HUH, NEIGHBORS, AnyEngine, Chance, Metric, MetricSpec
 from core.pairs.lists import NeighborLists, lists_of, overlaps, permuted_overlaps
 from core.spaces.neighbors import nearest
 from core.spaces.preprocess import check_k
@@ -18,11 +24,12 @@ if TYPE_CHECKING:
     import torch
 
 SIDES = ("given", "exchanged")
+Lists = Int32[np.ndarray, "n k"]
+Terms = Float64[np.ndarray, " n"]
+Shared = Int64[np.ndarray, " *n"]
 
 
-def count_shared(
-    a: Int32[np.ndarray, "n k"], b: Int32[np.ndarray, "n k"]
-) -> Int64[np.ndarray, "n"]:
+def count_shared(a: Lists, b: Lists) -> Int64[np.ndarray, "n"]:
     """Count the neighbors that two spaces have in common at each stimulus: |Aᵢ ∩ Bᵢ|, in 0 … k."""
     both = np.sort(np.concatenate([a, b], axis=1), axis=1)
     # a list never repeats a stimulus, so equal entries side by side are common neighbors
@@ -30,35 +37,29 @@ def count_shared(
     return counts
 
 
-def mutual_share(shared: Int64[np.ndarray, " *n"], k: int) -> Float64[np.ndarray, " *n"]:
+def mutual_share(shared: Shared, k: int) -> Float64[np.ndarray, " *n"]:
     """Return what stimuli with so many of k neighbors in common add: s / k."""
     shares: np.ndarray = shared / k
     return shares
 
 
-def jaccard_share(shared: Int64[np.ndarray, " *n"], k: int) -> Float64[np.ndarray, " *n"]:
+def jaccard_share(shared: Shared, k: int) -> Float64[np.ndarray, " *n"]:
     """Return what stimuli with so many of k neighbors in common add: s / (2k − s)."""
     shares: np.ndarray = shared / (2 * k - shared)
     return shares
 
 
-def mutual_terms(
-    a: Int32[np.ndarray, "n k"], b: Int32[np.ndarray, "n k"]
-) -> Float64[np.ndarray, "n"]:
+def mutual_terms(a: Lists, b: Lists) -> Terms:
     """Return each stimulus's share of common neighbors: |Aᵢ ∩ Bᵢ| / k."""
     return mutual_share(count_shared(a, b), a.shape[1])
 
 
-def jaccard_terms(
-    a: Int32[np.ndarray, "n k"], b: Int32[np.ndarray, "n k"]
-) -> Float64[np.ndarray, "n"]:
+def jaccard_terms(a: Lists, b: Lists) -> Terms:
     """Return each stimulus's intersection over union of neighbors: |Aᵢ ∩ Bᵢ| / |Aᵢ ∪ Bᵢ|."""
     return jaccard_share(count_shared(a, b), a.shape[1])
 
 
-def cycle_terms(
-    a: Int32[np.ndarray, "n k"], b: Int32[np.ndarray, "n k"]
-) -> Float64[np.ndarray, "n"]:
+def cycle_terms(a: Lists, b: Lists) -> Terms:
     """Return 1 for each stimulus i that a step to a neighbor in B, then one in A, can lead back to,
     else 0: ∃ j ∈ Bᵢ: i ∈ Aⱼ.
     """
@@ -79,9 +80,8 @@ def mutual_knn(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"], *, k:
     spaces. Source: Huh et al. 2024, appendix A.
     """
     shared = count_shared(nearest(x, k=k), nearest(y, k=k))
-    return float(
-        shared.sum() / (len(x) * k)
-    )  # counts divided once: equal to the last bit however they are added up
+    # counts divided once: equal to the last bit however they are added up
+    return float(shared.sum() / (len(x) * k))
 
 
 def jaccard_knn(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"], *, k: int) -> float:
@@ -110,12 +110,10 @@ def cycle_knn(
     Raises MetricError for k outside 1 … n − 1 and degenerate spaces. Source: released code of Huh
     et al. 2024.
     """
-    terms = cycle_of(sides)
-    return float(terms(nearest(x, k=k), nearest(y, k=k)).mean())
+    return float(_cycle_of(sides)(nearest(x, k=k), nearest(y, k=k)).mean())
 
 
-def cycle_of(sides: str) -> Callable[..., Float64[np.ndarray, " n"]]:
-    """Return the terms of cycle kNN with its sides as given or exchanged."""
+def _cycle_of(sides: str) -> Callable[[Lists, Lists], Terms]:
     return cycle_terms if sides == "given" else lambda a, b: cycle_terms(b, a)
 
 
@@ -143,116 +141,19 @@ def cycle_knn_chance(*, k: int, n: int) -> float:
     return 1 - (1 - k / (n - 1)) ** k
 
 
-def _cycle_engine(*, k: int, sides: str) -> AnyEngine:
-    return lists_of(cycle_of(sides))(k)
-
-
 def _mutual_on_torch(device: torch.device, *, k: int) -> AnyEngine:
     from core.pairs.on_torch import TorchLists  # seconds of torch
 
     return TorchLists(device, k)
 
 
-MUTUAL_KNN = Metric(
-    MetricSpec(
-        id="mutual_knn",
-        title="Mutual k-nearest neighbors",
-        short="mutual k-NN",
-        formula=r"\frac{1}{n} \sum_{i=1}^{n} \frac{|A_i \cap B_i|}{k}",
-        range=(0.0, 1.0),
-        higher_is_more_aligned=True,
-        symmetric=True,
-        scope="local",
-        order_alone=True,
-        invariances=frozenset({"rotation", "isotropic_scaling"}),
-        sees="Which stimuli are close together, whatever the widths and scales of the two spaces.",
-        misses="How close they are, the order of the k neighbors, and everything beyond them.",
-        defaults={"k": 10},
-        ranges={"k": NEIGHBORS},
-        reference=(
-            "Huh, Cheung, Wang, Isola 2024, The Platonic Representation Hypothesis, appendix A"
-        ),
-    ),
-    mutual_knn,
-    engine=partial(NeighborLists, overlaps, shuffled=permuted_overlaps),
-    on_torch=_mutual_on_torch,
-    chance=Chance(mutual_knn_chance, "k/(n − 1)"),
-    share=mutual_share,
-)
-
-JACCARD_KNN = Metric(
-    MetricSpec(
-        id="jaccard_knn",
-        title="Jaccard similarity of neighbors",
-        short="Jaccard k-NN",
-        formula=r"\frac{1}{n} \sum_{i=1}^{n} \frac{|A_i \cap B_i|}{|A_i \cup B_i|}",
-        range=(0.0, 1.0),
-        higher_is_more_aligned=True,
-        symmetric=True,
-        scope="local",
-        order_alone=True,
-        invariances=frozenset({"rotation", "isotropic_scaling"}),
-        sees=(
-            "The same as mutual k-NN; a stimulus with half of its neighbors in common counts a"
-            " third."
-        ),
-        misses="How close they are, the order of the k neighbors, and everything beyond them.",
-        defaults={"k": 10},
-        ranges={"k": NEIGHBORS},
-        reference=(
-            "Klabunde, Schumacher, Strohmaier, Lemmerich 2023, Similarity of Neural Network Models"
-        ),
-    ),
-    jaccard_knn,
-    engine=lists_of(jaccard_terms),
-    share=jaccard_share,
-)
-
-CYCLE_KNN = Metric(
-    MetricSpec(
-        id="cycle_knn",
-        title="Cycle k-nearest neighbors",
-        short="cycle k-NN",
-        formula=r"\frac{1}{n} \sum_{i=1}^{n} \left[ \exists\, j \in B_i : i \in A_j \right]",
-        range=(0.0, 1.0),
-        higher_is_more_aligned=True,
-        symmetric=False,
-        scope="local",
-        order_alone=True,
-        invariances=frozenset({"rotation", "isotropic_scaling"}),
-        sees=(
-            "Whether neighborhoods lead back to where they started, even if two spaces name"
-            " different neighbors."
-        ),
-        misses=(
-            "Most differences once k is above the square root of n, where nearly every walk finds a"
-            " way back by chance."
-        ),
-        defaults={"k": 10, "sides": "given"},
-        ranges={"k": NEIGHBORS},
-        choices={"sides": SIDES},
-        reference=(
-            "Huh, Cheung, Wang, Isola 2024, The Platonic Representation Hypothesis, released code;"
-            " its pipeline calls it with the sides exchanged (sides=exchanged)"
-        ),
-        self_aligned=False,
-    ),
-    cycle_knn,
-    engine=_cycle_engine,
-    chance=Chance(lambda *, k, n, **_: cycle_knn_chance(k=k, n=n), "about 1 − (1 − k/(n − 1))ᵏ"),
-)
-
-
-def subsequence_terms(
-    a: Int32[np.ndarray, "n k"], b: Int32[np.ndarray, "n k"]
-) -> Float64[np.ndarray, "n"]:
+def subsequence_terms(a: Lists, b: Lists) -> Terms:
     """Return for each stimulus the length of the longest common subsequence of its two neighbor
     lists, divided by k.
     """
     n, k = a.shape
-    longest = np.zeros(
-        (n, k + 1), dtype=np.int32
-    )  # column j: among a's entries so far and b's first j
+    # column j: among a's entries so far and b's first j
+    longest = np.zeros((n, k + 1), dtype=np.int32)
     for i in range(k):
         extended = longest[:, :-1] + (b == a[:, i : i + 1])
         longest[:, 1:] = np.maximum.accumulate(np.maximum(longest[:, 1:], extended), axis=1)
@@ -260,9 +161,7 @@ def subsequence_terms(
     return shares
 
 
-def edit_terms(
-    a: Int32[np.ndarray, "n k"], b: Int32[np.ndarray, "n k"]
-) -> Float64[np.ndarray, "n"]:
+def edit_terms(a: Lists, b: Lists) -> Terms:
     """Return for each stimulus 1 − Levenshtein distance of its two neighbor lists / k; an edit
     inserts, deletes or replaces one.
     """
@@ -273,9 +172,8 @@ def edit_terms(
         replaced = edits[:, :-1] + (b != a[:, i : i + 1])
         edits += 1  # delete a's entry i
         np.minimum(edits[:, 1:], replaced, out=edits[:, 1:])
-        edits = (
-            np.minimum.accumulate(edits - place, axis=1) + place
-        )  # insert b's entries, one edit each
+        # insert b's entries, one edit each
+        edits = np.minimum.accumulate(edits - place, axis=1) + place
     shares: np.ndarray = 1 - edits[:, -1] / k
     return shares
 
@@ -306,18 +204,87 @@ def edit_distance_knn(
     return float(edit_terms(nearest(x, k=k), nearest(y, k=k)).mean())
 
 
+_spec = partial(
+    MetricSpec,
+    scope="local",
+    order_alone=True,
+    invariances=ANGLES,
+    defaults={"k": 10},
+    ranges={"k": NEIGHBORS},
+)
+
+MUTUAL_KNN = Metric(
+    _spec(
+        id="mutual_knn",
+        title="Mutual k-nearest neighbors",
+        short="mutual k-NN",
+        formula=r"\frac{1}{n} \sum_{i=1}^{n} \frac{|A_i \cap B_i|}{k}",
+        sees="Which stimuli are close together, whatever the widths and scales of the two spaces.",
+        misses="How close they are, the order of the k neighbors, and everything beyond them.",
+        reference=f"{HUH}, appendix A",
+    ),
+    mutual_knn,
+    engine=partial(NeighborLists, overlaps, shuffled=permuted_overlaps),
+    on_torch=_mutual_on_torch,
+    chance=Chance(mutual_knn_chance, "k/(n − 1)"),
+    share=mutual_share,
+)
+
+JACCARD_KNN = Metric(
+    _spec(
+        id="jaccard_knn",
+        title="Jaccard similarity of neighbors",
+        short="Jaccard k-NN",
+        formula=r"\frac{1}{n} \sum_{i=1}^{n} \frac{|A_i \cap B_i|}{|A_i \cup B_i|}",
+        sees=(
+            "The same as mutual k-NN; a stimulus with half of its neighbors in common counts a"
+            " third."
+        ),
+        misses="How close they are, the order of the k neighbors, and everything beyond them.",
+        reference=(
+            "Klabunde, Schumacher, Strohmaier, Lemmerich 2023, Similarity of Neural Network Models"
+        ),
+    ),
+    jaccard_knn,
+    engine=lists_of(jaccard_terms),
+    share=jaccard_share,
+)
+
+CYCLE_KNN = Metric(
+    _spec(
+        id="cycle_knn",
+        title="Cycle k-nearest neighbors",
+        short="cycle k-NN",
+        formula=r"\frac{1}{n} \sum_{i=1}^{n} \left[ \exists\, j \in B_i : i \in A_j \right]",
+        symmetric=False,
+        sees=(
+            "Whether neighborhoods lead back to where they started, even if two spaces name"
+            " different neighbors."
+        ),
+        misses=(
+            "Most differences once k is above the square root of n, where nearly every walk finds a"
+            " way back by chance."
+        ),
+        defaults={"k": 10, "sides": "given"},
+        choices={"sides": SIDES},
+        reference=(
+            f"{HUH}, released code; its pipeline calls it with the sides exchanged"
+            " (sides=exchanged)"
+        ),
+        self_aligned=False,
+    ),
+    cycle_knn,
+    engine=lambda *, k, sides: lists_of(_cycle_of(sides))(k),
+    chance=Chance(lambda *, k, n, **_: cycle_knn_chance(k=k, n=n), "about 1 − (1 − k/(n − 1))ᵏ"),
+)
+
+
 LCS_KNN = Metric(
-    MetricSpec(
+    _spec(
         id="lcs_knn",
         title="Longest common subsequence of neighbors",
         short="subsequence k-NN",
         formula=r"\frac{1}{n} \sum_{i=1}^{n} \frac{\mathrm{lcs}(A_i, B_i)}{k}",
-        range=(0.0, 1.0),
-        higher_is_more_aligned=True,
-        symmetric=True,
-        scope="local",
-        order_alone=True,
-        invariances=frozenset({"rotation", "isotropic_scaling"}),
         sees=(
             "Which stimuli are close together, and whether they follow each other in the same"
             " order."
@@ -326,28 +293,18 @@ LCS_KNN = Metric(
             "How close they are, how far a neighbor moved in the order, and everything beyond the k"
             " neighbors."
         ),
-        defaults={"k": 10},
-        ranges={"k": NEIGHBORS},
-        reference=(
-            "Huh, Cheung, Wang, Isola 2024, The Platonic Representation Hypothesis, appendix A"
-        ),
+        reference=f"{HUH}, appendix A",
     ),
     lcs_knn,
     engine=lists_of(subsequence_terms),
 )
 
 EDIT_DISTANCE_KNN = Metric(
-    MetricSpec(
+    _spec(
         id="edit_distance_knn",
         title="Edit similarity of neighbors",
         short="edit k-NN",
         formula=r"1 - \frac{1}{n} \sum_{i=1}^{n} \frac{\mathrm{Levenshtein}(A_i, B_i)}{k}",
-        range=(0.0, 1.0),
-        higher_is_more_aligned=True,
-        symmetric=True,
-        scope="local",
-        order_alone=True,
-        invariances=frozenset({"rotation", "isotropic_scaling"}),
         sees=(
             "Which stimuli are close together, and whether each stands at the same place in the"
             " order."
@@ -356,11 +313,7 @@ EDIT_DISTANCE_KNN = Metric(
             "How close they are, and everything beyond the k neighbors; one place off costs as much"
             " as not being there."
         ),
-        defaults={"k": 10},
-        ranges={"k": NEIGHBORS},
-        reference=(
-            "Huh, Cheung, Wang, Isola 2024, The Platonic Representation Hypothesis, appendix A"
-        ),
+        reference=f"{HUH}, appendix A",
     ),
     edit_distance_knn,
     engine=lists_of(edit_terms),

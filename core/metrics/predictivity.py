@@ -17,10 +17,9 @@ import numpy as np
 from jaxtyping import Bool, Float, Float64, Int64
 
 from core.errors import MetricError
-from core.metrics.spec import Metric, MetricSpec
+from core.metrics.spec import KORNBLITH, Metric, MetricSpec
 from core.options import Range
 from core.pairs.engine import (
-    EachPair,
     Moments,
     Predictions,
     Streamed,
@@ -120,12 +119,11 @@ def explained(parts: Parts, truth: Float64[np.ndarray, "n d"], *, folds: int) ->
     missed = total = 0.0
     for held_out in range(folds):
         others = [other for other in range(folds) if other != held_out]
-        chosen = np.argmin(
-            sum(
-                _errors(parts[frozenset({held_out, other})], truth, fold == other)
-                for other in others
-            )
-        )
+        inner = (parts[frozenset({held_out, other})] for other in others)
+        errors = [
+            _errors(one, truth, fold == other) for one, other in zip(inner, others, strict=True)
+        ]
+        chosen = np.argmin(sum(errors))
         missed += _errors(parts[frozenset({held_out})], truth, fold == held_out)[chosen]
         total += ((truth[fold == held_out] - truth[fold != held_out].mean(axis=0)) ** 2).sum()
     return float(1 - missed / total)
@@ -185,13 +183,11 @@ def _explained_by_sums(folds: Sequence[Moments], width: int) -> float:
     missed = total = 0.0
     for held_out in folds:
         others = [fold for fold in folds if fold is not held_out]
-        inner = [
-            (reduce(merge, [fold for fold in others if fold is not validation]), validation)
-            for validation in others
-        ]
-        chosen = np.argmin(
-            sum(_errors_of_sums(fitted, validation, width)[0] for fitted, validation in inner)
-        )
+        by_choice = []
+        for validation in others:
+            fitted = reduce(merge, [fold for fold in others if fold is not validation])
+            by_choice.append(_errors_of_sums(fitted, validation, width)[0])
+        chosen = np.argmin(sum(by_choice))
         errors, spread = _errors_of_sums(reduce(merge, others), held_out, width)
         missed, total = missed + errors[chosen], total + spread
     return float(1 - missed / total)
@@ -208,18 +204,9 @@ def _errors_of_sums(
     seen, crossed, spread = blocks(held_out.around(fitted.mean), width)
     along, targets, turned = axes.T @ xy, axes.T @ crossed, axes.T @ seen @ axes
     maps = (along / (squares + strength * squares.sum())[:, None] for strength in STRENGTHS)
-    scale = np.trace(spread)
-    return np.array(
-        [scale - 2 * (each * targets).sum() + (each * (turned @ each)).sum() for each in maps]
-    ), float(scale)
-
-
-def _engine(*, folds: int) -> Predictions[Parts]:
-    return Predictions(partial(fit_parts, folds=folds), partial(explained, folds=folds))
-
-
-def _streamed(*, folds: int) -> EachPair[Streamed]:
-    return streamed_from(partial(stream_folds, folds=folds), predictivity_of_sums)
+    scale = float(np.trace(spread))
+    gained = [2 * (each * targets).sum() - (each * (turned @ each)).sum() for each in maps]
+    return scale - np.array(gained), scale
 
 
 LINEAR_PREDICTIVITY = Metric(
@@ -229,11 +216,6 @@ LINEAR_PREDICTIVITY = Metric(
         short="linear R²",
         formula=r"\tfrac{1}{2} \left( R^2_{x \to y} + R^2_{y \to x} \right)",
         range=(float("-inf"), 1.0),
-        higher_is_more_aligned=True,
-        symmetric=True,
-        scope="global",
-        order_alone=False,
-        invariances=frozenset({"rotation", "isotropic_scaling", "translation"}),
         sees=(
             "What a linear map fitted on some stimuli can predict of the others; chance is 0 or"
             " less, however wide the spaces."
@@ -244,15 +226,16 @@ LINEAR_PREDICTIVITY = Metric(
         ),
         defaults={"folds": 5},
         ranges={"folds": Range(3, 1_000)},
-        reference=(
-            "Kornblith, Norouzi, Lee, Hinton 2019, Similarity of Neural Network Representations"
-            " Revisited, table 1"
-        ),
+        reference=f"{KORNBLITH}, table 1",
         self_aligned=False,
         costly=True,
     ),
     linear_predictivity,
-    engine=_engine,
-    streamed=_streamed,
+    engine=lambda *, folds: Predictions(
+        partial(fit_parts, folds=folds), partial(explained, folds=folds)
+    ),
+    streamed=lambda *, folds: streamed_from(
+        partial(stream_folds, folds=folds), predictivity_of_sums
+    ),
     version=2,
 )

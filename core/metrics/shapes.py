@@ -1,4 +1,9 @@
-"""Metrics of shapes, subspaces and rankings: Procrustes, CCA, SVCCA, RSA."""
+"""Metrics of shapes, subspaces and rankings.
+
+Shapes: how well one space can be rotated onto another once both are centered and of size 1.
+Subspaces: the cosines of the principal angles between two bases, which are the canonical
+correlations. Rankings (RSA): do two spaces put the same pairs of stimuli far apart?
+"""
 
 from __future__ import annotations
 
@@ -8,7 +13,7 @@ import numpy as np
 from jaxtyping import Float, Float64
 
 from core.errors import MetricError
-from core.metrics.spec import AnyEngine, Chance, Metric, MetricSpec
+from core.metrics.spec import KORNBLITH, Chance, Metric, MetricSpec
 from core.options import Range
 from core.pairs.engine import (
     EachPair,
@@ -34,9 +39,8 @@ def overlap(a: Float64[np.ndarray, "n da"], b: Float64[np.ndarray, "n db"]) -> f
     """Return the largest inner product of one shape with the other rotated: ‖aᵀb‖⁎, the sum of
     singular values.
     """
-    return min(
-        1.0, float(np.linalg.svd(a.T @ b, compute_uv=False).sum())
-    )  # rounding alone lifts a cosine above 1
+    values = np.linalg.svd(a.T @ b, compute_uv=False)
+    return min(1.0, float(values.sum()))  # rounding alone lifts a cosine above 1
 
 
 def angle(a: Float64[np.ndarray, "n da"], b: Float64[np.ndarray, "n db"]) -> float:
@@ -82,10 +86,9 @@ def procrustes_of_sums(sums: Sums) -> float:
     Range [0, 1], higher is more aligned. Source: Schönemann 1966; Ding, Denain, Steinhardt 2021.
     """
     xx, xy, yy = sums.blocks
-    overlap = np.linalg.svd(xy, compute_uv=False).sum() / (
-        np.sqrt(np.trace(xx)) * np.sqrt(np.trace(yy))
-    )
-    return min(1.0, float(overlap))  # rounding alone lifts a cosine above 1
+    lengths = np.sqrt(np.trace(xx)) * np.sqrt(np.trace(yy))
+    cosine = np.linalg.svd(xy, compute_uv=False).sum() / lengths
+    return min(1.0, float(cosine))  # rounding alone lifts a cosine above 1
 
 
 def _stream(space: Float[np.ndarray, "n d"]) -> Streamed:
@@ -94,22 +97,12 @@ def _stream(space: Float[np.ndarray, "n d"]) -> Streamed:
     return part
 
 
-def _shape_of(space: Float[np.ndarray, "n d"]) -> Float64[np.ndarray, "n r"]:
-    return shape(basis_of(space))
-
-
 PROCRUSTES = Metric(
     MetricSpec(
         id="procrustes",
         title="Orthogonal Procrustes similarity",
         short="Procrustes",
         formula=r"\frac{\|X^\top Y\|_*}{\|X\|_F \|Y\|_F}",
-        range=(0.0, 1.0),
-        higher_is_more_aligned=True,
-        symmetric=True,
-        scope="global",
-        order_alone=False,
-        invariances=frozenset({"rotation", "isotropic_scaling", "translation"}),
         sees=(
             "How well one space fits the other after a rotation, every stimulus counted by its"
             " distance from the mean."
@@ -118,14 +111,13 @@ PROCRUSTES = Metric(
             "Any match that needs stretching; it is high by chance where spaces are wider than"
             " stimuli are many."
         ),
-        defaults={},
         reference=(
             "Ding, Denain, Steinhardt 2021, Grounding Representation Similarity with Statistical"
             " Testing"
         ),
     ),
     procrustes,
-    engine=lambda: EachPair(_shape_of, overlap, reorder_rows),
+    engine=lambda: EachPair(lambda x: shape(basis_of(x)), overlap, reorder_rows),
     streamed=lambda: streamed_from(_stream, procrustes_of_sums),
     version=2,
 )
@@ -138,10 +130,6 @@ SHAPE_ANGLE = Metric(
         formula=r"\arccos \frac{\|X^\top Y\|_*}{\|X\|_F \|Y\|_F}",
         range=(0.0, float(np.pi / 2)),
         higher_is_more_aligned=False,
-        symmetric=True,
-        scope="global",
-        order_alone=False,
-        invariances=frozenset({"rotation", "isotropic_scaling", "translation"}),
         sees=(
             "What Procrustes similarity sees, as a true distance: models can be embedded and"
             " clustered by it."
@@ -150,14 +138,13 @@ SHAPE_ANGLE = Metric(
             "Any match that needs stretching; it is low by chance where spaces are wider than"
             " stimuli are many."
         ),
-        defaults={},
         reference=(
             "Williams, Kunz, Kornblith, Linderman 2021, Generalized Shape Metrics on Neural"
             " Representations"
         ),
     ),
     shape_angle,
-    engine=lambda: EachPair(_shape_of, angle, reorder_rows),
+    engine=lambda: EachPair(lambda x: shape(basis_of(x)), angle, reorder_rows),
     version=2,
 )
 
@@ -244,25 +231,12 @@ def mean_cca(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"]) -> floa
     return mean_correlation(span(center(x)), span(center(y)))
 
 
-def _svcca_engine(*, rank: int) -> AnyEngine:
-    return EachPair(partial(leading_basis, rank=rank), mean_correlation, reorder_basis)
-
-
-def _whole_basis(space: Float[np.ndarray, "n d"]) -> Basis:
-    return span(center(space))
-
-
 SVCCA = Metric(
     MetricSpec(
         id="svcca",
         title="Singular vector canonical correlation",
         short="SVCCA",
         formula=r"\frac{1}{r} \sum_{i=1}^{r} \sigma_i(U_x^\top U_y)",
-        range=(0.0, 1.0),
-        higher_is_more_aligned=True,
-        symmetric=True,
-        scope="global",
-        order_alone=False,
         invariances=frozenset({"isotropic_scaling", "translation"}),
         sees="Whether the directions in which most features vary are the same.",
         misses=(
@@ -276,7 +250,9 @@ SVCCA = Metric(
         ),
     ),
     svcca,
-    engine=_svcca_engine,
+    engine=lambda *, rank: EachPair(
+        partial(leading_basis, rank=rank), mean_correlation, reorder_basis
+    ),
     version=3,
 )
 
@@ -289,25 +265,20 @@ PWCCA = Metric(
             r"\sum_i \alpha_i \rho_i \big/ \sum_i \alpha_i, \quad \alpha_i = \sum_j |\langle h_i,"
             r" x_j \rangle|"
         ),
-        range=(0.0, 1.0),
-        higher_is_more_aligned=True,
         symmetric=False,
-        scope="global",
-        order_alone=False,
         invariances=frozenset({"isotropic_scaling", "translation"}),
         sees="How much of what the first space's features say can be said linearly in the second.",
         misses=(
             "How strongly the second space says it; it is high by chance unless stimuli far"
             " outnumber dimensions."
         ),
-        defaults={},
         reference=(
             "Morcos, Raghu, Bengio 2018, Insights on Representational Similarity with Canonical"
             " Correlation"
         ),
     ),
     pwcca,
-    engine=lambda: EachPair(_whole_basis, weighted_correlation, reorder_basis),
+    engine=lambda: EachPair(lambda x: span(center(x)), weighted_correlation, reorder_basis),
     version=2,
 )
 
@@ -317,11 +288,6 @@ MEAN_CCA = Metric(
         title="Mean canonical correlation",
         short="mean CCA",
         formula=r"\frac{1}{r} \sum_{i=1}^{r} \rho_i",
-        range=(0.0, 1.0),
-        higher_is_more_aligned=True,
-        symmetric=True,
-        scope="global",
-        order_alone=False,
         invariances=frozenset(
             {"rotation", "isotropic_scaling", "translation", "invertible_linear"}
         ),
@@ -332,11 +298,7 @@ MEAN_CCA = Metric(
             "How strongly a feature is expressed; it is high by chance unless stimuli far outnumber"
             " dimensions."
         ),
-        defaults={},
-        reference=(
-            "Kornblith, Norouzi, Lee, Hinton 2019, Similarity of Neural Network Representations"
-            " Revisited, table 1"
-        ),
+        reference=f"{KORNBLITH}, table 1",
     ),
     mean_cca,
     engine=lambda: EachPair(basis_of, mean_correlation, reorder_basis),
@@ -406,10 +368,6 @@ def rsa(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"], *, correlati
     return float(np.dot(*(dissimilarities(space, correlation=correlation) for space in (x, y))))
 
 
-def _chance(*, n: int, correlation: str) -> float:  # noqa: ARG001
-    return 0.0  # a correlation's mean over all permutations
-
-
 RSA = Metric(
     MetricSpec(
         id="rsa",
@@ -417,11 +375,7 @@ RSA = Metric(
         short="RSA",
         formula=r"\rho\left(\lVert x_i - x_j \rVert, \lVert y_i - y_j \rVert\right)_{i < j}",
         range=(-1.0, 1.0),
-        higher_is_more_aligned=True,
-        symmetric=True,
-        scope="global",
         order_alone=True,
-        invariances=frozenset({"rotation", "isotropic_scaling", "translation"}),
         sees="Whether the same pairs of stimuli are far apart, in the order of all distances.",
         misses=(
             "Which stimuli are nearest neighbors: they are few among all pairs; and any bending"
@@ -438,5 +392,5 @@ RSA = Metric(
     ),
     every_pair=True,
     attenuates=True,
-    chance=Chance(_chance, "0"),
+    chance=Chance(lambda **_: 0.0, "0"),  # a correlation's mean over all permutations
 )

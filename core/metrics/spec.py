@@ -19,7 +19,13 @@ from core.spaces.preprocess import check_pair
 
 Invariance = Literal["rotation", "isotropic_scaling", "translation", "invertible_linear"]
 INVARIANCES: tuple[Invariance, ...] = get_args(Invariance)
+SHAPE: frozenset[Invariance] = frozenset({"rotation", "isotropic_scaling", "translation"})
+ANGLES: frozenset[Invariance] = frozenset({"rotation", "isotropic_scaling"})
 UNBOUNDED = (-np.inf, np.inf)
+HUH = "Huh, Cheung, Wang, Isola 2024, The Platonic Representation Hypothesis"
+KORNBLITH = (
+    "Kornblith, Norouzi, Lee, Hinton 2019, Similarity of Neural Network Representations Revisited"
+)
 NEIGHBORS = Range(1, MOST_STIMULI)  # k; n − 1 at most
 
 Parameter = int | float | str
@@ -40,26 +46,25 @@ class MetricSpec:
     change the value; every map that is missing here changes some value. sees, misses: what it can
     and cannot distinguish, one plain line each. defaults: its parameters. ranges: what the numbers
     among them may be; choices: what the words may be. unbounded: the words with which a value can
-    leave the range. self_aligned:
-    m(x, x) is the aligned end of the range, whatever x. costly: takes longer than all other metrics
-    together. Every metric ignores a common reordering of the stimuli, save `linear_predictivity`,
-    whose folds go by position.
+    leave the range. self_aligned: m(x, x) is the aligned end of the range, whatever x. costly:
+    takes longer than all other metrics together. Every metric ignores a common reordering of the
+    stimuli, save `linear_predictivity`, whose folds go by position.
     """
 
     id: str
     title: str
     short: str
     formula: str
-    range: tuple[float, float]
-    higher_is_more_aligned: bool
-    symmetric: bool
-    scope: Literal["local", "global"]
-    order_alone: bool
-    invariances: frozenset[Invariance]
     sees: str
     misses: str
-    defaults: Mapping[str, Parameter]
     reference: str
+    range: tuple[float, float] = (0.0, 1.0)
+    higher_is_more_aligned: bool = True
+    symmetric: bool = True
+    scope: Literal["local", "global"] = "global"
+    order_alone: bool = False
+    invariances: frozenset[Invariance] = SHAPE
+    defaults: Mapping[str, Parameter] = field(default_factory=dict)
     ranges: Mapping[str, Range] = field(default_factory=dict)
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unbounded: Mapping[str, str] = field(default_factory=dict)
@@ -136,29 +141,19 @@ class Metric:
             takes = f"the parameters {', '.join(defaults)}" if defaults else "no parameters"
             raise MetricError(f"{self.spec.id} takes {takes}; got {', '.join(unknown)}")
         for name, value in parameters.items():
-            self._check_kind(name, value)
-            self._check_value(name, value)
+            kind = type(default := defaults[name])
+            kinds = (int, float) if kind is float else (kind,)
+            if not isinstance(value, kinds) or isinstance(value, bool):
+                named = {str: "word", int: "whole number", float: "number"}[kind]
+                expected = f"a {named}, such as {default}"
+            elif isinstance(value, str) and value not in self.spec.choices[name]:
+                expected = " or ".join(self.spec.choices[name])
+            elif not isinstance(value, str) and value not in self.spec.ranges[name]:
+                expected = self.spec.ranges[name].described
+            else:
+                continue
+            raise MetricError(f"{name} of {self.spec.id} is {expected}; got {value!r}")
         return {**defaults, **parameters}
-
-    def _check_kind(self, name: str, value: object) -> None:
-        default = self.spec.defaults[name]
-        kinds = {str: (str,), int: (int,), float: (int, float)}[type(default)]
-        if not isinstance(value, kinds) or isinstance(value, bool):
-            kind = {str: "word", int: "whole number", float: "number"}[type(default)]
-            raise MetricError(
-                f"{name} of {self.spec.id} is a {kind}, such as {default}; got {value!r}"
-            )
-
-    def _check_value(self, name: str, value: Parameter) -> None:
-        """Raise MetricError for a number out of its range, and for a word that is no choice."""
-        if isinstance(value, str):
-            if value not in self.spec.choices[name]:
-                words = " or ".join(self.spec.choices[name])
-                raise MetricError(f"{name} of {self.spec.id} is {words}; got {value!r}")
-        elif value not in self.spec.ranges[name]:
-            raise MetricError(
-                f"{name} of {self.spec.id} is {self.spec.ranges[name].described}; got {value}"
-            )
 
     def spec_with(self, parameters: Mapping[str, Parameter]) -> MetricSpec:
         """Return the spec as it is with these parameters: with some a metric has no range."""

@@ -1,4 +1,18 @@
-"""Engines compare all layers of two models: by kernels, row by row, or as sums over stimuli."""
+"""Engines compare all layers of two models: by kernels, row by row, or as sums over stimuli.
+
+No engine knows a metric: `core.metrics` says which it uses. `PairRows` keeps the upper triangle of
+a symmetric kernel of length 1 alone, entries off the diagonal times √2, so that the inner product
+of two rows is that of the kernels; rounding rows to float32 changes a score by less than 1e-7.
+
+`streamed` engines serve two spaces of more stimuli than a kernel of all pairs allows, by products
+of features alone:
+
+    x, y = stream(space_x), stream(space_y)
+    cka_of_sums(join(x, y))                             # each metric says what it makes of sums
+
+Memory is that of a chunk and of d² numbers per space and fold, whatever the number of stimuli. A
+chunk's size changes results by rounding alone.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Scores over many subsets of the stimuli at once."""
+"""Scores over many sets of stimuli: what is made ready of all stimuli once is cut down to each set.
+
+A metric over neighbors needs no search in a set: its neighbors are the first of it in the ranking
+of all, and a local kernel's values are similarities that are known. Other metrics are made ready
+again.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Kernels of a space: inner products, distances, Gaussian and local ones; centering."""
+"""Kernels: a space as the similarities of all pairs of its stimuli, or of each with its nearest.
+
+First a kernel (`linear`, `rbf`), then `centered` or `u_centered`, which also scale it to length 1.
+All kernels are float64. What centering would remove is left out of a kernel from the start, so that
+its differences keep all their digits.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +19,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 UNITS = ("median", "feature")
+VARIANTS = ("paper", "released")
 FEWEST_UNBIASED = 4
 ROUNDING = float(np.finfo(np.float32).eps)  # of features: structure below it is no model's
 
@@ -37,12 +43,19 @@ def rbf(
     """
     products = linear(space)
     lengths = np.diagonal(products)
-    squares = np.maximum(
-        lengths[:, None] + lengths - 2 * products, 0
-    )  # rounding leaves duplicates a little below 0
+    # rounding leaves duplicates a little below 0
+    squares = np.maximum(lengths[:, None] + lengths - 2 * products, 0)
     np.fill_diagonal(squares, 0)
     apart = squares[np.triu_indices(len(space), 1)]
-    sigma = bandwidth * _scale(apart, unit)
+    if unit not in UNITS:
+        raise MetricError(f"the unit of a bandwidth is {' or '.join(UNITS)}; got {unit}")
+    one = 1.0 if unit == "feature" else float(np.median(np.sqrt(apart)))
+    if one == 0:
+        raise MetricError(
+            "half of all pairs are duplicates, so their median distance is 0; give the bandwidth in"
+            " unit feature"
+        )
+    sigma = bandwidth * one
     twice = 2 * sigma * sigma
     if not (sigma > 0 and 0 < twice < np.inf):
         raise MetricError(
@@ -57,21 +70,6 @@ def rbf(
         )
     kernel: np.ndarray = np.expm1(-squares / twice)
     return kernel
-
-
-def _scale(apart: Float64[np.ndarray, " pairs"], unit: str) -> float:
-    """Return what a bandwidth of 1 is, given the squared distances of all pairs."""
-    if unit not in UNITS:
-        raise MetricError(f"the unit of a bandwidth is {' or '.join(UNITS)}; got {unit}")
-    if unit == "feature":
-        return 1.0
-    median = float(np.median(np.sqrt(apart)))
-    if median == 0:
-        raise MetricError(
-            "half of all pairs are duplicates, so their median distance is 0; give the bandwidth in"
-            " unit feature"
-        )
-    return median
 
 
 def centered(kernel: Float64[np.ndarray, "n n"]) -> Float64[np.ndarray, "n n"]:
@@ -135,9 +133,6 @@ def check_unbiased(n: int) -> None:
         raise MetricError(
             f"the unbiased estimator needs at least {FEWEST_UNBIASED} stimuli; got {n}"
         )
-
-
-VARIANTS = ("paper", "released")
 
 
 def local_kernel(space: Float[np.ndarray, "n d"], *, k: int, variant: str) -> csr_array:

@@ -10,9 +10,8 @@ from jaxtyping import Float
 from core.errors import FeatureError, MetricError
 from core.spaces.choices import EXACT, Clamp
 
-SMALLEST = (
-    3  # with two stimuli each is the other's only neighbor and every centered kernel has rank one
-)
+# with two stimuli each is the other's only neighbor and every centered kernel has rank one
+SMALLEST = 3
 ULPS = 4  # multiples of one vector, normalized, differ in their last bits
 
 
