@@ -6,25 +6,21 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from core.questions.asking import findings_of
-from core.questions.neurons import figures
-from core.questions.neurons.mining import foresee
-from core.questions.neurons.question import Mining, NeuronShare, NeuronTrend
+from core.questions.finding import sentences
+from core.questions.neurons.question import NeuronShare, NeuronTrend
+from core.questions.neurons.units import Mining, foresee
 from core.study.models import is_reality, usual
 from pages._parts.experiments import patience
 from pages._parts.neurons import pairs
-from pages._shared import bar, controls, exportbar, frame, prose, queries
+from pages._shared import bar, controls, frame, prose, queries, section
 from pages._shared.address import fragment
 from pages._shared.queries import Place
 
 LEAST = 2  # models
-SHARES = """Each mark is a model: the share of its units that recur in models of other
-recipes, of the most that could, over its competence. A **unit** is one feature of one layer; it
-recurs in another model if both units are each other's most correlated over the stimuli, and the
-correlation is beyond what the best of all pairs reaches with shuffled stimuli (p ≤ 0.05). Hollow
-marks are the same in a **random basis** of the other model. Lines join the sizes of one recipe; a
-heading gives the change per 0.1 of competence within lines, and q, its p adjusted for all trends
-here."""
+TREND = """Each mark is a model: the share of its units that recur in models of other recipes, of
+the most that could. A **unit** is one feature of one layer; it recurs if both units are each
+other's most correlated over the stimuli, beyond what the best pair reaches with shuffled stimuli
+(p ≤ .05). Hollow marks: the same in a **random basis** of the other model."""
 
 
 def show(at: Place) -> None:
@@ -51,17 +47,11 @@ def show_shares(at: Place, names: Sequence[str], mining: Mining) -> None:
     st.header("Do more units recur in better models?", anchor=False)
     with frame.part():
         question = NeuronShare(at.scope, tuple(names), mining)
-        table = patience.ask(at, question, lambda: _seconds(at, names, mining))
-        if table is None:
+        if patience.ask(at, question, lambda: _seconds(at, names, mining)) is None:
             return
         trend = NeuronTrend(at.scope, tuple(names), mining)
-        rows = queries.ask(at, trend)
-        said = findings_of(question, table)
-        prose.answer(said[: prose.LEAD])
-        groups = queries.models(at).set_index("model")["group"].to_dict()
-        figure = figures.shares(rows, groups, frame.mode(), narrow=frame.narrow())
-        exportbar.draw_models(at, trend, figure, key="neurons-trend", table=rows)
-        prose.explain(SHARES, [*said[prose.LEAD :], *findings_of(trend, rows)])
+        prose.answer(sentences(queries.answer(at, question).findings))
+        section.draw(at, trend, key="neurons-trend", methods=TREND, lead=0, models=True)
 
 
 def _seconds(at: Place, names: Sequence[str], mining: Mining) -> float:

@@ -1,22 +1,60 @@
 """Units that recur: features of two models that rise and fall together over the same stimuli.
 
-A unit is one feature of one layer. Two units are partners where each is, of all units of the other
-model, the one it is most correlated with. Source: Dravid et al. 2023 (Rosetta neurons: Pearson's
-correlation and mutual nearest neighbors over all layers of two models).
+A unit is one feature of one layer. Two units are partners if each is, of all units of the other
+model, the one it is most correlated with. Controls: permuted stimuli, and random bases of either
+model. Source: Dravid et al. 2023 (Rosetta neurons: Pearson's correlation and mutual nearest
+neighbors over all layers of two models).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from jaxtyping import Float, Float32, Float64, Int64
 
 from core.errors import MetricError
+from core.options import draws_option, option, seed_option
 from core.spaces.kernels import ROUNDING
+from core.statistics.nulls import ALPHA, draw_orders
+from core.study.layers import read_choice
+from core.study.study import Study
 
+ALL_LAYERS = "all"
 BLOCK = 2048  # units of either model that are correlated at once: 16 MB
+HELD = 2**31  # bytes of models that are held while all of them are compared
+PROBE = 512  # units with which a machine's pace is measured
+
+Layers = Mapping[int, Float32[np.ndarray, "n _"]]
+
+
+@dataclass(frozen=True)
+class Mining:
+    """Where units are looked for, and against what their recurrence is held."""
+
+    layers: str = option(
+        ALL_LAYERS,
+        label="Layers",
+        metavar="LAYERS",
+        help="all of both models, last, or a depth from 0 to 1; of two models also a pair A:B",
+    )
+    null: int = draws_option(
+        39,
+        least=19,
+        label="Permutations",
+        help="of the stimuli of one model: what the best pair reaches by chance",
+    )
+    rotations: int = option(
+        3,
+        least=1,
+        most=100,
+        label="Rotations",
+        help="random bases of one model's layers, in which no unit is special",
+    )
+    seed: int = seed_option("seed of permutations and rotations")
 
 
 @dataclass(frozen=True)
@@ -54,7 +92,7 @@ class Partners:
 
 
 def units_of(layers: Mapping[int, Float[np.ndarray, "n _"]]) -> Units:
-    """Return the units of some layers of a model; raises MetricError where none varies."""
+    """Return the units of some layers of a model; raises MetricError if none varies."""
     values, places = [], []
     for layer, space in layers.items():
         around = space - space.mean(axis=0, dtype=np.float64)
@@ -88,7 +126,7 @@ def find_partners(x: Units, y: Units) -> Partners:
 
 def null_maxima(x: Units, y: Units, orders: Int64[np.ndarray, "P n"]) -> Float64[np.ndarray, " P"]:
     """Return the highest correlation of any unit of x with any of y, the stimuli of y in each of
-    these orders: what the best pair reaches where nothing pairs the stimuli.
+    these orders: what the best pair reaches if nothing pairs the stimuli.
     """
     maxima = []
     for order in orders:
@@ -152,3 +190,130 @@ def _correlations(x: Units, y: Units) -> Iterator[tuple[slice, slice, Float32[np
 def _blocks(count: int) -> Iterator[slice]:
     for start in range(0, count, BLOCK):
         yield slice(start, min(start + BLOCK, count))
+
+
+@dataclass(frozen=True)
+class Model:
+    """The layers of a model that are looked at, and their units."""
+
+    layers: Layers
+    units: Units
+
+
+@dataclass(frozen=True)
+class Recurrence:
+    """What two models have in common, unit by unit.
+
+    null: the best pair's correlation under each permutation. rotated: the partners in random bases
+    of y, and x as it is; rotated_x: in random bases of x, and y as it is.
+    """
+
+    partners: Partners
+    null: Float64[np.ndarray, " P"]
+    rotated: tuple[Partners, ...]
+    rotated_x: tuple[Partners, ...]
+
+    def recurring(self, partners: Partners) -> int:
+        """Return how many of these pairs are beyond chance, p ≤ 0.05 for the best of all."""
+        return int(np.count_nonzero(p_of(partners.r, self.null) <= ALPHA))
+
+    @property
+    def alike(self) -> float:
+        """Return the mean correlation of a unit with its best counterpart, over both models."""
+        return (self.partners.best_x + self.partners.best_y) / 2
+
+    @property
+    def alike_rotated(self) -> float:
+        """Return the same with counterparts in random bases; the units themselves stay."""
+        of_x = np.mean([each.best_x for each in self.rotated])
+        of_y = np.mean([each.best_y for each in self.rotated_x])
+        return float(of_x + of_y) / 2
+
+    @property
+    def threshold(self) -> float:
+        """Return the highest correlation that is still chance."""
+        allowed = int(ALPHA * (len(self.null) + 1) + 1e-9) - 1
+        return float(np.sort(self.null)[len(self.null) - 1 - allowed])
+
+
+def check_layers(text: str, *, of_two: bool) -> None:
+    """Refuse what names no layers of every model, such as `best`, or a pair without two models."""
+    choice = None if text == ALL_LAYERS else read_choice(text)
+    if choice and choice.depth is None and not (of_two and choice.pair):
+        pair = "a pair such as 3:5, " if of_two else ""
+        raise MetricError(
+            f"units are looked for in all layers, the last, {pair}or at a depth from 0 to 1; got"
+            f" {text!r}"
+        )
+
+
+def chosen_layers(text: str, count_x: int, count_y: int) -> tuple[Sequence[int], Sequence[int]]:
+    """Return the layers of two models that are looked at; raises MetricError for a pair that is not
+    there.
+    """
+    if text == ALL_LAYERS:
+        return range(count_x), range(count_y)
+    place = read_choice(text).place(count_x, count_y)
+    assert place is not None  # `check_layers` has refused the rest
+    return [place[0]], [place[1]]
+
+
+def read_model(study: Study, name: str, layers: Sequence[int]) -> Model:
+    """Read some layers of a model, its outliers clamped as the study says."""
+    spaces = study.spaces(name)
+    chosen = {layer: spaces[layer] for layer in layers}
+    try:
+        return Model(chosen, units_of(chosen))
+    except MetricError as error:
+        raise MetricError(f"{name}: {error}") from error
+
+
+def reader(study: Study, names: Sequence[str], layers: str) -> Callable[[str], Model]:
+    """Return what reads models and holds as many of the last ones as there is room for."""
+    counts = {name: study.entry(name).dims for name in names}
+    largest = max(8 * study.size * sum(dims) for dims in counts.values())
+
+    @lru_cache(maxsize=max(2, HELD // largest))
+    def read(name: str) -> Model:
+        count = len(counts[name])
+        return read_model(study, name, chosen_layers(layers, count, count)[0])
+
+    return read
+
+
+def mine(x: Model, y: Model, mining: Mining) -> Recurrence:
+    """Return which units of two models recur, and what chance gives."""
+    orders = draw_orders(len(x.units.values), count=mining.null, seed=mining.seed)
+    seeds = range(mining.seed, mining.seed + mining.rotations)
+    return Recurrence(
+        find_partners(x.units, y.units),
+        null_maxima(x.units, y.units, orders),
+        tuple(find_partners(x.units, units_of(rotate(y.layers, seed=seed))) for seed in seeds),
+        tuple(find_partners(units_of(rotate(x.layers, seed=seed)), y.units) for seed in seeds),
+    )
+
+
+def shuffled_partners(x: Units, y: Units, *, seed: int) -> Partners:
+    """Return the partners after one shuffling of the stimuli of y."""
+    order = draw_orders(len(y.values), count=1, seed=seed)[0]
+    return find_partners(x, Units(y.values[order], y.layers, y.numbers))
+
+
+def foresee(models: Sequence[Sequence[int]], stimuli: int, mining: Mining) -> float:
+    """Return about how many seconds it takes to mine every two of these models, at the pace that
+    this machine has now. models: of each the widths of its layers.
+    """
+    counts = [_count_units(widths, mining.layers) for widths in models]
+    pairs = (sum(counts) ** 2 - sum(count**2 for count in counts)) / 2
+    values = np.random.default_rng(0).random((stimuli, PROBE), dtype=np.float32)
+    units = Units(values, np.zeros(PROBE, dtype=np.int64), np.arange(PROBE))
+    find_partners(units, units)  # wakes the threads
+    began = time.perf_counter()
+    find_partners(units, units)
+    pace = (time.perf_counter() - began) / PROBE**2
+    return pace * pairs * (1 + mining.null + 2 * mining.rotations)
+
+
+def _count_units(widths: Sequence[int], layers: str) -> int:
+    """Return about how many units the layers have that are looked at."""
+    return sum(widths) if layers == ALL_LAYERS else max(widths)

@@ -8,15 +8,12 @@ import pandas as pd
 import streamlit as st
 
 from core.errors import MetricError
-from core.questions.asking import findings_of
-from core.questions.neurons import figures
-from core.questions.neurons.mining import check_layers, foresee
-from core.questions.neurons.pairs import AS_IS
-from core.questions.neurons.question import ALL_LAYERS, Mining, NeuronPairs, NeuronStimuli
+from core.questions.neurons.question import AS_IS, NeuronPairs, NeuronStimuli
+from core.questions.neurons.units import ALL_LAYERS, Mining, check_layers, foresee
 from core.study.models import is_reality, usual
 from core.study.spaces import largest_models
 from pages._parts.experiments import patience
-from pages._shared import controls, exportbar, facts, frame, gallery, prose, queries
+from pages._shared import controls, facts, frame, gallery, queries, section
 from pages._shared.address import bind, fragment
 from pages._shared.chosen import selection
 from pages._shared.queries import Place
@@ -28,12 +25,10 @@ LAYERS = {
     "0.5": "middle layers",
     "0": "first layers",
 }
-PAIRS = """Each point is a pair of units, one of each model, that are each other's most correlated,
-in their order. The dotted line is **chance**: what the best of all pairs reaches with shuffled
-stimuli. The dark line is the same with the second model in a **random basis**, which keeps every
-kernel and every alignment, and makes no unit special: where it lies as high, models share
-directions, not units. Below are the stimuli that excite the two units of one pair most; those in
-both lists are framed. Source: Dravid et al. 2023."""
+PAIRS = """Each point is a pair of units, one of each model, that are each other's most correlated.
+Dotted: what the best of all pairs reaches with shuffled stimuli. The dark line is the same with the
+second model in a **random basis**, which keeps every kernel and makes no unit special (Dravid et
+al. 2023)."""
 SHOWN = 8  # stimuli of each unit
 WIDTH = 100  # all of them in a row where the page is wide
 
@@ -116,12 +111,8 @@ def _seconds(at: Place, a: str, b: str, mining: Mining) -> float:
 def _show_pairs(
     at: Place, question: NeuronPairs, table: pd.DataFrame, models: pd.DataFrame
 ) -> None:
-    titles = models["title"].to_dict()
-    said = findings_of(question, table.replace({"model_x": titles, "model_y": titles}))
-    prose.answer(said[: prose.LEAD])
-    layers = models["layers"].reindex([question.a, question.b]).tolist()
     mined = table[table["basis"] == AS_IS].set_index("pair")
-    plot = st.container()
+    section.draw(at, question, key="neurons-pairs", methods=PAIRS, lead=2)
     if len(mined):
         number = int(
             st.number_input(
@@ -133,11 +124,6 @@ def _show_pairs(
             )
         )
         _show_stimuli(at, question, number, mined.iloc[number - 1], models)
-    with plot:
-        chosen = number if len(mined) else 0
-        figure = figures.correlations(table, layers, frame.mode(), chosen=chosen)
-        exportbar.draw(at, question, figure, key="neurons-pairs", table=table)
-    prose.explain(PAIRS, said[prose.LEAD :])
 
 
 def _show_stimuli(

@@ -7,16 +7,20 @@ import pandas as pd
 import pytest
 
 from core.errors import InputError, MetricError, UnknownNameError
-from core.questions.asking import ask, findings_of
-from core.questions.neurons import figures
+from core.questions.asking import ask
 from core.questions.neurons.question import (
-    Mining,
+    BEYOND,
+    RECUR,
     NeuronPairs,
     NeuronShare,
     NeuronStimuli,
     NeuronTrend,
+    pair_findings,
+    share_findings,
+    trend_findings,
+    trend_rows,
 )
-from core.questions.neurons.trends import BEYOND, RECUR, trend_rows
+from core.questions.neurons.units import Mining
 from core.store import Store
 from core.study.parts import Scope
 from core.study.study import Study
@@ -50,8 +54,10 @@ def test_every_two_models_have_a_row_of_shares_that_pairs_make(study, shares) ->
     assert as_is["recurs"].sum() == row["pairs"]
     assert pairs["threshold"].eq(row["threshold"]).all()
     assert set(pairs["basis"]) == {"as they are", "rotated", "shuffled"}
-    assert f"of {row['model_x']} recur" in findings_of(question, pairs)[0]
-    figures.correlations(pairs, [["0"] * 4] * 2, "light", chosen=1)
+    found = pair_findings(pairs, "X", "Y")
+    assert found[0].claim == f"Units of X that recur in Y: {row['pairs']}"
+    assert found[0].value == pytest.approx(as_is.loc[as_is["recurs"], "r"].median())
+    assert question.plot(pairs).draw("light").layout.shapes[0].y0 == row["threshold"]
 
 
 def test_the_stimuli_are_those_that_excite_both_units_most(study) -> None:
@@ -119,21 +125,16 @@ def test_a_planted_trend_is_found_and_kin_do_not_count() -> None:
     assert (table["models"] == 6).all()
     assert table["rise"].to_numpy() == pytest.approx(0.5)
     assert (table["q"] < 0.05).all()
-    said = findings_of(NeuronTrend(SCOPE), table)
-    assert said[0].startswith("Better vision models share units with vision models more often")
-    assert "rises with the competence" in said[1]
-    figure = figures.shares(table, dict.fromkeys(table["model"], "MAE"), "dark", narrow=True)
+    assert [one.verdict for one in trend_findings(table)] == ["supported"] * 2
+    assert [one.value for one in trend_findings(table)] == pytest.approx([0.05] * 2)
+    figure = NeuronTrend(SCOPE).plot(table.assign(group="MAE")).draw("dark", narrow=True)
     assert "+5.0 points per 0.1" in figure.layout.annotations[0].text
 
 
-def test_a_random_basis_that_does_as_well_is_said(shares) -> None:
-    same = shares.assign(alike=shares["alike_rotated"])
-    said = findings_of(NeuronShare(SCOPE), same)
-    assert "not shown to be more alike than directions at random (+0.000" in said[1]
-    more = shares.assign(alike=0.9, alike_rotated=0.1)
-    assert (
-        "single units are more alike than directions at random (+0.800; 95 % interval"
-        in findings_of(NeuronShare(SCOPE), more)[1]
-    )
-    kin = findings_of(NeuronShare(SCOPE), shares.assign(kin=True))
-    assert kin == ["Only models of one recipe or descent are here, so nothing is compared."]
+def test_a_random_basis_that_does_as_well_is_open(shares) -> None:
+    same = share_findings(shares.assign(alike=shares["alike_rotated"]))[0]
+    assert (same.verdict, same.value) == ("open", 0)
+    more = share_findings(shares.assign(alike=0.9, alike_rotated=0.1))[0]
+    assert more.verdict == "supported"
+    assert more.value == pytest.approx(0.8)
+    assert len(share_findings(shares.assign(kin=True))) == 1

@@ -7,11 +7,14 @@ import pytest
 
 from core.errors import MetricError
 from core.questions.neurons import units as module
-from core.questions.neurons.mining import Model, Recurrence, check_layers, mine
-from core.questions.neurons.question import Mining
 from core.questions.neurons.units import (
+    Mining,
+    Model,
     Partners,
+    Recurrence,
+    check_layers,
     find_partners,
+    mine,
     null_maxima,
     p_of,
     rotate,
