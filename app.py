@@ -1,141 +1,118 @@
-"""The frame: page settings, navigation and the sidebar that all pages share."""
+"""The dashboard's server; `streamlit run app.py` starts it, `platoscope app` with its guards."""
 
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
+from threading import Event, Thread
+
+import pandas as pd
+import psutil
 import streamlit as st
+from streamlit.runtime import app_session
+from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 
-from core.settings import ROOT
-from pages._server import memory
-from pages._shared import address, frame, news, sidebar
-from pages._shared.chosen import panel
+from core.errors import PlatoscopeError
+from core.machine.processes import exit_now
+from core.settings import ROOT, is_read_only, store_path
+from core.unexpected import tell_unexpected
 
-PAGES = {
-    "": [
-        st.Page(
-            "pages/overview.py",
-            title="Overview",
-            icon=":material/landscape:",
-            url_path="start",
-            default=True,
-        )
-    ],
-    "Models": [
-        st.Page(
-            "pages/alignment.py",
-            title="Alignment",
-            icon=":material/query_stats:",
-            url_path="alignment",
-        ),
-        st.Page(
-            "pages/competence.py",
-            title="Competence",
-            icon=":material/trending_up:",
-            url_path="competence",
-        ),
-        st.Page(
-            "pages/convergence.py",
-            title="Convergence",
-            icon=":material/join_inner:",
-            url_path="convergence",
-        ),
-        st.Page(
-            "pages/benefits.py",
-            title="Benefits",
-            icon=":material/redeem:",
-            url_path="benefits",
-        ),
-        st.Page("pages/models.py", title="Models", icon=":material/hub:", url_path="models"),
-        st.Page(
-            "pages/metrics.py", title="Metrics", icon=":material/straighten:", url_path="metrics"
-        ),
-    ],
-    "Stimuli": [
-        st.Page(
-            "pages/stimuli.py", title="Stimuli", icon=":material/photo_library:", url_path="stimuli"
-        ),
-        st.Page(
-            "pages/dispersion.py",
-            title="Dispersion",
-            icon=":material/scatter_plot:",
-            url_path="dispersion",
-        ),
-        st.Page(
-            "pages/captions.py", title="Captions", icon=":material/notes:", url_path="captions"
-        ),
-        st.Page("pages/color.py", title="Color", icon=":material/palette:", url_path="color"),
-    ],
-    "Experiments": [
-        st.Page("pages/adapters.py", title="Adapters", icon=":material/join:", url_path="adapters"),
-        st.Page(
-            "pages/experiments/stitching.py",
-            title="Stitching",
-            icon=":material/cable:",
-            url_path="stitching",
-        ),
-        st.Page(
-            "pages/experiments/reading.py",
-            title="Reading across",
-            icon=":material/auto_stories:",
-            url_path="reading",
-        ),
-        st.Page(
-            "pages/experiments/neurons.py",
-            title="Neurons",
-            icon=":material/neurology:",
-            url_path="neurons",
-        ),
-        st.Page(
-            "pages/experiments/translation.py",
-            title="Translation",
-            icon=":material/translate:",
-            url_path="translation",
-        ),
-    ],
-    "Theory": [
-        st.Page(
-            "pages/theory/contrastive.py",
-            title="Co-occurrence",
-            icon=":material/graph_2:",
-            url_path="theory-contrastive",
-        ),
-        st.Page(
-            "pages/theory/deep_linear.py",
-            title="Deep linear networks",
-            icon=":material/stacks:",
-            url_path="theory-deep-linear",
-        ),
-        st.Page(
-            "pages/theory/attention.py",
-            title="Queries and keys",
-            icon=":material/key:",
-            url_path="theory-attention",
-        ),
-    ],
-    "Store": [
-        st.Page(
-            "pages/library.py", title="Library", icon=":material/inventory_2:", url_path="library"
-        ),
-        st.Page("pages/jobs.py", title="Jobs", icon=":material/manufacturing:", url_path="jobs"),
-    ],
-}
+DEMO = (sys.executable, "-m", "core", "demo")
+NICER = 19  # the dashboard goes first, and embedding takes what it leaves
+GRACE = 10.0  # seconds that a command has to end
+PAUSE = 5.0  # seconds between two looks at the queue
 
 
-def draw() -> None:
-    """Draw the page that the address names, in its frame."""
-    icon = str(ROOT / "data" / "icon.png")
-    st.set_page_config(page_title="Platoscope", page_icon=icon, layout="wide")
-    page = st.navigation(PAGES, position="hidden")
-    address.begin(page.url_path)
-    frame.watch_window()
-    frame.keep_legible()
-    over_store = page not in PAGES["Theory"]
-    with st.sidebar:
-        dataset = sidebar.draw(PAGES, over_store=over_store)
-    if dataset:
-        news.follow(dataset)
-    if over_store:
-        panel.show()  # it stays in view wherever it is drawn, and need not wait for the page
-    page.run()
-    memory.freeze_imports()
+@asynccontextmanager
+async def work_beside(_: st.App) -> AsyncIterator[None]:
+    """Run unfinished jobs for as long as the server lives, and complete the demo if asked."""
+    pd.options.mode.string_storage = "python"  # Arrow's texts are slow to cut into small parts
+    with ExitStack() as work:
+        if is_read_only():
+            os.environ["HF_HUB_OFFLINE"] = "1"  # no visitor fetches anything
+        else:
+            work.callback(watch_jobs().set)
+        if "--demo" in sys.argv:
+            work.enter_context(running_beside(DEMO))
+        yield
+    exit_now(0)
 
 
-if __name__ == "__main__":  # processes that are started for work import this file too
-    draw()
+def watch_jobs(pause: float = PAUSE) -> Event:
+    """Start a worker now and later on whenever the store has unfinished jobs and no worker; return
+    what ends the watch.
+    """
+    end = Event()
+
+    def watch() -> None:
+        from core.jobs.states import ensure_worker  # duckdb: the server listens meanwhile
+
+        trouble = ""
+        while not end.is_set():
+            before, trouble = trouble, ""
+            try:
+                ensure_worker(store_path())
+            except PlatoscopeError as error:
+                trouble = str(error)
+            except Exception as error:  # else no worker would ever be started again
+                trouble = tell_unexpected(error)
+            if trouble and trouble != before:
+                print(f"platoscope: {trouble}", file=sys.stderr)
+            end.wait(pause)
+
+    Thread(target=watch, daemon=True).start()
+    return end
+
+
+@contextmanager
+def running_beside(command: Sequence[str]) -> Iterator[None]:
+    """Run a command at a lower priority while the block runs, and end it with the block."""
+    process = subprocess.Popen(command, cwd=ROOT)
+    with suppress(psutil.Error):  # it has ended already, or the system has no priorities
+        own = psutil.Process(process.pid)
+        own.nice(own.nice() + NICER)
+    Thread(target=process.wait, daemon=True).start()  # as soon as it ends: no zombie is left
+    try:
+        yield
+    finally:
+        process.terminate()  # whatever is finished is kept
+        try:
+            process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+
+
+def show_unexpected(error: Exception) -> bool:
+    """Show a sentence where Streamlit would show an error, and print it for the server's owner."""
+    from pages._shared.frame import plain  # most of Platoscope: the server listens meanwhile
+
+    sentence = tell_unexpected(error)
+    print(f"platoscope: {sentence}", file=sys.stderr)
+    st.error(plain(sentence), icon=":material/error:")
+    return True
+
+
+class WholeQueue(ForwardMsgQueue):  # type: ignore[misc]
+    """The messages to a browser. If a fragment is drawn again before its last drawing was sent,
+    Streamlit drops that drawing but keeps the fragments within it, which then reach the browser
+    before what holds them: the page stays blank. Here nothing is dropped. The cause is
+    https://github.com/streamlit/streamlit/pull/9381; tests/browser/test_server.py shows it.
+    """
+
+    def clear(
+        self, retain_lifecycle_msgs: bool = False, fragment_ids_this_run: list[str] | None = None
+    ) -> None:
+        """Drop messages of the page, none of fragments."""
+        super().clear(retain_lifecycle_msgs, None if fragment_ids_this_run is None else [])
+
+
+app_session.ForwardMsgQueue = WholeQueue
+# the traceback is in the file that the sentence names
+logging.getLogger("streamlit.error_util").addFilter(
+    lambda record: record.getMessage() != "Uncaught app execution"
+)
+app = st.App("pages/frame.py", lifespan=work_beside, on_script_error=show_unexpected)

@@ -249,7 +249,7 @@ def _link_copies(points: pd.DataFrame) -> None:
         query = {key: texts for each in along for key, texts in each.items()}
         st.caption(COPIES)
         st.page_link(
-            "pages/convergence.py", label=COST, icon=":material/arrow_forward:", query_params=query
+            "convergence.py", label=COST, icon=":material/arrow_forward:", query_params=query
         )
 
 

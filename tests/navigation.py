@@ -1,13 +1,14 @@
-"""The one list of pages, as the navigation in `app.py` has them, each with an address to try."""
+"""The one list of pages, as the navigation in `pages/frame.py` has them, each with an address to
+try.
+"""
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from core.settings import ROOT
+from pages import frame
 
 Query = Mapping[str, str | list[str]]
 
@@ -64,21 +65,13 @@ class Page:
         return f"/{self.path}?{query}" if query else f"/{self.path}"
 
 
-def _read_navigation() -> Iterator[Page]:
-    """Yield the pages that the source of `app.py` declares: outside of a session an `st.Page` keeps
-    nothing of what it is given.
-    """
-    body = ast.parse((ROOT / "app.py").read_text()).body
-    [declared] = [one for one in body if isinstance(one, ast.Assign)]
-    assert isinstance(declared.value, ast.Dict)
-    for section, pages in zip(declared.value.keys, declared.value.values, strict=True):
-        for call in pages.elts:
-            said = {one.arg: ast.literal_eval(one.value) for one in call.keywords}
-            script = ast.literal_eval(call.args[0]).removeprefix("pages/").removesuffix(".py")
-            path = "" if said.get("default") else said["url_path"]
-            over_store = ast.literal_eval(section) != "Theory"
-            yield Page(script, path, said["title"], EXAMPLES[path], over_store)
+def _list_pages(group: str) -> list[Page]:
+    paths = {one: "" if one is frame.START else one.path for one in frame.PAGES[group]}
+    return [
+        Page(one.file.removesuffix(".py"), path, one.title, EXAMPLES[path], group != "Theory")
+        for one, path in paths.items()
+    ]
 
 
-PAGES = tuple(_read_navigation())
+PAGES = tuple(page for group in frame.PAGES for page in _list_pages(group))
 assert set(EXAMPLES) == {page.path for page in PAGES}

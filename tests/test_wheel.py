@@ -124,9 +124,11 @@ def fetch(address: str) -> str:
 
 def test_the_first_page_is_drawn_from_the_wheel(installed: Path, tmp_path: Path) -> None:
     code = """
+import sys
 from streamlit.testing.v1 import AppTest
 from core.settings import ROOT
-app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=180).run()
+sys.path.append(str(ROOT))  # as `streamlit run app.py` does
+app = AppTest.from_file(str(ROOT / "pages" / "frame.py"), default_timeout=180).run()
 assert not app.exception, app.exception
 print(app.main.title[0].value, app.main.code[0].value)
 import pages._shared.frame as frame

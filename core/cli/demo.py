@@ -14,6 +14,7 @@ from core.errors import InputError, StoreError, quoted
 from core.options import Range
 from core.settings import READ_ONLY, ROOT, check_writable, is_read_only
 
+HOSTS = ("localhost", "127.0.0.1", "::1")
 PORTS = Range(1_024, 65_535)  # those below are the system's
 
 
@@ -78,22 +79,41 @@ def run_app(arguments: argparse.Namespace) -> None:
 
         check_writable(arguments.store)
         install(arguments.store)
-    command = [
-        sys.executable,
-        "-m",
-        "pages._server.serve",
-        *(["--demo"] if arguments.demo else []),
-        "run",
-        "app.py",
-        "--server.port",
-        str(arguments.port),
-        *_place_behind(arguments.behind or ""),
-    ]
+    command = serve_command(arguments.port, *_place_behind(arguments.behind or ""))
+    if arguments.demo:
+        command += ["--", "--demo"]
     print(
         f"Platoscope over {arguments.store} on http://localhost:{arguments.port}", file=sys.stderr
     )
     os.chdir(ROOT)  # where app.py, pages/ and .streamlit/config.toml are
     os.execv(sys.executable, command)
+
+
+def serve_command(port: int, *options: str, script: str = "app.py") -> list[str]:
+    """Return the command of the dashboard's server, with the options of Streamlit that nothing in
+    the environment may loosen.
+
+    Only this machine reaches the server, and only under a name of its own: a page elsewhere whose
+    name was pointed here would count as this one.
+    """
+    from core.files.userfile import MB, UPLOAD
+
+    guards = {
+        "address": "localhost",
+        "port": str(port),
+        "enableXsrfProtection": "true",
+        "enableCORS": "true",
+        "enableStaticServing": "false",
+        "enableAgentApi": "false",
+        "maxUploadSize": "0" if is_read_only() else str(UPLOAD // MB),
+    }
+    hosts = [word for host in HOSTS for word in ("--server.allowedHosts", host)]
+    return [
+        *(sys.executable, "-m", "streamlit", "run", script, "--global.developmentMode", "false"),
+        *(word for name, value in guards.items() for word in (f"--server.{name}", value)),
+        *hosts,
+        *options,
+    ]
 
 
 def _place_behind(name: str) -> list[str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import shlex
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
@@ -89,6 +91,7 @@ export default function({ data, setStateValue }) {
   };
 }
 """
+_frozen = 0  # modules
 _window = st.components.v2.component("platoscope_window", js=_NARROW)
 
 
@@ -135,6 +138,17 @@ def mode() -> Mode:
     """Return which theme the visitor sees; figures have the hues of the dataset from here on."""
     palette.show(st.session_state.get("looks", {}))  # each run of a fragment is a thread of its own
     return "dark" if st.context.theme.type == "dark" else "light"
+
+
+def freeze_imports() -> None:
+    """Keep what was imported from Python's collector, which Streamlit calls after each run: walking
+    torch, UMAP and Plotly would take a third of a second.
+    """
+    global _frozen
+    if len(sys.modules) != _frozen:
+        _frozen = len(sys.modules)
+        gc.collect()
+        gc.freeze()
 
 
 def watch_window() -> None:
@@ -245,9 +259,7 @@ def _link_form(command: str) -> None:
     is_built = kind == "demo" and queries.store().datasets()  # and lacks what is being made
     if name and not is_built and address.page() != LIBRARY and not is_read_only():
         along = address.chosen("dataset") | {"add": [name]}
-        st.page_link(
-            "pages/library.py", label=label, icon=":material/arrow_forward:", query_params=along
-        )
+        st.page_link("library.py", label=label, icon=":material/arrow_forward:", query_params=along)
 
 
 def _place() -> Place:

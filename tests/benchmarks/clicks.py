@@ -141,7 +141,7 @@ def server(address: str = "") -> Path:
     pids = [
         path.parent.name
         for path in Path("/proc").glob("[0-9]*/cmdline")
-        if b"pages._server.serve" in (words := path.read_bytes()) and port in words
+        if b"streamlit" in (words := path.read_bytes()) and b"app.py" in words and port in words
     ]
     return Path("/proc") / max(pids, key=int)
 

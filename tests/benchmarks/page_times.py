@@ -52,13 +52,13 @@ def open_page(page: Page, dataset: str) -> tuple[AppTest, float, float]:
     """Open a page as a new visitor does; return it, the seconds that its script ran, and those that
     processors worked.
     """
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=3600)
+    app = AppTest.from_file(str(ROOT / "pages" / "frame.py"), default_timeout=3600)
     if dataset:
         app.query_params["dataset"] = dataset
     if page.path:  # the first page comes first, and is not drawn
         with mock.patch("pages._shared.frame.draw"):
             app.run()
-        app.switch_page(f"pages/{page.script}.py")
+        app.switch_page(f"{page.script}.py")
     began, worked = time.perf_counter(), time.process_time()
     app.run()
     return app, time.perf_counter() - began, time.process_time() - worked

@@ -6,7 +6,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from core.cli.demo import serve_command
 from core.settings import ROOT
 from tests.ports import find_free_port
 
@@ -51,15 +51,7 @@ def serve(
     served in the app's place. variables: of its environment.
     """
     port = find_free_port()
-    command = [
-        sys.executable,
-        "-m",
-        "pages._server.serve",
-        "run",
-        script,
-        "--server.port",
-        str(port),
-    ]
+    command = serve_command(port, script=script)
     environment = os.environ | {"PLATOSCOPE_STORE": str(store.absolute()), **variables}
     with (
         log.open("w") as out,

@@ -14,9 +14,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from app import NICER
 from core.cli import main
 from core.settings import ROOT
-from pages._server.beside import NICER
 from tests.browser.server import serve
 from tests.ports import find_free_port
 
@@ -45,9 +45,9 @@ def test_a_port_that_is_taken_is_refused_with_one_that_is_free(tmp_path, capsys)
 
 def test_a_dashboard_that_is_stopped_says_only_that(tmp_path):
     log = tmp_path / "log"
-    with serve(tmp_path / "store", log=log, end=signal.SIGINT):
+    with serve(tmp_path / "store", log=log, end=signal.SIGINT) as address:
         pass
-    assert log.read_text().splitlines()[-1].strip() == "Stopping..."
+    assert log.read_text().split()[-2:] == ["URL:", address]
 
 
 @pytest.mark.slow

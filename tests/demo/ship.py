@@ -17,7 +17,6 @@ from pathlib import Path
 
 import pandas as pd
 from streamlit.components.v2 import manifest_scanner
-from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
@@ -40,15 +39,8 @@ def visit(store: Path) -> None:
     os.environ["PLATOSCOPE_STORE"] = str(store)
     patience.PATIENCE = math.inf
     manifest_scanner.scan_component_manifests = list  # type: ignore[assignment]
-    make = PagesManager.__init__
-
-    def make_without_discovery(manager: PagesManager, *parts: object, **more: object) -> None:
-        make(manager, *parts, **more)
-        PagesManager.uses_pages_directory = False
-
-    PagesManager.__init__ = make_without_discovery
     for page in PAGES:
-        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=7200)
+        app = AppTest.from_file(str(ROOT / "pages" / "frame.py"), default_timeout=7200)
         app._page_hash = calc_hash(page.path)
         app.query_params.update({"measure": "true"} if page.path == "adapters" else {})
         app.run()

@@ -175,9 +175,9 @@ def test_every_page_opens_over_the_demo_store(
     store: Path, page: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PLATOSCOPE_STORE", str(store))
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=180).run()
+    app = AppTest.from_file(str(ROOT / "pages" / "frame.py"), default_timeout=180).run()
     if page != "overview":
-        app.switch_page(f"pages/{page}.py").run()
+        app.switch_page(f"{page}.py").run()
     assert not app.exception
     assert not app.error
     assert len(app.main.markdown) + len(app.main.button) > 0

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 import streamlit as st
-from streamlit.runtime.pages_manager import PagesManager
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
@@ -37,20 +36,6 @@ def _fresh_caches() -> Iterator[None]:
     yield
     st.cache_data.clear()
     st.cache_resource.clear()
-
-
-@pytest.fixture(autouse=True)
-def _as_served(monkeypatch) -> None:
-    """Run `app.py` for every address, as `pages/_server/serve.py` does: a test's app takes the
-    folder of pages for Streamlit's old discovery otherwise.
-    """
-    make = PagesManager.__init__
-
-    def make_without_discovery(manager: PagesManager, *parts: object, **more: object) -> None:
-        make(manager, *parts, **more)
-        PagesManager.uses_pages_directory = False
-
-    monkeypatch.setattr(PagesManager, "__init__", make_without_discovery)
 
 
 @pytest.fixture(autouse=True)
@@ -137,7 +122,7 @@ def opened(monkeypatch):
 
     def open_page(store: Path, page: str, **query: str) -> AppTest:
         monkeypatch.setenv("PLATOSCOPE_STORE", str(store))
-        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=180)
+        app = AppTest.from_file(str(ROOT / "pages" / "frame.py"), default_timeout=180)
         app.query_params.update(query)
         app._page_hash = calc_hash(paths[page])  # `switch_page` would draw the first page before
         record.asked.clear()

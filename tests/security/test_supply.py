@@ -33,7 +33,14 @@ NAMED = {
         ("tests", COMING[1], PROJECT["optional-dependencies"]["dev"]),
     )
 }
-HELPERS = {"core", "pages", "docs", "tests", *(each.stem for each in ROOT.glob("tests/**/*"))}
+HELPERS = {
+    "app",
+    "core",
+    "pages",
+    "docs",
+    "tests",
+    *(each.stem for each in ROOT.glob("tests/**/*")),
+}
 
 
 def entries(lock: str) -> dict[str, tuple[Version, int]]:

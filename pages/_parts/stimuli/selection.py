@@ -101,7 +101,7 @@ def offer(at: Place, indices: Sequence[int], *, name: str) -> None:
             ("dispersion", "Dispersion", SetEffect(chosen.scope), "scatter_plot"),
         ):
             st.page_link(
-                f"pages/{page}.py",
+                f"{page}.py",
                 label=label,
                 icon=f":material/{icon}:",
                 help=f"{label} of these stimuli alone",
