@@ -16,7 +16,7 @@ from core.questions.captions import (
     default_targets,
     outdated_sentences,
 )
-from core.stimuli.levels import offered_levels
+from core.stimuli.captions import offered_levels
 from pages._parts.captions import retold
 from pages._parts.published import listed
 from pages._shared import bar, controls, facts, frame, parts, queries, section
@@ -64,7 +64,7 @@ def show(at: Place) -> None:
         section.draw(at, levels, key="words", header=levels.title(), methods=LEVELS)
     k = question.comparison.settings.get("k", min(10, queries.size(at) - 1))
     facts = CaptionFacts(at.scope, question.x, question.y, k)
-    if queries.card(at).knows_factors:
+    if queries.card(at).world:
         with frame.part():
             section.draw(at, facts, key="facts", header=facts.title(), methods=FACTS)
     with frame.part():  # whatever metric is chosen above
@@ -81,7 +81,7 @@ def need_levels(at: Place) -> None:
     frame.need_items(queries.card(at), "caption")
     card, one = queries.card(at), "Every language model is embedded at one caption level."
     levels = offered_levels(card.levels, tuple(queries.study(at).store.summaries(at.dataset)))
-    if card.has_demo:
+    if card.world:
         raise frame.NeededError(
             f"{one} Build the demo again: it keeps what is there and adds the other levels of the"
             " Cave, in about a minute:",

@@ -134,7 +134,7 @@ def counted(at: Place, hues: Hues, tables: Tables) -> Iterator[str]:
         smoothing = hues.question.counting.smoothing
         yield COUNTED.format(unseen=UNSEEN[smoothing > 0].format(smoothing))
     words = [len(tables[name]) for name, kind in kinds.items() if kind == "language"]
-    if queries.card(at).has_demo and words:
+    if queries.card(at).world and words:
         seen = [tables[name]["seen"] for name, kind in kinds.items() if kind == "captions"]
         times = f"{seen[0].min():.0f} to {seen[0].max():.0f}" if seen else ""
         few = f", and each occurs only {times} times" if times else ""

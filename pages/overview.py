@@ -63,7 +63,7 @@ def show_verdict(at: Place) -> None:
     tally = findings_of(Summary(at.scope), every) if every is not None else []
     if more or tally:
         st.caption(frame.plain(" ".join([*more, *tally])))
-    if queries.card(at).has_demo:
+    if queries.card(at).world:
         st.caption(f":material/toys: {MADE}")
 
 
@@ -174,7 +174,7 @@ def show_world(at: Place) -> None:
     card = queries.card(at)
     if not card.has_images:
         return
-    st.header("The world they learn" if card.has_demo else "The stimuli", anchor=False)
+    st.header("The world they learn" if card.world else "The stimuli", anchor=False)
     count = min(SCENES, card.size)
     indices = tuple(card.size * part // count for part in range(count))
     captions = facts.default_captions(at)

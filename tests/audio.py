@@ -27,7 +27,7 @@ def build_with_audio(root: Path, size: int = 50) -> Path:
     build(root / "store", dataset, vision=VISION[2:4], language=LANGUAGE[1:3])
     for seed, name in enumerate(NAMES):
         noise = np.random.default_rng(seed).normal(size=(size, 3, 9)) / 3
-        np.save(root / f"{name}.npy", (dataset.world[:, None] + noise).astype(np.float32))
+        np.save(root / f"{name}.npy", (dataset.reality[:, None] + noise).astype(np.float32))
         words = ["--dataset", "cave", "--name", name, "--modality", AUDIO.name]
         command = ["import", str(root / f"{name}.npy"), *words, "--store", str(root / "store")]
         assert main(command) == 0

@@ -66,7 +66,7 @@ class CountedDataset:
         return pd.DataFrame(rows, columns=["index", "level", "text"])
 
     @property
-    def world(self) -> np.ndarray | None:
+    def reality(self) -> np.ndarray | None:
         return vectors(range(self.size), layer=9)
 
     def image(self, index: int) -> Image.Image:

@@ -30,6 +30,7 @@ FLOORS = (  # lowest first; a room imports those of lower floors alone
     ("core.embedding", "core.statistics"),
     ("core.competence",),
     ("core.networks",),
+    ("core.cave.training",),
     ("core.study",),
     ("core.figures",),
     ("core.questions",),

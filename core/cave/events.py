@@ -17,6 +17,7 @@ from jaxtyping import Float64
 
 SEED = 2024
 TEST_SIZE = 1024
+DRAWN, DESCRIBED = 40_960, 65_536  # training events in pictures, and in texts, the drawn ones first
 
 SCENES = ("city", "forest", "mountains", "beach", "desert", "farm")
 TIMES = ("morning", "noon", "evening", "night")

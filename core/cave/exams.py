@@ -35,6 +35,7 @@ from core.cave.events import (
     event_rng,
     events,
 )
+from core.stimuli.worlds import Choice
 
 VERSION = 1  # raise it when an item changes
 T = TypeVar("T")
@@ -54,21 +55,8 @@ _TOTALS = (
 )
 
 
-@dataclass(frozen=True)
-class Item:
-    """One question. event: index of the test event. endings: four, each with the space before it.
-    answer: the right one's index.
-    """
-
-    exam: str
-    event: int
-    context: str
-    endings: tuple[str, ...]
-    answer: int
-
-
 @cache
-def items(exam: str) -> tuple[Item, ...]:
+def items(exam: str) -> tuple[Choice, ...]:
     """Return the items of an exam in SIZES, always the same; the right ending is as often first,
     second, third and last.
     """
@@ -79,11 +67,11 @@ def items(exam: str) -> tuple[Item, ...]:
 Parts = tuple[Event, str, list[str]]  # an event, a context, and endings with the right one first
 
 
-def _shuffled(exam: str, place: int, event: Event, context: str, endings: list[str]) -> Item:
+def _shuffled(exam: str, place: int, event: Event, context: str, endings: list[str]) -> Choice:
     right, *wrong = endings
     wrong = _permuted(wrong, event_rng(event, purpose=f"{exam}-order-{place}"))
     answer = (place + place // len(endings)) % len(endings)
-    return Item(exam, event.index, context, (*wrong[:answer], right, *wrong[answer:]), answer)
+    return Choice(exam, event.index, context, (*wrong[:answer], right, *wrong[answer:]), answer)
 
 
 def _binding() -> Iterator[Parts]:

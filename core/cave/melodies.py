@@ -20,9 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.cave.events import MAX_OBJECTS, WEATHERS, Event, Thing, draw_event, event_rng
-from core.errors import StimuliError
-from core.stimuli.dataset import DatasetCard
+from core.cave.events import MAX_OBJECTS, WEATHERS, Event, Thing, event_rng
 
 REST = "-"
 LOWEST, HIGHEST = 43, 92  # semitones, counted as MIDI does: middle C is 60
@@ -201,18 +199,3 @@ def describe_roll(melody: Sequence[Note]) -> str:
     span = f"from {name_pitch(min(heard))} to {name_pitch(max(heard))}"
     beats = sum(note.length for note in melody) / 4
     return f"piano roll: {len(heard)} notes {span}, {beats:g} beats long"
-
-
-def melody_of(card: DatasetCard, index: int) -> str:
-    """Return the melody of a stimulus as text; raises StimuliError as `check_melodies`."""
-    check_melodies(card)
-    return write(sing(draw_event(card.source.get("split", "test"), int(index))))
-
-
-def check_melodies(card: DatasetCard) -> None:
-    """Raise StimuliError for a dataset whose events are not known, so that none can be sung."""
-    if not card.knows_factors:
-        raise StimuliError(
-            f"dataset {card.name!r} has no melodies, which this model reads: only the Cave's events"
-            " are sung; name the Cave with --dataset cave"
-        )

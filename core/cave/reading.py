@@ -21,17 +21,18 @@ apart. Source: section 5 of Huh et al. 2024 (hallucination should fall as models
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise, permutations
 from math import log
 from string import Formatter
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 from core.cave.captions import DENSITIES, JOINTS, PADS, WORDINGS, concept, plural
 from core.cave.events import COLORS, KINDS, MAX_OBJECTS, SCENES, SIZES, TIMES, WEATHERS, Event
+from core.stimuli.worlds import Judged
 
 # a first word → the wordings in lower case that begin with it, and what each means
 Words = Mapping[str, Sequence[tuple[str, Any]]]
@@ -416,18 +417,7 @@ def _forms(factor: str, one: str) -> Iterator[str]:
                 yield plural(wording)
 
 
-Verdict = Literal["possible", "impossible", "no caption"]
 MOST_SENTENCES = 8  # three of a frame, a thing named again and four pads
-TOKENS = 80  # the longest caption of the Cave is about 60 of its own tokenizer
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A caption, what it is, and why it is impossible: number, place or named again."""
-
-    text: str
-    verdict: Verdict
-    why: str = ""
 
 
 def judge(text: str) -> Judged:
@@ -442,8 +432,3 @@ def judge(text: str) -> Judged:
                 Judged(caption, "possible") if "" in why else Judged(caption, "impossible", why[0])
             )
     return Judged(text, "no caption")
-
-
-def judge_all(texts: Iterable[str]) -> list[Judged]:
-    """Return what each text's first caption is."""
-    return [judge(text) for text in texts]

@@ -1,32 +1,25 @@
-"""Drawing styles that no model of the Cave is trained on: each is a fixed transform of the ordinary
-picture.
+"""What is asked about events: nineteen tasks by which frozen features are probed, and the factors
+that supervised models learn.
 
-Nineteen questions about a picture, in the three groups of VTAB: what a probe on frozen features
-must answer.
-
-Natural: what is there, also in drawing styles outside the training. Specialized: surface,
-weather, time, light. Structured: how many, where, how far, how large, which way. Most answers are
-Z's; texture, light, tilt and horizon are of how the event is seen.
+The tasks are in the three groups of VTAB. Natural: what is there, also in drawing styles outside
+the training. Specialized: surface, weather, time, light. Structured: how many, where, how far, how
+large, which way. Most answers are the event's; texture, light, tilt and horizon are of how it is
+seen.
 
 Source: the groups and their sizes (7, 4, 8) are those of the Visual Task Adaptation Benchmark (Zhai
 et al. 2019).
-
-What a supervised model is asked about an image: facts of its event, each as one class among a
-few.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Literal
+from functools import partial
 
 import numpy as np
 from jaxtyping import Int64, UInt8
 from PIL import Image, ImageChops, ImageFilter, ImageOps
 
-from core.cave.drawing import TEXTURES, Look, draw_look
+from core.cave.drawing import TEXTURES, Look, draw, draw_look
 from core.cave.events import (
     COLORS,
     KINDS,
@@ -37,8 +30,20 @@ from core.cave.events import (
     WEATHERS,
     Event,
     Thing,
+    draw_event,
     event_rng,
 )
+from core.machine.processes import count_cores, spread
+from core.progress import Progress
+from core.stimuli.worlds import Pictures, Task
+
+VERSION = 1  # raise it when a task's labels or a style's pictures change
+SPLIT = "probe"  # no model is trained on these events, though on some of the same signature
+# pictures of each style: the first events of the stream
+SAMPLES = {"plain": 2_400, "lines": 1_200, "duotone": 1_200, "relief": 1_200}
+SIDE = 48  # pixels, as the Cave's models see them; others bring them to their own size
+_DRAWN = 96  # pixels when a style is laid over a picture, whose outlines want some room
+_CHUNK = 100  # events that a worker draws at a time
 
 _INKS = (24, 28, 64), (178, 84, 96), (250, 240, 214)  # dark, middle and light of a two-color print
 _TONES = 2  # bits: four gray levels
@@ -46,117 +51,102 @@ _GAIN = 10  # of differences from the surroundings
 _FAINTEST = 14  # gray levels per pixel: grain and texture stay below, outlines above
 
 
-def as_drawn(image: Image.Image) -> Image.Image:
-    """Return the picture itself."""
-    return image
-
-
-def in_lines(image: Image.Image) -> Image.Image:
+def _in_lines(image: Image.Image) -> Image.Image:
     """Return the outlines alone, dark on white paper: no color and no area is left."""
     gray = ImageOps.grayscale(image).filter(ImageFilter.GaussianBlur(0.7))
     rise = ImageChops.difference(
         gray.filter(ImageFilter.MaxFilter(3)), gray.filter(ImageFilter.MinFilter(3))
     )
-    return rise.point(
-        [255 - min(255, 5 * max(0, value - _FAINTEST)) for value in range(256)]
-    ).convert("RGB")
+    dark = [255 - min(255, 5 * max(0, value - _FAINTEST)) for value in range(256)]
+    return rise.point(dark).convert("RGB")
 
 
-def in_duotone(image: Image.Image) -> Image.Image:
-    """Return the picture as a print in four tones of two inks: hues are gone, and every brightness
-    falls into one of four.
-    """
+def _in_duotone(image: Image.Image) -> Image.Image:
+    """Return a print in four tones of two inks: hues are gone."""
     tones = ImageOps.posterize(ImageOps.autocontrast(ImageOps.grayscale(image)), _TONES)
     dark, middle, light = _INKS
     return ImageOps.colorize(tones, black=dark, mid=middle, white=light)
 
 
-def in_relief(image: Image.Image) -> Image.Image:
-    """Return how much brighter each place is than its surroundings, tenfold, as an instrument for
-    surfaces would show it.
-    """
+def _in_relief(image: Image.Image) -> Image.Image:
+    """Return how much brighter each place is than its surroundings, tenfold."""
     gray = ImageOps.grayscale(image).filter(ImageFilter.GaussianBlur(0.9))
     surroundings = gray.filter(ImageFilter.MedianFilter(9))
     return ImageChops.subtract(gray, surroundings, scale=1 / _GAIN, offset=128).convert("RGB")
 
 
-STYLES: Mapping[str, Callable[[Image.Image], Image.Image]] = MappingProxyType(
-    {"plain": as_drawn, "lines": in_lines, "duotone": in_duotone, "relief": in_relief}
-)
+# fixed transforms of the ordinary picture; no model of the Cave is trained on any but the plain one
+STYLES: Mapping[str, Callable[[Image.Image], Image.Image]] = {
+    "plain": lambda image: image,
+    "lines": _in_lines,
+    "duotone": _in_duotone,
+    "relief": _in_relief,
+}
 
 
-VERSION = 1  # raise it when a task's labels change, or a style's pictures (styles.py)
-Group = Literal["natural", "specialized", "structured"]
-SPLIT = "probe"  # no model is trained on these events, though on some of the same signature
-# pictures of each style: the first events of the stream
-SAMPLES = {"plain": 2_400, "lines": 1_200, "duotone": 1_200, "relief": 1_200}
+def draw_pictures(
+    samples: Mapping[str, int], *, jobs: int | None = None, report: Progress | None = None
+) -> Pictures:
+    """Draw the first probe events in each style, as many as `samples` says.
+
+    jobs: worker processes, one per core by default; 1 draws here. Raises DeviceError if one of them
+    was killed.
+    """
+    starts, parts = range(0, max(samples.values()), _CHUNK), dict[int, Pictures]()
+    draw_some = partial(_draw, dict(samples))
+    for place, part in spread(draw_some, starts, processes=jobs or count_cores(), light=True):
+        parts[place] = part
+        if report:
+            report(len(parts), len(starts), "drawing the probe pictures, in hundreds")
+    ordered = [parts[place] for place in sorted(parts)]
+    return {
+        style: np.concatenate([part[style] for part in ordered if style in part])
+        for style in ordered[0]
+    }
+
+
+def _draw(samples: Mapping[str, int], start: int) -> Pictures:
+    """Draw one chunk of events, each in every style that goes so far."""
+    stop = min(start + _CHUNK, max(samples.values()))
+    plain = [draw(draw_event(SPLIT, index), size=_DRAWN) for index in range(start, stop)]
+    wanted = {style: plain[: max(0, count - start)] for style, count in samples.items()}
+    return {
+        style: np.stack(
+            [np.asarray(STYLES[style](image).reduce(_DRAWN // SIDE)) for image in images]
+        )
+        for style, images in wanted.items()
+        if images
+    }
+
+
 COUNTS = tuple(str(count) for count in range(1, MAX_OBJECTS + 1))
-PLACES = ("far left", "left", "right", "far right")  # a quarter of the width each
-DISTANCES = ("near", "between", "far")  # a third of the depth each
+THIRDS = ("first", "second", "third")
 SIDES = ("left", "right")
-LIGHTS = ("left", "right", "top", "bottom")
+DISTANCES = ("near", "between", "far")  # a third of the depth each
+PLACES = ("far left", "left", "right", "far right")  # a quarter of the width each
 SPANS = ("alone", "neighbors", "one apart", "two apart")
+LIGHTS = ("left", "right", "top", "bottom")
 TILTS = ("leftward", "level", "rightward")
 HORIZONS = ("high", "middle", "low")
 _TILT = 4.0 / 3  # degrees: a third of the range on either side of level
 _HORIZON = (0.517, 0.556)  # of the height from the top: thirds of all horizons as they are seen
 
 
-@dataclass(frozen=True)
-class Task:
-    """One question: its classes, how the answer is read off an event and its look, and the style of
-    the pictures.
-    """
-
-    name: str
-    group: Group
-    question: str
-    classes: tuple[str, ...]
-    read: Callable[[Event, Look], str]
-    style: str = "plain"
-
-
-def look_of(event: Event) -> Look:
-    """Return how the picture of an event is seen, without drawing it."""
-    return draw_look(event_rng(event, purpose="image"))
-
-
-def labels(task: Task, seen: Iterable[tuple[Event, Look]]) -> Int64[np.ndarray, "n"]:
-    """Return the class of each picture, given its event and its look."""
-    return np.array(
-        [task.classes.index(task.read(event, look)) for event, look in seen], dtype=np.int64
-    )
-
-
 def largest(event: Event) -> Thing:
-    """Return the thing of the largest size."""
     return max(event.things, key=lambda thing: thing.size)
 
 
 def nearest(event: Event) -> Thing:
-    """Return the thing with the smallest depth."""
     return min(event.things, key=lambda thing: thing.depth)
 
 
-def _scene(event: Event, _: Look) -> str:
-    return event.scene
-
-
-def _kind(event: Event, _: Look) -> str:
-    return largest(event).kind
+def _third(value: float) -> int:
+    return min(int(value * 3), 2)
 
 
 def _slot(thing: Thing) -> int:
     """Return which quarter of the width a thing stands in; each quarter holds at most one."""
     return min(int(thing.x * MAX_OBJECTS), MAX_OBJECTS - 1)
-
-
-def _distance(event: Event, _: Look) -> str:
-    return DISTANCES[min(int(largest(event).depth * 3), 2)]
-
-
-def _span(event: Event, _: Look) -> str:
-    return SPANS[_slot(event.things[-1]) - _slot(event.things[0])]
 
 
 def _light(_: Event, look: Look) -> str:
@@ -167,9 +157,8 @@ def _light(_: Event, look: Look) -> str:
 
 
 def _tilt(_: Event, look: Look) -> str:
-    degrees = np.rad2deg(
-        np.arctan2(look.view[1, 0], look.view[0, 0])
-    )  # clockwise on a screen, whose y points down
+    # clockwise on a screen, whose y points down
+    degrees = np.rad2deg(np.arctan2(look.view[1, 0], look.view[0, 0]))
     return TILTS[int(degrees > -_TILT) + int(degrees > _TILT)]
 
 
@@ -178,149 +167,88 @@ def _horizon(_: Event, look: Look) -> str:
     return HORIZONS[int(np.searchsorted(_HORIZON, seen))]
 
 
-TASKS = (
-    Task("scene", "natural", "Where is this?", SCENES, _scene),
-    Task("kind", "natural", "What is the largest thing?", KINDS, _kind),
-    Task(
-        "color",
-        "natural",
-        "What color is the largest thing?",
-        COLORS,
-        lambda event, _: largest(event).color,
-    ),
-    Task("scene in lines", "natural", "Where is this, in outlines alone?", SCENES, _scene, "lines"),
-    Task(
-        "kind in lines",
-        "natural",
-        "What is the largest thing, in outlines alone?",
-        KINDS,
-        _kind,
-        "lines",
-    ),
-    Task(
-        "scene in duotone",
-        "natural",
-        "Where is this, printed in two inks?",
-        SCENES,
-        _scene,
-        "duotone",
-    ),
-    Task(
-        "kind in duotone",
-        "natural",
-        "What is the largest thing, printed in two inks?",
-        KINDS,
-        _kind,
-        "duotone",
-    ),
-    Task(
-        "texture",
-        "specialized",
-        "What texture has the surface, in relief?",
-        TEXTURES,
-        lambda _, look: look.texture,
-        "relief",
-    ),
-    Task(
-        "weather", "specialized", "What is the weather?", WEATHERS, lambda event, _: event.weather
-    ),
-    Task("time", "specialized", "What time of day is it?", TIMES, lambda event, _: event.time),
-    Task("light", "specialized", "Which side is brightest?", LIGHTS, _light),
-    Task(
-        "count",
+Read = Callable[[Event, Look], str]
+_OF_THE_LOOK = ("texture", "light", "tilt", "horizon")
+_SCENE: Read = lambda event, _: event.scene  # noqa: E731
+_KIND: Read = lambda event, _: largest(event).kind  # noqa: E731
+_TASKS: tuple[tuple[str, str, tuple[str, ...], str, Read], ...] = (
+    ("scene", "natural", SCENES, "plain", _SCENE),
+    ("kind", "natural", KINDS, "plain", _KIND),
+    ("color", "natural", COLORS, "plain", lambda event, _: largest(event).color),
+    ("scene in lines", "natural", SCENES, "lines", _SCENE),
+    ("kind in lines", "natural", KINDS, "lines", _KIND),
+    ("scene in duotone", "natural", SCENES, "duotone", _SCENE),
+    ("kind in duotone", "natural", KINDS, "duotone", _KIND),
+    ("texture", "specialized", TEXTURES, "relief", lambda _, look: look.texture),
+    ("weather", "specialized", WEATHERS, "plain", lambda event, _: event.weather),
+    ("time", "specialized", TIMES, "plain", lambda event, _: event.time),
+    ("light", "specialized", LIGHTS, "plain", _light),
+    ("count", "structured", COUNTS, "plain", lambda event, _: str(len(event.things))),
+    ("position", "structured", PLACES, "plain", lambda event, _: PLACES[_slot(nearest(event))]),
+    ("size", "structured", SIZES, "plain", lambda event, _: nearest(event).size_class),
+    (
+        "distance",
         "structured",
-        "How many things are there?",
-        COUNTS,
-        lambda event, _: str(len(event.things)),
+        DISTANCES,
+        "plain",
+        lambda event, _: DISTANCES[_third(largest(event).depth)],
     ),
-    Task(
-        "position",
+    ("orientation", "structured", SIDES, "plain", lambda event, _: largest(event).facing),
+    (
+        "span",
         "structured",
-        "In which quarter stands the nearest?",
-        PLACES,
-        lambda event, _: PLACES[_slot(nearest(event))],
+        SPANS,
+        "plain",
+        lambda event, _: SPANS[_slot(event.things[-1]) - _slot(event.things[0])],
     ),
-    Task(
-        "size",
-        "structured",
-        "How large is the nearest thing?",
-        SIZES,
-        lambda event, _: nearest(event).size_class,
-    ),
-    Task("distance", "structured", "How far away is the largest thing?", DISTANCES, _distance),
-    Task(
-        "orientation",
-        "structured",
-        "Which way faces the largest thing?",
-        SIDES,
-        lambda event, _: largest(event).facing,
-    ),
-    Task("span", "structured", "How far apart are the outermost things?", SPANS, _span),
-    Task("tilt", "structured", "Which way is the picture tilted?", TILTS, _tilt),
-    Task("horizon", "structured", "How high is the horizon?", HORIZONS, _horizon),
+    ("tilt", "structured", TILTS, "plain", _tilt),
+    ("horizon", "structured", HORIZONS, "plain", _horizon),
 )
+_READ = {name: read for name, _, _, _, read in _TASKS}
+TASKS = tuple(Task(name, group, classes, style) for name, group, classes, style, _ in _TASKS)
 # what a melody tells, too: tasks about the event itself
-SUNG = tuple(
-    task for task in TASKS if task.style == "plain" and task.read not in (_light, _tilt, _horizon)
-)
+SUNG = tuple(task for task in TASKS if task.style == "plain" and task.name not in _OF_THE_LOOK)
 
 
-THIRDS = ("first", "second", "third")
-TURNS = ("left", "right")
+def look_of(event: Event) -> Look:
+    """Return how the picture of an event is seen, without drawing it."""
+    return draw_look(event_rng(event, purpose="image"))
 
 
-@dataclass(frozen=True)
-class Attribute:
-    """One question about an event: its classes and how the answer is read off."""
-
-    name: str
-    classes: tuple[str, ...]
-    read: Callable[[Event], str]
+def labels(task: Task, seen: Iterable[tuple[Event, Look]]) -> Int64[np.ndarray, "n"]:
+    """Return the class of each picture, given its event and its look."""
+    read = _READ[task.name]
+    return np.array([task.classes.index(read(event, look)) for event, look in seen], dtype=np.int64)
 
 
-def leftmost(event: Event) -> Thing:
-    """Return the thing with the smallest x."""
-    return event.things[0]
+def _presence(kind: str, event: Event) -> str:
+    return "yes" if any(thing.kind == kind for thing in event.things) else "no"
 
 
-def rightmost(event: Event) -> Thing:
-    """Return the thing with the largest x."""
-    return event.things[-1]
+_FACTORS: Mapping[str, tuple[tuple[str, ...], Callable[[Event], str]]] = {
+    "scene": (SCENES, lambda event: event.scene),
+    "largest kind": (KINDS, lambda event: largest(event).kind),
+    "time": (TIMES, lambda event: event.time),
+    "largest color": (COLORS, lambda event: largest(event).color),
+    "count": (COUNTS, lambda event: str(len(event.things))),
+    "weather": (WEATHERS, lambda event: event.weather),
+    "nearest kind": (KINDS, lambda event: nearest(event).kind),
+    "nearest color": (COLORS, lambda event: nearest(event).color),
+    "leftmost kind": (KINDS, lambda event: event.things[0].kind),
+    "leftmost color": (COLORS, lambda event: event.things[0].color),
+    "rightmost kind": (KINDS, lambda event: event.things[-1].kind),
+    "rightmost color": (COLORS, lambda event: event.things[-1].color),
+    "largest facing": (SIDES, lambda event: largest(event).facing),
+    "nearest size": (SIZES, lambda event: nearest(event).size_class),
+    "largest place": (THIRDS, lambda event: THIRDS[_third(largest(event).x)]),
+    "leftmost distance": (THIRDS, lambda event: THIRDS[_third(event.things[0].depth)]),
+    **{f"has {kind}": (("no", "yes"), partial(_presence, kind)) for kind in KINDS},
+}
+FACTORS: Mapping[str, tuple[str, ...]] = {name: classes for name, (classes, _) in _FACTORS.items()}
 
 
-def _third(value: float) -> str:
-    return THIRDS[min(int(value * 3), 2)]
-
-
-def _presence(kind: str) -> Attribute:
-    return Attribute(
-        f"has {kind}",
-        ("no", "yes"),
-        lambda event: "yes" if any(t.kind == kind for t in event.things) else "no",
+def answers(event: Event) -> UInt8[np.ndarray, " factors"]:
+    """Return the place of each factor's value among its values, in the order of FACTORS."""
+    return np.array(
+        [values.index(read(event)) for values, read in _FACTORS.values()], dtype=np.uint8
     )
-
-
-ATTRIBUTES = (
-    Attribute("scene", SCENES, lambda event: event.scene),
-    Attribute("largest kind", KINDS, lambda event: largest(event).kind),
-    Attribute("time", TIMES, lambda event: event.time),
-    Attribute("largest color", COLORS, lambda event: largest(event).color),
-    Attribute("count", COUNTS, lambda event: str(len(event.things))),
-    Attribute("weather", WEATHERS, lambda event: event.weather),
-    Attribute("nearest kind", KINDS, lambda event: nearest(event).kind),
-    Attribute("nearest color", COLORS, lambda event: nearest(event).color),
-    Attribute("leftmost kind", KINDS, lambda event: leftmost(event).kind),
-    Attribute("leftmost color", COLORS, lambda event: leftmost(event).color),
-    Attribute("rightmost kind", KINDS, lambda event: rightmost(event).kind),
-    Attribute("rightmost color", COLORS, lambda event: rightmost(event).color),
-    Attribute("largest facing", TURNS, lambda event: largest(event).facing),
-    Attribute("nearest size", SIZES, lambda event: nearest(event).size_class),
-    Attribute("largest place", THIRDS, lambda event: _third(largest(event).x)),
-    Attribute("leftmost distance", THIRDS, lambda event: _third(leftmost(event).depth)),
-    *(_presence(kind) for kind in KINDS),
-)
-
-
-def answers(event: Event) -> UInt8[np.ndarray, "tasks"]:
-    """Return the class of every attribute, in order."""
-    return np.array([each.classes.index(each.read(event)) for each in ATTRIBUTES], dtype=np.uint8)

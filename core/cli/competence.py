@@ -32,7 +32,7 @@ def add(commands: Any) -> None:
 
 def run_import(arguments: argparse.Namespace) -> None:
     """Import a table of scores, and say which of its models are not embedded."""
-    from core.competence.imported import import_scores
+    from core.competence.scores import import_scores
 
     file = arguments.file
     data = UserFile(file, "a CSV table of scores", InputError, most=SHEET).read()

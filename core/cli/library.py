@@ -98,7 +98,7 @@ def run_model_rename(arguments: argparse.Namespace) -> None:
 
 def run_model_set(arguments: argparse.Namespace) -> None:
     """Keep what a person says of a model."""
-    from core.competence.imported import tell_model
+    from core.competence.scores import tell_model
     from core.store import Store
 
     request = read_question(FactsRequest, arguments)

@@ -113,7 +113,7 @@ def run_model_list(arguments: argparse.Namespace) -> None:
 
 def run_embed(arguments: argparse.Namespace) -> int:
     """Embed a dataset with each model; one that fails does not stop the others."""
-    from core.competence.imported import tell_model
+    from core.competence.scores import tell_model
     from core.crew import open_crew
     from core.crew.units import Once, Unit
     from core.embedding.runner import shared_parts
@@ -204,7 +204,7 @@ def _embed(
 
 
 def _check_said(store: Path, request: EmbedRequest) -> None:
-    from core.competence.imported import check_told
+    from core.competence.scores import check_told
 
     many = len(request.model) * max(1, len(request.caption_level))
     if (request.name and many > 1) or (request.title and len(request.model) > 1):
@@ -267,7 +267,7 @@ def run_import(arguments: argparse.Namespace) -> int:
 
 
 def _import(root: Path, request: ImportRequest, table: str = "") -> None:
-    from core.competence.imported import check_told, tell_model
+    from core.competence.scores import check_told, tell_model
     from core.embedding.features import About, check_ready, hold_subset, import_features
     from core.encoders.measured.content import read_content
     from core.figures.numbers import counted

@@ -107,9 +107,9 @@ def run_bits_per_byte(arguments: argparse.Namespace) -> None:
     """Let the models that have not coded these texts code them, and print two rows for each model
     that was named.
     """
-    from core.competence.language.bits_per_byte import Extent
-    from core.competence.language.texts import open_texts
+    from core.competence.bits_per_byte import Extent
     from core.competence.records import COLUMNS
+    from core.competence.texts import open_texts
     from core.competence.units import Bench
     from core.crew.units import Once
 
@@ -144,9 +144,9 @@ def _run(
 
 def _sets(arguments: argparse.Namespace) -> Sets:
     """Return what opens the labeled images in each process; in this one they are open."""
-    from core.competence.images.cave_tasks import cave_tasks
-    from core.competence.images.labeled import LIMIT
-    from core.competence.images.transfer import open_tasks
+    from core.competence.images import LIMIT
+    from core.competence.suite import world_tasks
+    from core.competence.transfer import open_tasks
     from core.crew.units import Once
     from core.progress import ConsoleProgress
     from core.store import Store
@@ -155,7 +155,7 @@ def _sets(arguments: argparse.Namespace) -> Sets:
         limit = LIMIT if arguments.limit is None else arguments.limit
         sets = Once(partial(open_tasks, tuple(arguments.task), limit=limit))
     else:
-        sets = Once(partial(cave_tasks, Store(arguments.store).dataset(arguments.dataset)))
+        sets = Once(partial(world_tasks, Store(arguments.store).dataset(arguments.dataset)))
     sets(report=ConsoleProgress())
     return sets
 

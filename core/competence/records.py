@@ -1,5 +1,11 @@
 """Rows of competence: what a value is, how it is stored, and whether a model has been measured.
 Nothing here needs torch.
+
+Rows of one model that come from many questions, in one result of the store: each row by a recipe
+of its own.
+
+A result is rewritten after every question, so that a run that is killed loses the question it was
+at. Nothing here needs torch.
 """
 
 from __future__ import annotations
@@ -10,12 +16,11 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from core.cave import exams, melodies, tasks
-from core.cave.events import SEED
 from core.encoders.encoder import modality_of
 from core.modalities import Item
 from core.recipe import Recipe
-from core.store import ModelEntry, Store
+from core.stimuli.worlds import the_cave
+from core.store import ModelEntry, Store, write_result
 from core.store.schema import VERSIONS
 from core.store.view import resolve
 
@@ -79,27 +84,14 @@ def suite_recipe(entry: ModelEntry) -> Recipe:
         model=entry.card.name,
         weights=entry.card.weights,
         embedding=entry.digest,
-        seed=SEED,
-        **_asked(modality_of(entry.card).reads),
+        seed=the_cave().seed,
+        **the_cave().suite(modality_of(entry.card).reads),
     )
-
-
-def _asked(reads: Item | None) -> dict[str, Any]:
-    """Return what models that read this are asked, of how many samples, and its versions."""
-    if reads == "image":
-        names = [task.name for task in tasks.TASKS]
-        return {"tasks": names, "samples": tasks.SAMPLES, "questions": tasks.VERSION}
-    if reads == "melody":
-        names, samples = [task.name for task in tasks.SUNG], {"plain": tasks.SAMPLES["plain"]}
-        versions = {"questions": tasks.VERSION, "melodies": melodies.VERSION}
-        return {"tasks": names, "samples": samples, **versions}
-    samples = dict(exams.SIZES)
-    return {"tasks": [BITS, *samples], "samples": samples, "questions": exams.VERSION}
 
 
 def _suite_digest(reads: str) -> str:
     """Return what names the present questions to models that read this."""
-    return Recipe.of("suite", **_asked(cast(Item, reads))).digest
+    return Recipe.of("suite", **the_cave().suite(cast(Item, reads))).digest
 
 
 resolve("suite", _suite_digest)
@@ -150,3 +142,56 @@ def unmeasured(store: Store, dataset: str) -> list[str]:
     """Return the models whose competence is to be measured, or measured again."""
     entries = [entry for entry in store.models(dataset) if can_measure(entry)]
     return [entry.card.name for entry in entries if measured_rows(store, dataset, entry) is None]
+
+
+def kept_rows(
+    store: Store, dataset: str, name: str, entry: ModelEntry, recipe: Recipe
+) -> pd.DataFrame | None:
+    """Return the rows that a recipe gave, None where the result `name` has none of it."""
+    table, made = _read(store, dataset, name, entry)
+    return table[table["source"] == recipe.digest] if recipe.digest in made else None
+
+
+def keep_rows(
+    store: Store,
+    dataset: str,
+    name: str,
+    entry: ModelEntry,
+    recipe: Recipe,
+    rows: Sequence[dict[str, Any]],
+) -> pd.DataFrame:
+    """Put a recipe's rows into the result `name`, in place of those of equal tasks by any other
+    recipe, and return them.
+
+    rows: as `core.competence.records.row` makes them; what else they hold becomes further columns.
+    """
+    new = as_table(rows, model=entry.card.name, recipe=recipe)
+    more = pd.DataFrame(rows)
+    new = new.join(more[[column for column in more if column not in new]])
+    before, made = _read(store, dataset, name, entry)
+    others = before[~before["task"].isin(new["task"])] if len(before) else before
+    table = pd.concat([others, new], ignore_index=True) if len(others) else new
+    made = {
+        digest: choices for digest, choices in made.items() if digest in set(table["source"])
+    } | {recipe.digest: recipe.choices}
+    whole = Recipe.of(recipe.kind, version=recipe.choices["version"], **_model(entry), made=made)
+    write_result(store.root, dataset=store.dataset(dataset), name=name, table=table, recipe=whole)
+    return new
+
+
+def _read(
+    store: Store, dataset: str, name: str, entry: ModelEntry
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Return what is kept of a model with these very weights, and the recipes of its rows by their
+    digests.
+    """
+    stored = store.result(dataset, name)
+    if stored is None or {key: stored[1].choices.get(key) for key in _model(entry)} != _model(
+        entry
+    ):
+        return pd.DataFrame(), {}
+    return stored[0], stored[1].choices["made"]
+
+
+def _model(entry: ModelEntry) -> dict[str, Any]:
+    return {"model": entry.card.name, "weights": entry.card.weights, "embedding": entry.digest}

@@ -1,10 +1,10 @@
-"""Measure a model's competence in the Cave: nineteen linear probes for vision, eleven of them for
-music; bits per byte and two exams for language.
+"""Measure a model's competence in a world: linear probes for vision and music, bits per byte and
+exams for language.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from math import sqrt
@@ -15,13 +15,10 @@ import numpy as np
 import pandas as pd
 import torch
 from jaxtyping import Float32
+from PIL import Image
 
-from core.cave import exams, tasks
-from core.cave.drawing import Look
-from core.cave.events import Event, events
-from core.cave.melodies import sing, write
-from core.competence.images.pictures import Pictures, as_images, draw_pictures
-from core.competence.language.completions import choose, code_endings
+from core.competence.images import ImageSet, Question
+from core.competence.language import choose, code_endings
 from core.competence.opened import reopen
 from core.competence.probes import probe, split
 from core.competence.records import (
@@ -43,6 +40,7 @@ from core.errors import EncoderError, FeatureError, InputError
 from core.machine.processes import count_processes, spread
 from core.progress import Progress
 from core.stimuli.dataset import DatasetCard
+from core.stimuli.worlds import Pictures, Task, World
 from core.store import ModelEntry, Store, write_result
 
 EXAMS: Mapping[str, tuple[str, tuple[str, ...]]] = {  # task → group, parts
@@ -51,7 +49,8 @@ EXAMS: Mapping[str, tuple[str, tuple[str, ...]]] = {  # task → group, parts
     "companions": ("completions", ("companions",)),
     "counting": ("language", ("counting",)),
 }
-_Z = 1.959964  # 95 %
+PROBE = "probe"  # what the events of probes are called
+_Z = 1.959964  # 95%
 _MASKED = "this model does not predict text, so it has no bits per byte"
 
 
@@ -67,24 +66,27 @@ def measure_all(
     """Measure the models that have not been measured, keep their rows in the store and return the
     rows of all.
 
-    drawn: gives the pictures; where None they are drawn here, by every core. They are wanted only
-    where a vision model needs them. Raises UnknownNameError, InputError for a dataset that is not
-    the Cave and for features without a model, EncoderError where a model's weights are no longer
-    those that were embedded.
+    drawn: gives the pictures; by default every core draws them. They are wanted only if a vision
+    model needs them. Raises UnknownNameError, InputError for a dataset without a world and for
+    features without a model, EncoderError if a model's weights are no longer those that were
+    embedded.
     """
     held = Store(store)
-    card, entries = check_measurable(held, dataset, models)
+    card, world, entries = check_measurable(held, dataset, models)
     missing = set(unmeasured(held, dataset))
     left = [entry for entry in entries if entry.card.name in missing]
+    draw = drawn or partial(world.pictures, report=report)
     seeing = any(modality_of(entry.card).reads == "image" for entry in left)
-    draw = drawn or partial(draw_pictures, tasks.SAMPLES, report=report)
-    pictures = draw() if seeing else {}
-    for entry, rows in _each_measured(held, dataset, left, pictures, device=device, report=report):
-        recipe = suite_recipe(entry)
-        table = as_table(rows, model=entry.card.name, recipe=recipe)
-        write_result(
-            store, dataset=card, name=result_name(entry.card.name), table=table, recipe=recipe
-        )
+    # on the CPU several processes measure; progress is the model's if there is one at a time
+    processes = count_processes(len(left), device)
+    shown = report if processes == 1 else None
+    measure = _Measuring(held, dataset, world, draw() if seeing else {}, device, shown)
+    for done, (place, rows) in enumerate(spread(measure, left, processes=processes), start=1):
+        name, recipe = left[place].card.name, suite_recipe(left[place])
+        table = as_table(rows, model=name, recipe=recipe)
+        write_result(store, dataset=card, name=result_name(name), table=table, recipe=recipe)
+        if report and not shown:
+            report(done, len(left), "models measured")
     kept = [measured_rows(held, dataset, entry) for entry in entries]
     tables = [table for table in kept if table is not None]
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=list(COLUMNS))
@@ -92,13 +94,15 @@ def measure_all(
 
 def check_measurable(
     held: Store, dataset: str, models: Sequence[str]
-) -> tuple[DatasetCard, list[ModelEntry]]:
-    """Return the dataset and the models, all of which can be measured; raises as `measure_all`."""
+) -> tuple[DatasetCard, World, list[ModelEntry]]:
+    """Return the dataset, its world and the models, all of which can be measured; raises as
+    `measure_all`.
+    """
     card = held.dataset(dataset)
-    if not card.has_probes:
+    if card.world is None:
         raise InputError(
             f"the tasks and exams are about the Cave's events, and {dataset!r} is not made of them;"
-            " name that dataset"
+            " name that dataset, or tasks with --task"
         )
     entries = [held.model(dataset, model) for model in models]
     if closed := [entry.card.name for entry in entries if not can_measure(entry)]:
@@ -106,13 +110,51 @@ def check_measurable(
             f"{closed[0]!r} has features only, and no model to run; name models that were"
             " embedded here"
         )
-    return card, entries
+    return card, card.world, entries
+
+
+def world_tasks(card: DatasetCard, *, report: Progress | None = None) -> list[ImageSet]:
+    """Return the tasks of a dataset's world, one set for each style of pictures, which are drawn on
+    first use.
+
+    Raises InputError for a dataset without a world.
+    """
+    world = card.world
+    if world is None:
+        raise InputError(
+            f"the Cave's tasks are of its own events, and {card.name!r} is not made of them; name"
+            " tasks with --task"
+        )
+    suite = world.suite("image")
+    drawn = cache(partial(world.pictures, report=report))
+
+    def images(style: str, start: int, stop: int) -> list[Image.Image]:
+        return as_images(drawn()[style][start:stop])
+
+    sets = []
+    for style, count in suite["samples"].items():
+        questions = tuple(
+            Question(task.name, task.group, world.labels(task, count), split(count), split=PROBE)
+            for task in world.tasks("image")
+            if task.style == style
+        )
+        source = {
+            "cave": card.revision,
+            "style": style,
+            "samples": count,
+            "seed": world.seed,
+            "version": suite["questions"],
+        }
+        name = f"{style} probe pictures"
+        sets.append(ImageSet(name, source, count, partial(images, style), questions))
+    return sets
 
 
 def probe_tasks(
     features: Mapping[str, Float32[np.ndarray, "_ d"]],
+    world: World,
+    asked: Sequence[Task],
     *,
-    asked: Sequence[tasks.Task],
     device: torch.device | str = "cpu",
     report: Progress | None = None,
 ) -> list[dict[str, Any]]:
@@ -121,29 +163,35 @@ def probe_tasks(
     """
     rows = []
     for done, task in enumerate(asked, start=1):
-        rows.append(_probe_task(task, features[task.style], device=device))
+        answer = partial(row, task.name, task.group, unit=ACCURACY, split=PROBE)
+        space = features[task.style]
+        try:
+            score = probe(space, world.labels(task, len(space)), split(len(space)), device=device)
+            rows.append(answer(**vars(score)))
+        except FeatureError as error:
+            rows.append(answer(reason=str(error)))
         if report:
             report(done, len(asked), "linear probes")
     return rows
 
 
-def sit_exams(encoder: Encoder, *, report: Progress | None = None) -> list[dict[str, Any]]:
+def sit_exams(
+    encoder: Encoder, world: World, *, report: Progress | None = None
+) -> list[dict[str, Any]]:
     """Return a row for each exam and each part of `completions`; NaN for a model that is not causal
     or reads too few tokens.
     """
-    items = [item for part in exams.SIZES for item in exams.items(part)]
+    items = [item for exam in world.exams for item in world.items(exam)]
+    answer = partial(row, unit=ACCURACY, split="test")
     try:
         codes = code_endings(encoder, items, report=report)
     except EncoderError as error:
-        return [
-            row(name, group, unit=ACCURACY, split="test", reason=str(error))
-            for name, (group, _) in EXAMS.items()
-        ]
+        return [answer(name, group, reason=str(error)) for name, (group, _) in EXAMS.items()]
     rows = []
     for name, (group, parts) in EXAMS.items():
         places = [place for place, item in enumerate(items) if item.exam in parts]
         score = choose(codes[places], [items[place] for place in places])
-        rows.append(row(name, group, unit=ACCURACY, split="test", **vars(score)))
+        rows.append(answer(name, group, **vars(score)))
     return rows
 
 
@@ -156,6 +204,7 @@ def bits_per_byte(costs: pd.DataFrame | None, quantile: float = _Z) -> list[dict
     is no chance level. NaN for a model that codes no texts, or fewer than two.
     """
     names = BITS, f"{BITS}, mean over texts"
+    answer = partial(row, group="language", unit=BITS, split="test")
     coded = (
         pd.DataFrame(columns=["bits", "bytes"], dtype=float)
         if costs is None
@@ -163,49 +212,16 @@ def bits_per_byte(costs: pd.DataFrame | None, quantile: float = _Z) -> list[dict
     )
     if len(coded) < 2:
         reason = _MASKED if costs is None else "fewer than two texts are longer than one token"
-        return [row(name, "language", unit=BITS, split="test", reason=reason) for name in names]
+        return [answer(name, reason=reason) for name in names]
     bits, bytes = coded["bits"].to_numpy(), coded["bytes"].to_numpy()
     total, ratios, n = bits.sum() / bytes.sum(), bits / bytes, len(coded)
     errors = (bits - total * bytes).std(ddof=1) / bytes.mean(), ratios.std(ddof=1)
     rows = []
     for name, value, error in zip(names, (float(total), float(ratios.mean())), errors, strict=True):
         half = quantile * float(error) / sqrt(n)
-        rows.append(
-            row(
-                name,
-                "language",
-                unit=BITS,
-                split="test",
-                value=value,
-                low=value - half,
-                high=value + half,
-                n=n,
-            )
-        )
+        low, high = value - half, value + half
+        rows.append(answer(name, value=value, low=low, high=high, n=n))
     return rows
-
-
-def _each_measured(
-    store: Store,
-    dataset: str,
-    entries: Sequence[ModelEntry],
-    pictures: Pictures,
-    *,
-    device: torch.device,
-    report: Progress | None,
-) -> Iterator[tuple[ModelEntry, list[dict[str, Any]]]]:
-    """Yield the rows of each model as they are known; on the CPU several processes measure.
-
-    Progress is the model's where there is one at a time, and else counts models.
-    """
-    processes = count_processes(len(entries), device)
-    shown = report if processes == 1 else None
-    measure = _Measuring(store, dataset, pictures, device, shown)
-    measured = spread(measure, entries, processes=processes)
-    for done, (place, rows) in enumerate(measured, start=1):
-        yield entries[place], rows
-        if report and not shown:
-            report(done, len(entries), "models measured")
 
 
 @dataclass(frozen=True)
@@ -214,6 +230,7 @@ class _Measuring:
 
     store: Store
     dataset: str
+    world: World
     pictures: Pictures
     device: torch.device
     report: Progress | None
@@ -221,66 +238,38 @@ class _Measuring:
 
     def __call__(self, entry: ModelEntry) -> list[dict[str, Any]]:
         encoder = self.prepared.shared_by(reopen(entry, self.device))
-        reads = modality_of(entry.card).reads
+        reads, world = modality_of(entry.card).reads, self.world
+        if reads == "caption":
+            costs = self.store.text_costs(self.dataset, entry.card.name)
+            return [*bits_per_byte(costs), *sit_exams(encoder, world, report=self.report)]
         if reads == "image":
-            return _probe_pictures(encoder, self.pictures, device=self.device, report=self.report)
-        if reads == "melody":
-            return _probe_melodies(encoder, device=self.device, report=self.report)
-        costs = self.store.text_costs(self.dataset, entry.card.name)
-        return [*bits_per_byte(costs), *sit_exams(encoder, report=self.report)]
+            features = {
+                style: self._features(encoder, rows, f"{style} probe pictures")
+                for style, rows in self.pictures.items()
+            }
+        else:
+            heard = world.probes()[: world.suite(reads)["samples"]["plain"]]
+            melodies = [world.melody(event) for event in heard]
+            features = {"plain": self._features(encoder, melodies, "probe melodies")}
+        asked = world.tasks(reads)
+        return probe_tasks(features, world, asked, device=self.device, report=self.report)
+
+    def _features(
+        self, encoder: Encoder, rows: list[str] | np.ndarray, what: str
+    ) -> Float32[np.ndarray, "n d"]:
+        """Return the last layer's vectors of melodies, or of rows of pixels."""
+        size, limit, parts = auto_batch_size(encoder.device), 0, []
+        for start in range(0, len(rows), size):
+            some = rows[start : start + size]
+            items = as_images(some) if isinstance(some, np.ndarray) else some
+            encoding, limit = encode_fitting(encoder, items, limit=limit)
+            parts.append(encoding.layers[-1])
+            if self.report:
+                done = min(start + size, len(rows))
+                self.report(done, len(rows), f"{encoder.card.name} over {what}")
+        return np.concatenate(parts)
 
 
-def _probe_pictures(
-    encoder: Encoder, pictures: Pictures, *, device: torch.device, report: Progress | None
-) -> list[dict[str, Any]]:
-    features = {
-        style: _features(
-            encoder, rows, as_items=as_images, what=f"{style} probe pictures", report=report
-        )
-        for style, rows in pictures.items()
-    }
-    return probe_tasks(features, asked=tasks.TASKS, device=device, report=report)
-
-
-def _probe_melodies(
-    encoder: Encoder, *, device: torch.device, report: Progress | None
-) -> list[dict[str, Any]]:
-    sung = [write(sing(event)) for event, _ in _seen(tasks.SAMPLES["plain"])]
-    features = _features(encoder, sung, as_items=list, what="probe melodies", report=report)
-    return probe_tasks({"plain": features}, asked=tasks.SUNG, device=device, report=report)
-
-
-def _features(
-    encoder: Encoder,
-    rows: Sequence[Any] | np.ndarray,
-    *,
-    as_items: Callable[[Any], list[Any]],
-    what: str,
-    report: Progress | None,
-) -> Float32[np.ndarray, "n d"]:
-    """Return the last layer's vectors of rows. as_items: makes of a batch what is encoded."""
-    size, limit, parts = auto_batch_size(encoder.device), 0, []
-    for start in range(0, len(rows), size):
-        encoding, limit = encode_fitting(encoder, as_items(rows[start : start + size]), limit=limit)
-        parts.append(encoding.layers[-1])
-        if report:
-            done = min(start + size, len(rows))
-            report(done, len(rows), f"{encoder.card.name} over {what}")
-    return np.concatenate(parts)
-
-
-def _probe_task(
-    task: tasks.Task, features: Float32[np.ndarray, "n d"], *, device: torch.device | str
-) -> dict[str, Any]:
-    try:
-        score = probe(
-            features, tasks.labels(task, _seen(len(features))), split(len(features)), device=device
-        )
-    except FeatureError as error:
-        return row(task.name, task.group, unit=ACCURACY, split=tasks.SPLIT, reason=str(error))
-    return row(task.name, task.group, unit=ACCURACY, split=tasks.SPLIT, **vars(score))
-
-
-@cache
-def _seen(count: int) -> tuple[tuple[Event, Look], ...]:
-    return tuple((event, tasks.look_of(event)) for event in events(tasks.SPLIT, count))
+def as_images(rows: np.ndarray) -> list[Image.Image]:
+    """Return rows of pixels as images."""
+    return [Image.fromarray(one) for one in np.asarray(rows)]

@@ -9,19 +9,17 @@ from pathlib import Path
 
 import pandas as pd
 
-from core.cave import tasks
-from core.competence.images.labeled import ImageSet
-from core.competence.images.pictures import Pictures, draw_pictures
-from core.competence.images.transfer import Layers, probe_models
-from core.competence.language.bits_per_byte import Extent
-from core.competence.language.coding import code_models
-from core.competence.language.texts import Texts
+from core.competence.bits_per_byte import Extent, code_models
+from core.competence.images import ImageSet
 from core.competence.opened import entries_to_measure, precision_kept
 from core.competence.suite import check_measurable, measure_all
+from core.competence.texts import Texts
+from core.competence.transfer import Layers, probe_models
 from core.crew.units import Once, Unit
 from core.encoders.requests import BYTES
 from core.progress import Progress
 from core.settings import choose_device
+from core.stimuli.worlds import Pictures
 from core.store import ModelEntry, Store
 
 Work = Callable[[Progress | None], pd.DataFrame]
@@ -64,10 +62,10 @@ class Bench:
         alone: one unit for all, which share the pictures and every core; else one for each model,
         and each process draws the pictures for itself.
         """
-        _, entries = check_measurable(Store(self.store), self.dataset, models)
+        _, world, entries = check_measurable(Store(self.store), self.dataset, models)
         if alone:
             return [Unit("competence", partial(self._measure, models, None))]
-        drawn = Once(partial(draw_pictures, tasks.SAMPLES, jobs=1))
+        drawn = Once(partial(world.pictures, jobs=1))
         return [
             _unit("competence of", entry, partial(self._measure, [entry.card.name], drawn))
             for entry in entries

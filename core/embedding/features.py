@@ -20,9 +20,9 @@ from core.encoders.requests import Facts
 from core.errors import FeatureError, NotEmbeddedError, StimuliError
 from core.modalities import BRAIN, WORLD, check_modality
 from core.recipe import Recipe
+from core.stimuli.captions import offered_levels
+from core.stimuli.catalog import subset_card
 from core.stimuli.dataset import Dataset, DatasetCard
-from core.stimuli.levels import offered_levels
-from core.stimuli.subset import subset_card
 from core.store import Embedding, Store, check_facts, set_facts, write_embedding
 from core.store.files import examine_if_usable
 from core.store.schema import embedding_file
@@ -50,26 +50,34 @@ def embed_world(store: Path, dataset: Dataset) -> Path:
     """Publish the dataset's known factors as the model `reality`; raises StimuliError if it knows
     none.
     """
-    world = dataset.world
-    if world is None:
+    reality = dataset.reality
+    if reality is None:
         raise StimuliError(
             f"dataset {dataset.card.name!r} has no factors as vectors; only a procedural one does"
         )
     hold_dataset(store, dataset, None)
     spec = f"world:{dataset.card.name}"
     card = ModelCard(
-        REALITY, "Reality", WORLD.name, spec, "world", REALITY, None, _digest([world]), ("factors",)
+        REALITY,
+        "Reality",
+        WORLD.name,
+        spec,
+        "world",
+        REALITY,
+        None,
+        _digest([reality]),
+        ("factors",),
     )
-    return _publish_ready(store, dataset.card, Content([world]), card, replace=True)
+    return _publish_ready(store, dataset.card, Content([reality]), card, replace=True)
 
 
 def embed_cortex(store: Path, dataset: Dataset) -> None:
     """Publish the subjects of a simulated cortex over a world's known factors, which `embed_world`
     has published.
     """
-    assert dataset.world is not None  # as there
+    assert dataset.reality is not None  # as there
     for name in SUBJECTS:
-        content = from_repeats([measure_subject(name, dataset.world)], "trials")
+        content = from_repeats([measure_subject(name, dataset.reality)], "trials")
         card = ModelCard(
             name,
             name.replace("cortex-", "Simulated cortex "),

@@ -20,8 +20,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from core.cave import melodies
-from core.cave.melodies import check_melodies
 from core.embedding.reading import Reading, read_dataset
 from core.embedding.shards import (
     SavedBatches,
@@ -44,8 +42,8 @@ from core.errors import (
 from core.machine.memory import is_out_of_memory
 from core.progress import Progress
 from core.recipe import Recipe
-from core.stimuli.dataset import Dataset, DatasetCard, check_captions, check_images
-from core.stimuli.levels import offered_levels
+from core.stimuli.captions import offered_levels
+from core.stimuli.dataset import Dataset, DatasetCard, check_captions, check_images, check_melodies
 from core.store import Embedding, Store, add_dataset
 from core.store.files import examine_if_usable
 from core.store.publishing import locked
@@ -136,7 +134,7 @@ def embed_part(task: Task, part: Part, *, report: Progress | None = None) -> Pat
         level=level,
         encoder=dict(encoder.recipe),
         **({"texts": texts.digest} if texts else {}),
-        **({"melodies": melodies.VERSION} if reads == "melody" else {}),
+        **({"melodies": check_melodies(data).melody_version} if reads == "melody" else {}),
     )
     size = auto_batch_size(encoder.device) if task.batch_size == "auto" else task.batch_size
     if size < 1:

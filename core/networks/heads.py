@@ -1,65 +1,100 @@
-"""Heads of vision models: one linear layer that answers several questions about a picture.
+"""What a network is for: heads of vision models, which answer several questions about a picture,
+and the next token of a language model; as a loss to fit by and a score to measure.
 
-What a training throws away is fitted anew, by logistic regression on the frozen features of events
-that no store holds. Language models have a head of their own.
+A head is published beside the weights; what a training threw away is fitted again, by logistic
+regression on the frozen features of events that no store holds, and kept in the store.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+import math
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from pathlib import Path
+from typing import Protocol, runtime_checkable
 
+import numpy as np
+import pandas as pd
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float
+from safetensors import safe_open
+from safetensors.torch import save_file
 from torch import Tensor
 
-from core.cave.events import events
-from core.cave.tasks import ATTRIBUTES
+from core.competence.opened import reopen
 from core.competence.probes import fit
 from core.encoders.encoder import ModelCard
-from core.errors import EncoderError
-from core.networks.network import Batch, parts_of
-from core.networks.vision import VisionNetwork
+from core.encoders.language.encoder import LanguageEncoder
+from core.encoders.vision import VisionEncoder
+from core.errors import EncoderError, StoreBusyError, StoreWriteError
+from core.networks.language import LanguageNetwork, cut_language
+from core.networks.network import Batch, Network, answer_key, parts_of
+from core.networks.vision import VisionNetwork, cut_vision
+from core.progress import tell
+from core.recipe import Recipe
+from core.stimuli.worlds import World
+from core.store import ModelEntry, Store, write_result
 
+VERSION = 1  # raise it when heads are fitted otherwise
+FILE = "head.safetensors"  # beside the weights of a supervised model
 EVENTS = 1024  # that a head is fitted to
 SPLIT = "heads"  # the stream that they are drawn from
 STRENGTH = 1e-3  # λ of the logistic regression
 PUBLISHED, FITTED = "published with its weights", "fitted to frozen features"
-CLASSES = {one.name: len(one.classes) for one in ATTRIBUTES}
 
 
 @dataclass(frozen=True)
 class Head:
     """scores = features W + b, the classes of one task after the other.
 
-    tasks: names of attributes. origin: PUBLISHED or FITTED.
+    tasks: the number of classes of each factor that it answers. origin: PUBLISHED or FITTED.
     """
 
     weight: Float[Tensor, "d classes"]
     bias: Float[Tensor, " classes"]
-    tasks: tuple[str, ...]
+    tasks: Mapping[str, int]
     origin: str
 
     def __call__(self, features: Float[Tensor, "b d"]) -> tuple[Tensor, ...]:
         """Return the scores of the classes of each task."""
         scores = features @ self.weight + self.bias
-        parts: tuple[Tensor, ...] = scores.split([CLASSES[task] for task in self.tasks], dim=1)
+        parts: tuple[Tensor, ...] = scores.split(list(self.tasks.values()), dim=1)
         return parts
 
+    def answers(self, batch: Batch) -> tuple[Tensor, ...]:
+        """Return the right class of each event, task by task."""
+        return tuple(batch[answer_key(task)] for task in self.tasks)
 
-def tasks_of(card: ModelCard) -> tuple[str, ...]:
-    """Return what a model was supervised on, all attributes where that is nothing we know."""
+
+def write_head(folder: Path, head: Head) -> None:
+    """Write a head into a model's folder, in half precision as the weights are."""
+    parts = {"weight": head.weight.half().cpu().contiguous(), "bias": head.bias.half().cpu()}
+    save_file(parts, folder / FILE, metadata={"tasks": json.dumps([*head.tasks])})
+
+
+def read_head(folder: Path, world: World) -> Head | None:
+    """Return the head in a model's folder in single precision, None if there is none, or one that
+    answers other questions.
+    """
+    if not (folder / FILE).exists():
+        return None
+    with safe_open(folder / FILE, framework="pt") as file:
+        names = json.loads(file.metadata()["tasks"])
+        weight, bias = (file.get_tensor(name).float() for name in ("weight", "bias"))
+    if not set(names) <= set(world.factors):
+        return None
+    return Head(weight, bias, {name: len(world.factors[name]) for name in names}, PUBLISHED)
+
+
+def tasks_of(card: ModelCard, world: World) -> dict[str, int]:
+    """Return the factors that a model was supervised on, all of the world if it was on none."""
     config = card.training.get("config") or {}
     named = (config.get("options") or {}).get("tasks") or ()
-    classified = tuple(task for task in named if task in CLASSES)
-    return classified or tuple(CLASSES)
-
-
-def answers_to(tasks: Sequence[str], batch: Batch) -> tuple[Tensor, ...]:
-    """Return the right class of each event, task by task."""
-    columns = {name: place for place, name in enumerate(CLASSES)}
-    return tuple(batch["answers"][:, columns[task]] for task in tasks)
+    known = [task for task in named if task in world.factors] or world.factors
+    return {task: len(world.factors[task]) for task in known}
 
 
 def fit_head(
@@ -72,15 +107,16 @@ def fit_head(
 
     Each task is a multinomial logistic regression on standardized features, of strength λ = 0.001.
     """
-    batch = network.read(list(events(SPLIT, count)))
+    batch = network.read(network.world.sample(SPLIT, count))
     features = features_of(network, batch)
     mean, spread = features.mean(0), features.std(0, correction=0)
     spread = torch.where(spread > 1e-6 * features.abs().amax(0), spread, torch.inf)
     rows = (features - mean) / spread  # what is constant tells nothing, and becomes 0
-    tasks = tasks_of(network.card)
+    tasks = tasks_of(network.card, network.world)
     layers = []
-    for task, labels in zip(tasks, answers_to(tasks, batch), strict=True):
-        layers.append(fit(rows, labels, classes=CLASSES[task], strengths=[STRENGTH])[0])
+    for task, classes in tasks.items():
+        labels = batch[answer_key(task)]
+        layers.append(fit(rows, labels, classes=classes, strengths=[STRENGTH])[0])
         report(len(layers), len(tasks))
     layer = torch.cat(layers, dim=1)
     weight = layer[:-1] / spread[:, None]
@@ -91,20 +127,169 @@ def fit_head(
 def features_of(network: VisionNetwork, batch: Batch) -> Float[Tensor, "n d"]:
     """Return what a head reads of events."""
     last = len(network.steps) - 1
-    see = partial(_see, network, last)
-    return torch.cat([see(part) for part in parts_of(batch)])
+    states = ((network.lower(part, last), part) for part in parts_of(batch))
+    return torch.cat([network.upper(state, last, part) for state, part in states])
 
 
-def _see(network: VisionNetwork, last: int, batch: Batch) -> Tensor:
-    return network.upper(network.lower(batch, last), last, batch)
+def head_of(store: Store, dataset: str, entry: ModelEntry, network: VisionNetwork) -> Head:
+    """Return the head of a vision model: published, kept in the store, or fitted now.
 
-
-def check_width(head: Head, network: VisionNetwork) -> Head:
-    """Return a head that was read from a file; raises EncoderError for one of another model."""
-    width = int(network.encoder.model.num_features)
-    if len(head.weight) != width:
-        raise EncoderError(
-            f"the head beside the weights of {network.card.name} reads {len(head.weight)} features,"
-            f" and the model has {width}; train the model again, or delete the head's file"
+    Raises EncoderError for a file of another model's.
+    """
+    card, world = entry.card, network.world
+    if file := head_file(card):
+        store.note_files(file)
+        if head := read_head(file.parent, world):
+            width = int(network.encoder.model.num_features)
+            if len(head.weight) != width:
+                raise EncoderError(
+                    f"the head beside the weights of {card.name} reads {len(head.weight)} features,"
+                    f" and the model has {width}; train the model again, or delete the head's file"
+                )
+            return _to(head, network)
+    name, recipe = f"head-{card.name}", head_recipe(entry, world)
+    kept = store.result(dataset, name)
+    if kept and kept[1] == recipe:
+        rows = torch.tensor(kept[0].to_numpy(np.float32))
+        return _to(Head(rows[:-1], rows[-1], tasks_of(card, world), FITTED), network)
+    head = fit_head(network, report=lambda done, total: tell(done, total, "tasks of a new head"))
+    # kept only to save seconds later: a store that cannot be written now still gives every answer
+    with suppress(StoreWriteError, StoreBusyError):
+        rows = torch.cat([head.weight, head.bias[None]])  # the bias is the last row
+        columns = [f"class {place}" for place in range(rows.shape[1])]
+        table = pd.DataFrame(rows.cpu().numpy(), columns=columns)
+        write_result(
+            store.root, dataset=store.dataset(dataset), name=name, table=table, recipe=recipe
         )
     return head
+
+
+def head_recipe(entry: ModelEntry, world: World) -> Recipe:
+    """Return all that a fitted head depends on."""
+    return Recipe.of(
+        "head",
+        version=VERSION,
+        model=entry.card.name,
+        weights=entry.card.weights,
+        embedding=entry.digest,
+        tasks=list(tasks_of(entry.card, world)),
+        events=EVENTS,
+        split=SPLIT,
+        strength=STRENGTH,
+    )
+
+
+def head_file(card: ModelCard) -> Path | None:
+    """Return where the head of a model in a folder is published, None for other models."""
+    _, _, folder = card.spec.partition("@")
+    return Path(folder) / FILE if folder else None
+
+
+def _to(head: Head, network: VisionNetwork) -> Head:
+    weight, bias = (part.to(network.device, torch.float32) for part in (head.weight, head.bias))
+    return Head(weight, bias, head.tasks, head.origin)
+
+
+@runtime_checkable  # tests check arguments against it
+class Task(Protocol):
+    """A head, and what its answers are worth."""
+
+    def loss(self, features: Tensor, batch: Batch) -> Float[Tensor, ""]:
+        """Return the mean loss over events."""
+
+    def score(self, features: Tensor, batch: Batch) -> Float[Tensor, " b"]:
+        """Return how well each event is answered; 1 is perfect."""
+
+    def guess(self, examples: Batch, batch: Batch) -> Float[Tensor, " b"]:
+        """Return the scores of one who sees nothing, and knows how frequent answers are among the
+        examples.
+        """
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Questions about a picture. loss: the mean over questions of the cross-entropy divided by
+    log(number of classes). score: the share of questions that are answered right.
+    """
+
+    head: Head
+
+    def loss(self, features: Float[Tensor, "b d"], batch: Batch) -> Float[Tensor, ""]:
+        pairs = zip(self.head(features), self.head.answers(batch), strict=True)
+        costs = [F.cross_entropy(row, label) / math.log(row.shape[1]) for row, label in pairs]
+        return torch.stack(costs).mean()
+
+    def score(self, features: Float[Tensor, "b d"], batch: Batch) -> Float[Tensor, " b"]:
+        pairs = zip(self.head(features), self.head.answers(batch), strict=True)
+        return torch.stack([(row.argmax(1) == label).float() for row, label in pairs]).mean(0)
+
+    def guess(self, examples: Batch, batch: Batch) -> Float[Tensor, " b"]:
+        classes = self.head.tasks.values()
+        answers = zip(classes, self.head.answers(examples), self.head.answers(batch), strict=True)
+        right = [
+            (torch.bincount(before, minlength=count).argmax() == now).float()
+            for count, before, now in answers
+        ]
+        return torch.stack(right).mean(0)
+
+
+@dataclass(frozen=True)
+class NextToken:
+    """The next token of a caption. loss: mean negative log-likelihood of the tokens that bits are
+    counted of, in nats. score: 1 − bits per byte.
+    """
+
+    head: Callable[[Tensor], Tensor]
+    vocabulary: int
+
+    def loss(self, features: Float[Tensor, "b t d"], batch: Batch) -> Float[Tensor, ""]:
+        costs, coded = self._costs(features, batch), batch["coded"][:, 1:]
+        return costs.sum() / coded.sum()
+
+    def score(self, features: Float[Tensor, "b t d"], batch: Batch) -> Float[Tensor, " b"]:
+        return _skill(self._costs(features, batch), batch)
+
+    def guess(self, examples: Batch, batch: Batch) -> Float[Tensor, " b"]:
+        seen = examples["tokens"][:, 1:][examples["coded"][:, 1:]]
+        counts = torch.bincount(seen, minlength=self.vocabulary) + 1.0  # none is impossible
+        costs = -(counts / counts.sum()).log()[batch["tokens"][:, 1:]]
+        return _skill(costs * batch["coded"][:, 1:], batch)
+
+    def _costs(self, features: Tensor, batch: Batch) -> Float[Tensor, "b followed"]:
+        """Return the nats of every token that counts, 0 for the others."""
+        logits = self.head(features[:, :-1]).float()
+        wanted = batch["tokens"][:, 1:]
+        costs = F.cross_entropy(logits.flatten(0, 1), wanted.flatten(), reduction="none")
+        return costs.view_as(wanted) * batch["coded"][:, 1:]
+
+
+def _skill(costs: Float[Tensor, "b t"], batch: Batch) -> Float[Tensor, " b"]:
+    return 1 - costs.sum(1) / math.log(2) / batch["bytes"]
+
+
+def open_network(entry: ModelEntry, device: torch.device, world: World, *, level: str) -> Network:
+    """Open a model of the store and cut it at every layer, in single precision.
+
+    level: of the captions that language models read. Raises EncoderError for features without a
+    model, for one that cannot be cut and for weights that have changed, OfflineError for weights of
+    the hub that are not in its cache.
+    """
+    encoder = reopen(entry, device)
+    if isinstance(encoder, VisionEncoder):
+        return cut_vision(encoder, world)
+    if isinstance(encoder, LanguageEncoder):
+        return cut_language(encoder, world, level=level)
+    raise EncoderError(
+        f"{entry.card.name} is no timm or transformers model, so it cannot be cut into layers;"
+        " choose one that is"
+    )
+
+
+def task_of(store: Store, dataset: str, entry: ModelEntry, network: Network) -> tuple[Task, str]:
+    """Return what a model is for, and where its head comes from, in words."""
+    if isinstance(network, LanguageNetwork):
+        vocabulary = network.encoder.model.get_input_embeddings().weight.shape[0]
+        return NextToken(network.head, int(vocabulary)), f"the {entry.card.modality} model's own"
+    assert isinstance(network, VisionNetwork)  # there is no third kind
+    head = head_of(store, dataset, entry, network)
+    return Labels(head), head.origin

@@ -10,19 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from core.cave.captions import describe
-from core.cave.events import Event
-from core.cave.melodies import sing, write
 from core.encoders.encoder import ModelCard
 from core.encoders.language.encoder import LanguageEncoder, coded_part, pad, unknown_tokens
 from core.errors import EncoderError
 from core.modalities import MUSIC
 from core.networks.network import Batch, State
+from core.stimuli.worlds import Event, World
 
 _PROBED = 4  # tokens that show whether a model can be cut
 _CLOSE = 1e-4  # of the largest feature: how much a model that is cut may differ from the whole
@@ -37,6 +36,7 @@ class LanguageNetwork:
     """
 
     encoder: LanguageEncoder
+    world: World
     level: str
     tupled: bool
 
@@ -61,7 +61,9 @@ class LanguageNetwork:
         """Return the captions of events, or their melodies, as tokens, and of which of them bits
         are counted, for so many bytes.
         """
-        texts = [self._text(event) for event in events]
+        sung = self.card.modality == MUSIC.name
+        tell = self.world.melody if sung else partial(self.world.caption, level=self.level)
+        texts = [tell(event) for event in events]
         read, unknown = self.encoder.tokenizer(texts), unknown_tokens(self.encoder.tokenizer)
         ids, mask = pad(read["input_ids"])
         coded, sizes = torch.zeros_like(mask), []
@@ -72,11 +74,6 @@ class LanguageNetwork:
         named = {"tokens": ids, "present": mask.bool(), "coded": coded.bool()}
         named["bytes"] = torch.tensor(sizes)
         return {name: part.to(self.device) for name, part in named.items()}
-
-    def _text(self, event: Event) -> str:
-        if self.card.modality == MUSIC.name:
-            return write(sing(event))
-        return describe(event, self.level)
 
     def places(self, layer: int) -> None:
         return None
@@ -101,7 +98,7 @@ def _run(encoder: LanguageEncoder, batch: Batch) -> Any:
     return encoder.model.base_model(input_ids=batch["tokens"], attention_mask=mask, use_cache=False)
 
 
-def cut_language(encoder: LanguageEncoder, *, level: str) -> LanguageNetwork:
+def cut_language(encoder: LanguageEncoder, world: World, *, level: str) -> LanguageNetwork:
     """Cut a causal model at every layer of its card; raises EncoderError for one that does not
     predict the next token, and for one that is not made of blocks.
     """
@@ -113,7 +110,7 @@ def cut_language(encoder: LanguageEncoder, *, level: str) -> LanguageNetwork:
         )
     encoder.model.float()
     probe = _probe(torch.device(encoder.device))
-    network = LanguageNetwork(encoder, level, _gives_tuples(encoder, probe))
+    network = LanguageNetwork(encoder, world, level, _gives_tuples(encoder, probe))
     if not (encoder.readout.blocks and _is_whole(network, probe)):
         raise EncoderError(
             f"{name} is a {type(encoder.model).__name__}, which cannot be cut into layers here;"

@@ -1,4 +1,7 @@
-"""What a network is: a model that runs up to a layer, or from one on, and what it reads of events.
+"""Where the vectors of a state belong in a picture, and how those of one network are brought to the
+places of another.
+
+What a network is: a model that runs up to a layer, or from one on, and what it reads of events.
 
 Layers are those of the model's card, counted from 0. A state is what a layer hands to the next one:
 a vector for each place, which is a token, or a cell of a feature map.
@@ -7,18 +10,57 @@ a vector for each place, which is a token, or a cell of a feature map.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from core.cave.events import Event
 from core.encoders.encoder import ModelCard
-from core.networks.places import Places
+from core.stimuli.worlds import Event
 
-# what a network reads of some events and the answers to its task, a row per event: `images` and
-# `answers`, or `tokens`, which of them are `present`, and how many `bytes` they spell
+
+@dataclass(frozen=True)
+class Places:
+    """First `prefix` tokens of the whole picture, as a class token, then a grid, row by row."""
+
+    prefix: int
+    height: int
+    width: int
+
+
+def bring(
+    state: Float[Tensor, "b n d"], here: Places | None, there: Places | None
+) -> Float[Tensor, "b m d"]:
+    """Return a state with the places of another network.
+
+    A grid of other sides is resampled: averaged where it shrinks, bilinear where it grows. The mean
+    over the grid stands for a class token that the state lacks; tokens of the whole picture that
+    the other network does not have are left out. Tokens of a text, None, stay as they are.
+    """
+    if here == there or here is None or there is None:
+        return state
+    whole, grid = state[:, : here.prefix], state[:, here.prefix :]
+    missing = there.prefix - here.prefix
+    if missing > 0:
+        mean = grid.mean(1, keepdim=True).expand(-1, missing, -1)
+        whole = torch.cat([whole, mean], dim=1)
+    return torch.cat([whole[:, : there.prefix], _resample(grid, here, there)], dim=1)
+
+
+def _resample(grid: Float[Tensor, "b n d"], here: Places, there: Places) -> Float[Tensor, "b m d"]:
+    if (here.height, here.width) == (there.height, there.width):
+        return grid
+    cells = grid.transpose(1, 2).unflatten(2, (here.height, here.width))
+    sides = (there.height, there.width)
+    resampled = F.interpolate(cells, sides, mode="bilinear", antialias=True, align_corners=False)
+    return resampled.flatten(2).transpose(1, 2)
+
+
+# what a network reads of some events and the answers to its task, a row per event: `images` and the
+# answers about each factor, or `tokens`, which are `present`, and how many `bytes` they spell
 Batch = Mapping[str, Tensor]
 State = Float[Tensor, "_ _ _"]  # events, places, width
 TOGETHER = 256  # events that are run at a time where nothing is learned
@@ -45,6 +87,11 @@ class Network(Protocol):
 
     def upper(self, state: State, layer: int, batch: Batch) -> Tensor:
         """Return the features that the head reads, given the state of a layer."""
+
+
+def answer_key(factor: str) -> str:
+    """Return what a batch calls the answers about a factor."""
+    return f"answer: {factor}"
 
 
 def size_of(batch: Batch) -> int:

@@ -15,14 +15,11 @@ from jaxtyping import UInt8
 from PIL import Image
 from torch import Tensor
 
-from core.cave.drawing import draw
-from core.cave.events import Event
-from core.cave.tasks import answers
 from core.encoders.encoder import ModelCard
 from core.encoders.vision import VisionEncoder
 from core.errors import EncoderError
-from core.networks.network import Batch, State
-from core.networks.places import Places
+from core.networks.network import Batch, Places, State, answer_key
+from core.stimuli.worlds import Event, World
 
 Step = Callable[[Tensor], Tensor]
 Cut = tuple[tuple[Step, ...], Step, int | None]  # steps, finish and prefix of a network
@@ -39,6 +36,7 @@ class VisionNetwork:
     """
 
     encoder: VisionEncoder
+    world: World
     steps: tuple[Step, ...]
     finish: Step
     prefix: int | None
@@ -58,10 +56,12 @@ class VisionNetwork:
 
     def read(self, events: Sequence[Event]) -> Batch:
         """Draw events at the model's own size and prepare them as it asks."""
-        drawn = _draw_all(tuple(events), self.side)
+        drawn = _draw_all(self.world, tuple(events), self.side)
         images = torch.stack([self.encoder.prepare(Image.fromarray(one)) for one in drawn])
-        labels = torch.from_numpy(np.stack([answers(event) for event in events])).long()
-        return {"images": images.to(self.device), "answers": labels.to(self.device)}
+        answers = torch.from_numpy(np.stack([self.world.answers(event) for event in events]))
+        columns = zip(map(answer_key, self.world.factors), answers.long().unbind(1), strict=True)
+        read = {"images": images, **dict(columns)}
+        return {name: part.to(self.device) for name, part in read.items()}
 
     def places(self, layer: int) -> Places:
         return self._places[layer]
@@ -96,14 +96,14 @@ class VisionNetwork:
         return self.finish(state)
 
 
-def cut_vision(encoder: VisionEncoder) -> VisionNetwork:
+def cut_vision(encoder: VisionEncoder, world: World) -> VisionNetwork:
     """Cut a timm model at every layer of its card; raises EncoderError for one that is built in
     another way than ViT, ResNet and ConvNeXt are.
     """
     model = encoder.model.float()
     for cut in (_cut_transformer, _cut_resnet, _cut_stages):
         try:
-            network = VisionNetwork(encoder, *cut(model))
+            network = VisionNetwork(encoder, world, *cut(model))
             if len(network.steps) == len(encoder.card.layers) and _is_whole(network):
                 return network
         except (AttributeError, RuntimeError, TypeError):  # built in another way
@@ -165,6 +165,8 @@ def _is_whole(network: VisionNetwork) -> bool:
 
 
 @lru_cache(maxsize=_HELD)
-def _draw_all(events: tuple[Event, ...], side: int) -> UInt8[np.ndarray, "n side side 3"]:
+def _draw_all(
+    world: World, events: tuple[Event, ...], side: int
+) -> UInt8[np.ndarray, "n side side 3"]:
     """Return drawn events; a process that opens several models draws them once."""
-    return np.stack([np.asarray(draw(event, size=side)) for event in events])
+    return np.stack([np.asarray(world.render(event, size=side)) for event in events])

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from core.competence.images.vtab import ALL, task_names, task_repository
-from core.competence.language.texts import FIRST, WEB, open_texts, web_repository
+from core.competence.images import ALL, task_names, task_repository
+from core.competence.texts import FIRST, WEB, open_texts, web_repository
 from core.encoders.language.folder import free_on
 from core.encoders.outlines import Download, check_access, files_left, weights_of
 from core.encoders.requests import HUB, PATCHES, UNTRAINED
@@ -23,7 +23,7 @@ from core.machine.memory import size_text
 from core.plans.plan import Plan, PlannedData, not_stored, stored_name
 from core.plans.sizes import Ask, sizes, totals
 from core.settings import choose_device, expand
-from core.stimuli.hub_source import repository, source_of
+from core.stimuli.hub import repository, source_of
 from core.store import Store
 
 COLUMNS = ("kind", "name", "wrong", "remedy")

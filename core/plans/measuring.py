@@ -7,11 +7,10 @@ from functools import partial
 
 import pandas as pd
 
-from core.competence.images.labeled import ImageSet
-from core.competence.images.transfer import open_tasks
-from core.competence.images.vtab import ALL, task_names
-from core.competence.language.bits_per_byte import Extent
-from core.competence.language.texts import open_texts
+from core.competence.bits_per_byte import Extent
+from core.competence.images import ALL, ImageSet, task_names
+from core.competence.texts import open_texts
+from core.competence.transfer import open_tasks
 from core.competence.units import Bench
 from core.crew.units import Once, Unit
 from core.plans.plan import Coding, Probing

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from core.competence.images.vtab import ALL, task_names
-from core.competence.published import published_models
+from core.competence.images import ALL, task_names
+from core.competence.scores import published_models
 from core.embedding.history import room_for
 from core.encoders.encoder import ModelCard
 from core.encoders.outlines import Download

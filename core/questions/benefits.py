@@ -18,12 +18,7 @@ import pandas as pd
 from jaxtyping import Float64
 from scipy.stats import t
 
-from core.cave.captions import LEVELS, describe
-from core.cave.events import events
-from core.cave.reading import TOKENS, judge, judge_all
-from core.cave.training.configs import EVENTS, IMAGES
-from core.competence.language.bias import amplification, distance, guess_colors
-from core.competence.language.sampling import sample_texts
+from core.competence.language import amplification, distance, guess_colors, sample_texts
 from core.competence.opened import reopen
 from core.competence.records import can_measure
 from core.encoders.encoder import Encoder, ModelCard
@@ -39,6 +34,7 @@ from core.questions.question import Answer, StudyQuestion
 from core.settings import choose_device
 from core.statistics.nulls import adjust
 from core.statistics.trends import recipe_trend
+from core.stimuli.worlds import World, the_cave
 from core.study.parts import Scope
 from core.study.study import Study
 from core.study.trainings import choose_names, describe_trainings
@@ -50,6 +46,7 @@ SEVERAL = "as good as several amounts of data without transfer"
 DISTANCE, AMPLIFICATION = "distance from the law", "amplification"
 IMPOSSIBLE, NO_CAPTION = "impossible captions", "no caption"
 REAL, SHUFFLED = "captions of held-out events", "the same with their words shuffled"
+TOKENS = 80  # the longest caption of the Cave is about 60 of its own tokenizer
 CONTROLS = 64  # held-out events, described at every level
 ABOUT_LEARNERS = {
     "language": "language models that learn from images",
@@ -160,7 +157,7 @@ class SizeEffects(StudyQuestion):
     )
 
     def complete(self, study: Study) -> SizeEffects:
-        _need_law(study)
+        _world(study)
         trainings = describe_trainings(study)
         language = trainings[trainings["modality"] == "language"]
         choose_names(self.names, list(language["model"]), "finished language model")
@@ -194,9 +191,9 @@ class SizeEffects(StudyQuestion):
         rows = measure_models(study, self.names, measures, measure, report)
         table = with_trends(rows, draws=self.permutations, seed=self.seed)
         if self.of == "hallucination":
-            checks = []
-            for title, texts in controls().items():
-                judged = shares(pd.Series([judge(text).verdict for text in texts]))
+            world, checks = _world(study), []
+            for title, texts in controls(world).items():
+                judged = shares(pd.Series([world.judge(text).verdict for text in texts]))
                 checks += [
                     {"measure": name, "model": "", "title": title, "value": value, "reason": ""}
                     for name, value in judged.items()
@@ -220,11 +217,11 @@ class ModelColors(StudyQuestion):
     model: str = option("", label="Language model", metavar="M", help="the language model")
 
     def complete(self, study: Study) -> ModelColors:
-        _need_law(study)
+        _world(study)
         return self
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
-        return Answer(guess_colors(_open(self.model, study)))
+        return Answer(guess_colors(_open(self.model, study), _world(study)))
 
 
 @dataclass(frozen=True)
@@ -240,21 +237,23 @@ class ModelCaptions(StudyQuestion):
     seed: int = seed_option("seed of sampling")
 
     def complete(self, study: Study) -> ModelCaptions:
-        _need_law(study)
+        _world(study)
         return self
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
-        encoder = _open(self.model, study)
+        world, encoder = _world(study), _open(self.model, study)
         texts = sample_texts(encoder, count=self.samples, tokens=TOKENS, seed=self.seed)
-        return Answer(pd.DataFrame([asdict(one) for one in judge_all(texts)]))
+        return Answer(pd.DataFrame([asdict(world.judge(text)) for text in texts]))
 
 
-def _need_law(study: Study) -> None:
-    if not study.dataset.has_probes:
+def _world(study: Study) -> World:
+    world = study.dataset.world
+    if world is None:
         raise NotApplicableError(
             "bias and hallucination are measured against the law that a world is made by, which is"
             f" not known of {study.dataset.name!r}"
         )
+    return world
 
 
 def _open(model: str, study: Study) -> Encoder:
@@ -410,8 +409,9 @@ def _rows(every: list[Learner], share: float, values: pd.Series) -> Iterator[dic
         if share not in alone:
             continue
         reads = one.modality == "language"
-        events = round(share * (EVENTS if reads else IMAGES))
-        shown = min(events, IMAGES)
+        trained_on = the_cave().trained_on
+        events = round(share * trained_on["caption" if reads else "image"])
+        shown = min(events, trained_on["image"])
         value = float(values.get(one.model, np.nan))
         shares = np.array(sorted(alone))
         curve = np.array([alone[each] for each in sorted(alone)])
@@ -504,9 +504,10 @@ def shares(verdicts: pd.Series) -> dict[str, float]:
     }
 
 
-def controls() -> dict[str, list[str]]:
+def controls(world: World) -> dict[str, list[str]]:
     """Return texts whose verdicts are known: real captions, and their words shuffled."""
-    real = [describe(event, level) for event in events("test", CONTROLS) for level in LEVELS]
+    events = world.sample("test", CONTROLS)
+    real = [world.caption(event, level) for event in events for level in world.levels]
     shuffled = []
     for place, text in enumerate(real):
         dice = Random(place)

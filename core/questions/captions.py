@@ -28,7 +28,7 @@ from core.questions.finding import ALPHA, Finding
 from core.questions.question import Answer, StudyQuestion
 from core.statistics.intervals import LEVEL
 from core.statistics.nulls import adjust
-from core.stimuli.levels import Texts
+from core.stimuli.captions import Texts
 from core.stimuli.statistics import split_words
 from core.store.schema import embedding_file
 from core.study.comparing import align_models, choose_engine
@@ -288,7 +288,7 @@ class CaptionFacts(_ModelsByLevel):
         return ("mutual_knn",)
 
     def complete(self, study: Study) -> CaptionFacts:
-        if not study.dataset.knows_factors:
+        if study.dataset.world is None:
             raise NotApplicableError(f"{FACTS_OF_THE_CAVE}; ask for alignment by level instead")
         scores = self.scores.complete(study)
         return replace(self, x=scores.x, y=scores.y)
@@ -556,22 +556,13 @@ def texts_at(study: Study, level: str) -> Texts:
 
 
 def facts_at(study: Study, level: str) -> Float64[np.ndarray, "n"]:
-    """Return the share of each stimulus's facts that its caption mentions, NaN outside the
-    Cave; see `share_told`.
-    """
-    if not study.dataset.knows_factors:
+    """Return the share of each stimulus's facts that its caption mentions, NaN outside the Cave."""
+    world = study.dataset.world
+    if world is None:
         return np.full(study.size, np.nan)
-    from core.cave.events import events
-    from core.cave.reading import share_told
-
-    scenes = list(events(study.dataset.source.get("split", "test"), study.dataset.size))
-    rows = np.arange(study.size) if study.rows is None else study.rows
-    return np.array(
-        [
-            share_told(scenes[row], " ".join(texts))
-            for row, texts in zip(rows, texts_at(study, level), strict=True)
-        ]
-    )
+    events = world.behind(study.dataset, study.rows)
+    pairs = zip(events, texts_at(study, level), strict=True)
+    return np.array([world.told(event, " ".join(texts)) for event, texts in pairs])
 
 
 def retold_models(study: Study) -> list[str]:

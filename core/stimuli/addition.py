@@ -151,8 +151,7 @@ def open_addition(addition: Addition) -> FolderDataset | HubDataset:
     addition = settled(addition)
     if addition.hub:
         # each source brings libraries of its own
-        from core.stimuli.hub import HubDataset
-        from core.stimuli.hub_source import NO_IMAGE, NO_TEXT
+        from core.stimuli.hub import NO_IMAGE, NO_TEXT, HubDataset
 
         return HubDataset.open(
             addition.hub,

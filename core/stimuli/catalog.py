@@ -1,16 +1,77 @@
-"""Open a dataset again from its card, and be sure that it is the same one."""
+"""Some stimuli of another dataset, as a dataset of its own: what was measured of these alone is
+compared with models over them.
+
+Open a dataset again from its card, and be sure that it is the same one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from importlib import import_module
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
+from jaxtyping import Float32
+from PIL import Image
+
 from core.errors import StimuliError, UnknownNameError
-from core.stimuli.dataset import Dataset, DatasetCard
-from core.stimuli.subset import SUBSET, SubsetDataset
+from core.stimuli.dataset import Dataset, DatasetCard, check_name
+from core.stimuli.worlds import find_world
+
+SUBSET = "subset"  # in a card's source: {"of": NAME, "revision": of that, "rows": places in it}
+
+
+def subset_card(whole: DatasetCard, name: str, rows: Sequence[int]) -> DatasetCard:
+    """Return the card of some stimuli of a dataset; raises StimuliError for the name."""
+    check_name(name)
+    chosen = {"of": whole.name, "revision": whole.revision, "rows": [int(row) for row in rows]}
+    return replace(
+        whole,
+        name=name,
+        title=f"{whole.title}, {len(rows):,} of {whole.size:,} stimuli",
+        revision=hashlib.sha256(repr(chosen).encode()).hexdigest(),
+        source={**whole.source, SUBSET: chosen},
+        size=len(rows),
+    )
+
+
+def some_captions(captions: pd.DataFrame, rows: Sequence[int]) -> pd.DataFrame:
+    """Return the captions of some stimuli, which count anew from 0."""
+    places = {row: place for place, row in enumerate(rows)}
+    kept = captions[captions["index"].isin(places)]
+    return kept.assign(index=kept["index"].map(places)).reset_index(drop=True)
+
+
+@dataclass(frozen=True, eq=False)
+class SubsetDataset:
+    """Some stimuli of a dataset that is open."""
+
+    card: DatasetCard
+    whole: Dataset
+
+    @property
+    def rows(self) -> list[int]:
+        rows: list[int] = self.card.source[SUBSET]["rows"]
+        return rows
+
+    @property
+    def stimuli(self) -> pd.DataFrame:
+        return self.whole.stimuli.iloc[self.rows].reset_index(drop=True)
+
+    @property
+    def captions(self) -> pd.DataFrame:
+        return some_captions(self.whole.captions, self.rows)
+
+    @property
+    def reality(self) -> Float32[np.ndarray, "n dims"] | None:
+        reality = self.whole.reality
+        return None if reality is None else reality[self.rows]
+
+    def image(self, index: int) -> Image.Image:
+        """Return a stimulus's image; see `core.stimuli.dataset.Dataset`."""
+        return self.whole.image(self.rows[index])
 
 
 def open_dataset(card: DatasetCard) -> Dataset:
@@ -24,21 +85,18 @@ def open_dataset(card: DatasetCard) -> Dataset:
         of = replace(card, name=chosen["of"], source=rest, revision=chosen["revision"])
         return SubsetDataset(card, open_dataset(of))
     kind = str(card.source.get("kind"))
-    if kind not in _OPENERS:
+    if world := find_world(kind):
+        dataset = world.open(card.source)
+    elif kind in _OPENERS:
+        dataset = _OPENERS[kind](card.name, card.source)
+    else:
         raise UnknownNameError("kind of dataset", kind, _OPENERS)
-    dataset = _OPENERS[kind](card.name, card.source)
     if dataset.card.revision != card.revision:
         raise StimuliError(
             f"dataset {card.name!r} has changed: its revision was {card.revision[:12]} and is now"
             f" {dataset.card.revision[:12]}; put the old captions and images back, or add what"
             " there is now under a new name"
         )
-    return dataset
-
-
-def _open_cave(_name: str, source: Mapping[str, Any]) -> Dataset:
-    # worlds lie above this package; another seed gives another revision, which open_dataset refuses
-    dataset: Dataset = import_module("core.cave.world").CaveDataset(size=source["size"])
     return dataset
 
 
@@ -61,7 +119,6 @@ def _choices(source: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _OPENERS: Mapping[str, Callable[[str, Mapping[str, Any]], Dataset]] = {
-    "cave": _open_cave,
     "folder": _open_folder,
     "hub": _open_hub,
 }

@@ -15,6 +15,7 @@ from jaxtyping import Float32
 from PIL import Image
 
 from core.errors import NotApplicableError, StimuliError
+from core.stimuli.worlds import World, find_world
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")  # safe as a file name and as a flag's value
 _TAKEN = (".new", ".parts", ".lock")  # what the store appends while it writes
@@ -28,7 +29,7 @@ class DatasetCard:
     name: id in the store (letters, digits, `.`, `_`, `-`). title: for people. revision: digest of
     ids, captions, factors and images. source: the choices that open it again, `{"kind": "cave" |
     "folder" | "hub", …}`, and of some stimuli of another dataset `subset`, see
-    `core.stimuli.subset`. levels: the caption levels, the default one first; none of a dataset of
+    `core.stimuli.catalog`. levels: the caption levels, the default one first; none of a dataset of
     images or ids alone. size: number of stimuli. has_images: False for one of texts or ids alone.
     """
 
@@ -41,19 +42,9 @@ class DatasetCard:
     has_images: bool = True
 
     @property
-    def knows_factors(self) -> bool:
-        """Return whether every event behind the stimuli is known in full."""
-        return self._is_cave
-
-    @property
-    def has_probes(self) -> bool:
-        """Return whether there are tasks and exams about the stimuli, to measure competence by."""
-        return self._is_cave
-
-    @property
-    def has_demo(self) -> bool:
-        """Return whether `platoscope demo` makes the dataset and its models."""
-        return self._is_cave
+    def world(self) -> World | None:
+        """Return the world that the stimuli are drawn from, None if nobody knows one."""
+        return None if "subset" in self.source else find_world(str(self.source.get("kind")))
 
     @property
     def holds(self) -> str:
@@ -61,10 +52,6 @@ class DatasetCard:
         if self.levels:
             return "image–caption pairs" if self.has_images else "texts"
         return "images" if self.has_images else "ids"
-
-    @property
-    def _is_cave(self) -> bool:
-        return self.source.get("kind") == "cave" and "subset" not in self.source
 
 
 @runtime_checkable
@@ -87,8 +74,8 @@ class Dataset(Protocol):
         """
 
     @property
-    def world(self) -> Float32[np.ndarray, "n dims"] | None:
-        """The factors as vectors, where the dataset knows reality itself."""
+    def reality(self) -> Float32[np.ndarray, "n dims"] | None:
+        """The factors as vectors, None if nobody knows them all."""
 
     def image(self, index: int) -> Image.Image:
         """Return a stimulus's image, RGB, upright, at full size; raises StimuliError where the file
@@ -112,6 +99,16 @@ def check_images(card: DatasetCard) -> None:
             f"dataset {card.name!r} has {card.holds} and no images, which this needs; add the"
             " dataset with images under another name"
         )
+
+
+def check_melodies(card: DatasetCard) -> World:
+    """Return the world whose events are sung; raise StimuliError for a dataset without one."""
+    if card.world is None:
+        raise StimuliError(
+            f"dataset {card.name!r} has no melodies, which this model reads: only the Cave's events"
+            " are sung; name the Cave with --dataset cave"
+        )
+    return card.world
 
 
 def check_name(name: str) -> str:

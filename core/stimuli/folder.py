@@ -1,4 +1,10 @@
-"""A dataset from a folder: image files and captions next to them, or one of the two, or ids alone.
+"""Tar files of images, texts and labels, listed without unpacking them: what a member is called is
+a name and never a path.
+
+Where the images of a folder lie: by the names that a table gives them, which may leave out
+folders or the ending, or come from another machine.
+
+A dataset from a folder: image files and captions next to them, or one of the two, or ids alone.
 
 Captions are a table (`core/stimuli/table.py`), or texts with the names of the images: a.jpg and
 a.txt, as files or in tars (WebDataset). Without a column of levels the captions of an image are
@@ -11,11 +17,15 @@ import hashlib
 import json
 import math
 import os
+import posixpath
+import tarfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path, PurePosixPath
-from typing import Any
+from functools import cached_property
+from os import SEEK_END
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -38,7 +48,6 @@ from core.stimuli.captions import (
 )
 from core.stimuli.dataset import DatasetCard, check_images, check_name
 from core.stimuli.images import SUFFIXES, Stored, check_image, load_image
-from core.stimuli.places import Images, image_name
 from core.stimuli.table import (
     COLUMNS,
     LEVEL,
@@ -51,7 +60,144 @@ from core.stimuli.table import (
     role_of,
     walk,
 )
-from core.stimuli.tars import list_members
+
+_BLOCK = 512  # bytes, of zeros at a tar's end
+
+
+class Member(NamedTuple):
+    """A file in a tar. key: its name without the ending, which those that belong together share.
+    suffix: the ending, in small letters. data: what it holds, where that was asked for.
+    """
+
+    name: str
+    key: str
+    suffix: str
+    place: Stored
+    data: bytes = b""
+
+
+def list_members(path: Path, *, read: Collection[str], listed: Collection[str]) -> list[Member]:
+    """Return the files of a tar in its order by their endings: those that are read, FIELD bytes of
+    each at most, and those that are only listed. Raises StimuliError for what is no whole tar.
+    """
+    members = []
+    archive = UserFile(path, "a whole tar file", StimuliError)
+    with archive.open() as file, archive.decoding(), tarfile.open(fileobj=file, mode="r:") as tar:
+        for member in tar:
+            name = posixpath.normpath(member.name)
+            key, dot, suffix = name.rpartition(".")
+            ending, data = dot + suffix.lower(), b""
+            hidden = posixpath.basename(name).startswith(".")  # macOS adds ._a.jpg to a.jpg
+            if not member.isfile() or hidden or ending not in (*read, *listed):
+                continue
+            if ending in read:  # without moving the file from where tarfile reads on
+                here = file.tell()
+                file.seek(member.offset_data)
+                data = file.read(min(member.size, FIELD))
+                file.seek(here)
+            place = Stored(path, member.offset_data, member.size)
+            members.append(Member(name, key, ending, place, data))
+        # what is cut off behind a member looks like a smaller set
+        file.seek(-_BLOCK, SEEK_END)
+        if any(file.read()):
+            raise tarfile.ReadError("its end is missing")
+    return members
+
+
+@dataclass(frozen=True)
+class Images:
+    """The images of a folder. link: whether they may lie elsewhere, by an absolute path or a
+    symbolic link. stored: those that lie in other files, by name. home: where their table lies.
+    """
+
+    folder: Path
+    link: bool = False
+    stored: Mapping[str, Stored] = field(default_factory=dict)
+    home: Path = Path()
+
+    def find(self, name: str) -> Stored:
+        """Return where an image lies: by its path in the folder, its `images` or next to its table,
+        else by the only path in a subfolder of which one is the end of the other, whatever the case
+        of letters, and without the ending, or zeros before a number, where the name has none.
+
+        Raises StimuliError where it is missing, where several files may be meant, and where it
+        leads out of the folder.
+        """
+        if name in self.stored:
+            return self.stored[name]
+        # os.path.isfile, as Path.is_file raises for names that no file can have
+        near = [self.folder / place / name for place in ("", "images")]
+        if self.home.is_relative_to(self.folder):
+            near.append(self.home / name)
+        file = next((path for path in near if os.path.isfile(path)), None)
+        if file is None and Path(name).parts[0] != os.pardir:
+            file = self._search(name)
+        if not self.link and (
+            Path(name).parts[0] == os.pardir
+            or (file and not file.resolve().is_relative_to(self.folder.resolve()))
+        ):
+            raise StimuliError(
+                f"image {name} leads out of the folder; --link reads it where it is, or copy it"
+                f" into {self.folder.name}"
+            )
+        if file is None:
+            linked = f"; {self._linked} is a link, which --link follows" if self._linked else ""
+            raise StimuliError(f"image {name} is not in the folder or its subfolders{linked}")
+        return Stored(file.resolve())
+
+    def _search(self, name: str) -> Path | None:
+        wanted = PurePosixPath(name)
+        found = self._places.get(wanted.name.lower(), [])
+        if not found and name.isdecimal():  # 391895 is COCO's 000000391895.jpg
+            found = self._places.get(name.lstrip("0"), [])
+        if wanted.suffix.lower() in SUFFIXES:
+            found = [place for place in found if place.name.lower() == wanted.name.lower()]
+        found = [place for place in found if _fit(place.parent.parts, wanted.parent.parts)]
+        same = [place for place in found if place.name == wanted.name]
+        found = same or found
+        if len(found) > 1:
+            raise StimuliError(
+                f"image {name} may be {' or '.join(map(str, found[:3]))}"
+                f"{' or another' if len(found) > 3 else ''}; write it with its folder and ending"
+            )
+        return self.folder / found[0] if found else None
+
+    @cached_property
+    def _linked(self) -> str:
+        """Return a link to a folder that is not followed, "" for none."""
+        links = (path for path in self.folder.iterdir() if path.is_symlink() and path.is_dir())
+        return "" if self.link else next((path.name for path in links), "")
+
+    @cached_property
+    def _places(self) -> Mapping[str, list[PurePosixPath]]:
+        """Return the files by name, and the images also by the name without its ending, all in
+        small letters.
+        """
+        places: dict[str, list[PurePosixPath]] = {}
+        for path in walk(self.folder, link=self.link):
+            place = PurePosixPath(Path(path).as_posix())
+            places.setdefault(place.name.lower(), []).append(place)
+            if place.suffix.lower() in SUFFIXES:
+                for key in {place.stem.lower(), place.stem.lstrip("0") * place.stem.isdecimal()}:
+                    places.setdefault(key, []).append(place)
+        return places
+
+
+def _fit(one: Iterable[str], other: Iterable[str]) -> bool:
+    """Return whether of two lists of folders one is the end of the other, whatever the case."""
+    pairs = zip(reversed([*one]), reversed([*other]), strict=False)
+    return all(a.lower() == b.lower() for a, b in pairs)
+
+
+def image_name(value: object) -> str:
+    """Return an image's path in one spelling (".\\a\\b.jpg" is "a/b.jpg"), empty where there is
+    none.
+    """
+    text = f"{value}".strip() if isinstance(value, str | int) else ""
+    if "\\" in text:
+        text = PureWindowsPath(text).as_posix()
+    return os.path.normpath(text) if text else ""
+
 
 MOST_FACTORS = 50  # columns of a table of ids; of more it is one of features
 TOLD = 1000  # rows, which take about a second
@@ -108,6 +254,7 @@ class FolderDataset:
     skipped: what was left out and why (only with skip_broken). notes: what is odd but allowed.
     """
 
+    reality: ClassVar[None] = None  # nobody knows all factors
     card: DatasetCard
     stimuli: pd.DataFrame
     captions: pd.DataFrame
@@ -155,11 +302,6 @@ class FolderDataset:
         )
         notes = (*content.notes, *whole.notes)
         return cls(card, whole.stimuli, whole.captions, tuple(map(str, problems)), notes, kept)
-
-    @property
-    def world(self) -> None:
-        """A folder's factors are labels, no vectors of reality."""
-        return None
 
     def image(self, index: int) -> Image.Image:
         """Return a stimulus's image; raises StimuliError where its file is gone or no longer what

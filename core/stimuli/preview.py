@@ -18,11 +18,11 @@ from PIL import Image
 
 from core.errors import StimuliError
 from core.progress import Progress
+from core.stimuli import hub
 from core.stimuli.addition import OF_HUB, Addition
 from core.stimuli.captions import Captioned, Problem, Row
-from core.stimuli.folder import Choices, check_file, read_content, read_images
+from core.stimuli.folder import Choices, Images, check_file, read_content, read_images
 from core.stimuli.images import Stored, load_image, read_size
-from core.stimuli.places import Images
 
 SIDE = 224  # pixels of a sample's longer side
 REPORTED = 20  # images from one report of progress to the next
@@ -115,23 +115,17 @@ def preview_hub(addition: Addition, *, limits: Limits = FIRST_OF_HUB) -> Preview
 
     Raises OfflineError where the hub cannot be reached, StimuliError for all else.
     """
-    from core.stimuli import (  # a second, only for those who use the hub
-        hub_files,
-        hub_rows,
-        hub_source,
-    )
-
     values = {name: getattr(addition, name) or None for name in OF_HUB}
     if addition.images_only:
-        values["text_column"] = hub_source.NO_TEXT
+        values["text_column"] = hub.NO_TEXT
     if addition.texts_only:
-        values["image_column"] = hub_source.NO_IMAGE
-    source = hub_source.source_of(addition.hub, values, addition.skip_broken)
-    table = hub_files.load_first(source, limits.rows + 1, limits.seconds)
-    source = hub_source.completed(source, table.column_names)
+        values["image_column"] = hub.NO_IMAGE
+    source = hub.source_of(addition.hub, values, addition.skip_broken)
+    table = hub.load_first(source, limits.rows + 1, limits.seconds)
+    source = hub.completed(source, table.column_names)
     is_whole = len(table) <= limits.rows and "[" not in (source["split"] or "")
     count = min(len(table), limits.rows)
-    rows = hub_rows.read_rows(table.take(count), source)
+    rows = hub.read_rows(table.take(count), source)
     names = rows.whole.stimuli["stimulus"][: limits.samples]
     return Preview(
         samples=tuple(_sample(rows.whole, name, rows.image(name)) for name in names),

@@ -14,7 +14,7 @@ from core.encoders.encoder import with_facts
 from core.encoders.requests import Facts
 from core.errors import InputError, NotEmbeddedError, StoreBusyError, UnknownNameError
 from core.recipe import Recipe
-from core.stimuli.levels import offered_levels
+from core.stimuli.captions import offered_levels
 from core.store.files import Stamp, examine_if_usable, stamp
 from core.store.listing import check_title, editing_titles, forget, remove
 from core.store.publishing import is_locked, locked, writing

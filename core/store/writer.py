@@ -27,8 +27,8 @@ from core.errors import FeatureError, InputError, StimuliError, StoreError
 from core.progress import Progress
 from core.recipe import Recipe
 from core.settings import is_read_only
+from core.stimuli.catalog import SUBSET, some_captions
 from core.stimuli.dataset import Dataset, DatasetCard
-from core.stimuli.subset import SUBSET, some_captions
 from core.store.files import examine, examine_if_usable, read_frame
 from core.store.publishing import locked, publish, replace
 from core.store.reader import Store
@@ -103,7 +103,7 @@ def add_dataset(root: Path, dataset: Dataset, *, report: Progress | None = None)
 
 
 def add_subset(root: Path, card: DatasetCard) -> Path:
-    """Publish some stimuli of a dataset of the store, as `core.stimuli.subset.subset_card` names
+    """Publish some stimuli of a dataset of the store, as `core.stimuli.catalog.subset_card` names
     them, from what the store holds of it.
 
     Raises StoreError where another dataset has the name.

@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from core.competence.published import FOLDER
+from core.competence.scores import FOLDER
 from core.embedding.history import reading_words
 from core.errors import InputError
 from core.metrics.spec import MetricSpec

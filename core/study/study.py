@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float32, Int32, Int64
 
-from core.competence.imported import imported_rows, place_rows
 from core.competence.records import SKILL
+from core.competence.scores import imported_rows, place_rows
 from core.encoders.encoder import REALITY
 from core.errors import (
     FeatureError,

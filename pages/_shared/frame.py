@@ -313,7 +313,7 @@ def need_readers(at: Place, *items: Item) -> None:
             modality = reader_of(item)
             need_items(card, item)
             none = f"No {modality.title} is embedded over this dataset yet."
-            if card.has_demo:
+            if card.world:
                 raise NeededError(
                     f"{none} Wait for the demo to be built, or build it:", command("demo")
                 )

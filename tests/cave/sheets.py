@@ -13,7 +13,7 @@ from PIL import Image
 from core.cave import drawing, tasks
 from core.cave.drawing import draw
 from core.cave.events import draw_event
-from core.competence.images.pictures import draw_pictures
+from core.cave.tasks import draw_pictures
 
 FOLDER = Path(__file__).parent / "drawn"
 STYLED = 4  # events, in every style

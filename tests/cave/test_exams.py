@@ -12,8 +12,9 @@ import pytest
 
 from core.cave.captions import WORDINGS, describe
 from core.cave.events import COLORS, KINDS, KINDS_OF_SCENE, Event, Thing, draw_event, events
-from core.cave.exams import SIZES, Item, items
+from core.cave.exams import SIZES, items
 from core.competence.probes import wilson
+from core.stimuli.worlds import Choice
 
 HELD_OUT = list(events("test", 1024))
 SHARED = [exam for exam in SIZES if exam != "counting"]  # whose endings return in other items
@@ -152,7 +153,7 @@ def frequency() -> Counter[str]:
     )
 
 
-def guesses(item: Item, frequency: Counter[str]) -> dict[str, int]:
+def guesses(item: Choice, frequency: Counter[str]) -> dict[str, int]:
     """Return the choices of those who know only lengths, or how frequent words are; the first of
     equals.
     """

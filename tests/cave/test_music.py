@@ -29,13 +29,13 @@ from core.cave.melodies import (
     PACES,
     SCALES,
     Note,
-    melody_of,
     read,
     sing,
     write,
 )
 from core.cave.world import CaveDataset
 from core.errors import StimuliError
+from core.stimuli.dataset import check_melodies
 
 CAT = Thing("cat", hue=92.0, size=0.5, x=0.1, depth=0.0, facing="right")
 
@@ -153,7 +153,7 @@ def test_no_note_alone_gives_a_kind_away(sung):
 
 def test_the_cave_s_stimuli_are_sung_and_no_others():
     card = CaveDataset(4).card
-    assert melody_of(card, 2) == write(sing(draw_event("test", 2)))
-    other = replace(card, name="photos", source={"kind": "folder"})
+    world = check_melodies(card)
+    assert world.melody(*world.behind(card, [2])) == write(sing(draw_event("test", 2)))
     with pytest.raises(StimuliError, match="'photos' has no melodies"):
-        melody_of(other, 0)
+        check_melodies(replace(card, name="photos", source={"kind": "folder"}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -11,13 +12,12 @@ from tiny_models import make_language
 
 from core.cave.captions import WORDINGS
 from core.cave.events import COLORS
-from core.cave.exams import Item
-from core.competence.language import bias
-from core.competence.language.completions import code_endings
-from core.competence.language.sampling import sample_texts
+from core.cave.world import Cave
+from core.competence.language import code_endings, guess_colors, sample_texts
 from core.encoders.encoder import Encoder
 from core.encoders.language.encoder import open_language
 from core.errors import EncoderError
+from core.stimuli.worlds import Choice
 
 CPU = torch.device("cpu")
 
@@ -26,13 +26,14 @@ def opened(folder: Path, kind: str) -> Encoder:
     return open_language(f"hf:{make_language(folder / kind, kind)}", device=CPU)
 
 
-def test_guesses_are_the_models_own_probabilities(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(bias, "KINDS", ("car",))
-    monkeypatch.setattr(bias, "own_wordings", lambda *_: ["car"])
+def test_guesses_are_the_models_own_probabilities(tmp_path: Path) -> None:
+    class Small(Cave):
+        nouns: ClassVar = {"car": ("a car",)}
+
     encoder = opened(tmp_path, "bloom")
-    table = bias.guess_colors(encoder)
+    table = guess_colors(encoder, Small())
     endings = tuple(f" {word}." for color in COLORS for word in WORDINGS[color])
-    bits = code_endings(encoder, [Item("", 0, "There is a car painted", endings, 0)])[0]
+    bits = code_endings(encoder, [Choice("", 0, "There is a car painted", endings, 0)])[0]
     wanted = np.exp2(-bits).reshape(8, -1).sum(1)
     assert table["guess"].to_numpy() == pytest.approx(wanted / wanted.sum())
     assert table["law"].sum() == pytest.approx(1)

@@ -15,18 +15,18 @@ from hypothesis import strategies as st
 from tiny_models import make_language, save_tokenizer
 
 from core.cave.world import CaveDataset
-from core.competence import opened
-from core.competence.language import bits_per_byte
-from core.competence.language.bits_per_byte import (
+from core.competence import bits_per_byte, opened
+from core.competence.bits_per_byte import (
     Extent,
     Piece,
+    code_models,
     code_texts,
     cut_windows,
     read_pieces,
+    text_rows,
 )
-from core.competence.language.coding import code_models, text_rows
-from core.competence.language.texts import open_texts
 from core.competence.records import COLUMNS, measured_name
+from core.competence.texts import open_texts
 from core.embedding.runner import embed
 from core.encoders.catalog import open_encoder
 from core.errors import EncoderError, InputError, UnknownNameError

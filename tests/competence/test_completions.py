@@ -9,11 +9,12 @@ import pytest
 import torch
 from tiny_models import make_language
 
-from core.cave.exams import Item, items
-from core.competence.language.completions import choose, code_endings
+from core.cave.exams import items
+from core.competence.language import choose, code_endings
 from core.encoders.encoder import Encoder
 from core.encoders.language.encoder import open_language
 from core.errors import EncoderError
+from core.stimuli.worlds import Choice
 
 CPU = torch.device("cpu")
 ASKED = [*items("binding")[:3], *items("companions")[:3], *items("counting")[:3]]
@@ -57,7 +58,7 @@ def test_models_that_cannot_continue_a_text_are_refused(tmp_path):
 
 def test_the_ending_of_the_fewest_bits_is_chosen():
     endings = (" a", " b", " c", " d")
-    asked = [Item("binding", 0, "x", endings, answer) for answer in (0, 1, 2, 3)]
+    asked = [Choice("binding", 0, "x", endings, answer) for answer in (0, 1, 2, 3)]
     codes = np.array(
         [[1.0, 2.0, 3.0, 4.0], [2.0, 1.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 0.5]]
     )

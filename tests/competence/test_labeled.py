@@ -12,9 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.competence.images.folders import open_folder
-from core.competence.images.labeled import Sample, Samples, draw
-from core.competence.images.shards import read_shards
+from core.competence.images import Sample, Samples, draw, open_folder, read_shards
 from core.errors import StimuliError
 from core.stimuli.images import Stored
 from tests.competence.labeled_files import picture, write_classes, write_part

@@ -7,8 +7,8 @@ import signal
 
 import pytest
 
-from core.competence.images import pictures
-from core.competence.images.pictures import draw_pictures
+from core.cave import tasks as pictures
+from core.cave.tasks import draw_pictures
 from core.errors import DeviceError
 from core.machine.processes import spread
 from core.settings import ROOT

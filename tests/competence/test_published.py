@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from core.competence.published import (
+from core.competence.records import COLUMNS
+from core.competence.scores import (
     FOLDER,
     SCORES,
     published_models,
@@ -18,7 +19,6 @@ from core.competence.published import (
     read_published,
     vtab_tasks,
 )
-from core.competence.records import COLUMNS
 from core.errors import InputError
 
 HEADER = "model,checkpoint,task,group,value,unit,split,source\n"

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.competence.sheet import read_sheet
+from core.competence.scores import read_sheet
 from core.errors import InputError
 
 REQUIRED, OPTIONAL = ("model", "task", "value", "unit"), ("low", "high", "chance", "n", "source")

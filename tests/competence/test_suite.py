@@ -4,7 +4,6 @@ refused.
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +15,9 @@ from tiny_models import make_language, make_vision
 
 from core.cave import exams, tasks
 from core.cave.events import events, reality
-from core.cave.world import CaveDataset
+from core.cave.tasks import draw_pictures
+from core.cave.world import WORLD, CaveDataset
 from core.competence import opened, suite
-from core.competence.images.pictures import draw_pictures
 from core.competence.records import COLUMNS, suite_recipe, unmeasured
 from core.competence.suite import bits_per_byte, measure_all, probe_tasks
 from core.embedding.features import import_features
@@ -60,12 +59,16 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
+def alone(samples, **given):
+    return draw_pictures(samples, **(given | {"jobs": 1}))
+
+
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ask little, and draw in this process."""
     monkeypatch.setattr(tasks, "SAMPLES", FEW)
     monkeypatch.setattr(exams, "items", few_items)
-    monkeypatch.setattr(suite, "draw_pictures", partial(draw_pictures, jobs=1))
+    monkeypatch.setattr(tasks, "draw_pictures", alone)
 
 
 def measured(world: Path, *names: str) -> pd.DataFrame:
@@ -155,14 +158,14 @@ def test_reality_answers_what_is_the_case(monkeypatch):
         tasks, "TASKS", [task for task in tasks.TASKS if task.name in of_the_event + unknown]
     )
     truth = np.stack([reality(event) for event in events("probe", 600)]).astype(np.float32)
-    rows = {row["task"]: row for row in probe_tasks(dict.fromkeys(FEW, truth), asked=tasks.TASKS)}
+    rows = {row["task"]: row for row in probe_tasks(dict.fromkeys(FEW, truth), WORLD, tasks.TASKS)}
     assert min(rows[task]["value"] for task in of_the_event) > 0.97
     assert all(rows[task]["low"] < rows[task]["chance"] + 0.05 for task in unknown)
 
 
 def test_features_that_are_no_numbers_give_a_reason():
     rows = probe_tasks(
-        dict.fromkeys(FEW, np.full((60, 3), np.nan, dtype=np.float32)), asked=tasks.TASKS
+        dict.fromkeys(FEW, np.full((60, 3), np.nan, dtype=np.float32)), WORLD, tasks.TASKS
     )
     assert all(np.isnan(row["value"]) and "NaN or infinity" in row["reason"] for row in rows)
 

@@ -18,7 +18,7 @@ from store_fakes import CountedDataset
 from core.cave.captions import LEVELS
 from core.cave.events import TEST_SIZE
 from core.cave.world import CaveDataset
-from core.competence.language.texts import open_texts
+from core.competence.texts import open_texts
 from core.errors import InputError, OfflineError, UnknownNameError
 from core.store import add_dataset
 from tests.competence.labeled_files import put_in_cache
@@ -122,7 +122,7 @@ def test_what_is_no_text_is_refused(tmp_path):
 
 def test_what_is_no_file_or_too_large_is_refused_before_it_is_read(tmp_path, monkeypatch):
     # calling it would fail
-    monkeypatch.setattr("core.competence.language.texts.digest_files", None)
+    monkeypatch.setattr("core.competence.texts.digest_files", None)
     (tmp_path / "zero.txt").symlink_to("/dev/zero")
     (tmp_path / "a.parquet").mkdir()
     os.mkfifo(tmp_path / "a.jsonl")

@@ -13,16 +13,14 @@ import torch
 from tiny_models import make_language, make_vision
 
 from core.cave import tasks
+from core.cave.tasks import draw_pictures
 from core.cave.world import CaveDataset
-from core.competence import opened
-from core.competence.images import cave_tasks as cave
-from core.competence.images import transfer
-from core.competence.images.folders import open_folder
-from core.competence.images.pictures import draw_pictures
-from core.competence.images.transfer import open_tasks, probe_models
+from core.competence import opened, transfer
+from core.competence.images import open_folder
 from core.competence.probes import probe
 from core.competence.records import COLUMNS, measured_name
-from core.competence.suite import measure_all
+from core.competence.suite import measure_all, world_tasks
+from core.competence.transfer import open_tasks, probe_models
 from core.embedding.features import import_features
 from core.embedding.runner import embed
 from core.encoders.catalog import open_encoder
@@ -200,12 +198,8 @@ def test_models_that_cannot_see_are_refused(world):
 def test_every_layer_of_the_cave_s_tasks_ends_with_what_the_suite_measures(world, monkeypatch):
     monkeypatch.setattr(tasks, "SAMPLES", FEW)
     monkeypatch.setattr(tasks, "TASKS", tasks.TASKS[::3])
-    for module in (cave, "core.competence.suite"):
-        place = module if isinstance(module, str) else module.__name__
-        monkeypatch.setattr(
-            f"{place}.draw_pictures", lambda samples, **_: draw_pictures(samples, jobs=1)
-        )
-    given = cave.cave_tasks(Store(world / "store").dataset("cave"))
+    monkeypatch.setattr(tasks, "draw_pictures", lambda samples, **_: draw_pictures(samples, jobs=1))
+    given = world_tasks(Store(world / "store").dataset("cave"))
     rows = probed(world, "vit-b", sets=given, layers="all")
     assert len(rows) == 2 * len(tasks.TASKS)
     suite = measure_all(world / "store", "cave", ["vit-b"], device=CPU).set_index("task")
@@ -217,4 +211,4 @@ def test_every_layer_of_the_cave_s_tasks_ends_with_what_the_suite_measures(world
 def test_the_cave_s_tasks_are_of_the_cave(tmp_path):
     add_dataset(tmp_path, CountedDataset())
     with pytest.raises(InputError, match="'counted' is not made of them; name tasks with --task"):
-        cave.cave_tasks(Store(tmp_path).dataset("counted"))
+        world_tasks(Store(tmp_path).dataset("counted"))

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from competence.scored_models import write_model
 
-from core.competence.imported import RESULT, find_models, import_scores, imported_rows, read_scores
 from core.competence.records import COLUMNS, PERCENT, SCORE, USER
+from core.competence.scores import RESULT, find_models, import_scores, imported_rows, read_scores
 from core.errors import InputError, StoreBusyError, StoreError
 from core.store import Store, add_dataset, locked
 from core.study.scores import mean_scores

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from huggingface_hub import constants
 
-from core.competence.images.transfer import open_tasks
-from core.competence.images.vtab import RAW_CLASSES, open_vtab, task_names
-from core.competence.published import vtab_tasks
+from core.competence.images import RAW_CLASSES, open_vtab, task_names
+from core.competence.scores import vtab_tasks
+from core.competence.transfer import open_tasks
 from core.errors import InputError, OfflineError, StimuliError, UnknownNameError
 from tests.competence.labeled_files import put_in_cache, write_part
 

@@ -43,7 +43,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     add_dataset(root / "store", DATASET)
     rng, rows = np.random.default_rng(0), []
     for title, modality, family, objective, parameters, seed, score, other in ZOO:
-        np.save(root / f"{title}.npy", DATASET.world + (1 - score) * rng.normal(size=(N, 9)))
+        np.save(root / f"{title}.npy", DATASET.reality + (1 - score) * rng.normal(size=(N, 9)))
         kept = "" if title == "v-C0100" else score
         rows.append(
             f"{title};{title}.npy;{modality};{family};{objective};{parameters}.0;{seed}"
@@ -168,7 +168,7 @@ def test_a_study_takes_models_of_the_store_and_counts_no_others(store, monkeypat
     monkeypatch.setattr("core.plans.models.open_dataset", lambda _: DATASET)
     where = ["--store", str(store / "store")]
     rng = np.random.default_rng(5)
-    np.save(store / "v1.npy", DATASET.world + rng.normal(size=(4, N, 9)))
+    np.save(store / "v1.npy", DATASET.reality + rng.normal(size=(4, N, 9)))
     brain = ["--dataset", "cave", "--modality", "brain", "--repeats", "trials"]
     assert main(["import", str(store / "v1.npy"), *brain, *where]) == 0
     (store / "mine.toml").write_text(STUDY)

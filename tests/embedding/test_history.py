@@ -147,7 +147,7 @@ def test_vectors_made_elsewhere_name_a_file(tmp_path: Path) -> None:
     dataset = CountedDataset()
     add_dataset(tmp_path, dataset)
     import_features(
-        tmp_path, dataset.card, Content([dataset.world]), name="mine", modality="vision"
+        tmp_path, dataset.card, Content([dataset.reality]), name="mine", modality="vision"
     )
     embed_world(tmp_path, dataset)
     assert made(tmp_path, "mine") == "import FILE --dataset counted --name mine --modality vision"

@@ -292,7 +292,7 @@ def test_reality_is_a_model_of_its_own(tmp_path: Path) -> None:
 
 def test_a_dataset_without_known_factors_has_no_reality(tmp_path: Path) -> None:
     class Photographs(CountedDataset):
-        world = None
+        reality = None
 
     with pytest.raises(StimuliError, match="dataset 'counted' has no factors as vectors"):
         embed_world(tmp_path, Photographs())

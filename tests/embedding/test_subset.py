@@ -63,7 +63,7 @@ def test_models_of_a_subset_score_as_over_these_stimuli(
     some = ask(asked, Study(store, "cave", stimuli=encode(ROWS, 20)))[of]
     pd.testing.assert_frame_equal(some, ask(asked, Study(store, "seen"))[of])
     card = store.dataset("seen")
-    assert not card.knows_factors  # no event is found by its place
+    assert card.world is None  # no event is found by its place
     assert store.model("seen", "twice").recipe.choices["dataset"] == name_data(card)
 
     np.save(tmp_path / "other.npy", values[:12])

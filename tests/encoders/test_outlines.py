@@ -13,7 +13,7 @@ from huggingface_hub.hf_api import ModelInfo
 from PIL import Image
 from safetensors.torch import save_file
 
-from core.competence.published import published_models
+from core.competence.scores import published_models
 from core.encoders import outlines
 from core.encoders.catalog import open_encoder, spec_of_folder
 from core.encoders.fields import INDEX

@@ -15,8 +15,8 @@ import pandas as pd
 import pytest
 import torch
 
-from core.competence.imported import import_scores
 from core.competence.records import as_table, result_name, row, suite_recipe
+from core.competence.scores import import_scores
 from core.errors import InputError, PlatoscopeError
 from core.questions import asking as asking_module
 from core.questions.asking import ask
@@ -111,7 +111,7 @@ def add(kind: str, size: str, skill: float) -> Step:
 def replace_model(root: Path) -> None:
     """Embed other weights under the name of a model."""
     card = replace(Store(root).model("cave", REPLACED).card, weights="others")
-    world._write(root, DATASET, card, [DATASET.world * 0.5] * 4, None)
+    world._write(root, DATASET, card, [DATASET.reality * 0.5] * 4, None)
 
 
 def import_own(root: Path) -> None:

@@ -18,8 +18,8 @@ import torch
 from PIL import Image
 from safetensors.torch import save
 
-from core.competence.imported import read_scores
-from core.competence.language.texts import open_texts
+from core.competence.scores import read_scores
+from core.competence.texts import open_texts
 from core.embedding.summaries import read_instruction
 from core.encoders.checkpoint import read_weights
 from core.encoders.measured.content import read_content

@@ -13,12 +13,12 @@ from tiny_models import make_language, make_vision
 from core.cave.captions import describe
 from core.cave.drawing import draw
 from core.cave.events import events
+from core.cave.world import WORLD
 from core.encoders.catalog import open_encoder
 from core.errors import EncoderError
 from core.networks.language import cut_language
-from core.networks.maps import Moments, identity, least_squares, random_map
-from core.networks.network import Network, states_at
-from core.networks.places import Places, bring
+from core.networks.network import Network, Places, bring, states_at
+from core.networks.stitches import Moments, identity, least_squares, random_map
 from core.networks.vision import cut_vision
 from core.settings import CAVE_WEIGHTS
 
@@ -28,7 +28,7 @@ EVENTS = list(events("tests", 3))
 
 
 def seeing(name: str) -> Network:
-    return cut_vision(open_encoder(f"timm:{VISION[name]}@{CAVE_WEIGHTS / name}", device=CPU))
+    return cut_vision(open_encoder(f"timm:{VISION[name]}@{CAVE_WEIGHTS / name}", device=CPU), WORLD)
 
 
 @torch.no_grad()
@@ -59,7 +59,7 @@ def test_a_causal_model_goes_on_from_every_layer_as_if_it_had_not_been_cut(
     tmp_path: Path, kind: str
 ) -> None:
     encoder = open_encoder(f"hf:{make_language(tmp_path, kind)}", device=CPU)
-    network = cut_language(encoder, level="5")
+    network = cut_language(encoder, WORLD, level="5")
     batch = network.read(EVENTS)
     present = batch["present"]
     whole = encoder.model(
@@ -78,7 +78,7 @@ def test_a_causal_model_goes_on_from_every_layer_as_if_it_had_not_been_cut(
 @pytest.mark.parametrize("name", ["bloom-s", "gpt2-s", "llama-s"])
 @torch.no_grad()
 def test_a_shipped_language_model_of_several_blocks_is_cut_at_each(name: str) -> None:
-    network = cut_language(open_encoder(f"hf:{CAVE_WEIGHTS / name}", device=CPU), level="5")
+    network = cut_language(open_encoder(f"hf:{CAVE_WEIGHTS / name}", device=CPU), WORLD, level="5")
     whole, *cut = from_each_layer(network)
     assert len(cut) >= 3
     assert all(torch.allclose(features, whole, atol=1e-4) for features in cut)
@@ -87,11 +87,11 @@ def test_a_shipped_language_model_of_several_blocks_is_cut_at_each(name: str) ->
 def test_what_cannot_be_cut_is_refused_in_a_sentence(tmp_path: Path) -> None:
     masked = open_encoder(f"hf:{make_language(tmp_path / 'bert', 'bert')}", device=CPU)
     with pytest.raises(EncoderError, match="does not predict text from left to right"):
-        cut_language(masked, level="5")
+        cut_language(masked, WORLD, level="5")
     folder = make_vision(tmp_path / "mixer", "test_efficientnet")
     other = open_encoder(f"timm:test_efficientnet@{folder}", device=CPU)
     with pytest.raises(EncoderError, match="EfficientNet, which cannot be cut into layers here"):
-        cut_vision(other)
+        cut_vision(other, WORLD)
 
 
 def test_states_are_brought_to_other_places() -> None:

@@ -13,27 +13,28 @@ from tiny_models import make_language
 from core.cave.captions import describe
 from core.cave.events import events, held_out_signatures
 from core.cave.melodies import sing, write
-from core.cave.training.train import TrainedHead, write_head
+from core.cave.world import WORLD
 from core.competence.probes import fit
 from core.encoders.catalog import open_encoder
 from core.errors import InputError
-from core.networks import kept_heads
+from core.networks import heads
 from core.networks.heads import (
-    CLASSES,
     FITTED,
     PUBLISHED,
     STRENGTH,
     Head,
-    answers_to,
+    Labels,
+    NextToken,
+    Task,
     features_of,
     fit_head,
+    read_head,
     tasks_of,
+    write_head,
 )
 from core.networks.language import LanguageNetwork, cut_language
-from core.networks.maps import identity, random_map
 from core.networks.network import parts_of, states_at
-from core.networks.stitches import Seam, Side, check_pair, fit_map
-from core.networks.tasks import Labels, NextToken, Task
+from core.networks.stitches import Seam, Side, check_pair, fit_map, identity, random_map
 from core.networks.vision import VisionNetwork, cut_vision
 from core.settings import CAVE_WEIGHTS
 
@@ -44,7 +45,7 @@ NAME = "vit-narrow-xs"  # of one task
 @pytest.fixture(scope="module")
 def network() -> VisionNetwork:
     spec = f"timm:vit_tiny_patch16_224@{CAVE_WEIGHTS / NAME}"
-    return cut_vision(open_encoder(spec, device=CPU))
+    return cut_vision(open_encoder(spec, device=CPU), WORLD)
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +111,7 @@ def test_gradient_lowers_the_loss_from_either_start_and_learns_nothing_else(
     network: VisionNetwork, side: Side, head: Head
 ) -> None:
     blank = open_encoder(f"timm:vit_tiny_patch16_224@{CAVE_WEIGHTS / 'vit-clip-xs'}", device=CPU)
-    f, task = Side(cut_vision(blank), side.fitted, side.scored), Labels(head)
+    f, task = Side(cut_vision(blank, WORLD), side.fitted, side.scored), Labels(head)
     seam, rows = seam_of(f, side, task, 0), torch.arange(128)
     before = [parameter.clone() for parameter in network.encoder.model.parameters()]
     for name in ("least squares", "random"):
@@ -131,12 +132,12 @@ def test_events_that_a_map_is_fitted_to_are_none_of_the_stores() -> None:
 
 def test_a_head_is_logistic_regression_task_by_task(network: VisionNetwork, head: Head) -> None:
     assert head.origin == FITTED
-    assert head.tasks == tasks_of(network.card) == ("largest kind",)
+    assert head.tasks == tasks_of(network.card, WORLD) == {"largest kind": 16}
     batch = network.read(list(events("heads", 256)))
     features = features_of(network, batch)
     rows = (features - features.mean(0)) / features.std(0, correction=0)
-    (labels,) = answers_to(head.tasks, batch)
-    weights = fit(rows, labels, classes=CLASSES["largest kind"], strengths=[STRENGTH])[0]
+    (labels,) = head.answers(batch)
+    weights = fit(rows, labels, classes=16, strengths=[STRENGTH])[0]
     oracle = rows @ weights[:-1] + weights[-1]
     assert torch.allclose(head(features)[0], oracle, atol=1e-2)
     assert len(parts_of(batch, 100)) == 3
@@ -145,18 +146,20 @@ def test_a_head_is_logistic_regression_task_by_task(network: VisionNetwork, head
 def test_a_published_head_is_taken_before_any_is_fitted(
     network: VisionNetwork, head: Head, tmp_path: Path
 ) -> None:
-    write_head(tmp_path, TrainedHead(head.weight, head.bias, head.tasks))
+    write_head(tmp_path, head)
     card = replace(network.card, spec=f"timm:vit_tiny_patch16_224@{tmp_path}")
-    read = kept_heads.published_head(card)
+    file = heads.head_file(card)
+    assert file == tmp_path / "head.safetensors"
+    read = read_head(tmp_path, WORLD)
     assert read is not None
     assert read.origin == PUBLISHED
     assert torch.equal(read.weight, head.weight.half().float())
-    assert kept_heads.published_head(replace(card, spec="timm:resnet18")) is None
+    assert heads.head_file(replace(card, spec="timm:resnet18")) is None
 
 
 def test_words_are_scored_in_bits_per_byte_and_only_by_one_tokenizer(tmp_path: Path) -> None:
     encoder = open_encoder(f"hf:{make_language(tmp_path / 'gpt2', 'gpt2')}", device=CPU)
-    reader = cut_language(encoder, level="5")
+    reader = cut_language(encoder, WORLD, level="5")
     batch = reader.read(list(events("tests", 4)))
     task = NextToken(reader.head, 300)
     with torch.no_grad():
@@ -175,7 +178,7 @@ def test_words_are_scored_in_bits_per_byte_and_only_by_one_tokenizer(tmp_path: P
 
 def test_notes_are_scored_as_words_are() -> None:
     encoder = open_encoder(f"hf:{CAVE_WEIGHTS / 'note-gpt2-xs'}", device=CPU)
-    hearer = cut_language(encoder, level="5")
+    hearer = cut_language(encoder, WORLD, level="5")
     heard = list(events("tests", 4))
     batch, last = hearer.read(heard), len(hearer.card.layers) - 1
     task = NextToken(hearer.head, 300)
@@ -187,7 +190,7 @@ def test_notes_are_scored_as_words_are() -> None:
 
 def test_a_stitch_stays_within_a_modality(side: Side, tmp_path: Path) -> None:
     encoder = open_encoder(f"hf:{make_language(tmp_path / 'gpt2', 'gpt2')}", device=CPU)
-    reader: LanguageNetwork = cut_language(encoder, level="5")
+    reader: LanguageNetwork = cut_language(encoder, WORLD, level="5")
     batch = reader.read(list(events("tests", 2)))
     with pytest.raises(InputError, match="a stitch stays within one"):
         check_pair(Side(reader, batch, batch), side)

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from core.competence.imported import import_scores
+from core.competence.scores import import_scores
 from core.encoders.encoder import ModelCard
 from core.recipe import Recipe
 from core.stimuli.dataset import DatasetCard
@@ -94,7 +94,7 @@ def _embed(root: Path, dataset: HostileDataset, modality: str, number: int) -> N
     name = f"{modality}-{number}"
     rng = np.random.default_rng(number)
     layers = [
-        dataset.world * (0.3 + number / 4 + layer / 8)
+        dataset.reality * (0.3 + number / 4 + layer / 8)
         + rng.normal(size=(dataset.size, 9)).astype(np.float32) / 3
         for layer in range(2)
     ]

@@ -33,7 +33,7 @@ def retell(
                     dataset=dataset.card,
                     card=replace(card, name=f"{name}~{level}"),
                     level=level,
-                    layers=[dataset.world * part + one for one in noise],
+                    layers=[dataset.reality * part + one for one in noise],
                     bits=None,
                     bytes=None,
                     recipe=Recipe.of(

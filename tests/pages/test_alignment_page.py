@@ -163,7 +163,7 @@ def test_a_model_that_holds_one_vector_only_is_left_out_once_with_its_reason(
     shutil.copytree(small(40), tmp_path, dirs_exist_ok=True)
     dataset = PaintedDataset(40)
     add_features(
-        tmp_path, dataset, dataset.world * 0 + 1, title="Flat", name="flat", modality=modality
+        tmp_path, dataset, dataset.reality * 0 + 1, title="Flat", name="flat", modality=modality
     )
     app = opened(tmp_path, "alignment")
     assert not app.exception

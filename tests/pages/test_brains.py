@@ -19,7 +19,7 @@ def store(tmp_path_factory) -> Path:
     root, dataset = tmp_path_factory.mktemp("brains"), PaintedDataset(40)
     build(root, dataset, **SMALL)
     embed_cortex(root, dataset)
-    apart = np.abs(dataset.world[:, None] - dataset.world[None]).sum(axis=2).astype(np.float32)
+    apart = np.abs(dataset.reality[:, None] - dataset.reality[None]).sum(axis=2).astype(np.float32)
     content = Content([apart], "dissimilarities")
     import_features(root, dataset.card, content, name="judges", modality="people")
     return root

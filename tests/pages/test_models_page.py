@@ -78,8 +78,8 @@ def test_an_imported_model_with_a_nasty_name_is_drawn_as_text_and_one_without_ne
 ):
     dataset = PaintedDataset(40)
     shutil.copytree(small(40), tmp_path, dirs_exist_ok=True)
-    add_features(tmp_path, dataset, dataset.world, title=NASTY)
-    add_features(tmp_path, dataset, dataset.world * 0 + 1, name="flat", title="Flat")
+    add_features(tmp_path, dataset, dataset.reality, title=NASTY)
+    add_features(tmp_path, dataset, dataset.reality * 0 + 1, name="flat", title="Flat")
     app = opened(tmp_path, "models", layout="mds", chosen="own")
     assert not app.exception
     assert charts(app) == ["model-map", "layer-map"]

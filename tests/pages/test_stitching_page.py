@@ -15,7 +15,7 @@ from core.cave.world import CaveDataset
 from core.cli import main
 from core.embedding.runner import embed
 from core.encoders.catalog import open_encoder
-from core.networks import heads, kept_heads
+from core.networks import heads
 from core.questions.asking import ask
 from core.questions.stitching.question import Fitting, StitchMap
 from core.settings import CAVE_WEIGHTS
@@ -38,7 +38,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
         spec = f"timm:vit_tiny_patch16_224@{CAVE_WEIGHTS / name}"
         embed(root, dataset, open_encoder(spec, device=torch.device("cpu")))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kept_heads, "fit_head", partial(heads.fit_head, count=64))
+        patch.setattr(heads, "fit_head", partial(heads.fit_head, count=64))
         fitting = Fitting(events=64, steps=2)
         ask(StitchMap(x=NAMES[1], y=NAMES[0], fitting=fitting), Study(Store(root), "cave"))
     return root

@@ -94,7 +94,7 @@ class PaintedDataset:
         return f"{text} {NASTY}" if index == 1 else text
 
     @property
-    def world(self) -> np.ndarray:
+    def reality(self) -> np.ndarray:
         columns = [
             self.places,
             np.eye(3)[np.arange(self.size) % 3],
@@ -165,7 +165,7 @@ def _fill(root, dataset, vision, language, reality, seeds) -> Path:
             "w",
             ("factors",),
         )
-        _write(root, dataset, card, [dataset.world], None)
+        _write(root, dataset, card, [dataset.reality], None)
     return root
 
 
@@ -204,7 +204,7 @@ def _embed(root, dataset, card, skill) -> None:
     rng = np.random.default_rng(sum(map(ord, card.name)))
     noise = rng.normal(size=(4, dataset.size, 9)).astype(np.float32) / 3
     layers = [
-        dataset.world * skill * part + noise[i] * (1.02 - skill * part)
+        dataset.reality * skill * part + noise[i] * (1.02 - skill * part)
         for i, part in enumerate((0.0, 0.5, 1.0, 0.8))
     ]
     bits = (

@@ -34,7 +34,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, 
 from transformers.utils.sentencepiece_model_pb2_new import ModelProto
 
 from core.competence.probes import fit
-from core.competence.published import published_models, vtab_tasks
+from core.competence.scores import published_models, vtab_tasks
 from core.plans.reading import open_plan, shipped
 from tests.competence.labeled_files import write_part
 from tests.hub.online import turn_to
@@ -374,7 +374,7 @@ def rehearsing(root: Path, size: int = SIZE) -> Iterator[Rehearsal]:
                 hub.add_model(spec.replace("timm:", "timm/"), write_vision(root / place, spec))
             shutil.rmtree(root / place, ignore_errors=True)
         host_data(hub, root, size)
-        patch.setattr("core.competence.language.texts._FILES", 1)  # of 80, in place of 4M tokens
+        patch.setattr("core.competence.texts._FILES", 1)  # of 80, in place of 4M tokens
         # probes need not be the best
         patch.setattr("core.competence.probes.fit", partial(fit, steps=4))
         turn_to(hub, root / "cache", patch)

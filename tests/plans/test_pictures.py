@@ -5,7 +5,7 @@ from __future__ import annotations
 import plotly.graph_objects as go
 import pytest
 
-from core.competence.imported import import_scores
+from core.competence.scores import import_scores
 from core.plans.pictures import picture
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask

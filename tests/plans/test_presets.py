@@ -13,7 +13,7 @@ import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from core.cli import main
-from core.competence.published import vtab_tasks
+from core.competence.scores import vtab_tasks
 from core.embedding.summaries import read_instruction
 from core.encoders import outlines
 from core.encoders.outlines import Download
@@ -24,7 +24,7 @@ from core.plans.reading import open_plan, shipped
 from core.plans.sizes import sizes, totals
 from core.plans.wording import question_of
 from core.questions.metrics import matrix, trends
-from core.stimuli.hub_source import PRESETS
+from core.stimuli.hub import PRESETS
 
 NAMES = {"prh-vision-language", "prh-vision", "dispersion", "dense-captions", "adapters"}
 NAMES |= {"prh-mini"}

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from core.cli import main
-from core.competence.imported import import_scores
+from core.competence.scores import import_scores
 from core.errors import InputError, ReadOnlyError
 from core.jobs import queue
 from core.jobs.states import ensure_worker

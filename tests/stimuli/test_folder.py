@@ -70,7 +70,7 @@ def test_order_and_default_level_are_those_of_first_appearance(tmp_path: Path) -
         [1, "5", "A5"],
     ]
     assert dataset.image(0).getpixel((0, 0)) == (80, 0, 0)
-    assert dataset.world is None
+    assert dataset.reality is None
 
 
 def test_images_alone_are_all_of_a_folder_without_captions(tmp_path: Path) -> None:

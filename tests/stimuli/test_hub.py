@@ -17,11 +17,10 @@ from huggingface_hub import close_session, constants
 from PIL import Image
 
 from core.errors import InputError, OfflineError, StimuliError
-from core.stimuli import hub_files
+from core.stimuli import hub
 from core.stimuli.addition import Addition, open_addition
 from core.stimuli.catalog import open_dataset
-from core.stimuli.hub import HubDataset
-from core.stimuli.hub_source import PRESETS
+from core.stimuli.hub import PRESETS, HubDataset
 from core.stimuli.preview import Limits, preview_hub
 from tests.hub.online import turn_to
 from tests.hub.server import LocalHub
@@ -40,7 +39,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
 @pytest.fixture(autouse=True)
 def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read in this process, which is quicker, and sees what a test has changed."""
-    monkeypatch.setattr(hub_files, "confine", lambda work, *given, **_: work(*given))
+    monkeypatch.setattr(hub, "confine", lambda work, *given, **_: work(*given))
 
 
 def publish(
@@ -67,7 +66,7 @@ def test_one_text_per_image_is_level_0(tmp_path: Path) -> None:
     assert dataset.stimuli["stimulus"].tolist() == ["0", "1", "2"]
     assert dataset.captions.values.tolist() == [[0, "0", "one"], [1, "0", "two"], [2, "0", "one"]]
     assert dataset.notes == ("captions that two or more stimuli share: 1",)
-    assert dataset.world is None
+    assert dataset.reality is None
     for index in range(3):
         assert np.array_equal(dataset.image(index), IMAGES[index])
 

@@ -13,7 +13,7 @@ import pytest
 
 from core.errors import StimuliError
 from core.files.userfile import MB
-from core.stimuli import hub_files
+from core.stimuli import hub
 from core.stimuli.addition import Addition
 from core.stimuli.hub import HubDataset
 from core.stimuli.preview import Limits, preview_hub
@@ -54,7 +54,7 @@ def test_it_finds_what_is_there_and_says_what_is_not(folder: Path) -> None:
 def test_a_line_that_unpacks_to_more_than_there_is_room_for_is_refused(
     folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, begin: str, end: str
 ) -> None:
-    monkeypatch.setattr(hub_files, "room", lambda: 200 * MB)
+    monkeypatch.setattr(hub, "room", lambda: 200 * MB)
     with gzip.open(folder / name, "wt", compresslevel=1) as file:
         file.write(begin)
         for _ in range(300):
@@ -71,7 +71,7 @@ def test_a_line_that_unpacks_to_more_than_there_is_room_for_is_refused(
 def test_first_rows_that_do_not_come_are_not_awaited(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hub_files, "STARTING", 0.0)
+    monkeypatch.setattr(hub, "STARTING", 0.0)
     pq.write_table(pa.table({"text": ["one", "two"]}), folder / "train.parquet")
     with pytest.raises(StimuliError, match=r"the first rows of .* were not read within 0\.1 s;"):
         preview_hub(Addition(hub=str(folder), texts_only=True), limits=Limits(seconds=0.1))

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from core.errors import StimuliError, UnknownNameError
-from core.stimuli.levels import offered_levels, texts_at
+from core.stimuli.captions import offered_levels, texts_at
 
 CAPTIONS = pd.DataFrame(
     [

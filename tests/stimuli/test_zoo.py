@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 
 from core.errors import StimuliError
-from core.stimuli import hub_files
+from core.stimuli import hub
 from core.stimuli.addition import Addition, choices_of, open_addition, settled
 from core.stimuli.catalog import open_dataset
 from core.stimuli.preview import preview_folder, preview_hub
@@ -331,7 +331,7 @@ def test_data_as_they_come(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
-    monkeypatch.setattr(hub_files, "confine", lambda work, *given, **_: work(*given))
+    monkeypatch.setattr(hub, "confine", lambda work, *given, **_: work(*given))
     folder = tmp_path / "in" / "here"
     put(folder, files)
     if not files:

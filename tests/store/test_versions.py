@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 from store_fakes import CountedDataset, CountingEncoder
 
-from core.competence.keeping import keep_rows, kept_rows
 from core.competence.records import (
+    keep_rows,
+    kept_rows,
     measured_elsewhere,
     measured_name,
     result_name,

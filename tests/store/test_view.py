@@ -121,7 +121,7 @@ def test_the_reads_of_five_hundred_models_are_checked_in_a_moment(tmp_path: Path
     card = Store(root).model("cave", REPLACED).card
     for at in range(500):
         model = replace(card, name=f"m{at:03}", weights=str(at))
-        write(root, world, model, [world.world] * 4, None)
+        write(root, world, model, [world.reality] * 4, None)
     view = View(root)
     for entry in view.models("cave"):
         view.model("cave", entry.card.name)

@@ -89,7 +89,7 @@ def embed(
         name, name, modality, spec, family, objective, 10**7 + seed, name, ("block 1", "block 2")
     )
     layers = [
-        dataset.world + rng.normal(size=dataset.world.shape).astype(np.float32) / 3
+        dataset.reality + rng.normal(size=dataset.reality.shape).astype(np.float32) / 3
         for _ in card.layers
     ]
     version = VERSIONS["embedding"]

@@ -49,7 +49,7 @@ def root(tmp_path_factory) -> Path:
     root, dataset = tmp_path_factory.mktemp("noise"), PaintedDataset(SIZE)
     build(root, dataset, vision=VISION[1:2], language=LANGUAGE[1:2])
     embed_cortex(root, dataset)
-    card, world = dataset.card, dataset.world
+    card, world = dataset.card, dataset.reality
     clean = simulate(world, reliability=0.99999, trials=1, units=VOXELS, seed=0)
     group = simulate(world, reliability=0.7, trials=6, units=20, seed=9)
     given = [np.asarray(layer) for layer in Study(Store(root), "cave").spaces(SPACE)]

@@ -21,14 +21,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from core.cave.tasks import ATTRIBUTES
+from core.cave.tasks import FACTORS
 from core.errors import UnknownNameError
 from core.modalities import Item
 
 Tier = Literal["starter", "core", "family"]
 Varies = Literal["", "tasks", "weight decay", "width", "data", "transfer"]
-IMAGES = 40_960  # events that are drawn for training
-EVENTS = 65_536  # told in passages, the drawn ones first
 IMAGE = 48  # pixels: 36 patches of 8
 CONTEXT = 128  # tokens
 VOCABULARY = 1280  # enough that the captions' words are whole
@@ -111,7 +109,7 @@ _IMAGES = {"xs": 96_000, "s": 192_000, "m": 192_000}  # seen in training
 _TEXT_STEPS = {"xs": 1500, "s": 2000, "m": 2500, "l": 4000, "xl": 5000}
 _TEXT_RATE = {"xs": 6e-3, "s": 4e-3, "m": 3e-3, "l": 2e-3, "xl": 1.5e-3}
 NARROW = ("largest kind",)  # the one label of an ordinary classifier
-ALL_TASKS = tuple(attribute.name for attribute in ATTRIBUTES)
+ALL_TASKS = tuple(FACTORS)
 _OBJECTIVES: dict[str, dict[str, Any]] = {
     "multitask": {"batch": 64, "rate": 2e-3, "options": {"tasks": ALL_TASKS}},
     "MAE (class token)": {

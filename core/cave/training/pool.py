@@ -38,10 +38,10 @@ from transformers import AutoTokenizer, PreTrainedTokenizerBase, PreTrainedToken
 
 from core.cave.captions import LEVELS, describe
 from core.cave.drawing import draw
-from core.cave.events import Event, draw_event, event_rng
+from core.cave.events import DESCRIBED, DRAWN, Event, draw_event, event_rng
 from core.cave.melodies import LENGTHS, PITCHES, sing, write
-from core.cave.tasks import ATTRIBUTES, answers
-from core.cave.training.configs import CONTEXT, EVENTS, IMAGE, IMAGES, VOCABULARY
+from core.cave.tasks import FACTORS, answers
+from core.cave.training.configs import CONTEXT, IMAGE, VOCABULARY
 from core.machine.processes import spread
 
 VERSION = 1  # raise it when other tokens are learned from the same texts
@@ -213,8 +213,8 @@ class Pool:
     """
 
     root: Path
-    images: int = IMAGES
-    events: int = EVENTS
+    images: int = DRAWN
+    events: int = DESCRIBED
     jobs: int = 1
 
     def pictures(self) -> torch.Tensor:
@@ -223,9 +223,7 @@ class Pool:
 
     def answers(self) -> torch.Tensor:
         """Return the classes of every attribute, (images, tasks) uint8."""
-        return self._kept(
-            f"answers-{self.shown}", answers, self.images, (len(ATTRIBUTES),), "uint8"
-        )
+        return self._kept(f"answers-{self.shown}", answers, self.images, (len(FACTORS),), "uint8")
 
     def captions(self) -> torch.Tensor:
         """Return a caption of every level for each drawn event as token ids, (images, levels,

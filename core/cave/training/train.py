@@ -17,7 +17,6 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -25,14 +24,14 @@ from typing import Any
 import timm
 import torch
 from filelock import FileLock, Timeout
-from jaxtyping import Float
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file, save_file
-from torch import Tensor, nn
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import nn
 from transformers import PreTrainedTokenizerBase
 from transformers.utils import logging
 
 from core.cave.events import SEED
+from core.cave.tasks import FACTORS
 from core.cave.training.configs import IMAGE, Config
 from core.cave.training.language import (
     MaskedToken,
@@ -57,6 +56,7 @@ from core.cave.training.vision import (
 )
 from core.errors import TrainingError
 from core.modalities import reader_of
+from core.networks.heads import PUBLISHED, Head, write_head
 from core.settings import CAVE_WEIGHTS
 from core.unexpected import summarize
 
@@ -68,17 +68,7 @@ _PREPROCESSING = {
     "mean": (MEAN,) * 3,
     "std": (STD,) * 3,
 }
-HEAD = "head.safetensors"
 _PACKAGES = ("torch", "timm", "transformers", "numpy", "pillow")
-
-
-@dataclass(frozen=True)
-class TrainedHead:
-    """scores = features W + b, the classes of one task after the other; tasks: their names."""
-
-    weight: Float[Tensor, "d classes"]
-    bias: Float[Tensor, " classes"]
-    tasks: tuple[str, ...]
 
 
 def export(
@@ -87,7 +77,7 @@ def export(
     card: dict[str, Any],
     *,
     tokenizer: PreTrainedTokenizerBase | None = None,
-    head: TrainedHead | None = None,
+    head: Head | None = None,
 ) -> None:
     """Write a model into `folder`, in place of what was there; a language model comes with its
     tokenizer, a supervised one with its head.
@@ -147,7 +137,7 @@ def make_card(run: Run, model: nn.Module, *, device: str) -> dict[str, Any]:
     }
 
 
-def head_of(task: nn.Module, tasks: Sequence[str]) -> TrainedHead | None:
+def head_of(task: nn.Module, tasks: Sequence[str]) -> Head | None:
     """Return the head that a vision model was trained with, None for an objective without one.
 
     tasks: the names of what the model was supervised on.
@@ -156,23 +146,8 @@ def head_of(task: nn.Module, tasks: Sequence[str]) -> TrainedHead | None:
     if not isinstance(supervised, Supervised):
         return None
     layer = supervised.head
-    return TrainedHead(layer.weight.detach().T, layer.bias.detach(), tuple(tasks))
-
-
-def write_head(folder: Path, head: TrainedHead) -> None:
-    """Write a head into a model's folder, in half precision as the weights are."""
-    parts = {"weight": head.weight.half().cpu().contiguous(), "bias": head.bias.half().cpu()}
-    save_file(parts, folder / HEAD, metadata={"tasks": json.dumps(head.tasks)})
-
-
-def read_head(folder: Path) -> TrainedHead | None:
-    """Return the head in a model's folder in single precision, None where there is none."""
-    if not (folder / HEAD).exists():
-        return None
-    with safe_open(folder / HEAD, framework="pt") as file:
-        tasks = tuple(json.loads(file.metadata()["tasks"]))
-        weight, bias = (file.get_tensor(name).float() for name in ("weight", "bias"))
-    return TrainedHead(weight, bias, tasks)
+    sizes = {name: len(FACTORS[name]) for name in tasks}
+    return Head(layer.weight.detach().T, layer.bias.detach(), sizes, PUBLISHED)
 
 
 VISION: dict[str, type[nn.Module]] = {

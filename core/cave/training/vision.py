@@ -28,7 +28,7 @@ from jaxtyping import Float, Integer, UInt8
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from core.cave.tasks import ATTRIBUTES
+from core.cave.tasks import FACTORS
 from core.cave.training.configs import CONTEXT, VOCABULARY, Config
 
 MEAN = STD = 0.5  # of a pixel in [0, 1]
@@ -56,9 +56,9 @@ class Supervised(nn.Module):
     def __init__(self, model: Any, *, tasks: Sequence[str]) -> None:
         super().__init__()
         self.model = model
-        columns = {attribute.name: index for index, attribute in enumerate(ATTRIBUTES)}
+        columns = {name: place for place, name in enumerate(FACTORS)}
         self.tasks = [columns[name] for name in tasks]
-        self.classes = [len(ATTRIBUTES[column].classes) for column in self.tasks]
+        self.classes = [len(FACTORS[name]) for name in tasks]
         self.head = nn.Linear(model.num_features, sum(self.classes))
 
     def forward(self, batch: Batch) -> Float[Tensor, ""]:

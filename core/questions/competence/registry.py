@@ -10,9 +10,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from core.competence.imported import imported_rows, place_rows
-from core.competence.published import FOLDER, SCORES, published_rows
 from core.competence.records import COLUMNS, MEASURED, measured_elsewhere, measured_rows
+from core.competence.scores import FOLDER, SCORES, imported_rows, place_rows, published_rows
 from core.study.study import Study
 
 CAPTIONS = "1 - bits per byte of the captions, mean over texts"

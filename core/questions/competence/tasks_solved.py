@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from core.competence.published import vtab_tasks
 from core.competence.records import ACCURACY, MEASURED, PUBLISHED, USER
+from core.competence.scores import vtab_tasks
 from core.errors import MetricError
 from core.questions.competence.question import THRESHOLD, Solving
 from core.questions.competence.registry import measured_scores, registry

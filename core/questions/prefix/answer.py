@@ -21,11 +21,11 @@ from core.questions.prefix.findings import bits_findings, caption_findings
 from core.questions.prefix.lessons import texts_of
 from core.questions.prefix.naming import complete_bits
 from core.questions.prefix.question import PrefixBits, PrefixCaptions, PrefixPair, WithoutImage
-from core.questions.prefix.truth import count_named, first_caption
 from core.questions.registry import Answer, declare
 from core.settings import choose_device
 from core.statistics.intervals import crossed_mean
 from core.statistics.nulls import adjust
+from core.stimuli.worlds import World
 from core.study.models import lines
 from core.study.study import Study
 
@@ -205,24 +205,33 @@ def show_captions(question: PrefixCaptions, study: Study, report: Progress | Non
             "without": plain["written"].iloc[0],
         }
     )
-    return _with_truth(table, study) if study.dataset.has_probes else table
+    world = study.dataset.world
+    return _with_truth(table, study, world) if world else table
 
 
-def _with_truth(table: pd.DataFrame, study: Study) -> pd.DataFrame:
-    cut = table.assign(**{name: table[name].map(first_caption) for name in ("written", "without")})
+def _with_truth(table: pd.DataFrame, study: Study, world: World) -> pd.DataFrame:
+    """Add how many noun phrases a caption has, and how many name a thing that is there, or that is
+    in another image.
+    """
+    cut = table.assign(
+        **{
+            name: [world.judge(text.strip()).text for text in table[name]]
+            for name in ("written", "without")
+        }
+    )
     stimuli = study.store.stimuli(study.dataset.name)
     columns = [name for name in stimuli if str(name).startswith("kind_")]
     things = stimuli.loc[cut["index"], columns].to_numpy()
     kinds = [{str(kind) for kind in row if isinstance(kind, str)} for row in things]
-    counts = [count_named(text, own) for text, own in zip(cut["written"], kinds, strict=True)]
-    others = [
-        count_named(text, kinds[place - 1]).there for place, text in enumerate(cut["written"])
-    ]
-    return cut.assign(
-        named=[one.phrases for one in counts],
-        there=[one.there for one in counts],
-        elsewhere=others,
-    )
+    named = [world.named(text) for text in cut["written"]]
+
+    def count(others: int) -> list[int]:
+        return [
+            sum(not phrase.isdisjoint(kinds[place - others]) for phrase in phrases)
+            for place, phrases in enumerate(named)
+        ]
+
+    return cut.assign(named=[len(one) for one in named], there=count(0), elsewhere=count(1))
 
 
 declare(

@@ -14,9 +14,6 @@ import numpy as np
 from jaxtyping import Int64
 from PIL.Image import Image
 
-from core.cave.captions import describe
-from core.cave.drawing import draw
-from core.cave.events import event_rng, events
 from core.embedding.reading import read_texts
 from core.errors import InputError, UnknownNameError
 from core.questions.prefix.question import LEAST, Lessons
@@ -47,17 +44,14 @@ def choose_level(study: Study, level: str) -> str:
 
 def taught(study: Study, lessons: Lessons, *, training: int) -> Told:
     """Return what one training learns from; raises InputError where it would be too little."""
-    if study.dataset.has_probes:
-        drawn = list(events(f"prefix {lessons.seed} {training}", lessons.events))
+    if world := study.dataset.world:
+        drawn = world.sample(f"prefix {lessons.seed} {training}", lessons.events)
 
         def captions(number: int) -> list[str]:
-            words = f"pass {number}"
-            return [
-                describe(event, lessons.level, rng=event_rng(event, purpose=words))
-                for event in drawn
-            ]
+            way = f"pass {number}"
+            return [world.caption(event, lessons.level, variant=way) for event in drawn]
 
-        return Told(len(drawn), lambda row: draw(drawn[row]), captions)
+        return Told(len(drawn), lambda row: world.render(drawn[row]), captions)
     learned = _parts(study, lessons.seed)[0][: lessons.events]
     if len(learned) < LEAST:
         raise InputError(
@@ -71,7 +65,7 @@ def measured(study: Study, lessons: Lessons) -> tuple[Int64[np.ndarray, " n"], T
     """Return the indices in the dataset of the stimuli that measure, and what they show and
     say.
     """
-    whole = study.dataset.has_probes
+    whole = study.dataset.world is not None
     rows = studied_indices(study) if whole else _parts(study, lessons.seed)[1]
     if len(rows) < 2:
         raise InputError(

@@ -12,17 +12,14 @@ import pandas as pd
 import torch
 from jaxtyping import Float64
 
-from core.cave.events import draw_event, events
 from core.errors import NotApplicableError
-from core.networks.maps import Affine, identity
-from core.networks.network import State, parts_of, states_at
-from core.networks.opened import open_network, task_of
-from core.networks.places import bring
-from core.networks.stitches import Seam, Side, check_pair, fit_map
-from core.networks.tasks import Task
+from core.networks.heads import Task, open_network, task_of
+from core.networks.network import State, bring, parts_of, states_at
+from core.networks.stitches import Affine, Seam, Side, check_pair, fit_map, identity
 from core.questions.stitching.losses import summarize
 from core.questions.stitching.question import Fitting
 from core.settings import choose_device
+from core.stimuli.worlds import World
 from core.study.study import Study, studied_indices
 
 TRAINED, LEAST, RANDOM, IDENTITY, ITSELF = (
@@ -53,15 +50,14 @@ def open_bench(study: Study, x: str, y: str, fitting: Fitting) -> Bench:
     """Open two models; raises InputError for models that cannot be stitched and over a dataset that
     is not the Cave, and what `open_network` does.
     """
-    need_world(study)
+    world = need_world(study)
     device, level = choose_device(study.device), study.dataset.levels[0]
-    new = list(events(f"{SPLIT} {fitting.seed}", fitting.events))
-    split = str(study.dataset.source.get("split", "test"))
-    studied = [draw_event(split, int(index)) for index in studied_indices(study)]
+    new = world.sample(f"{SPLIT} {fitting.seed}", fitting.events)
+    studied = world.behind(study.dataset, studied_indices(study))
     entries = {name: study.entry(name) for name in (x, y)}
     sides = {}
     for name, entry in entries.items():
-        network = open_network(entry, device, level=level)
+        network = open_network(entry, device, world, level=level)
         sides[name] = Side(network, network.read(new), network.read(studied))
     f, g = sides[x], sides[y]
     check_pair(f, g)
@@ -70,13 +66,15 @@ def open_bench(study: Study, x: str, y: str, fitting: Fitting) -> Bench:
     return Bench(f, g, task, origin, own, _numbers(task.guess(g.fitted, g.scored)))
 
 
-def need_world(study: Study) -> None:
-    """Raise NotApplicableError over a dataset whose world cannot make new events."""
-    if not study.dataset.has_probes:
+def need_world(study: Study) -> World:
+    """Return the world of a dataset; raises NotApplicableError for one that has none."""
+    world = study.dataset.world
+    if world is None:
         raise NotApplicableError(
             "a stitch is fitted to new events of the world that a dataset is made of, and nobody"
             f" can make more of {study.dataset.name!r}; ask over the Cave"
         )
+    return world
 
 
 @torch.no_grad()

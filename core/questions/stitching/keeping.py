@@ -13,8 +13,8 @@ from operator import itemgetter
 import pandas as pd
 
 from core.errors import StoreBusyError, StoreWriteError
-from core.networks import kept_heads
-from core.networks.kept_heads import head_file
+from core.networks import heads
+from core.networks.heads import head_file
 from core.progress import Progress
 from core.questions.stitching.bench import open_bench, run_lower, stitch
 from core.questions.stitching.question import Fitting
@@ -53,13 +53,13 @@ def stitches_recipe(study: Study, x: str, y: str, fitting: Fitting) -> Recipe:
         "stitches",
         names,
         version=VERSION,
-        heads=[kept_heads.VERSION, *map(digest_of_file, files)],
+        heads=[heads.VERSION, *map(digest_of_file, files)],
         order=[x, y],
         fitting=asdict(fitting),
     )
 
 
-resolve("stitches", lambda _: f"{VERSION}, {kept_heads.VERSION} of heads")
+resolve("stitches", lambda _: f"{VERSION}, {heads.VERSION} of heads")
 
 
 def kept_stitches(study: Study, x: str, y: str, fitting: Fitting) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from core.encoders.language.encoder import LanguageEncoder, open_language
 from core.errors import UnknownNameError
 from core.modalities import MUSIC
 from core.settings import CAVE_WEIGHTS, check_readable
+from core.stimuli.worlds import the_cave
 from core.theory.attention.balance import (
     Sides,
     alike,
@@ -126,13 +127,10 @@ def _tokens(encoder: LanguageEncoder, captions: int) -> Texts:
     """Return captions of the Cave as tokens, cut where the model's positions end; none for a model
     that does not predict the next.
     """
-    from core.cave.captions import LEVELS
-    from core.cave.world import CaveDataset
-
     if not encoder.readout.is_causal:
         return []
-    table = CaveDataset(captions).captions
-    texts = table.loc[table["level"] == LEVELS[0], "text"].tolist()
+    world = the_cave()
+    texts = [world.caption(event, world.levels[0]) for event in world.sample("test", captions)]
     tokens: Texts = encoder.tokenizer(
         texts, truncation=encoder.limit is not None, max_length=encoder.limit
     )["input_ids"]

@@ -24,7 +24,7 @@ common space."""
 
 def show(at: Place, question: Adaptation) -> None:
     """Draw what is chosen of all that takes trainings of its own."""
-    if queries.study(at).dataset.knows_factors and st.toggle(
+    if queries.study(at).dataset.world and st.toggle(
         "What do adapters drop?", **bind("probes", False)
     ):
         show_probes(at, question)

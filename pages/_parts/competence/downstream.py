@@ -94,7 +94,7 @@ def _scored(at: Place, models: pd.DataFrame, score: TaskScore, target: str) -> p
 def _pick_score(at: Place, models: pd.DataFrame) -> TaskScore:
     offered = known_scores(_scores(at), set(models["model"]))
     if not offered:
-        own = [] if queries.card(at).has_probes else ["--task", "vtab"]
+        own = [] if queries.card(at).world else ["--task", "vtab"]
         how = frame.command("probe", "--dataset", at.dataset, *own)
         raise frame.NeededError(
             "No score of these models is known. Measure some, or import your own below:", how

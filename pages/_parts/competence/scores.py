@@ -6,8 +6,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from core.competence.imported import OPTIONAL, REQUIRED, import_scores
 from core.competence.records import ORIGINS
+from core.competence.scores import OPTIONAL, REQUIRED, import_scores
 from core.errors import PlatoscopeError
 from core.questions.competence.question import CompetenceScores
 from core.settings import is_read_only

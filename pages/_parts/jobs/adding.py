@@ -13,7 +13,7 @@ from core.jobs.job import jobs_folder
 from core.jobs.states import PROGRAM, environment
 from core.jobs.worker import explain
 from core.settings import store_path
-from core.stimuli.hub_source import check_id
+from core.stimuli.hub import check_id
 from pages._shared import address, frame
 
 _NEWS = "jobs-news"

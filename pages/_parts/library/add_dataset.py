@@ -16,7 +16,7 @@ from core.figures.numbers import counted
 from core.jobs.job import Job
 from core.questions.words import to_words
 from core.stimuli.addition import OF_HUB, Addition, check_addition, settled
-from core.stimuli.hub_source import DEFAULTS, PRESETS, check_id
+from core.stimuli.hub import DEFAULTS, PRESETS, check_id
 from core.stimuli.preview import Preview
 from core.stimuli.table import list_tables
 from core.store.listing import check_title, tidy

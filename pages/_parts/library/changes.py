@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core.competence.imported import tell_model, told_scores
+from core.competence.scores import tell_model, told_scores
 from core.encoders.requests import Facts
 from core.errors import PlatoscopeError
 from core.figures.numbers import counted

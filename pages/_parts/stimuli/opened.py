@@ -7,12 +7,12 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core.cave.melodies import describe_roll, draw_roll, melody_of, read
 from core.figures.numbers import share_text
 from core.figures.theme import INK
 from core.questions.dispersion.question import Spaces
 from core.questions.stimuli import figures
 from core.questions.stimuli.question import StimulusNeighbors, StimulusResiduals
+from core.stimuli.worlds import Event, World
 from pages._parts.stimuli import selection
 from pages._shared import exportbar, facts, frame, gallery, prose, queries, spread
 from pages._shared.queries import Place
@@ -43,10 +43,10 @@ def show(at: Place, index: int) -> None:
             with st.container(gap=None):
                 st.caption(f"caption level {frame.plain(level)}")
                 st.text(texts[level])
-        if queries.card(at).knows_factors:
+        if world := queries.card(at).world:
             with st.container(gap=None):
                 st.caption("melody", help=HEARD)
-                _draw_melody(at, index)
+                _draw_melody(world, *world.behind(queries.card(at), [index]))
         present = factors.drop("stimulus").dropna()
         if len(present):
             table = pd.DataFrame(
@@ -74,11 +74,11 @@ def _draw_ways(size: int, index: int) -> None:
             st.button(label, shortcut=key, on_click=gallery.choose, args=turn, type="tertiary")
 
 
-def _draw_melody(at: Place, index: int) -> None:
+def _draw_melody(world: World, event: Event) -> None:
     """Draw what music models hear of the event as a piano roll."""
-    notes, ink = read(melody_of(queries.card(at), index)), INK[frame.mode()]
-    roll = draw_roll(notes, ink=ink.text, grid=ink.grid)
-    st.image(roll, width="content", alt=describe_roll(notes))
+    ink = INK[frame.mode()]
+    roll, words = world.roll(event, ink=ink.text, grid=ink.grid)
+    st.image(roll, width="content", alt=words)
 
 
 def _by_words(level: str) -> tuple[bool, int]:

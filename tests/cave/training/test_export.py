@@ -20,10 +20,12 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from core.cave.events import SEED
 from core.cave.training.configs import CONFIGS
 from core.cave.training.pool import Pool
-from core.cave.training.train import export, make_model, read_head, train
+from core.cave.training.train import export, make_model, train
 from core.cave.training.vision import normalize
+from core.cave.world import WORLD
 from core.cli import main
 from core.errors import TrainingError
+from core.networks.heads import read_head
 from core.settings import CAVE_WEIGHTS
 from tests.cave.training.conftest import CPU, tiny
 
@@ -62,14 +64,14 @@ def test_vision_folder_opens_as_the_trained_model(pool: Pool, tmp_path: Path, na
 def test_a_supervised_model_is_published_with_its_head(pool: Pool, tmp_path: Path) -> None:
     config = tiny("vit-narrow-xs", rate=0.1)
     run = {"device": CPU, "runs": tmp_path / "runs", "weights": tmp_path}
-    head = read_head(train(config, pool, **run))
+    head = read_head(train(config, pool, **run), WORLD)
     assert head is not None
-    assert head.tasks == ("largest kind",)
+    assert head.tasks == {"largest kind": 16}
     assert head.weight.shape == (48, 16)
     state = torch.load(tmp_path / "runs" / config.name / "checkpoint.pt", weights_only=True)
     trained = state["task"]["head.weight"].T
     assert torch.equal(head.weight, trained.half().float())
-    assert read_head(train(tiny("vit-simclr-xs"), pool, **run)) is None
+    assert read_head(train(tiny("vit-simclr-xs"), pool, **run), WORLD) is None
 
 
 def test_language_folder_opens_as_the_trained_model(pool: Pool, tmp_path: Path) -> None:

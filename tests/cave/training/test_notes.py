@@ -13,12 +13,12 @@ import torch
 from core.cave import tasks
 from core.cave.demo import _retold
 from core.cave.events import draw_event
-from core.cave.melodies import melody_of, read, sing, write
+from core.cave.melodies import read, sing, write
 from core.cave.training.configs import CONFIGS, CONTEXT
 from core.cave.training.loop import open_feed, world_of
 from core.cave.training.pool import SPLIT, Pool
 from core.cave.training.train import train
-from core.cave.world import CaveDataset
+from core.cave.world import WORLD, CaveDataset
 from core.competence.suite import measure_all
 from core.embedding.history import command_of
 from core.embedding.runner import embed
@@ -84,7 +84,7 @@ def test_its_embedding_is_of_the_stimuli_s_melodies(folder: Path, store: Path) -
     assert (entry.level, entry.recipe.choices["melodies"]) == (None, 1)
     card = Store(store).dataset("cave")
     encoder = open_encoder(f"hf:{folder}", device=CPU)
-    wanted = encoder.encode([melody_of(card, index) for index in range(12)]).layers[1]
+    wanted = encoder.encode([WORLD.melody(event) for event in WORLD.behind(card)]).layers[1]
     space = Store(store).space("cave", "note-gpt2-xs", 1)
     np.testing.assert_allclose(space, wanted, rtol=1e-4, atol=1e-5)
     assert command_of("cave", entry)[:3] == ["embed", "--dataset", "cave"]

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from core.cave.tasks import ATTRIBUTES
+from core.cave.tasks import FACTORS
 from core.cave.training.configs import ALL_TASKS, CONFIGS
 from core.cave.training.language import MaskedToken, NextToken
 from core.cave.training.loop import Feed, open_feed
@@ -63,12 +63,11 @@ def test_a_model_learns_the_tasks_that_are_named(pool: Pool) -> None:
     batch = first_batch(pool, "vit-multitask-xs")
     weather, kind = (list(ALL_TASKS).index(name) for name in ("weather", "largest kind"))
     logits = task.head(task.model(normalize(batch["images"])))
-    split = len(ATTRIBUTES[weather].classes)
+    split = len(FACTORS["weather"])
     truth = batch["answers"].long()
     losses = [
         F.cross_entropy(logits[:, :split], truth[:, weather]) / math.log(split),
-        F.cross_entropy(logits[:, split:], truth[:, kind])
-        / math.log(len(ATTRIBUTES[kind].classes)),
+        F.cross_entropy(logits[:, split:], truth[:, kind]) / math.log(len(FACTORS["largest kind"])),
     ]
     torch.testing.assert_close(task(batch), sum(losses) / 2)
 

@@ -14,7 +14,7 @@ import torch
 from core.cave.captions import LEVELS, describe
 from core.cave.drawing import draw
 from core.cave.events import Event, draw_event, events
-from core.cave.tasks import ATTRIBUTES, answers
+from core.cave.tasks import FACTORS, answers
 from core.cave.training import pool as pools
 from core.cave.training.configs import CONFIGS, CONTEXT, IMAGE, VOCABULARY
 from core.cave.training.loop import world_of
@@ -40,8 +40,7 @@ def test_answers_are_read_off_the_event(pool: Pool) -> None:
     event = draw_event(SPLIT, 5)
     row = pool.answers()[5].tolist()
     named = {
-        attribute.name: attribute.classes[answer]
-        for attribute, answer in zip(ATTRIBUTES, row, strict=True)
+        name: values[answer] for (name, values), answer in zip(FACTORS.items(), row, strict=True)
     }
     assert named["scene"] == event.scene
     assert named["count"] == str(len(event.things))
@@ -55,7 +54,7 @@ def test_answers_are_read_off_the_event(pool: Pool) -> None:
 def test_every_class_of_every_attribute_occurs() -> None:
     rows = np.stack([answers(event) for event in events(SPLIT, 1500)])
     assert [len(np.unique(column)) for column in rows.T] == [
-        len(attribute.classes) for attribute in ATTRIBUTES
+        len(values) for values in FACTORS.values()
     ]
 
 

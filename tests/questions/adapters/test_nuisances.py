@@ -12,7 +12,7 @@ import torch
 from core.cave.captions import DENSITIES, describe, frame_of
 from core.cave.drawing import draw_look
 from core.cave.events import event_rng
-from core.cave.world import CaveDataset
+from core.cave.world import WORLD, CaveDataset
 from core.encoders.encoder import ModelCard
 from core.errors import InputError
 from core.options import build as build_question
@@ -45,8 +45,8 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     root, dataset = tmp_path_factory.mktemp("store"), CaveDataset(N)
     add_dataset(root, dataset)
     rng, seen = np.random.default_rng(0), dataset._events
-    factors, own = factor_labels(seen), nuisance_labels(seen, "vision", None)
-    wording = nuisance_labels(seen, "language", "20")["wording"]
+    factors, own = factor_labels(WORLD, seen), nuisance_labels(WORLD, seen, "vision", None)
+    wording = nuisance_labels(WORLD, seen, "language", "20")["wording"]
     shared = np.hstack([one_hot(factors["scene"]), one_hot(factors["time"])])
     for name, modality, private in (
         ("vit", "vision", one_hot(own["palette"])),
@@ -121,7 +121,7 @@ def test_probes_see_rows_of_length_1_before_and_after_whatever_the_loss_compares
 
 def test_a_neighbor_probe_is_the_literal_count(study: Study, table: pd.DataFrame) -> None:
     lesson = prepare(study, ("vit", "gpt"))
-    scene, shares = factor_labels(study_events(study))["scene"], []
+    scene, shares = factor_labels(*study_events(study))["scene"], []
     space = lesson.spaces["vit:0"].astype(np.float64)
     for draw in range(1):
         parts = split(study.size, draw=draw)
@@ -137,20 +137,20 @@ def test_a_neighbor_probe_is_the_literal_count(study: Study, table: pd.DataFrame
 
 
 def test_labels_are_those_that_pictures_and_captions_were_made_with(study: Study) -> None:
-    seen = study_events(study)[:20]
+    seen = study_events(study)[1][:20]
     frames = {level: [frame_of(event, level) for event in seen] for level in DENSITIES}
     for level, density in DENSITIES.items():
         assert set(frames[level]) <= set(density.frames)
     opening = next(i for i, frame in enumerate(frames["5"]) if frame == "{things}.")
     assert " " in describe(seen[opening], "5")
     looks = [draw_look(event_rng(event, purpose="image")) for event in seen]
-    labels = nuisance_labels(seen, "vision", None)
+    labels = nuisance_labels(WORLD, seen, "vision", None)
     pairs = zip(labels["light"], looks, strict=True)
     assert all(
         (label >= 2, label % 2 == 1) == (a.light[0] > 0, a.light[1] > 0) for label, a in pairs
     )
-    assert nuisance_labels(seen, "world", None) == {}
-    assert nuisance_labels(seen, "language", "summary") == {}
+    assert nuisance_labels(WORLD, seen, "world", None) == {}
+    assert nuisance_labels(WORLD, seen, "language", "summary") == {}
 
 
 def test_other_stimuli_have_no_known_nuisances(tmp_path: Path) -> None:

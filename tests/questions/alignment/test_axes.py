@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from core.competence.imported import import_scores
 from core.competence.records import ACCURACY, as_table, measured_name, row
+from core.competence.scores import import_scores
 from core.errors import UnknownNameError
 from core.questions.alignment.axes import offered_axes
 from core.questions.alignment.findings import fit_findings

@@ -8,7 +8,8 @@ import pytest
 from scipy.stats import ttest_1samp
 
 from core.cave.reading import judge
-from core.competence.language.bias import amplification, distance
+from core.cave.world import WORLD
+from core.competence.language import amplification, distance
 from core.encoders.encoder import ModelCard
 from core.questions.benefits import (
     AMPLIFICATION,
@@ -184,7 +185,7 @@ def test_the_first_caption_of_a_text_is_judged() -> None:
 def test_controls_find_nothing_in_real_captions_and_no_caption_in_shuffled_words() -> None:
     rates = {
         title: shares(pd.Series([judge(text).verdict for text in texts]))
-        for title, texts in controls().items()
+        for title, texts in controls(WORLD).items()
     }
     assert rates[REAL] == {IMPOSSIBLE: 0, NO_CAPTION: 0}
     assert rates[SHUFFLED][NO_CAPTION] > 0.95

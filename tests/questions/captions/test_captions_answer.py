@@ -55,7 +55,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for level, kept in (("5", 0.2), ("40", 4.0)):
             rng = np.random.default_rng(len(name))
             layers = [
-                DATASET.world * kept + rng.normal(size=(60, 9)).astype(np.float32) / 3
+                DATASET.reality * kept + rng.normal(size=(60, 9)).astype(np.float32) / 3
                 for _ in card.layers
             ]
             write_embedding(

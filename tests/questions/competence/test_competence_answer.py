@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.competence.imported import import_scores
+from core.competence.scores import import_scores
 from core.questions.asking import ask
 from core.questions.competence import trends
 from core.questions.competence.question import TasksSolved, Trends

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 from competence.scored_models import SPECS, make_store, write_model
 
-from core.competence.imported import import_scores
 from core.competence.records import as_table, measured_name, row
+from core.competence.scores import import_scores
 from core.errors import InputError, UnknownNameError
 from core.questions.competence.registry import CAPTIONS, registry
 from core.recipe import Recipe

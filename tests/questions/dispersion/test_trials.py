@@ -186,7 +186,7 @@ def test_stimuli_that_models_agree_on_are_aligned_with_language(tmp_path):
     with language.
     """
     dataset = PaintedDataset(80)
-    dataset.__dict__["world"] = dataset.world  # as it is, before noise
+    dataset.__dict__["reality"] = dataset.reality  # as it is, before noise
     root = build(tmp_path, dataset, vision=VISION[:4], language=LANGUAGE[1:3], reality=False)
     planted = Study(Store(root), "cave")
     hard, whole = np.arange(40), planted.spaces

@@ -107,7 +107,7 @@ def store(tmp_path_factory) -> Path:
     build(root / "store", dataset, **kinds)
     for seed, name in enumerate(("beats", "chords", "drums")):
         noise = np.random.default_rng(seed).normal(size=(40, 3, 9)) / 3
-        np.save(root / f"{name}.npy", (dataset.world[:, None] + noise).astype(np.float32))
+        np.save(root / f"{name}.npy", (dataset.reality[:, None] + noise).astype(np.float32))
         words = ["--dataset", "cave", "--name", name, "--modality", "music"]
         file = str(root / f"{name}.npy")
         assert main(["import", file, *words, "--store", str(root / "store")]) == 0

@@ -27,7 +27,6 @@ from core.questions.prefix.lessons import choose_level, measured, taught
 from core.questions.prefix.naming import complete_bits
 from core.questions.prefix.question import Lessons, PrefixBits, PrefixCaptions
 from core.questions.prefix.training import code_all, train
-from core.questions.prefix.truth import count_named, first_caption
 from core.settings import CAVE_WEIGHTS
 from core.stimuli.folder import FolderDataset
 from core.store import Store
@@ -204,7 +203,7 @@ def test_a_real_language_model_reads_images_through_the_same_code(tmp_path, stor
 
 
 def test_what_a_caption_names_is_looked_for_in_the_event():
-    caption = "There are a toy, a vehicle and a plant."
-    assert count_named(caption, {"ball", "tree"}) == (3, 2)
-    assert count_named("The The The", {"ball"}) == (0, 0)
-    assert first_caption(f" {caption} and then some") == caption
+    caption, world = "There are a toy, a vehicle and a plant.", CaveDataset(1).card.world
+    assert world.named(caption) == [{"ball", "kite"}, {"car", "boat"}, {"tree", "flower"}]
+    assert world.named("The The The") == []
+    assert world.judge(f"{caption} and then some").text == caption

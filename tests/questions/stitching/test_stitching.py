@@ -17,7 +17,7 @@ from core.cave.world import CaveDataset
 from core.embedding.runner import embed
 from core.encoders.catalog import open_encoder
 from core.errors import InputError, MetricError
-from core.networks import heads, kept_heads
+from core.networks import heads
 from core.questions.asking import ask, question_recipe
 from core.questions.kept import FRESH, list_results
 from core.questions.stitching import keeping, many, roster
@@ -179,7 +179,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Study]:
         embed(root, dataset, open_encoder(spec, device=device))
     embed(root, dataset, open_encoder(f"hf:{CAVE_WEIGHTS / 'gpt2-xs'}", device=device))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kept_heads, "fit_head", quick)
+        patch.setattr(heads, "fit_head", quick)
         yield Study(Store(root), "cave")
 
 

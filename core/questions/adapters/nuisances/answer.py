@@ -89,12 +89,12 @@ def _train(lesson: Lesson, question: AdapterProbes, seed: int, device: str) -> A
 
 def _tasks(study: Study, names: list[str]) -> dict[str, list[Task]]:
     """Return what is probed of each space: all factors, and the nuisances of what it reads."""
-    seen = study_events(study)
-    factors = [Task(FACTOR, label, each) for label, each in factor_labels(seen).items()]
+    world, seen = study_events(study)
+    factors = [Task(FACTOR, label, each) for label, each in factor_labels(world, seen).items()]
     tasks = {}
     for name in names:
         entry = study.entry(find_space(study, name).model)
-        own = nuisance_labels(seen, entry.card.modality, entry.level)
+        own = nuisance_labels(world, seen, entry.card.modality, entry.level)
         tasks[name] = [*factors, *(Task(NUISANCE, label, each) for label, each in own.items())]
     return tasks
 

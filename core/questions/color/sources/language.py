@@ -14,6 +14,7 @@ from core.questions.color.geometry.language import LAST, PRESETS, represent
 from core.questions.color.geometry.words import color_words
 from core.questions.color.question import BEST, WORST, Reading
 from core.settings import check_readable, choose_device
+from core.stimuli.worlds import the_cave
 from core.study.study import Study
 
 
@@ -107,7 +108,5 @@ def _in_the_cave(words: pd.DataFrame) -> pd.DataFrame:
     """Return the words that name colors of things in the Cave: 18 of the 24; gray is there, but
     said of clouds alone.
     """
-    from core.cave.captions import WORDINGS
-    from core.cave.events import COLORS
-
-    return words[words["word"].isin({wording for color in COLORS for wording in WORDINGS[color]})]
+    known = {word for wordings in the_cave().colors.values() for word in wordings}
+    return words[words["word"].isin(known)]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pandas as pd
 import streamlit as st
 
-from core.competence.published import published_models
+from core.competence.scores import published_models
 from core.embedding.history import Measured, measured, room_for, seconds_for
 from core.encoders.outlines import Outline, outline
 from core.encoders.requests import EmbedRequest

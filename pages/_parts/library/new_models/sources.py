@@ -12,7 +12,7 @@ from pathlib import Path
 import streamlit as st
 
 from core.cave.demo import shipped_specs
-from core.competence.published import published_models
+from core.competence.scores import published_models
 from core.encoders.catalog import spec_of_folder
 from core.encoders.requests import EmbedRequest
 from pages._parts.library import folders

@@ -15,13 +15,19 @@ import pandas as pd
 import torch
 from jaxtyping import Float32
 
-from core.competence.images.folders import open_folder
-from core.competence.images.labeled import LIMIT, ImageSet, Limit, Question
-from core.competence.images.vtab import ALL, open_vtab, task_names
-from core.competence.keeping import keep_rows, kept_rows
+from core.competence.images import (
+    ALL,
+    LIMIT,
+    ImageSet,
+    Limit,
+    Question,
+    open_folder,
+    open_vtab,
+    task_names,
+)
 from core.competence.opened import entries_to_measure, precision_name, reopen
 from core.competence.probes import probe
-from core.competence.records import ACCURACY, COLUMNS, measured_name, row
+from core.competence.records import ACCURACY, COLUMNS, keep_rows, kept_rows, measured_name, row
 from core.embedding.runner import auto_batch_size, encode_fitting
 from core.encoders.encoder import Encoder
 from core.errors import FeatureError, InputError, UnknownNameError

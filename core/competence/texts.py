@@ -20,10 +20,12 @@ from core.hub.repository import Repository
 from core.settings import expand
 from core.stimuli.dataset import DatasetCard, check_captions
 from core.stimuli.table import TEXT_COLUMNS, read_table, role_of
+from core.stimuli.worlds import the_cave
 from core.store import Store
 
-if TYPE_CHECKING:  # only those who have a Parquet table wait for it
+if TYPE_CHECKING:
     import pyarrow as pa
+
 
 WEB, CAVE = "owt", "cave"
 _HUB_ID = "Skylion007/openwebtext"
@@ -84,13 +86,9 @@ def _open_captions(store: Store, card: DatasetCard) -> Texts:
 
 
 def _open_cave() -> Texts:
-    from core.cave.captions import LEVELS, describe
-    from core.cave.events import (  # the Cave takes a moment, only for those who ask for it
-        TEST_SIZE,
-        events,
-    )
-
-    captions = [describe(event, LEVELS[0]) for event in events("test", TEST_SIZE)]
+    world = the_cave()
+    events = world.sample("test", world.test_size)
+    captions = [world.caption(event, world.levels[0]) for event in events]
     return Texts(
         "the Cave's captions",
         {"cave": hashlib.sha256("\n".join(captions).encode()).hexdigest()},
