@@ -138,15 +138,8 @@ def option(
 
     least, most: of a number, which must have both.
     """
-    declared = {
-        "help": help,
-        "label": label,
-        "name": name,
-        "metavar": metavar,
-        "least": least,
-        "most": most,
-    }
-    return field(default=default, metadata={_OPTION: declared})
+    named = {"help": help, "label": label, "name": name, "metavar": metavar}
+    return field(default=default, metadata={_OPTION: {**named, "least": least, "most": most}})
 
 
 def argument(*, help: str, label: str, metavar: str) -> Any:
@@ -200,7 +193,13 @@ def _unfold(kind: type, instance: Any, path: tuple[str, ...]) -> Iterator[Option
 def _option(one: Field[Any], hint: Any, default: Any, path: tuple[str, ...]) -> Option:
     declared = one.metadata[_OPTION]
     kind, many, choices = _read_hint(hint)
-    name = declared.get("name") or one.name
+    name, numbers = declared.get("name") or one.name, None
+    if kind in ("whole", "number"):
+        least, most = declared.get("least"), declared.get("most")
+        if least is None or most is None:  # some machine would not bear such a number
+            raise TypeError(f"a number needs least and most: {declared['help']}")
+        numbers = Range(least, most, whole=kind == "whole")
+    metavars = {"text": "NAME", "pair": "NAME=VALUE", "factor": "FACTOR=VALUE"}
     return Option(
         name=name,
         path=(*path, one.name),
@@ -210,8 +209,8 @@ def _option(one: Field[Any], hint: Any, default: Any, path: tuple[str, ...]) -> 
         label=declared["label"] or name.replace("_", " ").capitalize(),
         many=many,
         choices=choices,
-        metavar=declared["metavar"] or _metavar(kind),
-        range=_range(declared, kind),
+        metavar=declared["metavar"] or metavars.get(kind, "N"),
+        range=numbers,
         positional=declared.get("positional", False),
         required=declared.get("required", False),
     )
@@ -233,22 +232,6 @@ def _read_hint(hint: Any) -> tuple[Kind, bool, tuple[str, ...]]:
     return KINDS[hint], False, ()
 
 
-def _range(declared: Mapping[str, Any], kind: Kind) -> Range | None:
-    """Return the range of a number; raises TypeError for one without, which some machine would not
-    bear.
-    """
-    if kind not in ("whole", "number"):
-        return None
-    least, most = declared.get("least"), declared.get("most")
-    if least is None or most is None:
-        raise TypeError(f"a number needs least and most: {declared['help']}")
-    return Range(least, most, whole=kind == "whole")
-
-
-def _metavar(kind: Kind) -> str:
-    return {"text": "NAME", "pair": "NAME=VALUE", "factor": "FACTOR=VALUE"}.get(kind, "N")
-
-
 def value_of(question: Any, one: Option) -> Any:
     """Return an option's value in a question."""
     value = question
@@ -267,14 +250,11 @@ def build(kind: type[T], values: Mapping[str, Any]) -> T:
     chosen: dict[str, Any] = {}
     for one in options_of(kind):
         if one.name in values:
-            _place(chosen, one.path, values[one.name])
+            tree = chosen
+            for name in one.path[:-1]:
+                tree = tree.setdefault(name, {})
+            tree[one.path[-1]] = values[one.name]
     return _make(kind, None, chosen)
-
-
-def _place(tree: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
-    for name in path[:-1]:
-        tree = tree.setdefault(name, {})
-    tree[path[-1]] = value
 
 
 def _make(kind: type[T], instance: Any, tree: Mapping[str, Any]) -> T:

@@ -26,7 +26,7 @@ from core.settings import CLUSTER, cluster_address, store_path
 from core.unexpected import summarize, tell_unexpected
 
 if TYPE_CHECKING:
-    from ray.job_submission import JobDetails, JobSubmissionClient
+    from ray.job_submission import JobSubmissionClient
 
 POLL = 0.5  # seconds
 PATIENCE = 120  # seconds until a new cluster must take jobs, and a lost one answer again
@@ -49,7 +49,11 @@ def main(words: Sequence[str]) -> int:
 
 def run(client: JobSubmissionClient, words: Sequence[str]) -> int:
     """Submit a command, or find it where it runs already, and follow it to its end."""
-    _check_device(named_device(words))
+    if (device := named_device(words)).startswith("cuda:"):  # the cluster knows which one is free
+        raise ClusterError(
+            f"--device {device} names a device of one machine, but the cluster at"
+            f" {cluster_address()} chooses among its own; add the job again with --device cuda"
+        )
     with _interrupts() as interrupts:
         try:
             number = _running(client)
@@ -72,15 +76,6 @@ def _interrupts() -> Iterator[list[int]]:
         yield interrupts
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _check_device(device: str) -> None:
-    """Raise ClusterError for one device of many: which one is free, the cluster knows."""
-    if device.startswith("cuda:"):
-        raise ClusterError(
-            f"--device {device} names a device of one machine, but the cluster at"
-            f" {cluster_address()} chooses among its own; add the job again with --device cuda"
-        )
 
 
 def _connect(address: str) -> JobSubmissionClient:
@@ -106,7 +101,7 @@ def _connect(address: str) -> JobSubmissionClient:
 def _running(client: JobSubmissionClient) -> str | None:
     """Return the Ray job that runs this job already, if one does."""
     for job in client.list_jobs():
-        if (job.metadata or {}).get(MARK) == _mark() and not job.status.is_terminal():
+        if (job.metadata or {}).get(MARK) == os.environ[JOB_NOTE] and not job.status.is_terminal():
             return str(job.submission_id)
     return None
 
@@ -117,37 +112,28 @@ def _submit_once_ready(
     """Submit a command and return its Ray job, or None after an interrupt. A cluster that has just
     started answers before it takes jobs.
     """
-    until = time.monotonic() + PATIENCE
+    until, variables = time.monotonic() + PATIENCE, environment(store_path().absolute())
+    own = ("PLATOSCOPE_STORE", "PYTHONPATH", JOB_NOTE)
+    device = named_device(words)
     while not interrupts:
         try:
-            return _submit(client, words)
+            gpus = int(device == "cuda")
+            if device == ANY:
+                gpus = min(1, count_gpus_of_cluster(client.get_address()))
+            command = shlex.join([*PROGRAM, *words])
+            number = client.submit_job(
+                entrypoint=f"cd {shlex.quote(str(Path.cwd()))} && exec {command}",
+                runtime_env={"env_vars": {name: variables[name] for name in own}},
+                metadata={MARK: os.environ[JOB_NOTE]},
+                entrypoint_num_cpus=1,
+                entrypoint_num_gpus=gpus,
+            )
+            return str(number)
         except RuntimeError as error:
             if "No available agent" not in str(error) or time.monotonic() > until:
                 raise
             time.sleep(POLL)
     return None
-
-
-def _submit(client: JobSubmissionClient, words: Sequence[str]) -> str:
-    command = shlex.join([*PROGRAM, *words])
-    own = ("PLATOSCOPE_STORE", "PYTHONPATH", JOB_NOTE)
-    variables = environment(store_path().absolute())
-    return str(
-        client.submit_job(
-            entrypoint=f"cd {shlex.quote(str(Path.cwd()))} && exec {command}",
-            runtime_env={"env_vars": {name: variables[name] for name in own}},
-            metadata={MARK: _mark()},
-            entrypoint_num_cpus=1,
-            entrypoint_num_gpus=_gpus_for(client, named_device(words)),
-        )
-    )
-
-
-def _gpus_for(client: JobSubmissionClient, device: str) -> int:
-    """Return how many GPUs a job of a device waits for."""
-    if device == ANY:
-        return min(1, count_gpus_of_cluster(client.get_address()))
-    return int(device == "cuda")
 
 
 def count_gpus_of_cluster(address: str) -> int:
@@ -177,7 +163,10 @@ def _follow(client: JobSubmissionClient, number: str, interrupts: Sequence[int])
         print(text[printed:], end="", flush=True)
         printed = len(text)
         if job.status.is_terminal():
-            return _exit_code(job)
+            code = job.driver_exit_code
+            if code is None:
+                print(job.message or "", file=sys.stderr)
+            return int(code) if code is not None and code >= 0 else 1
         time.sleep(POLL)
 
 
@@ -211,17 +200,6 @@ def _explained(error: Exception) -> ClusterError:
         " job that it has begun may run on there: look at its dashboard, then retry, which follows"
         " it"
     )
-
-
-def _exit_code(job: JobDetails) -> int:
-    code = job.driver_exit_code
-    if code is None:
-        print(job.message or "", file=sys.stderr)
-    return int(code) if code is not None and code >= 0 else 1
-
-
-def _mark() -> str:
-    return os.environ[JOB_NOTE]
 
 
 if __name__ == "__main__":

@@ -24,7 +24,6 @@ from typing import Literal
 from core.errors import (
     StoreBusyError,
     StoreDamagedError,
-    StoreError,
     StoreVersionError,
     StoreWriteError,
 )
@@ -33,6 +32,30 @@ from core.settings import check_writable, is_read_only
 
 State = Literal["queued", "running", "done", "failed", "canceled"]
 UNFINISHED = ("queued", "running")
+IS_UNFINISHED = f"state IN {UNFINISHED}"
+SCHEMA = 1
+PATIENCE = 5.0  # seconds that one writer waits for another
+TABLE = """
+CREATE TABLE IF NOT EXISTS jobs (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    words TEXT NOT NULL,                      -- a list in JSON
+    folder TEXT NOT NULL,
+    device TEXT NOT NULL,
+    owner TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('queued', 'running', 'done', 'failed', 'canceled')),
+    queued_at TEXT NOT NULL,
+    started_at TEXT,
+    ended_at TEXT,
+    lane TEXT,
+    exit_code INTEGER,
+    failure TEXT NOT NULL DEFAULT '',
+    is_stopping INTEGER NOT NULL DEFAULT 0,
+    host TEXT,                                -- the machine and process group it runs as
+    process INTEGER
+)"""
+INDEX = f"""
+CREATE UNIQUE INDEX IF NOT EXISTS unfinished ON jobs (words, folder) WHERE {IS_UNFINISHED}
+"""
 
 
 @dataclass(frozen=True)
@@ -90,12 +113,10 @@ def jobs_folder(store: Path) -> Path:
 
 
 def log_file(store: Path, number: int) -> Path:
-    """Return the file of what a job printed."""
     return jobs_folder(store) / f"{number}.log"
 
 
 def note_file(store: Path, number: int) -> Path:
-    """Return the file of how far a job is."""
     return jobs_folder(store) / f"{number}.json"
 
 
@@ -104,35 +125,14 @@ def lock_file(store: Path, number: int) -> Path:
     return jobs_folder(store) / f"{number}.lock"
 
 
-SCHEMA = 1
-PATIENCE = 5.0  # seconds that one writer waits for another
-IS_UNFINISHED = f"state IN {UNFINISHED}"
-TABLE = """
-CREATE TABLE IF NOT EXISTS jobs (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    words TEXT NOT NULL,                      -- a list in JSON
-    folder TEXT NOT NULL,
-    device TEXT NOT NULL,
-    owner TEXT NOT NULL,
-    state TEXT NOT NULL CHECK (state IN ('queued', 'running', 'done', 'failed', 'canceled')),
-    queued_at TEXT NOT NULL,
-    started_at TEXT,
-    ended_at TEXT,
-    lane TEXT,
-    exit_code INTEGER,
-    failure TEXT NOT NULL DEFAULT '',
-    is_stopping INTEGER NOT NULL DEFAULT 0,
-    host TEXT,                                -- the machine and process group it runs as
-    process INTEGER
-)"""
-INDEX = f"""
-CREATE UNIQUE INDEX IF NOT EXISTS unfinished ON jobs (words, folder) WHERE {IS_UNFINISHED}
-"""
-
-
 def queue_file(store: Path) -> Path:
-    """Return the file of a store's queue."""
     return jobs_folder(store) / "queue.sqlite"
+
+
+def _is_there(store: Path) -> bool:
+    """Return whether a queue is there; a file that is being made is still empty."""
+    path = queue_file(store)
+    return path.exists() and path.stat().st_size > 0
 
 
 def rows(store: Path, where: str, *values: object) -> list[sqlite3.Row]:
@@ -199,12 +199,6 @@ def job_of(store: Path, row: sqlite3.Row) -> Job:
     )
 
 
-def _is_there(store: Path) -> bool:
-    """Return whether a queue is there; a file that is being made is still empty."""
-    path = queue_file(store)
-    return path.exists() and path.stat().st_size > 0
-
-
 @contextmanager
 def _opened(store: Path) -> Iterator[sqlite3.Connection]:
     path = queue_file(store)
@@ -218,22 +212,20 @@ def _opened(store: Path) -> Iterator[sqlite3.Connection]:
             if version not in (0, SCHEMA):
                 raise StoreVersionError(
                     f"{path} has version {version}, but this program reads {SCHEMA}; use the"
-                    " program that wrote it, or move the file away to begin anew"
+                    " program that wrote it, or move the file away to begin again"
                 )
             yield table
     except sqlite3.IntegrityError:
         raise
     except sqlite3.DatabaseError as error:
-        raise _explained(path, error) from error
-
-
-def _explained(path: Path, error: sqlite3.DatabaseError) -> StoreError:
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        return StoreBusyError(f"another process holds {path}; try again in a moment")
-    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL):
-        return StoreWriteError(
-            f"{path} cannot be written ({error}); free space, change the rights of its folder, or"
-            " choose another store with --store"
-        )
-    return StoreDamagedError(f"{path} does not hold a queue; move it away to begin anew ({error})")
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise StoreBusyError(f"another process holds {path}; try again in a moment") from error
+        if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_FULL):
+            raise StoreWriteError(
+                f"{path} cannot be written ({error}); free space, change the rights of its folder,"
+                " or choose another store with --store"
+            ) from error
+        raise StoreDamagedError(
+            f"{path} does not hold a queue; move it away to begin again ({error})"
+        ) from error

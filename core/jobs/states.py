@@ -23,7 +23,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import groupby
 from pathlib import Path
 from threading import Lock, Thread
 from typing import Literal
@@ -50,6 +50,15 @@ ANY = "auto"
 ON_CLUSTER = "cluster"
 MOST_ON_CLUSTER = 16  # jobs at once
 VISIBLE = "CUDA_VISIBLE_DEVICES"
+KEPT = 200  # finished jobs that are remembered
+HOST = socket.gethostname()
+STARTING = 10.0  # seconds that a worker may take until it holds its lock
+PROGRAM = (sys.executable, "-P", "-m", "core")  # -P: from any folder, none of whose files it loads
+CLUSTER_PROGRAM = (*PROGRAM[:-1], "core.jobs.cluster")
+Takes = Callable[[str], bool]  # whether a job of this device is taken
+
+_started: list[tuple[Path, subprocess.Popen[bytes], float]] = []  # workers, and when
+_turn = Lock()
 
 
 def named_device(words: Sequence[str]) -> str:
@@ -109,24 +118,6 @@ def visible(lane: str, device: str) -> dict[str, str]:
     return {VISIBLE: names[int(index)] if names[0] else index}
 
 
-STARTING = 10.0  # seconds that a worker may take until it holds its lock
-PROGRAM = (sys.executable, "-P", "-m", "core")  # -P: from any folder, none of whose files it loads
-CLUSTER_PROGRAM = (*PROGRAM[:-1], "core.jobs.cluster")
-
-
-@dataclass(frozen=True)
-class Started:
-    """A worker that this process has started."""
-
-    store: Path
-    process: subprocess.Popen[bytes]
-    at: float
-
-
-_started: list[Started] = []
-_turn = Lock()
-
-
 def worker_lock(store: Path) -> Path:
     """Return what the worker of a store holds locked for as long as it lives."""
     return jobs_folder(store) / "worker"
@@ -142,49 +133,36 @@ def ensure_worker(store: Path) -> None:
     if not rows(store, IS_UNFINISHED) or has_worker(store):
         return
     store = Path(store).absolute()
+    log = jobs_folder(store) / "worker.log"
     with _turn:
-        if not _is_starting(store):
-            worker = _start(store)
-            _started.append(Started(store, worker, time.monotonic()))
-            Thread(target=worker.wait, daemon=True).start()  # else its end would leave a zombie
+        _started[:] = [each for each in _started if each[1].poll() is None]
+        if any(at == store and time.monotonic() - when < STARTING for at, _, when in _started):
+            return
+        check_writable(log)
+        try:
+            with log.open("ab") as file:
+                worker = subprocess.Popen(
+                    [*PROGRAM, "jobs", "work"],
+                    cwd=CHECKOUT,
+                    env=environment(store),
+                    stdin=subprocess.DEVNULL,
+                    stdout=file,
+                    stderr=file,
+                    start_new_session=True,  # it outlives the server and its terminal
+                )
+        except OSError as error:
+            raise StoreWriteError(
+                f"no worker can be started for {store} ({error.strerror}); start one by hand with"
+                " `platoscope jobs work`"
+            ) from error
+        _started.append((store, worker, time.monotonic()))
+        Thread(target=worker.wait, daemon=True).start()  # else its end would leave a zombie
 
 
 def environment(store: Path) -> dict[str, str]:
     """Return the environment of a command over a store that runs in any folder."""
     paths = [str(CHECKOUT), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, "PLATOSCOPE_STORE": str(store), "PYTHONPATH": os.pathsep.join(paths)}
-
-
-def _is_starting(store: Path) -> bool:
-    """Return whether a worker was started a moment ago."""
-    _started[:] = [each for each in _started if each.process.poll() is None]
-    return any(each.store == store and time.monotonic() - each.at < STARTING for each in _started)
-
-
-def _start(store: Path) -> subprocess.Popen[bytes]:
-    log = jobs_folder(store) / "worker.log"
-    check_writable(log)
-    try:
-        with log.open("ab") as file:
-            return subprocess.Popen(
-                [*PROGRAM, "jobs", "work"],
-                cwd=CHECKOUT,
-                env=environment(store),
-                stdin=subprocess.DEVNULL,
-                stdout=file,
-                stderr=file,
-                start_new_session=True,  # it outlives the server and its terminal
-            )
-    except OSError as error:
-        raise StoreWriteError(
-            f"no worker can be started for {store} ({error.strerror}); start one by hand with"
-            " `platoscope jobs work`"
-        ) from error
-
-
-KEPT = 200  # finished jobs that are remembered
-HOST = socket.gethostname()
-Takes = Callable[[str], bool]  # whether a job of this device is taken
 
 
 @dataclass(frozen=True)
@@ -240,7 +218,7 @@ def retry(store: Path, number: int) -> Job:
     """
     job = find(store, number)
     if job.state == "done":
-        raise InputError(f"job {number} is done; to run it again, add its command anew")
+        raise InputError(f"job {number} is done; to run it again, add its command again")
     try:
         with writing(store) as table:
             table.execute(
@@ -257,17 +235,16 @@ def retry(store: Path, number: int) -> Job:
 def claim(store: Path, lane: str, takes: Takes) -> Job | None:
     """Take the first queued job that a lane takes, which runs from now on; None without one.
 
-    Jobs of one command run beside each other; another command waits for all before it, since it
+    Jobs of one command run next to each other; another command waits for all before it, since it
     may need what they make.
     """
     if not rows(store, "state = 'queued'"):
         return None  # without a turn at writing
     with writing(store) as table:
-        numbers = [
-            row["id"]
-            for row in _next_of_one_command(table)
-            if row["state"] == "queued" and takes(row["device"])
-        ]
+        every = f"SELECT * FROM jobs WHERE {IS_UNFINISHED} ORDER BY queued_at, id"
+        by_command = groupby(table.execute(every), lambda row: json.loads(row["words"])[0])
+        first = next((list(group) for _, group in by_command), [])
+        numbers = [row["id"] for row in first if row["state"] == "queued" and takes(row["device"])]
         if not numbers:
             return None
         table.execute(
@@ -276,17 +253,6 @@ def claim(store: Path, lane: str, takes: Takes) -> Job | None:
             (now(), lane, HOST, numbers[0]),
         )
     return find(store, numbers[0])
-
-
-def _next_of_one_command(table: sqlite3.Connection) -> list[sqlite3.Row]:
-    """Return the unfinished jobs from the earliest on that have its command."""
-    every = f"SELECT * FROM jobs WHERE {IS_UNFINISHED} ORDER BY queued_at, id"
-    unfinished = table.execute(every).fetchall()
-    return list(takewhile(lambda row: _command(row) == _command(unfinished[0]), unfinished))
-
-
-def _command(row: sqlite3.Row) -> str:
-    return str(json.loads(row["words"])[0])
 
 
 def sign(store: Path, number: int, process: int) -> None:

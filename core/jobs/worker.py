@@ -18,7 +18,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO
 
 from filelock import lock_descriptor
 
@@ -40,6 +39,12 @@ from core.progress import JOB_NOTE
 from core.store import locked
 from core.store.schema import now
 
+POLL = 0.05  # seconds
+HELD = 1.0  # seconds for which whoever asks whether a command lives may hold its lock
+LOOK_EVERY = 0.2  # seconds between two looks at the queue
+IDLE = 60.0  # seconds without work after which a worker ends
+GRACE = 10.0  # seconds that a command has to stop by itself
+HANDOVER = 1.0  # seconds that a worker waits for the lock of one that is just ending
 _SAID = re.compile(r"^platoscope(?: [a-z-]+)*: (?:error: )?(.+)$", re.MULTILINE)
 
 
@@ -61,10 +66,6 @@ def explain(code: int, output: str, log: Path) -> str:
     names = {each.value: each.name for each in signal.Signals}  # those of real time have none
     how = f"signal {names.get(-code, -code)}" if code < 0 else f"exit code {code}"
     return f"it failed unexpectedly ({how}); retry continues where it stopped, and {log} says more"
-
-
-POLL = 0.05  # seconds
-HELD = 1.0  # seconds for which whoever asks whether a command lives may hold its lock
 
 
 @dataclass
@@ -96,15 +97,11 @@ class Running:
             return Outcome("done", code)
         if self.kill_at is not None:
             return Outcome("canceled", code)
-        return Outcome("failed", code, explain(code, self._output(), self.job.log))
-
-    def _output(self) -> str:
-        try:
-            with self.job.log.open("rb") as file:
-                file.seek(self.log_start)
-                return file.read().decode(errors="replace")
-        except OSError:  # somebody removed the log
-            return ""
+        output = ""
+        with suppress(OSError), self.job.log.open("rb") as file:  # somebody removed the log
+            file.seek(self.log_start)
+            output = file.read().decode(errors="replace")
+        return Outcome("failed", code, explain(code, output, self.job.log))
 
 
 def start(store: Path, job: Job) -> Running:
@@ -114,12 +111,19 @@ def start(store: Path, job: Job) -> Running:
     note_file(store, job.id).unlink(missing_ok=True)
     own = {JOB_NOTE: str(note_file(store, job.id)), **visible(str(job.lane), job.device)}
     with job.log.open("ab") as log, lock_file(store, job.id).open("ab") as lock:
-        _take(lock, number=job.id)
+        until = time.monotonic() + HELD
+        while not lock_descriptor(lock.fileno(), blocking=False):
+            if time.monotonic() >= until:
+                raise StoreBusyError(
+                    f"job {job.id} cannot begin while another process holds {lock.name}; end that"
+                    " one"
+                )
+            time.sleep(POLL)
         log.write(f"{now()} {job.command}\n".encode(errors="replace"))
         log.flush()
         began = log.tell()
         process = subprocess.Popen(
-            [*_program(job), *job.words],
+            [*(CLUSTER_PROGRAM if is_on_cluster(str(job.lane)) else PROGRAM), *job.words],
             cwd=job.folder,
             env=environment(store) | own,
             stdin=subprocess.DEVNULL,
@@ -129,20 +133,6 @@ def start(store: Path, job: Job) -> Running:
             pass_fds=(lock.fileno(),),
         )
     return Running(job, process, began)
-
-
-def _take(lock: BinaryIO, *, number: int) -> None:
-    until = time.monotonic() + HELD
-    while not lock_descriptor(lock.fileno(), blocking=False):
-        if time.monotonic() >= until:
-            raise StoreBusyError(
-                f"job {number} cannot begin while another process holds {lock.name}; end that one"
-            )
-        time.sleep(POLL)
-
-
-def _program(job: Job) -> tuple[str, ...]:
-    return CLUSTER_PROGRAM if is_on_cluster(str(job.lane)) else PROGRAM
 
 
 def is_alive(store: Path, number: int) -> bool:
@@ -170,12 +160,6 @@ def signal_group(process: int, number: signal.Signals) -> None:
         os.killpg(process, number)
 
 
-LOOK_EVERY = 0.2  # seconds between two looks at the queue
-IDLE = 60.0  # seconds without work after which a worker ends
-GRACE = 10.0  # seconds that a command has to stop by itself
-HANDOVER = 1.0  # seconds that a worker waits for the lock of one that is just ending
-
-
 def work(store: Path, *, idle: float = IDLE, grace: float = GRACE) -> None:
     """Run the jobs of a store until none was there for `idle` seconds; raises StoreBusyError where
     another worker lives.
@@ -198,12 +182,17 @@ class Worker:
 
     def run(self, idle: float) -> None:
         """Run jobs until none was there for `idle` seconds; those of a worker that is stopped are
-        queued again. While the queue cannot be used, they wait, and stderr says why.
+        queued again. While the queue cannot be used, such as for a full disk, they wait, and stderr
+        says why.
         """
         end, trouble = time.monotonic() + idle, ""
         try:
             while queue_file(self._store).exists() and time.monotonic() <= end:
-                before, trouble = trouble, self._try()
+                before, trouble = trouble, ""
+                try:
+                    self._look()
+                except StoreError as error:
+                    trouble = str(error)
                 if trouble not in ("", before):
                     print(f"platoscope: jobs wait and are tried again: {trouble}", file=sys.stderr)
                 time.sleep(LOOK_EVERY)
@@ -212,22 +201,9 @@ class Worker:
         finally:
             self._leave()
 
-    def _try(self) -> str:
-        """Look at the queue; return what is in the way, such as a disk that is full, else ""."""
-        try:
-            self._look()
-        except StoreError as error:
-            return str(error)
-        return ""
-
     def _look(self) -> None:
-        self._take_over()
-        for lane in self._lanes:
-            self._step(lane)
-
-    def _take_over(self) -> None:
-        """Queue again what a killed worker ran; a command that outlived it is stopped first, and
-        left alone on another machine.
+        """Queue again what a killed worker ran (a command that outlived it is stopped first, and
+        left alone on another machine), then take a step on each lane.
         """
         own = {running.job.id for running in self._running.values()}
         for number in {row["id"] for row in rows(self._store, "state = 'running'")} - own:
@@ -236,6 +212,8 @@ class Worker:
                 stop_orphan(self._store, number, process, self._grace)
             if not is_alive(self._store, number):
                 states.hand_back(self._store, number)
+        for lane in self._lanes:
+            self._step(lane)
 
     def _step(self, lane: str) -> None:
         running = self._running.get(lane)
@@ -267,16 +245,13 @@ class Worker:
         """Stop what still runs and queue it again."""
         for running in self._running.values():
             running.stop(self._grace)
-        outcomes = {running.job.id: self._await(running) for running in self._running.values()}
-        for number, outcome in outcomes.items():
+        for running in self._running.values():
+            while (outcome := running.outcome()) is None:
+                running.stop(self._grace)
+                time.sleep(LOOK_EVERY)
+            number = running.job.id
             with suppress(StoreError):  # the next worker finds that it ran
                 if outcome.state == "done":
                     states.end(self._store, number, outcome)
                 else:
                     states.hand_back(self._store, number)
-
-    def _await(self, running: Running) -> Outcome:
-        while (outcome := running.outcome()) is None:
-            running.stop(self._grace)
-            time.sleep(LOOK_EVERY)
-        return outcome

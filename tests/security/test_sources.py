@@ -22,7 +22,10 @@ RUNS_CODE = {  # what runs a text or a file as code, and pickles, which do
 OWN_MODULES = {  # by module: what it imports by name, a part of this project or of what it needs
     "core/machine/compiling.py": ["'umap'"],  # late: it takes seconds
     "core/stimuli/catalog.py": ["'core.cave.world'"],  # which lies above it
-    "core/questions/question.py": ["f'{folder}.answer'"],  # the module beside a question's own
+    "core/questions/registry.py": [
+        "f\"{kind.__module__.rpartition('.')[0]}.answer\""
+    ],  # next to a question
+    "core/questions/topics.py": ["f'core.{name}'"],
 }
 SQL = re.compile(r"\b(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|ATTACH|PRAGMA|COPY)\b")
 IDENTIFIERS = {  # by module: what stands within its SQL, all of it names of this project's own

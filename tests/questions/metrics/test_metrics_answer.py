@@ -194,7 +194,7 @@ ON_DEVICE = (
 
 @pytest.mark.parametrize("question", ON_DEVICE, ids=lambda question: question.command)
 def test_metrics_are_compared_on_the_study_s_device(study, question, monkeypatch):
-    monkeypatch.setattr(core.questions.asking, "fresh_answer", lambda *_: None)
+    monkeypatch.setattr(core.questions.asking, "_fresh_answer", lambda *_: None)
     expected, places = ask(question, study), []
 
     def choose_device(name: str) -> torch.device:

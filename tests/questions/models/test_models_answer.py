@@ -158,7 +158,7 @@ def test_a_layer_that_is_refused_says_so(study, names):
 
 @pytest.mark.parametrize("layout", ["mds", "tsne"])
 def test_the_map_is_the_same_for_any_order_of_the_models(root, names, layout, monkeypatch):
-    monkeypatch.setattr(asking, "fresh_answer", lambda *_: None)
+    monkeypatch.setattr(asking, "_fresh_answer", lambda *_: None)
     orders = (names, names[::-1], [*names[5:], *names[:5]])
     tables = [
         map_models(Study(Store(root), "cave"), order, layout=layout, k=5, seed=1)
