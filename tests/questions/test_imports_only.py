@@ -160,7 +160,7 @@ def test_what_is_unknown_is_no_kind(store: Path) -> None:
 
 
 def test_both_ways_of_matching_are_those_that_are_installed(store, capsys, monkeypatch) -> None:
-    monkeypatch.setattr("core.questions.translation.answer.has_transport", lambda: False)
+    monkeypatch.setattr("core.questions.translation.question.has_transport", lambda: False)
     code, out, said = run(capsys, ["translate", "--sizes", "12", "--starts", "1"], store)
     assert code == 0
     assert re.findall(r" (gw|qap) ", out) == ["qap"]

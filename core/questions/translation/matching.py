@@ -6,6 +6,7 @@ quadratic assignment problem; no method is sure to find its best solution.
 
 Sources: Koopmans, Beckmann 1957 (the problem); Vogelstein et al. 2015 (FAQ); Mémoli 2011
 (Gromov–Wasserstein, and its third lower bound); Peyré, Cuturi, Solomon 2016 (entropic).
+Chance is exact: the fixed points of random permutations.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from importlib.util import find_spec
 from typing import Any
 
@@ -24,6 +26,7 @@ from core.progress import tell_each
 from core.spaces.kernels import centered, linear
 from core.spaces.preprocess import normalize_rows
 
+MOST = 40  # fixed points; more have a probability below 10⁻⁴⁷
 COOLING = (1.0, 0.3, 0.1, 0.03)  # of the entropy, where squared kernel entries have mean 1
 SWEEPS, SCALINGS = 12, 20  # of a problem at each entropy; more starts are worth more than these
 STARTS = "starts of one matching"
@@ -165,3 +168,43 @@ def partner_rank(a: Kernel, b: Kernel, matched: Permutation, truth: Permutation)
     own = apart[np.arange(len(a)), truth][:, None]
     beyond = (apart > own).sum(1) + ((apart == own).sum(1) - 1) / 2
     return float(beyond.mean() / (len(a) - 1))
+
+
+@cache
+def fixed_points(n: int) -> Float64[np.ndarray, " k"]:
+    """Return the probabilities of 0, 1, 2 … fixed points of a random permutation of n: 1/k! Σ_j≤n−k
+    (−1)ʲ/j!. Their mean is 1, so a random matching finds 1/n of the partners. Source: Montmort
+    1708.
+    """
+    signs = (-1.0) ** np.arange(n + 1)
+    inverse = 1 / np.cumprod([1.0, *range(1, min(n, MOST) + 1)])
+    alternating = np.cumsum(signs[: len(inverse)] * inverse)
+    most = min(n, MOST)
+    rest = np.minimum(n - np.arange(most + 1), len(alternating) - 1)
+    chances: np.ndarray = inverse[: most + 1] * alternating[rest]
+    chances.flags.writeable = False
+    return chances
+
+
+def summed_points(n: int, draws: int) -> Float64[np.ndarray, " k"]:
+    """Return the probabilities of so many fixed points in several random permutations together."""
+    total = np.ones(1)
+    for _ in range(draws):
+        total = np.convolve(total, fixed_points(n))
+    return total
+
+
+def chance_interval(n: int, draws: int, *, level: float = 0.95) -> tuple[float, float]:
+    """Return between which shares of partners random matchings find with this probability at
+    least, over so many draws of n stimuli together.
+    """
+    chances = summed_points(n, draws)
+    below = np.cumsum(chances)
+    low = int(np.searchsorted(below, (1 - level) / 2))
+    high = int(np.searchsorted(below, (1 + level) / 2 - 1e-12))
+    return low / (n * draws), high / (n * draws)
+
+
+def chance_of(found: int, n: int, draws: int) -> float:
+    """Return how often random matchings find as many partners or more: an exact one-sided p."""
+    return float(min(1.0, summed_points(n, draws)[found:].sum()))

@@ -1,22 +1,93 @@
-"""What the Translation page, `platoscope translate` and `platoscope translation` ask."""
+"""Can two models be translated into each other with no pairs given? Over numbers of stimuli, and
+over pairs of models.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import combinations
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+import pandas as pd
+from jaxtyping import Float, Float32, Float64, Int64
+
+from core.encoders.encoder import REALITY
+from core.errors import InputError, MetricError
+from core.figures.grammar import Axis, Dots, Facet, Level, Line, Palette, Plot, Ribbon, Symbols
+from core.machine.memory import check_memory
+from core.metrics.knn import mutual_knn
 from core.options import MOST_STIMULI, neighbors_option, option, part, seed_option
-from core.questions.question import StudyQuestion
+from core.progress import Progress
+from core.questions.finding import Finding
+from core.questions.question import Answer, StudyQuestion
+from core.questions.translation.matching import (
+    METHODS,
+    Kernel,
+    agreement,
+    chance_interval,
+    chance_of,
+    has_transport,
+    import_transport,
+    kernel_of,
+    match,
+    partner_rank,
+)
+from core.spaces.preprocess import normalize_rows
+from core.statistics.correlations import FEWEST, Correlation
+from core.statistics.intervals import mean_interval
+from core.statistics.nulls import adjust, draw_orders
+from core.statistics.trends import exchange, jackknife
+from core.study.models import UNTRAINED, clusters, is_reality, trained, usual
+from core.study.spaces import Layer, by_size, find_space, find_spaces, largest_models
+from core.study.study import Study, known_worlds
+from core.study.trainings import describe_trainings, kinship
 
-Method = Literal["both", "gw", "qap"]
-SIZE = 64
+SIZE, SIZES = 64, (16, 32, 64, 128)
+SURE = 0.05
+HALF = 0.5  # of the partners: from here on a translation works
+MATRICES = 12  # of a number for every two stimuli, while two spaces are matched
+DIMS, FEW = 16, 8  # dimensions and stimuli of what a machine is timed with
 METHOD_TITLES = {"gw": "Gromov–Wasserstein", "qap": "quadratic assignment"}
-
-
-def size_option() -> Any:
-    """Declare how many stimuli are matched."""
-    help = "how many stimuli are matched"
-    return option(SIZE, least=4, most=MOST_STIMULI, label="Stimuli", help=help)
+ONE_RECIPE, DESCENT, ACROSS = "one recipe", "descent", "across modalities"
+WITH_REALITY = f"with {REALITY}"
+KINDS = (ONE_RECIPE, DESCENT, "vision", "language", ACROSS, WITH_REALITY)
+MARKS = dict(zip(KINDS, ("star", "diamond", "circle", "square", "triangle-up", "x"), strict=True))
+METHOD_COLORS = Palette("method", {"gw": "ember", "qap": "text"}, METHOD_TITLES)
+CARD = (
+    "<b>{top1:.1%}</b> of partners found by {method_title}",
+    "chance {chance:.1%}, {q:p:q}",
+    "rank {rank:.2f}, alignment {alignment:.2f}",
+    "kernels agree {agreement:.2f}, with the true partners {agreement_true:.2f}",
+)
+MEASURED = {
+    "method": "gw: Gromov–Wasserstein; qap: quadratic assignment",
+    "n": "stimuli that are matched",
+    "draws": "sets of stimuli, without one in common",
+    "found": "partners found, of n times the draws",
+    "top1": "their share",
+    "low": "low end of its 95% interval over draws (Student's t; from five draws)",
+    "high": "high end of that interval",
+    "rank": "rank of the true partner; 1 is first, 0.5 chance",
+    "rank_low": "low end of its 95% interval",
+    "rank_high": "high end of that interval",
+    "agreement": "CKA of the spaces as matched",
+    "agreement_true": "CKA with the true partners",
+    "alignment": "mutual k-NN with the true partners",
+    "chance": "share that random matchings find, 1/n",
+    "chance_low": "low end of the exact 95% interval of random matchings",
+    "chance_high": "high end of that interval",
+    "p": "exact p of so many partners, one-sided",
+    "q": "p adjusted for all rows",
+}
+Method = Literal["both", "gw", "qap"]
+Space = Float[np.ndarray, "n _"]
+Pair = tuple[Space, Space]
+Row = dict[str, Any]
+Matrix = Float64[np.ndarray, "m m"]
 
 
 @dataclass(frozen=True)
@@ -44,18 +115,52 @@ class Matching:
 
 
 @dataclass(frozen=True)
-class Translation(StudyQuestion):
+class _Matched(StudyQuestion):
+    """A question about matchings with no pairs given."""
+
+    device = None
+
+    def compared_metrics(self) -> tuple[str, ...]:
+        return ("mutual_knn",)
+
+    @classmethod
+    def left_out(cls, study: Study) -> Sequence[str]:
+        missing = (
+            "Left out: Gromov–Wasserstein, since POT is not installed: pip install"
+            " 'platoscope[translation]'."
+        )
+        return [] if has_transport() else [missing]
+
+
+def installed(matching: Matching) -> Matching:
+    """Return the matching by the methods that are installed, of both; raises InputError for one
+    that is named and is not.
+    """
+    if matching.method == "both" and not has_transport():
+        return replace(matching, method="qap")
+    methods_of(matching)
+    return matching
+
+
+@dataclass(frozen=True)
+class Translation(_Matched):
     """Can two models be translated into each other with no pairs given?"""
 
-    command: ClassVar[str] = "translate"
-    device: ClassVar[None] = None
+    command = "translate"
+    version = 3
+    shown = ("method", "n", "top1", "low", "high", "chance", "rank", "alignment", "q")
+    columns: ClassVar[Mapping[str, str]] = {
+        "space_x": "one space",
+        "space_y": "another space",
+        **MEASURED,
+    }
 
     a: str = option(
         "",
         label="One model",
         metavar="M[:LAYER]",
-        help="one space, the penultimate block where no layer is named (the two largest vision"
-        " models of two objectives)",
+        help="one space, the penultimate block if no layer is named (the two largest vision models"
+        " of two objectives)",
     )
     b: str = option("", label="Another model", metavar="M[:LAYER]", help="another space")
     sizes: tuple[int, ...] = option(
@@ -67,26 +172,417 @@ class Translation(StudyQuestion):
     )
     matching: Matching = part(Matching)
 
-    def compared_metrics(self) -> tuple[str, ...]:
-        return ("mutual_knn",)
+    def usual_sizes(self, stimuli: int) -> tuple[int, ...]:
+        """Return the numbers of stimuli that are matched, rising: if none is named those of SIZES
+        that there are, and that have neighbors, or else all stimuli.
+        """
+        fitting = [size for size in SIZES if self.matching.k < size <= stimuli]
+        return tuple(sorted(set(self.sizes or fitting or [stimuli])))
+
+    def complete(self, study: Study) -> Translation:
+        question = replace(self, matching=installed(self.matching))
+        sizes = question.usual_sizes(study.size)
+        check_sizes(sizes, study.size, question.matching.k)
+        models = usual(study.models())
+        candidates = [*largest_models(study), *models.loc[~is_reality(models), "model"]]
+        named = [find_space(study, one).model for one in (self.a, self.b) if one]
+        others = [one for one in dict.fromkeys(candidates) if one not in named]
+        if len(others) < 2 - len(named):
+            raise InputError("a translation takes two models; embed another one, or name two")
+        first = self.a or others.pop(0)
+        second = self.b or others.pop(0)
+        a, b = find_spaces(study, [first, second])
+        return replace(question, a=str(a), b=str(b), sizes=sizes)
+
+    def answer(self, study: Study, report: Progress | None) -> Answer:
+        matching = self.matching
+        x, y = (_read(study, find_space(study, name)) for name in (self.a, self.b))
+        rows = []
+        for done, size in enumerate(self.sizes):
+            if report:
+                report(done, len(self.sizes), "numbers of stimuli")
+            sets = draw_sets(len(x), size, draws=matching.draws, seed=matching.seed)
+            rows += measure_pairs([(x[one], y[one]) for one in sets], matching)
+        if report:
+            report(len(self.sizes), len(self.sizes), "numbers of stimuli")
+        table = pd.DataFrame(rows).assign(space_x=self.a, space_y=self.b)
+        table = table.assign(q=adjust(table["p"].to_numpy(float)))[list(self.columns)]
+        found = [_best(rows) for _, rows in table.groupby("method", sort=False)]
+        return Answer(table, [*found, _search(table)])
+
+    def plot(self, table: pd.DataFrame) -> Plot:
+        parts = {"top1": "Partners found", "rank": "Rank of the true partner"}
+        ends = {"top1": ("low", "high"), "rank": ("rank_low", "rank_high")}
+        long = pd.concat(
+            [
+                table.assign(part=name, value=table[name], bottom=table[low], top=table[high])
+                for name, (low, high) in ends.items()
+            ]
+        )
+        titled = long.assign(method_title=long["method"].map(METHOD_TITLES))
+        return Plot(
+            "Translation over the number of stimuli",
+            marks=(
+                Ribbon("n", "chance_low", "chance_high", rows="part == 'top1'"),
+                Line("n", "value", color=METHOD_COLORS),
+                Dots(
+                    "n",
+                    "value",
+                    color=METHOD_COLORS,
+                    low="bottom",
+                    high="top",
+                    card=CARD,
+                    ids="{n} stimuli, {draws} draws",
+                ),
+            ),
+            x=Axis("stimuli", log=True, ticks="data"),
+            y={
+                "top1": Axis("share of partners", percent=True),
+                "rank": Axis("1 is first, 0.5 chance"),
+            },
+            facet=Facet("part", names=parts),
+            levels=(Level(0.5, rows="part == 'rank'"),),
+            height=330,
+        ).over(titled)
 
 
 @dataclass(frozen=True)
-class TranslationPairs(StudyQuestion):
+class TranslationPairs(_Matched):
     """Are more aligned models easier to translate with no pairs given?"""
 
-    command: ClassVar[str] = "translation pairs"
-    device: ClassVar[None] = None
+    command = "translation pairs"
+    version = 2
+    shown = ("space_x", "space_y", "kind", "method", "n", "top1", "alignment", "rank", "q")
+    columns: ClassVar[Mapping[str, str]] = {
+        "space_x": "one space",
+        "space_y": "another space",
+        "kind": "what their models have in common: a recipe, descent, a modality, or none",
+        **MEASURED,
+    }
 
     spaces: tuple[str, ...] = option(
         (),
         label="Models",
         metavar="M[:LAYER]",
-        help="spaces, penultimate blocks where no layer is named (the largest model of each"
-        " objective and family in all its seeds, and reality)",
+        help="spaces, penultimate blocks if no layer is named (the largest model of each objective"
+        " and family in all its seeds, and reality)",
     )
-    size: int = size_option()
+    size: int = option(
+        SIZE, least=4, most=MOST_STIMULI, label="Stimuli", help="how many stimuli are matched"
+    )
     matching: Matching = part(Matching)
 
-    def compared_metrics(self) -> tuple[str, ...]:
-        return ("mutual_knn",)
+    def complete(self, study: Study) -> TranslationPairs:
+        question = replace(self, matching=installed(self.matching))
+        if question.size == SIZE > study.size:  # the default
+            question = replace(question, size=study.size)
+        check_sizes([question.size], study.size, question.matching.k)
+        spaces = find_spaces(study, question.spaces or usual_models(study))
+        if len(spaces) < 2:
+            raise InputError(f"two spaces or more expected; got {len(spaces)}: name another")
+        return replace(question, spaces=tuple(map(str, spaces)))
+
+    def answer(self, study: Study, report: Progress | None) -> Answer:
+        places = find_spaces(study, self.spaces)
+        matching, held = self.matching, {place: _read(study, place) for place in places}
+        sets = list(draw_sets(study.size, self.size, draws=matching.draws, seed=matching.seed))
+        kinds = dict(kinds_of(study, places))
+        tables = []
+        for done, pair in enumerate(pairs := list(combinations(places, 2))):
+            if report:
+                report(done, len(pairs), "pairs of spaces")
+            x, y = (held[place] for place in pair)
+            rows = pd.DataFrame(measure_pairs([(x[one], y[one]) for one in sets], matching))
+            about = {"space_x": str(pair[0]), "space_y": str(pair[1]), "kind": kinds[pair]}
+            tables.append(rows.assign(**about))
+        if report:
+            report(len(pairs), len(pairs), "pairs of spaces")
+        table = pd.concat(tables, ignore_index=True)
+        table = table.assign(q=adjust(table["p"].to_numpy(float)))[list(self.columns)]
+        return Answer(table, self._findings(table))
+
+    def _findings(self, table: pd.DataFrame) -> list[Finding]:
+        found = []
+        for method, rows in table.groupby("method", sort=False):
+            order = alignment_and_rank(rows, seed=self.matching.seed)
+            sure, half = int((rows["q"] <= SURE).sum()), int((rows["top1"] >= HALF).sum())
+            title = METHOD_TITLES[str(method)]
+            found += [
+                Finding(
+                    f"More aligned models are easier to translate by {title}",
+                    order.value,
+                    order.low,
+                    order.high,
+                    order.p,
+                    name="ρ",
+                    n=order.n,
+                    expected="+",
+                    reason=order.reason,
+                ),
+                Finding(
+                    f"By {title}, {sure:,} of {len(rows):,} pairs are translated beyond chance"
+                    f" (q ≤ .05), {half:,} to half of the stimuli or more"
+                ),
+            ]
+        return [*found, _search(table)]
+
+    def plot(self, table: pd.DataFrame) -> Plot:
+        others = sorted({*table["kind"]} - {*KINDS})  # of imported modalities
+        kinds = [*(kind for kind in KINDS if kind in set(table["kind"])), *others]
+        colors = {kind: "ember" if kind == ONE_RECIPE else "soft" for kind in kinds}
+        symbols = {kind: MARKS.get(kind, "pentagon") for kind in kinds}
+        return Plot(
+            "Translation over alignment",
+            marks=(
+                Dots(
+                    "alignment",
+                    "top1",
+                    color=Palette("kind", colors),
+                    symbol=Symbols("kind", symbols),
+                    size=8,
+                    card=("<b>{space_x}</b> and <b>{space_y}</b>", *CARD),
+                    ids="{n} stimuli, {draws} draws",
+                ),
+            ),
+            x=Axis("alignment (mutual k-NN of the same stimuli)"),
+            y=Axis("share of partners found", percent=True, range=(-0.04, 1.06)),
+            facet=Facet("method", names=METHOD_TITLES),
+            levels=(Level("chance"),),
+            height=400,
+        ).over(table.assign(method_title=table["method"].map(METHOD_TITLES)))
+
+
+def usual_models(study: Study) -> list[str]:
+    """Return the largest model of each objective and family in all its seeds, and reality."""
+    models = study.models()
+    largest = by_size(study)
+    largest = largest.groupby(largest["model"].map(clusters(largest, "group"))).last()
+    seeds = trained(models)
+    seeds = seeds[seeds["varies"].isin(["", "seed"]) & (seeds["group"] != UNTRAINED)]
+    names = seeds.loc[seeds["recipe"].isin(largest["recipe"]) & ~is_reality(seeds), "model"]
+    return [*names, *known_worlds(study)]
+
+
+def _read(study: Study, place: Layer) -> Float32[np.ndarray, "n _"]:
+    return study.spaces(place.model)[place.layer]
+
+
+def _best(rows: pd.DataFrame) -> Finding:
+    """Return whether a method finds partners beyond chance, at its best size."""
+    sure = rows[rows["q"] <= SURE]
+    best = (rows if sure.empty else sure).nlargest(1, "top1").iloc[0]
+    chance = f"{best['chance']:.1%} [{best['chance_low']:.1%}, {best['chance_high']:.1%}]"
+    name = METHOD_TITLES[str(best["method"])]
+    return Finding(
+        f"{name[:1].upper()}{name[1:]} finds partners of {best['space_x']} in {best['space_y']}"
+        f" beyond chance at {len(sure)} of {len(rows)} numbers of stimuli",
+        best["top1"],
+        best["low"],
+        best["high"],
+        best["q"],
+        name="share found",
+        unit="%",
+        digits=3,
+        n=int(best["n"]),
+        over="stimuli",
+        expected="+",
+        note=f"Chance is {chance}.",
+    )
+
+
+def _search(table: pd.DataFrame) -> Finding:
+    """Return in how many rows a better search would find what the kernels hold."""
+    missed = (table["agreement_true"] > table["agreement"]).mean()
+    return Finding(
+        "The true matching scores higher than the one found, so the search misses it; elsewhere"
+        " similarity alone cannot identify it",
+        float(missed),
+        unit="%",
+        n=len(table),
+        over="rows",
+    )
+
+
+def methods_of(matching: Matching) -> Sequence[str]:
+    """Return the methods that are meant; raises InputError for one that is not installed."""
+    methods = tuple(METHODS) if matching.method == "both" else (matching.method,)
+    if "gw" in methods:
+        import_transport()
+    return methods
+
+
+def check_sizes(sizes: Sequence[int], stimuli: int, k: int) -> None:
+    """Refuse more stimuli than there are, and so few that they have no k neighbors; raises
+    MetricError, and DeviceError for more than fit into the memory.
+    """
+    for size in sizes:
+        if size > stimuli:
+            raise MetricError(f"{size} stimuli cannot be matched, there are {stimuli}; name fewer")
+        if size <= k:
+            raise MetricError(
+                f"{size} stimuli have fewer than k = {k} neighbors each; match more or lower --k"
+            )
+        check_memory(MATRICES * 8 * size**2, f"matchings of {size:,} stimuli", "match fewer")
+
+
+def draw_sets(
+    stimuli: int, size: int, *, draws: int, seed: int
+) -> Iterator[Int64[np.ndarray, " size"]]:
+    """Yield sets of stimuli that have none in common, as many as are wanted and there are."""
+    order = draw_orders(stimuli, count=1, seed=seed)[0]
+    for draw in range(min(draws, stimuli // size)):
+        yield order[draw * size : (draw + 1) * size]
+
+
+def measure_pairs(pairs: Sequence[Pair], matching: Matching) -> list[Row]:
+    """Return a row per method of `MEASURED`, over pairs of spaces of one number of stimuli n, whose
+    rows are partners.
+
+    found: how many partners, of n times the draws. top1: their share, low and high its 95%
+    interval over draws (Student's, NaN below five). rank: see `partner_rank`. agreement: CKA of the
+    spaces as matched, agreement_true: with the true partners: where this is higher, a better
+    matching was there and not found. alignment: mutual k-NN. chance: 1/n, with the exact interval
+    of random matchings; p: one-sided.
+    """
+    kernels = [(kernel_of(x), kernel_of(y)) for x, y in pairs]
+    n, draws = len(pairs[0][0]), len(pairs)
+    truth = np.arange(n)
+    shared = {
+        "n": n,
+        "draws": draws,
+        "agreement_true": float(np.mean([agreement(a, b, truth) for a, b in kernels])),
+        "alignment": float(np.mean([_aligned(x, y, matching.k) for x, y in pairs])),
+        "chance": 1 / n,
+    }
+    low, high = chance_interval(n, draws)
+    rows = []
+    for method in methods_of(matching):
+        matched = [
+            match(a, b, method, starts=matching.starts, seed=matching.seed + draw)
+            for draw, (a, b) in enumerate(kernels)
+        ]
+        own = {"method": method, "chance_low": low, "chance_high": high}
+        rows.append({**own, **shared, **_measured(kernels, matched)})
+    return rows
+
+
+def _measured(
+    kernels: Sequence[tuple[Kernel, Kernel]], matched: Sequence[Int64[np.ndarray, " n"]]
+) -> Row:
+    n = len(matched[0])
+    truth = np.arange(n)
+    hits = np.array([np.count_nonzero(each == truth) for each in matched])
+    ranks = np.array(
+        [partner_rank(a, b, each, truth) for (a, b), each in zip(kernels, matched, strict=True)]
+    )
+    agreed = [agreement(a, b, each) for (a, b), each in zip(kernels, matched, strict=True)]
+    low, high = np.clip(mean_interval(hits / n), 0, 1)
+    rank_low, rank_high = np.clip(mean_interval(ranks), 0, 1)
+    return {
+        "found": int(hits.sum()),
+        "top1": float(hits.mean() / n),
+        "low": float(low),
+        "high": float(high),
+        "rank": float(ranks.mean()),
+        "rank_low": float(rank_low),
+        "rank_high": float(rank_high),
+        "agreement": float(np.mean(agreed)),
+        "p": chance_of(int(hits.sum()), n, len(matched)),
+    }
+
+
+def _aligned(x: Space, y: Space, k: int) -> float:
+    return mutual_knn(*(normalize_rows(each.astype(np.float32)) for each in (x, y)), k=k)
+
+
+@cache
+def seconds_for(size: int, matching: Matching) -> float:
+    """Return about how many seconds it takes to measure one pair of spaces over all draws, at the
+    pace that this machine has now.
+    """
+    spent = {}
+    for n in (min(size, FEW), size):  # the first imports what it needs
+        latent, *noise = np.random.default_rng(0).normal(size=(3, n, DIMS))
+        began = time.perf_counter()
+        measure_pairs(
+            [(latent + noise[0], latent + noise[1])], replace(matching, k=min(matching.k, n - 1))
+        )
+        spent[n] = time.perf_counter() - began
+    return spent[size] * matching.draws
+
+
+def kinds_of(study: Study, places: Sequence[Layer]) -> Iterator[tuple[tuple[Layer, Layer], str]]:
+    """Yield every two spaces with what their models have in common: one recipe (seeds, or layers of
+    one model), descent, else their modality.
+    """
+    trainings = describe_trainings(study)
+    row = {name: number for number, name in enumerate(trainings["model"])}
+    recipe = dict(zip(trainings["model"], trainings["recipe"], strict=True))
+    modality = study.models().set_index("model")["modality"]
+    kin = kinship(trainings)
+    for x, y in combinations(places, 2):
+        both_listed = x.model in row and y.model in row
+        modalities = {modality[x.model], modality[y.model]}
+        if x.model == y.model or (both_listed and recipe[x.model] == recipe[y.model]):
+            kind = ONE_RECIPE
+        elif both_listed and kin[row[x.model], row[y.model]]:
+            kind = DESCENT
+        elif REALITY in (x.model, y.model):
+            kind = WITH_REALITY
+        else:
+            kind = modalities.pop() if len(modalities) == 1 else ACROSS
+        yield (x, y), kind
+
+
+def alignment_and_rank(rows: pd.DataFrame, *, seed: int) -> Correlation:
+    """Return Spearman's ρ of alignment and the true partner's rank over the pairs of one method
+    that are of different recipes; see `correlate_pairs`.
+    """
+    names = sorted({*rows["space_x"], *rows["space_y"]})
+    place = {name: number for number, name in enumerate(names)}
+    matrices = np.full((2, len(names), len(names)), np.nan)
+    groups = np.arange(len(names), dtype=float)
+    for row in rows.to_dict("records"):
+        x, y = place[row["space_x"]], place[row["space_y"]]
+        if row["kind"] == ONE_RECIPE:
+            groups[groups == groups[y]] = groups[x]
+            continue
+        matrices[0, x, y] = matrices[0, y, x] = row["alignment"]
+        matrices[1, x, y] = matrices[1, y, x] = row["rank"]
+    return correlate_pairs(matrices[0], matrices[1], groups, seed=seed)
+
+
+def correlate_pairs(
+    x: Matrix, y: Matrix, groups: Float64[np.ndarray, " m"], *, draws: int = 999, seed: int = 0
+) -> Correlation:
+    """Return Spearman's ρ of two symmetric matrices over their pairs, with its interval and p.
+
+    x, y: NaN for pairs that do not count. groups: numbers; models of one are left out together, as
+    the seeds of a recipe are. Interval: jackknife over groups, cut off at ±1. p: two-sided, of
+    random renamings of the models of one matrix, groups as wholes, (1 + #{|ρ| ≥}) / (1 + draws). n
+    counts models; NaN with a reason below six groups and if either is constant. Source: Mantel
+    1967.
+    """
+    count, members = len(x), np.unique(groups)
+    rho = _rho(x, y)
+    if len(members) < FEWEST or not np.isfinite(rho):
+        reason = (
+            "all pairs have the same value"
+            if len(members) >= FEWEST
+            else f"at least {FEWEST} recipes with pairs expected; there are {len(members)}"
+        )
+        return Correlation(np.nan, np.nan, np.nan, np.nan, count, reason)
+    orders = exchange(groups.astype(np.int64), draws=draws, seed=seed)
+    reached = sum(abs(_rho(x[np.ix_(one, one)], y)) >= abs(rho) - 1e-12 for one in orders)
+    kept = [groups != one for one in members]
+    without = np.array([_rho(x[np.ix_(one, one)], y[np.ix_(one, one)]) for one in kept])
+    low, high = np.clip(jackknife(rho, without, freedom=len(members) - 1), -1, 1)
+    return Correlation(rho, float(low), float(high), (1 + reached) / (1 + draws), count)
+
+
+def _rho(x: Matrix, y: Matrix) -> float:
+    upper = np.triu_indices(len(x), 1)
+    pairs = pd.DataFrame({"x": x[upper], "y": y[upper]}).dropna()
+    if len(pairs) < 3 or pairs.nunique().min() < 2:
+        return np.nan
+    return float(pairs["x"].rank().corr(pairs["y"].rank()))

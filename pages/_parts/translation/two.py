@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.questions.asking import findings_of
-from core.questions.translation import figures
-from core.questions.translation.answer import usual_sizes
-from core.questions.translation.measuring import seconds_for
-from core.questions.translation.question import Matching, Translation
+from core.questions.translation.question import Matching, Translation, seconds_for
 from core.study.models import is_reality, usual
 from core.study.spaces import largest_models
 from pages._parts.experiments import patience
-from pages._shared import controls, exportbar, frame, prose, queries
+from pages._shared import controls, frame, queries, section
 from pages._shared.address import fragment
 from pages._shared.chosen import selection
 from pages._shared.queries import Place
 
-SIZES = """Both models see the same stimuli, in unknown orders. Left, how many partners are found;
-the band is what random matchings find in 95 % of all cases, exactly. Right, how high a stimulus's
-true partner stands among all by the matching that was found: a matching can be near without being
-right. No two draws have a stimulus in common; bars are intervals over draws."""
+SIZES = """Both models see the same stimuli, in unknown orders. The band: what random matchings find
+in 95% of all cases, exactly. Right: how high a stimulus's true partner ranks by the matching that
+was found; bars are intervals over draws, which share no stimulus."""
 
 
 @fragment
@@ -48,12 +43,7 @@ def show(at: Place, matching: Matching) -> None:
                 for name, default in zip("ab", start, strict=True)
             )
         question = Translation(at.scope, a, b, matching=matching)
-        sizes = usual_sizes(question, queries.size(at))
-        table = patience.ask(at, question, lambda: sum(seconds_for(n, matching) for n in sizes))
-        if table is None:
+        sizes = question.usual_sizes(queries.size(at))
+        if patience.ask(at, question, lambda: sum(seconds_for(n, matching) for n in sizes)) is None:
             return
-        said = findings_of(question, table)
-        prose.answer(said[: prose.LEAD])
-        figure = figures.over_size(table, frame.mode(), narrow=frame.narrow())
-        exportbar.draw(at, question, figure, key="translation-sizes", table=table)
-        prose.explain(SIZES, said[prose.LEAD :])
+        section.draw(at, question, key="translation-sizes", methods=SIZES)

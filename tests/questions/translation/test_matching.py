@@ -11,20 +11,18 @@ import pytest
 from core.errors import InputError
 from core.metrics import METRICS
 from core.questions.translation import matching
-from core.questions.translation.chance import (
+from core.questions.translation.matching import (
+    agreement,
     chance_interval,
     chance_of,
     fixed_points,
-    summed_points,
-)
-from core.questions.translation.dyads import correlate_pairs
-from core.questions.translation.matching import (
-    agreement,
     kernel_of,
     match,
     match_profiles,
     partner_rank,
+    summed_points,
 )
+from core.questions.translation.question import correlate_pairs
 
 RNG = np.random.default_rng(0)
 SPACE = RNG.normal(size=(24, 6))

@@ -7,15 +7,16 @@ import pandas as pd
 import pytest
 
 from core.errors import DeviceError, InputError, MetricError, UnknownNameError
-from core.questions.asking import ask, findings_of
-from core.questions.translation import figures
-from core.questions.translation.answer import usual_models
-from core.questions.translation.findings import alignment_and_rank
-from core.questions.translation.measuring import check_sizes, draw_sets, measure_pairs
+from core.questions.asking import answer, ask
 from core.questions.translation.question import (
     Matching,
     Translation,
     TranslationPairs,
+    alignment_and_rank,
+    check_sizes,
+    draw_sets,
+    measure_pairs,
+    usual_models,
 )
 from core.store import Store
 from core.study.parts import Scope
@@ -56,14 +57,17 @@ def test_copies_are_translated_whole_and_every_number_follows() -> None:
 
 def test_more_stimuli_make_a_row_each(study) -> None:
     question = Translation(SCOPE, "vit-clip-m:2", "gpt-2-m", sizes=(8, 5), matching=MATCHING)
-    table = ask(question, study)
+    answered = answer(question, study)
+    table = answered.table
     assert table["n"].tolist() == [5, 8]
     assert table["draws"].tolist() == [2, 2]
     assert (table["q"] >= table["p"]).all()
-    said = findings_of(question, table)
-    assert len(said) == 3
-    assert "of vit-clip-m:2 in gpt-2-m:2" in said[0]
-    figures.over_size(table, "light", narrow=True)
+    best, search = answered.findings
+    assert "of vit-clip-m:2 in gpt-2-m:2" in best.claim
+    assert best.value <= table["top1"].max()
+    missed = table["agreement_true"] > table["agreement"]
+    assert search.value == missed.mean()
+    assert len(question.plot(table).draw("light", narrow=True).data) > 2
 
 
 def test_pairs_of_models_say_what_they_have_in_common(study, pairs) -> None:
@@ -75,17 +79,15 @@ def test_pairs_of_models_say_what_they_have_in_common(study, pairs) -> None:
     assert set(kinds) <= {"one recipe", "vision", "language", "across modalities", "with reality"}
     order = alignment_and_rank(pairs, seed=0)
     assert "recipes" in order.reason
-    said = findings_of(TranslationPairs(SCOPE), pairs)
-    assert "of 3 of one recipe" in said[0]
-    assert "across modalities (0." in said[0]
-    assert f"of {len(pairs)} " in said[1]
-    assert "cannot be tested" in said[2]
+    found = TranslationPairs(SCOPE)._findings(pairs)
+    assert [one.verdict for one in found] == ["unknown", "", ""]
+    assert f"of {len(pairs)} pairs" in found[1].claim
 
 
-def test_pairs_are_drawn_over_alignment_beside_chance(pairs) -> None:
-    figure = figures.over_alignment(pairs, {}, "dark", narrow=False)
+def test_pairs_are_drawn_over_alignment_with_chance(pairs) -> None:
+    figure = TranslationPairs(SCOPE).plot(pairs).draw("dark")
     assert {"one recipe", "vision", "across modalities"} <= {trace.name for trace in figure.data}
-    assert list(figure.data[0].y) == pytest.approx([1 / 12] * 2)
+    assert [line.y0 for line in figure.layout.shapes] == pytest.approx([1 / 12])
 
 
 def test_what_cannot_be_translated_is_refused_at_once(study) -> None:
