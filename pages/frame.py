@@ -71,7 +71,10 @@ def draw() -> None:
         ]
         for group, entries in PAGES.items()
     }
-    page = st.navigation(pages, position="hidden")
+    every = [page for group in pages.values() for page in group]
+    page = st.navigation([*every, *address.former_pages(every)], position="hidden")
+    if page not in every:
+        page.run()  # opens another page
     address.begin(page.url_path)
     frame.watch_window()
     frame.keep_legible()

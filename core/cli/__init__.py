@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import errno
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -42,6 +43,7 @@ from core.errors import (
 )
 from core.machine.memory import is_out_of_memory
 from core.progress import in_job
+from core.questions.moved import present_words
 from core.settings import store_path
 from core.unexpected import LONGEST, tell_too_little_memory
 from core.visible import visible_output
@@ -73,6 +75,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         words = list(sys.argv[1:] if arguments is None else arguments)
         if words[:1] == ["--store"]:  # before the command, too
             words = [*words[2:], *words[:2]]
+        words, given = present_words(words), words
+        if words != given:
+            _say(f"`{shlex.join(given)}` is now `{shlex.join(words)}`, which is run")
         options = make_parser(words[0] if words else "").parse_args(words)
         options.store = store_path(options.store)
         _check_store(options.store)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from core.cli.shared import add_command, add_json, add_number, group, print_table
 from core.errors import InputError, UnknownNameError
 from core.options import Range
+from core.questions.moved import present_words
 
 if TYPE_CHECKING:
     from core.jobs.job import Job
@@ -81,7 +82,7 @@ def run_add(commands: Any, arguments: argparse.Namespace) -> None:
     """Queue a command that its own parser has read, and print the job's number."""
     from core.jobs.queue import submit
 
-    words = arguments.words
+    words = present_words(arguments.words)
     if not words or words[0] not in commands.choices:
         raise UnknownNameError("command", " ".join(words[:1]), commands.choices)
     options = commands.choices[words[0]].parse_args(words[1:])

@@ -11,6 +11,7 @@ from typing import NoReturn
 from core.errors import InputError, UnknownNameError, quoted, shortened
 from core.options import options_of
 from core.plans.plan import Figure, Plan
+from core.questions.moved import present_words
 from core.questions.question import StudyQuestion
 from core.questions.topics import every_kind
 from core.questions.words import add_options, read_question
@@ -84,7 +85,7 @@ def _models(word: str, models: Mapping[str, Sequence[str]]) -> list[str]:
 
 def _split(plan: Plan, figure: Figure) -> tuple[type[StudyQuestion], list[str]]:
     """Return the kind of question and its words, the plan's preparation before them."""
-    words = shlex.split(figure.ask)
+    words = present_words(shlex.split(figure.ask))
     kinds = {kind.command: kind for kind in every_kind() if issubclass(kind, StudyQuestion)}
     for length in (2, 1):
         command = " ".join(words[:length])

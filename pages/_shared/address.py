@@ -11,16 +11,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from typing import Any, ParamSpec, TypeVar
 
 import streamlit as st
+from streamlit.navigation.page import Page
 
 from core.errors import InputError
 from core.options import options_of
 from core.questions.topics import every_kind
 from pages._shared.texts import Bounds, Reader, Texts, fits, join, say_first, split, to_texts
 
+MOVED: dict[str, str] = {}  # old address of a page: present one
 _KEY = "address"
 P = ParamSpec("P")
 T = TypeVar("T", str, list[str])
@@ -56,6 +58,20 @@ class View:
     named: dict[str, Mapping[Any, str]] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)
     stale: dict[str, tuple[str, Any]] = field(default_factory=dict)
+
+
+def former_pages(pages: Iterable[Page]) -> list[Page]:
+    """Return a hidden page for each old address, which opens the present page with its query."""
+    present = {page.url_path: page for page in pages}
+
+    def open_present(page: Page) -> None:
+        query = {key: st.query_params.get_all(key) for key in st.query_params}
+        st.switch_page(page, query_params=query)
+
+    return [
+        st.Page(partial(open_present, present[new]), title=old, url_path=old, visibility="hidden")
+        for old, new in MOVED.items()
+    ]
 
 
 def begin(page: str) -> None:

@@ -8,9 +8,12 @@ from functools import partial
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
 
 from core.cli import make_parser
 from core.questions.words import read_question, to_query
+from core.settings import ROOT
+from pages._shared import address
 from tests.navigation import Query
 
 NAMED = ["gpt-2-m", "vit-clip-m", "vit-mae-m"]
@@ -82,3 +85,15 @@ def test_a_choice_that_a_page_has_no_control_for_is_said(opened, demo):
     ]
     app.number_input(key="k").set_value(8).run()
     assert not app.warning
+
+
+def test_an_old_address_opens_the_present_page_with_its_query(tmp_path, monkeypatch):
+    monkeypatch.setenv("PLATOSCOPE_STORE", str(tmp_path))
+    monkeypatch.setattr(address, "MOVED", {"queue": "jobs"})
+    app = AppTest.from_file(str(ROOT / "pages" / "frame.py"), default_timeout=180)
+    app.query_params.update({"dataset": "d"})
+    app._page_hash = calc_hash("queue")
+    app.run()
+    assert not app.exception
+    assert any("waiting" in one.value for one in app.title)
+    assert texts(app.query_params) == {"dataset": ["d"]}

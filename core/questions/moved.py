@@ -1,0 +1,25 @@
+"""Commands that have another name now: old links, jobs, study files and habits find the new one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.errors import InputError
+
+# old name: present words. Words with an option are named to the person, others are run in its place
+MOVED: dict[str, str] = {}
+
+
+def present_words(words: Sequence[str]) -> list[str]:
+    """Return a command's words under its present name.
+
+    Raises InputError with the present command if that takes an option, since the old command's own
+    options need not fit it.
+    """
+    for length in (2, 1):
+        old = " ".join(words[:length])
+        if (new := MOVED.get(old)) is not None:
+            if " --" in new:
+                raise InputError(f"`{old}` is now `{new}`; run that instead")
+            return [*new.split(), *words[length:]]
+    return list(words)
