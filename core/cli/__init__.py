@@ -78,7 +78,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         words, given = present_words(words), words
         if words != given:
             _say(f"`{shlex.join(given)}` is now `{shlex.join(words)}`, which is run")
-        options = make_parser(words[0] if words else "").parse_args(words)
+        word = None if words[:1] == ["jobs"] else "".join(words[:1])  # a job may be any command
+        options = make_parser(word).parse_args(words)
         options.store = store_path(options.store)
         _check_store(options.store)
         _check_job(options)

@@ -7,7 +7,11 @@ from collections.abc import Sequence
 from core.errors import InputError
 
 # old name: present words. Words with an option are named to the person, others are run in its place
-MOVED: dict[str, str] = {}
+MOVED: dict[str, str] = {
+    "benefits bias": "benefits size",
+    "benefits hallucination": "benefits size --of hallucination",
+    "captions scores": "captions alignment --by pair",
+}
 
 
 def present_words(words: Sequence[str]) -> list[str]:

@@ -51,6 +51,10 @@ def test_a_job_is_queued_shown_canceled_and_queued_again(run, tmp_path):
     assert shown.endswith("\n\n3 of 9\n")
 
 
+def test_a_question_is_queued_as_its_own_parser_reads_it(run):
+    assert run("add", "align", "--dataset", "d", "--k", "3")[:2] == (0, "1\n")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
