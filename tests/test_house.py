@@ -138,12 +138,3 @@ def test_a_library_is_imported_in_its_rooms_alone(library, rooms):
         if library in {each.split(".")[0] for each in imports_of(module)}
     }
     assert users <= rooms
-
-
-def test_a_question_is_light():
-    """Every command's parser reads it: what takes long to import waits for the answer."""
-    heavy = {"numpy", "pandas", "torch", "duckdb", "scipy", "sklearn", "plotly", "streamlit"}
-    questions = [module for module in MODULES if module.endswith(".question")]
-    assert len(questions) > 3
-    for module in questions:
-        assert {each.split(".")[0] for each in imports_of(module)}.isdisjoint(heavy), module
