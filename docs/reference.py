@@ -18,19 +18,22 @@ MADE = "<!-- Made by `make docs`; edit the code, not this page. -->"
 
 
 def commands_page() -> str:
-    """Return every command with its options, as Markdown."""
+    """Return every command with what it does or asks, as Markdown."""
     lines = [
         "# Commands",
         "",
         MADE,
         "",
-        "Results go to stdout, progress and findings to stderr. A mistake is one sentence and exit"
-        " code 2. `python -m core` is the same command.",
+        "`platoscope COMMAND --help` lists the options of a command with their defaults and ranges.",
+        "Results go to stdout, progress and findings to stderr; `--json` prints numbers in full. The",
+        "exit code is 0, or 2 after a mistake, which is explained in one sentence. Most commands take",
+        "`--store DIR` and `--dataset D`. `python -m core` is the same program.",
+        "",
+        "| command | purpose |",
+        "|---|---|",
     ]
     for words, parser in commands(make_parser(), "platoscope"):
-        lines += ["", f"## `{words}`", "", _sentence(parser.description or ""), ""]
-        lines += ["| option | meaning |", "|---|---|"]
-        lines += [_row(action) for action in parser._actions if action.dest != "help"]
+        lines.append(f"| `{words.removeprefix('platoscope ')}` | {_sentence(parser.description)} |")
     return "\n".join(lines) + "\n"
 
 
@@ -44,17 +47,6 @@ def commands(
     for action in nested:
         for name, command in action.choices.items():
             yield from commands(command, f"{words} {name}")
-
-
-def _row(action: argparse.Action) -> str:
-    name = ", ".join(action.option_strings) or str(action.metavar or action.dest)
-    if action.choices:
-        name += f" {'|'.join(map(str, action.choices))}"
-    elif action.option_strings and action.nargs != 0:
-        name += f" {action.metavar or action.dest.upper()}"
-    several = " …" if action.nargs == "+" else ""
-    text = (action.help or "").replace("%%", "%")
-    return f"| `{name.replace('|', chr(92) + '|')}{several}` | {_escape(text)} |"
 
 
 def metrics_page() -> str:
@@ -102,7 +94,8 @@ def _parameter(spec: MetricSpec, name: str) -> str:
     return f"{name} = {spec.defaults[name]} ({values})"
 
 
-def _sentence(text: str) -> str:
+def _sentence(text: str | None) -> str:
+    text = text or ""
     end = "" if text.endswith((".", "?")) else "."
     return f"{_escape(text[:1].upper() + text[1:])}{end}"
 
