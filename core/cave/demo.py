@@ -36,7 +36,7 @@ from core.cave.captions import LEVELS
 from core.competence.records import unmeasured
 from core.encoders.catalog import spec_of_folder
 from core.encoders.encoder import REALITY, ModelCard
-from core.encoders.measured.cortex import SIMULATED, SUBJECTS, describe_subject
+from core.encoders.measured import SIMULATED, SUBJECTS, describe_subject
 from core.encoders.requests import PATCHES
 from core.errors import PlatoscopeError
 from core.machine.processes import count_processes, spread

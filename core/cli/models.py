@@ -29,7 +29,7 @@ from core.unexpected import tell_unexpected
 
 if TYPE_CHECKING:
     from core.embedding.runner import Part
-    from core.encoders.measured.content import Content
+    from core.encoders.measured import Content
     from core.progress import Progress
     from core.stimuli.dataset import Dataset
 
@@ -269,7 +269,7 @@ def run_import(arguments: argparse.Namespace) -> int:
 def _import(root: Path, request: ImportRequest, table: str = "") -> None:
     from core.competence.scores import check_told, tell_model
     from core.embedding.features import About, check_ready, hold_subset, import_features
-    from core.encoders.measured.content import read_content
+    from core.encoders.measured import read_content
     from core.figures.numbers import counted
     from core.store import Store
     from core.study.study import Study

@@ -14,8 +14,15 @@ import numpy as np
 
 from core.embedding.runner import check_finite, hold_dataset, is_published, name_data
 from core.encoders.encoder import IMPORTED, REALITY, UNKNOWN, ModelCard, with_facts
-from core.encoders.measured.content import Content, check_rows, from_repeats
-from core.encoders.measured.cortex import SIMULATED, SUBJECTS, describe_subject, measure_subject
+from core.encoders.measured import (
+    SIMULATED,
+    SUBJECTS,
+    Content,
+    check_rows,
+    describe_subject,
+    from_repeats,
+    measure_subject,
+)
 from core.encoders.requests import Facts
 from core.errors import FeatureError, NotEmbeddedError, StimuliError
 from core.modalities import BRAIN, WORLD, check_modality

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from statistics import median
 
+from core.encoders.arrays import ENDINGS
 from core.encoders.encoder import IMPORTED, UNKNOWN
-from core.encoders.imported import ENDINGS
-from core.encoders.measured.cortex import SIMULATED
+from core.encoders.measured import SIMULATED
 from core.encoders.requests import PROMPTS, pooling_of, precision_of
 from core.modalities import find_modality
 from core.store import ModelEntry

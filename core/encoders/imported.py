@@ -1,45 +1,47 @@
-"""Features made elsewhere, read from a file without running or unfolding what it hides.
+"""Features made elsewhere: which arrays of a file are layers, and which stimulus each row is of.
 
-    .npy                      one array: (n, d), or (n, layers, d)
-    .npz .safetensors .pt     one such array, or several (n, d) ones: a layer each, in the file's
-    .h5 .hdf5 .mat            order (where it keeps none, in the natural order of their names); or
-                              one (d,) for each stimulus, by its name
-    .parquet .csv .tsv        a column for each dim, or a column of lists for each layer
-    .txt                      a row of numbers for each stimulus
+    (n, d) or (n, layers, d)  one array; or several (n, d) ones, a layer each, in the file's order
+                              (if it keeps none, in the natural order of their names)
+    (d,)                      an array for each stimulus, by its name
+    tables                    a column for each dim, or a column of lists for each layer
     .pt of platonic-rep       `feats` (n, layers, d); its other entries are not features
-    .gz                       any of these, compressed
 
 A file may also hold ids of its rows (or file_names.txt next to it, as thingsvision writes), and
-labels or scalars, which are no layers. What it may take
-is said in core/files/userfile.py, and is checked before it is allocated.
+labels or scalars, which are no layers.
 """
 
 from __future__ import annotations
 
-import gzip
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from math import isnan
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
-from jaxtyping import Float32
+from jaxtyping import Float32, Float64
 
-from core.encoders.columns import EVERY, Columns, read_columns, read_table, stacked
+from core.encoders.arrays import (
+    EVERY,
+    READERS,
+    TABLES,
+    Arrays,
+    Columns,
+    is_number,
+    kind_of,
+    parts_of,
+    read_arrays,
+)
 from core.encoders.rows import LONGEST, places_of
-from core.encoders.tensors import read_safetensors, read_torch
 from core.errors import FeatureError, shortened
-from core.files.arrays import NUMBERS, TEXTS, read_numpy
+from core.files.arrays import NUMBERS, TEXTS
 from core.files.ids import is_index, plain_name
 from core.files.userfile import TEXT, UserFile, shown
 
 Space = Float32[np.ndarray, "_ _"]  # (n, d); d may differ between layers
 FEATS = "feats"  # of platonic-rep
-TABLES = (".parquet", ".csv", ".tsv", ".txt")
-PACKED = ".gz"
 OFFSET = 1e3  # times the largest deviation: what float32 then loses of it is above 10⁻⁴
 NOISE = 1e-12  # of an offset: smaller deviations are float64's own rounding
 TINY, HUGE = 1e-30, 1e30  # between which float32 is far from its ends
@@ -53,21 +55,10 @@ NAMES = "file_names.txt"  # in which thingsvision lists the images, next to its 
 # what keeps no order of its own, where its names are sorted
 UNORDERED = (".h5", ".hdf5", ".mat", ".safetensors")
 
-CLOSED = {  # what is refused by the end of the name
-    **dict.fromkeys((".pkl", ".pickle"), "a pickle, which could run code"),
-    ".nwb": "a recording of NWB",
-}
-ELSEWHERE = (
-    "expected plain arrays: save rsatoolbox's data and rdms as HDF5 (data.save('FILE.h5', 'hdf5')),"
-    " responses by numpy.save, (trials, stimuli, units)"
-)
-# how thingsvision names parts of what is too large for memory, by their rows: features_0-512.npy
-PART = re.compile(r"(.*_)(\d{1,9})-(\d{1,9})(\.npy|\.pt)")
-
 
 @dataclass(frozen=True)
 class Features:
-    """Layers with their names, and the id of each row, None where the file has none. named_by: what
+    """Layers with their names, and the id of each row, None if the file has none. named_by: what
     holds the ids. left_out: what is no layer. changed: what was done to layers so that float32
     holds them, "centered" or "rescaled".
     """
@@ -95,16 +86,11 @@ def read_features(path: Path, columns: Columns = EVERY) -> Features:
     arrays = held_arrays(path, columns)
     kept = {name: array for name, array in arrays.items() if is_layer(name, array, columns)}
     kept = {FEATS: kept[FEATS]} if FEATS in kept and kept[FEATS].ndim == 3 else kept
-    layers, names, changed = list[Space](), list[str](), dict[str, None]()
     by_name, stimuli = ({}, []) if kind_of(path) in TABLES else _by_stimulus(arrays, columns)
     kept = by_name or kept
-    for name, array in kept.items():
-        split = _split(array, path, alone=len(kept) == 1)
-        layers += [layer for layer, _ in split]
-        changed |= dict.fromkeys(change for _, changes in split for change in changes)
-        alone = len(split) == 1 and bool(name)
-        names += [name] if alone else [f"layer {place}" for place in range(len(split))]
-    if not layers:
+    made = {name: _split(array, path, alone=len(kept) == 1) for name, array in kept.items()}
+    rows = sorted({len(layer) for layers in made.values() for layer, _ in layers})
+    if not rows:
         held = "; ".join(
             f"{shown(name)} of type {array.dtype} and shape {array.shape}"
             for name, array in arrays.items()
@@ -113,20 +99,34 @@ def read_features(path: Path, columns: Columns = EVERY) -> Features:
             f"{path} holds no features but {held or 'no array'}; expected numbers, (n, d) or"
             " (n, layers, d)"
         )
-    rows = sorted({len(layer) for layer in layers})
     if len(rows) > 1:
         raise FeatureError(
             f"the layers in {path} have {rows} rows; expected one row per stimulus in each, or"
             " --feature-column with those that are layers"
         )
     if stimuli:
-        return Features(layers, tuple(names), stimuli, THEIRS, changed=tuple(changed))
-    ids, by = find_ids(arrays, rows[0], columns, path)
-    left_out = tuple(name for name in arrays if name not in kept and name != by)
-    return Features(layers, tuple(names), ids, by, left_out, tuple(changed))
+        return replace(gather({}, made, (None, "")), ids=stimuli, named_by=THEIRS)
+    return gather(arrays, made, find_ids(arrays, rows[0], columns, path))
 
 
-def held_arrays(path: Path, columns: Columns) -> dict[str, np.ndarray]:
+def gather(
+    arrays: Arrays,
+    made: Mapping[str, Sequence[tuple[Space, tuple[str, ...]]]],
+    ids: tuple[list[str] | None, str],
+) -> Features:
+    """Return the layers of a file. made: those of each array by its name, and what was done to
+    them. ids: see `find_ids`.
+    """
+    layers, names, changed = list[Space](), list[str](), dict[str, None]()
+    for name, each in made.items():
+        layers += [layer for layer, _ in each]
+        names += [name] if len(each) == 1 and name else [f"layer {at}" for at in range(len(each))]
+        changed |= dict.fromkeys(change for _, changes in each for change in changes)
+    left_out = tuple(name for name in arrays if name not in made and name != ids[1])
+    return Features(layers, tuple(names), *ids, left_out, tuple(changed))
+
+
+def held_arrays(path: Path, columns: Columns) -> Arrays:
     """Return the arrays of a file in its order, or in that of the features named; raises as
     `read_arrays`, and for a name that is not there.
     """
@@ -155,8 +155,77 @@ def held_arrays(path: Path, columns: Columns) -> dict[str, np.ndarray]:
     return arrays
 
 
+def stacked(whole: Arrays, by: str, columns: Columns, path: Path) -> Arrays:
+    """Return columns of numbers as one array, the layer "", and all others by their names: those of
+    lists, each a layer, texts, ids and labels. by: the column that names the rows. Raises
+    FeatureError for a column of numbers with a cell that is none, and for numbers next to lists.
+    """
+    dims = list[str]()
+    for name, values in whole.items():
+        kind = values.dtype.kind
+        if name == by or columns.is_aside(name, whole=kind in "iu"):
+            continue
+        if kind in TEXTS:
+            rows, wrong = _lists(values, sure=name in columns.features)
+            if wrong is not None:
+                raise FeatureError(
+                    f"column {shown(name)} of {path} has {shown(str(values[wrong]))} in row"
+                    f" {wrong + 1}; expected a number in each row, or a list of as many: mend the"
+                    " cell, or leave the column out by --drop"
+                )
+            if rows is None:
+                continue
+            whole[name] = rows
+        dims.append(name)
+    if by == "" and not columns.features and _is_count(whole, dims):
+        raise FeatureError(
+            f"column {shown(dims[0])} of {path} holds another whole number in each row, next to"
+            " fractions; if these are ids, expected those of stimuli, or places from 0; else say"
+            " which columns are features by --feature-column, or leave it out by --drop"
+        )
+    lists = {name: whole[name] for name in dims if whole[name].ndim > 1}
+    flat = {name: whole[name] for name in dims if name not in lists}
+    if lists and flat:
+        raise FeatureError(
+            f"{path} has {len(dims)} columns, some of them lists; expected only numbers, or"
+            " only lists: name them by --feature-column"
+        )
+    found = {"": np.stack([*flat.values()], axis=1)} if flat else {}
+    if len(lists) == 1:
+        found, lists = {"": next(iter(lists.values()))}, {}
+    return {**found, **lists, **{name: whole[name] for name in whole if name not in dims}}
+
+
+def _lists(
+    texts: np.ndarray, *, sure: bool
+) -> tuple[Float64[np.ndarray, "n _"] | None, int | None]:
+    """Return the rows of numbers that texts list, None if they list none; and the first row that is
+    no number, or no list of as many, if most are. sure: whether all have to be.
+    """
+    cells = [
+        text.strip("[] \n").replace(",", " ").split() if text[:1] == "[" else [text]
+        for text in texts
+    ]
+    likely = sum(any(map(is_number, row)) for row in cells)
+    if not sure and 2 * likely <= len(cells):
+        return None, None
+    width = Counter(map(len, cells)).most_common(1)[0][0]
+    for place, row in enumerate(cells):
+        if len(row) != width or not all(map(is_number, row)):
+            return None, place
+    return (np.array(cells, np.float64) if texts[0][:1] == "[" or sure else None), None
+
+
+def _is_count(whole: Mapping[str, np.ndarray], dims: Sequence[str]) -> bool:
+    """Return whether the first of some columns counts rows, and the others hold fractions."""
+    kinds = [whole[name].dtype.kind for name in dims]
+    values = whole[dims[0]] if dims else np.empty(0)
+    is_first = kinds[:1] in (["i"], ["u"]) and {*kinds[1:]} == {"f"} and values.ndim == 1
+    return is_first and len(np.unique(values)) == len(values) > 1
+
+
 def find_ids(
-    arrays: dict[str, np.ndarray], rows: int, columns: Columns, path: Path
+    arrays: Arrays, rows: int, columns: Columns, path: Path
 ) -> tuple[list[str] | None, str]:
     """Return the ids of so many rows and what holds them; None and "" of a file without any.
 
@@ -233,7 +302,7 @@ def _listed_names(rows: int, columns: Columns, path: Path) -> tuple[list[str] | 
     if NAMES in columns.drop or not beside.is_file():
         return None, ""
     others = [one for one in path.parent.iterdir() if kind_of(one) in READERS]
-    if not path.name.startswith("features") and {*others} - {beside, path, *_parts(path)}:
+    if not path.name.startswith("features") and {*others} - {beside, path, *parts_of(path)}:
         return None, ""
     text = UserFile(beside, "a list of files", FeatureError, most=TEXT).text()
     names = [name.strip() for name in text.split("\n") if name.strip()]
@@ -245,9 +314,7 @@ def _listed_names(rows: int, columns: Columns, path: Path) -> tuple[list[str] | 
     return names, NAMES
 
 
-def _by_stimulus(
-    arrays: dict[str, np.ndarray], columns: Columns
-) -> tuple[dict[str, np.ndarray], list[str]]:
+def _by_stimulus(arrays: Arrays, columns: Columns) -> tuple[Arrays, list[str]]:
     """Return the layers of a file that holds an array for each stimulus, or for each stimulus and
     layer in groups of either, and the names of the stimuli; none of any other file.
     """
@@ -299,66 +366,6 @@ def _texts(array: np.ndarray) -> list[str]:
     if array.dtype.kind == "f":  # of MATLAB, or of a table with an empty cell
         flat = ["" if isnan(one) else int(one) if one.is_integer() else one for one in flat]
     return [one.decode("utf-8", "replace") if isinstance(one, bytes) else f"{one}" for one in flat]
-
-
-def read_arrays(path: Path, columns: Columns = EVERY) -> dict[str, np.ndarray]:
-    """Read the arrays of a file by their names, as they are; raise FeatureError for a file that is
-    not safe, or of another kind; those of a table are its columns.
-    """
-    kind = kind_of(path)
-    if kind in CLOSED:
-        raise FeatureError(f"{path} is {CLOSED[kind]}; {ELSEWHERE}")
-    reader = READERS.get(kind)
-    if reader is None:
-        raise FeatureError(f"{path} is of no known kind; expected one of {', '.join(ENDINGS)}")
-    file = UserFile(path, f"whole {kind} data", FeatureError)
-    if path.suffix.lower() == PACKED:
-        return _read_packed(file, reader, columns)
-    parts = [reader(UserFile(one, file.expected, FeatureError), columns) for one in _parts(path)]
-    if len(parts) < 2:
-        return reader(file, columns)
-    with file.decoding():  # parts of other shapes
-        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-
-
-def kind_of(path: Path) -> str:
-    """Return the end of a file's name, small, without that of what it is compressed by."""
-    name = path.name.lower()
-    return Path(name.removesuffix(PACKED)).suffix or Path(name).suffix
-
-
-def _read_packed(file: UserFile, reader: Reader, columns: Columns) -> dict[str, np.ndarray]:
-    with TemporaryDirectory() as folder:
-        whole = Path(folder, file.path.stem)
-        with file.decoding(), gzip.open(file.path) as packed, whole.open("wb") as out:
-            while part := packed.read(1 << 20):
-                out.write(part)
-                file.check_room(2 * out.tell())
-        try:
-            return reader(UserFile(whole, file.expected, FeatureError), columns)
-        except FeatureError as error:
-            raise FeatureError(str(error).replace(str(whole), str(file.path))) from error
-
-
-def _parts(path: Path) -> list[Path]:
-    """Return the files of which one is a part, in the order of their rows; raises FeatureError if
-    rows between them are missing.
-    """
-    if not (match := PART.fullmatch(path.name)):
-        return []
-    found = [PART.fullmatch(one.name) for one in path.parent.iterdir()]
-    parts = sorted(
-        (int(one[2]), int(one[3]), one[0])
-        for one in found
-        if one and one.group(1, 4) == match.group(1, 4)
-    )
-    for end, (start, _, name) in zip([0, *(part[1] for part in parts)], parts, strict=False):
-        if start != end:
-            raise FeatureError(
-                f"{path} is one of {len(parts)} parts, but the rows from {end} to {start}, before"
-                f" {name}, are missing or there twice; put all parts into one folder, alone"
-            )
-    return [path.with_name(name) for _, _, name in parts]
 
 
 def natural_order(names: Iterable[str]) -> list[str]:
@@ -433,25 +440,3 @@ def _in_range(wide: np.ndarray, done: dict[str, None]) -> np.ndarray:
         return wide
     done["rescaled"] = None
     return wide / largest
-
-
-def _read_hdf5(file: UserFile, _: Columns) -> dict[str, np.ndarray]:
-    from core.files.hdf5 import read_hdf5  # with h5py: 0.2 s that the other kinds need not pay
-
-    return read_hdf5(file)
-
-
-Reader = Callable[[UserFile, Columns], dict[str, np.ndarray]]
-READERS: dict[str, Reader] = {
-    ".npy": lambda file, _: read_numpy(file),
-    ".npz": lambda file, _: read_numpy(file, kinds=NUMBERS + TEXTS),
-    ".safetensors": lambda file, _: read_safetensors(file),
-    ".pt": lambda file, columns: read_torch(file, len(columns.stimuli)),
-    ".pth": lambda file, columns: read_torch(file, len(columns.stimuli)),
-    ".parquet": read_columns,
-    ".csv": read_table,
-    ".tsv": read_table,
-    ".txt": read_table,
-    **dict.fromkeys((".h5", ".hdf5", ".mat"), _read_hdf5),
-}
-ENDINGS = (*READERS, PACKED)

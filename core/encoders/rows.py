@@ -21,17 +21,22 @@ ENDING = re.compile(
     r"|ogg|mid|mp4|avi|mov|webm)$",
     re.IGNORECASE,
 )
+Naming = Callable[[str], str]
+
+
+def _folded(naming: Naming) -> Naming:
+    """Return a naming whatever the case of letters."""
+    return lambda name: naming(unicodedata.normalize("NFC", name.strip()).casefold())
+
+
 # ways to name a stimulus, the strictest first; each again whatever the case of letters
-NAMINGS: tuple[Callable[[str], str], ...] = (
+NAMINGS: tuple[Naming, ...] = (
     str,
     lambda name: name.replace("\\", "/").rpartition("/")[2],
     lambda name: ENDING.sub("", NAMINGS[1](name)),
     lambda name: re.sub(r"^0+(?=.)", "", NAMINGS[2](name)),
 )
-FOLDS: tuple[Callable[[str], str], ...] = (
-    str,
-    lambda name: unicodedata.normalize("NFC", name.strip()).casefold(),
-)
+NAMINGS = (*NAMINGS, *map(_folded, NAMINGS))
 
 
 @dataclass(frozen=True)
@@ -48,16 +53,10 @@ class Rows:
 
 
 @lru_cache(maxsize=2)
-def _namings(
-    stimuli: tuple[str, ...],
-) -> list[tuple[Callable[[str], str], Callable[[str], str], dict[str, int]]]:
+def _namings(stimuli: tuple[str, ...]) -> list[tuple[Naming, dict[str, int]]]:
     """Return the ways in which no two stimuli are called alike, and the place of each by name."""
-    ways = [
-        (way, fold, {way(fold(one)): place for place, one in enumerate(stimuli)})
-        for fold in FOLDS
-        for way in NAMINGS
-    ]
-    return [way for way in ways if len(way[2]) == len(stimuli)]
+    ways = [(way, {way(one): place for place, one in enumerate(stimuli)}) for way in NAMINGS]
+    return [way for way in ways if len(way[1]) == len(stimuli)]
 
 
 def places_of(ids: Sequence[str], stimuli: Sequence[str]) -> tuple[list[int], bool]:
@@ -65,11 +64,11 @@ def places_of(ids: Sequence[str], stimuli: Sequence[str]) -> tuple[list[int], bo
     such places themselves: whole numbers of which one is 0, and none names a stimulus.
     """
     best, most, ways = [-1] * len(ids), 0, _namings(tuple(stimuli))
-    if len(ways) == len(NAMINGS) * len(FOLDS):  # what the last does not find, none does
-        way, fold, places = ways[-1]
-        ways = ways if any(way(fold(one)) in places for one in ids) else []
-    for way, fold, places in ways:
-        found = [places.get(way(fold(one)), -1) for one in ids]
+    if len(ways) == len(NAMINGS):  # what the last does not find, none does
+        called, places = ways[-1]
+        ways = ways if any(called(one) in places for one in ids) else []
+    for called, places in ways:
+        found = [places.get(called(one), -1) for one in ids]
         if (count := len({*found} - {-1})) > most:
             best, most = found, count
         if most == len({*ids}):

@@ -3,9 +3,8 @@
     file,title,modality,family,parameters,seed,ImageNet (%)
     small.npy,Small,vision,ViT,22000000,0,71.2
 
-Columns are those of `platoscope import`, by the names of its options; any other column of numbers
-is an own score, which its head may give a unit. What the command itself says holds for every row
-that says nothing else.
+Columns are the options of `platoscope import`; any other column of numbers is an own score, which
+its head may give a unit. What the command itself says holds for every row that says nothing else.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
-from core.encoders.imported import ENDINGS, PACKED
+from core.encoders.arrays import ENDINGS, PACKED
 from core.encoders.requests import ImportRequest
 from core.errors import InputError
 from core.files.texts import find_mark
@@ -46,7 +45,7 @@ class Zoo:
 
 
 def read_zoo(request: ImportRequest) -> Zoo | None:
-    """Return the models of a table, None where the file is none: it has no column of files of
+    """Return the models of a table, None if the file is none: it has no column of files of
     features. Raises InputError for a file that cannot be read.
     """
     path = Path(request.file)
@@ -93,15 +92,11 @@ def _lines(text: str) -> dict[int, dict[str, str]]:
                 name: cell.strip() for name, cell in zip(columns, padded, strict=True) if name
             }
         elif not columns:
-            columns = [_column(cell) for cell in cells]
+            for cell in cells:  # an option, else what it is called
+                name = re.sub(r"[ -]+", "_", cell.strip().lower())
+                name = ALIASES.get(name, name)
+                columns.append(name if name in OPTIONS else cell.strip())
     return lines
-
-
-def _column(head: str) -> str:
-    """Return the option that a column stands for, else what it is called."""
-    name = re.sub(r"[ -]+", "_", head.strip().lower())
-    name = ALIASES.get(name, name)
-    return name if name in OPTIONS else head.strip()
 
 
 def _request(
@@ -113,9 +108,9 @@ def _request(
     values = values_of(request) | {
         name: _value(OPTIONS[name], text) for name, text in said.items() if name in OPTIONS
     }
-    wrong = [f"{name} is {shown(said[name])}" for name in scores if not _is_number(said.get(name))]
-    if wrong:
-        raise InputError(f"{wrong[0]}; expected a number, 71% or nothing")
+    for name in scores:
+        if name in said and not _NUMBER.fullmatch(said[name]):
+            raise InputError(f"{name} is {shown(said[name])}; expected a number, 71% or nothing")
     own = [f"{name}={said[name]}" for name in scores if name in said]
     values[FILE] = str(Path(request.file).parent / said[FILE])
     values["name"] = values["name"] or safe(said.get("title", "")) or name_of(said[FILE])
@@ -124,7 +119,7 @@ def _request(
 
 
 def name_of(file: str) -> str:
-    """Return what a model is called whose person gives it no name."""
+    """Return the name of a model to which its file's name is given."""
     return safe(Path(file.removesuffix(PACKED)).stem)
 
 
@@ -143,12 +138,7 @@ def _whole(text: str) -> str:
         return text
 
 
-def _is_number(text: str | None) -> bool:
-    return text is None or bool(_NUMBER.fullmatch(text))
-
-
 def _value(one: Option, text: str) -> object:
-    """Return what a cell says of an option; raises InputError."""
     if one.many:
         return tuple(part.strip() for part in text.split(";"))
     if one.choices and text not in one.choices:

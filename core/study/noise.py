@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from core.encoders.measured.content import joined
+from core.encoders.measured import joined
 from core.errors import FeatureError, MetricError
 from core.metrics import find_metric
 from core.progress import Progress

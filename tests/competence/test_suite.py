@@ -23,7 +23,7 @@ from core.competence.suite import bits_per_byte, measure_all, probe_tasks
 from core.embedding.features import import_features
 from core.embedding.runner import embed
 from core.encoders.catalog import open_encoder
-from core.encoders.measured.content import Content
+from core.encoders.measured import Content
 from core.errors import EncoderError, InputError, UnknownNameError
 from core.questions.competence.registry import measured_scores
 from core.recipe import Recipe

@@ -24,7 +24,7 @@ from core.competence.transfer import open_tasks, probe_models
 from core.embedding.features import import_features
 from core.embedding.runner import embed
 from core.encoders.catalog import open_encoder
-from core.encoders.measured.content import Content
+from core.encoders.measured import Content
 from core.errors import EncoderError, InputError, UnknownNameError
 from core.store import Store, add_dataset
 from tests.competence.labeled_files import picture, write_classes

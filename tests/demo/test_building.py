@@ -23,7 +23,7 @@ from core.embedding.reading import read_texts
 from core.embedding.runner import encode_fitting
 from core.encoders.catalog import open_encoder
 from core.encoders.language.encoder import LanguageEncoder
-from core.encoders.measured.cortex import SUBJECTS
+from core.encoders.measured import SUBJECTS
 from core.encoders.vision import VisionEncoder
 from core.errors import StoreBusyError
 from core.metrics import METRICS

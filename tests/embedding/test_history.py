@@ -15,7 +15,7 @@ from core.competence.opened import reopen
 from core.embedding.features import embed_world, import_features
 from core.embedding.history import Measured, command_of, measured, room_for, seconds_for
 from core.embedding.runner import Slot, embed
-from core.encoders.measured.content import Content
+from core.encoders.measured import Content
 from core.encoders.requests import PROMPTS
 from core.plans.plan import is_of
 from core.recipe import Recipe

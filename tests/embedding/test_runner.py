@@ -17,7 +17,7 @@ from core.embedding.reading import longest_first
 from core.embedding.runner import Slot, embed
 from core.embedding.shards import parts_folder
 from core.encoders.encoder import Encoding
-from core.encoders.measured.content import Content
+from core.encoders.measured import Content
 from core.errors import (
     DeviceError,
     FeatureError,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import pdist, squareform
 
-from core.encoders.measured.content import Content, read_content
+from core.encoders.measured import Content, read_content
 from core.encoders.requests import ImportRequest
 from core.errors import FeatureError, InputError
 

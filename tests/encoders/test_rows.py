@@ -15,7 +15,7 @@ import scipy.io
 import scipy.spatial
 import torch
 
-from core.encoders.measured.content import Content, read_content
+from core.encoders.measured import Content, read_content
 from core.encoders.requests import ImportRequest
 from core.encoders.rows import rows_of
 from core.encoders.zoo import read_zoo

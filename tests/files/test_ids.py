@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.encoders.measured.content import read_content
+from core.encoders.measured import read_content
 from core.encoders.requests import ImportRequest
 from core.files.ids import id_line
 from core.stimuli.folder import read_ids

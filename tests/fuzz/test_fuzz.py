@@ -22,7 +22,7 @@ from core.competence.scores import read_scores
 from core.competence.texts import open_texts
 from core.embedding.summaries import read_instruction
 from core.encoders.checkpoint import read_weights
-from core.encoders.measured.content import read_content
+from core.encoders.measured import read_content
 from core.encoders.requests import ImportRequest
 from core.encoders.zoo import read_zoo
 from core.errors import PlatoscopeError

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from core.embedding.features import embed_cortex, import_features
-from core.encoders.measured.content import Content
+from core.encoders.measured import Content
 from tests.pages.seen import said
 from tests.pages.world import SMALL, PaintedDataset, build
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from core.embedding.features import import_features
-from core.encoders.measured.content import Content
+from core.encoders.measured import Content
 from core.stimuli.addition import Addition, open_addition
 from core.stimuli.dataset import DatasetCard
 from core.store import Store, add_dataset

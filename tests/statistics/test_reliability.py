@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from core.encoders.measured.cortex import simulate
+from core.encoders.measured import simulate
 from core.statistics.correlations import draw_splits, grow, spearman_brown, unit_reliability
 
 WORLD = np.random.default_rng(5).normal(size=(300, 6))

@@ -22,7 +22,7 @@ from core.competence.records import (
 from core.embedding.features import embed_world, import_features
 from core.embedding.runner import embed
 from core.embedding.summaries import summarize
-from core.encoders.measured.content import Content
+from core.encoders.measured import Content
 from core.recipe import Recipe
 from core.spaces.neighbors import VERSION as NEIGHBORS
 from core.store import Store, write_result

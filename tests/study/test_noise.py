@@ -15,8 +15,7 @@ from scipy.spatial.distance import pdist, squareform
 from core.cli import main
 from core.embedding.features import embed_cortex, import_features
 from core.embedding.history import command_of
-from core.encoders.measured.content import Content, from_repeats
-from core.encoders.measured.cortex import SUBJECTS, VOXELS, simulate
+from core.encoders.measured import SUBJECTS, VOXELS, Content, from_repeats, simulate
 from core.errors import InputError, MetricError
 from core.metrics import METRICS
 from core.questions.alignment.findings import fit_findings

@@ -9,8 +9,9 @@ from pathlib import Path
 import streamlit as st
 
 from core.embedding.features import check_ready
-from core.encoders.imported import ENDINGS, NAMES
-from core.encoders.measured.content import read_content
+from core.encoders.arrays import ENDINGS
+from core.encoders.imported import NAMES
+from core.encoders.measured import read_content
 from core.encoders.requests import ImportRequest
 from core.encoders.zoo import read_zoo
 from core.errors import FeatureError, InputError, PlatoscopeError
