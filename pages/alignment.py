@@ -29,17 +29,7 @@ from core.study.parts import Calibration
 from pages._parts.alignment import layers, looks
 from pages._parts.alignment.looks import Look
 from pages._parts.published import listed
-from pages._shared import (
-    address,
-    bar,
-    controls,
-    exportbar,
-    facts,
-    frame,
-    parts,
-    prose,
-    queries,
-)
+from pages._shared import address, bar, controls, exportbar, facts, frame, prose, queries
 from pages._shared.queries import Place
 
 RISING = {"parameters": "size", "step": "training"}  # in the page's question
@@ -189,7 +179,7 @@ def pick(at: Place) -> tuple[Alignment, Look]:
         name, axis = looks.pick_axis(at)
         look = looks.pick(axis)
         unfinished = controls.pick_unfinished(options["unfinished"], every)
-        studied = parts.pick_scope(at)
+        studied = controls.pick_scope(at)
         calibration = Calibration(
             null=controls.pick_draws(options["null"], (0, 100, 200, 1000), text=NULL),
             bootstrap=controls.pick_draws(options["bootstrap"], (0, 200, 1000), text=DRAWS),
@@ -207,7 +197,7 @@ def pick(at: Place) -> tuple[Alignment, Look]:
         axis=name,
         unfinished=unfinished,
         scope=studied,
-        comparison=parts.pick_comparison(queries.size(replace(at, scope=studied))),
+        comparison=controls.pick_comparison(queries.size(replace(at, scope=studied))),
         calibration=calibration,
     )
     return question, look

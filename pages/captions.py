@@ -19,8 +19,9 @@ from core.questions.captions import (
 from core.stimuli.captions import offered_levels
 from pages._parts.captions import retold
 from pages._parts.published import listed
-from pages._shared import bar, controls, facts, frame, parts, queries, section
-from pages._shared.address import fragment, label
+from pages._shared import bar, controls, facts, frame, queries, section
+from pages._shared.address import fragment
+from pages._shared.controls import Look
 from pages._shared.queries import Place
 
 METHODS = """Bars are one standard deviation over language models. The heading gives the change of
@@ -102,27 +103,17 @@ def need_levels(at: Place) -> None:
 
 def pick(at: Place) -> CaptionAlignment:
     """Draw the controls."""
-    with bar.more():
-        at, by = replace(at, scope=parts.pick_scope(at)), _pick_panels()
     study, every = queries.study(at), queries.models(at)
     reading = every[every["model"].isin(default_models(study))]
     seeing = every[every["model"].isin(default_targets(study))]
     if reading.empty:
         raise frame.NeededError("No trained language model is embedded at two caption levels.")
-    x, y = (controls.option_named(CaptionAlignment, name) for name in ("x", "y"))
-    return CaptionAlignment(
-        at.scope,
-        controls.pick_models(x, reading),
-        controls.pick_models(y, seeing),
-        parts.pick_comparison(queries.size(at)),
-        by,
-    )
-
-
-def _pick_panels() -> By:
-    one = controls.option_named(CaptionAlignment, "by")
-    label(one.name, one.label)
-    return controls.pick_segment(one.label, PANELS, one.name, start=one.default)
+    looks = {
+        "x": Look.of_models(reading),
+        "y": Look.of_models(seeing),
+        "by": Look(labels=PANELS, row=True),
+    }
+    return controls.pick(CaptionAlignment, at, looks, more=("by",))
 
 
 @fragment

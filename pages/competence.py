@@ -7,7 +7,7 @@ import streamlit as st
 from core.questions.competence.answer import contending
 from core.questions.competence.question import Contenders
 from pages._parts.competence import bins, downstream, scores, training
-from pages._shared import bar, controls, frame, parts, queries
+from pages._shared import bar, controls, frame, queries
 from pages._shared.queries import Place
 
 
@@ -21,7 +21,7 @@ def show(at: Place) -> None:
     answer = st.container()
     with bar.controls_bar():
         contenders = _pick(at)
-        comparison = parts.pick_comparison(queries.size(at))
+        comparison = controls.pick_comparison(queries.size(at))
     bins.show(at, contenders, comparison, answer)
     downstream.show(at, contenders, comparison)
     training.show(at, comparison)

@@ -24,7 +24,7 @@ from core.study.models import basis_of, language_basis
 from core.study.noise import ceiling_between
 from core.study.parts import Comparison
 from pages._parts.convergence.modalities import show_modalities
-from pages._shared import bar, controls, exportbar, facts, frame, parts, prose, queries
+from pages._shared import bar, controls, exportbar, facts, frame, prose, queries
 from pages._shared.address import fragment
 from pages._shared.queries import Place
 
@@ -79,7 +79,7 @@ def show(at: Place) -> None:
     answer = st.container()
     with bar.controls_bar():
         by = controls.pick_labeled(controls.option_named(Levels, "by"), LEVELS)
-        comparison = parts.pick_comparison(queries.size(at))
+        comparison = controls.pick_comparison(queries.size(at))
     with frame.part():
         show_levels(at, Levels(at.scope, (), comparison, by=by), answer)
     show_thirds(at, comparison)

@@ -29,7 +29,7 @@ from core.questions.question import StudyQuestion
 from core.study.models import is_reality, language_basis, lines, reads, usual, without_variants
 from pages._parts.metrics import many
 from pages._parts.published import listed
-from pages._shared import bar, controls, exportbar, facts, frame, parts, prose, queries
+from pages._shared import bar, controls, exportbar, facts, frame, prose, queries
 from pages._shared.chosen.pair import pick_pair
 from pages._shared.queries import Place
 
@@ -74,8 +74,8 @@ def show(at: Place) -> None:
         frame.need_readers(at, "caption", "image")
     with bar.controls_bar():
         with bar.more():
-            at = replace(at, scope=parts.pick_scope(at))
-        k = parts.pick_k(min(queries.size(at), LARGEST))
+            at = replace(at, scope=controls.pick_scope(at))
+        k = controls.pick_k(min(queries.size(at), LARGEST))
         null = controls.pick_draws(controls.option_named(CalibratedMetrics, "null"), DRAWS)
     models = comparable(at, without_variants(every[~every["copy"]]), k=k)
     finished = usual(models)
@@ -108,7 +108,7 @@ def show_agreement(at: Place, models: pd.DataFrame, k: int, answer: DeltaGenerat
     """Draw how far every two metrics rank all pairs of models alike, and say so."""
     place, total, count = st.container(), queries.size(at), len(models)
     sizes = [size for size in sample_sizes(total) if size > k]
-    size = parts.pick_size(sizes, total)
+    size = controls.pick_size(sizes, total)
     with place:
         question = MetricAgreement(at.scope, size=size, k=k)
         points = queries.ask(at, question)

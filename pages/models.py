@@ -11,7 +11,7 @@ from core.questions.models.answer import of_kinds
 from core.questions.models.question import ModelMap, Roster
 from core.study.models import has_unfinished, is_measured, is_reality, without_variants
 from pages._parts.models import atlas, beside, table, tree
-from pages._shared import bar, controls, frame, parts, queries
+from pages._shared import bar, controls, frame, queries
 from pages._shared.queries import Place
 
 VIEWS = {"map": "Map", "table": "Table", "tree": "Tree"}
@@ -28,9 +28,9 @@ def show(at: Place) -> None:
     with bar.controls_bar():
         with bar.more():
             roster, models = _pick(every)
-            at = replace(at, scope=parts.pick_scope(at))
+            at = replace(at, scope=controls.pick_scope(at))
             seed = controls.pick_number(options["seed"])
-        comparison = parts.pick_comparison(queries.size(at))
+        comparison = controls.pick_comparison(queries.size(at))
     _need_two(models, at)
     if view == "map":
         atlas.show(at, models, ModelMap(at.scope, roster, comparison, seed=seed), answer)

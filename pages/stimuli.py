@@ -10,7 +10,7 @@ import streamlit as st
 from core.questions.dispersion.question import Spaces
 from core.questions.stimuli.question import StimulusMap
 from pages._parts.stimuli import ends, nearest, opened, plane, selection
-from pages._shared import bar, controls, facts, frame, gallery, parts, prose, queries, spread
+from pages._shared import bar, controls, facts, frame, gallery, prose, queries, spread
 from pages._shared.queries import Place
 
 VIEWS = {"map": "Map", "gallery": "Gallery", "ends": "Extremes"}
@@ -25,7 +25,7 @@ def show(at: Place) -> None:
     frame.need_stimuli(at)
     answer = st.container()
     with bar.controls_bar():
-        k = parts.pick_k(queries.card(at).size)
+        k = controls.pick_k(queries.card(at).size)
         with bar.more():
             spaces = spread.pick_spaces(at)
     opened.show(at, index)

@@ -11,7 +11,7 @@ import streamlit as st
 from core.questions.dispersion.question import Centering, Ranking, SetEffect, Spaces, Trial
 from core.questions.dispersion.set_effects import PART
 from core.study.models import reads
-from pages._shared import address, bar, controls, frame, parts, queries, spread
+from pages._shared import address, bar, controls, frame, queries, spread
 from pages._shared.address import bind
 from pages._shared.queries import Place
 
@@ -75,7 +75,7 @@ def choose(at: Place) -> Choice:
     with bar.controls_bar():
         rest = bar.more()
         with rest:
-            at = replace(at, scope=parts.pick_scope(at))
+            at = replace(at, scope=controls.pick_scope(at))
             spaces = spread.pick_spaces(at)
             centering = controls.pick_labeled(
                 controls.option_named(Spaces, "centering"), CENTERINGS
@@ -99,7 +99,7 @@ def choose(at: Place) -> Choice:
         ranking = Ranking(ranked, centering, by)
         size = spread.pick_set_size(queries.size(at))
         # the parts of a set have neighbors, too
-        measure = parts.pick_measure(int(PART * size), start="cknna")
+        measure = controls.pick_measure(int(PART * size), start="cknna")
     models = queries.models(at)
     language = set(models.loc[reads(models, "caption"), "model"])
     # with itself a language model is perfectly aligned

@@ -20,7 +20,7 @@ from core.questions.metrics.question import MetricMatrix, MetricTrends
 from core.questions.metrics.trend_figures import by_metric, described
 from core.questions.question import StudyQuestion
 from core.study.models import language_basis
-from pages._shared import address, controls, exportbar, facts, frame, parts, prose, queries
+from pages._shared import address, controls, exportbar, facts, frame, prose, queries
 from pages._shared.address import bind
 from pages._shared.queries import Place
 from pages._shared.texts import named_by
@@ -92,7 +92,7 @@ def show_by_metric(at: Place, models: pd.DataFrame, k: int) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         metrics = _pick(MetricTrends, "metric", list(METRICS), ())
-        rule = parts.pick_rule()
+        rule = controls.pick_rule()
     question = MetricTrends(at.scope, metrics=metrics, k=k, rule=rule)
     points = described(queries.ask(at, question), models)
     basis = language_basis(queries.models(at), facts.competence(at))
