@@ -67,9 +67,7 @@ def run(client: JobSubmissionClient, words: Sequence[str]) -> int:
 
 @contextmanager
 def _interrupts() -> Iterator[list[int]]:
-    """Collect interrupts instead of raising them: one that comes while a command is being submitted
-    must still stop it.
-    """
+    """Collect interrupts: one that comes while a command is being submitted must still stop it."""
     interrupts: list[int] = []
     before = signal.signal(signal.SIGINT, lambda number, _: interrupts.append(number))
     try:
@@ -109,9 +107,7 @@ def _running(client: JobSubmissionClient) -> str | None:
 def _submit_once_ready(
     client: JobSubmissionClient, words: Sequence[str], interrupts: Sequence[int]
 ) -> str | None:
-    """Submit a command and return its Ray job, or None after an interrupt. A cluster that has just
-    started answers before it takes jobs.
-    """
+    """Submit a command; None after an interrupt. A new cluster answers before it takes jobs."""
     until, variables = time.monotonic() + PATIENCE, environment(store_path().absolute())
     own = ("PLATOSCOPE_STORE", "PYTHONPATH", JOB_NOTE)
     device = named_device(words)
@@ -137,9 +133,7 @@ def _submit_once_ready(
 
 
 def count_gpus_of_cluster(address: str) -> int:
-    """Return how many GPUs the nodes of a cluster have, by the address of its dashboard; raises
-    ConnectionError.
-    """
+    """Return how many GPUs a cluster has, by its dashboard; raises ConnectionError."""
     from ray.util.state import list_nodes  # optional
     from ray.util.state.exception import RayStateApiException
 
@@ -151,9 +145,7 @@ def count_gpus_of_cluster(address: str) -> int:
 
 
 def _follow(client: JobSubmissionClient, number: str, interrupts: Sequence[int]) -> int:
-    """Print what a Ray job prints until it has ended, and return its exit code; stop it once there
-    was an interrupt.
-    """
+    """Print what a Ray job prints until it ends, stop it on an interrupt, return its exit code."""
     printed, stopped = 0, False
     while True:
         if interrupts and not stopped:
@@ -171,9 +163,7 @@ def _follow(client: JobSubmissionClient, number: str, interrupts: Sequence[int])
 
 
 def _ask(question: Callable[[], T]) -> T:
-    """Return a cluster's answer; asks again, and says so, where the connection is lost: what runs
-    there runs on. Raises ClusterError where it stays lost.
-    """
+    """Return a cluster's answer, asking again while the connection is lost; raises ClusterError."""
     until = 0.0
     while True:
         try:

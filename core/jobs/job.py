@@ -92,14 +92,11 @@ class Job:
 
     @property
     def is_finished(self) -> bool:
-        """Return whether it is done, failed or canceled."""
         return self.state not in UNFINISHED
 
 
 def blockers(job: Job, jobs: Iterable[Job]) -> list[int]:
-    """Return the numbers of what a queued job waits for: unfinished jobs of another command that
-    were queued before it; where there are none, the running jobs, one of which has its device.
-    """
+    """Return what a queued job waits for: earlier ones of another command, else those that run."""
     others = sorted((one for one in jobs if not one.is_finished), key=lambda one: one.id)
     turn = (job.queued_at, job.id)
     before = [one for one in others if (one.queued_at, one.id) < turn]
@@ -108,7 +105,6 @@ def blockers(job: Job, jobs: Iterable[Job]) -> list[int]:
 
 
 def jobs_folder(store: Path) -> Path:
-    """Return where the jobs of a store lie."""
     return Path(store).absolute() / "jobs"
 
 

@@ -48,26 +48,21 @@ def jobs(store: Path) -> list[Job]:
 
 
 def unfinished(store: Path) -> list[Job]:
-    """Return the jobs that run or wait, the latest first."""
     return [job_of(store, row) for row in reversed(rows(store, IS_UNFINISHED))]
 
 
 def job(store: Path, number: int) -> Job:
-    """Return one job; raises InputError where there is none of this number."""
     return states.find(store, number)
 
 
 def cancel(store: Path, number: int) -> Job:
-    """Cancel a job: a queued one at once, a running one as soon as it has stopped; a finished one
-    stays as it is.
-    """
+    """Cancel a queued job at once, a running one as soon as it has stopped."""
     canceled = states.cancel(store, number)
     ensure_worker(store)
     return canceled
 
 
 def retry(store: Path, number: int) -> Job:
-    """Queue a failed or canceled job again; raises InputError for one that is done."""
     queued = states.retry(store, number)
     ensure_worker(store)
     return queued

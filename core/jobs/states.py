@@ -71,7 +71,6 @@ def named_device(words: Sequence[str]) -> str:
 
 
 def count_gpus() -> int:
-    """Return how many CUDA devices this machine has."""
     if shutil.which("nvidia-smi") is None:
         return 0
     # torch in a process of its own: the worker stays small
@@ -87,7 +86,6 @@ def find_lanes() -> list[str]:
 
 
 def lanes(gpus: int) -> list[str]:
-    """Return the lanes of a machine with so many CUDA devices."""
     return ["cpu", *(f"cuda:{index}" for index in range(gpus))]
 
 
@@ -105,7 +103,6 @@ def takes(lane: str, device: str, lanes: Sequence[str]) -> bool:
 
 
 def is_on_cluster(lane: str) -> bool:
-    """Return whether a lane is that of a cluster."""
     return lane.startswith(ON_CLUSTER)
 
 
@@ -124,7 +121,6 @@ def worker_lock(store: Path) -> Path:
 
 
 def has_worker(store: Path) -> bool:
-    """Return whether a worker of this store lives."""
     return is_locked(worker_lock(store))
 
 
@@ -175,7 +171,6 @@ class Outcome:
 
 
 def find(store: Path, number: int) -> Job:
-    """Return a job; raises InputError where there is none of this number."""
     return job_of(store, _row(store, number))
 
 
@@ -197,9 +192,7 @@ def add(store: Path, words: Sequence[str], *, folder: Path, device: str, owner: 
 
 
 def cancel(store: Path, number: int) -> Job:
-    """Cancel a queued job at once, and ask the worker to stop a running one; a finished one stays
-    as it is.
-    """
+    """Cancel a queued job at once, and ask the worker to stop a running one."""
     _row(store, number)
     with writing(store) as table:
         table.execute(
@@ -213,9 +206,7 @@ def cancel(store: Path, number: int) -> Job:
 
 
 def retry(store: Path, number: int) -> Job:
-    """Queue a failed or canceled job again, or return the unfinished job that is the same; raises
-    InputError for a job that is done.
-    """
+    """Queue a failed or canceled job again; raises InputError for one that is done."""
     job = find(store, number)
     if job.state == "done":
         raise InputError(f"job {number} is done; to run it again, add its command again")
@@ -262,15 +253,12 @@ def sign(store: Path, number: int, process: int) -> None:
 
 
 def process_of(store: Path, number: int) -> int | None:
-    """Return the process group that a job runs as, None where it is on another machine or not
-    known.
-    """
+    """Return the process group that a job runs as, None where it is not known here."""
     row = _row(store, number)
     return row["process"] if row["host"] == HOST else None
 
 
 def end(store: Path, number: int, outcome: Outcome) -> None:
-    """Keep how a running job ended."""
     with writing(store) as table:
         table.execute(
             "UPDATE jobs SET state = ?, ended_at = ?, exit_code = ?, failure = ?, is_stopping = 0"

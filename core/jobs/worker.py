@@ -70,9 +70,7 @@ def explain(code: int, output: str, log: Path) -> str:
 
 @dataclass
 class Running:
-    """A job whose command runs. log_start: where in the log its output begins. kill_at: when it is
-    killed, once it was asked to stop.
-    """
+    """A job whose command runs. kill_at: when it is killed, once it was asked to stop."""
 
     job: Job
     process: subprocess.Popen[bytes]
@@ -105,9 +103,7 @@ class Running:
 
 
 def start(store: Path, job: Job) -> Running:
-    """Start the command of a job in a process group of its own; raises OSError, and StoreBusyError
-    where another process holds its lock.
-    """
+    """Start a job's command in a process group of its own; raises OSError, StoreBusyError."""
     note_file(store, job.id).unlink(missing_ok=True)
     own = {JOB_NOTE: str(note_file(store, job.id)), **visible(str(job.lane), job.device)}
     with job.log.open("ab") as log, lock_file(store, job.id).open("ab") as lock:
@@ -136,7 +132,6 @@ def start(store: Path, job: Job) -> Running:
 
 
 def is_alive(store: Path, number: int) -> bool:
-    """Return whether a command lives that was started for this job."""
     try:
         with lock_file(store, number).open("rb") as file:
             return not lock_descriptor(file.fileno(), blocking=False)
@@ -202,9 +197,7 @@ class Worker:
             self._leave()
 
     def _look(self) -> None:
-        """Queue again what a killed worker ran (a command that outlived it is stopped first, and
-        left alone on another machine), then take a step on each lane.
-        """
+        """Queue again what a killed worker ran, its command stopped first; step on each lane."""
         own = {running.job.id for running in self._running.values()}
         for number in {row["id"] for row in rows(self._store, "state = 'running'")} - own:
             process = states.process_of(self._store, number)

@@ -14,18 +14,15 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Float32, Float64
-from scipy.linalg import eigh, qr
+from scipy.linalg import eigh
 
 from core.errors import MetricError
 from core.spaces.preprocess import check_space
 
 EPS = float(np.finfo(np.float64).eps)
-TOLERANCE = 1e-7  # of the sine of the angle: features are stored to 6e-8
-CHECKED = (4, 5, 6, 8, 12, 16)  # numbers of blocks after which the angle is looked at
-MORE = 4  # directions in a block next to those that are sought: wider ones need fewer products
-PART = 2  # not more than half of all directions: then a full decomposition costs less
-
-Block = Float64[np.ndarray, "m _"]
+# least width of the cut, in units of the largest square: then the angle of what is kept is off by
+# 1e-7 at most (Davis, Kahan 1970), and features are stored to 6e-8
+CLEAR = 1e-7
 
 
 class Centered(NamedTuple):
@@ -94,9 +91,8 @@ def span(centered: Centered, *, rank: int | None = None) -> Basis:
     and where the cut falls between directions of equal size, since which to keep would be left to
     rounding.
     """
-    leading = None if rank is None else find_leading(centered.values, rank=rank)
-    basis = None if leading is None else _sound(centered, *leading)
-    if rank is None or basis is None or len(basis.sizes) <= rank:
+    basis = None if rank is None else _leading(centered, rank)
+    if basis is None:
         basis = _sound(centered, *np.linalg.svd(centered.values, full_matrices=False))
     left, sizes, right, noise = basis
     available = len(sizes)
@@ -112,6 +108,28 @@ def span(centered: Centered, *, rank: int | None = None) -> Basis:
             " random; use another"
         )
     return Basis(left[:, :kept], sizes[:kept], right[:kept], noise[:kept])
+
+
+def _leading(centered: Centered, rank: int) -> Basis | None:
+    """Return the rank + 1 leading singular directions from the eigenvectors of XXᵀ or XᵀX, the
+    smaller one; None where a full decomposition has to decide.
+    """
+    values = centered.values
+    wide = values if len(values) <= values.shape[1] else values.T
+    last = len(wide) - 1
+    if rank > last:
+        return None
+    squares, own = eigh(wide @ wide.T, subset_by_index=(last - rank, last))
+    if squares[1] - squares[0] <= CLEAR * squares[-1]:
+        return None
+    other = wide.T @ own[:, ::-1]
+    sizes = np.linalg.norm(other, axis=0)
+    order = np.argsort(-sizes, kind="stable")
+    own, other, sizes = own[:, ::-1][:, order], other[:, order], sizes[order]
+    other /= np.where(sizes > 0, sizes, 1)
+    left, right = (own, other) if wide is values else (other, own)
+    basis = _sound(centered, left, sizes, right.T)
+    return basis if len(basis.sizes) > rank else None
 
 
 def _sound(
@@ -132,65 +150,6 @@ def basis_of(space: Float[np.ndarray, "n d"]) -> Basis:
     """
     basis = span(center(space))
     return basis._replace(axes=np.empty((len(basis.sizes), 0)))
-
-
-class Leading(NamedTuple):
-    """Singular triplets, the largest first: a matrix's largest part is left · sizes · right."""
-
-    left: Float64[np.ndarray, "n r"]
-    sizes: Float64[np.ndarray, "r"]
-    right: Float64[np.ndarray, "r d"]
-
-
-def find_leading(values: Float64[np.ndarray, "n d"], *, rank: int) -> Leading | None:
-    """Return the rank + 1 leading singular triplets, the space of the first `rank` being exact to
-    TOLERANCE.
-
-    Block Lanczos: a block of random directions is multiplied by A = XXᵀ or XᵀX, whichever is
-    smaller, again and again, and every new block is made orthogonal to all before it. In what they
-    span lie the best approximate eigenvectors V of A. The space of the leading ones is off by an
-    angle whose sine is at most ‖AV − VΛ‖ / gap (Davis, Kahan 1970), the gap being that between the
-    last eigenvalue kept and the first left out. That one is estimated from the same blocks, so the
-    bound holds up to an eigenvalue that a random block of rank + MORE directions missed altogether.
-    None where a full decomposition has to decide: in a small matrix, where it takes no longer, and
-    where the last two are so nearly equal that the cut between them stays unclear. Source: Golub,
-    Underwood 1977.
-    """
-    wide = values if len(values) <= values.shape[1] else values.T
-    width = rank + MORE
-    fresh = np.random.default_rng(0).standard_normal((len(wide), width))
-    spanned = products = np.empty((len(wide), 0))
-    for blocks in range(1, min(CHECKED[-1], len(wide) // (PART * width)) + 1):
-        for _ in range(2):  # what is left of it may be little more than rounding
-            fresh = fresh - spanned @ (spanned.T @ fresh)
-            fresh = qr(fresh, mode="economic", overwrite_a=True, check_finite=False)[0]
-        spanned = np.hstack([spanned, fresh])
-        fresh = wide @ (wide.T @ fresh)
-        products = np.hstack([products, fresh])
-        if blocks in CHECKED:
-            basis = _certain(spanned, products, rank)
-            if basis is not None:
-                other = wide.T @ basis
-                sizes = np.linalg.norm(other, axis=0)
-                if not sizes.all():
-                    return None
-                other /= sizes
-                turned = wide is not values
-                return Leading(other, sizes, basis.T) if turned else Leading(basis, sizes, other.T)
-    return None
-
-
-def _certain(spanned: Block, products: Block, rank: int) -> Block | None:
-    """Return the rank + 1 best eigenvectors within what is spanned, if the first are exact to
-    TOLERANCE.
-    """
-    last = spanned.shape[1] - 1
-    values, turn = eigh(spanned.T @ products, subset_by_index=(last - rank, last))
-    values, turn = values[::-1], turn[:, ::-1]
-    basis = spanned @ turn
-    left = products @ turn - basis * values
-    gap = values[rank - 1] - values[rank] - np.linalg.norm(left[:, rank])
-    return basis if np.linalg.norm(left[:, :rank]) <= TOLERANCE * gap else None
 
 
 def effective_rank(space: Float32[np.ndarray, "n d"]) -> float:

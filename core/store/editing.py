@@ -56,14 +56,11 @@ class KeptResult:
 
     @property
     def sort(self) -> Sort:
-        """Return what it is."""
         return SORTS.get(self.recipe.kind, ANSWER)
 
     @property
     def models(self) -> frozenset[str]:
-        """Return the names of the embeddings that it depends on; a question's stamp may name other
-        things too, such as files.
-        """
+        """Return the embeddings that it depends on; a stamp may name other things too."""
         if self.reads:
             keys = (key.split(":") for key in self.reads)
             return frozenset(names[-1] for kind, *names in keys if kind == "embedding")
@@ -83,12 +80,12 @@ def results_over(root: Path, dataset: str) -> list[KeptResult]:
 
 
 def seconds_of(entry: ModelEntry) -> float | None:
-    """Return how long an embedding took to compute, None for vectors that were made elsewhere."""
+    """Return how long it took to compute, None for vectors that were made elsewhere."""
     return entry.seconds if entry.recipe.kind == "embedding" else None
 
 
 def device_of(entry: ModelEntry) -> str | None:
-    """Return where an embedding was computed, None for vectors that were made elsewhere."""
+    """Return where it was computed, None for vectors that were made elsewhere."""
     return entry.device if entry.recipe.kind == "embedding" else None
 
 
@@ -99,7 +96,6 @@ def widths_of(entry: ModelEntry) -> str:
 
 
 def embedding_size(root: Path, dataset: str, model: str) -> int | None:
-    """Return how many bytes an embedding takes, None where it is not there."""
     return file_size(embedding_file(Path(root).absolute(), dataset, model))
 
 
@@ -121,21 +117,17 @@ def dataset_sizes(root: Path, dataset: str) -> tuple[int, int, int]:
 
 
 def total_size(paths: Iterable[Path]) -> int:
-    """Return how many bytes files take together."""
     return sum(file_size(path) or 0 for path in paths)
 
 
 def rename_dataset(root: Path, dataset: str, title: str) -> None:
-    """Give a dataset a title; "" gives its own back. Raises UnknownNameError, InputError for a
-    title that is not one short line, StoreError.
-    """
+    """Give a dataset a title of one short line; "" gives its own back."""
     Store(root).dataset(dataset)
     with editing_titles(root) as titles:
         _put(titles.datasets, dataset, title)
 
 
 def rename_model(root: Path, dataset: str, model: str, title: str) -> None:
-    """Give a model of a dataset a title; see `rename_dataset`."""
     Store(root).model(dataset, model)
     with editing_titles(root) as titles:
         _put(titles.models.setdefault(dataset, {}), model, title)
@@ -213,22 +205,17 @@ class Deletion:
 
     @property
     def size(self) -> int:
-        """Return how many bytes the files take."""
         return total_size(self.files)
 
     @property
     def sentences(self) -> list[str]:
-        """Return what goes and what stays, a sentence each; none where nothing has to do with
-        it.
-        """
+        """Return what goes and what stays, a sentence each."""
         both = {"Also deletes": self.goes, "Keeps": self.stays}
         return [f"{verb}: {', '.join(things)}." for verb, things in both.items() if things]
 
 
 def plan_model_deletion(root: Path, dataset: str, model: str) -> Deletion:
-    """Return what goes with a model of a dataset: its embeddings at all caption levels, and every
-    result that depends on one of them. Raises UnknownNameError.
-    """
+    """Return what goes with a model: its embeddings at all caption levels, what depends on one."""
     store = Store(root)
     store.model(dataset, model)
     further = [name for name, of in store.retellings(dataset).items() if of == model]
@@ -247,7 +234,7 @@ def plan_model_deletion(root: Path, dataset: str, model: str) -> Deletion:
 
 
 def plan_dataset_deletion(root: Path, dataset: str) -> Deletion:
-    """Return what goes with a dataset: all embeddings and results. Raises UnknownNameError."""
+    """Return what goes with a dataset: all embeddings and results."""
     store = Store(root)
     store.dataset(dataset)
     embeddings = published_files(store.root / "embeddings" / dataset)
@@ -262,7 +249,6 @@ def plan_dataset_deletion(root: Path, dataset: str) -> Deletion:
 
 
 def _sorts(results: Iterable[KeptResult]) -> list[str]:
-    """Say how many results of each sort there are."""
     return [_counted(count, sort) for sort, count in Counter(one.sort for one in results).items()]
 
 
@@ -332,9 +318,7 @@ def _delete(path: Path, *, locked_already: bool) -> None:
 
 
 def _clear(folder: Path) -> None:
-    """Remove a dataset's own folder with what unfinished work left there; what a person put there
-    keeps its folder.
-    """
+    """Remove a dataset's own folder with unfinished work; what a person put there keeps it."""
     remove(folder)
     for part in folder.glob("*.parts"):
         shutil.rmtree(part, ignore_errors=True)

@@ -119,9 +119,7 @@ def _removed(path: Path) -> StoreError:
 
 
 def stamp(path: Path) -> Stamp:
-    """Return what distinguishes one content of a path from the next: time of change in ns, size
-    in bytes, inode.
-    """
+    """Return what tells one content of a path from the next: time of change, size, inode."""
     status = path.stat()
     return status.st_mtime_ns, status.st_size, status.st_ino
 
@@ -149,9 +147,7 @@ def examine(path: Path) -> Meta:
 
 
 def examine_if_usable(path: Path) -> Meta | None:
-    """Return the meta of a file, None where there is none or it cannot be used: then it may be
-    replaced.
-    """
+    """Return the meta of a file, None where it cannot be used: then it may be replaced."""
     try:
         return examine(path)
     except (FileNotFoundError, NotADirectoryError, StoreDamagedError, StoreVersionError):
@@ -228,15 +224,12 @@ def _read(path: Path, name: str) -> pd.DataFrame:
 
 
 def has_table(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
-    """Return whether the opened file has a table."""
     query = "SELECT count(*) FROM duckdb_tables() WHERE database_name = 'file' AND table_name = ?"
     return bool(connection.execute(query, [name]).fetchall() == [(1,)])
 
 
 def as_matrix(column: pa.ChunkedArray) -> Float32[np.ndarray, "n dims"]:
-    """View a column of vectors as a matrix; more than a million rows come in chunks and are
-    joined.
-    """
+    """View a column of vectors as a matrix; chunks of a million rows are joined."""
     vectors = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     flat: np.ndarray = vectors.flatten().to_numpy(zero_copy_only=True)
     return flat.reshape(-1, column.type.list_size)

@@ -86,9 +86,7 @@ def _usable_once(
 
 
 def usable(path: Path, kind: Kind, revision: str | None, *, refused: list[str]) -> Meta | None:
-    """Return a file's meta, None where it is not there or, with the reason added to `refused`,
-    where it cannot be used: damaged, moved, renamed, or made over another revision.
-    """
+    """Return a file's meta; None where it is gone or, with why in `refused`, of no use."""
     dataset = path.stem if kind == "dataset" else path.parent.name
     try:
         meta = examine(path)
@@ -131,16 +129,13 @@ def remove(folder: Path) -> None:
 
 
 def forget(folder: Path, names: Collection[str]) -> None:
-    """Expect these models no longer."""
     if (folder / FILE).exists():
         metas = _expected_once(folder / FILE, stamp(folder / FILE))
         expect(folder, [dump_meta(meta) for meta in metas if meta.name not in names])
 
 
 def expected(folder: Path, published: Collection[str]) -> list[Meta]:
-    """Return the metas of the models that are to come; published: names of those whose files are
-    there.
-    """
+    """Return the metas of the models that are to come, those `published` left out."""
     try:
         metas = _expected_once(folder / FILE, stamp(folder / FILE))
     except (FileNotFoundError, NotADirectoryError):
@@ -157,9 +152,7 @@ def _expected_once(path: Path, _: Stamp) -> list[Meta]:
 
 
 def text_costs(folder: Path, model: str) -> pd.DataFrame | None:
-    """Return index, bits and bytes of each text of a model that is to come, None if it codes no
-    texts.
-    """
+    """Return index, bits and bytes per text of a model that is to come, None if it codes none."""
     if not (folder / TEXTS).exists():
         return None
     costs = _costs_once(folder / TEXTS, stamp(folder / TEXTS))
@@ -180,20 +173,16 @@ class Titles:
     models: dict[str, dict[str, str]] = field(default_factory=dict)
 
     def dataset(self, card: DatasetCard) -> DatasetCard:
-        """Return a dataset's card under the title that it was given, if any."""
         title = self.datasets.get(card.name)
         return replace(card, title=title) if title else card
 
     def model(self, dataset: str, entry: ModelEntry) -> ModelEntry:
-        """Return a model's entry under the title that it was given, if any; an embedding of its
-        captions at another level has the title of the model.
-        """
+        """Return an entry under its title; at another caption level it has that of the model."""
         titles, name = self.models.get(dataset, {}), entry.card.name
         title = titles.get(name) or titles.get(name.partition("~")[0])
         return replace(entry, card=replace(entry.card, title=title)) if title else entry
 
     def of(self, dataset: str) -> tuple[str, Mapping[str, str]]:
-        """Return all titles that concern a dataset."""
         return self.datasets.get(dataset, ""), self.models.get(dataset, {})
 
 
@@ -232,7 +221,7 @@ def _titles_once(path: Path, _: Stamp) -> Titles:
 
 @contextmanager
 def editing_titles(root: Path) -> Iterator[Titles]:
-    """Give the titles of a store to one writer at a time, and publish what it makes of them."""
+    """Give the titles to one writer at a time, and publish what it makes of them."""
     path = _titles_file(root)
     with locked(path, patience=TITLE_PATIENCE):
         before = read_titles(root)

@@ -137,9 +137,7 @@ def publish_json(target: Path, value: object) -> Path:
 
 @contextmanager
 def writing(target: Path) -> Iterator[None]:
-    """Turn what the disk refuses into a StoreWriteError that says what to do; raises ReadOnlyError
-    before anything is done where the store is only shown.
-    """
+    """Turn what the disk refuses into a StoreWriteError with advice; raises ReadOnlyError."""
     check_writable(target)
     try:
         yield
@@ -148,9 +146,7 @@ def writing(target: Path) -> Iterator[None]:
 
 
 def sync(path: Path) -> None:
-    """Wait until a file, or a folder's list of files, is on the disk; Windows has no way to wait
-    for the latter.
-    """
+    """Wait until a file, or a folder's list of files, is on the disk."""
     if os.name == "nt" and path.is_dir():
         return
     handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
@@ -165,9 +161,7 @@ def _lock_file(target: Path) -> Path:
 
 
 def _sign(path: Path, handle: int) -> None:
-    """Write into the lock file who holds it; where the disk has no room for that, remove the file
-    while it is still held.
-    """
+    """Write into the lock file who holds it; where the disk is full, remove the file."""
     try:
         os.truncate(handle, 0)
         os.lseek(handle, SIGNED_AT, os.SEEK_SET)
@@ -178,7 +172,6 @@ def _sign(path: Path, handle: int) -> None:
 
 
 def _owner(path: Path) -> str:
-    """Return who holds a lock, as they signed it."""
     with suppress(OSError), path.open("rb") as file:
         file.seek(SIGNED_AT)
         return file.read(80).decode(errors="replace") or "another process"

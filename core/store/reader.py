@@ -57,7 +57,6 @@ class Store:
         self.root = Path(root).absolute()
 
     def datasets(self) -> list[DatasetCard]:
-        """Return the cards of all datasets, by name."""
         titles = self._titles()
         return [titles.dataset(found_card(meta, self.root)) for meta in self._datasets([])]
 
@@ -69,9 +68,7 @@ class Store:
         return cards[name]
 
     def embeddings(self, dataset: str) -> list[ModelEntry]:
-        """Return what is embedded of a dataset, by name; raises UnknownNameError for the
-        dataset.
-        """
+        """Return what is embedded of a dataset, by name; raises UnknownNameError."""
         revision, titles = self.dataset(dataset).revision, self._titles()
         metas = self._over(self.root / "embeddings" / dataset, "embedding", revision, [])
         return [titles.model(dataset, meta.entry) for meta in metas]
@@ -98,9 +95,7 @@ class Store:
         return {path.stem for path in files}.difference(usable)
 
     def retellings(self, dataset: str) -> dict[str, str]:
-        """Return the names of the embeddings that are no models of their own, and of which model;
-        see `find_retellings`.
-        """
+        """Return the embeddings that are no models of their own; see `find_retellings`."""
         return find_retellings(self.embeddings(dataset), self.dataset(dataset).levels)
 
     def model(self, dataset: str, name: str) -> ModelEntry:
@@ -119,9 +114,7 @@ class Store:
         return read_frame(dataset_file(self.root, self.dataset(dataset).name), "captions")
 
     def summaries(self, dataset: str) -> dict[str, Recipe]:
-        """Return the caption levels that were written for a dataset after it was added, and how
-        each was; see `summary`.
-        """
+        """Return the caption levels that were written after the dataset was added, and how."""
         names = self.results(dataset, SUMMARY)
         results = {name.removeprefix(SUMMARY): self.result(dataset, name) for name in names}
         return {level: kept[1] for level, kept in results.items() if kept}
@@ -134,15 +127,11 @@ class Store:
         return kept[0]
 
     def thumbnail(self, dataset: str, index: int) -> bytes:
-        """Return a stimulus's image as WebP, its longer side at most 224 px; raises StimuliError
-        for an index that is not there.
-        """
+        """Return a stimulus's image as WebP, its longer side at most 224 px."""
         return self.thumbnails(dataset, [index])[0]
 
     def thumbnails(self, dataset: str, indices: Sequence[int]) -> list[bytes]:
-        """Return the thumbnails of several stimuli in the order of the request; raises StimuliError
-        for a dataset of texts alone.
-        """
+        """Return the thumbnails of several stimuli, in order; raises StimuliError."""
         card = self.dataset(dataset)
         check_images(card)
         if wrong := [index for index in indices if not 0 <= index < card.size]:
@@ -155,9 +144,7 @@ class Store:
         return [images[index] for index in indices]
 
     def image_sizes(self, dataset: str) -> pd.DataFrame | None:
-        """Return `width` and `height` in pixels of every stimulus's own image, None for a dataset
-        that was added without them, or of texts alone.
-        """
+        """Return `width` and `height` in pixels of every image, None where they are not known."""
         path = dataset_file(self.root, self.dataset(dataset).name)
         with self.opened(path) as connection:
             measured = has_table(connection, "sizes")
@@ -172,9 +159,7 @@ class Store:
         return self._vectors(dataset, model, layer, layer_table(layer), "stimulus")
 
     def repeats(self, dataset: str, model: str, layer: int) -> Float32[np.ndarray, "r n d"]:
-        """Return one layer's repeated measurements, of a model whose card says over what; raises
-        UnknownNameError for a model or layer that is not there.
-        """
+        """Return one layer's repeated measurements; raises UnknownNameError."""
         size = self.dataset(dataset).size
         rows = self._vectors(dataset, model, layer, repeats_table(layer), "row")
         return rows.reshape(-1, size, rows.shape[1])
@@ -211,16 +196,12 @@ class Store:
         return (read_frame(path, "result"), meta.recipe) if meta else None
 
     def results(self, dataset: str, beginning: str) -> list[str]:
-        """Return the names of a dataset's results that begin so, whether or not they can be used;
-        raises UnknownNameError.
-        """
+        """Return the names of a dataset's results that begin so, usable or not."""
         folder = self.root / "results" / self.dataset(dataset).name
         return [path.stem for path in published_files(folder) if path.stem.startswith(beginning)]
 
     def problems(self) -> list[str]:
-        """Return one sentence for each file that is left out: damaged, of another schema, over
-        another revision, out of place.
-        """
+        """Return a sentence for each file that is left out."""
         refused: list[str] = []
         try:
             read_titles(self.root)
@@ -294,7 +275,6 @@ class Store:
         return reading(path)
 
     def _titles(self) -> Titles:
-        """Return the titles that people gave; a file of them that cannot be read gives none."""
         try:
             return read_titles(self.root)
         except StoreError:

@@ -103,9 +103,7 @@ class Meta:
 
     @cached_property
     def entry(self) -> ModelEntry:
-        """Return the entry of an embedding's file; raises TypeError or ValueError for a card of
-        other fields.
-        """
+        """Return the entry of an embedding's file; raises TypeError or ValueError."""
         check_fields(ModelCard, self.card, self.card["layers"])
         check_training(self.card.get("training", {}))
         card = ModelCard(**{**self.card, "layers": tuple(self.card["layers"])})
@@ -158,9 +156,7 @@ def repeats_table(index: int) -> str:
 
 
 def published_files(folder: Path, *, but: tuple[str, ...] = ()) -> list[Path]:
-    """Return the finished files of a folder in order of their names; none where there is no
-    folder. but: beginnings of names that are left out.
-    """
+    """Return the finished files of a folder by name; but: beginnings of names left out."""
     try:
         names = sorted(os.listdir(folder))
     except (FileNotFoundError, NotADirectoryError):
@@ -176,9 +172,7 @@ def published_files(folder: Path, *, but: tuple[str, ...] = ()) -> list[Path]:
 
 
 def dump_meta(meta: Meta) -> dict[str, str]:
-    """Return `meta` as keys and JSON values, stamped with the schema, the time and the packages'
-    versions.
-    """
+    """Return `meta` as keys and JSON values, stamped with schema, time and package versions."""
     stamped = {
         "schema": SCHEMA,
         "made_at": meta.made_at or now(),
@@ -196,9 +190,7 @@ def dump_meta(meta: Meta) -> dict[str, str]:
 
 
 def load_meta(rows: Mapping[str, str]) -> Meta:
-    """Return the Meta that `dump_meta` wrote; raises KeyError, TypeError or ValueError where it did
-    not.
-    """
+    """Return the Meta that `dump_meta` wrote; raises KeyError, TypeError or ValueError."""
     values = {key: json.loads(text) for key, text in rows.items()}
     recipe = Recipe.of(values["recipe_kind"], **values["recipe"])
     if recipe.digest != values["recipe_digest"]:
@@ -226,9 +218,7 @@ def dataset_card(meta: Meta) -> DatasetCard:
 
 
 def kept_card(card: DatasetCard, root: Path) -> DatasetCard:
-    """Return a card as a store's file has it: a folder within the store is named from there, so
-    that the store can be moved.
-    """
+    """Name a folder within the store from there, so that the store can be moved."""
     folder, home = Path(card.source.get("folder", "")), Path(root).resolve()
     if not folder.is_relative_to(home):
         return card

@@ -58,14 +58,11 @@ LIMITS = Limits()
 
 
 def uploads_folder(root: Path) -> Path:
-    """Return where the uploads of a store lie."""
     return Path(root).absolute() / "uploads"
 
 
 def find_upload(root: Path, place: str) -> Path | None:
-    """Return what was uploaded by its path below the folder of uploads, None where it is not there
-    or leads elsewhere; its day begins again.
-    """
+    """Return an upload by its path below the uploads, None elsewhere; its day begins again."""
     if not place.isprintable():
         return None
     uploads = uploads_folder(root).resolve()
@@ -175,9 +172,7 @@ def _turn(target: Path) -> Iterator[None]:
 
 
 def _remove_abandoned(root: Path, needed: Collection[str]) -> None:
-    """Remove uploads of more than a day ago whose folder stands in no text of `needed` and in no
-    dataset's source.
-    """
+    """Remove uploads of more than a day ago that no dataset and no text of `needed` names."""
     store, uploads = Store(root), uploads_folder(root)
     datasets = store.datasets()
     if len(datasets) < len(published_files(store.root / "datasets")):
@@ -199,9 +194,7 @@ def _remove_abandoned(root: Path, needed: Collection[str]) -> None:
 
 
 def _check_room(uploads: Path, size: int, what: str) -> None:
-    """Raise StoreWriteError where the disk or the folder of uploads has no room for so many
-    bytes.
-    """
+    """Raise StoreWriteError where there is no room for so many bytes."""
     free, taken = shutil.disk_usage(uploads).free, _size_of(uploads)
     remedy = "put it into a folder on the server, or free some"
     if size > free - SPARE:
@@ -300,9 +293,7 @@ def _path(name: str) -> PurePosixPath:
 def _check_all(
     paths: Sequence[PurePosixPath], size: int, uploads: Path, where: str, limits: Limits
 ) -> None:
-    """Raise StimuliError where two files have one name or there are too many, StoreWriteError where
-    there is no room.
-    """
+    """Raise StimuliError for a name twice or too many files, StoreWriteError without room."""
     taken: set[PurePosixPath] = set()
     for path in paths:
         if path in taken:

@@ -64,9 +64,7 @@ _RESOLVERS: dict[str, Callable[[str], str]] = {}
 
 
 def resolve(kind: str, digest: Callable[[str], str]) -> None:
-    """Register what gives the present digest of keys `KIND:NAME` that are not of the store; it
-    takes the name, and returns ABSENT for one that is not there.
-    """
+    """Register what gives the present digest, or ABSENT, of other keys `KIND:NAME`."""
     _RESOLVERS[kind] = digest
 
 
@@ -91,9 +89,7 @@ class View(Store):
         return view
 
     def keeping(self, names: Collection[str]) -> View:
-        """Return a view of the same moment that lists these models and known reality alone; others
-        can still be named.
-        """
+        """Return a view of the same moment that lists these models and known reality alone."""
         view = self.noting()
         view.only = frozenset(name.partition("~")[0] for name in names)
         return view
@@ -115,9 +111,7 @@ class View(Store):
                 self.note_keys(f"path:{path}")
 
     def note_failure(self, error: PlatoscopeError) -> None:
-        """Note that an answer goes on without what failed. It is never fresh, since the failure may
-        pass, unless the data themselves are the cause.
-        """
+        """Note that an answer goes on without what failed, which may succeed another time."""
         if not isinstance(error, LASTING):
             self.reads["failure"] = str(error)
 
@@ -157,9 +151,7 @@ class View(Store):
         ]
 
     def model(self, dataset: str, name: str) -> ModelEntry:
-        """Return one embedding's entry under the title of its own card: titles that people gave are
-        in the listings.
-        """
+        """Return an entry under its own title; those that people gave are in the listings."""
         self.note_keys(f"embedding:{dataset}:{name}")
         found = self._entries(dataset).get(name)
         if found is None:
@@ -293,9 +285,7 @@ class View(Store):
 
 
 class _Moment:
-    """What was looked at first, shared by all views of one moment; digests: of the keys that were
-    asked for.
-    """
+    """What was looked at first, shared by all views of one moment."""
 
     def __init__(self) -> None:
         self.digests: dict[str, str] = {}

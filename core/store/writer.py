@@ -210,9 +210,7 @@ def write_result(
     reads: Mapping[str, str] | None = None,
     findings: Sequence[Mapping[str, Any]] = (),
 ) -> Path:
-    """Publish a table that was computed over a dataset's embeddings, in place of the one of that
-    name. reads, findings: of an answer, see `Meta`.
-    """
+    """Publish a table that was computed over a dataset; reads, findings: see `Meta`."""
     meta = Meta(
         "result",
         name,

@@ -35,14 +35,11 @@ BUDGET = 8 * 10**9  # bytes that the kernels of one comparison may take together
 
 
 def kernel_bytes(n: int, *, layers: int) -> int:
-    """Return the memory that kernels of n stimuli take: of each layer half a matrix in float32, and
-    two whole ones in float64 while one of them is made.
-    """
+    """Return the memory of kernels: half a float32 matrix per layer, two float64 in the making."""
     return (2 * layers + 16) * n**2
 
 
 def fits(n: int, *, layers: int) -> bool:
-    """Return whether the kernels of all these layers fit into BUDGET together."""
     return kernel_bytes(n, layers=layers) <= BUDGET
 
 
@@ -170,9 +167,7 @@ def compare_models(
     *,
     concatenated: bool = False,
 ) -> dict[Pair, PairScores]:
-    """Compare every layer of each model of x with every layer of each model of y; raises as
-    `align_models`.
-    """
+    """Compare every layer of each x with every layer of each y; raises as `align_models`."""
     engine = choose_engine(study, measure, (*x, *y), concatenated=concatenated)
     choices = {"metric": measure.metric, "concatenated": concatenated, **measure.settings}
     recipe, held = Recipe.of("scores", **choices).digest, study.held_scores

@@ -35,9 +35,7 @@ class LayerChoice:
     concatenated: bool = False
 
     def place(self, layers_x: int, layers_y: int) -> tuple[int, int] | None:
-        """Return the pair that is compared in models of so many layers; None where the best is
-        sought. Raises MetricError.
-        """
+        """Return the pair that is compared, None where the best is sought; raises MetricError."""
         if self.depth is not None:
             return round(self.depth * (layers_x - 1)), round(self.depth * (layers_y - 1))
         if self.pair is None:
@@ -55,9 +53,7 @@ ALL = "all"  # every pair of layers, not one that stands for two models
 
 
 def read_choice(text: str, *, concatenated: bool = False) -> LayerChoice:
-    """Read `best`, `last`, `A:B` or a relative depth such as 0.5; raises MetricError for anything
-    else, and for concatenated layers where the best is not looked for.
-    """
+    """Read `best`, `last`, `A:B` or a relative depth such as 0.5; raises MetricError."""
     if concatenated and text != "best":
         raise MetricError(
             "as paper, all layers side by side are one more candidate for the best; got layers"
@@ -104,9 +100,7 @@ def pick(
 
 
 def aggregate(choice: LayerChoice, *, spec: MetricSpec) -> Choice:
-    """Return what makes one score of all layer pairs of two models, for every permutation of a
-    null.
-    """
+    """Return what makes one score of all layer pairs, for every permutation of a null."""
 
     def chosen(scores: Float64[np.ndarray, "P Lx Ly"]) -> Float64[np.ndarray, " P"]:
         place = choice.place(*scores.shape[1:])
@@ -153,7 +147,6 @@ class PairScores:
         return f"layers {place[0]} and {place[1]}: {why}" if why else ""
 
     def row(self, names: tuple[str, str], place: Place) -> tuple[str, str, int, int, float, str]:
-        """Return one row of `align`."""
         score = float(self.values[place])
         return *names, *place, score, self.reason(names, place) if np.isnan(score) else ""
 
@@ -188,7 +181,6 @@ class HeldScores:
         self.scorers: dict[Any, Any] = {}
 
     def forget_oldest(self) -> None:
-        """Let go of the pairs beyond MOST_HELD."""
         for oldest in list(self.pairs)[:-MOST_HELD]:
             self.pairs.pop(oldest, None)
 
@@ -224,9 +216,7 @@ def align_all_layers(pairs: Mapping[Pair, PairScores]) -> pd.DataFrame:
 
 
 def layer_matrix(table: pd.DataFrame, values: str = "score") -> pd.DataFrame:
-    """Return the scores, or another column, of one pair of models by layer of x (rows) and of y
-    (columns).
-    """
+    """Return a column of one pair of models by layer of x (rows) and of y (columns)."""
     return table.pivot(index="layer_x", columns="layer_y", values=values)
 
 

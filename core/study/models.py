@@ -85,9 +85,7 @@ def groups_by_age(models: pd.DataFrame, made_at: Mapping[str, str]) -> list[tupl
 
 
 def known_kinds(models: pd.DataFrame, by: str) -> pd.Series:
-    """Return the family, objective, group or another such column of models of `describe`, by model;
-    "" where it is unknown, which is no kind.
-    """
+    """Return the family, objective or group of models of `describe`, by model, "" if unknown."""
     kinds = models[by].fillna("").astype(str)
     plurals = models["modality"].map(lambda name: find_modality(name).plural)
     unknown = kinds.isin(UNKNOWN) | ((by == "group") & (kinds == plurals))
@@ -102,15 +100,13 @@ def named_kinds(models: pd.DataFrame, by: str) -> pd.Series:
 
 
 def clusters(models: pd.DataFrame, by: str = "family") -> dict[str, str]:
-    """Return which models of `describe` statistics take for alike, those of one value: by a column
-    such as family or objective. One of which it is unknown is like no other.
-    """
+    """Return which models are alike by a column such as family; an unknown one is like no other."""
     return {name: kind or name for name, kind in known_kinds(models, by).items()}
 
 
 def lines(models: pd.DataFrame) -> dict[str, str]:
-    """Return which models of `describe` a test takes for relatives: those of one family, and of one
-    group if that is known of all models of the family. Their sizes and seeds count once.
+    """Return which models a test takes for relatives: of one family and, if known of all of it, of
+    one group. Their sizes and seeds count once.
     """
     family, group = known_kinds(models, "family"), known_kinds(models, "group")
     told = (group != "").groupby(family).transform("all")
@@ -127,9 +123,7 @@ def unknown_families(models: pd.DataFrame, names: Iterable[str]) -> list[str]:
 
 
 def open_because(models: pd.DataFrame, names: Iterable[str]) -> str:
-    """Return why no test over these models is more than open, "" where all their families are
-    known: each of an unknown one counts by itself, though some may be of one family.
-    """
+    """Return why a test is no more than open, "" if all families are known."""
     unknown = unknown_families(models, names)
     if not unknown:
         return ""
@@ -158,9 +152,7 @@ def _row(card: ModelCard) -> tuple[Any, ...]:
 
 
 def _recipe(card: ModelCard, seed: int) -> str:
-    """Return what trainings share of which a person says that they differ in their seed: family,
-    objective and size; where one of family and size is unknown, the name without the seed.
-    """
+    """Return what trainings share that differ in their seed: family, objective and size."""
     named = re.sub(rf"([-_. ]+(seed|s)?|seed)[-_. ]*0*{seed}$", "", card.name)
     line = "" if card.family in UNKNOWN else card.family
     name = "" if line and card.parameters else named
@@ -201,14 +193,11 @@ def tell_apart(titles: Sequence[str], names: Sequence[str]) -> list[str]:
 
 
 def trained(models: pd.DataFrame) -> pd.DataFrame:
-    """Return the models that finished a training; copies along it are no samples of their own,
-    untrained models no competitors, and nobody trained brains and people.
-    """
+    """Return the models that finished a training: no copies along it, untrained ones or people."""
     return models[~models["copy"] & (models["group"] != UNTRAINED) & ~is_measured(models)]
 
 
 def has_unfinished(models: pd.DataFrame) -> bool:
-    """Return whether any is a checkpoint or untrained."""
     return len(trained(models)) + int(is_measured(models).sum()) < len(models)
 
 
@@ -221,7 +210,6 @@ def usual(models: pd.DataFrame) -> pd.DataFrame:
 
 
 def without_variants(models: pd.DataFrame) -> pd.DataFrame:
-    """Return the models of usual recipes, one seed of each."""
     return models[models["varies"] == ""]
 
 
@@ -252,14 +240,11 @@ def skill_ranks(models: pd.DataFrame, competence: pd.DataFrame, solved: pd.DataF
 
 
 def skill_values(competence: pd.DataFrame, solved: pd.DataFrame) -> pd.Series:
-    """Return the competence of each measured model by name; tables as of `skill_ranks`."""
     language, vision = competence.set_index("model")["value"], solved.set_index("model")["solved"]
     return pd.concat([language, vision]).astype("float64")
 
 
 def rank_within(values: pd.Series, group: pd.Series) -> pd.Series:
-    """Return the rank of each value within its group from 0, the least, to 1; NaN where it is
-    unknown or the only one.
-    """
+    """Return the rank of each value within its group, from 0 to 1; NaN where it is alone."""
     ranks, count = values.groupby(group).rank(), values.groupby(group).transform("count")
     return ((ranks - 1) / (count - 1)).where(count > 1)

@@ -78,9 +78,7 @@ def pair_ceiling(noises: Sequence[Noise], measure: Measure) -> float:
 
 
 def bound_of(measure: Measure) -> str:
-    """Return what stands before the value of a noise ceiling: "at least " where the halves' score
-    stands as it is, so that a model may lie beyond it ("at most " of a distance), else "".
-    """
+    """Return "at least " or "at most " where models may exceed a noise ceiling, else ""."""
     if find_metric(measure.metric).attenuates:
         return ""
     return "at least " if measure.toward > 0 else "at most "

@@ -49,7 +49,6 @@ class Scope:
     )
 
     def open(self, store: Store, **settings: Any) -> Study:
-        """Return the study of these stimuli; settings, errors: as of `Study`."""
         from core.study.study import Study  # seconds that a parser of commands must not pay
 
         return Study(
@@ -107,18 +106,14 @@ class Measure:
 
     @property
     def toward(self) -> int:
-        """Return 1 where higher scores mean more aligned, −1 where lower ones do."""
         return 1 if self.spec.higher_is_more_aligned else -1
 
     def chance(self, n: int) -> float:
-        """Return what one pair of layers of unrelated models reaches over n stimuli; NaN where no
-        formula gives it.
-        """
+        """Return what one pair of layers of unrelated models reaches; NaN without a formula."""
         return _find(self.metric).chance_level(n, self.changed)
 
     @property
     def label(self) -> str:
-        """Return what an axis of this measure says."""
         k = self.settings.get("k")
         neighbors = "" if k is None else f", k = {k}"
         direction = "" if self.spec.higher_is_more_aligned else ", lower is more aligned"
@@ -148,11 +143,9 @@ class LayerRule:
 
     @property
     def concatenated(self) -> bool:
-        """Return whether all layers side by side are one more layer."""
         return self.candidates == "paper"
 
     def read_layers(self) -> LayerChoice:
-        """Return which layers are meant; raises MetricError."""
         from core.study.layers import read_choice  # numpy, which parsing must not cost
 
         return read_choice(self.layers, concatenated=self.concatenated)
@@ -184,7 +177,6 @@ class Calibration:
 
     @property
     def resamples(self) -> bool:
-        """Return whether anything is drawn at all."""
         return bool(self.null or self.bootstrap)
 
 
@@ -231,7 +223,6 @@ class LayerPair:
 
 
 def _by_factor(where: tuple[tuple[str, str], ...]) -> dict[str, str | tuple[str, ...]]:
-    """Return the value of each factor, all of them where it is named with several."""
     values: dict[str, set[str]] = {}
     for factor, value in where:
         values.setdefault(factor, set()).add(value)

@@ -47,9 +47,7 @@ def published_alignments() -> pd.DataFrame:
 
 @lru_cache(maxsize=1)
 def read_alignments(path: Path, _: Stamp = (0, 0, 0)) -> pd.DataFrame:
-    """Read a file of values, as `published_alignments` returns them; raises InputError for other
-    columns and for a value without a source.
-    """
+    """Read a file of published values; raises InputError for other columns or a missing source."""
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
     if tuple(table) != COLUMNS:
         raise InputError(
@@ -78,9 +76,7 @@ def is_dataset(card: DatasetCard, dataset: str, stimuli: int) -> bool:
 
 
 def published_here(study: Study) -> pd.DataFrame:
-    """Return the published values of this study's dataset whose models are all in the store, with
-    the names that the store gives them in place of their specs; none for a part of the stimuli.
-    """
+    """Return the published values of this dataset whose models are all here, by their names."""
     study.store.note_files(FILE)
     card, table = study.dataset, published_alignments().dropna(subset=["stimuli", "value"])
     mine = [
@@ -95,8 +91,8 @@ def published_here(study: Study) -> pd.DataFrame:
 
 
 def models_by_spec(study: Study) -> dict[str, list[str]]:
-    """Return the names of the study's models by their specs, of those that were embedded as usual:
-    over the dataset's first captions, as the mean of their tokens, without a prompt.
+    """Return the study's models by their specs, of those that were embedded as usual: first
+    captions, mean of tokens, no prompt.
     """
     levels, models = (None, *study.dataset.levels[:1]), dict[str, list[str]]()
     for entry in study.store.models(study.dataset.name):
@@ -106,16 +102,12 @@ def models_by_spec(study: Study) -> dict[str, list[str]]:
 
 
 def names_by_spec(study: Study) -> dict[str, str]:
-    """Return `models_by_spec` where one model has the spec: of several, in two precisions say,
-    nothing tells which is meant.
-    """
+    """Return `models_by_spec` where one model has the spec; of several, none is meant."""
     return {spec: names[0] for spec, names in models_by_spec(study).items() if len(names) == 1}
 
 
 def specs_of(row: Mapping[Hashable, Any]) -> set[str]:
-    """Return the specs of the models that a published value takes: both of a pair, and for a model
-    held out all of its consensus.
-    """
+    """Return the specs of the models that a value takes: both of a pair, or a whole consensus."""
     if row["x"] == "" or row["y"] != "":
         return {row["x"], row["y"]} - {""}
     table = published_alignments()
@@ -123,9 +115,7 @@ def specs_of(row: Mapping[Hashable, Any]) -> set[str]:
 
 
 def published_pairs(study: Study, measure: Measure) -> pd.DataFrame:
-    """Return the published values of pairs of the study's models by a measure with its usual
-    parameters, whatever their layers were: rows of `published_here`.
-    """
+    """Return the published values of pairs of the study's models by a measure as usual."""
     table = published_here(study)
     k = measure.settings.get("k")
     same = (table["metric"] == measure.metric) & (table["y"] != "") & (not measure.parameters)
@@ -133,9 +123,7 @@ def published_pairs(study: Study, measure: Measure) -> pd.DataFrame:
 
 
 def deviations_here(study: Study) -> dict[str, float]:
-    """Return Pearson's r of each model's deviation with the dispersion of the others, by model, as
-    published; none unless the study has all models of that consensus.
-    """
+    """Return Pearson's r of each model's deviation with the others' dispersion, as published."""
     table = published_alignments()
     whole = table[(table["page"] == "dispersion") & (table["x"] != "")]
     here = published_here(study).query("page == 'dispersion' and x != ''")

@@ -29,7 +29,6 @@ class TaskScore(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Return what commands, the address and the list call it."""
         return f"{self.task} ({self.origin})"
 
 
@@ -118,9 +117,7 @@ def mean_scores(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _are_shares(rows: pd.DataFrame) -> pd.Series:
-    """Return which scores are accuracies or percentages, by their unit or, from 0 to 1 for all
-    models, by their name; not those that are called an error or a loss.
-    """
+    """Return which scores are accuracies or percentages by unit or name, no errors or losses."""
     values = rows.groupby(["task", "unit"])["value"]
     within = (values.transform("min") >= 0) & (values.transform("max") <= 1)
     called = (rows["task"] + " " + rows["unit"]).str.replace("_", " ")
@@ -130,9 +127,7 @@ def _are_shares(rows: pd.DataFrame) -> pd.Series:
 
 
 def most_telling(tables: Sequence[pd.DataFrame], column: str) -> pd.DataFrame:
-    """Return the first table that gives as many models as a fit takes a value, or as many as any
-    does; values that are all alike tell nothing.
-    """
+    """Return the first table that gives as many models as a fit takes a value, or as any does."""
 
     def told(table: pd.DataFrame) -> int:
         values = table[column].dropna()
@@ -142,9 +137,7 @@ def most_telling(tables: Sequence[pd.DataFrame], column: str) -> pd.DataFrame:
 
 
 def choices(table: pd.DataFrame) -> pd.DataFrame:
-    """Return what can be plotted: task, origin, group, unit, and of how many embedded models; those
-    of most models first.
-    """
+    """Return what can be plotted (task, origin, group, unit, models), that of most models first."""
     counts = (
         _measured(table).groupby(["task", "origin", "group", "unit"], sort=False)["model"].nunique()
     )

@@ -31,7 +31,6 @@ def ends(values: Float64[np.ndarray, " n"], m: int) -> tuple[Chosen, Chosen]:
 
 
 def check_ends(n: int, m: int) -> None:
-    """Raise StimuliError where n stimuli have no two ends of m that share none."""
     if not 1 <= m <= n // 2:
         raise StimuliError(
             f"sets of 1 … {n // 2} of {n} stimuli expected, so that low and high share none; got"
@@ -55,24 +54,19 @@ def parts(values: Float64[np.ndarray, " n"], count: int) -> list[Chosen]:
 
 
 def check_parts(n: int, count: int) -> None:
-    """Raise StimuliError where a ranking of n stimuli cannot be split into so many parts."""
     if not 2 <= count <= n:
         raise StimuliError(f"a ranking of {n} stimuli has 2 … {n} parts; got {count}")
 
 
 def without(values: Float64[np.ndarray, " n"], m: int) -> tuple[Chosen, Chosen]:
-    """Return all stimuli without the m with the highest values, and all without the m with the
-    lowest; raises as `ends`.
-    """
+    """Return all stimuli but the m highest, and all but the m lowest; raises as `ends`."""
     low, high = ends(values, m)
     every = np.arange(len(values))
     return np.setdiff1d(every, high), np.setdiff1d(every, low)
 
 
 def count_share(share: float, n: int) -> int:
-    """Return how many of n stimuli a share is, rounded; raises StimuliError where that is none or
-    more than half.
-    """
+    """Return how many of n stimuli a share is; raises StimuliError for none or more than half."""
     count = round(share * n) if np.isfinite(share) else 0
     if not 1 <= count <= n // 2:
         raise StimuliError(

@@ -33,16 +33,12 @@ class Layer(NamedTuple):
 
 
 def find_space(study: Study, name: str) -> Layer:
-    """Return the space that `model`, `model:number` or `model:name` means; raises
-    UnknownNameError.
-    """
+    """Return the space that `model`, `model:number` or `model:name` means."""
     return find_spaces(study, [name])[0]
 
 
 def find_spaces(study: Study, names: Sequence[str]) -> list[Layer]:
-    """Return the spaces that names mean; raises UnknownNameError, MetricError where two mean one
-    space.
-    """
+    """Return the spaces that names mean; raises UnknownNameError, MetricError for a repetition."""
     cards = {entry.card.name: entry.card for entry in study.store.embeddings(study.dataset.name)}
     places = []
     for space in names:
@@ -61,9 +57,7 @@ def find_spaces(study: Study, names: Sequence[str]) -> list[Layer]:
 
 
 def name_spaces(study: Study, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the spaces whose consensus is taken as `model:number`, `default_spaces` where none are
-    named; raises as `find_spaces`, and MetricError where none are named and there are not LEAST.
-    """
+    """Return the spaces of a consensus as `model:number`; raises MetricError for too few."""
     spaces = tuple(map(str, find_spaces(study, names or default_spaces(study))))
     if not names:
         check_several(spaces)
@@ -71,7 +65,6 @@ def name_spaces(study: Study, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def check_several(spaces: Sequence[str]) -> None:
-    """Raise MetricError for fewer spaces than tell anything by how far each is from the others."""
     if len(spaces) < LEAST:
         raise MetricError(
             f"a consensus takes at least {LEAST} spaces, since each of two is equally far from it"
@@ -80,9 +73,7 @@ def check_several(spaces: Sequence[str]) -> None:
 
 
 def default_spaces(study: Study) -> list[str]:
-    """Return models in their penultimate blocks: those of `largest_models`, or where four of its
-    kinds have a size in common, those of the largest such.
-    """
+    """Return `largest_models` in their penultimate blocks, of one size if four kinds share one."""
     chosen = largest_models(study)
     models = by_size(study)
     kinds = models.set_index("model")["kind"][chosen]
@@ -122,9 +113,7 @@ def largest_models(study: Study) -> list[str]:
 
 
 def by_size(study: Study, *, falling: bool = False) -> pd.DataFrame:
-    """Return the usual models, the smallest first, or the largest; where parameters are not known,
-    by the width of their layers. Families are those of `clusters`; kind: see `largest_models`.
-    """
+    """Return the usual models by parameters, else widths, with family (of `clusters`) and kind."""
     models = study.models()
     families = models["model"].map(clusters(models))
     kinds = models["objective"].mask(models["objective"].isin(UNKNOWN), families)
@@ -143,9 +132,7 @@ def default_language(study: Study) -> list[str]:
 
 
 def language_beside(study: Study, others: Sequence[str]) -> list[str]:
-    """Return the largest language model of each family that finished its usual training, of the
-    sizes that the others have where there are such.
-    """
+    """Return the largest finished language model of each family, of the others' sizes if any."""
     models = study.models().set_index("model")
     finished = models.loc[default_language(study)].sort_values(
         "parameters", kind="stable", na_position="first"

@@ -95,9 +95,7 @@ def _each(
 
 
 def lists_table(prepared: Prepared[Lists]) -> pd.DataFrame:
-    """Return a row per layer and stimulus: layer, index, its neighbors in order of rank, and why
-    the layer has none, else "".
-    """
+    """Return a row per layer and stimulus: layer, index, neighbors by rank, refusal or ""."""
     layers, n, kept = prepared.layers.shape
     names = [f"rank_{rank + 1}" for rank in range(kept)]
     table = pd.DataFrame(prepared.layers.reshape(layers * n, kept), columns=names)
@@ -107,7 +105,6 @@ def lists_table(prepared: Prepared[Lists]) -> pd.DataFrame:
 
 
 def read_lists(table: pd.DataFrame, *, layers: int) -> Prepared[Lists]:
-    """Return the neighbors of so many layers from their table."""
     lists = table.drop(columns=["layer", "index", "refusal"]).to_numpy(np.int32)
     refusals = table["refusal"].iloc[:: len(table) // layers]
     return Prepared(lists.reshape(layers, -1, lists.shape[1]), tuple(refusals))
@@ -177,16 +174,12 @@ class Study:
         return study
 
     def readers(self, item: Item) -> list[str]:
-        """Return the names of the embedded models that read images, or captions, in the store's
-        order.
-        """
+        """Return the models that read images, or captions, in the store's order."""
         models = self.models()
         return list(models.loc[reads(models, item), "model"])
 
     def recipe(self, kind: str, models: Sequence[str], **choices: Any) -> Recipe:
-        """Return all that an answer about `models` depends on: the embeddings' digests, the
-        preprocessing and `choices`.
-        """
+        """Return what an answer about `models` depends on: digests, preprocessing, `choices`."""
         digests = {name: self.entry(name).digest for name in models}
         return Recipe.of(
             kind,
@@ -315,9 +308,7 @@ class Study:
         return self._read_models()[0].copy()
 
     def refused(self) -> dict[str, str]:
-        """Return the imported models that no metric can compare, each with why and what to do:
-        none of their layers has neighbors. No question takes them in unless they are named.
-        """
+        """Return the imported models without neighbors, and why: no question takes them."""
         return self._read_models()[1]
 
     def _read_models(self) -> tuple[pd.DataFrame, dict[str, str]]:
@@ -330,9 +321,7 @@ class Study:
         return self._described[0]
 
     def _read_refused(self, models: Sequence[str]) -> dict[str, str]:
-        """Return the models that are refused and why. The verdict on each embedding is kept by its
-        digest, so that its vectors are read once.
-        """
+        """Return why models are refused, kept by digest so that their vectors are read once."""
         recipe = self.recipe("refused", ())
         name, digests = f"refused-{recipe.digest}", [self.entry(model).digest for model in models]
         stored = self.store.result(self.dataset.name, name) if models else None
@@ -351,9 +340,7 @@ class Study:
         return {model: f"{model}: {why}" for model, why in whys.items() if why}
 
     def _why_refused(self, model: str) -> str:
-        """Return why no layer of a model has neighbors and what to do, "" where one has, or where
-        there are too few stimuli for any.
-        """
+        """Return why no layer has neighbors, "" where one has or stimuli are too few."""
         if self.size < SMALLEST or self.entry(model).card.geometry == "dissimilarities":
             return ""
         try:
@@ -406,7 +393,6 @@ class Study:
         return skill
 
     def entry(self, model: str) -> ModelEntry:
-        """Return a model's entry in the store; raises UnknownNameError."""
         return self.store.model(self.dataset.name, model)
 
     def _kept(self, entry: ModelEntry) -> Prepared[Lists]:

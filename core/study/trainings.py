@@ -43,9 +43,7 @@ def describe_trainings(study: Study) -> pd.DataFrame:
 
 
 def choose_names(names: Sequence[str], valid: Sequence[str], kind: str) -> Sequence[str]:
-    """Return the names, all valid ones where there are none; raises UnknownNameError for one that
-    is not valid. kind: what the valid ones are.
-    """
+    """Return the names, or all valid ones for none; raises UnknownNameError."""
     for name in names:
         if name not in set(valid):
             raise UnknownNameError(kind, name, valid)

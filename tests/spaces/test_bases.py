@@ -117,3 +117,30 @@ def test_a_cut_between_directions_of_equal_size_is_refused():
         ),
     ):
         span(center(cross), rank=2)
+
+
+@pytest.mark.parametrize(("n", "dims"), [(300, 200), (200, 300), (40, 30)])
+@pytest.mark.parametrize("power", [1.0, 2.0])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_leading_directions_are_those_of_a_full_decomposition(n, dims, power, dtype):
+    rng = np.random.default_rng(0)
+    sizes = np.arange(1, min(n, dims) + 1) ** -power
+    left, right = (np.linalg.qr(rng.standard_normal((m, len(sizes)))).Q for m in (n, dims))
+    space = center(((left * sizes) @ right.T + 0.01).astype(dtype))
+    some, whole = span(space, rank=3), span(space)
+    np.testing.assert_allclose(some.sizes, whole.sizes[:3], rtol=1e-9)
+    np.testing.assert_allclose(some.noise, whole.noise[:3], rtol=1e-5)
+    for ours, exact in (
+        (some.directions, whole.directions[:, :3]),
+        (some.axes.T, whole.axes[:3].T),
+    ):
+        beyond = ours - exact @ (exact.T @ ours)
+        assert np.linalg.norm(beyond, axis=0).max() < 1e-8
+
+
+def test_a_faint_direction_is_found_where_squares_would_lose_it():
+    rng = np.random.default_rng(1)
+    left, right = (np.linalg.qr(rng.standard_normal((m, 4))).Q for m in (60, 50))
+    space = center((left * [1, 1e-3, 1e-9, 3e-10]) @ right.T)
+    some, whole = span(space, rank=3), span(space)
+    np.testing.assert_allclose(some.sizes, whole.sizes[:3], rtol=1e-6)
