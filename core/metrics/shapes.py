@@ -201,9 +201,9 @@ def svcca(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"], *, rank: i
     Order of work: center each feature, scale it to unit variance (a constant one is left out), keep
     the leading `rank` left singular vectors U, exactly, where the released code draws a random
     block on each call. x, y: spaces over the same stimuli. rank: directions kept, 2 or more. Range
-    [0, 1], higher is more aligned. Raises MetricError for degenerate spaces, rank one, a cut between equal
-    directions, and kept ranks that sum to n or more. Source: Raghu et al. 2017; standardized and of
-    fixed rank as in the released code of Huh et al. 2024.
+    [0, 1], higher is more aligned. Raises MetricError for degenerate spaces, rank one, a cut
+    between equal directions, and kept ranks that sum to n or more. Source: Raghu et al. 2017;
+    standardized and of fixed rank as in the released code of Huh et al. 2024.
     """
     return mean_correlation(leading_basis(x, rank=rank), leading_basis(y, rank=rank))
 
