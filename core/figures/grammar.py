@@ -183,7 +183,7 @@ class Axis:
     title: str = ""
     log: bool = False
     ticks: Sequence[float] | Mapping[float, str] | Literal["data"] = ()
-    names: bool | Sequence[str] | Mapping[str, str] = False
+    names: bool | Sequence[str] | Mapping[Any, str] = False
     percent: bool = False
     signed: bool = False
     zero: bool = False

@@ -91,7 +91,7 @@ TOPICS = {
     ),
     "stimuli": _group("which stimuli do models agree on?", "questions.stimuli.question"),
     "stitch": _single(
-        "What is lost where one network goes on from a layer of another?",
+        "What is lost if one network goes on from a layer of another?",
         "questions.stitching.question",
     ),
     "stitching": _group(

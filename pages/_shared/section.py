@@ -37,4 +37,5 @@ def draw(
     figure = shown.draw(frame.mode(), narrow=frame.narrow())
     bar = exportbar.draw_models if models else exportbar.draw
     bar(at, question, figure, key=key, table=answered.table)
-    prose.explain(methods, said[lead:])
+    if methods:
+        prose.explain(methods, said[lead:])

@@ -17,7 +17,8 @@ from core.embedding.runner import embed
 from core.encoders.catalog import open_encoder
 from core.networks import heads
 from core.questions.asking import ask
-from core.questions.stitching.question import Fitting, StitchMap
+from core.questions.stitching.bench import Fitting
+from core.questions.stitching.question import StitchMap
 from core.settings import CAVE_WEIGHTS
 from core.store import Store
 from core.study.study import Study
@@ -51,10 +52,10 @@ def test_what_is_kept_is_drawn_with_its_commands(opened, store, capsys):
     assert charts(app) == ["one", "layers", "foretold"]
     assert (app.selectbox(key="x").value, app.selectbox(key="y").value) == NAMES[::-1]
     texts = " ".join(text.value for text in app.markdown).replace("\\", "")
-    assert f"block 1 of {NAMES[1]} in place of its own block 1, {NAMES[0]} " in texts
+    assert f"block 1 of {NAMES[1]} → block 1 of {NAMES[0]}" in texts
     assert "4 pairs of layers are too few" in texts
     captions = " ".join(caption.value for caption in app.caption).replace("\\", "")
-    assert captions.count("no two of these models go together") == 1  # of one seed, for kinds
+    assert captions.count("no two of these models can be stitched") == 1  # of one seed, for kinds
     assert "queue-trend" in {button.key for button in app.button}
     lines = [code.value for code in app.code if code.value.startswith("platoscope stitch")]
     assert len(lines) == 3

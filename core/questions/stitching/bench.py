@@ -1,35 +1,89 @@
-"""Two models on the bench: opened, cut, with the events that h is fitted to and those it is scored
-on. What is slow is done here, layer pair by layer pair.
+"""Two networks are cut and stitched: the lower layers of f feed the upper layers of g.
+
+What is slow is done here, one pair of layers after the other, and kept in one table for two models,
+so that a run that is stopped continues where it was.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from operator import itemgetter
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 import torch
-from jaxtyping import Float64
+from jaxtyping import Float64, Int64
 
-from core.errors import NotApplicableError
-from core.networks.heads import Task, open_network, task_of
+from core.errors import InputError, NotApplicableError, StoreBusyError, StoreWriteError
+from core.networks import heads
+from core.networks.heads import Task, head_file, open_network, task_of
 from core.networks.network import State, bring, parts_of, states_at
 from core.networks.stitches import Affine, Seam, Side, check_pair, fit_map, identity
-from core.questions.stitching.losses import summarize
-from core.questions.stitching.question import Fitting
+from core.options import option, seed_option
+from core.progress import Progress
+from core.recipe import Recipe
 from core.settings import choose_device
 from core.stimuli.worlds import World
+from core.store import write_result
+from core.store.view import digest_of_file, resolve
 from core.study.study import Study, studied_indices
 
-TRAINED, LEAST, RANDOM, IDENTITY, ITSELF = (
-    "trained",
-    "least squares",
-    "random",
-    "identity",
-    "itself, identity",
-)
+VERSION = 1  # raise it when stitches come out otherwise
+TRAINED, LEAST, RANDOM, IDENTITY = "trained", "least squares", "random", "identity"
+ITSELF = "itself, identity"
 SPLIT = "stitches"  # the stream of events that h is fitted to, one for each seed
+DRAWS, SEED, LEVEL = 1000, 0, 0.95
+PLACE = ["layer_x", "layer_y"]
+STITCHED = {
+    "layer_x": "last layer of the lower network, from 0",
+    "layer_y": "layer of the upper network that is replaced, from 0",
+    "h": "the map between the two: trained, least squares, random, identity, or the upper network"
+    " with itself",
+    "score": "score of the stitched network",
+    "own": "score of the upper network itself",
+    "chance": "score without seeing anything",
+    "penalty": "own − score",
+    "penalty_low": "low end of its 95% interval over stimuli (bootstrap)",
+    "penalty_high": "high end of that interval",
+    "lost": "(own − score) / (own − chance)",
+    "lost_low": "low end of its 95% interval",
+    "lost_high": "high end of that interval",
+    "reason": "why it is missing",
+    "head": "head of the upper network",
+}
+Start = Literal["least-squares", "random"]
+Places = Sequence[tuple[int, int]]
+Scores = Float64[np.ndarray, " n"]
+
+
+@dataclass(frozen=True)
+class Fitting:
+    """How h is fitted: on new events of the Cave, which no store holds."""
+
+    start: Start = option(
+        "least-squares",
+        label="Start of h",
+        help="where h begins: least squares between activations, or random weights",
+    )
+    events: int = option(
+        1024,
+        least=64,
+        most=40_960,
+        label="Events",
+        help="new events of the Cave that h is fitted to",
+    )
+    steps: int = option(
+        100,
+        least=0,
+        most=10_000,
+        label="Steps",
+        help="steps of gradient descent on the task loss, 64 events each; 0 leaves the start",
+    )
+    seed: int = seed_option("of the events, of their order and of random weights")
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +125,8 @@ def need_world(study: Study) -> World:
     world = study.dataset.world
     if world is None:
         raise NotApplicableError(
-            "a stitch is fitted to new events of the world that a dataset is made of, and nobody"
-            f" can make more of {study.dataset.name!r}; ask over the Cave"
+            "a stitch is fitted to new events of the world that a dataset is made of;"
+            f" {study.dataset.name!r} has none"
         )
     return world
 
@@ -105,7 +159,7 @@ def run_lower(bench: Bench, layer: int) -> Lower:
 
 
 def stitch(bench: Bench, lower: Lower, layer: int, fitting: Fitting) -> pd.DataFrame:
-    """Return a row per kind of h; see `core.questions.stitching.losses.summarize`."""
+    """Return a row per kind of h; see `summarize`."""
     f, g = bench.f.network, bench.g.network
     here, there = f.places(lower.layer), g.places(layer)
     states = (bring(one, here, there) for one in (lower.fitted, lower.scored))
@@ -139,3 +193,140 @@ def _itself(bench: Bench, layer: int) -> dict[str, float]:
 
 def _numbers(scores: torch.Tensor) -> Float64[np.ndarray, " n"]:
     return scores.double().cpu().numpy()
+
+
+def summarize(scores: Scores, own: Scores, guess: Scores) -> dict[str, float]:
+    """Return score (F's mean), own (g's), chance (of who sees nothing), and with 95% intervals
+
+        penalty = own − score,    lost = (own − score) / (own − chance).
+
+    Nothing is lost at 0; at 1 F does no better than who sees nothing, and above it worse. Intervals
+    are percentiles over 1,000 draws of the stimuli with replacement, the same for F, g and chance.
+    lost is NaN if g itself does no better than chance.
+    """
+    means = np.array([scores.mean(), own.mean(), guess.mean()])
+    drawn = np.random.default_rng(SEED).multinomial(len(own), np.ones(len(own)) / len(own), DRAWS)
+    draws = drawn @ np.stack([scores, own, guess], axis=1) / len(own)
+    penalty, lost = means[1] - means[0], float(_lost(means[None])[0])
+    ends = [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
+    penalties = np.quantile(draws[:, 1] - draws[:, 0], ends)
+    losses = np.quantile(_lost(draws), ends) if np.isfinite(lost) else [np.nan, np.nan]
+    named = {"score": means[0], "own": means[1], "chance": means[2], "penalty": penalty}
+    named |= {"penalty_low": penalties[0], "penalty_high": penalties[1]}
+    named |= {"lost": lost, "lost_low": losses[0], "lost_high": losses[1]}
+    return {name: float(value) for name, value in named.items()}
+
+
+def _lost(means: Float64[np.ndarray, "draws 3"]) -> Float64[np.ndarray, " draws"]:
+    score, own, chance = means.T
+    reach = own - chance
+    lost: np.ndarray = (own - score) / np.where(reach > 0, reach, np.nan)
+    return lost
+
+
+def least_path(penalties: Float64[np.ndarray, "x y"]) -> Int64[np.ndarray, " y"]:
+    """Return, for each layer of y, the layer of x that replaces it at the least total penalty,
+    never an earlier one than for the layer before; of equal ways that of the earliest layers.
+
+    By dynamic programming: least(i, j) = p(i, j) + min over i′ ≤ i of least(i′, j − 1). Raises
+    InputError for a penalty that is NaN.
+    """
+    if not np.isfinite(penalties).all():
+        raise InputError("a way needs the penalty of every pair of layers; stitch the others first")
+    total = penalties[:, 0]
+    came = []
+    for column in penalties.T[1:]:
+        best = np.minimum.accumulate(total)
+        first = np.array([int(np.argmax(total == value)) for value in best])
+        came.append(first)
+        total = column + best
+    path = [int(np.argmin(total))]
+    for first in reversed(came):
+        path.append(int(first[path[-1]]))
+    return np.array(path[::-1], dtype=np.int64)
+
+
+def stitches_recipe(study: Study, x: str, y: str, fitting: Fitting) -> Recipe:
+    """Return all that the stitches of two models depend on, whatever their layers."""
+    names = tuple(dict.fromkeys((x, y)))
+    files = [file for file in (head_file(study.entry(name).card) for name in names) if file]
+    study.store.note_files(*files)
+    study.store.note_keys("stitches:version")
+    return study.recipe(
+        "stitches",
+        names,
+        version=VERSION,
+        heads=[heads.VERSION, *map(digest_of_file, files)],
+        order=[x, y],
+        fitting=asdict(fitting),
+    )
+
+
+resolve("stitches", lambda _: f"{VERSION}, {heads.VERSION} of heads")
+
+
+def kept_stitches(study: Study, x: str, y: str, fitting: Fitting) -> pd.DataFrame:
+    """Return the rows of all pairs of layers that the store holds; see `STITCHED`."""
+    recipe = stitches_recipe(study, x, y, fitting)
+    stored = study.store.result(study.dataset.name, _name(recipe))
+    if stored is None or stored[1] != recipe:
+        return pd.DataFrame(columns=list(STITCHED))
+    return stored[0]
+
+
+def make_stitches(
+    study: Study,
+    x: str,
+    y: str,
+    fitting: Fitting,
+    places: Places,
+    report: Progress | None = None,
+) -> pd.DataFrame:
+    """Return the rows of these pairs of layers, in their order; what is not kept is made, pair by
+    pair. Raises as `open_bench`.
+    """
+    kept = kept_stitches(study, x, y, fitting)
+    missing = [place for place in sorted(places) if place not in _made(kept)]
+    recipe, done = stitches_recipe(study, x, y, fitting), len(places) - len(missing)
+    for rows in _stitch_all(study, x, y, fitting, missing):
+        kept, done = _add(study, recipe, kept, rows), done + 1
+        if report:
+            report(done, len(places), "pairs of layers stitched")
+    by_place = dict(list(kept.groupby(PLACE, sort=False)))
+    return pd.concat([by_place[place] for place in places], ignore_index=True)[list(STITCHED)]
+
+
+def _stitch_all(
+    study: Study, x: str, y: str, fitting: Fitting, places: Places
+) -> Iterator[pd.DataFrame]:
+    """Yield the rows of each pair of layers; those of one layer of x stand together."""
+    if not places:
+        return
+    bench = open_bench(study, x, y, fitting)
+    for layer_x, group in groupby(places, key=itemgetter(0)):
+        lower = run_lower(bench, layer_x)
+        for _, layer_y in group:
+            yield stitch(bench, lower, layer_y, fitting).assign(head=bench.origin)
+
+
+def _add(study: Study, recipe: Recipe, kept: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+    """Keep further rows beside those that are kept, and return all."""
+    table = pd.concat([kept, rows], ignore_index=True) if len(kept) else rows
+    # kept only to save time later: a store that cannot be written now still gives every answer
+    with suppress(StoreWriteError, StoreBusyError):
+        write_result(
+            study.store.root,
+            dataset=study.dataset,
+            name=_name(recipe),
+            table=table.reindex(columns=list(STITCHED)),
+            recipe=recipe,
+        )
+    return table
+
+
+def _made(kept: pd.DataFrame) -> set[tuple[int, int]]:
+    return set(zip(kept["layer_x"], kept["layer_y"], strict=True))
+
+
+def _name(recipe: Recipe) -> str:
+    return f"stitches-{recipe.digest}"

@@ -1,49 +1,92 @@
-"""What the Stitching page, `platoscope stitch` and the `platoscope stitching` commands ask."""
+"""Stitches of two models, layer by layer, and of many models, pair by pair."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
-from core.options import MOST_LAYERS, draws_option, option, part, seed_option
-from core.questions.question import StudyQuestion
-from core.study.parts import Measure
+import numpy as np
+import pandas as pd
+from jaxtyping import Float64
+from scipy.stats import t, ttest_ind
 
-Start = Literal["least-squares", "random"]
+from core.errors import InputError, MetricError
+from core.figures.grammar import Axis, Dots, Facet, Fixed, Heat, Level, Line, Plot, Scale, Symbols
+from core.figures.texts import fill
+from core.networks.stitches import check_modalities
+from core.options import MOST_LAYERS, draws_option, option, part
+from core.progress import Progress
+from core.questions.alignment.question import Alignment
+from core.questions.asking import ask
+from core.questions.competence.question import TasksSolved
+from core.questions.finding import Finding
+from core.questions.question import Answer, StudyQuestion
+from core.questions.stitching.bench import (
+    IDENTITY,
+    ITSELF,
+    LEAST,
+    PLACE,
+    RANDOM,
+    STITCHED,
+    TRAINED,
+    Fitting,
+    least_path,
+    make_stitches,
+    need_world,
+)
+from core.questions.stitching.roster import (
+    OTHER_SEED,
+    SUPERVISED,
+    Duo,
+    across_kinds,
+    across_objectives,
+    default_pair,
+    list_models,
+)
+from core.statistics.intervals import LEAST_SIDE, grid_correlation, grid_interval
+from core.statistics.nulls import adjust
+from core.statistics.trends import DealtTrend, recipe_trend
+from core.study.comparing import choose_engine
+from core.study.layers import ALL, layer_matrix
+from core.study.parts import Comparison, Measure
+from core.study.study import Study
+from core.study.trainings import choose_names
+
 USUAL = "of middle size, a self-supervised model or CLIP into a supervised one"
-
-
-@dataclass(frozen=True)
-class Fitting:
-    """How h is fitted: on new events of the Cave, which no store holds."""
-
-    start: Start = option(
-        "least-squares",
-        label="Start of h",
-        help="where h begins: least squares between activations, or random weights",
-    )
-    events: int = option(
-        1024,
-        least=64,
-        most=40_960,
-        label="Events",
-        help="new events of the Cave that h is fitted to",
-    )
-    steps: int = option(
-        100,
-        least=0,
-        most=10_000,
-        label="Steps",
-        help="steps of gradient descent on the task loss, 64 events each; 0 leaves the start",
-    )
-    seed: int = seed_option("of the events, of their order and of random weights")
+LOST, PENALTY, TOLD = "lost", "penalty", "lost, a supervised network goes on"
+STEP = 0.1  # of competence, that a trend is given for: one task in ten
+WORST = 1.5  # of what is lost: a random map of words loses many times all there is
+SHARE_LOST = "share of the score above chance that is lost"
+MAPS = {  # what h is, in the order drawn
+    TRAINED: "fitted to the task",
+    LEAST: "least squares on activations",
+    IDENTITY: "identity",
+    RANDOM: "random",
+    ITSELF: "the upper network with itself",
+}
+OF_PAIR = ["score", "own", "chance", "penalty", "penalty_low", "penalty_high"]
+OF_PAIR += ["lost", "lost_low", "lost_high", "head"]
+NAMED = {"x": "lower network", "y": "upper network"}
+LAYER_NAMES = {"name_x": "name of the lower layer", "name_y": "name of the upper layer"}
+DUO = {
+    "kind": "kind of pair",
+    **NAMED,
+    "pairs": "pairs of layers averaged over",
+    "lost": "share of the score above chance that is lost, mean",
+    "penalty": "own − score, mean",
+    "least_squares": "the same share with h by least squares alone",
+    "own": "score of the upper network itself",
+    "score": "score of the stitched network",
+    "chance": "score without seeing anything",
+}
 
 
 @dataclass(frozen=True)
 class _OfTwo(StudyQuestion):
-    """What is asked of one model whose lower layers feed the upper layers of another."""
+    """A question about one model whose lower layers feed the upper layers of another."""
 
-    device: ClassVar[str] = "auto"
+    device = "auto"
 
     x: str = option(
         "", label="Lower layers of", metavar="F", help=f"the model that begins ({USUAL})"
@@ -51,12 +94,34 @@ class _OfTwo(StudyQuestion):
     y: str = option("", label="Upper layers of", metavar="G", help="the model that goes on")
     fitting: Fitting = part(Fitting)
 
+    def is_kept(self) -> bool:
+        return False  # its stitches are
+
+
+T = TypeVar("T", bound=_OfTwo)
+
+
+def name_two(question: T, study: Study) -> T:
+    """Name both models if none is named; raises InputError if one is, and for models of two
+    modalities, NotApplicableError for a dataset without a world, UnknownNameError for names.
+    """
+    need_world(study)
+    if not (question.x or question.y):
+        x, y = default_pair(study)
+        question = replace(question, x=x, y=y)
+    if not (question.x and question.y):
+        raise InputError("name --x and --y together, or neither for the usual two")
+    check_modalities(*(study.entry(name).card for name in (question.x, question.y)))
+    return question
+
 
 @dataclass(frozen=True)
 class Stitch(_OfTwo):
-    """What is lost where one network goes on from a layer of another?"""
+    """What is lost if one network goes on from a layer of another?"""
 
-    command: ClassVar[str] = "stitch"
+    command = "stitch"
+    version = 2
+    columns: ClassVar[Mapping[str, str]] = {**NAMED, **STITCHED, **LAYER_NAMES}
 
     layer_x: int | None = option(
         None,
@@ -73,21 +138,188 @@ class Stitch(_OfTwo):
         help="the layer of the second that is replaced, from 0 (at the same relative depth)",
     )
 
+    def complete(self, study: Study) -> Stitch:
+        question = name_two(self, study)
+        counts = [len(study.entry(name).card.layers) for name in (question.x, question.y)]
+        layer_x, layer_y = question.layer_x, question.layer_y
+        if layer_x is None:
+            layer_x = (counts[0] - 1) // 2
+        if layer_y is None:
+            layer_y = round(layer_x / max(1, counts[0] - 1) * (counts[1] - 1))
+        for layer, count, name in zip(
+            (layer_x, layer_y), counts, (question.x, question.y), strict=True
+        ):
+            if layer >= count:
+                raise MetricError(f"{name} has no layer {layer}, only 0 … {count - 1}")
+        return replace(question, layer_x=layer_x, layer_y=layer_y)
+
+    def answer(self, study: Study, report: Progress | None) -> Answer:
+        assert self.layer_x is not None
+        assert self.layer_y is not None
+        places = [(self.layer_x, self.layer_y)]
+        rows = make_stitches(study, self.x, self.y, self.fitting, places, report)
+        table = _with_names(rows, self, study)
+        return Answer(table, stitch_findings(table))
+
+    def plot(self, table: pd.DataFrame) -> Plot:
+        ends = {name: table[name].clip(upper=WORST) for name in ("lost_low", "lost_high")}
+        drawn = table.assign(
+            map=table["h"].map(MAPS),
+            drawn=table["lost"].clip(upper=WORST),
+            beyond=np.where(table["lost"] > WORST, "beyond", "measured"),
+            **{f"drawn_{name}": end for name, end in ends.items()},
+        )
+        return Plot(
+            "What each map loses",
+            marks=(
+                Dots(
+                    "drawn",
+                    "map",
+                    color=Fixed("ember"),
+                    symbol=Symbols(
+                        "beyond", {"measured": "circle", "beyond the edge": "triangle-right"}
+                    ),
+                    size=11,
+                    left="drawn_lost_low",
+                    right="drawn_lost_high",
+                    label="{lost:.0%}",
+                    side="top center",
+                    card=(
+                        "<b>{map}</b>",
+                        "lost {lost:.1%} [{lost_low:.1%}, {lost_high:.1%}]",
+                        "score {score:.3f}, own {own:.3f}, chance {chance:.3f}",
+                    ),
+                    ids="layers {layer_x} × {layer_y}",
+                ),
+            ),
+            x=Axis(f"{SHARE_LOST}: 0% nothing, 100% all", percent=True, ticks=(0, 0.5, 1, 1.5)),
+            y=Axis("", names=tuple(MAPS.values())),
+            levels=(Level(0, "zero", along="x"), Level(1, along="x")),
+            empty="The upper network does no better than chance, so nothing can be lost.",
+            row=44,
+            legend=False,
+        ).over(drawn)
+
 
 @dataclass(frozen=True)
 class StitchMap(_OfTwo):
-    """Which layers of one network can stand for which of another, and can alignment tell?"""
+    """Which layers of one network can replace layers of another, and does alignment predict it?"""
 
-    command: ClassVar[str] = "stitching map"
+    command = "stitching map"
+    version = 2
+    columns: ClassVar[Mapping[str, str]] = {
+        **NAMED,
+        **{name: STITCHED[name] for name in [*PLACE, *OF_PAIR]},
+        **LAYER_NAMES,
+        "least_squares": "lost by least squares on activations",
+        "identity": "lost by the identity, if the layers are equally wide",
+        "random": "lost by a random map",
+        "alignment": "alignment of the two layers over the studied stimuli",
+        "on_path": "whether they lie on the path of least penalty",
+    }
 
     measure: Measure = part(Measure)
+
+    def complete(self, study: Study) -> StitchMap:
+        choose_engine(study, self.measure)
+        return name_two(self, study)
+
+    def answer(self, study: Study, report: Progress | None) -> Answer:
+        cards = [study.entry(name).card for name in (self.x, self.y)]
+        every = list(np.ndindex(*(len(card.layers) for card in cards)))
+        table = make_stitches(study, self.x, self.y, self.fitting, every, report)
+        lost = {
+            h: table[table["h"] == h].set_index(PLACE)["lost"] for h in (LEAST, IDENTITY, RANDOM)
+        }
+        rows = (
+            table[table["h"] == TRAINED]
+            .set_index(PLACE)[OF_PAIR]
+            .assign(**{h.replace(" ", "_"): values for h, values in lost.items()})
+            .reset_index()
+        )
+        measure = self.measure
+        comparison = Comparison(measure.metric, measure.k, measure.parameters, layers=ALL)
+        alignment = Alignment(self.scope, (self.x,), (self.y,), comparison=comparison)
+        aligned = layer_matrix(ask(alignment, study)).to_numpy(float)
+        rows["alignment"] = aligned[rows["layer_x"], rows["layer_y"]]
+        penalties = rows.pivot(index="layer_x", columns="layer_y", values="penalty").to_numpy()
+        rows["on_path"] = least_path(penalties)[rows["layer_y"]] == rows["layer_x"]
+        found = _with_names(rows, self, study)
+        return Answer(found, map_findings(found))
+
+    def plot(self, table: pd.DataFrame) -> Plot:
+        parts = {"lost": "What is lost", "alignment": f"Alignment ({self.measure.spec.short})"}
+        formats = {"lost": "{value:.0%}", "alignment": "{value:.2f}"}
+        kept = ["layer_x", "layer_y", "name_x", "name_y", "on_path"]
+        long = table.melt(kept, list(parts), "part", "value")
+        # each panel from its least to its greatest, little lost as dark as much alignment
+        shade = long["value"].where(long["part"] == "alignment", 1 - long["value"].clip(0, 1))
+        texts = [fill(formats[row["part"]], row) for row in long.to_dict("records")]
+        long = long.assign(shade=shade, text=texts)
+        names = {side: _layer_names(table, side) for side in "xy"}
+        ring = (long["part"] == "lost") & long["on_path"].astype(bool)
+        return Plot(
+            f"Stitches and alignment of {self.x} and {self.y}",
+            marks=(
+                Heat("layer_y", "layer_x", z=Scale("shade", bar=False), label="{text}"),
+                Dots(
+                    "layer_y",
+                    "layer_x",
+                    table=long[ring],
+                    color=Fixed("text"),
+                    symbol="circle-open",
+                    size=36,
+                    name="path of least penalty",
+                ),
+            ),
+            x=Axis(self.y, names=names["y"]),
+            y=Axis(self.x, names=names["x"]),
+            facet=Facet("part", names=parts),
+            empty="No pair of layers of these models has been stitched yet.",
+            row=44,
+        ).over(long)
+
+    def prediction_plot(self, table: pd.DataFrame) -> Plot:
+        """Return what is lost over alignment, a dot per pair of layers."""
+        depth = table["layer_y"] / max(1, table["layer_y"].max())
+        return Plot(
+            "Alignment and what is lost",
+            marks=(
+                Dots(
+                    "alignment",
+                    "lost",
+                    color=Scale("depth", "depth in upper", ticks={0: "first", 1: "last"}),
+                    size=10,
+                    card=("{name_x} × {name_y}", "lost {lost:.1%}, alignment {alignment:.3f}"),
+                    ids="layers {layer_x} × {layer_y}",
+                ),
+            ),
+            x=Axis(f"alignment ({self.measure.spec.short})"),
+            y=Axis(SHARE_LOST, percent=True),
+            empty="No pair of layers has both an alignment and a stitch.",
+            height=360,
+        ).over(table.assign(depth=depth))
+
+
+def _with_names(rows: pd.DataFrame, question: _OfTwo, study: Study) -> pd.DataFrame:
+    """Put the models x and y in front, and what their layers are called, name_x and name_y."""
+    named: dict[str, str | list[str]] = {}
+    for side, place in zip("xy", PLACE, strict=True):
+        card = study.entry(getattr(question, side)).card
+        named |= {side: card.name, f"name_{side}": [card.layers[layer] for layer in rows[place]]}
+    return rows.assign(**named)[["x", "y", *PLACE, "name_x", "name_y", *rows.columns.drop(PLACE)]]
+
+
+def _layer_names(table: pd.DataFrame, side: str) -> dict[int, str]:
+    named = table.drop_duplicates(f"layer_{side}").sort_values(f"layer_{side}")
+    return dict(zip(named[f"layer_{side}"], named[f"name_{side}"], strict=True))
 
 
 @dataclass(frozen=True)
 class _OfMany(StudyQuestion):
-    """What is asked of several trainings of the Cave's vision models, seed by seed."""
+    """A question about several trainings of vision models, seed by seed."""
 
-    device: ClassVar[str] = "auto"
+    device = "auto"
 
     names: tuple[str, ...] = option(
         (),
@@ -98,23 +330,119 @@ class _OfMany(StudyQuestion):
     )
     fitting: Fitting = part(Fitting)
 
+    def duos(self, models: pd.DataFrame) -> list[Duo]:
+        """Return which of these models are stitched to which."""
+        raise TypeError(f"{type(self).__name__} names no pairs of {len(models)} models")
+
+    def chosen(self, study: Study) -> pd.DataFrame:
+        """Return the models that may be stitched."""
+        models = list_models(study)
+        return models[models["model"].isin(self.names)] if self.names else models
+
+    def complete(self, study: Study) -> _OfMany:
+        need_world(study)
+        every = self.duos(list_models(study))
+        fitting = list(dict.fromkeys(name for duo in every for name in (duo.x, duo.y)))
+        names = choose_names(self.names, fitting, "model of these stitches")
+        question = replace(self, names=tuple(sorted(set(names))))
+        if not question.duos(question.chosen(study)):
+            raise InputError(
+                "no two of these models can be stitched: they must be of one size and seed and of"
+                " two objectives, or of one recipe; name others, or none for all that fit"
+            )
+        return question
+
 
 @dataclass(frozen=True)
 class StitchKinds(_OfMany):
     """Which networks can be stitched: of another seed, objective or size, at another depth?"""
 
-    command: ClassVar[str] = "stitching kinds"
+    command = "stitching kinds"
+    version = 3
+    columns: ClassVar[Mapping[str, str]] = {
+        **DUO,
+        "mean": "mean of the share lost over the pairs of the kind",
+        "low": "low end of its 95% interval (Student's t)",
+        "high": "high end of that interval",
+        "p": "p of the difference from another seed of one recipe (Welch's t-test)",
+        "q": "p adjusted for all kinds",
+    }
 
     size: str = option(
         "s", label="Size", metavar="SIZE", help="of the models that go on: xs, s or m"
     )
 
+    def duos(self, models: pd.DataFrame) -> list[Duo]:
+        return across_kinds(models, self.size)
+
+    def answer(self, study: Study, report: Progress | None) -> Answer:
+        duos = self.duos(self.chosen(study))
+        table = compare_kinds(measure_duos(study, duos, self.fitting, report))
+        return Answer(table, kind_findings(table))
+
+    def plot(self, table: pd.DataFrame) -> Plot:
+        order = table.drop_duplicates("kind").sort_values("mean")
+        return Plot(
+            "What is lost, by kind of pair",
+            marks=(
+                Dots(
+                    "lost",
+                    "kind",
+                    color=Fixed("ember"),
+                    opacity=0.55,
+                    size=7,
+                    name="a pair of models",
+                    card=(
+                        "<b>{x}</b> into <b>{y}</b>",
+                        "lost {lost:.1%}, by least squares alone {least_squares:.1%}",
+                        "score {score:.3f}, own {own:.3f}, chance {chance:.3f}",
+                    ),
+                    ids="means over {pairs} pairs of layers",
+                ),
+                Dots(
+                    "mean",
+                    "kind",
+                    table=order,
+                    color=Fixed("text"),
+                    symbol="diamond",
+                    size=10,
+                    left="low",
+                    right="high",
+                    name="mean and 95% interval over seeds",
+                    card=("<b>{kind}</b>", "mean loss {mean:.1%}[[, from another seed {q:p:q}]]"),
+                ),
+            ),
+            x=Axis(f"{SHARE_LOST}: 0% nothing, 100% all", percent=True),
+            y=Axis("", names=tuple(order["kind"])),
+            levels=(Level(0, "zero", along="x"), Level(1, along="x")),
+            empty="No two models here could be stitched.",
+            row=36,
+        ).over(table)
+
 
 @dataclass(frozen=True)
 class StitchTrend(_OfMany):
-    """Can networks of different objectives be stitched more cheaply as they get better?"""
+    """Are networks of different objectives stitched more cheaply as they get better?"""
 
-    command: ClassVar[str] = "stitching trend"
+    command = "stitching trend"
+    version = 4
+    columns: ClassVar[Mapping[str, str]] = {
+        **{name: text for name, text in DUO.items() if name not in (LOST, PENALTY)},
+        "objective_x": "objective of the lower network",
+        "objective_y": "objective of the upper network",
+        "size": "size of both",
+        "seed": "seed of both",
+        "competence": "mean share of tasks that both solve",
+        "measure": "what is lost, the penalty, or what a supervised network loses",
+        "value": "the measure",
+        "rise": "its change per tenth of the tasks",
+        "rise_low": "low end of its 95% interval",
+        "rise_high": "high end of that interval",
+        "p": "p, competence exchanged within two objectives",
+        "q": "p adjusted for all measures",
+        "recipes": "pairs of recipes that the trend rests on",
+        "trend_reason": "why there is no trend",
+    }
 
     objectives: tuple[str, ...] = option(
         ("multitask", "SimCLR", "CLIP"),
@@ -123,5 +451,328 @@ class StitchTrend(_OfMany):
         help="objectives whose models are stitched to each other",
     )
     permutations: int = draws_option(
-        999, least=1, help="times that competence is dealt anew within two objectives"
+        999, least=1, help="times that competence is exchanged within two objectives"
+    )
+
+    def duos(self, models: pd.DataFrame) -> list[Duo]:
+        return across_objectives(models, self.objectives)
+
+    def answer(self, study: Study, report: Progress | None) -> Answer:
+        about = list_models(study).set_index("model")
+        rows = measure_duos(study, self.duos(self.chosen(study)), self.fitting, report)
+        solved = ask(TasksSolved(self.scope), study).set_index("model")["solved"].astype(float)
+        both = (solved.reindex(rows["x"]).to_numpy() + solved.reindex(rows["y"]).to_numpy()) / 2
+        rows = rows.assign(
+            objective_x=about["objective"].reindex(rows["x"]).to_numpy(),
+            objective_y=about["objective"].reindex(rows["y"]).to_numpy(),
+            size=about["size"].reindex(rows["y"]).to_numpy(),
+            seed=about["seed"].reindex(rows["y"]).to_numpy(),
+            competence=both,
+        )
+        # of the measured seeds if this one was not measured
+        kinds = rows.groupby(["objective_x", "objective_y", "size"])["competence"]
+        rows["competence"] = rows["competence"].fillna(kinds.transform("mean"))
+        table = trend_over_competence(rows, draws=self.permutations, seed=self.fitting.seed)
+        return Answer(table, trend_findings(table))
+
+    def plot(self, table: pd.DataFrame) -> Plot:
+        rows = table[table["measure"] == LOST].dropna(subset=["value", "competence"])
+        means = rows.groupby("size", as_index=False)[["competence", "value"]].mean()
+        means = means.sort_values("competence")
+        shapes = ("circle", "square", "diamond", "triangle-up", "cross", "star")
+        return Plot(
+            "Stitches as models get better",
+            marks=(
+                Dots(
+                    "competence",
+                    "value",
+                    color="objective_x",
+                    edge="objective_y",
+                    size=10,
+                    opacity=0.75,
+                    symbol=Symbols("size", dict(zip(means["size"], shapes, strict=False))),
+                    card=(
+                        "<b>{x}</b> into <b>{y}</b>",
+                        "lost {value:.1%}, by least squares alone {least_squares:.1%}",
+                        "score {score:.3f}, own {own:.3f}, chance {chance:.3f}",
+                    ),
+                    ids="means over {pairs} pairs of layers",
+                ),
+                Line(
+                    "competence", "value", table=means, color=Fixed("text"), name="mean of a size"
+                ),
+                Dots(
+                    "competence",
+                    "value",
+                    table=means,
+                    color=Fixed("text"),
+                    size=11,
+                    label="{size}",
+                    side="top center",
+                ),
+            ),
+            head="{rise:+.3f} per tenth of the tasks, {p:p} || {trend_reason}",
+            x=Axis("mean share of tasks that both models solve", percent=True),
+            y=Axis(SHARE_LOST, percent=True),
+            empty="No two models here were stitched and measured: platoscope probe does.",
+            height=440,
+        ).over(rows)
+
+
+def stitch_findings(table: pd.DataFrame) -> list[Finding]:
+    """Return what is lost by the fitted map and by the others, and by the upper network stitched to
+    itself, which must be nothing.
+    """
+    rows, findings = table.set_index("h"), []
+    fitted: Any = rows.loc[TRAINED]
+    if not np.isfinite(fitted["lost"]):
+        return [Finding(f"{fitted['y']} itself does no better than chance, so nothing can be lost")]
+    for h, text in MAPS.items():
+        row: Any = rows.loc[h]
+        if h == TRAINED:
+            text = (
+                f"{fitted['name_x']} of {fitted['x']} → {fitted['name_y']} of {fitted['y']}, {text}"
+            )
+        if np.isfinite(row["lost"]):
+            findings.append(
+                Finding(
+                    f"Share of the score above chance lost, {text}",
+                    row["lost"],
+                    row["lost_low"],
+                    row["lost_high"],
+                    unit="%",
+                )
+            )
+    head = replace(findings[0], note=f"Its head is {fitted['head']}.")
+    return [head, *findings[1:]]
+
+
+def map_findings(table: pd.DataFrame) -> list[Finding]:
+    """Return whether better aligned layers lose less, and the least, mean and path losses."""
+    if table["lost"].isna().all():
+        y = table["y"].iloc[0]
+        return [Finding(f"{y} itself does no better than chance, so nothing can be lost")]
+    best = table.dropna(subset="lost").nsmallest(1, "lost").iloc[0]
+    sides = min(table["layer_x"].nunique(), table["layer_y"].nunique())
+    few = "" if sides >= LEAST_SIDE else f"{len(table)} pairs of layers are too few"
+    fit = Prediction(np.nan, np.nan, np.nan, np.nan, np.nan) if few else correlate(table)
+    unknown = "" if np.isfinite(fit.rho) else "alignment or loss is unknown, or the same everywhere"
+    claim = "Better aligned layers lose less"
+    apart = f"The distance in relative depth alone gives ρ = {fit.apart:.2f}."
+    return [
+        Finding(
+            claim,
+            fit.rho,
+            fit.low,
+            fit.high,
+            fit.p,
+            name="ρ",
+            n=len(table),
+            over="pairs of layers",
+            expected="-",
+            reason=few or unknown,
+            note=apart.replace("-", "−") if np.isfinite(fit.apart) else "",
+        ),
+        Finding(
+            f"Least lost: {best['name_x']} → {best['name_y']}",
+            best["lost"],
+            best["lost_low"],
+            best["lost_high"],
+            unit="%",
+        ),
+        Finding("Mean loss over all pairs of layers", table["lost"].mean(), unit="%"),
+        Finding(
+            "Mean loss on the path of least penalty",
+            table.loc[table["on_path"], "lost"].mean(),
+            unit="%",
+        ),
+    ]
+
+
+def kind_findings(table: pd.DataFrame) -> list[Finding]:
+    """Return what each kind of pair loses, and whether more than another seed of one recipe."""
+    kinds = table.drop_duplicates("kind").sort_values("mean")
+    control = kinds.loc[kinds["kind"] == OTHER_SEED, "mean"]
+    findings = []
+    for row in kinds.to_dict("records"):
+        claim, sure = f"Share of the score above chance lost: {row['kind']}", row["q"] <= 0.05
+        more = "more" if len(control) and row["mean"] > control.iloc[0] else "less"
+        findings.append(
+            Finding(
+                claim,
+                row["mean"],
+                row["low"],
+                row["high"],
+                row["q"],
+                unit="%",
+                note=f"This is {more} than another seed loses." if sure else "",
+            )
+        )
+    return findings
+
+
+def trend_findings(table: pd.DataFrame) -> list[Finding]:
+    """Return whether models of different objectives are stitched more cheaply as they get better.
+
+    Pairs of objectives share models, so p is rather too small. What a supervised network loses is
+    the fairer test: other networks, whose heads are fitted to frozen features, gain from a lower
+    network that knows more of the task.
+    """
+    claims = {
+        LOST: "Better networks are stitched more cheaply",
+        TOLD: "Better networks are stitched more cheaply into a supervised one",
+        PENALTY: "Better networks lose less of their score",
+    }
+    return [
+        Finding(
+            claims[row["measure"]],
+            row["rise"],
+            row["rise_low"],
+            row["rise_high"],
+            row["q"],
+            name="change per tenth of the tasks",
+            digits=3,
+            n=int(row["recipes"]),
+            over="pairs of recipes",
+            expected="-",
+            reason=row["trend_reason"],
+        )
+        for row in table.drop_duplicates("measure").to_dict("records")
+    ]
+
+
+class Prediction(NamedTuple):
+    """Spearman's ρ of alignment and loss over pairs of layers, its interval and p; apart: that of
+    the distance in relative depth and loss.
+    """
+
+    rho: float
+    low: float
+    high: float
+    p: float
+    apart: float
+
+
+def correlate(table: pd.DataFrame) -> Prediction:
+    """Return how well alignment predicts loss over the pairs of layers of a whole map."""
+    alignment, lost = (
+        table.pivot(index="layer_x", columns="layer_y", values=name).to_numpy(float)
+        for name in ("alignment", "lost")
+    )
+    x, y = np.indices(lost.shape)  # in whole numbers, so that equal depths stay equal
+    depths = np.abs(x * (lost.shape[1] - 1) - y * (lost.shape[0] - 1)).astype(float)
+    apart, _ = grid_correlation(depths, lost, draws=1, seed=0)
+    rho, p = grid_correlation(alignment, lost, draws=4_999, seed=0)
+    return Prediction(rho, *grid_interval(alignment, lost), p, apart)
+
+
+def measure_duos(
+    study: Study, duos: Sequence[Duo], fitting: Fitting, report: Progress | None
+) -> pd.DataFrame:
+    """Return a row per pair of models: what is lost on average over the depths of its kind, by h as
+    it is fitted, and by least squares alone.
+    """
+    rows = []
+    for duo in duos:
+        places = _places(study, duo)
+        table = make_stitches(study, duo.x, duo.y, fitting, places)
+        names = [LOST, PENALTY, "own", "score", "chance"]
+        means = table.groupby("h")[names].mean()
+        of_h = {name: means.loc[TRAINED, name] for name in names}
+        named = {"kind": duo.kind, "x": duo.x, "y": duo.y, "pairs": len(places)}
+        rows.append({**named, **of_h, "least_squares": means.loc[LEAST, LOST]})
+        if report:
+            report(len(rows), len(duos), "pairs of models stitched")
+    return pd.DataFrame(rows, columns=list(DUO))
+
+
+def _places(study: Study, duo: Duo) -> list[tuple[int, int]]:
+    last_x, last_y = (len(study.entry(name).card.layers) - 1 for name in (duo.x, duo.y))
+    return list(dict.fromkeys((round(x * last_x), round(y * last_y)) for x, y in duo.depths))
+
+
+def compare_kinds(rows: pd.DataFrame) -> pd.DataFrame:
+    """Add to the rows of each kind the mean of `lost` over its pairs, with its 95% interval by
+    Student's t, and how it differs from another seed of one recipe: p of Welch's t-test, and q,
+    adjusted for all kinds. NaN if a kind or its control has fewer than two pairs.
+    """
+    control = rows.loc[rows["kind"] == OTHER_SEED, LOST].to_numpy(float)
+    kinds = dict(list(rows.groupby("kind", sort=False)[LOST]))
+    p = {
+        kind: _welch(values.to_numpy(float), control) if kind != OTHER_SEED else np.nan
+        for kind, values in kinds.items()
+    }
+    q = dict(zip(p, adjust(np.array(list(p.values()), dtype=float)), strict=True))
+    summaries = {kind: _mean(values.to_numpy(float)) for kind, values in kinds.items()}
+    parts = pd.DataFrame(
+        [(*summaries[kind], p[kind], q[kind]) for kind in rows["kind"]],
+        columns=["mean", "low", "high", "p", "q"],
+        index=rows.index,
+    )
+    return rows.join(parts)
+
+
+def _mean(values: Float64[np.ndarray, " n"]) -> tuple[float, float, float]:
+    mean = float(values.mean())
+    if len(values) < 2 or not np.isfinite(mean):
+        return mean, np.nan, np.nan
+    reach = float(t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
+    return mean, mean - reach, mean + reach
+
+
+def _welch(values: Float64[np.ndarray, " n"], control: Float64[np.ndarray, " m"]) -> float:
+    if min(len(values), len(control)) < 2 or not np.isfinite([*values, *control]).all():
+        return np.nan
+    if not (np.ptp(values) or np.ptp(control)):  # no spread to judge a difference by
+        return np.nan
+    return float(ttest_ind(values, control, equal_var=False).pvalue)
+
+
+def trend_over_competence(rows: pd.DataFrame, *, draws: int, seed: int) -> pd.DataFrame:
+    """Return the rows of each measure, as `value`, with its trend over competence.
+
+    rows: of `measure_duos` with objective_x, objective_y, size and competence. Measures are what is
+    lost, the penalty, and what is lost where a supervised network goes on: it was trained for its
+    task, while others, whose heads are fitted to frozen features, gain from a lower network that
+    knows more of theirs. A recipe here is two objectives at one size, the mean over its seeds and
+    both ways; a line is two objectives in all sizes. rise: per STEP of competence, each line with a
+    mean of its own; p, rise_low, rise_high: as of `core.statistics.trends.recipe_trend`,
+    competence
+    exchanged among the sizes of a line; q: p adjusted for all measures. Lines
+    share models, so they are not quite independent.
+    """
+    supervised = rows[rows["objective_y"] == SUPERVISED]
+    measures = {LOST: (rows, LOST), PENALTY: (rows, PENALTY), TOLD: (supervised, LOST)}
+    trends = [_trend(*one, draws=draws, seed=seed) for one in measures.values()]
+    q = adjust(np.array([trend.p for trend in trends], dtype=float))
+    tables = [
+        of_rows.drop(columns=[LOST, PENALTY]).assign(
+            measure=measure,
+            value=of_rows[column],
+            rise=STEP * trend.rise,
+            rise_low=STEP * trend.low,
+            rise_high=STEP * trend.high,
+            p=trend.p,
+            q=one,
+            recipes=trend.recipes,
+            trend_reason=trend.reason,
+        )
+        for (measure, (of_rows, column)), trend, one in zip(
+            measures.items(), trends, q, strict=True
+        )
+    ]
+    return pd.concat([table for table in tables if len(table)], ignore_index=True)
+
+
+def _trend(rows: pd.DataFrame, measure: str, *, draws: int, seed: int) -> DealtTrend:
+    both = zip(rows["objective_x"], rows["objective_y"], strict=True)
+    lines = [" and ".join(sorted(pair)) for pair in both]
+    recipes = rows.assign(line=lines).groupby(["line", "size"], sort=False)
+    means = recipes[[measure, "competence"]].mean().reset_index()
+    return recipe_trend(
+        means[measure].to_numpy(float),
+        means["competence"].to_numpy(float),
+        pd.factorize(means["line"])[0].astype(np.int64),
+        draws=draws,
+        seed=seed,
     )

@@ -1,30 +1,25 @@
-"""All pairs of layers of two networks: what each loses, the way of least penalty, and whether
-alignment foretells it.
-"""
+"""All pairs of layers of two networks: what each loses, and whether alignment predicts it."""
 
 from __future__ import annotations
 
 import streamlit as st
 
-from core.questions.asking import findings_of
-from core.questions.stitching import figures
 from core.questions.stitching.question import Stitch, StitchMap
 from pages._parts.stitching import pick, queue
-from pages._shared import exportbar, frame, prose, queries
+from pages._shared import frame, queries, section
 from pages._shared.queries import Place
 
-READING = """Each cell is one stitch: the row's layer of the lower network stands for the column's
-layer of the upper one. Rings mark the way through both networks that loses least: for each layer of
-the upper network one of the lower, never going back. Beside it stands the alignment of the same
-layers over the same stimuli. Alignment compares how stimuli are arranged; a stitch asks whether the
-upper network can use them. The dots below are the same cells, one against the other."""
+METHODS = """Each cell is one stitch: the row's layer of the lower network replaces the column's
+layer of the upper one. Rings mark the path through both networks that loses least, never going
+back. Alignment compares how stimuli are arranged; a stitch asks whether the upper network can use
+them."""
 
 
 def show(at: Place, one: Stitch) -> None:
     """Draw the map of two models where it is kept whole; else offer to make it in the
     background.
     """
-    st.header("Which layers can stand for which?", anchor=False)
+    st.header("Which layers can replace which?", anchor=False)
     with frame.part():
         question = StitchMap(at.scope, one.x, one.y, one.fitting)
         models = queries.models(at).set_index("model")
@@ -34,18 +29,6 @@ def show(at: Place, one: Stitch) -> None:
             st.caption(f"{made} of {every} pairs of layers are kept.")
             queue.offer("Stitch all layers in the background", question, key="map")
             return
-        _draw(at, question, (models.loc[one.x, "title"], models.loc[one.y, "title"]))
-
-
-def _draw(at: Place, question: StitchMap, titles: tuple[str, str]) -> None:
-    table = queries.ask(at, question)
-    said = findings_of(question, table)
-    prose.answer(said[: prose.LEAD])
-    label = f"alignment ({question.measure.spec.short})"
-    figure = figures.layer_maps(
-        table, titles, label=label, mode=frame.mode(), narrow=frame.narrow()
-    )
-    exportbar.draw(at, question, figure, key="layers", table=table)
-    dots = figures.foretelling(table, label=label, mode=frame.mode())
-    exportbar.draw(at, question, dots, key="foretold", table=table)
-    prose.explain(READING, said[prose.LEAD :])
+        section.draw(at, question, key="layers", methods=METHODS)
+        dots = question.prediction_plot(queries.ask(at, question))
+        section.draw(at, question, key="foretold", plot=dots, lead=0)

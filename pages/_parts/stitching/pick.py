@@ -8,8 +8,9 @@ import pandas as pd
 import streamlit as st
 
 from core.errors import InputError
-from core.questions.stitching import keeping, roster
-from core.questions.stitching.question import Fitting, Start, Stitch
+from core.questions.stitching import bench, roster
+from core.questions.stitching.bench import Fitting, Start
+from core.questions.stitching.question import Stitch
 from core.study.models import reads
 from pages._shared import bar, controls, queries
 from pages._shared.address import bind
@@ -81,5 +82,5 @@ def is_kept(at: Place, question: Stitch) -> bool:
 
 def kept_places(at: Place, question: Stitch) -> set[tuple[int, int]]:
     """Return the pairs of layers of these two models that the store holds."""
-    kept = keeping.kept_stitches(queries.study(at), question.x, question.y, question.fitting)
+    kept = bench.kept_stitches(queries.study(at), question.x, question.y, question.fitting)
     return set(zip(kept["layer_x"], kept["layer_y"], strict=True))

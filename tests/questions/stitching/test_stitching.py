@@ -20,14 +20,20 @@ from core.errors import InputError, MetricError
 from core.networks import heads
 from core.questions.asking import ask, question_recipe
 from core.questions.kept import FRESH, list_results
-from core.questions.stitching import keeping, many, roster
-from core.questions.stitching.findings import (
+from core.questions.stitching import bench, roster
+from core.questions.stitching.bench import Fitting, least_path, summarize
+from core.questions.stitching.question import (
+    LOST,
+    TOLD,
+    Stitch,
+    StitchMap,
+    StitchTrend,
+    compare_kinds,
     kind_findings,
     stitch_findings,
     trend_findings,
+    trend_over_competence,
 )
-from core.questions.stitching.losses import least_path, summarize
-from core.questions.stitching.question import Fitting, Stitch, StitchKinds, StitchMap, StitchTrend
 from core.settings import CAVE_WEIGHTS
 from core.store import Store
 from core.study.parts import Measure
@@ -113,25 +119,20 @@ def family(rise: float, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
 def test_a_trend_over_size_is_found_and_none_is_made_up() -> None:
     _, rows = family(-0.1)
     assert len(rows) == 3 * 3 * 6  # sizes, seeds, ordered pairs of objectives
-    table = many.trend_over_competence(rows, draws=199, seed=0)
+    table = trend_over_competence(rows, draws=199, seed=0)
     row = table[table["measure"] == "lost"].iloc[0]
     assert row["rise"] == pytest.approx(-0.1, abs=0.01)
     assert row["rise_low"] < row["rise"] < row["rise_high"] < 0
     assert row["p"] <= row["q"] <= 0.05
-    said = trend_findings(StitchTrend(), table)
-    assert "falls: they are stitched more cheaply" in said[0]
-    assert "at size XS (tasks solved 30 %)" in said[0]
-    told = table[table["measure"] == many.TOLD].iloc[0]
+    assert trend_findings(table)[0].verdict == "supported"
+    assert trend_findings(table)[0].value == row["rise"]
+    told = table[table["measure"] == TOLD].iloc[0]
     assert told["rise"] == pytest.approx(-0.1, abs=0.01)
     assert told["p"] == pytest.approx(2 / 36, abs=0.03)  # of all ways to deal two lines
-    assert "what a supervised network loses" in said[1]
     counts = table["measure"].value_counts()
-    assert counts[many.TOLD] == counts[many.LOST] / 3
-    idle = [
-        many.trend_over_competence(family(0.0, seed)[1], draws=99, seed=0) for seed in range(10)
-    ]
-    said = [trend_findings(StitchTrend(), table)[0] for table in idle]
-    assert np.mean(["It is not shown here" in one for one in said]) >= 0.8
+    assert counts[TOLD] == counts[LOST] / 3
+    idle = [trend_over_competence(family(0.0, seed)[1], draws=99, seed=0) for seed in range(10)]
+    assert np.mean([trend_findings(one)[0].verdict == "open" for one in idle]) >= 0.8
 
 
 def test_kinds_are_judged_beside_another_seed() -> None:
@@ -156,16 +157,16 @@ def test_kinds_are_judged_beside_another_seed() -> None:
     rows = pd.DataFrame(
         [{"kind": kind, "lost": value} for kind, values in lost.items() for value in values]
     )
-    table = many.compare_kinds(rows).set_index("kind")
+    table = compare_kinds(rows).set_index("kind")
     row = table.loc[roster.UNTRAINED].iloc[0]
     assert row["p"] == pytest.approx(ttest_ind(*lost.values(), equal_var=False).pvalue)
     assert row["mean"] == pytest.approx(np.mean(lost[roster.UNTRAINED]))
     assert row["low"] < row["mean"] < row["high"]
     assert np.isnan(table.loc[roster.OTHER_SEED, "p"]).all()
-    said = kind_findings(StitchKinds(), table.reset_index())
-    assert said[0].startswith("A network that goes on from another seed of its recipe loses 11 %")
-    assert said[1].startswith("Other than that")
-    assert "untrained → supervised" in said[1]
+    seed, blank = kind_findings(table.reset_index())
+    assert seed.value == pytest.approx(0.11)
+    assert blank.value == pytest.approx(np.mean(lost[roster.UNTRAINED]))
+    assert "more than another seed" in blank.note
 
 
 @pytest.fixture(scope="module")
@@ -194,9 +195,11 @@ def test_all_layers_are_kept_pair_by_pair_and_gone_on_from(study: Study, monkeyp
         "itself, identity",
     ]
     assert table.set_index("h").loc["itself, identity", "penalty"] == 0
-    said = stitch_findings(one, table)
-    assert f"block 1 of {NAMES[1]} in place of its own block 1, {NAMES[0]} " in said[0]
-    assert said[2].endswith("loses nothing, as it must.")
+    found = stitch_findings(table)
+    assert f"block 1 of {NAMES[1]} → block 1 of {NAMES[0]}" in found[0].claim
+    assert found[0].value == table.loc[0, "lost"]
+    assert found[-1].value == 0  # with itself
+    assert one.plot(table).draw("light").data
     told: list[tuple[int, str]] = []
     asked = StitchMap(x=NAMES[1], y=NAMES[0], fitting=QUICK)
     whole = ask(asked, study, lambda done, _, what: told.append((done, what)))
@@ -206,13 +209,15 @@ def test_all_layers_are_kept_pair_by_pair_and_gone_on_from(study: Study, monkeyp
     assert whole.loc[0, "lost"] == table.loc[0, "lost"]
     assert whole["on_path"].sum() == 2
     assert whole["alignment"].notna().all()
-    monkeypatch.setattr(keeping, "open_bench", None)  # nothing is made again
+    assert asked.plot(whole).draw("light").data
+    assert asked.prediction_plot(whole).draw("light").data
+    monkeypatch.setattr(bench, "open_bench", None)  # nothing is made again
     pd.testing.assert_frame_equal(ask(asked, study), whole)
     states = list_results(study).set_index("holds")["state"]
     assert set(states) == {FRESH}
     assert f"Fitted head: {NAMES[0]}" in states
-    again = keeping.stitches_recipe(study, *NAMES, QUICK)
-    assert again != keeping.stitches_recipe(study, *NAMES[::-1], QUICK)
+    again = bench.stitches_recipe(study, *NAMES, QUICK)
+    assert again != bench.stitches_recipe(study, *NAMES[::-1], QUICK)
     assert question_recipe(one, study) == question_recipe(one, study)
 
 
@@ -222,7 +227,7 @@ def test_what_cannot_be_asked_is_refused_in_a_sentence(study: Study) -> None:
         (Stitch(x=NAMES[0], y="nothing"), "no model named 'nothing'"),
         (Stitch(x=NAMES[0], y="gpt2-xs", fitting=QUICK), "a stitch stays within one"),
         (StitchMap(measure=Measure("nothing")), "no metric named 'nothing'"),
-        (StitchTrend(objectives=("CLIP",)), "no two of these models go together"),
+        (StitchTrend(objectives=("CLIP",)), "no two of these models can be stitched"),
     ):
         with pytest.raises(InputError, match=sentence):
             ask(question, study)
