@@ -29,7 +29,6 @@ from core.unexpected import tell_unexpected
 
 if TYPE_CHECKING:
     from core.embedding.runner import Part
-    from core.encoders.measured import Content
     from core.progress import Progress
     from core.stimuli.dataset import Dataset
 
@@ -39,40 +38,18 @@ READING = ("id_column", "feature_column", "drop")  # options by which a file is 
 
 def add(commands: Any) -> None:
     """Add `model list`, `embed` and `import`."""
-    _add_list(commands)
-    _add_embed(commands)
-    _add_import(commands)
-
-
-def _add_list(commands: Any) -> None:
-    listing = add_command(
-        group(commands, "model"), "list", run_model_list, "list the models embedded in the store"
-    )
+    text = "list the models embedded in the store"
+    listing = add_command(group(commands, "model"), "list", run_model_list, text)
     listing.add_argument("--dataset", metavar="D", help="of this dataset only")
     add_json(listing)
-
-
-def _add_embed(commands: Any) -> None:
-    embed = add_command(
-        commands,
-        "embed",
-        run_embed,
-        f"embed a dataset with models: {FORMS}",
-        job=True,
-    )
+    text = f"embed a dataset with models: {FORMS}"
+    embed = add_command(commands, "embed", run_embed, text, job=True)
     add_options(embed, EmbedRequest)
     add_on(embed)
-
-
-def _add_import(commands: Any) -> None:
-    features = add_command(
-        commands,
-        "import",
-        run_import,
-        "import features made elsewhere, (n, d) or (n, layers, d), measurements or dissimilarities",
-        job=True,
+    text = (
+        "import features made elsewhere, (n, d) or (n, layers, d), measurements or dissimilarities"
     )
-    add_options(features, ImportRequest)
+    add_options(add_command(commands, "import", run_import, text, job=True), ImportRequest)
 
 
 def run_model_list(arguments: argparse.Namespace) -> None:
@@ -122,7 +99,7 @@ def run_embed(arguments: argparse.Namespace) -> int:
     from core.stimuli.catalog import open_dataset
     from core.store import Store
 
-    request, failed, embedded = read_question(EmbedRequest, arguments), 0, dict[str, None]()
+    request, failed = read_question(EmbedRequest, arguments), 0
     card = Store(arguments.store).dataset(request.dataset)
     _check_said(arguments.store, request)
     _batch_size(request.batch_size)
@@ -137,34 +114,24 @@ def run_embed(arguments: argparse.Namespace) -> int:
             for spec in dict.fromkeys(request.model)
             for part in shared_parts(card.size, alone=crew.alone)
         ]
-        dataset()  # one sentence where it cannot be opened, not one for each model
-        said = _Said()
+        dataset()  # one sentence if it cannot be opened, not one for each model
+        embedded, said = dict[str, None](), set[str]()
         for unit, outcome in crew.run(units, report=ConsoleProgress()):
             if isinstance(outcome, PlatoscopeError):
-                about = "" if unit.name in str(outcome) else f"{unit.name}: "
-                said.say(f"platoscope: {about}{outcome}", failed=True)
                 failed += 1
-            else:
-                said.say(*outcome)
-                embedded |= dict.fromkeys(outcome)
+                line = f"{outcome}" if unit.name in f"{outcome}" else f"{unit.name}: {outcome}"
+                if line not in said:  # the parts of a dataset say the same of a model
+                    print(f"platoscope: {line}", file=sys.stderr)
+                said.add(line)
+                continue
+            for name in dict.fromkeys(outcome):
+                if name not in embedded:
+                    print(name)
+                embedded[name] = None
     told = request.facts != Facts() or request.title
     for name in embedded if told else ():  # of those that were there before, too
         tell_model(arguments.store, card.name, name, request.facts, title=request.title)
     return MISTAKE if failed else 0
-
-
-class _Said:
-    """The lines that were printed, each once: the parts of a dataset say the same of a model."""
-
-    def __init__(self) -> None:
-        self._lines: set[str] = set()
-
-    def say(self, *lines: str, failed: bool = False) -> None:
-        """Print the lines that are new, of what failed to stderr."""
-        for line in dict.fromkeys(lines):
-            if line not in self._lines:
-                print(line, file=sys.stderr if failed else sys.stdout)
-        self._lines.update(lines)
 
 
 def _embed(
@@ -176,7 +143,7 @@ def _embed(
     report: Progress | None,
 ) -> list[str]:
     """Embed a part of a dataset with one model at every caption level that is named, and return
-    what the store calls each embedding.
+    the names of the embeddings.
     """
     from core.embedding.runner import Slot, Task, embed_part
     from core.encoders.catalog import open_encoder
@@ -248,12 +215,10 @@ def run_import(arguments: argparse.Namespace) -> int:
                 raise row
             about = f"line {line}, {row.name}"
             _import(arguments.store, row, Path(request.file).name)
-        except PlatoscopeError as error:
-            failed += 1
-            print(f"platoscope: {about}: {error}", file=sys.stderr)
         except Exception as error:
             failed += 1
-            print(f"platoscope: {about}: {tell_unexpected(error)}", file=sys.stderr)
+            why = f"{error}" if isinstance(error, PlatoscopeError) else tell_unexpected(error)
+            print(f"platoscope: {about}: {why}", file=sys.stderr)
     if zoo.scores:
         print(
             f"Own scores: {', '.join(zoo.scores)}. Competence is the column competence, else the"
@@ -301,8 +266,11 @@ def _import(root: Path, request: ImportRequest, table: str = "") -> None:
         undone.pop_all()  # what was made stays
     layers = f"{counted(len(content.layers), 'layer', 'layers')} of {size} stimuli"
     dims = ", ".join(map(str, dict.fromkeys(layer.shape[1] for layer in content.layers)))
+    measured = f", measured over {len(content.repeats[0])} {content.over}" if content.over else ""
+    if content.geometry == "dissimilarities":
+        measured = ", their dissimilarities alone"
     where = f", over dataset {card.name}" if content.covers is not None else ""
-    print(f"{name}: {layers}, {dims} dims{_measured(content)}{where}")
+    print(f"{name}: {layers}, {dims} dims{measured}{where}")
     for note in content.notes:
         print(f"{name}: {note}" if table else note, file=sys.stderr)
     if why := Study(store, card.name).refused().get(name):
@@ -315,10 +283,3 @@ def _take_back(root: Path, dataset: str) -> None:
 
     with suppress(UnknownNameError):  # it was not made
         carry_out(root, plan_dataset_deletion(root, dataset))
-
-
-def _measured(content: Content) -> str:
-    """Say how the layers were measured."""
-    if content.over:
-        return f", measured over {len(content.repeats[0])} {content.over}"
-    return ", their dissimilarities alone" if content.geometry == "dissimilarities" else ""

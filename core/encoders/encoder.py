@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 REALITY = "reality"  # the model of a made world's known factors
 Geometry = Literal["vectors", "dissimilarities"]
 Over = Literal["", "trials", "subjects"]
-IMPORTED = "imported"  # in place of the family of a model whose vectors alone are known
+IMPORTED = "imported"  # in place of the family of a model of which only vectors are known
 UNKNOWN = "unknown"  # in place of an objective
 
 
@@ -33,12 +33,12 @@ class ModelCard:
     name: id in the store. title: short and human. modality: a name in `core.modalities`. spec: what
     opens it again (`timm:…`, `hf:…`, `import:…`, `world:…`). family: architecture line (ViT,
     ResNet, GPT-2 …). objective: what it was trained for (supervised, MAE, CLIP, language …).
-    parameters: count, None where unknown. weights: digest of the weights. layers: names in order,
-    embedding first if any. training: whatever its maker wrote beside the weights (config, seed,
+    parameters: count, None if unknown. weights: digest of the weights. layers: names in order,
+    embedding first if any. training: whatever its maker wrote next to the weights (config, seed,
     steps, loss, device, versions). revision: the commit of the hub's repository that it came from,
     empty for others. geometry: whether a layer holds vectors, or the dissimilarities of all pairs
-    of stimuli alone. over: what each stimulus was measured several times over, empty where it was
-    not; the store then keeps each measurement.
+    of stimuli alone. over: what each stimulus was measured several times over, empty if it was not;
+    the store then keeps each measurement.
     """
 
     name: str

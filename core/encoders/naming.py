@@ -6,16 +6,10 @@ import re
 from collections.abc import Iterable
 
 VISION_FAMILIES = {
-    "VisionTransformer": "ViT",
-    "VisionTransformerDistilled": "DeiT",
-    "VisionTransformerRelPos": "ViT",
-    "NaFlexVit": "ViT",
-    "Beit": "BEiT",
-    "Eva": "EVA",
-    "SwinTransformer": "Swin",
-    "SwinTransformerV2": "Swin",
-    "MlpMixer": "MLP-Mixer",
-    "MobileNetV3": "MobileNet",
+    **dict.fromkeys(("VisionTransformer", "VisionTransformerRelPos", "NaFlexVit"), "ViT"),
+    **{"VisionTransformerDistilled": "DeiT", "Beit": "BEiT", "Eva": "EVA"},
+    **dict.fromkeys(("SwinTransformer", "SwinTransformerV2"), "Swin"),
+    **{"MlpMixer": "MLP-Mixer", "MobileNetV3": "MobileNet"},
     # what transformers calls its architectures
     **dict.fromkeys(("vit", "vit_mae", "vit_msn", "ijepa", "dinov2", "dinov3_vit"), "ViT"),
     **dict.fromkeys(("dinov2_with_registers", "clip_vision_model", "siglip_vision_model"), "ViT"),
@@ -23,33 +17,13 @@ VISION_FAMILIES = {
     **{"convnext": "ConvNeXt", "convnextv2": "ConvNeXt", "regnet": "RegNet"},
 }
 LANGUAGE_FAMILIES = {
-    "bert": "BERT",
-    "bloom": "BLOOM",
-    "clip_text_model": "CLIP text",
-    "distilbert": "DistilBERT",
-    "gemma": "Gemma",
-    "gemma2": "Gemma",
-    "gemma3": "Gemma",
-    "gemma3_text": "Gemma",
-    "gpt2": "GPT-2",
-    "gpt_neo": "GPT-Neo",
-    "gpt_neox": "GPT-NeoX",
-    "llama": "LLaMA",
-    "mistral": "Mistral",
-    "mixtral": "Mixtral",
-    "olmo": "OLMo",
-    "olmo2": "OLMo",
-    "opt": "OPT",
-    "phi": "Phi",
-    "qwen2": "Qwen",
-    "qwen2_5_vl": "Qwen",
-    "qwen2_vl": "Qwen",
-    "qwen3": "Qwen",
-    "qwen3_vl": "Qwen",
-    "roberta": "RoBERTa",
-    "siglip_text_model": "SigLIP text",
-    "t5": "T5",
-    "xlm-roberta": "XLM-RoBERTa",
+    **{"bert": "BERT", "distilbert": "DistilBERT", "roberta": "RoBERTa", "t5": "T5"},
+    **{"xlm-roberta": "XLM-RoBERTa", "bloom": "BLOOM", "llama": "LLaMA", "opt": "OPT"},
+    **{"gpt2": "GPT-2", "gpt_neo": "GPT-Neo", "gpt_neox": "GPT-NeoX", "phi": "Phi"},
+    **{"mistral": "Mistral", "mixtral": "Mixtral", "olmo": "OLMo", "olmo2": "OLMo"},
+    **dict.fromkeys(("gemma", "gemma2", "gemma3", "gemma3_text"), "Gemma"),
+    **dict.fromkeys(("qwen2", "qwen2_vl", "qwen2_5_vl", "qwen3", "qwen3_vl"), "Qwen"),
+    **{"clip_text_model": "CLIP text", "siglip_text_model": "SigLIP text"},
 }
 # Lines that share a model type with another; the first pattern that is found in an id decides.
 LANGUAGE_LINES = (
@@ -75,27 +49,21 @@ OBJECTIVES = (
     (r"\.", "supervised"),
 )
 SIZES = {
-    "tiny": "Ti",
-    "small": "S",
-    "base": "B",
-    "large": "L",
-    "huge": "H",
-    "giant": "g",
-    "gigantic": "G",
-    "so400m": "So400m",
+    **{"tiny": "Ti", "small": "S", "base": "B", "large": "L", "huge": "H", "giant": "g"},
+    **{"gigantic": "G", "so400m": "So400m"},
 }
 
 
 def vision_family(model_class: str) -> str:
-    """Return the architecture line of a timm class, or of a type of transformers, its own name
-    where no shorter one is known.
+    """Return the architecture line of a timm class, or of a type of transformers; itself if no
+    shorter name is known.
     """
     return VISION_FAMILIES.get(model_class, model_class)
 
 
 def language_family(model_type: str, name: str) -> str:
     """Return the line of a transformers model of this id or folder: models of one type may come
-    from several (LLaMA, OpenLLaMA), which are no family. The type itself where no better is known.
+    from several (LLaMA, OpenLLaMA), which are no family. The type itself if no better is known.
     """
     lines = (line for pattern, line in LANGUAGE_LINES if re.search(pattern, name.lower()))
     return next(lines, LANGUAGE_FAMILIES.get(model_type, model_type))
@@ -120,7 +88,7 @@ def vision_title(name: str) -> str:
 
 
 def folder_objective(model_type: str, name: str, architectures: Iterable[str]) -> str:
-    """Return what a vision model in a folder of transformers was trained for; "unknown" where
+    """Return what a vision model in a folder of transformers was trained for; "unknown" if
     neither its type, its name nor the architectures that its config names say so.
     """
     known = vision_objective(f"{model_type}_{name}_".replace(".", "_"))

@@ -1,12 +1,12 @@
 """How a language model is read: a hidden state at a time, and the logits of the tokens that count.
 
 `output_hidden_states` keeps (layers × tokens × width) of a batch, and the logits of all its tokens
-take more memory than a model whose vocabulary is large. Neither is needed where a model can be
-taken apart: the input of a block is the hidden state before it, and the model's own forward makes
-logits of any last states, with whatever it does around its head: caps, scales, biases. Whether
-that holds to the last bit is shown on a few tokens when the model is opened; one that is built in
-another way is run whole. The same tokens show whether a model may be given padded texts, and
-whether one that is named causal is.
+take more memory than a model whose vocabulary is large. Neither is needed if a model can be taken
+apart: the input of a block is the hidden state before it, and the model's own forward makes logits
+of any last states, with whatever it does around its head: caps, scales, biases. Whether that holds
+to the last bit is shown on a few tokens when the model is opened; one that is built in another way
+is run whole. The same tokens show whether a model may be given padded texts, and whether one that
+is named causal is.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Together = Literal["padded", "equal", "single"]
 @dataclass(frozen=True)
 class Readout:
     """A model and how it is read. states: their number, the embedding included. blocks: modules
-    whose inputs are all states but the last; none where the model is run whole. form: of what its
+    whose inputs are all states but the last; none if the model is run whole. form: of what its
     body returns. is_causal: whether it predicts the next token from those before it alone.
     has_embedding: whether the first state is that before all blocks (of Mamba and RWKV it is that
     behind the first, and the last two are one before and after the last norm).
@@ -67,9 +67,7 @@ class Readout:
         return (*first, *(f"block {i}" for i in range(1, self.states)), *last)
 
     def logits(self, last: Float[Tensor, "batch length width"]) -> Float[Tensor, "batch length _"]:
-        """Return the logits that the model itself makes of its last states; of one that has
-        blocks.
-        """
+        """Return the logits that a model with blocks makes of its last states."""
         bodies = _bodies(self.model)
         held = [vars(body).get("forward") for body in bodies]  # accelerate's, where it has one
         for body in bodies:
@@ -118,7 +116,8 @@ def find_readout(model: Any, device: torch.device) -> Readout:
                 " expected a vector of each token"
             )
         readout = Readout(model, len(states), is_causal=is_causal(model.config))
-        for blocks in _lists_of(model.base_model, len(states) - 1):
+        lists = (one for one in model.base_model.modules() if isinstance(one, nn.ModuleList))
+        for blocks in (tuple(one) for one in lists if len(one) == len(states) - 1):
             apart = replace(readout, blocks=blocks, form=forms[-1] if forms else object)
             if _reads_like(apart, ids, mask, states, getattr(whole, "logits", None)):
                 readout = apart
@@ -137,8 +136,8 @@ def _begins_later(readout: Readout, ids: Tokens, mask: Tokens, states: Sequence[
 
 
 def _keep_attention(model: Any) -> None:
-    """Let each batch be read as its own length asks: BigBird would change to full attention for
-    good with the first short one.
+    """Let each batch be read as its own length asks: the first short one would change BigBird to
+    full attention for good.
     """
     if hasattr(body := model.base_model, "set_attention_type"):
         asked = body.attention_type
@@ -235,17 +234,10 @@ def _scores(readout: Readout, output: Any) -> Scores | None:
     return lambda texts, places: readout.logits(last[texts, places][None])[0]
 
 
-def _lists_of(body: nn.Module, count: int) -> Iterator[tuple[nn.Module, ...]]:
-    """Yield every list of so many modules, which may be a model's blocks."""
-    for module in body.modules():
-        if isinstance(module, nn.ModuleList) and len(module) == count:
-            yield tuple(module)
-
-
 def _reads_like(
     readout: Readout, ids: Tokens, mask: Tokens, states: Sequence[State], logits: Tensor | None
 ) -> bool:
-    """Return whether a model that is taken apart gives to the last bit what it gives as a whole."""
+    """Return whether a model that is taken apart gives to the last bit what the whole gives."""
     try:
         apart, scores = read_states(readout, ids, mask, lambda state: state)
         if scores:
