@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
-from core.questions.competence.answer import contending
-from core.questions.competence.question import Contenders
+from core.questions.competence.question import Contenders, contending
 from pages._parts.competence import bins, downstream, scores, training
 from pages._shared import bar, controls, frame, queries
 from pages._shared.queries import Place
@@ -18,11 +15,10 @@ def show(at: Place) -> None:
     frame.need_stimuli(at)
     if queries.models(at).empty:
         frame.need_readers(at, "caption", "image")
-    answer = st.container()
     with bar.controls_bar():
         contenders = _pick(at)
         comparison = controls.pick_comparison(queries.size(at))
-    bins.show(at, contenders, comparison, answer)
+    bins.show(at, contenders, comparison)
     downstream.show(at, contenders, comparison)
     training.show(at, comparison)
     scores.show(at)

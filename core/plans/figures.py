@@ -19,7 +19,7 @@ from core.plans.run import Run
 from core.plans.wording import MARK, UnknownModelsError, groups_in, question_of
 from core.questions.asking import answer, findings_of
 from core.questions.competence.question import Bins
-from core.questions.competence.registry import registry
+from core.questions.competence.scores import registry
 from core.questions.metrics.question import MetricMatrix
 from core.questions.words import to_command
 from core.recipe import Recipe

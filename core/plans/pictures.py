@@ -13,7 +13,6 @@ from core.competence.records import BITS, MEASURED
 from core.encoders.encoder import REALITY
 from core.figures import palette
 from core.figures.theme import COMPETENCE as CODED
-from core.figures.theme import plain
 from core.metrics import METRICS
 from core.questions.adapters.gain_figures import before_after
 from core.questions.adapters.question import Adaptation
@@ -25,13 +24,6 @@ from core.questions.alignment.points import calibrated_points, fits, trend_point
 from core.questions.alignment.question import COMPETENCE, Alignment
 from core.questions.asking import ask, completed
 from core.questions.captions import CaptionAlignment
-from core.questions.competence.answer import skill_of
-from core.questions.competence.bin_figures import bins
-from core.questions.competence.bins import assign_bins, bin_pairs
-from core.questions.competence.figures import downstream
-from core.questions.competence.findings import pair_kinds
-from core.questions.competence.points import bin_points, ranked
-from core.questions.competence.prediction import predict
 from core.questions.competence.question import Bins, CompetenceScores, Downstream, TasksSolved
 from core.questions.dispersion.figures import drop, effect
 from core.questions.dispersion.held_out_figures import held_out
@@ -57,7 +49,7 @@ from core.questions.metrics.question import (
 from core.questions.metrics.trend_figures import by_metric, described
 from core.questions.models.figures import model_map
 from core.questions.models.points import map_points
-from core.questions.models.question import ModelMap, ModelPairs, Roster
+from core.questions.models.question import ModelMap
 from core.questions.question import StudyQuestion
 from core.study.layers import ALL, layer_matrix
 from core.study.models import basis_of, groups_by_age, language_basis, reads
@@ -115,37 +107,6 @@ def _axis(question: Alignment | MetricTrends, study: Study) -> Axis:
         scores = known_scores(_scores(study), set(models["model"]))
         unit = next((score.unit for score in scores if score.name == name), "")
     return find_axis(name, side, unit)
-
-
-def _bins(question: Bins, table: pd.DataFrame, study: Study) -> go.Figure:
-    binning, names, models = question.binning, question.contenders.names, study.models()
-    skill = skill_of(ask(TasksSolved(question.scope, question.solving), study), names)
-    pairs = ask(ModelPairs(question.scope, Roster(names=names), question.comparison), study)
-    placed = assign_bins(skill, count=binning.bins, equal=binning.equal)
-    group = models.set_index("model")[binning.by]
-    return bins(
-        bin_points(bin_pairs(pairs, skill, group, placed), models),
-        table,
-        kinds=pair_kinds(binning.by),
-        label=question.comparison.label,
-        chance=question.comparison.chance(study.size),
-        mode="light",
-    )
-
-
-def _downstream(question: Downstream, table: pd.DataFrame, study: Study) -> go.Figure:
-    title = str(study.models().set_index("model").loc[question.target, "title"])
-    rank, coded = _coded(study, list(question.contenders.names))
-    prediction = predict(table)
-    return downstream(
-        ranked(table, coded),
-        prediction.fits,
-        label=plain(f"{question.comparison.label} with {title}"),
-        score=f"{question.score}, {table['unit'].iloc[0]}",
-        rank=rank,
-        note=f"Spearman {prediction.order.value:.2f} · {prediction.order.n} models",
-        mode="light",
-    )
 
 
 def _neighborhoods(question: Neighborhoods, table: pd.DataFrame, study: Study) -> go.Figure:
@@ -236,8 +197,8 @@ def _scores(study: Study) -> pd.DataFrame:
 
 DRAWS: Mapping[type[StudyQuestion], Draw] = {
     Alignment: _trend,
-    Bins: _bins,
-    Downstream: _downstream,
+    Bins: _plot,
+    Downstream: _plot,
     ModelMap: _map,
     SetEffect: _effect,
     DropEffect: _drop,

@@ -23,7 +23,8 @@ class Finding:
     value: the number behind it; low, high: its 95% interval; p: of its test. name: what the value
     is, such as "ρ". unit: "%" prints shares in percent, any other follows the number. n: how many
     of `over` it rests on. expected: the sign of the value that supports the claim; "" if the
-    finding only describes. reason: why there is no value. note: a caveat, as a sentence. published:
+    finding only describes. reason: why there is no value, or no
+    verdict about it. note: a caveat, as a sentence. published:
     what the published work found, as a sentence.
     """
 
@@ -52,6 +53,8 @@ class Finding:
             return ""
         if math.isnan(self.value):
             return "unknown"
+        if self.reason:
+            return "open"
         sure = self.low > 0 or self.high < 0 if math.isnan(self.p) else self.p < ALPHA
         if not sure:
             return "open"

@@ -10,6 +10,7 @@ from core.errors import InputError
 MOVED: dict[str, str] = {
     "benefits bias": "benefits size",
     "benefits hallucination": "benefits size --of hallucination",
+    "competence trends": "competence bins",
     "captions scores": "captions alignment --by pair",
 }
 

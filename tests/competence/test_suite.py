@@ -25,7 +25,7 @@ from core.embedding.runner import embed
 from core.encoders.catalog import open_encoder
 from core.encoders.measured import Content
 from core.errors import EncoderError, InputError, UnknownNameError
-from core.questions.competence.registry import measured_scores
+from core.questions.competence.scores import measured_scores
 from core.recipe import Recipe
 from core.store import Store, add_dataset, write_result
 from core.study.study import Study

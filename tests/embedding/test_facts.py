@@ -16,7 +16,7 @@ from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.questions.captions import CaptionAlignment
 from core.questions.competence.question import TasksSolved
-from core.questions.competence.registry import registry
+from core.questions.competence.scores import registry
 from core.questions.convergence.question import Levels
 from core.store import Store, View, add_dataset
 from core.study.models import basis_of, language_basis, usual

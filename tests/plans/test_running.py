@@ -19,7 +19,8 @@ from core.cli import main
 from core.plans import models
 from core.plans.figures import _without_missing_tasks, own_value
 from core.plans.plan import Finding
-from core.questions.competence.question import Bins, Solving
+from core.questions.competence.question import Bins
+from core.questions.competence.scores import Solving
 from core.store import Store
 from core.study.parts import Scope
 from tests.hub.online import turn_to

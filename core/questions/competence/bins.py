@@ -65,7 +65,7 @@ def bin_pairs(
     bin, same (one group).
 
     pairs: model_x, model_y, score; those without a score are left out. skill, group: by model.
-    bins: from `assign_bins`. same is <NA> where a group is unknown (NaN or empty): such a pair
+    bins: from `assign_bins`. same is <NA> if a group is unknown (NaN or empty): such a pair
     counts neither to those of one group nor to those of two.
     """
     place = bins["bin"]
@@ -88,7 +88,7 @@ def summarize_bins(points: pd.DataFrame, bins: pd.DataFrame) -> pd.DataFrame:
     `core.statistics.intervals.pair_error`. se_pairs, sd/√pairs, takes pairs for independent and is
     too small.
     points: from `bin_pairs`. bins: from `assign_bins`. Returns pairs_of (all, same or different),
-    bin, low, high, models (in the bin), pairs, mean, se, se_pairs, reason; NaN where it says why.
+    bin, low, high, models (in the bin), pairs, mean, se, se_pairs, reason, NaN if it says why.
     Source: Huh et al. 2024, figure 2.
     """
     placed = bins.groupby("bin").agg(
@@ -117,7 +117,7 @@ def bin_trends(
 
     slope: of the least-squares line through the points of `bin_pairs`, in alignment per unit of
     skill. The null: competence has nothing to do with alignment, though models of one group may be
-    alike in both. So `deal_skill` deals competence out anew, and models are binned anew; pairs keep
+    alike in both. So `deal_skill` exchanges competence, and models are binned again; pairs keep
     their scores and their groups. p = (1 + #{|slope of null| ≥ |slope|})/(1 + permutations),
     two-sided. Groups that are alike among each other, and what is alike within a group for another
     reason than the group, are still taken for independent. groups: how many there are; a model of
@@ -143,7 +143,7 @@ def bin_trends(
 
 
 def _memberships(same: pd.Series) -> Bool[np.ndarray, "3 pairs"]:
-    """Return which pairs are in ALL, SAME and DIFFERENT; where one group is unknown, in ALL
+    """Return which pairs are in ALL, SAME and DIFFERENT; with an unknown group, in ALL
     alone.
     """
     alike, unlike = ((same == one).fillna(False).to_numpy(bool) for one in (True, False))
@@ -153,7 +153,7 @@ def _memberships(same: pd.Series) -> Bool[np.ndarray, "3 pairs"]:
 def deal_skill(
     skill: Float64[np.ndarray, " m"], groups: Int64[np.ndarray, " m"], *, count: int, seed: int
 ) -> Float64[np.ndarray, "count m"]:
-    """Deal out skill anew, `count` times, so that models of one group stay as alike as they are.
+    """Exchange skill, `count` times, so that models of one group stay as alike as they are.
 
     The means of groups are dealt among the groups, and what its models have beyond the mean among
     the models of each group; the sum is cut off at the range of skill. With one group, or with each
@@ -197,7 +197,7 @@ def _places(
 
 
 def _same(pairs: pd.DataFrame, group: pd.Series) -> pd.Series:
-    """Return which pairs are of one group; <NA> where a group is unknown."""
+    """Return which pairs are of one group; <NA> if a group is unknown."""
     x, y = (pairs[side].map(group.mask(group == "")) for side in ("model_x", "model_y"))
     return (x == y).astype("boolean").mask(x.isna() | y.isna())
 

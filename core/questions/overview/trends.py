@@ -74,7 +74,7 @@ def solving(alignment: pd.DataFrame, solved: pd.DataFrame, models: pd.DataFrame)
     reality: one row of `trends`.
 
     alignment: model_x, score, one row per model. solved: as
-    `core.questions.competence.tasks_solved.tasks_solved` gives it. Empty where no task has been
+    `core.questions.competence.scores.tasks_solved` gives it. Empty where no task has been
     measured.
     """
     finished = usual(models)

@@ -4,88 +4,46 @@ from __future__ import annotations
 
 import pandas as pd
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from core.competence.records import ACCURACY, MEASURED
 from core.figures.numbers import share_text
-from core.questions.asking import findings_of
-from core.questions.competence import bin_figures as figures
-from core.questions.competence.answer import contending
-from core.questions.competence.bins import assign_bins, bin_pairs
-from core.questions.competence.findings import GROUPS, pair_kinds
-from core.questions.competence.points import bin_points
 from core.questions.competence.question import (
+    GROUPS,
     Binning,
     Bins,
     CompetenceScores,
     Contenders,
     Grouping,
-    Solving,
     TasksSolved,
+    contending,
 )
-from core.questions.models.question import ModelPairs, Roster
+from core.questions.competence.scores import Solving
 from core.study.models import basis_of, reads
 from core.study.parts import Comparison
-from pages._shared import controls, exportbar, frame, prose, queries
+from pages._shared import controls, frame, queries, section
 from pages._shared.address import bind
 from pages._shared.queries import Place
 
 OFFERED: tuple[Grouping, ...] = ("objective", "family", "size")
-SOLVING = """Vision models are binned by the {basis}: solving one of {tasks} takes a score of at
-least {threshold} of the best, and beyond chance."""
-SCORING = "Vision models are binned by the {basis}."
-READING = """A diamond is the mean alignment of all pairs of models within a bin, its
-bar ± one standard error over models, its width the bin; small squares are the pairs. If
-all strong models are alike and each weak one is weak in its own way, diamonds rise to
-the right. **p** is how often random permutations of the same competences
-({permutations} of them) give as steep a slope; **q** is p adjusted for one test per panel.
-Models of one {by} may be alike in both for that reason alone, so each permutation moves
-what a {by} has in common to another {by} as a whole."""
+METHODS = """A diamond is the mean alignment of all pairs of models within a bin of competence, its
+bar ± one standard error over models, its width the bin. **p** exchanges competence: each
+permutation moves what the models of a group have in common to another group as a whole. Competence:
+{basis}, solved from {threshold} of the best score, beyond chance."""
 
 
-def show(at: Place, contenders: Contenders, comparison: Comparison, answer: DeltaGenerator) -> None:
-    """Draw the bins of the vision models among these, and say in `answer` what is seen."""
+def show(at: Place, contenders: Contenders, comparison: Comparison) -> None:
+    """Draw the bins of the vision models among these."""
     with frame.part():
         models = contending(queries.models(at), contenders)
         vision = models[reads(models, "image")]
         solving, binning = _pick(at, vision)
         question = Bins(at.scope, contenders, solving, binning, comparison)
-        draw(at, vision, question)
-        with answer:
-            prose.answer(findings_of(question, queries.ask(at, question))[: prose.LEAD])
-
-
-def draw(at: Place, models: pd.DataFrame, question: Bins) -> None:
-    """Draw the bins of these vision models."""
-    comparison, binning = question.comparison, question.binning
-    table, by = queries.ask(at, question), binning.by
-    solved = queries.ask(at, TasksSolved(at.scope, question.solving))
-    skill = solved.set_index("model")["solved"].reindex(models["model"])
-    pairs = queries.ask(at, ModelPairs(at.scope, Roster(tuple(models["model"])), comparison))
-    placed = assign_bins(skill, count=binning.bins, equal=binning.equal)
-    points = bin_pairs(pairs, skill, models.set_index("model")[by], placed)
-    figure = figures.bins(
-        bin_points(points, models),
-        table,
-        kinds=pair_kinds(by),
-        label=comparison.label,
-        chance=comparison.chance(queries.size(at)),
-        mode=frame.mode(),
-        narrow=frame.narrow(),
-    )
-    exportbar.draw(at, question, figure, key="competence-bins", table=table)
-    basis = basis_of(solved)
-    by_tasks = (SOLVING if _are_tasks(basis) else SCORING).format(
-        basis=frame.plain(basis),
-        tasks=int(solved["tasks"].max()),
-        threshold=share_text(question.solving.threshold),
-    )
-    how = f"{by_tasks} {READING}".format(
-        permutations=question.permutations,
-        by=by,
-    )
-    prose.explain(how, findings_of(question, table)[prose.LEAD :])
-    _list_unmeasured(models, skill)
+        solved = queries.ask(at, TasksSolved(at.scope, solving))
+        threshold = share_text(solving.threshold)
+        methods = METHODS.format(basis=frame.plain(basis_of(solved)), threshold=threshold)
+        section.draw(at, question, key="competence-bins", methods=methods)
+        skill = solved.set_index("model")["solved"].reindex(vision["model"])
+        _list_unmeasured(vision, skill)
 
 
 def _pick(at: Place, models: pd.DataFrame) -> tuple[Solving, Binning]:

@@ -23,7 +23,7 @@ COLUMNS = {
     "unit": "unit",
     "origin": "origin",
     "source": "source, or digest of the recipe",
-    "low": "95 % from",
+    "low": "95% from",
     "high": "to",
     "chance": "chance",
     "n": "samples",

@@ -10,18 +10,17 @@ import pandas as pd
 import pytest
 
 from core.errors import InputError, UnknownNameError
-from core.questions.asking import ask, findings_of
-from core.questions.competence.answer import skill_of
+from core.questions.asking import answer, ask
 from core.questions.competence.question import (
     Binning,
     Bins,
     Contenders,
     Downstream,
-    Solving,
     TasksSolved,
     Training,
+    skill_of,
 )
-from core.questions.competence.registry import CAPTIONS
+from core.questions.competence.scores import CAPTIONS, Solving
 from core.questions.models.question import ModelPairs, Roster
 from core.store import Store
 from core.study.parts import Comparison, Scope
@@ -120,8 +119,8 @@ def test_a_score_is_set_against_the_alignment_with_one_target(study):
     skill = study.competence().set_index("model")["value"]
     np.testing.assert_array_equal(table["value"], skill[table.index])
     assert set(table["task"]) == {CAPTIONS}
-    (sentence,) = findings_of(question, table.reset_index())
-    assert sentence.startswith("Alignment and score show no significant correlation (ρ = 1.00")
+    order = answer(question, study).findings[0]
+    assert (order.value, order.verdict) == (pytest.approx(1), "open")
 
 
 def test_the_target_is_the_model_that_solves_most_tasks_and_stands_in_no_point(study, monkeypatch):

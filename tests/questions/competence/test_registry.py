@@ -15,7 +15,7 @@ from competence.scored_models import SPECS, make_store, write_model
 from core.competence.records import as_table, measured_name, row
 from core.competence.scores import import_scores
 from core.errors import InputError, UnknownNameError
-from core.questions.competence.registry import CAPTIONS, registry
+from core.questions.competence.scores import CAPTIONS, registry
 from core.recipe import Recipe
 from core.store import Store, write_result
 from core.study.scores import choices, score_of, select

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from core.errors import MetricError
-from core.questions.competence.tasks_solved import tasks_solved
+from core.questions.competence.scores import tasks_solved
 
 COLUMNS = ["model", "task", "value", "low", "chance"]
 ROWS = pd.DataFrame(

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.questions.competence.trajectories import ABREAST, along_training
+from core.questions.competence.question import ABREAST, along_training
 
 MODELS = pd.DataFrame(
     [  # model, modality, group, run, step, copy
