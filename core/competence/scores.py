@@ -325,7 +325,7 @@ def tell_model(
 
     Raises as `set_facts` and `told_scores`, before anything is kept.
     """
-    scored = Store(root).retellings(dataset).get(model, model)
+    scored = Store(root).caption_variants(dataset).get(model, model)
     scores = told_scores(scored, facts.competence)
     set_facts(root, dataset, model, facts, title=title, level=level)
     if scores:

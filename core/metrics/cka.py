@@ -216,7 +216,7 @@ CKA = Metric(
             " near ones."
         ),
         misses=(
-            "Fine structure beside a few dominant directions; high by chance where dimensions"
+            "Fine structure next to a few dominant directions; high by chance where dimensions"
             " outnumber stimuli."
         ),
         reference=f"{KORNBLITH}, equations 3 and 4",
@@ -240,7 +240,7 @@ UNBIASED_CKA = Metric(
         ),
         range=(-1.0, 1.0),
         sees="What CKA sees, with a chance level of 0 for any widths and any number of stimuli.",
-        misses="Fine structure beside a few dominant directions.",
+        misses="Fine structure next to a few dominant directions.",
         reference=(
             "Song, Smola, Gretton, Bedo, Borgwardt 2012, Feature Selection via Dependence"
             " Maximization"

@@ -96,7 +96,7 @@ class PairChance:
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric's function beside all that follows from it; call it like the function.
+    """A metric's function with all that follows from it; call it like the function.
 
     engine: makes the engine of all layer pairs from the parameters. every_pair: whether that engine
     holds a number for each pair of stimuli. streamed: an engine that does not, where another one

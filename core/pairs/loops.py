@@ -19,7 +19,7 @@ def compiled(function: Callable[..., None], **options: Any) -> Callable[..., Non
     loop: Callable[..., None]
     try:
         loop = njit(nogil=True, cache=True, **options)(function)
-    except RuntimeError:  # numba found no folder for its cache: compile anew in every process
+    except RuntimeError:  # numba found no folder for its cache: compile again in every process
         loop = njit(nogil=True, **options)(function)
     return loop
 

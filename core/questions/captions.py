@@ -505,7 +505,7 @@ def tellings(study: Study) -> pd.DataFrame:
     name comes first is the row. Those of texts that their level holds no more are left out; see
     `outdated_sentences`.
     """
-    retold, outdated = study.store.retellings(study.dataset.name), _outdated(study)
+    retold, outdated = study.store.caption_variants(study.dataset.name), _outdated(study)
     rows = [
         (retold.get(entry.card.name, entry.card.name), entry.level, entry.card.name)
         for entry in study.store.embeddings(study.dataset.name)

@@ -38,7 +38,7 @@ SPARSE = 0.5  # of the groups: where more can hold a neighbor, a sieve is no use
 class Sieve(NamedTuple):
     """A space prepared for `possible`.
 
-    around: the vectors minus their mean: ranks are unchanged and rounding is smaller. room: by how
+    around: the vectors minus their mean: ranks are unchanged and rounding is smaller. slack: by how
     much a product of a vector of
     length 1 may fall short; never: of any vector. products: where they are written, group by group,
     since taking new memory for each block costs as much as they do.
@@ -46,7 +46,7 @@ class Sieve(NamedTuple):
 
     scaled: Float64[np.ndarray, "n d"]
     around: Float32[np.ndarray, "n d"]
-    room: float
+    slack: float
     never: float
     products: Float32[np.ndarray, "rows grouped groups"]
 
@@ -71,18 +71,18 @@ def make_sieve(
     roundings = (dims + 4) * UNIT  # of both vectors and of their product
     error = roundings / (1 - roundings) * farthest if roundings < 1 else np.inf
     # the exact product is rounded once, too: two that differ by less may come out equal
-    room = 2 * error + 4 * UNIT * longest
+    slack = 2 * error + 4 * UNIT * longest
     # a factor loses up to TINY, times the other's 2; so may a term and a sum: 6 TINY a dimension
     never = 2 * 7 * dims * TINY
     products = np.empty((rows, GROUPED, -(-n // GROUPED)), dtype=np.float32)
-    return Sieve(scaled, around.astype(np.float32), room, never, products)
+    return Sieve(scaled, around.astype(np.float32), slack, never, products)
 
 
 def possible(sieve: Sieve, rows: slice, k: int) -> Pairs | None:
     """Return which stimuli can be among the k nearest of these, themselves excluded; None where
     those are many.
 
-    All of the k nearest are there, and few others: those within the room of rounding, and those
+    All of the k nearest are there, and few others: those within the slack of rounding, and those
     above the k-th largest of the groups' largest products, which is at most the k-th largest of
     all. Expects more than k groups.
     """
@@ -90,7 +90,7 @@ def possible(sieve: Sieve, rows: slice, k: int) -> Pairs | None:
     products, most = _multiply(sieve, some, rows.start)
     groups = most.shape[1]
     bound = np.partition(most, groups - k, axis=1)[:, groups - k].astype(np.float64)
-    bound -= np.linalg.norm(some, axis=1) * sieve.room + sieve.never
+    bound -= np.linalg.norm(some, axis=1) * sieve.slack + sieve.never
     least = np.nextafter(bound.astype(np.float32), np.float32(-np.inf))
     row, group = np.divmod(np.flatnonzero(most >= least[:, None]), groups)
     if len(row) > SPARSE * most.size:
@@ -186,7 +186,7 @@ def check_ties(sides: Sides, k: int) -> None:
 
     Chance would choose most of its neighbors. One dimension, scaled to unit length, is such a
     space, and so are a few vectors that many stimuli share, and vectors that differ by less than
-    float32 resolves beside a common offset. Estimated from PROBED stimuli.
+    float32 resolves next to a common offset. Estimated from PROBED stimuli.
     """
     rows = np.unique(np.linspace(0, len(sides.own) - 1, PROBED).astype(int))
     similar = (sides.own[rows] @ sides.others.T).astype(np.float32)

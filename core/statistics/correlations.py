@@ -363,7 +363,7 @@ def spearman_brown(
 ) -> Float64[np.ndarray, "*units"]:
     """Return the reliability of `factor` times as many repeats: f r / (1 + (f − 1) r).
 
-    At most 1; of halves that do not agree, 0 or less, it is 0: they tell nothing, and nor do more.
+    At most 1; of halves that do not agree, 0 or less, it is 0: they say nothing, nor do more.
     """
     r = np.maximum(np.asarray(reliability, dtype=np.float64), 0.0)
     return np.asarray(factor * r / (1 + (factor - 1) * r))

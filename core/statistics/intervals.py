@@ -118,7 +118,7 @@ def ratio_interval(
     """Return mean(over) / mean(under) of paired values, and its interval (low, high): the ratios θ
     that a t-test of mean(over − θ under) = 0 does not refuse.
 
-    NaN where mean(under) is not told from 0, so that any ratio may be, and below LEAST_MODELS
+    NaN where mean(under) does not differ from 0, so that any ratio may be, and below LEAST_MODELS
     pairs. Source: Fieller 1954.
     """
     from scipy import stats  # as above

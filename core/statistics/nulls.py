@@ -47,7 +47,7 @@ def draw_sample(n: int, most: int, *, seed: int) -> Int64[np.ndarray, " m"]:
 
 
 def best_pair(spec: MetricSpec) -> Choice:
-    """Choose the most aligned pair of layers, each time anew; NaN is passed over unless all are."""
+    """Choose the most aligned pair of layers each time; NaN is passed over unless all are."""
     most = np.fmax if spec.higher_is_more_aligned else np.fmin
     return lambda scores: most.reduce(scores, axis=(1, 2))
 
@@ -148,13 +148,13 @@ def _calibrated(
     toward = 1 if spec.higher_is_more_aligned else -1  # times a score: more is more aligned
     threshold = toward * float(np.sort(toward * np.append(null, score))[rank - 1])
     p = (1 + np.count_nonzero(toward * null >= toward * score)) / (len(null) + 1)
-    room = toward * (spec.range[spec.higher_is_more_aligned] - threshold)
-    if room <= 0:
+    left = toward * (spec.range[spec.higher_is_more_aligned] - threshold)
+    if left <= 0:
         calibrated, reason = math.nan, "shuffled spaces are fully aligned, too"
-    elif math.isinf(room):
+    elif math.isinf(left):
         calibrated, reason = math.nan, f"{spec.title} has no best value"
     else:
-        calibrated, reason = min(max(toward * (score - threshold) / room, 0.0), 1.0), ""
+        calibrated, reason = min(max(toward * (score - threshold) / left, 0.0), 1.0), ""
     return score, float(null.mean()), float(null.std(ddof=1)), threshold, p, calibrated, reason
 
 

@@ -4,7 +4,7 @@ of all.
 minimize Σᵢ wᵢ ‖NᵢTᵢ − C‖² over orthogonal maps Tᵢ (reflections allowed) and the consensus C, where
 each Nᵢ is centered and of Frobenius norm 1. Narrow spaces are padded with zeros to the widest one's
 width. Nothing is padded in fact: each space is reduced to the directions that it has, at most n − 1
-of them, and turned into a common room of min(widest, n, all directions) dimensions. A room wider
+of them, and turned into a common space of min(widest, n, all directions) dimensions. A space wider
 than n holds no better consensus, since C has no more than n directions itself.
 """
 
@@ -35,8 +35,8 @@ class Consensus(NamedTuple):
     objective after every round.
     """
 
-    joint: Float64[np.ndarray, "n room"]
-    turned: list[Float64[np.ndarray, "n room"]]
+    joint: Float64[np.ndarray, "n width"]
+    turned: list[Float64[np.ndarray, "n width"]]
     objective: Float64[np.ndarray, " rounds"]
 
 
@@ -49,12 +49,12 @@ def generalized_procrustes(
     mean; the objective never rises. It ends where a round lowers the objective by less than 1e-9 of
     itself. The first consensus is that of the principal coordinates of the mean of all NᵢNᵢᵀ, so
     that neither the order of the spaces nor a rotation of any of them matters beyond rounding. In a
-    room of n − 1 dimensions or more there is one optimum; in a narrower one there may be several
+    space of n − 1 dimensions or more there is one optimum; in a narrower one there may be several
     close ones. spaces: clamped by the caller where it wants to; not normalized by row. centering:
     `features` subtracts each dimension's mean; `stimuli` each stimulus's own mean over its
     dimensions; `none` nothing. weights: one per space, 1 for each where none are given; a space of
     weight 0 is turned onto the consensus of the others and has no part in it, nor in how wide the
-    room is. They are scaled to a mean of 1 over the positive ones. Two equal weights give the
+    width is. They are scaled to a mean of 1 over the positive ones. Two equal weights give the
     closed form: the objective is 1 − the Procrustes similarity. Raises MetricError for fewer than
     two spaces with a weight, other stimuli, degenerate spaces, and where 20,000 rounds do not
     settle it. Source: Gower 1975; Ten Berge 1977 (the alternation); its use on neural networks:
@@ -71,17 +71,17 @@ def generalized_procrustes(
         defining = [each for each, share in zip(shapes, shares, strict=True) if share]
         weighing = shares[shares > 0]
         widest = max(space.shape[1] for space, share in zip(spaces, shares, strict=True) if share)
-        room = min(widest, len(spaces[0]), sum(each.shape[1] for each in defining))
+        width = min(widest, len(spaces[0]), sum(each.shape[1] for each in defining))
         basis, within = _common_basis(defining)
-        joint, objective = _alternate(within, weighing, _first_joint(within, weighing, room), pool)
+        joint, objective = _alternate(within, weighing, _first_joint(within, weighing, width), pool)
         joint = joint if basis is None else basis @ joint
         joint = _widened(joint @ _axes(joint), max(each.shape[1] for each in shapes))
         return Consensus(joint, list(pool.map(partial(turn, onto=joint), shapes)), objective)
 
 
 def turn(
-    shape: Float64[np.ndarray, "n r"], onto: Float64[np.ndarray, "n room"]
-) -> Float64[np.ndarray, "n room"]:
+    shape: Float64[np.ndarray, "n r"], onto: Float64[np.ndarray, "n width"]
+) -> Float64[np.ndarray, "n width"]:
     """Turn a space onto another of no fewer dimensions by the orthogonal map that brings it
     closest.
     """
@@ -129,39 +129,39 @@ def _common_basis(
     No inner product between features changes, so neither does the consensus; but a round then costs
     what directions cost, however many the stimuli are.
     """
-    beside = np.hstack(shapes)
-    if 2 * beside.shape[1] > len(beside):
+    joined = np.hstack(shapes)
+    if 2 * joined.shape[1] > len(joined):
         return None, list(shapes)
-    basis, within = np.linalg.qr(beside)
+    basis, within = np.linalg.qr(joined)
     ends = np.cumsum([each.shape[1] for each in shapes])
     return basis, np.split(within, ends[:-1], axis=1)
 
 
 def _first_joint(
-    shapes: Sequence[Float64[np.ndarray, "n _"]], weights: Float64[np.ndarray, " M"], room: int
-) -> Float64[np.ndarray, "n room"]:
+    shapes: Sequence[Float64[np.ndarray, "n _"]], weights: Float64[np.ndarray, " M"], width: int
+) -> Float64[np.ndarray, "n width"]:
     """Return the leading principal coordinates of the weighted mean of all NᵢNᵢᵀ, up to scale."""
     weighted = zip(shapes, weights, strict=True)
-    beside = np.hstack([np.sqrt(weight) * each for each, weight in weighted])
-    if beside.shape[1] < len(beside):
-        coordinates = beside @ np.linalg.eigh(beside.T @ beside)[1]
+    joined = np.hstack([np.sqrt(weight) * each for each, weight in weighted])
+    if joined.shape[1] < len(joined):
+        coordinates = joined @ np.linalg.eigh(joined.T @ joined)[1]
     else:
-        sizes, directions = np.linalg.eigh(beside @ beside.T)
+        sizes, directions = np.linalg.eigh(joined @ joined.T)
         coordinates = directions * np.sqrt(np.maximum(sizes, 0))
-    return _widened(coordinates[:, ::-1][:, :room], room)
+    return _widened(coordinates[:, ::-1][:, :width], width)
 
 
-def _widened(joint: Float64[np.ndarray, "n _"], room: int) -> Float64[np.ndarray, "n room"]:
+def _widened(joint: Float64[np.ndarray, "n _"], width: int) -> Float64[np.ndarray, "n width"]:
     """Pad a space with zeros to at least the requested dimensions."""
-    return np.pad(joint, ((0, 0), (0, max(0, room - joint.shape[1]))))
+    return np.pad(joint, ((0, 0), (0, max(0, width - joint.shape[1]))))
 
 
 def _alternate(
     shapes: Sequence[Float64[np.ndarray, "n _"]],
     weights: Float64[np.ndarray, " M"],
-    joint: Float64[np.ndarray, "n room"],
+    joint: Float64[np.ndarray, "n width"],
     pool: ThreadPoolExecutor,
-) -> tuple[Float64[np.ndarray, "n room"], Float64[np.ndarray, " rounds"]]:
+) -> tuple[Float64[np.ndarray, "n width"], Float64[np.ndarray, " rounds"]]:
     # an objective at or below this is rounding
     exact = len(shapes) * (len(joint) * np.finfo(np.float64).eps) ** 2
     objective: list[float] = []
@@ -181,7 +181,7 @@ def _alternate(
     )
 
 
-def _axes(joint: Float64[np.ndarray, "n room"]) -> Float64[np.ndarray, "room room"]:
+def _axes(joint: Float64[np.ndarray, "n width"]) -> Float64[np.ndarray, "width width"]:
     """Return the rotation to the principal axes, each with its largest coordinate positive."""
     axes = np.linalg.eigh(joint.T @ joint)[1][:, ::-1]
     coordinates = joint @ axes

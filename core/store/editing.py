@@ -218,7 +218,7 @@ def plan_model_deletion(root: Path, dataset: str, model: str) -> Deletion:
     """Return what goes with a model: its embeddings at all caption levels, what depends on one."""
     store = Store(root)
     store.model(dataset, model)
-    further = [name for name, of in store.retellings(dataset).items() if of == model]
+    further = [name for name, of in store.caption_variants(dataset).items() if of == model]
     results = [one for one in results_over(root, dataset) if one.models & {model, *further}]
     files = [result_file(store.root, dataset, one.name) for one in results]
     files += [embedding_file(store.root, dataset, name) for name in (*further, model)]

@@ -36,7 +36,7 @@ from core.store.schema import (
     ModelEntry,
     dataset_file,
     embedding_file,
-    find_retellings,
+    find_caption_variants,
     found_card,
     layer_table,
     published_files,
@@ -80,7 +80,7 @@ class Store:
         Raises UnknownNameError for the dataset.
         """
         entries = self.embeddings(dataset)
-        variants = find_retellings(entries, self.dataset(dataset).levels)
+        variants = find_caption_variants(entries, self.dataset(dataset).levels)
         unusable = self._unusable(dataset, {entry.card.name for entry in entries})
         without = variants.keys() | unusable  # no embedding of further captions stands for these
         return [
@@ -94,9 +94,9 @@ class Store:
         files = published_files(self.root / "embeddings" / dataset)
         return {path.stem for path in files}.difference(usable)
 
-    def retellings(self, dataset: str) -> dict[str, str]:
-        """Return the embeddings that are no models of their own; see `find_retellings`."""
-        return find_retellings(self.embeddings(dataset), self.dataset(dataset).levels)
+    def caption_variants(self, dataset: str) -> dict[str, str]:
+        """Return the embeddings that are no models of their own; see `find_caption_variants`."""
+        return find_caption_variants(self.embeddings(dataset), self.dataset(dataset).levels)
 
     def model(self, dataset: str, name: str) -> ModelEntry:
         """Return one embedding's entry; raises UnknownNameError."""

@@ -269,7 +269,7 @@ def is_present(recipe: Recipe) -> bool:
     return now is None or recipe.choices.get("version") == now
 
 
-def find_retellings(entries: Sequence[ModelEntry], levels: Sequence[str]) -> dict[str, str]:
+def find_caption_variants(entries: Sequence[ModelEntry], levels: Sequence[str]) -> dict[str, str]:
     """Return, for each embedding of a model in other captions, the name of the embedding that is
     the model: that of the earliest caption level.
 

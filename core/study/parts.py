@@ -170,7 +170,7 @@ class Calibration:
         0,
         least=0,
         label="Intervals by resampling",
-        help="random halves of the stimuli: 95 %% interval of the score over other stimuli"
+        help="random halves of the stimuli: 95%% interval of the score over other stimuli"
         " (at least 40, except for mutual and Jaccard k-NN)",
     )
     seed: int = seed_option("seed of permutations and halves")

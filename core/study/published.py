@@ -67,7 +67,7 @@ def is_dataset(card: DatasetCard, dataset: str, stimuli: int) -> bool:
     by its name where it has no id, and by its size.
 
     A name is taken on trust: COCO's stimuli have no other mark. So is a revision of which the store
-    knows the commit alone, since that does not tell its name.
+    knows the commit alone, since it has no name.
     """
     hub_id, _, revision = dataset.partition("@")
     own_revision = str(card.source.get("revision"))

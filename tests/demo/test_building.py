@@ -129,7 +129,7 @@ def test_a_world_that_is_drawn_otherwise_is_missed(
 
 @pytest.mark.slow
 def test_finished_language_models_read_all_densities_and_are_one_model_each(store: Path) -> None:
-    retold = Store(store).retellings("cave")
+    retold = Store(store).caption_variants("cave")
     assert retold == dict.fromkeys(RETOLD, "gpt2-xs")
     wanted = {name.partition("~")[0] for name in missing_specs(store / "none") if "~" in name}
     assert {"gpt2-m", "roberta-s"} <= wanted

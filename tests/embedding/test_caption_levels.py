@@ -17,7 +17,7 @@ from core.embedding.runner import embed
 from core.errors import UnknownNameError
 from core.recipe import Recipe
 from core.store import Store, write_result
-from core.store.schema import VERSIONS, find_retellings
+from core.store.schema import VERSIONS, find_caption_variants
 
 SUMMARIES = [f"event {i}, in short" for i in range(20)]
 
@@ -87,7 +87,10 @@ def test_further_levels_are_no_further_models(tmp_path: Path) -> None:
         embed(tmp_path, CountedDataset(), CountingEncoder(), level=level)
     store = Store(tmp_path)
     assert [entry.card.name for entry in store.models("counted")] == ["counting"]
-    assert store.retellings("counted") == {"counting~5": "counting", "counting~mean": "counting"}
+    assert store.caption_variants("counted") == {
+        "counting~5": "counting",
+        "counting~mean": "counting",
+    }
     assert len(store.embeddings("counted")) == 3
     assert store.model("counted", "counting~5").card.title == "Counting"
 
@@ -120,4 +123,4 @@ def test_weights_pooling_prompt_and_level_decide(tmp_path: Path) -> None:
         named("d", "5", weights="w2"),
         named("e", "5", prompt="paper"),
     ]
-    assert find_retellings([*entries, named("picture", None)], ("20", "5")) == {"a": "b"}
+    assert find_caption_variants([*entries, named("picture", None)], ("20", "5")) == {"a": "b"}

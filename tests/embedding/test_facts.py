@@ -128,7 +128,7 @@ def test_an_import_at_another_caption_level_is_the_same_model(store):
     for name, level in (("t", "20"), ("t~5", "5"), ("t~40", "40")):
         np.save(file := store / "t.npy", np.random.default_rng(len(name)).normal(size=(N, 5)))
         assert main(["import", str(file), "--name", name, "--level", level, *where]) == 0
-    assert Store(store / "store").retellings("cave") == {"t~5": "t", "t~40": "t"}
+    assert Store(store / "store").caption_variants("cave") == {"t~5": "t", "t~40": "t"}
     table = ask(CaptionAlignment(x=("t",)), Study(Store(store / "store"), "cave"))
     assert set(table["level"]) == {"20", "5", "40"}
 

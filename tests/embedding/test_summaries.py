@@ -64,7 +64,7 @@ def test_summaries_are_a_further_level(store: Path) -> None:
     assert read_texts(Store(store), "counted", "7-by-clerk")[5] == ("event 5, in short",)
     embed(store, CountedDataset(N), CountingEncoder())
     embed(store, CountedDataset(N), CountingEncoder(), level="7-by-clerk")
-    assert Store(store).retellings("counted") == {"counting~7-by-clerk": "counting"}
+    assert Store(store).caption_variants("counted") == {"counting~7-by-clerk": "counting"}
     assert list(Store(store).summaries("counted")) == ["7-by-clerk"]
 
 

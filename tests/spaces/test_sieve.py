@@ -98,5 +98,5 @@ def test_the_room_is_wider_than_any_rounding():
         apart = np.abs(rough - scaled @ around.T)
         made = make_sieve(scaled, scaled, rows=1)
         lengths = np.linalg.norm(scaled, axis=1)
-        assert (apart <= 0.5 * made.room * lengths[:, None]).all()
+        assert (apart <= 0.5 * made.slack * lengths[:, None]).all()
         assert apart.max() > 1e-4 * neighbors.UNIT  # rounding is there to be bounded

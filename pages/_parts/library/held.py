@@ -18,7 +18,7 @@ def models(at: Place) -> pd.DataFrame:
     bytes, device, seconds, made_at, level, and levels: how many more of the captions there are.
     """
     store = Store(at.root)
-    further = pd.Series(store.retellings(at.dataset).values(), dtype="object").value_counts()
+    further = pd.Series(store.caption_variants(at.dataset).values(), dtype="object").value_counts()
     rows = [
         {
             "model": entry.card.name,
