@@ -54,9 +54,9 @@ def generalized_procrustes(
     `features` subtracts each dimension's mean; `stimuli` each stimulus's own mean over its
     dimensions; `none` nothing. weights: one per space, 1 for each where none are given; a space of
     weight 0 is turned onto the consensus of the others and has no part in it, nor in the width of
-    the common space. They are scaled to a mean of 1 over the positive ones. Two equal weights give the
-    closed form: the objective is 1 − the Procrustes similarity. Raises MetricError for fewer than
-    two spaces with a weight, other stimuli, degenerate spaces, and where 20,000 rounds do not
+    the common space. They are scaled to a mean of 1 over the positive ones. Two equal weights give
+    the closed form: the objective is 1 − the Procrustes similarity. Raises MetricError for fewer
+    than two spaces with a weight, other stimuli, degenerate spaces, and where 20,000 rounds do not
     settle it. Source: Gower 1975; Ten Berge 1977 (the alternation); its use on neural networks:
     Williams et al. 2021.
     """
