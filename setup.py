@@ -1,4 +1,5 @@
-"""What a wheel holds beside `core`: the dashboard, as the folder `platoscope_app`.
+"""What a wheel holds: `core`, the Python interface `platoscope`, and the dashboard as the folder
+`platoscope_app`.
 
 `core.settings.ROOT` is that folder where Platoscope is installed, and the repository in a checkout.
 """
@@ -8,6 +9,7 @@ from setuptools import find_namespace_packages, setup
 setup(
     packages=[
         *find_namespace_packages(include=["core", "core.*"], exclude=["*.__pycache__"]),
+        "platoscope",
         "platoscope_app",
     ],
     package_dir={"platoscope_app": "."},  # whose only module is app.py

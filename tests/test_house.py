@@ -37,10 +37,11 @@ FLOORS = (  # lowest first; a room imports those of lower floors alone
     ("core.theory",),
     ("core.cave.demo", "core.jobs"),
     ("core.plans",),
-    ("core.cli", "pages"),
+    ("core.cli", "platoscope", "pages"),
     ("app", "core.__main__"),
 )
-SOURCES = [*(path for top in ("core", "pages") for path in (ROOT / top).rglob("*.py"))]
+TOPS = ("core", "platoscope", "pages")
+SOURCES = [path for top in TOPS for path in (ROOT / top).rglob("*.py")]
 SOURCES += [ROOT / "app.py"]
 
 
@@ -88,7 +89,7 @@ def room_of(module: str) -> str:
 
 
 def ours(module: str) -> bool:
-    return module.split(".")[0] in ("core", "pages", "app") and module != "core"
+    return module.split(".")[0] in ("core", "platoscope", "pages", "app") and module != "core"
 
 
 def test_a_room_imports_only_what_lies_below():

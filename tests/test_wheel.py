@@ -18,7 +18,7 @@ from tests.ports import find_free_port
 
 pytestmark = pytest.mark.slow
 FILES = ("app.py", "setup.py", "pyproject.toml", "README.md", "LICENSE")
-FOLDERS = (".streamlit", "core", "pages", "data")
+FOLDERS = (".streamlit", "core", "platoscope", "pages", "data")
 MODEL = "gpt2-xs"  # stands for all the Cave's weights, which take seconds to pack
 
 
@@ -77,7 +77,7 @@ def test_the_wheel_holds_every_file_of_the_program(source: Path, installed: Path
         return {str(path.relative_to(folder)) for path in inside}
 
     app = installed / "platoscope_app"
-    assert files(installed, "core") == files(source, "core")
+    assert files(installed, "core", "platoscope") == files(source, "core", "platoscope")
     assert files(app, "pages", "data", ".streamlit") == files(source, "pages", "data", ".streamlit")
     assert (app / "app.py").read_text() == (ROOT / "app.py").read_text()
 

@@ -23,8 +23,7 @@ from core.questions.alignment.placing import side_of
 from core.questions.alignment.points import calibrated_points, fits, trend_points
 from core.questions.alignment.question import COMPETENCE, Alignment
 from core.questions.asking import ask, completed
-from core.questions.captions import CaptionAlignment
-from core.questions.competence.question import Bins, CompetenceScores, Downstream, TasksSolved
+from core.questions.competence.question import CompetenceScores, TasksSolved
 from core.questions.dispersion.figures import drop, effect
 from core.questions.dispersion.held_out_figures import held_out
 from core.questions.dispersion.points import effect_points
@@ -50,7 +49,7 @@ from core.questions.metrics.trend_figures import by_metric, described
 from core.questions.models.figures import model_map
 from core.questions.models.points import map_points
 from core.questions.models.question import ModelMap
-from core.questions.question import StudyQuestion
+from core.questions.question import Question
 from core.study.layers import ALL, layer_matrix
 from core.study.models import basis_of, groups_by_age, language_basis, reads
 from core.study.parts import Scope
@@ -62,16 +61,18 @@ MEAN = "mean over texts"  # as the released code takes bits per byte
 Draw = Callable[[Any, pd.DataFrame, Study], go.Figure | None]
 
 
-def picture(question: StudyQuestion, table: pd.DataFrame, study: Study) -> go.Figure | None:
-    """Return the picture of a question's table, None where it has none here."""
+def picture(question: Question, table: pd.DataFrame, study: Study | None) -> go.Figure | None:
+    """Return the main figure of a question's table, in light colors; None if it has none."""
     draw = DRAWS.get(type(question))
-    if draw is None:
+    if draw is None and type(question).plot is Question.plot:
         return None
     complete = completed(question, study)
+    if study is None:
+        return complete.plot(table).draw("light")
     entries = study.store.models(study.dataset.name)
     made_at = {entry.card.name: entry.made_at for entry in entries}
     palette.show(palette.assign(groups_by_age(study.models(), made_at)))
-    return draw(complete, table, study)
+    return draw(complete, table, study) if draw else complete.plot(table).draw("light")
 
 
 def _trend(question: Alignment, table: pd.DataFrame, study: Study) -> go.Figure | None:
@@ -165,11 +166,6 @@ def _rankings(_: DispersionRankings, table: pd.DataFrame, __: Study) -> go.Figur
     return ranked_stimuli(table, mode="light")
 
 
-def _plot(question: StudyQuestion, table: pd.DataFrame, _: Study) -> go.Figure:
-    """Draw the question's own figure."""
-    return question.plot(table).draw("light")
-
-
 def _gains(question: Adaptation, table: pd.DataFrame, study: Study) -> go.Figure:
     about = describe_spaces(question.spaces, study.models())
     titles, groups = (
@@ -195,16 +191,13 @@ def _scores(study: Study) -> pd.DataFrame:
     return ask(CompetenceScores(Scope(study.dataset.name)), study)
 
 
-DRAWS: Mapping[type[StudyQuestion], Draw] = {
+DRAWS: Mapping[type[Question], Draw] = {
     Alignment: _trend,
-    Bins: _plot,
-    Downstream: _plot,
     ModelMap: _map,
     SetEffect: _effect,
     DropEffect: _drop,
     HeldOutFits: _held_out,
     DispersionRankings: _rankings,
-    CaptionAlignment: _plot,
     Adaptation: _gains,
     MetricAgreement: _agreement,
     MetricMatrix: _matrix,

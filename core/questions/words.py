@@ -7,11 +7,11 @@ import math
 import reprlib
 import shlex
 from argparse import ArgumentParser, ArgumentTypeError, BooleanOptionalAction, Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
-from core.errors import InputError
+from core.errors import InputError, UnknownNameError
 from core.options import Option, Value, build, explain, options_of, value_of
 from core.questions.question import Question
 
@@ -79,6 +79,38 @@ def read_question(kind: type[Q], arguments: Namespace) -> Q:
 
 def _frozen(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
+
+
+def build_checked(kind: type[Q], values: Mapping[str, Any]) -> Q:
+    """Return a question, or any dataclass of options, from Python values by option name; one value
+    may stand for several. Raises UnknownNameError for an option, InputError for a value.
+    """
+    options = {one.name: one for one in options_of(kind)}
+    for name in values:
+        if name not in options:
+            raise UnknownNameError("option", name, options)
+    return build(kind, {name: _checked(options[name], value) for name, value in values.items()})
+
+
+def _checked(one: Option, value: Any) -> Any:
+    if one.many and isinstance(value, Mapping):
+        value = tuple(value.items())
+    elif one.many:
+        value = (value,) if isinstance(value, str | int | float) else tuple(value)
+    kinds: dict[str, Any] = {"text": str, "switch": bool, "whole": int, "number": (int, float)}
+    for each in value if one.many else [value]:
+        if one.kind in ("pair", "factor"):
+            fits = isinstance(each, tuple) and len(each) == 2
+            expected = "a mapping from names to values"
+        elif one.choices or one.kind not in kinds:
+            fits, expected = each in one.choices, f"one of {', '.join(one.choices)}"
+        else:
+            fits = isinstance(each, kinds[one.kind]) and (one.range is None or each in one.range)
+            words = {"text": "a text", "switch": "True or False"}
+            expected = one.range.described if one.range else words[one.kind]
+        if not fits and each != one.default:
+            raise InputError(f"{one.name}: expected {expected}; got {reprlib.repr(each)}")
+    return value
 
 
 def to_words(question: Worded) -> list[str]:

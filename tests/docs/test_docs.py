@@ -52,7 +52,7 @@ def test_no_page_names_a_command_or_a_file_that_does_not_exist(text: str) -> Non
     assert all(
         any(f"platoscope {line} ".startswith(f"{words} ") for words in COMMANDS) for line in written
     )
-    links = re.findall(r"\]\(([^)#]+)\)", text)
+    links = re.findall(r"\]\(([^)#\s]+)\)", text)
     files = [link for link in links if not link.startswith("http")]
     assert all((ROOT / file).exists() or (ROOT / "docs" / file).exists() for file in files)
 
