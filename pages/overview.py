@@ -8,8 +8,7 @@ import streamlit as st
 from core.encoders.encoder import REALITY
 from core.figures import exports
 from core.questions.asking import findings_of
-from core.questions.convergence.evidence import forest, weigh
-from core.questions.convergence.question import Summary
+from core.questions.convergence.question import Summary, tally
 from core.questions.headline.question import Headline
 from core.questions.overview.question import CONSENSUS, MAP_METRICS, ConvergenceMap
 from core.questions.overview.scene import Scene, lay_out
@@ -18,7 +17,7 @@ from core.questions.sentences import listed
 from core.study.models import is_reality, reads, usual
 from core.study.parts import Comparison, Measure
 from pages._parts.overview import convergence_map
-from pages._shared import address, controls, exportbar, facts, frame, prose, queries
+from pages._shared import address, controls, facts, frame, prose, queries, section
 from pages._shared.chosen import selection
 from pages._shared.files import images
 from pages._shared.queries import Place
@@ -59,10 +58,10 @@ def show_verdict(at: Place) -> None:
     question = Headline(at.scope, measure=Measure(k=_fewer(at)))
     verdict, *more = findings_of(question, queries.ask(at, question))
     prose.answer([verdict])
-    every = queries.recall(at, Summary(at.scope))
-    tally = findings_of(Summary(at.scope), every) if every is not None else []
-    if more or tally:
-        st.caption(frame.plain(" ".join([*more, *tally])))
+    if queries.recall(at, Summary(at.scope)) is not None:
+        more.append(tally(queries.answer(at, Summary(at.scope)).findings))
+    if more:
+        st.caption(frame.plain(" ".join(more)))
     if queries.card(at).world:
         st.caption(f":material/toys: {MADE}")
 
@@ -189,12 +188,8 @@ def show_world(at: Place) -> None:
 def show_evidence(at: Place) -> None:
     """Draw what speaks for the hypothesis and what against it."""
     question = Summary(at.scope)
-    evidence = weigh(queries.ask(at, question), question.comparison.toward)
-    if evidence["q"].isna().all():  # which the tally above says
-        return
-    st.header("The evidence", anchor=False)
-    figure = forest(evidence, mode=frame.mode(), narrow=frame.narrow())
-    exportbar.draw(at, question, figure, key="evidence", table=evidence)
+    if queries.ask(at, question)["q"].notna().any():  # else the tally above says so
+        section.draw(at, question, key="evidence", header="The evidence", lead=0)
 
 
 frame.draw("Do neural networks converge to the same representation?", show)

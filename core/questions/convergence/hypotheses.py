@@ -18,13 +18,13 @@ from jaxtyping import Float32, Float64
 from core.errors import MetricError
 from core.questions.convergence.levels import (
     KINDS,
+    By,
     Kind,
     arrange,
     join_lines,
     put_on_levels,
     usual_of,
 )
-from core.questions.convergence.question import By
 from core.spaces.bases import effective_rank, participation_ratio
 from core.statistics.nulls import adjust
 from core.statistics.trends import DealtTrend, level_trend, recipe_trend
@@ -62,8 +62,8 @@ class Material:
     """What all tests are made from.
 
     last_layer: reads the last space of a model. trainings: rows of `describe_trainings`. pairs: of
-    `ModelPairs`. draws, seed: of the dealings. toward: 1 where higher scores mean more aligned, −1
-    where lower ones do.
+    `ModelPairs`. draws, seed: of the permutations. toward: 1 if higher scores mean more aligned,
+    −1 if lower ones do.
     """
 
     last_layer: Callable[[str], Float32[np.ndarray, "n d"]]
@@ -78,7 +78,7 @@ class Material:
 class Test:
     """One test of a hypothesis.
 
-    decides: whether the verdict on the hypothesis is this test's. predicted: 1 where it predicts
+    decides: whether the verdict on the hypothesis is this test's. predicted: 1 if it predicts
     that the score rises, −1 that it falls.
     """
 
@@ -93,7 +93,7 @@ def test_all(of: Material) -> pd.DataFrame:
     """Return a row per test with COLUMNS; which test decides was fixed before any was run.
 
     value: of the trend, with its interval and p; q: p adjusted for as many tests as decide; verdict
-    by q where it decides, else by p.
+    by q if it decides, else by p.
     """
     tests = [
         *_multitask(of),
@@ -205,7 +205,7 @@ def _measured(
     rows: pd.DataFrame,
     measure: Callable[[Float32[np.ndarray, "n d"]], float],
 ) -> Float64[np.ndarray, " m"]:
-    """Return a measure of the last layer of each model; NaN where it has none."""
+    """Return a measure of the last layer of each model; NaN if it has none."""
     values = {}
     for name in dict.fromkeys(rows["model"]):
         try:

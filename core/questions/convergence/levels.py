@@ -1,8 +1,12 @@
-"""Trainings put on levels of competence, size, number of tasks or amount of data."""
+"""Trainings put on levels of competence, size, number of tasks or amount of data, and thirds of
+competence compared with each other.
+
+Source: Huh et al. 2024, section 2 and figure 2, after Tolstoy's Anna Karenina.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,11 +16,11 @@ from jaxtyping import Float64
 
 from core.figures.numbers import counted
 from core.modalities import find_modality
-from core.questions.convergence.question import By
-from core.statistics.trends import Trainings
+from core.statistics.trends import Trainings, grid_means, weak_contrast
 from core.study.layers import score_matrix
 from core.study.trainings import kinship
 
+By = Literal["competence", "size", "tasks", "data"]
 Kind = Literal["all", "vision", "language", "across"]
 KINDS: Mapping[Kind, str] = {
     "all": "all pairs",
@@ -27,10 +31,14 @@ KINDS: Mapping[Kind, str] = {
 SKILL_THIRDS = ("least competent", "middle", "most competent")
 SIZE_THIRDS = ("smallest", "middle", "largest")
 TASKS, DATA = "tasks", "data"
+THIRDS = (
+    *("pairs_of", "one", "other", "mean", "adjusted", "recipes", "pairs"),
+    *("contrast", "low", "high", "p", "reason"),
+)
 
 
 def kinds_to_show(table: pd.DataFrame) -> list[Kind]:
-    """Return the kinds of pairs in a table with pairs_of and pairs; only the one kind where all
+    """Return the kinds of pairs in a table with pairs_of and pairs; only the one kind if all
     pairs are of it.
     """
     counts = table.groupby("pairs_of")["pairs"].sum()
@@ -141,3 +149,27 @@ def _thirds(usual: pd.DataFrame, values: pd.Series, names: Sequence[str]) -> Lev
     place = np.ceil(3 * means.groupby("modality").rank(pct=True)) - 1
     levels = [place[of] for of in zip(rows["modality"], rows["recipe"], strict=True)]
     return Leveled(rows, np.array(levels, dtype=float), names)
+
+
+def compare_thirds(leveled: Leveled, pairs: pd.DataFrame, *, draws: int, seed: int) -> pd.DataFrame:
+    """Return the rows of `AnnaKarenina`.
+
+    one, other: the names of the two levels, the lower first. adjusted: see
+    `core.statistics.trends.GridMean`. contrast, low, high, p, reason: the
+    same in all rows of a kind of pairs, see `core.statistics.trends.weak_contrast`. pairs: of
+    `ModelPairs`.
+    """
+    rows = [row for kind in KINDS for row in _rows(leveled, pairs, kind, draws=draws, seed=seed)]
+    return pd.DataFrame(rows, columns=list(THIRDS))
+
+
+def _rows(
+    leveled: Leveled, pairs: pd.DataFrame, kind: Kind, *, draws: int, seed: int
+) -> Iterator[tuple[object, ...]]:
+    arranged = arrange(leveled, pairs, kind)
+    contrast = weak_contrast(arranged, draws=draws, seed=seed)
+    about = (contrast.value, contrast.low, contrast.high, contrast.p, contrast.reason)
+    top = len(leveled.names) - 1
+    for mean in grid_means(arranged):
+        one, other = (leveled.names[round(level * top)] for level in (mean.low, mean.high))
+        yield kind, one, other, mean.mean, mean.adjusted, mean.recipes, mean.pairs, *about

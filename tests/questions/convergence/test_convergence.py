@@ -8,38 +8,25 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.questions.convergence.answer import LEVEL_COLUMNS
-from core.questions.convergence.findings import (
-    fine_tuned_findings,
-    hypothesis_findings,
-    karenina_findings,
-    level_findings,
-    replicate_findings,
-)
-from core.questions.convergence.fine_tuning import ALL, compare_copies
 from core.questions.convergence.hypotheses import DECAYED, Material, _sweep, judge
 from core.questions.convergence.hypotheses import test_all as run_all
 from core.questions.convergence.levels import (
     SKILL_THIRDS,
     arrange,
+    compare_thirds,
     kinds_to_show,
     put_on_levels,
 )
 from core.questions.convergence.question import (
+    ALL,
     AnnaKarenina,
     FineTuned,
-    Hypotheses,
     Levels,
-    Replicates,
+    compare_copies,
+    hypothesis_findings,
+    replicate_findings,
+    tally,
 )
-from core.questions.convergence.summary import (
-    summarize_ceilings,
-    summarize_copies,
-    summarize_hypotheses,
-    summarize_levels,
-    summarize_trends,
-)
-from core.questions.convergence.thirds import compare_thirds
 from core.study.noise import (
     ceiling_between,
     ceiling_of,
@@ -222,12 +209,12 @@ def test_the_ceiling_is_the_mean_of_pairs_of_seeds():
     assert ceiling_of(table.reset_index(), "vision") == pytest.approx(vision)
     language = ceiling_between(table, "language", "language")
     assert ceiling_between(table, "vision", "language") == pytest.approx((vision * language) ** 0.5)
-    (said,) = replicate_findings(Replicates(), table.reset_index())
-    assert f"{vision:.3f} for vision models" in said
+    found = {one.claim.split()[1]: one.value for one in replicate_findings(table.reset_index())}
+    assert found["vision"] == pytest.approx(vision)
     assert replicated(trainings.assign(varies="width")).empty
     assert len(replicated(trainings)) == len(trainings)
     alone = summarize_replicates(trainings[trainings["model"].str.endswith("#0")], pairs)
-    assert replicate_findings(Replicates(), alone)[0].startswith("No recipe here has several seeds")
+    assert replicate_findings(alone)[0].claim.startswith("No recipe here has several seeds")
     assert np.isnan(ceiling_of(alone, "vision"))
     assert np.isnan(ceiling_between(table, "vision", "world"))
 
@@ -262,8 +249,8 @@ def test_a_copy_is_compared_with_the_very_model_that_it_was_made_from():
     trainings, pairs = copies(-0.05)
     varied = trainings["varies"].mask(trainings["model"] == "gpt-s", "data")
     assert set(compare_copies(trainings.assign(varies=varied), pairs)["with"]) == {ALL, "llama-s"}
-    said = fine_tuned_findings(FineTuned(), table.reset_index())
-    assert said[0].startswith("ViT tuned: alignment with language falls (−0.0")
+    (found,) = FineTuned()._findings(table.reset_index())
+    assert (found.verdict, found.value) == ("supported", table.loc[ALL, "change"])
 
 
 def test_fine_tuning_without_an_effect_is_sure_in_one_world_of_twenty_and_with_one_in_nine_of_ten():
@@ -276,8 +263,7 @@ def test_fine_tuning_without_an_effect_is_sure_in_one_world_of_twenty_and_with_o
         table = compare_copies(
             trainings, pairs.assign(score=0.3 + tuned + rng.normal(0, 0.01, len(pairs)))
         )
-        said = fine_tuned_findings(FineTuned(), table)[0]
-        return "is not shown to change" not in said
+        return FineTuned()._findings(table)[0].verdict != "open"
 
     assert np.mean([is_sure(0.0) for _ in range(100)]) <= 0.05 + 2 * 0.0218
     assert np.mean([is_sure(-0.03) for _ in range(30)]) >= 0.9
@@ -287,8 +273,10 @@ def test_copies_that_all_change_alike_are_not_tested_and_the_reason_is_said():
     trainings, pairs = copies(0.0)
     table = compare_copies(trainings, pairs.assign(score=0.3))
     assert table["p"].isna().all()
-    assert fine_tuned_findings(FineTuned(), table)[0].endswith(
-        "changes by +0.000; all pairs of model and copy change alike, so their spread is unknown."
+    (found,) = FineTuned()._findings(table)
+    assert (found.verdict, found.reason) == (
+        "open",
+        "all pairs of model and copy change alike, so their spread is unknown",
     )
 
 
@@ -297,15 +285,11 @@ def test_where_low_scores_mean_aligned_sentences_and_verdicts_turn():
     trainings, pairs = swept(-0.02)
     leveled = put_on_levels(trainings, "size", pd.Series(dtype=float))
     thirds = compare_thirds(leveled, pairs, draws=9, seed=0).assign(contrast=-0.1, p=0.01)
-    high, low = (karenina_findings(AnnaKarenina(comparison=one), thirds)[1] for one in both)
-    assert high.startswith("Weak models are weak in their own ways")
-    assert low.startswith("Weak models go wrong together")
-    high, low = (
-        fine_tuned_findings(FineTuned(comparison=one), compare_copies(*copies(-0.05)))[0]
-        for one in both
-    )
-    assert "alignment with language falls (−" in high
-    assert "alignment with language rises (−" in low
+    high, low = (AnnaKarenina(comparison=one)._findings(thirds)[0].verdict for one in both)
+    assert (high, low) == ("supported", "contradicted")
+    copied = compare_copies(*copies(-0.05))
+    high, low = (FineTuned(comparison=one)._findings(copied)[0].verdict for one in both)
+    assert (high, low) == ("supported", "contradicted")
     table = run_all(Material(last_layer, trainings, pairs, draws=99, seed=0, toward=both[1].toward))
     decisive = table[table["decides"]].set_index("hypothesis")["verdict"]
     assert set(decisive) == {"contradicted"}
@@ -364,8 +348,7 @@ def test_each_hypothesis_is_judged_by_the_test_that_decides(change, verdict):
     assert decisive.loc["simplicity", "value"] == pytest.approx(change, rel=0.2)
     assert (decisive["q"] >= decisive["p"]).all()
     assert table.loc[~table["decides"], "q"].isna().all()
-    said = hypothesis_findings(Hypotheses(), table)
-    assert said[2].startswith(f"Simplicity: {verdict} here. Change of alignment")
+    assert hypothesis_findings(table)[2].verdict == verdict
 
 
 def test_a_verdict_needs_p_and_the_predicted_direction():
@@ -395,32 +378,29 @@ def levels(rise: float, p: float) -> pd.DataFrame:
         for kind in ("all", "across")
         for place, level in enumerate(("XS", "M"))
     ]
-    return pd.DataFrame(rows, columns=list(LEVEL_COLUMNS[:-2])).assign(p=p, reason="")
+    table = pd.DataFrame(rows, columns=list(Levels.columns)[:-4])
+    return table.assign(p=p, reason="", ceiling=np.nan, chance=0.01)
 
 
 @pytest.mark.parametrize(
-    ("rise", "p", "start"),
-    [
-        (0.1, 0.01, "Larger models agree more with each other here (change +0.100"),
-        (-0.1, 0.01, "Larger models agree less with each other here (change −0.100"),
-        (0.1, 0.2, "It is not shown here that larger models agree more with each other"),
-    ],
+    ("rise", "p", "verdict"),
+    [(0.1, 0.01, "supported"), (-0.1, 0.01, "contradicted"), (0.1, 0.2, "open")],
 )
-def test_a_trend_is_said_whichever_way_it_goes(rise, p, start):
-    lead, other, _ = level_findings(Levels(by="size"), levels(rise, p))
-    assert lead.startswith(start)
-    assert f"change {rise:+.3f}".replace("-", "−") in lead
-    assert other.startswith("Vision with language: change ")
-    assert level_findings(Levels(by="tasks"), levels(rise, p).iloc[:0]) == [
-        "No two finished models lie on one level of tasks, so nothing is compared."
-    ]
+def test_a_trend_is_judged_whichever_way_it_goes(rise, p, verdict):
+    found = Levels(by="size")._findings(levels(rise, p))
+    assert [one.verdict for one in found] == [verdict] * 2
+    assert [one.value for one in found] == [rise] * 2
+    assert len(Levels(by="tasks")._findings(levels(rise, p).iloc[:0])) == 1
 
 
 def test_one_kind_of_pairs_is_said_and_drawn_once():
     rows = levels(0.1, 0.01).query("pairs_of == 'all'")
     twice = pd.concat([rows, rows.assign(pairs_of="vision")])
     assert kinds_to_show(twice) == ["vision"]
-    assert level_findings(Levels(by="tasks"), twice) == level_findings(Levels(by="tasks"), rows)
+    (found,) = Levels(by="tasks")._findings(twice)
+    assert found.value == 0.1
+    dots = [one for one in Levels().plot(twice).draw("light").data if one.error_y.array is not None]
+    assert [list(one.y) for one in dots] == [[0.2, pytest.approx(0.3)]]
 
 
 def thirds_of(table: pd.DataFrame) -> pd.DataFrame:
@@ -441,66 +421,20 @@ def test_thirds_are_compared_with_each_other_and_in_a_sentence():
     assert means.loc[weak, strong] == pytest.approx(means.loc[middle, middle], abs=0.01)
     lead = table[table["pairs_of"] == "all"].iloc[0]
     assert lead["contrast"] == pytest.approx(-0.1, abs=0.01)
-    first, second = karenina_findings(AnnaKarenina(), table)
-    assert f"is {np.nanmax(means.to_numpy()):.3f} (vision), " in first
-    assert "among the strongest third; " in first
-    assert second.startswith("Weak models are weak in their own ways")
-    together = table.assign(contrast=0.1)
-    assert karenina_findings(AnnaKarenina(), together)[1].startswith("Weak models go wrong togeth")
-    unsure = karenina_findings(AnnaKarenina(), table.assign(p=0.2))[1]
-    assert unsure.startswith("It is not shown that weak models agree less with each other")
-    none = karenina_findings(AnnaKarenina(), table.assign(p=np.nan, reason="too few"))[1]
-    assert none.endswith("cannot be tested: too few.")
-    assert karenina_findings(AnnaKarenina(), table.iloc[:0])[0].startswith("No two finished models")
+    weakest = AnnaKarenina()._findings(table)[0]
+    assert (weakest.verdict, weakest.value) == ("supported", lead["contrast"])
+    together = AnnaKarenina()._findings(table.assign(contrast=0.1, low=0.05, high=0.2))[0]
+    assert together.verdict == "contradicted"
+    assert AnnaKarenina()._findings(table.assign(p=0.2))[0].verdict == "open"
+    none = table.assign(p=np.nan, contrast=np.nan, reason="too few")
+    assert AnnaKarenina()._findings(none)[0].verdict == "unknown"
+    assert len(AnnaKarenina()._findings(table.iloc[:0])) == 1
+    assert len(AnnaKarenina().plot(table).draw("dark").data) == table["pairs_of"].nunique()
 
 
-def test_the_summary_holds_the_figures_of_its_tables_and_says_what_is_missing():
-    leveled = summarize_levels("size", levels(0.1, 0.01))
-    assert leveled["value"].tolist() == [0.1, 0.1]
-    assert leveled["counted"].tolist() == ["6 recipes", "6 recipes"]
-    tests = run_all(Material(last_layer, *swept(-0.02), draws=49, seed=0))
-    hypotheses = summarize_hypotheses(tests)
-    decides = tests["decides"].to_numpy(bool)
-    assert hypotheses["p"].tolist() == pytest.approx(
-        tests["q"].where(decides, tests["p"]).tolist(), nan_ok=True
+def test_claims_are_counted_by_verdict():
+    found = hypothesis_findings(run_all(Material(last_layer, *swept(-0.02), draws=99, seed=0)))
+    assert (
+        tally(found)
+        == "Of 3 claims of the hypothesis: 3 supported, 0 contradicted, 0 open (q < .05)."
     )
-    assert hypotheses["what"].str.contains("decides").tolist() == decides.tolist()
-    copied = summarize_copies(compare_copies(*copies(-0.05)))
-    assert copied[["value", "counted"]].to_numpy().tolist() == [
-        [pytest.approx(-0.0495), "4 models and copies"]
-    ]
-    trainings = family()
-    seeds = summarize_replicates(trainings, aligned(trainings, rise=0.0))
-    limits = summarize_ceilings(seeds, np.nan)
-    assert limits["what"].str.split(", ").str[-1].tolist()[1:] == ["language", "vision"]
-    assert limits["counted"].tolist() == ["", "6 recipes", "9 recipes"]
-    assert limits["reason"].tolist()[0] == "no formula gives it for this metric"
-    trends = pd.DataFrame(
-        [("Spearman of a, with", "MAE", 9, 0.5, 0.1, ""), ("mean of b", "XS", 3, 0.2, np.nan, "")],
-        columns=["finding", "group", "models", "value", "p", "reason"],
-    )
-    assert summarize_trends(trends)["what"].tolist() == ["Spearman of a with MAE"]
-
-
-def summary(**p: float) -> pd.DataFrame:
-    """Return a summary with a p per kind of row, all of them rises but the contrast."""
-    about = {
-        "levels": ("levels of competence", "rise of alignment, vision with language"),
-        "inside": ("levels of competence", "rise of alignment, vision"),
-        "trend": ("figure 3", "Spearman of competence and alignment with reality"),
-        "one": ("figure 3", "Spearman of competence and alignment with CLIP"),
-        "solved": (
-            "figure 3",
-            "Spearman of vision competence and alignment with reality",
-        ),
-        "decides": ("hypothesis: capacity", "rise (decides; p is q)"),
-        "beside": ("hypothesis: capacity", "another rise"),
-        "weak": ("Anna Karenina", "weak with weak − weak with strong, all pairs"),
-        "size": ("levels of size", "rise of alignment, all pairs"),
-    }
-    rows = [
-        (*about[kind], -0.1 if kind == "weak" else 0.1, one, "9 recipes", judge(0.1, 1, one), "")
-        for kind, one in p.items()
-    ]
-    names = ["about", "what", "value", "p", "counted", "verdict", "reason"]
-    return pd.DataFrame(rows, columns=names)
