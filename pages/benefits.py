@@ -24,24 +24,23 @@ def show(at: Place) -> None:
     """Draw section 5 of the published work: transfer, bias and hallucination."""
     if queries.models(at).empty:
         frame.need_readers(at, "caption", "image")
-    with frame.part():
-        _transfer(at)
-    with frame.part():
-        _bias(at)
-    with frame.part():
-        _hallucination(at)
+    _transfer(at)
+    _bias(at)
+    _hallucination(at)
 
 
 @fragment
 def _transfer(at: Place) -> None:
     header = "Does one modality help the other?"
-    section.draw(at, Transfer(at.scope), key="transfer", header=header, methods=TRANSFER)
+    with frame.part():
+        section.draw(at, Transfer(at.scope), key="transfer", header=header, methods=TRANSFER)
 
 
 @fragment
 def _bias(at: Place) -> None:
     header, question = "Are larger language models less biased?", SizeEffects(at.scope)
-    section.draw(at, question, key="bias", header=header, methods=BIAS, models=True)
+    with frame.part():
+        section.draw(at, question, key="bias", header=header, methods=BIAS, models=True)
 
 
 @fragment
@@ -50,9 +49,10 @@ def _hallucination(at: Place) -> None:
         "Do larger language models invent less?",
         SizeEffects(at.scope, "hallucination"),
     )
-    section.draw(
-        at, question, key="hallucination", header=header, methods=HALLUCINATION, models=True
-    )
+    with frame.part():
+        section.draw(
+            at, question, key="hallucination", header=header, methods=HALLUCINATION, models=True
+        )
 
 
 frame.draw("What do better models buy?", show)

@@ -25,9 +25,10 @@ LEVELS: Mapping[By, str] = {
     "data": "amount of data",
 }
 METHODS = """Each diamond is the **adjusted mean** alignment of the pairs of models on one level,
-with the mix of objectives and families held fixed, and its 95% interval over recipes; the circle is the
-raw mean. Two seeds of a recipe never make a pair: they make the **ceiling**. **p** exchanges levels
-among the recipes of each objective or family, so it says nothing of differences between these."""
+with the mix of objectives and families held fixed, and its 95% interval over recipes; the circle is
+the raw mean. Two seeds of a recipe never make a pair: they make the **ceiling**. **p** exchanges
+levels among the recipes of each objective or family, so it says nothing about differences between
+these."""
 KARENINA = """Models are cut into thirds of competence within their modality. Each cell is the
 adjusted mean alignment of all pairs of two thirds. **Weak** above each panel is how much less (−)
 weak models agree with each other than with strong ones; p decides."""

@@ -21,7 +21,6 @@ that no longer follows from the weights, the metrics or the questions is compute
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import shutil
@@ -41,48 +40,11 @@ from core.encoders.requests import PATCHES
 from core.errors import PlatoscopeError
 from core.machine.processes import count_processes, spread
 from core.modalities import MUSIC
+from core.options import Value, build
 from core.progress import ConsoleProgress, Progress
-from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
-from core.questions.benefits import SizeEffects, Transfer
-from core.questions.captions import CaptionAlignment, CaptionFacts, CaptionLevels
-from core.questions.color.cloud.question import ColorPixels
-from core.questions.color.question import ColorAgreement, ColorLayout, ColorModels
-from core.questions.color.sources.language import ends
-from core.questions.color.sources.naming import usual_sources
-from core.questions.competence.question import Bins, Downstream, TasksSolved, Training
-from core.questions.convergence.question import (
-    AnnaKarenina,
-    FineTuned,
-    Hypotheses,
-    Levels,
-    Replicates,
-    Summary,
-)
-from core.questions.dispersion.question import (
-    DispersionPredictors,
-    DispersionWords,
-    DropEffect,
-    HeldOutFits,
-    HeldOutPoints,
-    PartEffect,
-    SetEffect,
-    StimulusDispersion,
-)
-from core.questions.headline.question import Headline
-from core.questions.metrics.question import (
-    CalibratedMetrics,
-    MetricAgreement,
-    Neighborhoods,
-    NeighborhoodSweep,
-    SampleSize,
-)
-from core.questions.modalities.question import Modalities
-from core.questions.models.question import ModelMap, ModelPairs, ModelProfiles
-from core.questions.overview.question import MAP_METRICS, ConvergenceMap
 from core.questions.question import StudyQuestion
-from core.questions.stimuli.question import StimulusMap
-from core.questions.stitching.question import Stitch
+from core.questions.topics import find_kind
 from core.settings import CAVE_WEIGHTS, DEMO_ANSWERS, ROOT
 from core.store import Store, add_dataset, is_locked, locked
 from core.store.files import examine_if_usable
@@ -90,7 +52,7 @@ from core.store.listing import FILE, TEXTS, expect, remove
 from core.store.publishing import replace, writing
 from core.store.schema import Meta, load_meta, published_files, result_file
 from core.study.models import UNTRAINED
-from core.study.parts import Comparison, Scope
+from core.study.parts import Scope
 from core.study.study import Study
 
 if TYPE_CHECKING:
@@ -355,62 +317,66 @@ def _weights(folder: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-FIRST: tuple[StudyQuestion, ...] = (
-    Alignment(),
-    Headline(),
-    SizeEffects(
-        of="hallucination"
-    ),  # the longest begin early, so that none is answered alone at the end
-    ColorPixels(),
-    ColorModels(),
-    SizeEffects(),
-    TasksSolved(),
-    Bins(),
-    Downstream(),
-    Training(),
-    Levels(),
-    AnnaKarenina(),
-    Hypotheses(),
-    Replicates(),
-    FineTuned(),
-    Summary(),
-    Modalities(),
-    ModelMap(),
-    ModelPairs(),
-    ModelProfiles(),
-    StimulusDispersion(),
-    StimulusMap(),
-    SetEffect(),
-    DropEffect(),
-    PartEffect(),
-    HeldOutPoints(),
-    HeldOutFits(),
-    DispersionWords(),
-    DispersionPredictors(),
-    CaptionLevels(),
-    CaptionAlignment(),
-    CaptionFacts(),
-    Neighborhoods(),
-    NeighborhoodSweep(),
-    SampleSize(),
-    MetricAgreement(),
-    CalibratedMetrics(),
-    Transfer(),
-    Stitch(),
+# commands with what differs from their defaults; the longest first, so that none runs alone
+FIRST: tuple[tuple[str, dict[str, Value]], ...] = (
+    ("align", {}),
+    ("headline", {}),
+    ("benefits size", {"of": "hallucination"}),
+    ("color pixels", {}),
+    ("color models", {}),
+    ("benefits size", {}),
+    ("competence tasks", {}),
+    ("competence bins", {}),
+    ("competence downstream", {}),
+    ("competence training", {}),
+    ("convergence levels", {}),
+    ("convergence anna-karenina", {}),
+    ("convergence hypotheses", {}),
+    ("convergence ceiling", {}),
+    ("convergence fine-tuned", {}),
+    ("convergence summary", {}),
+    ("modalities", {}),
+    ("models map", {}),
+    ("models pairs", {}),
+    ("models profiles", {}),
+    ("dispersion stimuli", {}),
+    ("stimuli map", {}),
+    ("dispersion effect", {}),
+    ("dispersion drop", {}),
+    ("dispersion parts", {}),
+    ("dispersion deviations", {}),
+    ("dispersion held-out", {}),
+    ("dispersion words", {}),
+    ("dispersion predictors", {}),
+    ("captions levels", {}),
+    ("captions alignment", {}),
+    ("captions facts", {}),
+    ("metrics neighborhoods", {}),
+    ("metrics sweep", {}),
+    ("metrics sample-size", {}),
+    ("metrics agreement", {}),
+    ("metrics calibrated", {}),
+    ("benefits transfer", {}),
+    ("stitch", {}),
+    ("captions alignment", {"by": "model"}),
 )
 
 
 def first_questions(dataset: str) -> list[StudyQuestion]:
-    """Return what the pages ask of a dataset where a visitor has chosen nothing yet, but for the
+    """Return what the pages ask of a dataset before a visitor has chosen anything, except for the
     colors, whose sources depend on its models.
     """
-    scope = Scope(dataset)
-    maps = [ConvergenceMap(scope, comparison=Comparison(metric=name)) for name in MAP_METRICS]
-    return [
-        *(dataclasses.replace(one, scope=scope) for one in FIRST),
-        *maps,
-        CaptionAlignment(scope, by="model"),
-    ]
+    from core.questions.overview.question import MAP_METRICS
+
+    maps: list[tuple[str, dict[str, Value]]]
+    maps = [("closeness", {"metric": metric}) for metric in MAP_METRICS]
+    questions = []
+    for command, choices in (*FIRST, *maps):
+        kind = find_kind(command)
+        assert kind is not None, command
+        assert issubclass(kind, StudyQuestion), command
+        questions.append(build(kind, {"dataset": dataset, **choices}))
+    return questions
 
 
 def answer_first(study: Study, report: Progress) -> None:
@@ -423,6 +389,8 @@ def answer_first(study: Study, report: Progress) -> None:
     tasks = spread(answer, questions, processes=count_processes(len(questions)))
     for done, _ in enumerate(tasks, start=1):
         report(done, len(questions), "first answers")
+    from core.questions.color.question import ColorAgreement, ColorLayout
+
     layout = ColorLayout(Scope(study.dataset.name))
     # which models these are, an answer from above says
     sources = [source for source in _color_sources(study) if answer(layout.of(source))]
@@ -431,6 +399,9 @@ def answer_first(study: Study, report: Progress) -> None:
 
 def _color_sources(study: Study) -> tuple[str, ...]:
     """Return the sources that the page of colors shows at first; none where it has none."""
+    from core.questions.color.sources.language import ends
+    from core.questions.color.sources.naming import usual_sources
+
     try:
         return usual_sources(study.dataset.name, [*ends(study).values()])
     except PlatoscopeError:

@@ -15,7 +15,6 @@ import pandas as pd
 from jaxtyping import Float64
 from scipy.stats import page_trend_test, t
 
-from core.embedding.reading import read_texts
 from core.encoders.encoder import REALITY
 from core.errors import InputError, MetricError, NotApplicableError, UnknownNameError
 from core.figures.grammar import Axis, Bars, Dots, Facet, Fixed, Level, Line, Palette, Plot, Size
@@ -551,6 +550,8 @@ def texts_at(study: Study, level: str) -> Texts:
     """Return what is read of each stimulus of a study at a level; see
     `core.embedding.reading.read_texts`.
     """
+    from core.embedding.reading import read_texts  # torch takes seconds
+
     texts = read_texts(study.store, study.dataset.name, level)
     return texts if study.rows is None else [texts[row] for row in study.rows]
 

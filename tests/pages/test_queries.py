@@ -26,7 +26,7 @@ def answer_by(monkeypatch, ask) -> None:
     """Let pages alone be answered so: a module of the core may be imported meanwhile."""
 
     def answer(*given):
-        return Answered(ask(*given), Recipe.of("a question"), {})
+        return Answered(ask(*given), (), Recipe.of("a question"), {})
 
     monkeypatch.setattr(queries, "asking", SimpleNamespace(answer=answer))
 

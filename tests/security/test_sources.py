@@ -21,7 +21,7 @@ RUNS_CODE = {  # what runs a text or a file as code, and pickles, which do
 }
 OWN_MODULES = {  # by module: what it imports by name, a part of this project or of what it needs
     "core/machine/compiling.py": ["'umap'"],  # late: it takes seconds
-    "core/stimuli/catalog.py": ["'core.cave.world'"],  # which lies above it
+    "core/stimuli/worlds.py": ["_MODULES[kind]"],  # which lies above it
     "core/questions/registry.py": [
         "f\"{kind.__module__.rpartition('.')[0]}.answer\""
     ],  # next to a question

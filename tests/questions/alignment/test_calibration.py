@@ -220,7 +220,7 @@ def test_intervals_of_many_stimuli_are_those_of_few(study, metric, monkeypatch):
     ).iloc[0]
     monkeypatch.setattr(core.study.comparing, "BUDGET", 0)
     monkeypatch.setattr(core.metrics.cka, "linear", None)  # no kernel may be made
-    monkeypatch.setattr(core.questions.asking, "keep", lambda _study, _recipe, make: make())
+    monkeypatch.setattr(core.questions.asking, "_fresh_answer", lambda *_: None)
     fresh = Study(study.store, "counted")
     many = align_calibrated(
         fresh, ["ape"], ["bee"], metric=metric, calibration=Calibration(bootstrap=40)
