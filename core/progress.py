@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass
@@ -28,6 +28,7 @@ LOG_LINE = "{desc}: {n_fmt}/{total_fmt} ({percentage:.0f}%) [{elapsed}<{remainin
 IN_NOTEBOOK = issubclass(tqdm, tqdm_notebook)
 
 T = TypeVar("T")
+_rows: list[Mapping[str, float]] = []
 
 JOB_NOTE = "PLATOSCOPE_JOB"  # set in a job: the file in which it notes its progress
 
@@ -92,21 +93,28 @@ class Patient:
 @dataclass(frozen=True)
 class ProgressNote:
     """How far a job is: `done` of `total`, of what, and the seconds left, None before the first
-    step.
+    step; rows: what its answer has so far, such as the points of a curve.
     """
 
     done: int
     total: int
     what: str
     seconds_left: float | None
+    rows: Sequence[Mapping[str, float]] = ()
 
 
 def read_note(path: Path) -> ProgressNote | None:
     """Return what a job noted last; None if it has noted nothing."""
     try:
-        return ProgressNote(**json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        said = json.loads(path.read_text(encoding="utf-8"))
+        return ProgressNote(**dict(said, rows=tuple(said["rows"])))
+    except (OSError, ValueError, TypeError, KeyError):
         return None
+
+
+def note_rows(rows: Sequence[Mapping[str, float]]) -> None:
+    """Let the notes of a job's progress hold rows that its answer will have."""
+    _rows[:] = rows
 
 
 def in_job() -> bool:
@@ -134,7 +142,7 @@ class JobProgress:
         left = (total - done) * (now - self._began) / steps if steps else None
         new = self._path.with_name(f"{self._path.name}.new")
         with suppress(OSError):  # a job that can go on does not end for want of a note
-            note = asdict(ProgressNote(done, total, what, left))
+            note = asdict(ProgressNote(done, total, what, left, tuple(_rows)))
             new.write_text(json.dumps(note), encoding="utf-8")
             new.replace(self._path)
 

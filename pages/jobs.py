@@ -9,8 +9,8 @@ import streamlit as st
 from core.jobs import queue
 from core.jobs.job import Job
 from core.settings import is_read_only, store_path
-from pages._parts.jobs import adding, cards
-from pages._shared import address, controls, frame
+from pages._parts.jobs import adding
+from pages._shared import address, controls, frame, runner
 
 BUSY, IDLE = "1s", "5s"  # between two looks at the queue: while jobs run or wait, and else
 PAGE = 20  # finished jobs at a time
@@ -43,7 +43,7 @@ def follow(state: str, was_busy: bool) -> None:
         jobs = queue.jobs(store_path())
         if was_busy == all(job.is_finished for job in jobs):
             st.rerun(scope="app")
-        cards.say_trouble()
+        runner.say_trouble()
         with st.container(key="jobs"):
             draw_jobs([job for job in jobs if shows(state, job)], any_job=bool(jobs))
 
@@ -64,12 +64,12 @@ def draw_jobs(jobs: list[Job], *, any_job: bool) -> None:
     turns = sorted(jobs, key=lambda job: (job.state != "running", job.queued_at, job.id))
     finished = [job for job in jobs if job.is_finished]
     for job in (job for job in turns if not job.is_finished):
-        cards.draw(job, jobs)
+        runner.draw(job, jobs)
     below = st.container()
     page = controls.pick_page(ceil(len(finished) / PAGE), "page")
     with below:
         for job in finished[(page - 1) * PAGE : page * PAGE]:
-            cards.draw(job, jobs)
+            runner.draw(job, jobs)
 
 
 def _empty() -> str:

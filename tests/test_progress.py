@@ -13,6 +13,7 @@ from core.progress import (
     ConsoleProgress,
     ProgressNote,
     heard_by,
+    note_rows,
     read_note,
     tell,
 )
@@ -82,8 +83,10 @@ def test_a_job_notes_how_far_it_is_and_what_time_it_will_take(
     now[0] += 9.9
     report(60, 100, "texts")
     assert read_note(note) == ProgressNote(60, 100, "texts", 20.0)  # 20 in ten seconds
+    note_rows(rows := [{"epoch": 1, "loss": 0.5}])
     report(100, 100, "texts")
-    assert read_note(note) == ProgressNote(100, 100, "texts", 0.0)
+    assert read_note(note) == ProgressNote(100, 100, "texts", 0.0, tuple(rows))
+    note_rows([])
     report(0, 5, "images")
     assert read_note(note) == ProgressNote(0, 5, "images", None)
     assert [path.name for path in tmp_path.iterdir()] == ["1.json"]

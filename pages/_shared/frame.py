@@ -33,6 +33,7 @@ from pages._shared.queries import Place
 
 LEAST_STIMULI = 3
 LIBRARY = "library"  # the address of the page whose forms queue commands
+FORM = "add"  # what the address calls the form of the Library that is open
 FORMS = {  # by command: what its form is called in the address, and on its button
     "embed": ("models", "Add models"),
     "dataset": ("dataset", "Add a dataset"),
@@ -258,7 +259,7 @@ def _link_form(command: str) -> None:
     name, label = FORMS.get(kind, ("", ""))
     is_built = kind == "demo" and queries.store().datasets()  # and lacks what is being made
     if name and not is_built and address.page() != LIBRARY and not is_read_only():
-        along = address.chosen("dataset") | {"add": [name]}
+        along = address.chosen("dataset") | {FORM: [name]}
         st.page_link("library.py", label=label, icon=":material/arrow_forward:", query_params=along)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from core.figures.grammar import Plot
+from core.questions.asking import Answered
 from core.questions.finding import sentences
 from core.questions.question import StudyQuestion
-from pages._shared import exportbar, frame, prose, queries
+from pages._shared import exportbar, frame, prose, runner
 from pages._shared.queries import Place
 
 
@@ -21,16 +24,21 @@ def draw(
     plot: Plot | None = None,
     lead: int = 1,
     models: bool = False,
-) -> None:
-    """Draw a question's answer: header, the first findings, figure, export bar; the methods and all
-    further findings are closed.
+    seconds: Callable[[], float] | float = 0.0,
+    label: str = "Compute it",
+) -> Answered | None:
+    """Draw a question's answer and return it: header, the first findings, figure, export bar; the
+    methods and all further findings are closed. None if it is still to be computed.
 
     plot: in place of the question's own. lead: how many findings stand above the figure. models:
-    whether its dots are models, which a click selects.
+    whether its dots are models, which a click selects. seconds, label: as of `runner.ask`.
     """
-    answered = queries.answer(at, question)
     if header:
         st.header(header, anchor=False)
+    answered = runner.ask(at, question, seconds, label=label)
+    if answered is None:
+        prose.explain(methods)
+        return None
     said = sentences(answered.findings)
     prose.answer(said[:lead])
     shown = plot or question.plot(answered.table)
@@ -39,3 +47,4 @@ def draw(
     bar(at, question, figure, key=key, table=answered.table)
     if methods:
         prose.explain(methods, said[lead:])
+    return answered

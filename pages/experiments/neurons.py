@@ -10,9 +10,8 @@ from core.questions.finding import sentences
 from core.questions.neurons.question import NeuronShare, NeuronTrend
 from core.questions.neurons.units import Mining, foresee
 from core.study.models import is_reality, usual
-from pages._parts.experiments import patience
 from pages._parts.neurons import pairs
-from pages._shared import bar, controls, frame, prose, queries, section
+from pages._shared import bar, controls, frame, prose, queries, runner, section
 from pages._shared.address import fragment
 from pages._shared.queries import Place
 
@@ -36,7 +35,6 @@ def show(at: Place) -> None:
         layers = pairs.pick_layers()
         with bar.more():
             mining = pairs.pick_mining(layers)
-    patience.follow()
     show_shares(at, names, mining)
     pairs.show(at, mining)
 
@@ -47,10 +45,11 @@ def show_shares(at: Place, names: Sequence[str], mining: Mining) -> None:
     st.header("Do more units recur in better models?", anchor=False)
     with frame.part():
         question = NeuronShare(at.scope, tuple(names), mining)
-        if patience.ask(at, question, lambda: _seconds(at, names, mining)) is None:
+        answered = runner.ask(at, question, lambda: _seconds(at, names, mining))
+        if answered is None:
             return
         trend = NeuronTrend(at.scope, tuple(names), mining)
-        prose.answer(sentences(queries.answer(at, question).findings))
+        prose.answer(sentences(answered.findings))
         section.draw(at, trend, key="neurons-trend", methods=TREND, lead=0, models=True)
 
 

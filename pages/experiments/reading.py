@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pages._parts.experiments import patience
 from pages._parts.reading import prefixes, swaps
 from pages._shared import bar, frame, queries
 from pages._shared.queries import Place
@@ -16,7 +15,6 @@ def show(at: Place) -> None:
     with bar.controls_bar():
         prefix = prefixes.pick(at)
         swap = swaps.pick(at, seed=prefix.lessons.seed)
-    patience.follow()
     prefixes.show(at, prefix)
     swaps.show(at, swap)
 

@@ -16,6 +16,8 @@ of the lower network. Both stay frozen; the map is fitted on new events, to the 
 task. **Lost** is the fall of its score as a share of what it has above chance; bars are 95%
 intervals over stimuli."""
 
+STITCH = 20.0  # seconds, about
+
 
 def show(at: Place) -> None:
     """Draw one stitch, all layers of the same two models, and what other pairs of models lose."""
@@ -34,13 +36,10 @@ def show(at: Place) -> None:
 
 
 def show_one(at: Place, question: Stitch) -> None:
-    """Draw what each map loses at one pair of layers; made on a click where it is not kept."""
+    """Draw what each map loses at one pair of layers; made by a job if it is not kept."""
     st.header("One pair of layers", anchor=False)
-    if not pick.is_kept(at, question):
-        st.caption("Nothing is kept of these layers. This takes some 10 to 30 s.")
-        if not st.button("Stitch them", icon=":material/join:", type="primary", key="stitch"):
-            return
-    section.draw(at, question, key="one", methods=METHODS)
+    takes = 0.0 if pick.is_kept(at, question) else STITCH
+    section.draw(at, question, key="one", methods=METHODS, seconds=takes, label="Stitch them")
 
 
 @fragment

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import streamlit as st
 
 from core.questions.translation.matching import has_transport
@@ -12,7 +14,6 @@ from core.questions.translation.question import (
     seconds_for,
     usual_models,
 )
-from pages._parts.experiments import patience
 from pages._parts.translation import two
 from pages._shared import bar, controls, frame, queries, section
 from pages._shared.address import fragment
@@ -37,7 +38,6 @@ def show(at: Place) -> None:
         matching = _pick_matching(size)
     if not has_transport():
         st.caption(frame.plain(MISSING))
-    patience.follow()
     show_alignment(at, size, matching)
     two.show(at, matching)
 
@@ -70,10 +70,8 @@ def show_alignment(at: Place, size: int, matching: Matching) -> None:
     st.header("Are more aligned models easier to translate?", anchor=False)
     with frame.part():
         pairs = TranslationPairs(at.scope, size=size, matching=matching)
-        wait = patience.ask(at, pairs, lambda: _seconds(at, pairs), what="Matching pairs of models")
-        if wait is None:
-            return
-        section.draw(at, pairs, key="translation-pairs", methods=PAIRS)
+        takes = partial(_seconds, at, pairs)
+        section.draw(at, pairs, key="translation-pairs", methods=PAIRS, seconds=takes)
 
 
 def _seconds(at: Place, pairs: TranslationPairs) -> float:

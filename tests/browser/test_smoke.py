@@ -13,8 +13,8 @@ from tests.navigation import PAGES, Page
 pytestmark = pytest.mark.browser
 FIGURE = ".js-plotly-plot .main-svg"
 INSTEAD = {  # of a figure, by the page's path
-    "stitching": ".st-key-stitch button",  # it takes long and is offered
-    "reading": "[class*=st-key-here-] button",
+    "stitching": ".st-key-queue-stitch button",  # it takes long and is offered
+    "reading": ".st-key-queue-swap button",
     "library": ".st-key-library-models canvas",
     "jobs": ".st-key-jobs",
 }

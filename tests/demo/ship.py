@@ -28,7 +28,7 @@ from core.store.files import examine
 from core.store.listing import FILE, TEXTS
 from core.store.schema import dump_meta, published_files
 from core.study.study import Study
-from pages._parts.experiments import patience
+from pages._shared import runner
 from tests.navigation import PAGES
 
 SHIPPED = ("answer-", "competence-", "head-", "stitches-")  # beginnings of names
@@ -37,7 +37,7 @@ SHIPPED = ("answer-", "competence-", "head-", "stitches-")  # beginnings of name
 def visit(store: Path) -> None:
     """Open each page over a store, and wait for whatever it shows; raises if one is in error."""
     os.environ["PLATOSCOPE_STORE"] = str(store)
-    patience.PATIENCE = math.inf
+    runner.PATIENCE = math.inf
     manifest_scanner.scan_component_manifests = list  # type: ignore[assignment]
     for page in PAGES:
         app = AppTest.from_file(str(ROOT / "pages" / "frame.py"), default_timeout=7200)

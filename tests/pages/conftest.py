@@ -17,7 +17,7 @@ from core.questions.dispersion.question import Trial
 from core.settings import ROOT
 from core.statistics.layouts import LAYOUTS
 from pages._parts.dispersion import pick
-from pages._parts.experiments import patience
+from pages._shared import runner
 from tests.navigation import PAGES
 from tests.pages import printed
 from tests.pages.seen import dead_entries
@@ -45,7 +45,7 @@ def _quick(monkeypatch) -> None:
     """
     lay_out, agree = color.lay_out, color.agree
     count = color_pixels.count_colors
-    monkeypatch.setattr(patience, "PATIENCE", 0.0)
+    monkeypatch.setattr(runner, "PATIENCE", 0.0)
     monkeypatch.setitem(LAYOUTS, "umap", LAYOUTS["mds"])
     monkeypatch.setattr(
         "core.questions.stimuli.answer.neighbor_plane", lambda joint, *, seed: joint[:, :2] + seed

@@ -46,7 +46,7 @@ def busy(store) -> Path:
     number = begin(store)
     log_file(store, number).write_text("one line\n")
     note_file(store, number).write_text(
-        '{"done": 8, "total": 20, "what": "three over cave", "seconds_left": 12.0}'
+        '{"done": 8, "total": 20, "what": "three over cave", "seconds_left": 12.0, "rows": []}'
     )
     return store
 

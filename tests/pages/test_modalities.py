@@ -23,7 +23,7 @@ def store(tmp_path_factory) -> Path:
 @each_page
 def test_every_page_opens_over_a_store_with_a_fourth_modality(opened, store, monkeypatch, page):
     register(monkeypatch)
-    monkeypatch.setattr("pages._parts.experiments.patience.PATIENCE", 10.0)
+    monkeypatch.setattr("pages._shared.runner.PATIENCE", 10.0)
     app = opened(store, page.script)
     assert_calm(app)
     assert not said(app) or page.path in SPEAKS

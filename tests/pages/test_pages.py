@@ -11,14 +11,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.metrics import METRICS
-from pages._parts.experiments import patience
-from pages._shared import frame, queries
+from pages._shared import frame, queries, runner
 from tests.navigation import PAGES, Page
 from tests.pages.seen import charts, said
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
 WITHOUT_FIGURE = {"captions", "stitching", "reading", "library", "jobs"}
-SPEAKS = {"competence", "captions", "reading", "translation", "jobs"}  # of what is not there yet
+SPEAKS = {"stitching", "competence", "captions", "reading", "translation", "jobs"}  # of what is not there yet
 OVER_DATASET = [page for page in PAGES if page.over_store and page.path != "jobs"]
 each_page = pytest.mark.parametrize("page", OVER_DATASET, ids=lambda page: page.name)
 
@@ -30,7 +29,7 @@ def assert_calm(app: AppTest) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_page_draws_the_demo(opened, demo, monkeypatch, page: Page):
-    monkeypatch.setattr(patience, "PATIENCE", 10.0)
+    monkeypatch.setattr(runner, "PATIENCE", 10.0)
     monkeypatch.setattr("pages._shared.experiment.MOMENT", 600.0)
     app = opened(demo, page.script, **page.example)
     assert_calm(app)

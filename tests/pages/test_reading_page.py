@@ -12,7 +12,7 @@ from core.questions.asking import ask
 from core.questions.prefix.question import PrefixBits, PrefixPair, WithoutImage
 from core.store import Store
 from core.study.study import Study
-from pages._parts.experiments import patience
+from pages._shared import runner
 from tests.pages.seen import charts, said, tiles
 from tests.questions.answers import answer_by
 
@@ -28,14 +28,13 @@ def store(tmp_path, small):
 
 @pytest.mark.slow
 def test_it_offers_to_train_maps_and_swaps_probes_at_once(opened, store, monkeypatch):
-    monkeypatch.setattr(patience, "PATIENCE", float("inf"))
+    monkeypatch.setattr(runner, "PATIENCE", float("inf"))
     app = opened(store, PAGE, **SWAPPED)
     assert not app.exception
     assert not said(app)
     assert "Can one model read another?" in app.title[0].value
     assert charts(app) == ["swapped", "told"]
-    assert app.button(key="queue").label == "Train the maps"
-    assert any("The maps of 2 pairs of models" in text.value for text in app.markdown)
+    assert app.button(key="queue-prefix-bits").label == "Train the maps"
     assert app.code[0].value.startswith("platoscope prefix bits")
     assert any("another model's probe keeps" in text.value for text in app.markdown)
 

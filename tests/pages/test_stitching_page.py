@@ -56,7 +56,7 @@ def test_what_is_kept_is_drawn_with_its_commands(opened, store, capsys):
     assert "4 pairs of layers are too few" in texts
     captions = " ".join(caption.value for caption in app.caption).replace("\\", "")
     assert captions.count("no two of these models can be stitched") == 1  # of one seed, for kinds
-    assert "queue-trend" in {button.key for button in app.button}
+    assert "queue-stitching-trend" in {button.key for button in app.button}
     lines = [code.value for code in app.code if code.value.startswith("platoscope stitch")]
     assert len(lines) == 3
     for line in dict.fromkeys(lines):
@@ -68,13 +68,13 @@ def test_what_is_not_kept_is_offered(opened, store, monkeypatch):
     app = opened(store, PAGE, **CHOSEN, seed="1")
     assert charts(app) == []
     keys = {button.key for button in app.button}
-    assert {"stitch", "queue-map", "queue-trend"} <= keys
+    assert {"queue-stitch", "queue-stitching-map", "queue-stitching-trend"} <= keys
     words: list[list[str]] = []
     monkeypatch.setattr(
-        "pages._parts.library.queued.queue.submit",
+        "pages._shared.runner.queue.submit",
         lambda _, asked: words.append(list(asked)),
     )
-    app.button(key="queue-map").click().run()
+    app.button(key="queue-stitching-map").click().run()
     assert words[0][:2] == ["stitching", "map"]
     assert "--seed" in words[0]
 

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from core.errors import InputError
-from core.progress import Progress
+from core.progress import Progress, note_rows
 from core.questions.adapters import measures
 from core.questions.adapters.course import follow, passes, train_once
 from core.questions.adapters.findings import adaptation_findings, curve_findings, kernel_findings
@@ -267,6 +267,7 @@ def course(question: Course, study: Study, report: Progress | None) -> pd.DataFr
     looks = follow(lesson, reference, question.measure, settings, device=study.device)
     for epoch, row in looks:
         rows.append(row)
+        note_rows(rows)
         if report:
             report(epoch.number, epoch.most, "passes at most")
         if epoch.number == question.passes:

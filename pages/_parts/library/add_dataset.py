@@ -21,8 +21,8 @@ from core.stimuli.preview import Preview
 from core.stimuli.table import list_tables
 from core.store.listing import check_title, tidy
 from core.store.uploads import safe_name
-from pages._parts.library import folders, previews, queued, uploads
-from pages._shared import address, controls, frame, queries
+from pages._parts.library import folders, previews, uploads
+from pages._shared import address, controls, frame, queries, runner
 
 NEEDED = """Images and a table with a row per caption: `image`, a file's name, and `caption`, its
 text. Also the captions of COCO and Flickr, texts named as the images are, tars, and Parquet files
@@ -49,7 +49,7 @@ def offer_added(job: Job) -> None:
 
 def _choose(name: str) -> None:
     """Choose a dataset for all pages; its job has had its say."""
-    queued.forget()
+    runner.forget()
     st.session_state["dataset"] = name
     address.redraw_page()
 
@@ -151,7 +151,7 @@ def _finish(addition: Addition, preview: Preview | None) -> None:
     st.code(frame.command(*words), language="bash", wrap_lines=True)
     if obstacle:
         st.warning(frame.plain(obstacle), icon=":material/error:")
-    queued.offer("Add this dataset", words, disabled=bool(obstacle), after=_close)
+    runner.offer("Add this dataset", words, disabled=bool(obstacle), after=_close)
 
 
 def _is_sound(preview: Preview | None) -> bool:
@@ -162,7 +162,7 @@ def _is_sound(preview: Preview | None) -> bool:
 def _close() -> None:
     """Close the form of a dataset that is queued; the next one starts anew."""
     address.release(FORM)
-    address.set_mark(queued.OPEN, "")
+    address.set_mark(frame.FORM, "")
     address.set_mark(uploads.UPLOAD, "")
 
 

@@ -6,10 +6,9 @@ import streamlit as st
 
 from core.cave.demo import under_way
 from core.settings import is_read_only, store_path
-from pages._parts.library import add_dataset, queued
+from pages._parts.library import add_dataset
 from pages._parts.library.new_models import form as add_models
-from pages._parts.library.queued import OPEN
-from pages._shared import address, frame, queries
+from pages._shared import address, frame, queries, runner
 
 FORMS = {
     "models": ("Add models", "add_box", add_models.draw),
@@ -23,7 +22,7 @@ def show() -> None:
     if is_read_only():
         frame.tell_shown("nothing is added, renamed or deleted here")
         return
-    opened = address.mark(OPEN)
+    opened = address.mark(frame.FORM)
     with st.container(horizontal=True, gap="small"):
         for name, (title, icon, _) in FORMS.items():
             is_open = name == opened
@@ -32,7 +31,7 @@ def show() -> None:
                 icon=":material/close:" if is_open else f":material/{icon}:",
                 key=f"add-{name}",
                 on_click=address.set_mark,
-                args=(OPEN, "" if is_open else name),
+                args=(frame.FORM, "" if is_open else name),
             )
         _offer_demo()
     if opened in FORMS:
@@ -51,15 +50,15 @@ def _offer_demo() -> None:
             "Build the demo",
             icon=":material/deployed_code:",
             key="build-demo",
-            on_click=queued.submit,
+            on_click=runner.submit,
             args=(("demo",),),
         )
 
 
 def _follow() -> None:
     """Draw the job queued last; once it has ended, what comes next, and a button that hides it."""
-    job = queued.follow()
+    job = runner.follow()
     if job and job.is_finished:
         with st.container(horizontal=True, gap="small"):
             add_dataset.offer_added(job)
-            st.button("Hide", icon=":material/close:", key="hide-job", on_click=queued.forget)
+            st.button("Hide", icon=":material/close:", key="hide-job", on_click=runner.forget)

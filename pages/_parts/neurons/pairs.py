@@ -12,8 +12,7 @@ from core.questions.neurons.question import AS_IS, NeuronPairs, NeuronStimuli
 from core.questions.neurons.units import ALL_LAYERS, Mining, check_layers, foresee
 from core.study.models import is_reality, usual
 from core.study.spaces import largest_models
-from pages._parts.experiments import patience
-from pages._shared import controls, facts, frame, gallery, queries, section
+from pages._shared import controls, facts, frame, gallery, queries, runner, section
 from pages._shared.address import bind, fragment
 from pages._shared.chosen import selection
 from pages._shared.queries import Place
@@ -75,10 +74,9 @@ def show(at: Place, mining: Mining) -> None:
             st.info("Choose two different models.", icon=":material/lightbulb:")
             return
         question = NeuronPairs(at.scope, a, b, mining)
-        table = patience.ask(at, question, lambda: _seconds(at, a, b, mining))
-        if table is None:
-            return
-        _show_pairs(at, question, table, models.set_index("model"))
+        answered = runner.ask(at, question, lambda: _seconds(at, a, b, mining))
+        if answered:
+            _show_pairs(at, question, answered.table, models.set_index("model"))
 
 
 def _pick_models(at: Place, models: pd.DataFrame) -> tuple[str, str]:

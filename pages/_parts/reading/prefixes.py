@@ -7,16 +7,13 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core.figures.numbers import counted
 from core.options import build
 from core.questions.asking import findings_of
 from core.questions.prefix import figures
-from core.questions.prefix.naming import complete_bits, usual_language, usual_vision
+from core.questions.prefix.naming import usual_language, usual_vision
 from core.questions.prefix.question import PrefixBits, PrefixCaptions
-from core.questions.words import to_words
 from core.study.models import codes_text, reads
-from pages._parts.library import queued
-from pages._shared import bar, controls, exportbar, frame, gallery, prose, queries
+from pages._shared import bar, controls, exportbar, frame, gallery, prose, queries, runner
 from pages._shared.address import bind, fragment
 from pages._shared.queries import Place
 from pages._shared.tiles import Clicks, Note
@@ -32,8 +29,6 @@ Below, the same savings stand against the pair's **alignment** and against both 
 SAMPLES = """What the language model writes by itself behind each image, the likeliest word each
 time, by the map of the first training. The stimuli are the first of those that are measured; none
 was picked by hand."""
-OFFER = """The maps of {pairs} have not been trained yet. A job trains {times}, in a minute or two
-for two small models on two cores. The page draws them once all are done."""
 OPTIONS = controls.options_by_name(PrefixBits)
 NUMBERS = ("events", "passes", "seeds", "seed")
 SHOWN = 12  # stimuli with what is written behind them
@@ -64,10 +59,11 @@ def show(at: Place, question: PrefixBits) -> None:
     """Draw what images save, or offer the job that measures it."""
     st.header("Can a language model read an image?", anchor=False)
     with frame.part():
-        table = queries.recall(at, question)
-        if table is None:
-            _offer(complete_bits(question, queries.study(at)))
+        answered = runner.ask(at, question, label="Train the maps")
+        if answered is None:
+            prose.explain(READING)
             return
+        table = answered.table
         titles = queries.models(at).set_index("model")["title"].to_dict()
         said = findings_of(question, table.replace({"x": titles, "y": titles}))
         prose.answer(said[: prose.LEAD])
@@ -78,17 +74,6 @@ def show(at: Place, question: PrefixBits) -> None:
         exportbar.draw_models(at, question, figure, key="saved", table=table)
         prose.explain(READING, said[prose.LEAD :])
         _show_samples(at, question, table)
-
-
-def _offer(question: PrefixBits) -> None:
-    """Offer the job that trains the maps."""
-    pairs = counted(len(question.x) * len(question.y), "pair of models", "pairs of models")
-    seeds = question.lessons.seeds
-    times = "each once" if seeds == 1 else f"each {seeds} times"
-    st.markdown(OFFER.format(pairs=pairs, times=times))
-    queued.offer("Train the maps", to_words(question), disabled=False, after=lambda: None)
-    st.code(frame.question_command(question), language="bash", wrap_lines=True)
-    prose.explain(READING)
 
 
 @fragment

@@ -12,8 +12,7 @@ from core.questions.swapping.findings import MEAN
 from core.questions.swapping.question import Swap
 from core.study.models import is_reality
 from core.study.spaces import describe_spaces
-from pages._parts.experiments import patience
-from pages._shared import address, controls, exportbar, frame, prose, queries
+from pages._shared import address, controls, exportbar, frame, prose, queries, runner
 from pages._shared.queries import Place
 
 READING = """A probe learns to tell a factor from one model's vectors and is then used on another
@@ -39,9 +38,10 @@ def show(at: Place, question: Swap) -> None:
     """Draw all pairs of models, and what is told of each factor."""
     st.header("Can a probe be used on another model?", anchor=False)
     with frame.part():
-        table = patience.ask(at, question, lambda: seconds_for(question, queries.study(at)))
-        if table is None:
+        answered = runner.ask(at, question, lambda: seconds_for(question, queries.study(at)))
+        if answered is None:
             return
+        table = answered.table
         said = findings_of(question, table)
         prose.answer(said[: prose.LEAD])
         mode, narrow = frame.mode(), frame.narrow()

@@ -4,12 +4,13 @@ cheaper.
 
 from __future__ import annotations
 
+import math
+
 import streamlit as st
 
 from core.errors import InputError
 from core.questions.stitching.question import StitchKinds, StitchTrend
-from pages._parts.stitching import queue
-from pages._shared import frame, queries, section
+from pages._shared import frame, section
 from pages._shared.queries import Place
 
 KINDS = """Each dot is one network stitched into another, averaged over two places: first layer into
@@ -24,28 +25,20 @@ network knows more of the task."""
 def show_kinds(at: Place) -> None:
     """Draw what is lost by kind of pair."""
     st.header("Which networks can be stitched?", anchor=False)
-    with frame.part():
-        question = StitchKinds(at.scope)
-        if _is_kept(at, question, "Compare kinds of networks in the background", key="kinds"):
-            section.draw(at, question, key="kinds", methods=KINDS)
+    _show(at, StitchKinds(at.scope), KINDS, key="kinds", label="Compare kinds of networks")
 
 
 def show_trend(at: Place) -> None:
     """Draw what is lost over competence."""
     st.header("Are better networks stitched more cheaply?", anchor=False)
+    _show(at, StitchTrend(at.scope), TREND, key="trend", label="Follow the trend")
+
+
+def _show(
+    at: Place, question: StitchKinds | StitchTrend, methods: str, *, key: str, label: str
+) -> None:
     with frame.part():
-        question = StitchTrend(at.scope)
-        if _is_kept(at, question, "Follow the trend in the background", key="trend"):
-            section.draw(at, question, key="trend", methods=TREND)
-
-
-def _is_kept(at: Place, question: StitchKinds | StitchTrend, label: str, *, key: str) -> bool:
-    """Return whether the answer is kept; if not, offer to make it, or say why it cannot be made."""
-    try:
-        kept = queries.recall(at, question) is not None
-    except InputError as error:
-        st.caption(frame.plain(error))
-        return False
-    if not kept:
-        queue.offer(label, question, key=key)
-    return kept
+        try:
+            section.draw(at, question, key=key, methods=methods, seconds=math.inf, label=label)
+        except InputError as error:  # no models of this kind
+            st.caption(frame.plain(error))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import streamlit as st
 
 from core.questions.stitching.question import Stitch, StitchMap
-from pages._parts.stitching import pick, queue
+from pages._parts.stitching import pick
 from pages._shared import frame, queries, section
 from pages._shared.queries import Place
 
@@ -16,19 +18,20 @@ them."""
 
 
 def show(at: Place, one: Stitch) -> None:
-    """Draw the map of two models where it is kept whole; else offer to make it in the
-    background.
-    """
+    """Draw the map of two models if it is kept whole; else offer to make it."""
     st.header("Which layers can replace which?", anchor=False)
     with frame.part():
         question = StitchMap(at.scope, one.x, one.y, one.fitting)
         models = queries.models(at).set_index("model")
         every = len(models.loc[one.x, "layers"]) * len(models.loc[one.y, "layers"])
         made = len(pick.kept_places(at, one))
-        if made < every:
+        takes = 0.0 if made == every else math.inf
+        if takes:
             st.caption(f"{made} of {every} pairs of layers are kept.")
-            queue.offer("Stitch all layers in the background", question, key="map")
-            return
-        section.draw(at, question, key="layers", methods=METHODS)
-        dots = question.prediction_plot(queries.ask(at, question))
-        section.draw(at, question, key="foretold", plot=dots, lead=0)
+        label = "Stitch all layers"
+        answered = section.draw(
+            at, question, key="layers", methods=METHODS, seconds=takes, label=label
+        )
+        if answered:
+            dots = question.prediction_plot(answered.table)
+            section.draw(at, question, key="foretold", plot=dots, lead=0)

@@ -7,7 +7,6 @@ import streamlit as st
 from core.questions.translation.question import Matching, Translation, seconds_for
 from core.study.models import is_reality, usual
 from core.study.spaces import largest_models
-from pages._parts.experiments import patience
 from pages._shared import controls, frame, queries, section
 from pages._shared.address import fragment
 from pages._shared.chosen import selection
@@ -44,6 +43,5 @@ def show(at: Place, matching: Matching) -> None:
             )
         question = Translation(at.scope, a, b, matching=matching)
         sizes = question.usual_sizes(queries.size(at))
-        if patience.ask(at, question, lambda: sum(seconds_for(n, matching) for n in sizes)) is None:
-            return
-        section.draw(at, question, key="translation-sizes", methods=SIZES)
+        takes = sum(seconds_for(n, matching) for n in sizes)
+        section.draw(at, question, key="translation-sizes", methods=SIZES, seconds=takes)

@@ -21,9 +21,9 @@ from core.modalities import VISION, check_modality
 from core.questions.words import to_words
 from core.settings import store_path
 from core.store.schema import embedding_file
-from pages._parts.library import changes, queued
+from pages._parts.library import changes
 from pages._parts.library.new_models import facts, features, sources
-from pages._shared import address, controls, frame, queries
+from pages._shared import address, controls, frame, queries, runner
 from pages._shared.queries import Place
 
 SOURCES = {
@@ -215,11 +215,11 @@ def _finish(label: str, words: list[str], obstacles: list[str]) -> None:
     st.code(frame.command(*words), language="bash", wrap_lines=True)
     for obstacle in obstacles:
         st.warning(frame.plain(obstacle), icon=":material/error:")
-    queued.offer(label, words, disabled=bool(obstacles), after=_close)
+    runner.offer(label, words, disabled=bool(obstacles), after=_close)
 
 
 def _close() -> None:
     """Close the form of models that are queued; the next one starts anew."""
     address.release(FORM)
     address.set_mark(features.FILE, "")
-    address.set_mark(queued.OPEN, "")
+    address.set_mark(frame.FORM, "")
