@@ -171,14 +171,14 @@ class _Adding:
         return SharedImages()
 
     def __call__(self, name: str) -> None:
-        from core.embedding.runner import Slot, embed
+        from core.embedding.runner import embed
         from core.encoders.catalog import open_encoder
         from core.study.study import Study
 
         if name != REALITY and name not in SUBJECTS:
             encoder = self.prepared.shared_by(open_encoder(self.specs[name], device=self.device))
             level = name.partition("~")[2] or None
-            embed(self.store, self.dataset, encoder, level=level, slot=Slot(replace=True))
+            embed(self.store, self.dataset, encoder, level=level, replace=True)
         # kept in the store, so that the first page need not find them
         Study(Store(self.store), self.dataset.card.name).neighbors(name)
 

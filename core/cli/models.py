@@ -28,7 +28,6 @@ from core.settings import choose_device
 from core.unexpected import tell_unexpected
 
 if TYPE_CHECKING:
-    from core.embedding.runner import Part
     from core.progress import Progress
     from core.stimuli.dataset import Dataset
 
@@ -93,7 +92,6 @@ def run_embed(arguments: argparse.Namespace) -> int:
     from core.competence.scores import tell_model
     from core.crew import open_crew
     from core.crew.units import Once, Unit
-    from core.embedding.runner import shared_parts
     from core.plans.sizes import memory_of
     from core.progress import ConsoleProgress
     from core.stimuli.catalog import open_dataset
@@ -108,26 +106,21 @@ def run_embed(arguments: argparse.Namespace) -> int:
         units = [
             Unit(
                 spec,
-                partial(_embed, arguments.store, dataset, request, spec, part),
+                partial(_embed, arguments.store, dataset, request, spec),
                 partial(memory_of, spec, request.precision),
             )
             for spec in dict.fromkeys(request.model)
-            for part in shared_parts(card.size, alone=crew.alone)
         ]
         dataset()  # one sentence if it cannot be opened, not one for each model
-        embedded, said = dict[str, None](), set[str]()
+        embedded = dict[str, None]()
         for unit, outcome in crew.run(units, report=ConsoleProgress()):
             if isinstance(outcome, PlatoscopeError):
                 failed += 1
-                line = f"{outcome}" if unit.name in f"{outcome}" else f"{unit.name}: {outcome}"
-                if line not in said:  # the parts of a dataset say the same of a model
-                    print(f"platoscope: {line}", file=sys.stderr)
-                said.add(line)
+                about = "" if unit.name in f"{outcome}" else f"{unit.name}: "
+                print(f"platoscope: {about}{outcome}", file=sys.stderr)
                 continue
-            for name in dict.fromkeys(outcome):
-                if name not in embedded:
-                    print(name)
-                embedded[name] = None
+            print(*(name for name in dict.fromkeys(outcome)), sep="\n")
+            embedded |= dict.fromkeys(outcome)
     told = request.facts != Facts() or request.title
     for name in embedded if told else ():  # of those that were there before, too
         tell_model(arguments.store, card.name, name, request.facts, title=request.title)
@@ -139,20 +132,18 @@ def _embed(
     dataset: Callable[[], Dataset],
     request: EmbedRequest,
     spec: str,
-    part: Part,
     report: Progress | None,
 ) -> list[str]:
-    """Embed a part of a dataset with one model at every caption level that is named, and return
-    the names of the embeddings.
+    """Embed a dataset with one model at every caption level that is named, and return the names of
+    the embeddings.
     """
-    from core.embedding.runner import Slot, Task, embed_part
+    from core.embedding.runner import embed
     from core.encoders.catalog import open_encoder
     from core.encoders.encoder import with_facts
 
-    device, slot = choose_device(request.device), Slot(request.name or None)
     encoder = open_encoder(
         spec,
-        device=device,
+        device=choose_device(request.device),
         pooling=request.pooling,
         prompt=request.prompt,
         precision=request.precision,
@@ -161,9 +152,13 @@ def _embed(
     if card != encoder.card:
         encoder = replace(cast(Any, encoder), card=card)
     return [
-        embed_part(
-            Task(store, dataset(), encoder, level, _batch_size(request.batch_size), slot),
-            part,
+        embed(
+            store,
+            dataset(),
+            encoder,
+            level=level,
+            batch_size=_batch_size(request.batch_size),
+            name=request.name or None,
             report=report,
         ).stem
         for level in request.caption_level or (None,)

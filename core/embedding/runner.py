@@ -2,8 +2,7 @@
 
 Each finished batch is on the disk before the next begins; all of them become the file in one bulk
 write. A run that was killed at any moment goes on after its last finished batch, with the same
-batches as if it had never stopped, so that the file is the same. Several processes can encode a
-part of a large dataset each; the last of them writes the file.
+batches as if it had never stopped, so that the file is the same.
 """
 
 from __future__ import annotations
@@ -12,9 +11,7 @@ import re
 import time
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from dataclasses import replace as change
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,15 +19,15 @@ import numpy as np
 
 from core.embedding.reading import Reading, read_dataset
 from core.embedding.shards import (
-    SavedBatches,
     SavedLayers,
+    Shard,
     discard,
-    finished,
     parts_folder,
+    read_all,
     resume,
     write_shard,
 )
-from core.encoders.encoder import Encoder, Encoding, modality_of
+from core.encoders.encoder import Encoder, Encoding, ModelCard, modality_of
 from core.errors import (
     DeviceError,
     FeatureError,
@@ -50,44 +47,8 @@ from core.store.publishing import locked
 from core.store.schema import VERSIONS, dataset_file, embedding_file
 from core.store.writer import publish_embedding
 
-JOINING = 3600.0  # seconds to wait for another process that writes the file of all parts
-PART = 16_384  # stimuli: some minutes of work, and a multiple of the usual batches
 # images or texts; a GPU is idle with less, and halving corrects too much
 AUTO = {"cpu": 64, "mps": 128, "cuda": 256}
-
-Part = int | None  # of a dataset, by its number; None for all of them, by one process
-
-
-@dataclass(frozen=True)
-class Slot:
-    """Where in the store an embedding goes.
-
-    name: what the store calls the model; None for its own name, with `~level` for captions that
-    are not the default. replace: whether another recipe of that name gives way.
-    """
-
-    name: str | None = None
-    replace: bool = False
-
-
-OWN_SLOT = Slot()
-
-
-@dataclass(frozen=True)
-class Task:
-    """A dataset that a model is to embed.
-
-    level: the captions that a language model reads (see `read_texts`), the dataset's default if
-    None; other models read no captions. batch_size: items at a time, `auto` as in
-    `auto_batch_size`; halved if they do not fit.
-    """
-
-    store: Path
-    dataset: Dataset
-    encoder: Encoder
-    level: str | None = None
-    batch_size: int | Literal["auto"] = "auto"
-    slot: Slot = OWN_SLOT
 
 
 def embed(
@@ -97,32 +58,30 @@ def embed(
     *,
     level: str | None = None,
     batch_size: int | Literal["auto"] = "auto",
-    slot: Slot = OWN_SLOT,
+    name: str | None = None,
+    replace: bool = False,
     report: Progress | None = None,
 ) -> Path:
-    """Embed a dataset with a model, as `Task` says, and return the published file; returns at once
-    if the same recipe is published. A dataset that the store does not have is added.
+    """Embed a dataset with a model, and return the published file; returns at once if the same
+    recipe is published. A dataset that the store does not have is added.
+
+    level: the captions that a language model reads (see `read_texts`), the dataset's default if
+    None; other models read no captions. batch_size: items at a time, `auto` as in
+    `auto_batch_size`; halved if they do not fit. name: what the store calls the model; None for its
+    own name, with `~level` for captions that are not the default. replace: whether another recipe
+    of that name gives way.
 
     Raises StimuliError for a level that some stimuli lack, FeatureError for vectors that are not
     finite, DeviceError if one item does not fit, StoreError if the name is taken by another
     recipe, StoreBusyError if another process embeds it.
     """
-    return embed_part(Task(store, dataset, encoder, level, batch_size, slot), None, report=report)
-
-
-def embed_part(task: Task, part: Part, *, report: Progress | None = None) -> Path:
-    """Encode a part of a dataset, while other processes encode the others, and return the file that
-    the process with the last part publishes; raises as `embed`.
-    """
-    store, dataset, encoder, slot = task.store, task.dataset, task.encoder, task.slot
     data, written = dataset.card, dict[str, Recipe]()
     if examine_if_usable(dataset_file(store, data.name)):
         written = Store(store).summaries(data.name)  # caption levels of later than the dataset
-    level = _level(task, (*offered_levels(data.levels, tuple(written)),))
-    name = slot.name or encoder.card.name
-    if slot.name is None and level not in (None, *data.levels[:1]):
-        name = f"{name}~{re.sub('[^A-Za-z0-9._-]', '-', str(level))}"
-    card = change(encoder.card, name=name)
+    level = _level(data, encoder.card, level, offered_levels(data.levels, tuple(written)))
+    if name is None and level not in (None, *data.levels[:1]):
+        name = f"{encoder.card.name}~{re.sub('[^A-Za-z0-9._-]', '-', str(level))}"
+    card = change(encoder.card, name=name or encoder.card.name)
     # where the weights lie does not count; texts that are not the dataset's own do
     texts, reads = written.get(str(level)), modality_of(card).reads
     recipe = Recipe.of(
@@ -136,45 +95,62 @@ def embed_part(task: Task, part: Part, *, report: Progress | None = None) -> Pat
         **({"texts": texts.digest} if texts else {}),
         **({"melodies": check_melodies(data).melody_version} if reads == "melody" else {}),
     )
-    size = auto_batch_size(encoder.device) if task.batch_size == "auto" else task.batch_size
+    size = auto_batch_size(encoder.device) if batch_size == "auto" else batch_size
     if size < 1:
         raise InputError(f"a batch holds at least one item, not {size}; use --batch-size auto")
     target = embedding_file(store, data.name, card.name)
-    is_done = partial(is_published, target, recipe, replace=slot.replace)
     hold_dataset(store, dataset, report)
-    if is_done() and not parts_folder(target).exists():
+    if is_published(target, recipe, replace=replace) and not parts_folder(target).exists():
         return target
     reading = read_dataset(store, dataset, encoder, level)
     folder = parts_folder(target) / f"{recipe.digest}{reading.mark}"
-    run = partial(encode, target, folder, dataset, reading, size=size, report=report)
-    parts = parts_of(data.size)
-    if part is not None and not is_done():
-        run(parts[part], report=within(parts[part], report))
-    with locked(target, patience=0.0 if part is None else JOINING):
-        if not is_done():
-            for each in parts if part is None else ():
-                run(each)
-            shards = finished(folder, data.size)
-            if not shards:  # others are still at their parts
-                return target
-            saved, seconds = SavedBatches(shards, reading.order), sum(one.seconds for one in shards)
-            layers = SavedLayers(saved, len(card.layers))
-            bits, sizes = saved.costs("bits"), saved.costs("bytes")
+    with locked(target):
+        if not is_published(target, recipe, replace=replace):
+            shards = _encode(folder, dataset, reading, size, report)
+            layers = SavedLayers(shards, reading.order, len(card.layers))
+            bits, sizes = (read_all(shards, reading.order, cost) for cost in ("bits", "bytes"))
+            seconds = sum(shard.seconds for shard in shards)
             made = (data, card, level, layers, bits, sizes, recipe, str(encoder.device), seconds)
             publish_embedding(target, Embedding(*made))
         discard(target)
     return target
 
 
-def _level(task: Task, offered: Sequence[str]) -> str | None:
+def _encode(
+    folder: Path, dataset: Dataset, reading: Reading, size: int, report: Progress | None
+) -> list[Shard]:
+    """Encode what no shard holds yet, batch by batch, and return all shards."""
+    encoder, n, shards = reading.encoder, dataset.card.size, resume(folder)
+    done, limit = (shards[-1].stop, shards[-1].limit) if shards else (0, 0)
+    ids = dataset.stimuli["stimulus"].to_numpy()[reading.order].tolist()
+    what = f"{encoder.card.name} over {dataset.card.name}"
+    if report:
+        report(done, n, what)
+    began = time.monotonic()
+    with closing(reading.batches(range(done, n), size)) as batches:
+        for start, items in zip(range(done, n, size), batches, strict=True):
+            stop = start + len(items)
+            encoding, limit = encode_fitting(encoder, items, limit=limit)
+            check_encoding(encoder, encoding, ids[start:stop])
+            how = {"start": start, "limit": limit}
+            shards.append(write_shard(folder, encoding, **how, seconds=time.monotonic() - began))
+            if report:
+                report(stop, n, what)
+            began = time.monotonic()
+    return shards
+
+
+def _level(
+    data: DatasetCard, card: ModelCard, level: str | None, offered: Sequence[str]
+) -> str | None:
     """Return the captions that are read, None by models that read something else."""
-    data, reads = task.dataset.card, modality_of(task.encoder.card).reads
+    reads = modality_of(card).reads
     checks = {"caption": check_captions, "image": check_images, "melody": check_melodies}
     if reads in checks:
         checks[reads](data)
-    if task.level is not None and task.level not in offered:
-        raise UnknownNameError("caption level", task.level, offered)
-    return (task.level or data.levels[0]) if reads == "caption" else None
+    if level is not None and level not in offered:
+        raise UnknownNameError("caption level", level, offered)
+    return (level or data.levels[0]) if reads == "caption" else None
 
 
 def name_data(dataset: DatasetCard) -> dict[str, str]:
@@ -221,57 +197,6 @@ def is_published(target: Path, recipe: Recipe, *, replace: bool) -> bool:
         f" {', '.join(changed)}; or delete that one: platoscope model delete --dataset"
         f" {target.parent.name} {target.stem} --yes"
     )
-
-
-def parts_of(n: int) -> list[range]:
-    """Return the parts of n stimuli, in the order in which a model reads them. A process that
-    encodes all does so part by part, too, so that the batches are the same.
-    """
-    return [range(start, min(start + PART, n)) for start in range(0, n, PART)]
-
-
-def shared_parts(n: int, *, alone: bool) -> Sequence[Part]:
-    """Return the parts that are worth a unit of work each. alone: whether one process does all."""
-    parts = parts_of(n)
-    return [None] if alone or len(parts) < 2 else range(len(parts))
-
-
-def within(part: range, report: Progress | None) -> Progress | None:
-    """Return what reports of a part alone; it takes the progress of the whole."""
-    if report is None:
-        return None
-    return lambda done, _, what: report(done - part.start, len(part), what)
-
-
-def encode(
-    target: Path,
-    folder: Path,
-    dataset: Dataset,
-    reading: Reading,
-    part: range,
-    *,
-    size: int,
-    report: Progress | None,
-) -> None:
-    """Encode what no shard of a part holds yet, batch by batch."""
-    encoder, n = reading.encoder, dataset.card.size
-    ids = dataset.stimuli["stimulus"].to_numpy()[reading.order].tolist()
-    what = f"{encoder.card.name} over {dataset.card.name}"
-    with locked(target.with_name(f"{target.stem}.part-{part.start}{target.suffix}")):
-        done, limit = resume(folder, part)
-        if report:
-            report(done, n, what)
-        began = time.monotonic()
-        with closing(reading.batches(range(done, part.stop), size)) as batches:
-            for start, items in zip(range(done, part.stop, size), batches, strict=True):
-                stop = start + len(items)
-                encoding, limit = encode_fitting(encoder, items, limit=limit)
-                check_encoding(encoder, encoding, ids[start:stop])
-                seconds = time.monotonic() - began
-                write_shard(folder, encoding, start=start, limit=limit, seconds=seconds)
-                if report:
-                    report(stop, n, what)
-                began = time.monotonic()
 
 
 def auto_batch_size(device: object) -> int:

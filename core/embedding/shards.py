@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import overload
 
 import numpy as np
-from jaxtyping import Float32, Float64, Int64
+from jaxtyping import Float32, Int64
 
 from core.encoders.encoder import Encoding
 from core.store.publishing import sync, writing
@@ -36,7 +36,7 @@ class Shard:
 
 
 def parts_folder(target: Path) -> Path:
-    """Return where the finished batches of all recipes for `target` lie."""
+    """Return the folder of the finished batches of all recipes for `target`."""
     return target.with_name(f"{target.stem}.parts")
 
 
@@ -58,29 +58,25 @@ def write_shard(
     return Shard(path, start, start + len(encoding.layers[0]), limit, seconds)
 
 
-def resume(folder: Path, part: range) -> tuple[int, int]:
-    """Return up to which stimulus whole shards hold a part without a gap and the last one's limit,
-    and remove all others of the part.
+def resume(folder: Path) -> list[Shard]:
+    """Return the shards whose every byte is as written, from the first stimulus on without a gap,
+    and remove all other files.
     """
-    done, limit = part.start, 0
-    for path in sorted(folder.glob("*")):
-        if not path.stem.isdecimal() or int(path.stem) in part:
-            shard = _read_shard(path) if path.suffix == ".npz" else None
-            if shard and shard.start == done and shard.stop <= part.stop:
-                done, limit = shard.stop, shard.limit
-            else:
-                path.unlink()
-    return done, limit
-
-
-def finished(folder: Path, n: int) -> list[Shard]:
-    """Return the shards of all n stimuli in their order, none if some are not there yet."""
     shards: list[Shard] = []
-    for path in sorted(folder.glob("*.npz")):
-        shard = _read_shard(path)
-        if shard and shard.start == (shards[-1].stop if shards else 0):
-            shards.append(shard)
-    return shards if shards and shards[-1].stop == n else []
+    for path in sorted(folder.glob("*")):
+        try:
+            with zipfile.ZipFile(path) as archive:
+                is_whole = path.suffix == ".npz" and archive.testzip() is None
+            with np.load(path) as arrays:
+                start, stop = int(path.stem), int(path.stem) + len(arrays["layer_00"])
+                limit, seconds = int(arrays["limit"]), float(arrays["seconds"])
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            is_whole, start = False, -1
+        if is_whole and start == (shards[-1].stop if shards else 0):
+            shards.append(Shard(path, start, stop, limit, seconds))
+        else:
+            path.unlink()
+    return shards
 
 
 def discard(target: Path) -> None:
@@ -91,35 +87,29 @@ def discard(target: Path) -> None:
             shutil.rmtree(folder)
 
 
-@dataclass(frozen=True)
-class SavedBatches:
-    """Finished batches of all stimuli, and the order in which these came."""
-
-    shards: Sequence[Shard]
-    order: Int64[np.ndarray, "n"]
-
-    def costs(self, name: str) -> Float64[np.ndarray, "n"] | None:
-        """Return the `bits` or `bytes` of all texts, None if the model did not give them."""
-        with np.load(self.shards[0].path) as arrays:
-            return self.values(name) if name in arrays else None
-
-    def values(self, name: str) -> np.ndarray:
-        """Return what all shards hold of this name, in the order of the dataset."""
-        parts = []
-        for shard in self.shards:
-            with np.load(shard.path) as arrays:
-                parts.append(arrays[name])
-        values = np.concatenate(parts)
-        sorted_back = np.empty_like(values)
-        sorted_back[self.order] = values
-        return sorted_back
+def read_all(
+    shards: Sequence[Shard], order: Int64[np.ndarray, "n"], name: str
+) -> np.ndarray | None:
+    """Return what all shards hold of a name, in the order of the dataset, None if they hold none of
+    it. order: that of the batches.
+    """
+    parts = []
+    for shard in shards:
+        with np.load(shard.path) as arrays:
+            if name not in arrays:
+                return None
+            parts.append(arrays[name])
+    values = np.concatenate(parts)
+    sorted_back = np.empty_like(values)
+    sorted_back[order] = values
+    return sorted_back
 
 
 class SavedLayers(Sequence[Float32[np.ndarray, "n _"]]):
     """The layers of finished batches, each assembled from its shards on demand."""
 
-    def __init__(self, batches: SavedBatches, count: int) -> None:
-        self._batches, self._count = batches, count
+    def __init__(self, shards: Sequence[Shard], order: Int64[np.ndarray, "n"], count: int) -> None:
+        self._shards, self._order, self._count = shards, order, count
 
     def __len__(self) -> int:
         return self._count
@@ -133,19 +123,6 @@ class SavedLayers(Sequence[Float32[np.ndarray, "n _"]]):
     ) -> Float32[np.ndarray, "n _"] | list[Float32[np.ndarray, "n _"]]:
         if isinstance(index, slice):
             return [self[each] for each in range(*index.indices(self._count))]
-        return self._batches.values(f"layer_{range(self._count)[index]:02d}")
-
-
-def _read_shard(path: Path) -> Shard | None:
-    """Return a shard whose every byte is as written, None for any other file."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            if archive.testzip() is not None:
-                return None
-        with np.load(path) as arrays:
-            start, limit = int(path.stem), int(arrays["limit"])
-            return Shard(
-                path, start, start + len(arrays["layer_00"]), limit, float(arrays["seconds"])
-            )
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-        return None
+        layer = read_all(self._shards, self._order, f"layer_{range(self._count)[index]:02d}")
+        assert layer is not None
+        return layer

@@ -6,12 +6,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.crew.units import Once, Unit
-from core.embedding.runner import Part, Task, embed_part, shared_parts
+from core.embedding.runner import embed
 from core.embedding.summaries import INSTRUCTION, read_instruction, summarize
 from core.encoders.catalog import open_encoder
 from core.errors import InputError
@@ -92,24 +91,22 @@ class _Order:
     model: PlannedModel
     levels: Levels
 
-    def embed(self, part: Part, report: Progress | None) -> None:
-        """Open the model and embed a part of the dataset."""
+    def embed(self, report: Progress | None) -> None:
+        """Open the model and embed the dataset."""
         plan, spec = self.plan, self.model.spec
         pooling = plan.pooling if self.group.modality == "language" else "auto"
         device = choose_device(self.device)
         opened = open_encoder(spec, device=device, pooling=pooling, precision=plan.precision)
         encoder = _described(opened, self.group, self.model)
         for level in self.levels:
-            task = Task(self.store, self.dataset(), encoder, level)
-            embed_part(task, part, report=report)
+            embed(self.store, self.dataset(), encoder, level=level, report=report)
 
 
 def _units(run: Run, dataset: Once[Dataset], levels: Levels) -> list[Unit[None]]:
     """Return what embeds each model at the caption levels that are missing; one that is there is
     not opened.
     """
-    members, units = list(run.plan.members(run.only)), dict[str, list[Unit[None]]]()
-    parts = shared_parts(dataset().card.size, alone=run.crew.alone)
+    members, units = list(run.plan.members(run.only)), dict[str, Unit[None]]()
     for at, (group, model) in enumerate(members, start=1):
         wanted: Levels = levels if group.modality == "language" else (None,)
         missing = tuple(level for level in wanted if run.held(model, level) is None)
@@ -120,8 +117,8 @@ def _units(run: Run, dataset: Once[Dataset], levels: Levels) -> list[Unit[None]]
             order = _Order(run.plan, run.store, run.device, dataset, group, model, missing)
             name = f"model {at} of {len(members)}: {model.spec}"
             weights = partial(memory_of, model.spec, run.plan.precision)
-            units[model.spec] = [Unit(name, partial(order.embed, part), weights) for part in parts]
-    return [*chain(*units.values())]
+            units[model.spec] = Unit(name, order.embed, weights)
+    return [*units.values()]
 
 
 def _described(encoder: Any, group: Group, model: PlannedModel) -> Encoder:

@@ -28,7 +28,7 @@ from timm.data import create_transform, resolve_data_config
 from torch import Tensor
 from torch.utils.data import DataLoader
 
-from core.embedding.runner import Slot, auto_batch_size, embed
+from core.embedding.runner import auto_batch_size, embed
 from core.encoders.vision import VisionEncoder, open_vision, read_layers
 from core.settings import choose_device
 from core.stimuli.folder import FolderDataset
@@ -97,7 +97,7 @@ def ways_of(
     return {
         BARE: partial(forward, encoder, batches),
         "platoscope embed": lambda: embed(
-            place / "store", dataset, encoder, slot=Slot(f"{encoder.card.name}-{next(numbers)}")
+            place / "store", dataset, encoder, name=f"{encoder.card.name}-{next(numbers)}"
         ),
         "timm and a DataLoader": partial(plain_script, encoder, place / "photos"),
         f"{BARE}, channels last": partial(forward, last, turned),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from store_fakes import CountedDataset, CountingEncoder
 
-from core.embedding.runner import Slot, embed
+from core.embedding.runner import embed
 from core.errors import UnknownNameError
 from core.progress import Progress
 
@@ -63,5 +63,5 @@ def embed_dying(store: Path, log: Path, report: Progress | None) -> str:
     encoder = DyingEncoder()
     encoder.log, encoder.at = log, 4
     return embed(
-        store, CountedDataset(60), encoder, batch_size=10, slot=Slot("killed"), report=report
+        store, CountedDataset(60), encoder, batch_size=10, name="killed", report=report
     ).stem

@@ -14,7 +14,7 @@ from core.cli import main, make_parser
 from core.competence.opened import reopen
 from core.embedding.features import embed_world, import_features
 from core.embedding.history import Measured, command_of, measured, room_for, seconds_for
-from core.embedding.runner import Slot, embed
+from core.embedding.runner import embed
 from core.encoders.measured import Content
 from core.encoders.requests import PROMPTS
 from core.plans.plan import is_of
@@ -36,9 +36,9 @@ def test_an_embedding_names_spec_level_pooling_and_its_own_name(
     dataset, plain = CountedDataset(), CountingEncoder()
     embed(tmp_path, dataset, plain)
     embed(tmp_path, dataset, plain, level="5")
-    embed(tmp_path, dataset, CountingEncoder(pooling="last token"), slot=Slot("mine"))
+    embed(tmp_path, dataset, CountingEncoder(pooling="last token"), name="mine")
     prompted = CountingEncoder(pooling="last token", prompt=PROMPTS["paper"])
-    embed(tmp_path, dataset, prompted, slot=Slot("prompted"))
+    embed(tmp_path, dataset, prompted, name="prompted")
     start = "embed --dataset counted --model hf:counting --caption-level"
     assert made(tmp_path, "counting") == f"{start} 20"
     assert made(tmp_path, "counting~5") == f"{start} 5"

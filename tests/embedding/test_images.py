@@ -27,7 +27,7 @@ from store_fakes import contents
 from core.cave.world import CaveDataset
 from core.embedding import images as module
 from core.embedding.images import Images, SharedImages, _checked, count_workers, load_images
-from core.embedding.runner import Slot, embed, encode_fitting
+from core.embedding.runner import embed, encode_fitting
 from core.embedding.shards import parts_folder
 from core.encoders.catalog import open_encoder, spec_of_folder
 from core.encoders.vision import VisionEncoder
@@ -101,7 +101,7 @@ def test_a_file_is_the_same_whoever_prepares(
     dataset, files = open_kind("folder", folder), []
     for number in ("0", "2"):
         monkeypatch.setenv("PLATOSCOPE_WORKERS", number)
-        files.append(embed(tmp_path, dataset, encoder, batch_size=24, slot=Slot(f"by-{number}")))
+        files.append(embed(tmp_path, dataset, encoder, batch_size=24, name=f"by-{number}"))
     assert contents(files[0]) == contents(files[1])
     batches = [list(map(dataset.image, part)) for part in (range(24), range(24, SIZE))]
     last = np.concatenate([encoder.encode(batch).layers[-1] for batch in batches])
@@ -133,12 +133,11 @@ def test_a_run_that_is_interrupted_goes_on_to_the_same_file(
 
     dataset = open_kind("folder", folder)
     with pytest.raises(KeyboardInterrupt):
-        embed(tmp_path, dataset, encoder, batch_size=8, slot=Slot("stopped"), report=interrupt)
+        embed(tmp_path, dataset, encoder, batch_size=8, name="stopped", report=interrupt)
     parts = parts_folder(embedding_file(tmp_path, "photos", "stopped"))
     assert len(list(parts.glob("*/*.npz"))) == 2
     files = [
-        embed(tmp_path, dataset, encoder, batch_size=8, slot=Slot(name))
-        for name in ("stopped", "whole")
+        embed(tmp_path, dataset, encoder, batch_size=8, name=name) for name in ("stopped", "whole")
     ]
     assert contents(files[0]) == contents(files[1])
 

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from store_fakes import CountedDataset, CountingEncoder, contents, vectors
 
-from core.embedding.runner import Slot, embed
+from core.embedding.runner import embed
 from core.embedding.shards import parts_folder
 from core.store import Store, add_dataset
 from core.store.schema import embedding_file
@@ -42,19 +42,19 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a store with the dataset and the embedding of a run that nothing stopped."""
     root = tmp_path_factory.mktemp("store")
     add_dataset(root, DATASET)
-    embed(root, DATASET, ENCODER, batch_size=8, slot=Slot("whole"))
+    embed(root, DATASET, ENCODER, batch_size=8, name="whole")
     return root
 
 
 def finish(store: Path, name: str) -> None:
     """Complete a killed run and prove that its file is that of a run that nothing stopped."""
-    path = embed(store, DATASET, CountingEncoder(largest=5), batch_size=8, slot=Slot(name))
+    path = embed(store, DATASET, CountingEncoder(largest=5), batch_size=8, name=name)
     assert contents(path) == contents(embedding_file(store, "counted", "whole"))
     assert sorted(left.name for left in path.parent.glob(f"{name}.*")) == [f"{name}.duckdb"]
 
 
 def run(store: Path, name: str) -> None:
-    embed(store, DATASET, ENCODER, batch_size=8, slot=Slot(name))
+    embed(store, DATASET, ENCODER, batch_size=8, name=name)
 
 
 @pytest.mark.parametrize("moments", [4, pytest.param(10, marks=pytest.mark.slow)])
@@ -148,7 +148,7 @@ def test_a_killed_run_loses_only_the_batch_it_was_in(
             calls += 1
             return super().encode(items)
 
-    path = embed(store, DATASET, Counted(largest=5), batch_size=8, slot=Slot("lost"))
+    path = embed(store, DATASET, Counted(largest=5), batch_size=8, name="lost")
     assert calls == 2 * 10  # ten of fifteen batches, in two pieces each
     assert not parts_folder(path).exists()
 
@@ -201,12 +201,13 @@ def readers(tmp_path: Path, processes: ForkServerContext) -> Iterator[tuple[Any,
 def test_ten_processes_read_while_one_embeds(tmp_path: Path, readers: tuple[Any, Any]) -> None:
     stop, answers = readers
     for number in range(3):
-        embed(tmp_path, DATASET, ENCODER, batch_size=16, slot=Slot(f"new-{number}"))
+        embed(tmp_path, DATASET, ENCODER, batch_size=16, name=f"new-{number}")
         embed(
             tmp_path,
             DATASET,
             CountingEncoder(weights=f"w{number}"),
-            slot=Slot("replaced", replace=True),
+            name="replaced",
+            replace=True,
         )
     stop.set()
     found = [answers.get(timeout=180) for _ in range(10)]

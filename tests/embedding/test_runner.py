@@ -14,7 +14,7 @@ from store_fakes import CountedDataset, CountingEncoder, vectors
 from core.embedding import shards
 from core.embedding.features import embed_world, import_features
 from core.embedding.reading import longest_first
-from core.embedding.runner import Slot, embed
+from core.embedding.runner import embed
 from core.embedding.shards import parts_folder
 from core.encoders.encoder import Encoding
 from core.encoders.measured import Content
@@ -148,8 +148,8 @@ def test_other_weights_of_the_same_name_are_refused_unless_they_may_replace(tmp_
         match="choose another name with --name: 'counting' is in the store, with other weights; or",
     ):
         embed(tmp_path, CountedDataset(), other)
-    assert embed(tmp_path, CountedDataset(), other, slot=Slot("counting-w2")).stem == "counting-w2"
-    embed(tmp_path, CountedDataset(), other, slot=Slot(replace=True))
+    assert embed(tmp_path, CountedDataset(), other, name="counting-w2").stem == "counting-w2"
+    embed(tmp_path, CountedDataset(), other, replace=True)
     assert Store(tmp_path).model("counted", "counting").card.weights == "w2"
     assert len(Store(tmp_path).models("counted")) == 2
 

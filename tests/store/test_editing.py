@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 from store_fakes import CountedDataset, CountingEncoder
 
-from core.embedding.runner import Slot, embed
+from core.embedding.runner import embed
 from core.errors import (
     InputError,
     StoreBusyError,
@@ -56,7 +56,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     embed(root, dataset, plain)
     embed(root, dataset, plain, level="5")
     embed(root, dataset, tuned)
-    embed(root, dataset, CountingEncoder(name="other", weights="w3"), slot=Slot("other"))
+    embed(root, dataset, CountingEncoder(name="other", weights="w3"), name="other")
     study = Study(Store(root), "counted")
     for model in ("plain", "tuned"):
         study.neighbors(model)
