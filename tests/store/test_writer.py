@@ -1,9 +1,12 @@
-"""What is written comes back the same, in order."""
+"""What is written to a store comes back; leftovers go; a table is read once."""
 
 from __future__ import annotations
 
 import io
+import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,10 +17,13 @@ import pytest
 from PIL import Image
 from store_fakes import CountedDataset, CountingEncoder, vectors
 
-from core.errors import FeatureError, InputError, StimuliError, UnknownNameError
+from core.errors import FeatureError, InputError, StimuliError, StoreError, UnknownNameError
 from core.recipe import Recipe
-from core.store import Embedding, Store, add_dataset, write_embedding, write_result
+from core.settings import READ_ONLY
+from core.store import Embedding, Store, add_dataset, files, write_embedding, write_result, writer
+from core.store.publishing import locked
 from core.store.schema import VERSIONS
+from core.store.writer import remove_leftovers
 
 RECIPE = Recipe.of(
     "embedding", version=VERSIONS["embedding"], pooling="mean", nested={"rate": [1, 2.5, None]}
@@ -363,3 +369,132 @@ def test_a_replaced_file_is_seen_at_once_by_the_same_process(root: Path) -> None
     write(root, layers=1)
     assert store.model("counted", "counting").dims == (4,)
     assert store.space("counted", "counting", 0).shape == (20, 4)
+
+
+def touch(path: Path, *, age: float = 0.0) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"x")
+    os.utime(path, (1e9 - age, 1e9 - age))
+    return path
+
+
+def stored_files(root: Path) -> set[str]:
+    return {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
+
+
+def test_what_is_half_built_goes_with_its_log(tmp_path: Path) -> None:
+    kept = touch(tmp_path / "results" / "photos" / "neighbors-vit.parquet")
+    touch(kept.with_name("neighbors-vit.new.parquet"))
+    touch(kept.with_name("head-vit.new.duckdb"))
+    touch(kept.with_name("head-vit.new.duckdb.wal"))
+    remove_leftovers(tmp_path)
+    assert stored_files(tmp_path) == {"results/photos/neighbors-vit.parquet"}
+
+
+def test_what_somebody_writes_stays(tmp_path: Path) -> None:
+    new = touch(tmp_path / "results" / "photos" / "head.new.duckdb")
+    with locked(new.with_name("head.duckdb")):
+        remove_leftovers(tmp_path)
+        assert new.exists()
+    remove_leftovers(tmp_path)
+    assert stored_files(tmp_path) == set()
+
+
+@pytest.mark.parametrize(
+    ("published", "age", "stays"),
+    [(True, 5.0, False), (True, -5.0, True), (False, 5.0, True)],
+    ids=["of the file", "of the next one", "of none yet"],
+)
+def test_batches_go_once_their_file_is_there(
+    tmp_path: Path, published: bool, age: float, stays: bool
+) -> None:
+    folder = tmp_path / "embeddings" / "photos"
+    batch = touch(folder / "vit.parts" / "d323" / "00000000.npz", age=age)
+    if published:
+        touch(folder / "vit.duckdb")
+    remove_leftovers(tmp_path)
+    assert batch.exists() == stays
+    assert (folder / "vit.duckdb").exists() == published
+
+
+def test_batches_that_come_before_the_lock_is_held_stay(tmp_path: Path, monkeypatch) -> None:
+    folder = tmp_path / "embeddings" / "photos"
+    old = touch(folder / "vit.parts" / "d323" / "00000000.npz", age=5.0)
+    touch(folder / "vit.duckdb")
+
+    @contextmanager
+    def locked_late(target: Path) -> Iterator[None]:
+        touch(old.with_name("00000001.npz"), age=-5.0)
+        with locked(target):
+            yield
+
+    monkeypatch.setattr(writer, "locked", locked_late)
+    remove_leftovers(tmp_path)
+    assert old.exists()
+
+
+def test_a_store_that_is_only_shown_keeps_them(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setenv(READ_ONLY, "1")
+    new = touch(tmp_path / "results" / "photos" / "head.new.duckdb")
+    remove_leftovers(tmp_path)
+    assert new.exists()
+
+
+def test_a_store_that_is_not_there_has_none(tmp_path: Path) -> None:
+    remove_leftovers(tmp_path / "none")
+    assert stored_files(tmp_path) == set()
+
+
+NEAR = Recipe.of("near", k=3)
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Return the paths of the tables that are read from the disk."""
+    paths, query = [], files._read
+    files._read_once.cache_clear()
+    monkeypatch.setattr(files, "_read", lambda path, text: paths.append(path) or query(path, text))
+    return paths
+
+
+def keep(root: Path, values: list[float]) -> Store:
+    card = CountedDataset().card
+    write_result(root, dataset=card, name="near", table=pd.DataFrame({"v": values}), recipe=NEAR)
+    return Store(root)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    add_dataset(tmp_path, CountedDataset())
+    return keep(tmp_path, [1.0, 2.0])
+
+
+def test_a_table_is_read_once_until_its_file_is_another(store, counted):
+    for _ in range(3):
+        assert store.result("counted", "near")[0]["v"].tolist() == [1.0, 2.0]
+    assert len(counted) == 1
+    assert keep(store.root, [3.0]).result("counted", "near")[0]["v"].tolist() == [3.0]
+    assert len(counted) == 2
+
+
+def test_what_is_done_to_a_table_stays_with_who_did_it(store, counted):
+    mine = store.result("counted", "near")[0]
+    mine.loc[0, "v"] = 9.0
+    mine["w"] = 0
+    theirs = store.result("counted", "near")[0]
+    assert theirs.columns.tolist() == ["v"]
+    assert theirs["v"].tolist() == [1.0, 2.0]
+    assert len(counted) == 1
+
+
+def test_a_large_file_is_read_each_time(store, counted, monkeypatch):
+    monkeypatch.setattr(files, "SMALL", 100)
+    store.result("counted", "near"), store.result("counted", "near")
+    assert len(counted) == 2
+
+
+def test_a_table_that_was_removed_is_said_to_be(store):
+    path = store.root / "results" / "counted" / "near.parquet"
+    path.unlink()
+    with pytest.raises(StoreError, match="was removed while it was read; list the store again"):
+        files.read_frame(path, "result")
