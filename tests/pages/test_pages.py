@@ -17,7 +17,8 @@ from tests.pages.seen import charts, said
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
 WITHOUT_FIGURE = {"captions", "stitching", "reading", "library", "jobs"}
-SPEAKS = {"stitching", "competence", "captions", "reading", "translation", "jobs"}  # of what is not there yet
+# of what is not there yet
+SPEAKS = {"stitching", "competence", "captions", "reading", "translation", "jobs"}
 OVER_DATASET = [page for page in PAGES if page.over_store and page.path != "jobs"]
 each_page = pytest.mark.parametrize("page", OVER_DATASET, ids=lambda page: page.name)
 

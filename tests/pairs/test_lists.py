@@ -7,7 +7,6 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
-from pathlib import Path
 from unittest import mock
 
 import numpy as np
@@ -18,11 +17,9 @@ from hypothesis import strategies as st
 from core.errors import MetricError
 from core.metrics import METRICS
 from core.metrics.catalog import make_engine
-from core.pairs import lists
 from core.pairs.lists import overlaps, permuted_overlaps, scores_among
+from core.settings import ROOT
 from core.spaces.neighbors import nearest
-
-ROOT = Path(lists.__file__).parents[2]
 
 
 def lists(seed: int, layers: int, n: int, kept: int) -> np.ndarray:
