@@ -20,7 +20,7 @@ from core.plans.wording import MARK, UnknownModelsError, groups_in, question_of
 from core.questions.asking import answer, findings_of
 from core.questions.competence.question import Bins
 from core.questions.competence.scores import registry
-from core.questions.metrics.question import MetricMatrix
+from core.questions.metrics.question import MetricAgreement
 from core.questions.words import to_command
 from core.recipe import Recipe
 from core.store import Store
@@ -71,7 +71,7 @@ def _draw(run: Run, figure: Figure, names: Names) -> Drawn:
     study = question.scope.open(store, device=type(question).device or "cpu", only=only)
     if isinstance(question, Bins):
         question = _without_missing_tasks(question, study, figure, run)
-    if isinstance(question, MetricMatrix):
+    if isinstance(question, MetricAgreement):
         question = _within_reach(question, study.size, figure, run)
     answered = answer(question, study, run.report)
     table = answered.table
@@ -97,7 +97,7 @@ def _without_missing_tasks(question: Bins, study: Study, figure: Figure, run: Ru
     return replace(question, solving=replace(question.solving, tasks=present))
 
 
-def _within_reach(question: MetricMatrix, n: int, figure: Figure, run: Run) -> MetricMatrix:
+def _within_reach(question: MetricAgreement, n: int, figure: Figure, run: Run) -> MetricAgreement:
     """Take all stimuli in place of numbers of them that are not there."""
     beyond = [size for size in question.sizes if size > n]
     if not beyond:

@@ -16,12 +16,11 @@ from core.figures.theme import COMPETENCE as CODED
 from core.metrics import METRICS
 from core.questions.adapters.gain_figures import before_after
 from core.questions.adapters.question import Adaptation
-from core.questions.alignment.axes import Axis, find_axis
 from core.questions.alignment.figures import trend
 from core.questions.alignment.layer_figures import layer_grid, layers_of
-from core.questions.alignment.placing import side_of
+from core.questions.alignment.placing import axis_of
 from core.questions.alignment.points import calibrated_points, fits, trend_points
-from core.questions.alignment.question import COMPETENCE, Alignment
+from core.questions.alignment.question import Alignment
 from core.questions.asking import ask, completed
 from core.questions.competence.question import CompetenceScores, TasksSolved
 from core.questions.dispersion.figures import drop, effect
@@ -35,23 +34,12 @@ from core.questions.dispersion.question import (
     SetEffect,
 )
 from core.questions.dispersion.ranking_figures import ranked as ranked_stimuli
-from core.questions.metrics.answer import smallest_scored
-from core.questions.metrics.curve_figures import SIZE, trends_over_k
-from core.questions.metrics.figures import agreement
-from core.questions.metrics.matrix_figures import variant_map
-from core.questions.metrics.question import (
-    MetricAgreement,
-    MetricMatrix,
-    MetricTrends,
-    Neighborhoods,
-)
-from core.questions.metrics.trend_figures import by_metric, described
 from core.questions.models.figures import model_map
 from core.questions.models.points import map_points
 from core.questions.models.question import ModelMap
 from core.questions.question import Question
 from core.study.layers import ALL, layer_matrix
-from core.study.models import basis_of, groups_by_age, language_basis, reads
+from core.study.models import groups_by_age
 from core.study.parts import Scope
 from core.study.scores import known_scores, score_of
 from core.study.spaces import describe_spaces
@@ -80,7 +68,7 @@ def _trend(question: Alignment, table: pd.DataFrame, study: Study) -> go.Figure 
     if question.comparison.layers == ALL:
         return _layers(question, table, study) if len(question.x) == len(question.y) == 1 else None
     models = study.models()
-    axis = _axis(question, study)
+    axis = axis_of(question, study)
     points = trend_points(table, models)
     points = calibrated_points(points) if question.calibration.null else points
     lines = fits(points, models, axis)
@@ -94,32 +82,6 @@ def _layers(question: Alignment, table: pd.DataFrame, study: Study) -> go.Figure
     return layer_grid(
         layer_matrix(table).to_numpy(), *layers, spec=comparison.spec, chance=chance, mode="light"
     )
-
-
-def _axis(question: Alignment | MetricTrends, study: Study) -> Axis:
-    """Return what stands on a question's axis, with the unit of a score, or what competence is."""
-    models, name = study.models(), question.axis
-    side = side_of(models, question.x)
-    if name == COMPETENCE and side == "vision":
-        unit = basis_of(ask(TasksSolved(Scope(study.dataset.name)), study))
-    elif name == COMPETENCE:
-        unit = language_basis(models, study.competence())
-    else:
-        scores = known_scores(_scores(study), set(models["model"]))
-        unit = next((score.unit for score in scores if score.name == name), "")
-    return find_axis(name, side, unit)
-
-
-def _neighborhoods(question: Neighborhoods, table: pd.DataFrame, study: Study) -> go.Figure:
-    """Draw models that see by their size, as published, and others by their competence."""
-    models, coded = study.models(), study.competence()[["model", "value"]]
-    sees = reads(models[models["model"].isin(question.x)], "image").all()
-    about = models[["model", "title", "parameters"]].merge(coded, on="model", how="left")
-    points = table.merge(about.rename(columns={"value": "competence"}), on="model")
-    smallest = str(models.set_index("model").loc[smallest_scored(table), "title"])
-    competent = find_axis(COMPETENCE, unit=language_basis(models, study.competence()))
-    ruler = SIZE if sees else competent
-    return trends_over_k(points, smallest=smallest, ruler=ruler, mode="light")
 
 
 def _coded(study: Study, names: Sequence[str]) -> tuple[str, pd.Series]:
@@ -174,19 +136,6 @@ def _gains(question: Adaptation, table: pd.DataFrame, study: Study) -> go.Figure
     return before_after(table, titles, groups, label=question.label, mode="light")
 
 
-def _agreement(question: MetricAgreement, table: pd.DataFrame, study: Study) -> go.Figure:
-    return agreement(table, size=question.size or study.size, mode="light")
-
-
-def _matrix(_: MetricMatrix, table: pd.DataFrame, __: Study) -> go.Figure:
-    return variant_map(table, mode="light")
-
-
-def _by_metric(question: MetricTrends, table: pd.DataFrame, study: Study) -> go.Figure:
-    title = _axis(question, study).title
-    return by_metric(described(table, study.models()), title=title, mode="light")
-
-
 def _scores(study: Study) -> pd.DataFrame:
     return ask(CompetenceScores(Scope(study.dataset.name)), study)
 
@@ -199,8 +148,4 @@ DRAWS: Mapping[type[Question], Draw] = {
     HeldOutFits: _held_out,
     DispersionRankings: _rankings,
     Adaptation: _gains,
-    MetricAgreement: _agreement,
-    MetricMatrix: _matrix,
-    MetricTrends: _by_metric,
-    Neighborhoods: _neighborhoods,
 }

@@ -535,11 +535,3 @@ def pick_layers() -> str:
         st.warning(frame.plain(error))
         return str(one.default)
     return chosen
-
-
-def pick_size(sizes: Sequence[int], total: int) -> int:
-    """Choose on how many stimuli metrics are compared; the fewest that distinguish models at first,
-    since all take longer.
-    """
-    names = {size: f"all {size:,}" if size == total else f"{size:,} of {total:,}" for size in sizes}
-    return pick_segment("Stimuli", names, "size", start=sizes[min(1, len(sizes) - 1)])

@@ -139,19 +139,16 @@ def test_overview_counts_and_draws_its_plots(opened, demo):
 
 def test_metrics_draws_its_five_plots_of_finished_models(opened, demo):
     app = opened(demo, "metrics")
-    assert charts(app) == ["agreement", "trends", "over-k", "over-n", "calibrated"]
-    assert any(
-        "55 pairs of 11 trained models" in text.value for text in app.markdown
-    )  # 12 without the untrained one
+    assert charts(app) == ["agreement", "trends", "calibrated", "over-k", "over-n"]
     assert (app.selectbox(key="a").value, app.selectbox(key="b").value) == ("llama-m", "vit-clip-m")
     commands = [code.value.partition(" --store")[0] for code in app.code]
     pair = "--a llama-m --layer-a 2 --b vit-clip-m --layer-b 2"
     assert commands == [
-        "platoscope metrics agreement --size 60",
+        "platoscope metrics agreement",
         "platoscope metrics neighborhoods",
-        f"platoscope metrics sweep {pair}",
-        f"platoscope metrics sample-size {pair}",
-        f"platoscope metrics calibrated {pair}",
+        f"platoscope metrics pair {pair}",
+        f"platoscope metrics pair {pair} --over k",
+        f"platoscope metrics pair {pair} --over stimuli",
         "platoscope published --about metrics",
     ]
     assert len(app.latex) == len(METRICS)
@@ -166,5 +163,5 @@ def test_metrics_follows_its_controls(opened, demo):
     app.number_input(key="k").set_value(59).run()
     assert_calm(app)
     assert not said(app)
-    command = next(code.value for code in app.code if "calibrated" in code.value)
+    command = next(code.value for code in app.code if "metrics pair" in code.value)
     assert "--a gpt-2-m --layer-a 3 --b vit-clip-m --layer-b 1 --k 59" in command

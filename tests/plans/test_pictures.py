@@ -18,7 +18,7 @@ from core.questions.dispersion.question import (
     Spaces,
     Trial,
 )
-from core.questions.metrics.question import MetricAgreement, MetricMatrix, MetricTrends
+from core.questions.metrics.question import MetricAgreement, MetricTrends
 from core.questions.models.question import ModelMap
 from core.questions.question import StudyQuestion
 from core.store import Store
@@ -51,8 +51,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
         DropEffect(trial=TRIAL, measure=Measure("mutual_knn", k=2)),
         HeldOutFits(joint=Spaces(("vit-mae-m", "vit-clip-s", "vit-clip-m"))),
         DispersionRankings(joint=Spaces(("vit-mae-m", "vit-clip-s", "vit-clip-m")), size=5),
-        MetricAgreement(k=3, metrics=("mutual_knn", "cka")),
-        MetricMatrix(ks=(2, 3), metrics=("mutual_knn", "cka"), sizes=(10, 20)),
+        MetricAgreement(ks=(2, 3), metrics=("mutual_knn", "cka"), sizes=(10, 20)),
         MetricTrends(k=3, metrics=("mutual_knn", "cka")),
     ],
     ids=lambda question: question.command,

@@ -42,7 +42,7 @@ def test_a_default_said_and_a_default_left_out_are_one_recipe(study: Study) -> N
 
 def test_a_metric_s_version_is_in_the_recipes_of_what_is_compared_by_it(study, monkeypatch):
     cka = replace(CALIBRATED, comparison=Comparison("cka"))
-    questions = [CALIBRATED, cka, MetricAgreement(size=20)]
+    questions = [CALIBRATED, cka, MetricAgreement(sizes=(20,))]
     before = [question_recipe(question, study) for question in questions]
     monkeypatch.setitem(METRICS, "cka", replace(METRICS["cka"], version=2))
     after = [question_recipe(question, study) for question in questions]

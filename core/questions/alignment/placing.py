@@ -8,13 +8,13 @@ import pandas as pd
 
 from core.competence.records import BITS
 from core.errors import UnknownNameError
-from core.questions.alignment.axes import AXES
+from core.questions.alignment.axes import AXES, Axis, find_axis
 from core.questions.alignment.points import fits, trend_points
 from core.questions.alignment.question import COMPETENCE, Alignment, Side
 from core.questions.asking import ask
 from core.questions.competence.question import CompetenceScores, TasksSolved
 from core.statistics.correlations import LEAST_MODELS
-from core.study.models import reads
+from core.study.models import basis_of, language_basis, reads
 from core.study.scores import TaskScore, choices, known_scores, score_of
 from core.study.study import Study
 
@@ -80,6 +80,19 @@ def add_fits(table: pd.DataFrame, question: Alignment, study: Study) -> pd.DataF
     )
     reason = placed.pop("reason")
     return placed.assign(panel=points["facet"]).join(of_row).assign(reason=reason)
+
+
+def axis_of(question: Alignment, study: Study) -> Axis:
+    """Return what stands on a question's axis, with the unit of a score, or what competence is."""
+    models, name = study.models(), question.axis
+    side = side_of(models, question.x)
+    if name == COMPETENCE and side == "vision":
+        unit = basis_of(ask(TasksSolved(question.scope), study))
+    elif name == COMPETENCE:
+        unit = language_basis(models, study.competence())
+    else:
+        unit = next((score.unit for score in _scores(question, study) if score.name == name), "")
+    return find_axis(name, side, unit)
 
 
 def axis_values(question: Alignment, study: Study) -> pd.Series:

@@ -1,35 +1,121 @@
-"""What the Metrics page and the `platoscope metrics` commands ask."""
+"""Does the answer depend on the metric? Models by every metric, over neighborhoods, over sample
+sizes and against nulls.
+
+Kernels of all pairs of stimuli bound the work: of more than LARGEST stimuli as many are drawn,
+seeded.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any, ClassVar, Literal, TypeVar
 
+import numpy as np
+import pandas as pd
+from jaxtyping import Float32, Int64
+
+from core.errors import MetricError, UnknownNameError
+from core.figures.grammar import (
+    Axis,
+    Dots,
+    Facet,
+    Fixed,
+    Heat,
+    Level,
+    Line,
+    Palette,
+    Plot,
+    Scale,
+    Size,
+)
+from core.metrics import METRICS, find_metric
+from core.metrics.catalog import PRINTED, make_engine
+from core.metrics.spec import Parameter
+from core.modalities import LANGUAGE
 from core.options import MOST_STIMULI, draws_option, neighbors_option, option, part, seed_option
-from core.questions.alignment.question import COMPETENCE
-from core.questions.question import StudyQuestion
-from core.study.parts import LayerPair, LayerRule
+from core.progress import Progress
+from core.questions.alignment.axes import AXES, short_name
+from core.questions.alignment.pairs import complete_pair
+from core.questions.alignment.placing import axis_of, axis_values, check_axis
+from core.questions.alignment.question import COMPETENCE, Alignment
+from core.questions.finding import ALPHA, Finding
+from core.questions.metrics.scores import (
+    COMPARED,
+    Variant,
+    calibrate_metrics,
+    curve_over_k,
+    grow_sample,
+    make_engines,
+    rank_agreement,
+    scale_trends,
+    score_pairs,
+    scores_over_k,
+    spread_ks,
+    toward,
+    with_k,
+)
+from core.questions.question import Answer, StudyQuestion
+from core.spaces.preprocess import check_k, normalize_rows
+from core.statistics.correlations import Fit, competence_fit
+from core.statistics.nulls import adjust, check_count, draw_orders
+from core.study.comparing import align_models
+from core.study.models import is_reality, lines, reads, usual
+from core.study.parts import Comparison, LayerPair, LayerRule
+from core.study.study import Study, finished_models
 
+LARGEST = 1024
 SEED = "seed of the stimuli drawn and shuffled"
+LEAST_DRAWN = -1.0  # linear R² has no least value: what lies lower is drawn here with its number
+FEW = 20  # variants of metrics whose names a map has room for
+SCOPES = {"local": "ember", "global": "text"}
+SEEN = {"local": "compares neighborhoods", "global": "compares all pairs of stimuli"}
+
+ByCompetence = TypeVar("ByCompetence", "Neighborhoods", "MetricTrends")
+Chosen = TypeVar("Chosen", str, int, float)
+
+
+def sample_sizes(n: int) -> list[int]:
+    """Return the numbers of stimuli that metrics are compared on: 128, 256, 512 if there are more,
+    and all, at most LARGEST.
+    """
+    return [size for size in (128, 256, 512) if size < n] + [min(n, LARGEST)]
+
+
+def usual_size(n: int, *, k: int) -> int:
+    """Return on how many stimuli metrics are compared at first: few that still distinguish models,
+    more than k; all if none are.
+    """
+    sizes = [size for size in sample_sizes(n) if size > k] or [min(n, LARGEST)]
+    return sizes[min(1, len(sizes) - 1)]
 
 
 @dataclass(frozen=True)
 class MetricAgreement(StudyQuestion):
-    """Do metrics rank models alike?"""
+    """Do metrics rank models alike?
 
-    command: ClassVar[str] = "metrics agreement"
+    Every metric with each k, rank or bandwidth, on each number of stimuli, against every other, in
+    the last layers: figure 12 of Huh et al. 2024.
+    """
+
+    command = "metrics agreement"
+    version = 3
+    columns: ClassVar[Mapping[str, str]] = {
+        "variant_x": "metric, its parameter, and the number of stimuli",
+        "variant_y": "another one",
+        "metric_x": "metric",
+        "metric_y": "metric",
+        "spearman": "Spearman's ρ between both rankings of all pairs of models, from −1 to 1",
+        "pairs": "pairs of models that both score",
+        "reason": "why there is no ρ",
+        "left_out": "models that no metric scores",
+    }
+    shown = ("variant_x", "variant_y", "spearman", "pairs", "reason")
 
     names: tuple[str, ...] = option(
         (), name="model", label="Models", metavar="M", help="models (all finished models)"
     )
-    size: int | None = option(
-        None,
-        least=2,
-        most=MOST_STIMULI,
-        label="Stimuli",
-        help="number of stimuli drawn, the same for all metrics (256, or all of fewer)",
-    )
-    k: int = neighbors_option()
     metrics: tuple[str, ...] = option(
         (),
         name="metric",
@@ -37,38 +123,12 @@ class MetricAgreement(StudyQuestion):
         metavar="METRIC",
         help="metrics (all that do not take long)",
     )
-    seed: int = seed_option(SEED)
-
-    def compared_metrics(self) -> tuple[str, ...]:
-        return self.metrics
-
-
-@dataclass(frozen=True)
-class MetricMatrix(StudyQuestion):
-    """Do metrics rank models alike whatever their parameters and the number of stimuli?
-
-    Every metric with each of its values of k, rank or bandwidth, on each number of stimuli, against
-    every other: figure 12 of Huh et al. 2024.
-    """
-
-    command: ClassVar[str] = "metrics matrix"
-
-    names: tuple[str, ...] = option(
-        (), name="model", label="Models", metavar="M", help="models (all finished models)"
-    )
-    metrics: tuple[str, ...] = option(
-        (),
-        name="metric",
-        label="Metrics",
-        metavar="METRIC",
-        help="metrics (those that the paper prints, and Gaussian CKA)",
-    )
-    ks: tuple[int, ...] = neighbors_option((10, 50), name="k")
+    ks: tuple[int, ...] = neighbors_option((10,), name="k")
     ranks: tuple[int, ...] = option(
-        (10,), name="rank", least=2, most=100_000, label="Ranks", help="directions that SVCCA keeps"
+        (), name="rank", least=2, most=100_000, label="Ranks", help="directions that SVCCA keeps"
     )
     bandwidths: tuple[float, ...] = option(
-        (0.5, 1.0),
+        (),
         name="bandwidth",
         least=1e-4,
         most=1e6,
@@ -78,16 +138,208 @@ class MetricMatrix(StudyQuestion):
     sizes: tuple[int, ...] = option(
         (),
         name="size",
-        least=4,
+        least=2,
         most=MOST_STIMULI,
         label="Stimuli",
-        help="numbers of stimuli drawn, the paper's batch sizes (128, 256 and 512 where there are"
-        " more)",
+        help="numbers of stimuli drawn, the same for all metrics (256, or all of fewer)",
     )
     seed: int = seed_option(SEED)
 
     def compared_metrics(self) -> tuple[str, ...]:
         return self.metrics
+
+    def variants(self) -> list[Variant]:
+        """Return all that a complete question compares: by metric, then parameter, then size.
+
+        Raises MetricError for a k, rank or bandwidth that a metric refuses on so many stimuli.
+        """
+        values = {"k": self.ks, "rank": self.ranks, "bandwidth": self.bandwidths}
+        found = []
+        for metric in self.metrics:
+            named = [name for name in values if name in METRICS[metric].spec.defaults]
+            settings: list[tuple[tuple[str, Parameter], ...]] = [
+                ((name, value),) for name in named for value in values[name]
+            ]
+            every = product(settings or [()], self.sizes)
+            found += [Variant(metric, setting, size) for setting, size in every]
+        return found
+
+    def complete(self, study: Study) -> MetricAgreement:
+        models = usual(study.models())
+        complete = replace(
+            self,
+            names=_once(self.names) or tuple(models.loc[~is_reality(models), "model"]),
+            metrics=_each_once(self.metrics) or COMPARED,
+            ks=_once(self.ks),
+            ranks=_once(self.ranks),
+            bandwidths=_once(self.bandwidths),
+            sizes=_once(self.sizes) or (usual_size(study.size, k=max(self.ks, default=0)),),
+        )
+        largest = max(complete.sizes)
+        if largest > study.size:
+            raise MetricError(f"expected at most {study.size} stimuli, which is all; got {largest}")
+        if largest > LARGEST:
+            raise MetricError(
+                f"expected at most {LARGEST:,} stimuli, since metrics compare all pairs of them;"
+                f" got {largest:,}: ask for fewer"
+            )
+        for variant in complete.variants():  # refuses what the device does not have
+            make_engine(variant.metric, device=study.device, **dict(variant.parameter))
+        return complete
+
+    def answer(self, study: Study, report: Progress | None) -> Answer:
+        table = rank_agreement(self.scores(study, report))
+        return Answer(table, agreement_findings(table))
+
+    def scores(self, study: Study, report: Progress | None = None) -> pd.DataFrame:
+        """Score every pair of models by each variant: variant and the columns of `score_pairs`."""
+        spaces = {size: _last_layers(study, self.names, size, self.seed) for size in self.sizes}
+        tables, variants = [], self.variants()
+        for done, one in enumerate(variants, start=1):
+            engine = make_engine(one.metric, device=study.device, **dict(one.parameter))
+            table = score_pairs(spaces[one.size], one.metric, engine)
+            tables.append(table.assign(variant=one.title))
+            if report:
+                report(done, len(variants), "metrics compared over all pairs of models")
+        return pd.concat(tables, ignore_index=True)
+
+    def plot(self, table: pd.DataFrame) -> Plot:
+        variants = table.drop_duplicates("variant_x")
+        alone = variants["metric_x"].is_unique
+        names = {
+            row["variant_x"]: METRICS[row["metric_x"]].spec.short if alone else row["variant_x"]
+            for row in variants.to_dict("records")
+        }
+        few = len(names) <= FEW
+        low = np.floor(10 * table["spearman"].min()) / 10
+        return Plot(
+            "Spearman’s ρ between metrics",
+            marks=(
+                Heat(
+                    "variant_x",
+                    "variant_y",
+                    Scale("spearman", "Spearman’s ρ", low=min(low, 0.9), high=1.0),
+                    label="{spearman:.2f}",
+                    card=(
+                        "<b>{variant_x}<br>× {variant_y}</b>",
+                        "{reason:wrap}",
+                        "[[ρ {spearman:.3f} over {pairs} pairs of models]]",
+                    ),
+                ),
+            ),
+            x=Axis(names=names, bare=not few),
+            y=Axis(names=names),
+            empty="No two metrics can be compared here[[: {reason}]].",
+            row=34 if few else 15,
+            legend=False,
+        ).over(table)
+
+
+def agreement_findings(table: pd.DataFrame) -> list[Finding]:
+    """Return the median of ρ over every two variants, within a metric and by what two metrics
+    compare, and what is left out.
+    """
+    place = {title: number for number, title in enumerate(table["variant_x"].unique())}
+    below = table["variant_x"].map(place) < table["variant_y"].map(place)  # each two once
+    ranked = table[below].dropna(subset="spearman")
+    if ranked.empty:
+        why = next(iter(table.loc[below, "reason"]), "there are no two metrics and three pairs")
+        return [Finding("Whether metrics agree cannot be judged", reason=why)]
+    least = ranked.sort_values("spearman", kind="stable").iloc[0]
+    scope = {name: metric.spec.scope for name, metric in METRICS.items()}
+    kinds = ranked["metric_x"].map(scope) + " " + ranked["metric_y"].map(scope)
+    same = ranked["metric_x"] == ranked["metric_y"]
+    parts = {
+        "Within one metric": same,
+        "Between two metrics that compare neighborhoods": ~same & (kinds == "local local"),
+        "Between two that compare all pairs of stimuli": ~same & (kinds == "global global"),
+        "Between one of each": ~same & kinds.isin(["local global", "global local"]),
+    }
+    every, median = ranked["spearman"], "median ρ"
+    left_out = str(table["left_out"].iloc[0])
+    return [
+        Finding(
+            f"Any two of {len(place)} variants of {table['metric_x'].nunique()} metrics rank pairs"
+            " of models alike",
+            every.median(),
+            name=median,
+            n=int(ranked["pairs"].max()),
+            over="pairs of models",
+            note=f"{least['variant_x']} and {least['variant_y']} agree least"
+            f" (ρ = {least['spearman']:.2f}). Pairs share models, so ρ has no interval.",
+            published="Published: most metrics are highly correlated over 78 vision models (Huh et"
+            " al. 2024, figure 12).",
+        ),
+        *(
+            Finding(words, every[rows].median(), name=median)
+            for words, rows in parts.items()
+            if rows.any() and not rows.all()
+        ),
+        *([Finding("Left out are models without scores", reason=left_out)] if left_out else []),
+    ]
+
+
+def _complete_sides(question: ByCompetence, study: Study) -> ByCompetence:
+    """Name the models, those of x from the smallest to the largest, then by competence."""
+    skill = study.competence().dropna(subset="value").set_index("model")["value"]
+    x = _once(question.x) or [name for name in finished_models(study, "caption") if name in skill]
+    y = _once(question.y) or finished_models(study, "image")
+    if not (x and y):
+        raise MetricError(
+            "expected a finished language model of known competence and a finished vision model;"
+            f" got {len(x)} and {len(y)}: embed another one"
+        )
+    parameters = study.models().set_index("model")["parameters"]
+    table = pd.DataFrame({"model": list(x), "parameters": parameters.reindex(list(x)).to_numpy()})
+    table = table.assign(skill=table["model"].map(skill)).sort_values(["parameters", "skill"])
+    return replace(question, x=tuple(table["model"]), y=tuple(y))
+
+
+def add_trends(
+    table: pd.DataFrame, by: Sequence[str], kin: Mapping[str, str], place: str
+) -> pd.DataFrame:
+    """Add rho, p, p_adjusted, models and no_trend: of Spearman's correlation of `place` and the
+    mean score of each model, higher being more aligned, for each value of the columns `by`, the
+    metric first.
+
+    p_adjusted: for the false discovery rate over these. kin: the line of each model. no_trend: why
+    there is no correlation.
+    """
+    rows = []
+    for key, group in table.groupby(list(by), sort=False):
+        means = group.groupby("model", sort=False)[[place, "score"]].mean()
+        y = means["score"].to_numpy(float) * toward(str(key[0]))
+        fit: Fit = competence_fit(
+            means[place].to_numpy(float), y, [kin.get(name, name) for name in means.index]
+        )
+        rows.append((*key, fit.spearman, fit.p, fit.n, fit.reason))
+    trends = pd.DataFrame(rows, columns=[*by, "rho", "p", "models", "no_trend"])
+    trends.insert(len(by) + 2, "p_adjusted", adjust(trends["p"].to_numpy(float)))
+    return table.merge(trends, on=list(by), how="left")
+
+
+def trend_finding(claim: str, trends: pd.DataFrame, by: str, published: str = "") -> Finding:
+    """Return whether a correlation is above 0 for every value of the column `by`: its least value
+    and p, that of the least sure one unless some ρ is below 0. trends: of `add_trends`.
+    """
+    known = trends.drop_duplicates(by).dropna(subset="rho")
+    if known.empty:
+        return Finding(claim, expected="+", reason=str(trends["no_trend"].iloc[0]))
+    ordered = known.sort_values("rho", kind="stable")
+    least, most = ordered.iloc[0], ordered.iloc[-1]
+    sure = int((known["p_adjusted"] < ALPHA).sum())
+    low, high = (f"{one['rho']:.2f}".replace("-", "−") + f" ({one[by]})" for one in (least, most))
+    return Finding(
+        claim,
+        least["rho"],
+        p=least["p_adjusted"] if least["rho"] < 0 else known["p_adjusted"].max(),
+        name="least ρ",
+        n=int(least["models"]),
+        expected="+",
+        note=f"ρ lies between {low} and {high}, and differs from 0 for {sure} of {len(known)} (p <"
+        " .05, adjusted).",
+        published=published,
+    )
 
 
 @dataclass(frozen=True)
@@ -97,7 +349,31 @@ class MetricTrends(StudyQuestion):
     Language models against vision models, as in figures 13 and 14 of Huh et al. 2024.
     """
 
-    command: ClassVar[str] = "metrics trends"
+    command = "metrics trends"
+    version = 3
+    columns: ClassVar[Mapping[str, str]] = {
+        "metric": "metric",
+        "model_x": "language model",
+        "model_y": "model that it is compared with",
+        "layer_x": "its layer, from 0",
+        "layer_y": "layer of the other",
+        "score": "alignment",
+        "chance": "alignment of unrelated models",
+        "competence": "competence of the language model, as the axis says",
+        "line": "models of one line count once in tests",
+        "reason": "why there is no score",
+        "rho": "Spearman's ρ of competence and mean alignment (higher is more aligned), from −1",
+        "p": "its p, two-sided",
+        "p_adjusted": "p adjusted for the false discovery rate over the metrics",
+        "models": "language models that ρ rests on",
+        "no_trend": "why there is no ρ",
+        "axis": "what the competence is",
+        "title_x": "name of the language model",
+        "title_y": "name of the other",
+        "group_y": "objective of the other",
+        "parameters_y": "parameters of the other",
+    }
+    shown = tuple(columns)[:10]
 
     x: tuple[str, ...] = option(
         (),
@@ -126,12 +402,116 @@ class MetricTrends(StudyQuestion):
     def compared_metrics(self) -> tuple[str, ...]:
         return self.metrics
 
+    @property
+    def _placed(self) -> Alignment:
+        return Alignment(self.scope, x=self.x, axis=self.axis)
+
+    def complete(self, study: Study) -> MetricTrends:
+        self.rule.read_layers()
+        if self.axis != COMPETENCE and self.axis in AXES:
+            raise UnknownNameError("score", self.axis, [COMPETENCE])
+        check_axis(self._placed, study)
+        check_k(self.k, study.size)
+        metrics = _each_once(self.metrics) or tuple(PRINTED)
+        return replace(_complete_sides(self, study), metrics=metrics)
+
+    def answer(self, study: Study, report: Progress | None) -> Answer:
+        skill, models = axis_values(self._placed, study), study.models()
+        kin, tables = lines(models), []
+        columns = ["model_x", "model_y", "layer_x", "layer_y", "score", "chance", "reason"]
+        for done, metric in enumerate(self.metrics, start=1):
+            comparison = Comparison.of(metric, with_k(metric, self.k), **vars(self.rule))
+            table = align_models(study, self.x, self.y, comparison)[columns]
+            tables.append(table.assign(metric=metric))
+            if report:
+                report(done, len(self.metrics), "metrics over all pairs of models")
+        joined = pd.concat(tables, ignore_index=True)
+        joined = joined.assign(
+            competence=joined["model_x"].map(skill),
+            line=joined["model_x"].map(kin),
+            model=joined["model_x"],
+            axis=axis_of(self._placed, study).title,
+        )
+        named = models.set_index("model")
+        joined = (
+            add_trends(joined, ["metric"], kin, "competence")
+            .join(named[["title"]].add_suffix("_x"), on="model_x")
+            .join(named[["title", "group", "parameters"]].add_suffix("_y"), on="model_y")
+        )
+        shorts = joined["metric"].map(lambda name: METRICS[name].spec.short)
+        claim = f"Alignment rises with {short_name(self.axis)} by every metric"
+        finding = trend_finding(claim, joined.assign(short=shorts), "short")
+        return Answer(joined[list(self.columns)], [finding])
+
+    def plot(self, table: pd.DataFrame) -> Plot:
+        return Plot(
+            "Alignment and competence by metric",
+            marks=(
+                Line(
+                    "competence",
+                    "score",
+                    by="model_y",
+                    color="group_y",
+                    width=Size("parameters_y"),
+                    opacity=0.7,
+                ),
+                Dots(
+                    "competence",
+                    "score",
+                    color="group_y",
+                    size=6,
+                    modality=LANGUAGE,
+                    card=(
+                        "<b>{title_x} × {title_y}</b>",
+                        "alignment {score:.3f}",
+                        "layers {layer_x} and {layer_y}",
+                    ),
+                    ids="{model_x} × {model_y}",
+                    select=("model_x", "model_y"),
+                ),
+                Line("competence", "score", mean="model_x", width=3, dash="dash", name="mean"),
+            ),
+            x=Axis(table["axis"].iloc[0] if len(table) else COMPETENCE),
+            y=Axis("alignment"),
+            facet=Facet(
+                "metric",
+                names={name: _row_name(name) for name in METRICS},
+                note="ρ = {rho:.2f}, {p_adjusted:p} || {no_trend:wrap}",
+                share="x",
+            ),
+            empty="No alignment can be computed for these models.",
+            height=220,
+        ).over(table)
+
 
 @dataclass(frozen=True)
 class Neighborhoods(StudyQuestion):
-    """Does the trend depend on the size of the neighborhood?"""
+    """Does the trend depend on the size of the neighborhood?
 
-    command: ClassVar[str] = "metrics neighborhoods"
+    The last layers of x's models against those of y's, from k = 2 to n − 1, as in figure 10 of Huh
+    et al. 2024.
+    """
+
+    command = "metrics neighborhoods"
+    version = 2
+    columns: ClassVar[Mapping[str, str]] = {
+        "metric": "metric",
+        "k": "neighbors",
+        "model": "model on the axis, from the smallest",
+        "score": "its alignment, mean over the models that it is compared with",
+        "scaled": "(score − score of the smallest model) / sd over models",
+        "reason": "why there is no scaled score",
+        "title": "name of the model",
+        "parameters": "its parameters",
+        "competence": "its competence",
+        "axis": "what stands on the axis",
+        "rho": "Spearman's ρ of competence and alignment at this k, from −1 to 1",
+        "p": "its p, two-sided",
+        "p_adjusted": "p adjusted for the false discovery rate over all k of a metric",
+        "models": "models that ρ rests on",
+        "no_trend": "why there is no ρ",
+    }
+    shown = tuple(columns)[:6]
 
     x: tuple[str, ...] = option(
         (),
@@ -150,52 +530,114 @@ class Neighborhoods(StudyQuestion):
     def compared_metrics(self) -> tuple[str, ...]:
         return ("mutual_knn", "cknna")
 
+    def complete(self, study: Study) -> Neighborhoods:
+        return _complete_sides(self, study)
+
+    def answer(self, study: Study, report: Progress | None) -> Answer:
+        """Return `scale_trends`, relative to the first model that has a score, described.
+
+        Models that see stand over their size, as published, others over their competence.
+        """
+        size = min(study.size, LARGEST)
+        x, y = (_last_layers(study, names, size, self.seed) for names in (self.x, self.y))
+        ks = spread_ks(size, count=8)
+        scores = scores_over_k(x, y, ks=ks, device=study.device, report=report)
+        names = scores.dropna(subset="score")["model"]
+        smallest = str((names if len(names) else scores["model"]).iloc[0])
+        models = study.models().set_index("model")
+        skill = study.competence().set_index("model")["value"]
+        sees = reads(models.loc[list(self.x)], "image").all()
+        placed = Alignment(self.scope, x=self.x, axis=COMPETENCE)
+        axis = "parameters" if sees else axis_of(placed, study).title
+        table = (
+            scale_trends(scores, smallest=smallest)
+            .join(models[["title", "parameters"]], on="model")
+            .assign(competence=scores["model"].map(skill), axis=axis)
+        )
+        place = "parameters" if sees else COMPETENCE
+        kin, parts = lines(study.models()), table.groupby("metric", sort=False)
+        table = pd.concat([add_trends(part, ["metric", "k"], kin, place) for _, part in parts])
+        named = table.assign(at=[f"k = {k:,}" for k in table["k"]])
+        findings = [
+            trend_finding(
+                f"By {METRICS[metric].spec.short}, alignment rises with {place} at every k",
+                rows,
+                "at",
+            )
+            for metric, rows in named.groupby("metric", sort=False)
+        ]
+        return Answer(table[list(self.columns)], findings)
+
+    def plot(self, table: pd.DataFrame) -> Plot:
+        by_size = (table["axis"] == "parameters").all()
+        place = "parameters" if by_size else COMPETENCE
+        seen = table.dropna(subset=[place, "scaled"])
+        enough = seen["model"].nunique() >= 3
+        first = table.dropna(subset="score")["title"]
+        smallest = first.iloc[0] if len(first) else "the smallest"
+        return Plot(
+            "Alignment for several sizes of the neighborhood",
+            marks=(
+                Dots(
+                    place,
+                    "scaled",
+                    join=True,
+                    size=7,
+                    color=Palette("k", names={k: f"k = {k:,}" for k in sorted(set(seen["k"]))}),
+                    card=(
+                        "<b>{title}</b>[[, {parameters:count} parameters]]",
+                        "k = {k}: {scaled:.2f} sd, alignment {score:.3f}",
+                    ),
+                    ids="{model}",
+                    select=("model",),
+                ),
+            ),
+            x=Axis(table["axis"].iloc[0], log=by_size),
+            y=Axis(f"alignment above {smallest}, in sd over models"),
+            facet=Facet("metric", names={one: METRICS[one].spec.short for one in seen["metric"]}),
+            empty=f"At least three models of known {place} are needed to see a trend: embed more of"
+            " them.",
+            height=330,
+        ).over(seen if enough else seen.iloc[:0])
+
 
 @dataclass(frozen=True)
-class _PairQuestion(StudyQuestion):
-    """A question about one layer of each of two models."""
+class MetricPair(StudyQuestion):
+    """How aligned are two layers by every metric, over neighborhoods, or over stimuli?
+
+    By metric the score stands next to that of shuffled stimuli, and is calibrated against it.
+    """
+
+    command = "metrics pair"
+    version = 1
+    columns: ClassVar[Mapping[str, str]] = {
+        "metric": "metric",
+        "score": "alignment; over stimuli the mean over subsamples",
+        "null_mean": "mean score of shuffled stimuli",
+        "null_sd": "its standard deviation",
+        "threshold": "score that 5% of shuffles exceed",
+        "p": "p of the permutation test",
+        "calibrated": "0 at the threshold, 1 at full alignment",
+        "reason": "why there is no score",
+        "k": "neighbors",
+        "n": "stimuli",
+        "chance": "score of shuffled stimuli, mean",
+        "sd": "standard deviation: over k of the shuffles, over stimuli of the subsamples",
+        "repeats": "subsamples",
+        "curve": "metric, and what of k stays the same",
+    }
 
     pair: LayerPair = part(LayerPair)
-
-
-@dataclass(frozen=True)
-class NeighborhoodSweep(_PairQuestion):
-    """How does the alignment of two layers change as the neighborhood grows?"""
-
-    command: ClassVar[str] = "metrics sweep"
-
-    seed: int = seed_option(SEED)
-
-    def compared_metrics(self) -> tuple[str, ...]:
-        return ("mutual_knn", "cknna")
-
-
-@dataclass(frozen=True)
-class SampleSize(_PairQuestion):
-    """How does the alignment of two layers change with the number of stimuli?"""
-
-    command: ClassVar[str] = "metrics sample-size"
-
-    k: int = neighbors_option()
-    seed: int = seed_option(SEED)
-
-    def compared_metrics(self) -> tuple[str, ...]:
-        return ("mutual_knn", "cka", "unbiased_cka")
-
-
-@dataclass(frozen=True)
-class CalibratedMetrics(_PairQuestion):
-    """How far above chance are two layers aligned, by every metric?"""
-
-    command: ClassVar[str] = "metrics calibrated"
-
+    over: Literal["metric", "k", "stimuli"] = option(
+        "metric", label="Over", help="what changes: the metric, the neighbors k, or the stimuli"
+    )
     k: int = neighbors_option()
     metrics: tuple[str, ...] = option(
         (),
         name="metric",
         label="Metrics",
         metavar="METRIC",
-        help="metrics (all that do not take long)",
+        help="metrics, if these are compared (all that do not take long)",
     )
     null: int = draws_option(
         100,
@@ -206,4 +648,148 @@ class CalibratedMetrics(_PairQuestion):
     seed: int = seed_option(SEED)
 
     def compared_metrics(self) -> tuple[str, ...]:
-        return self.metrics
+        fixed = {"k": ("mutual_knn", "cknna"), "stimuli": ("mutual_knn", "cka", "unbiased_cka")}
+        return fixed.get(self.over, self.metrics)
+
+    def complete(self, study: Study) -> MetricPair:
+        """Name what is left out; options that do not count get their defaults."""
+        k = min(10, study.size - 1) if self.over == "k" else self.k
+        complete = replace(self, pair=complete_pair(self.pair, self.scope, study, k=k))
+        if self.over != "metric":
+            k = self.k if self.over == "stimuli" else type(self).k
+            return replace(complete, k=k, metrics=(), null=type(self).null)
+        check_count(self.null)
+        complete = replace(complete, metrics=_each_once(self.metrics) or COMPARED)
+        make_engines(complete.metrics, k=self.k, device=study.device)  # which the device may lack
+        return complete
+
+    def answer(self, study: Study, report: Progress | None) -> Answer:
+        rows = _sample(study, min(study.size, LARGEST), self.seed)
+        x, y = (study.spaces(model)[layer][rows] for model, layer in self.pair.places)
+        told: dict[str, Any] = {"seed": self.seed, "report": report}
+        if self.over == "k":
+            return Answer(curve_over_k(x, y, ks=spread_ks(len(x)), device=study.device, **told))
+        if self.over == "stimuli":
+            return Answer(grow_sample(normalize_rows(x), normalize_rows(y), k=self.k, **told))
+        engines = make_engines(self.metrics, k=self.k, device=study.device)
+        table = calibrate_metrics(x, y, engines, count=self.null, **told)
+        known = table.dropna(subset="score")
+        above = int((known["p"] < ALPHA).sum())
+        finding = Finding(
+            f"The two layers are aligned beyond chance by {above} of {len(known)} metrics",
+            note="p < .05 by permutations, for each metric alone.",
+        )
+        return Answer(table, [finding])
+
+    def plot(self, table: pd.DataFrame) -> Plot:
+        spec = {name: METRICS[name].spec for name in table["metric"]}
+        table = table.assign(sees=[spec[name].scope for name in table["metric"]])
+        color = Palette("sees", colors=SCOPES, names=SEEN)
+        if self.over == "metric":
+            return self._calibrated(table, color)
+        over_k = self.over == "k"
+        place, facet = ("k", "metric") if over_k else ("n", "curve")
+        spread = " ± {sd:.1g}"
+        card = (
+            "k = {k}" if over_k else "{n} stimuli",
+            f"alignment {{score:.3f}}{'' if over_k else spread}",
+            f"chance {{chance:.3f}}{spread if over_k else ''}",
+        )
+        chance = Fixed("chance")
+        return Plot(
+            f"Alignment over {'k' if over_k else 'the number of stimuli'}",
+            marks=(
+                Line(place, "chance", color=chance, dash="dot", width=1.5, name="chance"),
+                Dots(place, "score", color=color, join=True, size=7, card=card),
+            ),
+            x=Axis("neighbors k" if over_k else "stimuli n", log=True, ticks="data"),
+            y=Axis("alignment", zero=True),
+            facet=Facet(facet, names={n: s.short for n, s in spec.items()} if over_k else {}),
+            height=280,
+        ).over(table)
+
+    def _calibrated(self, table: pd.DataFrame, color: Palette) -> Plot:
+        """Return raw scores next to their nulls, and calibrated scores in a second panel."""
+        scored = table.dropna(subset="score")
+        raw, scaled = "raw score and chance", "calibrated score"
+        panels = {raw: "score", scaled: "calibrated"}
+        each = [scored.assign(panel=name, at=scored[column]) for name, column in panels.items()]
+        points = pd.concat(each) if len(scored) else table.assign(panel=raw, at=np.nan)
+        ends = {
+            "low": points["null_mean"] - points["null_sd"],
+            "high": points["null_mean"] + points["null_sd"],
+        }
+        points = points.assign(**ends)
+        points["beyond"] = [f"{at:.2g}" if at < LEAST_DRAWN else "" for at in points["at"]]
+        for name in ("at", "null_mean", "low", "high", "threshold"):
+            points[name] = points[name].clip(lower=LEAST_DRAWN)
+        gray, here = Fixed("chance"), f"panel == '{raw}'"
+        card = (
+            "<b>{title}</b>",
+            "score {score:.3g}",
+            "{reason:wrap}",
+            "[[chance {null_mean:.3g} ± {null_sd:.2g}, threshold {threshold:.3g}]]",
+            "[[calibrated {calibrated:.3g}, {p:p}]]",
+        )
+        points["title"] = [METRICS[name].spec.title for name in points["metric"]]
+        return Plot(
+            "Metrics and their chance",
+            marks=(
+                Dots(
+                    "null_mean",
+                    "metric",
+                    rows=here,
+                    color=gray,
+                    symbol="circle-open",
+                    size=7,
+                    left="low",
+                    right="high",
+                    name="chance: mean ± sd of shuffled stimuli",
+                ),
+                Dots(
+                    "threshold",
+                    "metric",
+                    rows=here,
+                    color=gray,
+                    symbol="line-ns",
+                    size=15,
+                    name="threshold: 5% of shuffles lie beyond",
+                ),
+                Dots("at", "metric", color=color, size=11, label="{beyond}", card=card),
+            ),
+            x={
+                raw: Axis("score"),
+                scaled: Axis("0: chance, 1: full alignment", range=(-0.04, 1.04)),
+            },
+            y=Axis(names={name: _row_name(name) for name in scored["metric"]}),
+            facet=Facet("panel"),
+            levels=(Level(0.0, "zero", rows=f"panel == '{scaled}'", along="x"),),
+            empty="No metric compares these layers: {reason}.",
+            row=30,
+        ).over(points)
+
+
+def _row_name(metric: str) -> str:
+    spec = METRICS[metric].spec
+    return f"{spec.short}{'' if spec.higher_is_more_aligned else ' (low: aligned)'}"
+
+
+def _each_once(metrics: Sequence[str]) -> tuple[str, ...]:
+    """Return the ids of metrics, each once; raises UnknownNameError."""
+    return _once([find_metric(name).spec.id for name in metrics])
+
+
+def _once(named: Sequence[Chosen]) -> tuple[Chosen, ...]:
+    return tuple(dict.fromkeys(named))
+
+
+def _sample(study: Study, size: int, seed: int) -> Int64[np.ndarray, " size"]:
+    """Draw stimuli; with one seed the smaller sample lies within the larger."""
+    return np.sort(draw_orders(study.size, count=1, seed=seed)[0, :size])
+
+
+def _last_layers(
+    study: Study, names: Sequence[str], size: int, seed: int
+) -> dict[str, Float32[np.ndarray, "size _"]]:
+    rows = _sample(study, size, seed)
+    return {name: study.spaces(name)[-1][rows] for name in names}

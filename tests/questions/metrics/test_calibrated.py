@@ -7,8 +7,7 @@ import pytest
 
 from core.errors import MetricError
 from core.metrics import METRICS
-from core.questions.metrics.agreement import COMPARED, make_engines
-from core.questions.metrics.calibrated import calibrate_metrics
+from core.questions.metrics.scores import COMPARED, calibrate_metrics, make_engines
 from core.spaces.preprocess import normalize_rows
 from core.statistics.nulls import calibrate, draw_orders
 

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from core.metrics import METRICS
-from core.questions.metrics.agreement import COMPARED, make_engines, rank_agreement, score_pairs
+from core.questions.metrics.question import agreement_findings
+from core.questions.metrics.scores import COMPARED, make_engines, rank_agreement, score_pairs
 from core.spaces.preprocess import normalize_rows
 
 K = 5
@@ -37,7 +38,15 @@ def scored(**columns: list[float]) -> pd.DataFrame:
         for metric, scores in columns.items()
         for i, score in enumerate(scores)
     ]
-    return pd.DataFrame(rows, columns=["metric", "model_x", "model_y", "score", "reason"])
+    table = pd.DataFrame(rows, columns=["metric", "model_x", "model_y", "score", "reason"])
+    return table.assign(variant=table["metric"])
+
+
+def by_all(spaces: dict[str, np.ndarray]) -> pd.DataFrame:
+    """Return the scores of all metrics with their defaults."""
+    engines = make_engines(k=K)
+    table = pd.concat([score_pairs(spaces, name, engine) for name, engine in engines.items()])
+    return table.assign(variant=table["metric"])
 
 
 def rho(table: pd.DataFrame, x: str, y: str) -> pd.Series:
@@ -46,7 +55,7 @@ def rho(table: pd.DataFrame, x: str, y: str) -> pd.Series:
 
 def test_every_metric_scores_every_pair_as_its_function_does():
     models = spaces(3)
-    table = score_pairs(models, make_engines(k=K))
+    table = by_all(models)
     assert len(table) == 3 * len(COMPARED)
     assert set(table["reason"]) == {""}
     for row in table.itertuples():
@@ -62,12 +71,12 @@ def test_every_metric_scores_every_pair_as_its_function_does():
 
 
 def test_a_refused_model_has_no_score_and_the_metrics_own_words():
-    table = score_pairs({**spaces(2), "flat": np.ones((40, 3))}, make_engines(k=K))
+    table = by_all({**spaces(2), "flat": np.ones((40, 3))})
     flat = table["model_y"] == "flat"
     assert table.loc[flat, "score"].isna().all()
     assert table.loc[flat, "reason"].str.contains("have the same vector").all()
     assert table.loc[~flat, "score"].notna().all()
-    more = score_pairs({"flat": np.ones((40, 3)), **spaces(3)}, make_engines(k=K))
+    more = by_all({"flat": np.ones((40, 3)), **spaces(3)})
     (left_out,) = rank_agreement(more)["left_out"].unique()
     assert left_out.startswith("flat (")
     assert "have the same vector" in left_out
@@ -84,7 +93,7 @@ def test_rankings_by_hand():
 
 def test_a_metric_that_is_low_where_spaces_are_aligned_is_turned():
     models = spaces()
-    table = rank_agreement(score_pairs(models, make_engines(k=K)))
+    table = rank_agreement(by_all(models))
     assert rho(table, "procrustes", "shape_angle")["spearman"] == pytest.approx(1)
     assert rho(table, "cka", "procrustes")["spearman"] > 0.9
     assert rho(table, "cka", "cka")["pairs"] == len(list(combinations(models, 2)))
@@ -134,3 +143,38 @@ def test_what_cannot_be_ranked_is_nan_with_its_reason(scores, said):
     row = rho(rank_agreement(scored(cka=scores, rsa=list(range(len(scores))))), "cka", "rsa")
     assert np.isnan(row["spearman"])
     assert said in row["reason"]
+
+
+def agreement(**values: float) -> pd.DataFrame:
+    """Return a table of agreement by `x__y`, both ways round, and of each metric with itself."""
+    names = list(dict.fromkeys(name for pair in values for name in pair.split("__")))
+    rows = [(name, name, 1.0, 10, "") for name in names]
+    for pair, value in values.items():
+        x, y = pair.split("__")
+        why = "too few pairs" if np.isnan(value) else ""
+        rows += [(x, y, value, 10, why), (y, x, value, 10, why)]
+    columns = ["metric_x", "metric_y", "spearman", "pairs", "reason"]
+    table = pd.DataFrame(rows, columns=columns).assign(left_out="")
+    return table.assign(variant_x=table["metric_x"], variant_y=table["metric_y"])
+
+
+def test_metrics_agree_by_the_median_over_two_and_by_what_they_see():
+    table = agreement(
+        mutual_knn__cknna=0.9,
+        mutual_knn__cka=0.2,
+        mutual_knn__rsa=-0.1,
+        cknna__cka=0.5,
+        cknna__rsa=0.3,
+        cka__rsa=0.8,
+    )
+    every, local, whole, across = agreement_findings(table)
+    medians = [one.value for one in (every, local, whole, across)]
+    assert medians == pytest.approx([0.4, 0.9, 0.8, 0.25])
+    assert (every.n, every.verdict) == (10, "")
+    assert "mutual_knn and rsa agree least (ρ = -0.10)" in every.note
+
+
+def test_metrics_that_cannot_be_compared_give_the_reason():
+    table = agreement(mutual_knn__cka=np.nan)
+    assert [one.reason for one in agreement_findings(table)] == ["too few pairs"]
+    assert "no two metrics" in agreement_findings(table[:1])[0].reason

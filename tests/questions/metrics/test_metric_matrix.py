@@ -11,19 +11,17 @@ from scipy import stats
 
 from core.errors import MetricError, PlatoscopeError
 from core.metrics import METRICS
-from core.metrics.catalog import PRINTED
 from core.questions.asking import ask
-from core.questions.metrics import answer as metrics_answer
-from core.questions.metrics import matrix
-from core.questions.metrics.matrix import Variant, variants_of
-from core.questions.metrics.question import MetricAgreement, MetricMatrix
+from core.questions.metrics import question as module
+from core.questions.metrics.question import MetricAgreement
+from core.questions.metrics.scores import Variant
 from core.spaces.preprocess import normalize_rows
 from core.statistics.nulls import draw_orders
 from core.store import Store
 from core.study.study import Study
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
-QUESTION = MetricMatrix(
+QUESTION = MetricAgreement(
     metrics=("mutual_knn", "cycle_knn", "svcca", "rbf_cka", "cka", "shape_angle"),
     ks=(3, 8),
     ranks=(2,),
@@ -98,31 +96,27 @@ def test_every_two_variants_have_the_spearman_of_scores_made_one_by_one(study, t
     assert diagonal["spearman"].tolist() == pytest.approx([1.0] * len(titles))
 
 
-def test_the_usual_variants_are_of_the_printed_metrics_on_the_usual_sizes(study):
-    with pytest.raises(MetricError, match="expected k below the number of stimuli; got k = 50 on"):
-        ask(MetricMatrix(), study)
-    complete = MetricMatrix(metrics=tuple(PRINTED), sizes=(128, 256, 512))
-    kinds = {(one.metric, one.parameter) for one in variants_of(complete)}
-    assert ("svcca", (("rank", 10),)) in kinds
-    assert len(kinds) == 5 * 2 + 3
+def test_parameters_that_are_not_named_have_the_metrics_defaults(study):
+    complete = MetricAgreement(sizes=(20,), metrics=("svcca", "cka", "mutual_knn")).complete(study)
+    titles = [one.title for one in complete.variants()]
+    assert titles == ["SVCCA, n = 20", "CKA, n = 20", "mutual k-NN, k = 10, n = 20"]
     with pytest.raises(MetricError, match="expected at most 40 stimuli, which is all; got 50"):
-        ask(MetricMatrix(sizes=(50,)), study)
+        ask(MetricAgreement(sizes=(50,)), study)
 
 
 def test_what_no_metric_can_do_is_refused_before_anything_is_scored(study, monkeypatch):
-    monkeypatch.setattr(matrix, "score_variants", lambda *_, **__: pytest.fail("scored"))
+    monkeypatch.setattr(module, "score_pairs", lambda *_, **__: pytest.fail("scored"))
     for choice, message in (
         ({"ks": (3, 20)}, r"expected k below the number of stimuli; got k = 20 on 20 stimuli"),
         ({"ranks": (1,)}, "expected a rank of 2 or more, below half .*; got rank = 1 on 20"),
         ({"ranks": (10,)}, "below half the number of stimuli; got rank = 10 on 20 stimuli: choose"),
         ({"bandwidths": (0.0,)}, "expected a bandwidth above 0; got bandwidth = 0.0"),
         ({"metrics": ("cka", "ckaa")}, "no metric named 'ckaa'"),
-        ({"metrics": ("svcca",), "ranks": ()}, "expected a k, rank or bandwidth for some metric"),
     ):
         with pytest.raises(PlatoscopeError, match=message):
             ask(replace(QUESTION, **choice), study)
-    monkeypatch.setattr(metrics_answer, "LARGEST", 39)
-    for question in (QUESTION, MetricAgreement(size=40)):
+    monkeypatch.setattr(module, "LARGEST", 39)
+    for question in (QUESTION, MetricAgreement(sizes=(40,))):
         with pytest.raises(MetricError, match=r"at most 39 stimuli, since .* all pairs.*; got 40"):
             ask(question, study)
 

@@ -1,16 +1,16 @@
-"""Alignment by each metric is the study's own; what is said of it, and how it is drawn."""
+"""Alignment by each metric is the study's own; correlations with competence, and what they say."""
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from core.errors import MetricError
-from core.metrics import METRICS
 from core.metrics.catalog import PRINTED
-from core.questions.asking import ask, findings_of
-from core.questions.metrics.question import MetricTrends
-from core.questions.metrics.trend_figures import by_metric
+from core.questions.asking import answer, ask
+from core.questions.metrics.question import MetricTrends, add_trends, trend_finding
 from core.store import Store
 from core.study.comparing import align_models
 from core.study.parts import Comparison, LayerRule
@@ -49,56 +49,61 @@ def test_usual_are_the_papers_eight_and_what_cannot_be_is_refused(study):
     assert table["metric"].unique().tolist() == list(PRINTED)
 
 
-def rows(metric: str, scores: list[float]) -> list[dict[str, object]]:
-    """Return scores of two vision models, of which one is higher by 0.1."""
-    return [
-        {
-            "metric": metric,
-            "model_x": f"m{i}",
-            "title_x": f"M <{i}>",
-            "model_y": f"v{side}",
-            "title_y": f"V {side}",
-            "group_y": "MAE",
-            "parameters_y": 1e5,
-            "layer_x": 1,
-            "layer_y": 2,
-            "score": score + 0.1 * side,
-            "competence": i / 10,
-            "line": f"m{i}",
-            "reason": "",
-        }
-        for i, score in enumerate(scores)
-        for side in (0, 1)
+SKILL = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
+
+
+def trends(metric: str = "mutual_knn", **scores: list[float]) -> pd.DataFrame:
+    """Return trends of scores by k, such as k2, over competence."""
+    rows = [
+        {"metric": metric, "k": int(k[1:]), "model": f"m{i}", "competence": x, "score": y}
+        for k, column in scores.items()
+        for i, (x, y) in enumerate(zip(SKILL, column, strict=True))
     ]
+    return add_trends(pd.DataFrame(rows), ["metric", "k"], {}, "competence")
 
 
-def test_a_metric_that_is_low_where_models_are_aligned_is_turned_in_words_not_in_the_figure():
-    rising, falling = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], [0.6, 0.5, 0.4, 0.3, 0.2, 0.1]
-    table = pd.DataFrame(
-        [*rows("cka", rising), *rows("shape_angle", falling), *rows("mutual_knn", falling)]
-    )
-    question = MetricTrends(metrics=("cka", "shape_angle", "mutual_knn"))
-    assert findings_of(question, table) == [
-        "Alignment rises with competence beyond chance by 2 of 3 metrics (Spearman over 6 language"
-        " models: CKA 1.00, shape angle 1.00, mutual k-NN −1.00)."
-    ]
-    figure = by_metric(table, mode="light")
-    heads = [note.text for note in figure.layout.annotations]
-    assert heads[:3] == ["<b>CKA</b>", "<b>shape angle (low: aligned)</b>", "<b>mutual k-NN</b>"]
-    one, other, mean = figure.data[3:6]
-    assert (list(one.y), list(other.y)) == (falling, pytest.approx([y + 0.1 for y in falling]))
-    assert list(mean.y) == pytest.approx([y + 0.05 for y in falling])
-    assert "M &lt;0&gt;" in one.text[0] if one.text is not None else one.hovertext[0]
-    assert METRICS["shape_angle"].spec.short in str(one)
+def test_the_correlation_is_that_of_means_over_the_models_compared_with(study):
+    answered = answer(MetricTrends(metrics=METRICS_ASKED, k=4), study)
+    for metric, rows in answered.table.groupby("metric"):
+        means = rows.groupby("model_x")[["competence", "score"]].mean()
+        turn = -1 if metric == "shape_angle" else 1
+        few = len(means) < 5
+        assert rows["no_trend"].str.startswith("a fit needs at least 5 models").all() == few
+        rho = np.nan if few else turn * stats.spearmanr(*means.to_numpy().T).statistic
+        assert rows["rho"].unique() == pytest.approx([rho], nan_ok=True)
+    [finding] = answered.findings
+    assert finding.verdict == "unknown"
 
 
-def test_too_few_models_and_no_scores_give_a_reason():
-    few = pd.DataFrame(rows("cka", [0.1, 0.2]))
-    question = MetricTrends(metrics=("cka",))
-    flat = pd.DataFrame(rows("cka", [0.3, 0.1, 0.2, 0.3, 0.1]))
-    assert "beyond chance by none of 1 metric (" in findings_of(question, flat)[0]
-    assert findings_of(question, few) == [
-        "No trend can be judged, since a fit needs at least 5 models with both values; there are 2."
-    ]
-    drawn = by_metric(few.assign(score=float("nan")), mode="dark")
-    assert "No alignment can be computed" in drawn.layout.annotations[0].text
+def test_a_trend_at_every_k_is_supported_by_its_least_correlation():
+    table = trends(k2=SKILL, k1000=[0.1, 0.3, 0.2, 0.5, 0.4, 0.6])
+    found = trend_finding("it rises", table, "k")
+    assert found.value == pytest.approx(stats.spearmanr(SKILL, [1, 3, 2, 5, 4, 6]).statistic)
+    assert found.p == pytest.approx(table["p_adjusted"].max())
+    assert (found.n, found.verdict) == (6, "supported")
+    assert "between 0.89 (1000) and 1.00 (2), and differs from 0 for 2 of 2" in found.note
+
+
+def test_a_trend_that_falls_at_one_k_is_contradicted_there():
+    for table in (trends(k2=SKILL[::-1]), trends(k2=SKILL, k5=SKILL[::-1])):
+        found = trend_finding("it rises", table, "k")
+        assert (found.value, found.verdict) == (-1.0, "contradicted")
+
+
+def test_a_metric_that_is_low_for_aligned_models_is_turned():
+    assert trends("shape_angle", k2=SKILL[::-1])["rho"].unique() == [1.0]
+
+
+def test_p_is_adjusted_over_the_sizes():
+    """What is sure by itself at one size is not among ten."""
+    weak = [0.1, 0.2, 0.4, 0.3, 0.6, 0.5]
+    weaker = [0.2, 0.1, 0.6, 0.3, 0.5, 0.4]
+    table = trends(k2=weak, **{f"k{k}": weaker for k in range(3, 12)})
+    assert trend_finding("it rises", table, "k").verdict == "open"
+    assert trend_finding("it rises", trends(k2=weak), "k").verdict == "supported"
+
+
+def test_too_few_models_give_a_reason():
+    found = trend_finding("it rises", trends(k2=[*SKILL[:3], np.nan, np.nan, np.nan]), "k")
+    assert found.verdict == "unknown"
+    assert found.reason == "a fit needs at least 5 models with both values; there are 3"

@@ -14,20 +14,14 @@ import core.questions.asking
 from core.errors import PlatoscopeError
 from core.metrics import METRICS
 from core.questions.asking import ask, question_recipe
-from core.questions.metrics import answer as comparison
-from core.questions.metrics.agreement import COMPARED, rank_agreement
-from core.questions.metrics.question import (
-    CalibratedMetrics,
-    MetricAgreement,
-    Neighborhoods,
-    NeighborhoodSweep,
-    SampleSize,
-)
-from core.questions.metrics.sample_size import (
+from core.questions.metrics import question as comparison
+from core.questions.metrics.question import MetricAgreement, MetricPair, Neighborhoods
+from core.questions.metrics.scores import (
+    COMPARED,
     FIXED_K,
     FIXED_SHARE,
     REPEATS_GROWN,
-    fixed_k,
+    rank_agreement,
     size_curve,
 )
 from core.spaces.preprocess import normalize_rows
@@ -59,16 +53,15 @@ def study(root: Path) -> Study:
 
 
 def scored(study: Study, **choices) -> pd.DataFrame:
-    question = MetricAgreement(names=NAMES, **choices)
-    return comparison.compare_metrics(comparison.complete_agreement(question, study), study)
+    return MetricAgreement(names=NAMES, **choices).complete(study).scores(study)
 
 
 def grown(study: Study, **choices) -> pd.DataFrame:
-    return ask(SampleSize(pair=PAIR, **choices), study).set_index("curve")
+    return ask(MetricPair(pair=PAIR, over="stimuli", **choices), study).set_index("curve")
 
 
 def test_last_layers_are_compared_on_a_seeded_sample(study):
-    table = scored(study, size=30, k=4)
+    table = scored(study, sizes=(30,), ks=(4,))
     rows = np.sort(np.random.default_rng(0).permuted(np.arange(80)[None], axis=1)[0, :30])
     x, y = (normalize_rows(study.spaces(name)[-1][rows]) for name in NAMES[1:3])
     row = table.set_index(["metric", "model_x", "model_y"]).loc["mutual_knn", NAMES[1], NAMES[2]]
@@ -77,7 +70,7 @@ def test_last_layers_are_compared_on_a_seeded_sample(study):
 
 
 def test_on_all_stimuli_scores_are_the_studys_own(study):
-    table = scored(study, size=80, k=4).set_index(["metric", "model_x", "model_y"])["score"]
+    table = scored(study, sizes=(80,), ks=(4,)).set_index(["metric", "model_x", "model_y"])["score"]
     for metric, parameters in (("mutual_knn", {"k": 4}), ("cka", {})):
         own = align_models(
             study, [NAMES[0]], [NAMES[3]], metric=metric, layers="last", **parameters
@@ -86,13 +79,13 @@ def test_on_all_stimuli_scores_are_the_studys_own(study):
 
 
 def test_the_pair_is_calibrated_in_its_layers(study):
-    table = ask(CalibratedMetrics(pair=PAIR, k=4, null=20), study).set_index("metric")
+    table = ask(MetricPair(pair=PAIR, k=4, null=20), study).set_index("metric")
     own = align_models(study, [PAIR.x], [PAIR.y], metric="cka", layers="2:1")["score"].item()
     assert table.loc["cka", "score"] == pytest.approx(own)
 
 
 def test_neighborhoods_reach_from_2_to_all_others(study):
-    swept = ask(NeighborhoodSweep(pair=PAIR), study)
+    swept = ask(MetricPair(pair=PAIR, over="k"), study)
     over = ask(Neighborhoods(x=NAMES[:2], y=NAMES[2:]), study)
     for table in (swept, over):
         assert (table["k"].min(), table["k"].max()) == (2, 79)
@@ -113,7 +106,7 @@ def test_samples_grow_and_both_curves_of_mutual_knn_meet_at_all_stimuli(study):
         x,
         y,
         sizes=[20],
-        parameters=fixed_k(10),
+        parameters=lambda _: {"k": 10},
         seed=0,
         repeats=REPEATS_GROWN,
     )
@@ -123,18 +116,18 @@ def test_samples_grow_and_both_curves_of_mutual_knn_meet_at_all_stimuli(study):
 def test_more_stimuli_than_kernels_allow_are_sampled(study, monkeypatch):
     monkeypatch.setattr(comparison, "LARGEST", 24)
     assert comparison.sample_sizes(study.size) == [24]
-    assert ask(NeighborhoodSweep(pair=PAIR, seed=7), study)["k"].max() == 23
+    assert ask(MetricPair(pair=PAIR, over="k", seed=7), study)["k"].max() == 23
 
 
 def test_the_agreement_is_that_of_all_finished_models_by_all_metrics_but_costly_ones(study):
-    question = MetricAgreement(size=40, k=4)
-    complete = comparison.complete_agreement(question, study)
+    question = MetricAgreement(sizes=(40,), ks=(4,))
+    complete = question.complete(study)
     assert set(complete.names) == set(NAMES)
     assert complete.metrics == COMPARED
-    direct = rank_agreement(comparison.compare_metrics(complete, study))
+    direct = rank_agreement(complete.scores(study))
     pd.testing.assert_frame_equal(ask(question, study), direct)
     assert question_recipe(question, study) == question_recipe(complete, study)
-    two = ask(MetricAgreement(size=40, k=4, metrics=("cka", "rsa")), study)
+    two = ask(MetricAgreement(sizes=(40,), ks=(4,), metrics=("cka", "rsa")), study)
     assert set(two["metric_x"]) == {"cka", "rsa"}
 
 
@@ -147,20 +140,20 @@ def test_the_usual_number_of_stimuli(n, k, size):
 
 def test_a_pair_that_is_left_out_is_the_best_aligned_one_in_its_best_layers(study):
     best = align_models(study, NAMES[:2], NAMES[2:], k=5).sort_values("score").iloc[-1]
-    pair = comparison.complete_sample(SampleSize(k=5), study).pair
+    pair = MetricPair(over="stimuli", k=5).complete(study).pair
     assert pair.places == (
         (best["model_x"], best["layer_x"]),
         (best["model_y"], best["layer_y"]),
     )
-    fixed = SampleSize(pair=LayerPair(NAMES[0], 1, NAMES[2]), k=5)
+    fixed = MetricPair(pair=LayerPair(NAMES[0], 1, NAMES[2]), over="stimuli", k=5)
     layers = layer_scores(study, [NAMES[0]], [NAMES[2]], k=5)[NAMES[0], NAMES[2]]
-    chosen = comparison.complete_sample(fixed, study).pair
+    chosen = fixed.complete(study).pair
     assert (chosen.x, chosen.layer_x, chosen.y) == (NAMES[0], 1, NAMES[2])
     assert chosen.layer_y == np.unravel_index(np.nanargmax(layers), layers.shape)[1]
 
 
 def test_models_are_centered_on_the_smallest(study):
-    complete = comparison.complete_neighborhoods(Neighborhoods(), study)
+    complete = Neighborhoods().complete(study)
     assert complete.x == ("gpt-2-s", "gpt-2-m")  # by parameters
     table = ask(Neighborhoods(x=("gpt-2-m", "gpt-2-s")), study)
     assert list(dict.fromkeys(table["model"])) == list(complete.x)
@@ -172,11 +165,14 @@ def test_models_are_centered_on_the_smallest(study):
 @pytest.mark.parametrize(
     ("question", "message"),
     [
-        (MetricAgreement(size=81), "expected at most 80 stimuli, which is all; got 81"),
-        (NeighborhoodSweep(pair=LayerPair("gpt-2-s", 4)), "a layer of gpt-2-s from 0 to 3; got 4"),
-        (NeighborhoodSweep(pair=LayerPair("gpt-9")), "no model named 'gpt-9'"),
-        (CalibratedMetrics(pair=PAIR, null=5), "at least 19 permutations"),
-        (CalibratedMetrics(pair=PAIR, metrics=("ckaa",)), "no metric named 'ckaa'"),
+        (MetricAgreement(sizes=(81,)), "expected at most 80 stimuli, which is all; got 81"),
+        (
+            MetricPair(over="k", pair=LayerPair("gpt-2-s", 4)),
+            "a layer of gpt-2-s from 0 to 3; got 4",
+        ),
+        (MetricPair(over="k", pair=LayerPair("gpt-9")), "no model named 'gpt-9'"),
+        (MetricPair(pair=PAIR, null=5), "at least 19 permutations"),
+        (MetricPair(pair=PAIR, metrics=("ckaa",)), "no metric named 'ckaa'"),
     ],
 )
 def test_what_cannot_be_compared_is_refused_before_anything_is_computed(study, question, message):
@@ -185,14 +181,16 @@ def test_what_cannot_be_compared_is_refused_before_anything_is_computed(study, q
 
 
 ON_DEVICE = (
-    MetricAgreement(names=NAMES, metrics=("mutual_knn", "cka"), k=4, size=30),
-    CalibratedMetrics(pair=PAIR, metrics=("mutual_knn", "cka"), k=4, null=20),
+    MetricAgreement(names=NAMES, metrics=("mutual_knn", "cka"), ks=(4,), sizes=(30,)),
+    MetricPair(pair=PAIR, metrics=("mutual_knn", "cka"), k=4, null=20),
     Neighborhoods(x=NAMES[:2], y=NAMES[2:]),
-    NeighborhoodSweep(pair=PAIR),
+    MetricPair(pair=PAIR, over="k"),
 )
 
 
-@pytest.mark.parametrize("question", ON_DEVICE, ids=lambda question: question.command)
+@pytest.mark.parametrize(
+    "question", ON_DEVICE, ids=lambda one: f"{one.command} {getattr(one, 'over', '')}"
+)
 def test_metrics_are_compared_on_the_study_s_device(study, question, monkeypatch):
     monkeypatch.setattr(core.questions.asking, "_fresh_answer", lambda *_: None)
     expected, places = ask(question, study), []

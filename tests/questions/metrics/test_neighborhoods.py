@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 
 from core.errors import MetricError
 from core.metrics import METRICS
-from core.questions.metrics.neighborhoods import (
+from core.questions.metrics.scores import (
     curve_over_k,
     scale_trends,
     scores_over_k,

@@ -7,14 +7,21 @@ import math
 import numpy as np
 import pytest
 
-from core.errors import MetricError
 from core.metrics import METRICS
 from core.metrics.cka import cka_chance, roundness
-from core.questions.metrics.sample_size import fixed_k, fixed_share, size_curve
+from core.questions.metrics.scores import size_curve
 from core.spaces.preprocess import normalize_rows
 from core.statistics.nulls import draw_orders
 
 KNN, CKA = METRICS["mutual_knn"], METRICS["cka"]
+
+
+def at_k(k: int):
+    return lambda _: {"k": k}
+
+
+def fifth(n: int) -> dict[str, int]:
+    return {"k": n // 5}
 
 
 def spaces(n: int = 90, dims: int = 6) -> tuple[np.ndarray, np.ndarray]:
@@ -25,7 +32,7 @@ def spaces(n: int = 90, dims: int = 6) -> tuple[np.ndarray, np.ndarray]:
 
 def test_scores_equal_the_metric_of_each_subsample():
     x, y = spaces()
-    table = size_curve(KNN, x, y, sizes=[20, 50], parameters=fixed_k(4), seed=3, repeats=5)
+    table = size_curve(KNN, x, y, sizes=[20, 50], parameters=at_k(4), seed=3, repeats=5)
     assert list(table) == ["n", "k", "score", "chance", "sd", "repeats"]
     orders = draw_orders(90, count=5, seed=3)
     for row in table.itertuples():
@@ -38,7 +45,7 @@ def test_scores_equal_the_metric_of_each_subsample():
 
 def test_at_all_stimuli_the_score_is_that_of_the_whole():
     x, y = spaces()
-    row = size_curve(KNN, x, y, sizes=[90], parameters=fixed_k(10), seed=0, repeats=3).iloc[0]
+    row = size_curve(KNN, x, y, sizes=[90], parameters=at_k(10), seed=0, repeats=3).iloc[0]
     assert (row["score"], row["sd"]) == (
         pytest.approx(KNN(x, y, k=10)),
         pytest.approx(0, abs=1e-12),
@@ -48,8 +55,8 @@ def test_at_all_stimuli_the_score_is_that_of_the_whole():
 def test_mutual_knn_falls_with_n_at_fixed_k_but_not_at_a_fixed_share():
     x, y = spaces(240)
     sizes = [30, 60, 120, 240]
-    fixed = size_curve(KNN, x, y, sizes=sizes, parameters=fixed_k(6), seed=0, repeats=8)
-    share = size_curve(KNN, x, y, sizes=sizes, parameters=fixed_share(0.2), seed=0, repeats=8)
+    fixed = size_curve(KNN, x, y, sizes=sizes, parameters=at_k(6), seed=0, repeats=8)
+    share = size_curve(KNN, x, y, sizes=sizes, parameters=fifth, seed=0, repeats=8)
     assert (np.diff(fixed["score"]) < 0).all()
     assert np.ptp(share["score"]) < np.ptp(fixed["score"]) / 4
     assert share["k"].tolist() == [6, 12, 24, 48]
@@ -58,7 +65,7 @@ def test_mutual_knn_falls_with_n_at_fixed_k_but_not_at_a_fixed_share():
 def test_chance_of_mutual_knn_is_its_formula():
     x, y = spaces()
     for row in size_curve(
-        KNN, x, y, sizes=[20, 60], parameters=fixed_k(5), seed=0, repeats=60
+        KNN, x, y, sizes=[20, 60], parameters=at_k(5), seed=0, repeats=60
     ).itertuples():
         spread = math.sqrt(
             5 / (row.n - 1) / (row.n * 5 * 60)
@@ -77,24 +84,10 @@ def test_chance_of_cka_is_its_formula_and_falls_with_n():
 
 def test_one_size_does_not_depend_on_the_others_but_on_the_seed():
     x, y = spaces()
-    both = size_curve(KNN, x, y, sizes=[20, 40], parameters=fixed_k(3), seed=1, repeats=4)
-    alone = size_curve(KNN, x, y, sizes=[40], parameters=fixed_k(3), seed=1, repeats=4)
+    both = size_curve(KNN, x, y, sizes=[20, 40], parameters=at_k(3), seed=1, repeats=4)
+    alone = size_curve(KNN, x, y, sizes=[40], parameters=at_k(3), seed=1, repeats=4)
     assert alone.iloc[0].tolist() == both.iloc[1].tolist()
     assert (
-        size_curve(KNN, x, y, sizes=[40], parameters=fixed_k(3), seed=2, repeats=4).iloc[0].tolist()
+        size_curve(KNN, x, y, sizes=[40], parameters=at_k(3), seed=2, repeats=4).iloc[0].tolist()
         != alone.iloc[0].tolist()
     )
-
-
-@pytest.mark.parametrize(("share", "n", "k"), [(0.1, 100, 10), (0.01, 30, 1), (0.5, 7, 4)])
-def test_a_share_is_rounded_to_at_least_one_neighbor(share, n, k):
-    assert fixed_share(share)(n) == {"k": k}
-
-
-@pytest.mark.parametrize("share", [0.0, 1.0, -0.1, math.nan])
-def test_a_share_outside_its_range_is_refused(share):
-    with pytest.raises(
-        MetricError,
-        match=f"the share of stimuli that are neighbors must lie between 0 and 1; got {share}",
-    ):
-        fixed_share(share)

@@ -1,0 +1,380 @@
+"""What metrics are compared by: scores of pairs of models by any metric with any parameter, their
+rankings, curves over k and over the number of stimuli, and nulls.
+
+Spaces are one layer of each model over the same stimuli, clamped by the caller and normalized here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float, Float64, Int64
+
+from core.errors import MetricError
+from core.metrics import METRICS
+from core.metrics.catalog import make_engine
+from core.metrics.spec import AnyEngine, Metric, Parameter
+from core.pairs.engine import Engine
+from core.pairs.lists import shuffled_scores
+from core.pairs.prepared import Prepared, Space, mean_of_both
+from core.progress import Progress
+from core.spaces.preprocess import check_k, check_pair
+from core.statistics.nulls import COLUMNS, calibrate, draw_orders, fixed_pair, null_scores
+
+COMPARED = tuple(name for name, metric in METRICS.items() if not metric.spec.costly)
+OVER_K = ("mutual_knn", "cknna")
+FEWEST = 3  # pairs of models that can be ranked in more than two ways
+SHUFFLES = 20
+REPEATS = 20
+REPEATS_GROWN = 10  # of each of four curves
+SMALLEST_SAMPLE = 16  # stimuli from which curves over the sample size start
+FIXED_K, FIXED_SHARE = "mutual k-NN, k fixed", "mutual k-NN, k/n fixed"
+PARTS = 10  # of each metric's shuffles, between reports; fewer than any null has shuffles
+
+P = TypeVar("P")
+Spaces = Mapping[str, Space]
+Parameters = Callable[[int], Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A metric with one parameter, or its defaults, on so many stimuli."""
+
+    metric: str
+    parameter: tuple[tuple[str, Parameter], ...]
+    size: int
+
+    def __post_init__(self) -> None:
+        for name, value in self.parameter:
+            number = float(value)
+            fine, expected = {
+                "k": (number < self.size, "k below the number of stimuli"),
+                "rank": (
+                    2 <= number < self.size / 2,
+                    "a rank of 2 or more, below half the number of stimuli",
+                ),
+                "bandwidth": (number > 0, "a bandwidth above 0"),
+            }[name]
+            if not fine:
+                raise MetricError(
+                    f"expected {expected}; got {name} = {value} on {self.size} stimuli: choose"
+                    f" another {name} or number of stimuli"
+                )
+
+    @property
+    def title(self) -> str:
+        """Return its name in tables: mutual k-NN, k = 10, n = 256."""
+        settings = (*self.parameter, ("n", self.size))
+        return ", ".join([METRICS[self.metric].spec.short, *(f"{a} = {b}" for a, b in settings)])
+
+
+def with_k(metric: str, k: int) -> dict[str, Any]:
+    """Return k as a metric's parameter, nothing for a metric that compares no neighbors."""
+    return {"k": k} if "k" in METRICS[metric].spec.defaults else {}
+
+
+def make_engines(
+    metrics: Sequence[str] = COMPARED, *, k: int, device: str = "cpu"
+) -> dict[str, AnyEngine]:
+    """Return the engine of each metric with its default parameters, save k; raises as
+    `make_engine`.
+    """
+    return {name: make_engine(name, device=device, **with_k(name, k)) for name in metrics}
+
+
+def prepare_each(
+    engine: Engine[P], spaces: Spaces
+) -> tuple[dict[str, Prepared[P]], dict[str, str]]:
+    """Return each model ready to be compared, and why the others are refused."""
+    ready, refused = {}, {}
+    for name, space in spaces.items():
+        try:
+            ready[name] = engine.prepare([space])
+        except MetricError as error:
+            refused[name] = str(error)
+    return ready, refused
+
+
+def score_pairs(spaces: Spaces, metric: str, engine: AnyEngine) -> pd.DataFrame:
+    """Score every pair of models: metric, model_x, model_y, score, reason.
+
+    A metric that is not symmetric gives the mean of both directions. NaN with the metric's own
+    words if it refuses a pair.
+    """
+    spec = METRICS[metric].spec
+    ready, refused = prepare_each(engine, spaces)
+    rows = []
+    for x, y in combinations(spaces, 2):
+        score, reason = np.nan, refused.get(x) or refused.get(y) or ""
+        if not reason:
+            scores = engine.scores(ready[x], ready[y])
+            if not spec.symmetric:
+                scores = mean_of_both(scores, engine.scores(ready[y], ready[x]).flipped)
+            score = scores.values.item()
+            if np.isnan(score):
+                undefined = f"{spec.title} is undefined for these two models"
+                reason = scores.refusals.get((0, 0), undefined)
+        rows.append((metric, x, y, score, reason))
+    return pd.DataFrame(rows, columns=["metric", "model_x", "model_y", "score", "reason"])
+
+
+def toward(metric: str) -> int:
+    """Return 1 if higher scores mean more aligned, −1 if lower ones do."""
+    return 1 if METRICS[metric].spec.higher_is_more_aligned else -1
+
+
+def rank_agreement(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return Spearman's ρ between the rankings of all pairs of models by every two variants.
+
+    1: they rank all pairs alike; 0: their rankings are unrelated; −1: they are opposite. A metric
+    that is low for aligned spaces is turned first. Pairs that share a model are not independent: ρ
+    has no p-value here. scores: of `score_pairs`, and variant. Returns variant_x, variant_y,
+    metric_x, metric_y, spearman, pairs (with both scores), reason, and left_out, the same in each
+    row: the models that no variant scores. Source: Huh et al. 2024, figure 12.
+    """
+    metric = dict(zip(scores["variant"], scores["metric"], strict=True))
+    refused = scores[scores["reason"] != ""].drop_duplicates("variant").set_index("variant")
+    why = refused["reason"]
+    turned = scores.assign(score=scores["score"] * scores["metric"].map(toward))
+    wide = turned.pivot(index=["model_x", "model_y"], columns="variant", values="score")
+    rho = wide.corr(method="spearman", min_periods=FEWEST)
+    known = wide.notna().astype(int)
+    counts = known.T @ known
+    rows = []
+    for a, b in product(metric, repeat=2):
+        value, count, reason = float(rho.loc[a, b]), int(counts.loc[a, b]), ""
+        if count < FEWEST:
+            also = why.get(a) or why.get(b)
+            reason = f"{count} pairs of models have both scores, {FEWEST} are needed"
+            reason += f" ({also})" if also else ""
+        elif np.isnan(value):
+            reason = "one of the two gives all pairs of models the same score"
+        rows.append((a, b, metric[a], metric[b], value, count, reason))
+    names = ["variant_x", "variant_y", "metric_x", "metric_y", "spearman", "pairs", "reason"]
+    return pd.DataFrame(rows, columns=names).assign(left_out=_unscored(scores))
+
+
+def _unscored(scores: pd.DataFrame) -> str:
+    """Return the models that have no score at all, each with its most frequent reason; "" if all
+    have none, since then each has its reason in the table.
+    """
+    ends = [scores.rename(columns={f"model_{side}": "model"}) for side in "xy"]
+    whole = pd.concat(ends).groupby("model")
+    without = whole["score"].count() == 0
+    if without.all():
+        return ""
+    whys = whole["reason"].agg(lambda reasons: reasons.mode().iloc[0])[without]
+    return "; ".join(f"{name} ({why})" for name, why in whys.items())
+
+
+def spread_ks(n: int, *, count: int = 12) -> list[int]:
+    """Return about `count` numbers of neighbors from 2 to n − 1, evenly spread on a logarithmic
+    scale; n of at least 3.
+    """
+    return sorted({round(k) for k in np.geomspace(2, n - 1, count)})
+
+
+def curve_over_k(
+    x: Float[np.ndarray, "n dx"],
+    y: Float[np.ndarray, "m dy"],
+    *,
+    ks: Sequence[int],
+    seed: int,
+    shuffles: int = SHUFFLES,
+    device: str = "cpu",
+    report: Progress | None = None,
+) -> pd.DataFrame:
+    """Score two spaces by mutual kNN and CKNNA for each k, with their chance: the mean over
+    shuffles of y's stimuli.
+
+    At k = n − 1 mutual kNN is 1 for any spaces, and CKNNA is CKA without the diagonal of its
+    kernels. Returns metric, k, score, chance, sd (of the shuffles). Raises MetricError for
+    degenerate spaces and k outside 1 … n − 1.
+    """
+    check_pair(x, y)
+    orders = draw_orders(len(x), count=shuffles, seed=seed)
+    rows = []
+    steps = [(metric, k) for metric in OVER_K for k in ks]
+    for done, (metric, k) in enumerate(steps, start=1):
+        engine = make_engine(metric, k=k, device=device)
+        a, b = (engine.prepare([space]) for space in (x, y))
+        null = [engine.scores(a, engine.permuted(b, order)).values.item() for order in orders]
+        score = engine.scores(a, b).values.item()
+        rows.append((metric, k, score, np.mean(null), np.std(null, ddof=1)))
+        if report:
+            report(done, len(steps), "sizes of the neighborhood")
+    return pd.DataFrame(rows, columns=["metric", "k", "score", "chance", "sd"])
+
+
+def scores_over_k(
+    x: Spaces,
+    y: Spaces,
+    *,
+    ks: Sequence[int],
+    device: str = "cpu",
+    report: Progress | None = None,
+) -> pd.DataFrame:
+    """Score each model of x by its mean over all models of y, for mutual kNN and CKNNA and each k:
+    metric, k, model, score.
+
+    A model without neighbors has the score NaN; one of y is left out of the means. Raises
+    MetricError for k outside 1 … n − 1.
+    """
+    for k in ks:
+        check_k(k, len(next(iter(x.values()))))
+    rows = []
+    steps = [(metric, k) for metric in OVER_K for k in ks]
+    for done, (metric, k) in enumerate(steps, start=1):
+        engine = make_engine(metric, k=k, device=device)
+        (ready, _), (others, _) = prepare_each(engine, x), prepare_each(engine, y)
+        for name in x:
+            known = others.values() if name in ready else ()
+            scores = [engine.scores(ready[name], other).values.item() for other in known]
+            rows.append((metric, k, name, np.mean(scores) if scores else np.nan))
+        if report:
+            report(done, len(steps), "sizes of the neighborhood")
+    return pd.DataFrame(rows, columns=["metric", "k", "model", "score"])
+
+
+def scale_trends(scores: pd.DataFrame, *, smallest: str) -> pd.DataFrame:
+    """Center the scores of each metric and k on those of the smallest model, and divide by their
+    spread over models: scaled = (score − score of `smallest`) / sd (n − 1 degrees of freedom).
+
+    A steep line says that alignment at this k tells the models apart. Returns `scores` with scaled
+    and reason; NaN if the models do not differ. Source: Huh et al. 2024, figure 10.
+    """
+    keys = [scores["metric"], scores["k"]]
+    grouped = scores["score"].groupby(keys)
+    start = scores["score"].where(scores["model"] == smallest).groupby(keys).transform("max")
+    spread = grouped.transform("std")
+    flat = (grouped.transform("max") - grouped.transform("min")).le(0) | spread.isna()
+    return scores.assign(
+        scaled=(scores["score"] - start) / spread.mask(flat),
+        reason=np.where(flat, "all models have the same score at this k", ""),
+    )
+
+
+def size_curve(
+    metric: Metric,
+    x: Float[np.ndarray, "n dx"],
+    y: Float[np.ndarray, "m dy"],
+    *,
+    sizes: Sequence[int],
+    parameters: Parameters,
+    seed: int,
+    repeats: int = REPEATS,
+) -> pd.DataFrame:
+    """Score random subsamples of the stimuli, and the same subsamples with those of y shuffled,
+    which is chance.
+
+    x, y: normalized by the caller. parameters: those of the metric, given the number of stimuli.
+    Each repeat grows one sample, so that its sizes share their stimuli. Near the whole, sd shrinks
+    to 0, since all subsamples are almost the same; an interval for the whole is another question
+    (`core.statistics.intervals`). Returns a row for each size: n, the parameters, score and chance
+    (means over repeats), sd (of the score over repeats), repeats.
+    """
+    check_pair(x, y)
+    rows = []
+    for size in sizes:
+        drawn, chosen = draw_orders(len(x), count=repeats, seed=seed)[:, :size], parameters(size)
+        scores = [metric(x[sample], y[sample], **chosen) for sample in drawn]
+        shuffled = np.random.default_rng((seed, size)).permuted(drawn, axis=1)
+        chance = [
+            metric(x[sample], y[other], **chosen)
+            for sample, other in zip(drawn, shuffled, strict=True)
+        ]
+        means = {"score": np.mean(scores), "chance": np.mean(chance), "sd": np.std(scores, ddof=1)}
+        rows.append({"n": size, **chosen, **means, "repeats": repeats})
+    return pd.DataFrame(rows)
+
+
+def grow_sample(
+    x: Float[np.ndarray, "n dx"],
+    y: Float[np.ndarray, "n dy"],
+    *,
+    k: int,
+    seed: int,
+    report: Progress | None = None,
+) -> pd.DataFrame:
+    """Score two layers over ever more stimuli, n and its halves down to SMALLEST_SAMPLE, by mutual
+    kNN at fixed k and at fixed k/n, by CKA and by unbiased CKA.
+
+    Chance of mutual kNN falls as 1/n at fixed k, and stays at fixed k/n; both curves meet at n.
+    Returns a row per curve and size: curve, metric, k (NaN for CKA) and the other columns of
+    `size_curve`. x, y: normalized by the caller.
+    """
+    n = len(x)
+    halvings = range(max(0, int(np.log2(n / SMALLEST_SAMPLE))) + 1)
+    sizes = sorted(n >> halving for halving in halvings)
+    share = k / n
+    shared = [size for size in sizes if share * size >= 1 and round(share * size) < size]
+    curves: dict[str, tuple[str, Parameters, list[int]]] = {
+        FIXED_K: ("mutual_knn", lambda _: {"k": k}, [size for size in sizes if size > k]),
+        FIXED_SHARE: ("mutual_knn", lambda size: {"k": max(1, round(share * size))}, shared),
+        "CKA": ("cka", lambda _: {}, sizes),
+        "unbiased CKA": ("unbiased_cka", lambda _: {}, sizes),
+    }
+    tables = []
+    for done, (curve, (name, parameters, few)) in enumerate(curves.items(), start=1):
+        table = size_curve(
+            METRICS[name],
+            x,
+            y,
+            sizes=few,
+            parameters=parameters,
+            seed=seed,
+            repeats=REPEATS_GROWN,
+        )
+        tables.append(table.assign(curve=curve, metric=name))
+        if report:
+            report(done, len(curves), "curves over the number of stimuli")
+    return pd.concat(tables, ignore_index=True)
+
+
+def calibrate_metrics(
+    x: Float[np.ndarray, "n dx"],
+    y: Float[np.ndarray, "m dy"],
+    engines: Mapping[str, AnyEngine],
+    *,
+    count: int,
+    seed: int,
+    report: Progress | None = None,
+) -> pd.DataFrame:
+    """Calibrate each metric against the same `count` permutations of y's stimuli.
+
+    Returns a row per metric: metric and what `core.statistics.nulls.calibrate` returns; a metric
+    that refuses the spaces has the score NaN and says why. Raises MetricError for spaces over other
+    stimuli and too few permutations.
+    """
+    check_pair(x, y)
+    orders, tables = draw_orders(len(x), count=count, seed=seed), []
+    for done, (metric, engine) in enumerate(engines.items()):
+        try:
+            score = shuffled_scores(engine, [engine.prepare([x])], [engine.prepare([y])])
+        except MetricError as refusal:
+            refused = {**dict.fromkeys(COLUMNS, np.nan), "reason": str(refusal)}
+            tables.append(pd.DataFrame([refused]).assign(metric=metric))
+            continue
+
+        def scores(
+            part: Int64[np.ndarray, "_ n"], score: Any = score
+        ) -> Float64[np.ndarray, "_ pairs"]:
+            return null_scores(score, part, choice=fixed_pair(0, 0), layers_x=[1], layers_y=[1])
+
+        null = []
+        for part in np.array_split(orders, PARTS):
+            null.append(scores(part))
+            if report:
+                sofar = count * done + sum(map(len, null))
+                report(sofar, count * len(engines), "shuffles for all metrics")
+        observed = scores(np.arange(len(x))[None])[0]
+        table = calibrate(observed, np.concatenate(null), spec=METRICS[metric].spec)
+        tables.append(table.assign(metric=metric))
+    table = pd.concat(tables, ignore_index=True)
+    table.insert(0, "metric", table.pop("metric"))
+    return table
