@@ -7,9 +7,9 @@ import streamlit as st
 
 from core.encoders.encoder import REALITY
 from core.figures import exports
-from core.questions.asking import findings_of
 from core.questions.convergence.question import Summary, tally
-from core.questions.headline.question import Headline
+from core.questions.finding import sentences
+from core.questions.headline import Headline
 from core.questions.overview.question import CONSENSUS, MAP_METRICS, ConvergenceMap
 from core.questions.overview.scene import Scene, lay_out
 from core.questions.overview.svg import to_svg
@@ -56,7 +56,7 @@ def show(at: Place) -> None:
 def show_verdict(at: Place) -> None:
     """Say what the one test says that was named in advance."""
     question = Headline(at.scope, measure=Measure(k=_fewer(at)))
-    verdict, *more = findings_of(question, queries.ask(at, question))
+    verdict, *more = sentences(queries.answer(at, question).findings)
     prose.answer([verdict])
     if queries.recall(at, Summary(at.scope)) is not None:
         more.append(tally(queries.answer(at, Summary(at.scope)).findings))

@@ -179,7 +179,7 @@ def score(
     such as 3:5. parameters: of the metric, such as k=10. METRICS[metric](x, y) compares two spaces
     as they are. Raises FeatureError if the stimuli differ in number, MetricError for parameters.
     """
-    from core.questions.score.answer import score_layers
+    from core.questions.score import score_layers
     from core.spaces.choices import Clamping
     from core.study.parts import Comparison
 

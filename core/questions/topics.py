@@ -61,13 +61,11 @@ TOPICS = {
         "do models converge as they get better, and why?", "questions.convergence.question"
     ),
     "dispersion": _group("on which stimuli do models agree?", "questions.dispersion.question"),
-    "headline": _single(
-        "Do better models agree more across modalities?", "questions.headline.question"
-    ),
+    "headline": _single("Do better models agree more across modalities?", "questions.headline"),
     "metrics": _group("does the answer depend on the metric?", "questions.metrics.question"),
     "modalities": _single(
         "Do models of different modalities meet, and is each aligned with reality?",
-        "questions.modalities.question",
+        "questions.modalities",
     ),
     "models": _group("which models are alike?", "questions.models.question"),
     "neurons": _group(
@@ -79,16 +77,12 @@ TOPICS = {
     "prefix": _group(
         "can a language model read an image through one linear map?", "questions.prefix.question"
     ),
-    "published": _single(
-        "How do published values compare with one's own?", "questions.published.question"
-    ),
+    "published": _single("How do published values compare with one's own?", "questions.published"),
     "reliability": _single(
         "How reliable is what was measured several times, and how far can a model come?",
-        "questions.reliability.question",
+        "questions.reliability",
     ),
-    "score": _single(
-        "How alike are the features in two files, layer by layer?", "questions.score.question"
-    ),
+    "score": _single("How alike are the features in two files, layer by layer?", "questions.score"),
     "stimuli": _group("which stimuli do models agree on?", "questions.stimuli.question"),
     "stitch": _single(
         "What is lost if one network goes on from a layer of another?",

@@ -15,10 +15,10 @@ import pytest
 from core.cli import main
 from core.encoders.encoder import IMPORTED, ModelCard
 from core.options import options_of
-from core.questions.asking import ask, findings_of
+from core.questions.asking import ask
 from core.questions.dispersion.question import SetEffect
 from core.questions.dispersion.trials import complete_trial
-from core.questions.modalities.question import Modalities
+from core.questions.modalities import Modalities
 from core.questions.swapping.answer import usual_spaces
 from core.stimuli.dataset import DatasetCard
 from core.store import Store, add_dataset
@@ -154,9 +154,11 @@ def test_what_is_unknown_is_no_kind(store: Path) -> None:
     assert table["models_one"].tolist() == [11]
     assert OPEN in table["reason"][0]
     sure = table.assign(q=0.01, mean=0.5)
-    assert "which is open: 17 models are of unknown family" in findings_of(Modalities(), sure)[0]
+    (open_,) = Modalities().findings(sure)
+    assert open_.verdict == "open"
+    assert "17 models are of unknown family" in open_.reason
     undefined = table.assign(q=np.nan, mean=np.nan)
-    assert "not tested" in findings_of(Modalities(), undefined)[0]
+    assert Modalities().findings(undefined)[0].verdict == "unknown"
 
 
 def test_both_ways_of_matching_are_those_that_are_installed(store, capsys, monkeypatch) -> None:

@@ -21,7 +21,7 @@ from core.errors import (
 )
 from core.metrics import METRICS
 from core.metrics.cka import cka_chance, roundness
-from core.questions.score.answer import score_layers
+from core.questions.score import score_layers
 from core.spaces.choices import Clamp, Clamping
 from core.spaces.preprocess import clamp_outliers, normalize_rows
 from core.store import Store, add_dataset

@@ -22,8 +22,7 @@ from core.questions.alignment.findings import fit_findings
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.questions.models.question import ModelPairs, Roster
-from core.questions.reliability.answer import COLUMNS, findings
-from core.questions.reliability.question import Reliability
+from core.questions.reliability import Reliability
 from core.spaces.preprocess import normalize_rows
 from core.statistics.correlations import spearman_brown
 from core.store import Store
@@ -163,16 +162,18 @@ def test_reliability_is_the_planted_one_and_falls_from_subject_to_subject(study)
     assert table.loc[planted.index, "ceiling"].is_monotonic_decreasing
     assert table.loc["group", ["over", "repeats", "units"]].tolist() == ["subjects", 6, 20]
     assert "units of two subjects do not correspond" in table.loc["group", "reason"]
-    said = findings(Reliability(measure=Measure(metric="rsa")), table.reset_index())
-    assert any(one.startswith("cortex-1, voxels: median reliability of units 0.") for one in said)
-    assert any(one.startswith("group, layer 0: noise ceiling of RSA 0.") for one in said)
+    found = Reliability(measure=Measure(metric="rsa"))._findings(table.reset_index())
+    values = {one.claim: one.value for one in found}
+    of_units = values["cortex-1, voxels: median reliability of units"]
+    assert of_units == table.loc["cortex-1", "reliability"]
+    assert values["group, layer 0: noise ceiling of RSA"] == table.loc["group", "ceiling"]
     with pytest.raises(InputError, match="reality was measured once"):
         ask(Reliability(names=("reality",)), study)
 
 
 def test_a_dataset_without_repeats_says_what_it_lacks():
-    (said,) = findings(Reliability(), pd.DataFrame(columns=list(COLUMNS)))
-    assert said.endswith("measured several times: import one with --repeats.")
+    (said,) = Reliability()._findings(pd.DataFrame(columns=list(Reliability.columns)))
+    assert said.sentence.endswith("measured several times: import one with --repeats.")
 
 
 def test_brains_and_people_enter_no_question_unasked(study):

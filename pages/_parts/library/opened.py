@@ -21,7 +21,7 @@ from core.questions.asking import findings_of
 from core.questions.competence.question import CompetenceScores
 from core.questions.models.question import ModelPairs
 from core.questions.models.standings import nearest_to
-from core.questions.reliability.question import Reliability
+from core.questions.reliability import Reliability
 from core.store import ModelEntry
 from core.store.editing import device_of, seconds_of
 from core.study.models import is_measured

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 import pandas as pd
 import streamlit as st
 
-from core.questions.published.answer import list_published
-from core.questions.published.question import On, PublishedValues
+from core.questions.published import On, PublishedValues, list_published
 from pages._shared import frame, queries
 from pages._shared.queries import Place
 

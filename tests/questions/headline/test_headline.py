@@ -10,8 +10,7 @@ import pandas as pd
 import pytest
 
 from core.questions.asking import ask
-from core.questions.headline.findings import headline_findings, judge
-from core.questions.headline.question import Headline
+from core.questions.headline import Headline
 from core.statistics.trends import FEW
 from core.store import Store
 from core.study.comparing import align_models
@@ -89,18 +88,20 @@ def test_without_two_families_of_two_sizes_it_is_unknown(tmp_path: Path) -> None
     assert table["verdict"].tolist() == ["unknown", "unknown"]
     assert table["reason"].tolist() == [FEW, FEW]
     assert table[["change", "p", "rho"]].isna().all(axis=None)
-    assert headline_findings(Headline(), table)[0].endswith(f"is unknown: {FEW}.")
+    assert [one.verdict for one in Headline()._findings(table)] == ["unknown"] * 2
 
 
-def test_the_verdict_is_that_of_the_one_sided_p() -> None:
-    verdicts = [judge(p) for p in (0.05, 0.051, 0.949, 0.95, np.nan)]
-    assert verdicts == ["for", "not shown", "not shown", "against", "unknown"]
-
-
-def test_the_sentence_has_the_numbers_of_the_table() -> None:
-    row = {"vision": 9, "language": 6, "change": 0.0104, "low": 0.0075, "high": 0.0142}
-    row |= {"p": 0.016, "rho": -0.2, "rho_low": np.nan, "rho_high": np.nan, "verdict": "for"}
-    lead, rho, last = headline_findings(Headline(), pd.DataFrame([row, {**row, "p": 0.3}]))
-    assert "(change +0.010 [0.007, 0.014], p = 0.016, 9 vision and 6 language setups)" in lead
-    assert "third; ρ = −0.20;" in rho
-    assert last.endswith("p = 0.3.")
+@pytest.mark.parametrize(
+    ("change", "p", "verdict"),
+    [
+        (0.01, 0.049, "supported"),
+        (0.01, 0.051, "open"),
+        (-0.01, 0.949, "open"),
+        (-0.01, 0.951, "contradicted"),
+        (np.nan, np.nan, "unknown"),
+    ],
+)
+def test_the_verdict_is_that_of_the_one_sided_p(change: float, p: float, verdict: str) -> None:
+    row = {"vision": 9, "language": 6, "change": change, "low": np.nan, "high": np.nan, "p": p}
+    table = pd.DataFrame([{**row, "layers": "best", "draws": 999, "reason": ""}])
+    assert Headline()._findings(table)[0].verdict == verdict

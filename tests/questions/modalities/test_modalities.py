@@ -10,10 +10,8 @@ import pytest
 
 from core.cli import main
 from core.errors import UnknownNameError
-from core.questions.asking import answer, ask, findings_of
-from core.questions.modalities.figures import meetings
-from core.questions.modalities.meeting import COLUMNS, Meeting, rows_of
-from core.questions.modalities.question import Modalities
+from core.questions.asking import answer, ask
+from core.questions.modalities import Meeting, Modalities, rows_of
 from core.store import Store
 from core.study.parts import Comparison, Scope
 from core.study.study import Study
@@ -117,7 +115,7 @@ def store(tmp_path_factory) -> Path:
 def test_every_two_modalities_and_each_with_reality(store):
     study, question = Study(Store(store), "cave"), Modalities(Scope(), comparison=Comparison(k=5))
     table = ask(question, study)
-    assert list(table) == list(COLUMNS)
+    assert list(table) == list(Modalities.columns)
     whole = table[table["size"] == "all"].set_index(["one", "other"])
     kinds = ("vision", "language", "music")
     assert list(whole.index) == [
@@ -135,13 +133,13 @@ def test_every_two_modalities_and_each_with_reality(store):
     for test in ("p", "p_untrained"):
         found = table[table[test].notna()]
         assert (found[test.replace("p", "q")] >= found[test]).all()
-    said = findings_of(question, table)
-    assert "language and music models" in said[0]
-    assert "usic models are aligned with reality beyond chance" in said[1]
-    assert "ision models are aligned with reality beyond chance" in said[1]
-    (numbers,) = [one for one in said[2:] if one.startswith("Vision with reality 0.")]
-    assert "; untrained 0." in numbers
-    figure = meetings(table, label="mutual k-NN", mode="light")
+    found = {one.claim: one for one in question.findings(table)}
+    assert found["music and reality are aligned beyond chance"].verdict == "open"  # relatives?
+    assert found["vision and reality are aligned beyond chance"].verdict == "supported"
+    row = whole.loc[("vision", "world")]
+    more = found["vision and reality are aligned more than untrained models"]
+    assert more.value == pytest.approx(row["mean"] - row["untrained"])
+    figure = question.plot(table).draw("light")
     assert "music with reality" in figure.layout.yaxis.ticktext
     reads = {key.removeprefix("embedding:cave:") for key in answer(question, study).reads}
     assert {"reality", "vit-untrained-s"} <= reads

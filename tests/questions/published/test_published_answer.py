@@ -17,7 +17,7 @@ from core.questions.alignment.question import FIRST_KNOWN, Alignment
 from core.questions.asking import ask
 from core.questions.dispersion.held_out_figures import held_out
 from core.questions.dispersion.question import HeldOutFits, HeldOutPoints, Spaces
-from core.questions.published.answer import (
+from core.questions.published import (
     MANY,
     NO_METRIC,
     NO_MODELS,
@@ -25,9 +25,9 @@ from core.questions.published.answer import (
     OTHER_DATA,
     PART,
     SEVERAL,
+    PublishedValues,
     list_published,
 )
-from core.questions.published.question import PublishedValues
 from core.questions.words import to_command
 from core.spaces.choices import Clamping
 from core.store import Store

@@ -11,9 +11,8 @@ import pytest
 
 from core.errors import FeatureError, MetricError
 from core.metrics import METRICS
-from core.questions.asking import ask, findings_of
-from core.questions.score.answer import score_layers
-from core.questions.score.question import Score
+from core.questions.asking import answer, ask
+from core.questions.score import Score, score_layers
 from core.spaces.choices import Clamping
 from core.spaces.preprocess import clamp_outliers, normalize_rows
 from core.study.parts import Comparison
@@ -62,11 +61,10 @@ def test_rows_that_both_files_name_are_matched(tmp_path):
         ids = np.array([f"{place}.png" for place in places])
         np.savez(tmp_path / f"{name}.npz", feats=rows[places], ids=ids)
     x, y, plain = (str(tmp_path / name) for name in ("x.npz", "y.npz", "plain.npy"))
-    table = ask(asked := Score(x, y, Comparison("cka")))
-    assert table["score"].item() == pytest.approx(1)
-    assert findings_of(asked, table) == [
-        "Rows of y.npz are matched to those of x.npz by ids and ids."
-    ]
+    answered = answer(Score(x, y, Comparison("cka")))
+    assert answered.table["score"].item() == pytest.approx(1)
+    claims = [one.claim for one in answered.findings]
+    assert claims == ["Rows of y.npz are matched to those of x.npz by ids and ids"]
     np.save(plain, rows)
     for sides in ((x, plain), (plain, x)):
         with pytest.raises(FeatureError, match=r"x.npz names its rows, by ids, and plain.npy does"):

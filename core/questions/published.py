@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Hashable, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
+from core.options import option
 from core.progress import Progress
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.questions.dispersion.question import HeldOutFits, Spaces
-from core.questions.published.question import PublishedValues
-from core.questions.registry import Answer, declare, never
+from core.questions.question import Answer, StudyQuestion
 from core.questions.words import to_command, to_words
 from core.study.parts import Comparison, Scope
 from core.study.published import (
@@ -29,7 +30,6 @@ from core.study.published import (
 from core.study.study import Study
 
 TOLD = ("page", "work", "place", "what", "dataset", "stimuli", "x", "y", "layers", "metric", "k")
-SHOWN = ("place", "what", "x", "y", "published", "here", "command")
 NO_NUMBER = "the source gives no number"
 OTHER_DATA = "the study's dataset is another"
 PART = "only a part of the dataset's stimuli is studied"
@@ -39,23 +39,42 @@ NO_METRIC = "no metric here is its variant of CKNNA"
 MANY = "a value over many pairs: its command compares them"
 
 
-def list_values(question: PublishedValues, study: Study, report: Progress | None) -> pd.DataFrame:
-    """Return a row per published value: the columns of `list_published`, and before command and
-    source also here and reason.
+On = Literal["all", "alignment", "captions", "color", "dispersion", "metrics"]
 
-    here: one's own value over the same stimuli, of the same models, by the same metric, as the
-    study prepares them; NaN with a reason where there is none.
+
+@dataclass(frozen=True)
+class PublishedValues(StudyQuestion):
+    """How do published values compare with one's own?
+
+    A value is compared if the store has the same models and the same stimuli; all others are
+    listed with the command that would answer them.
     """
-    table, own = list_published(question, study), _own_values(question.scope, study, report)
-    names, models = names_by_spec(study), models_by_spec(study)
-    rows = table.to_dict("records")
-    here = np.array([own.get(_key(row, names), np.nan) for row in rows], np.float64)
-    reasons = [
-        _why(row, study, models) if np.isnan(value) else ""
-        for row, value in zip(rows, here, strict=True)
-    ]
-    ends = {name: table.pop(name) for name in ("command", "source")}
-    return table.assign(here=here, reason=reasons, **ends)
+
+    command = "published"
+    version = 2
+    shown = ("place", "what", "x", "y", "published", "here", "command")
+
+    about: On = option(
+        "all", label="Published values of", help="the page whose published values are listed"
+    )
+
+    def is_kept(self) -> bool:
+        return False
+
+    def answer(self, study: Study, report: Progress | None) -> Answer:
+        """Return the columns of `list_published`, and before command and source also here (one's
+        own value, over the same stimuli, of the same models, by the same metric) and reason.
+        """
+        table, own = list_published(self, study), _own_values(self.scope, study, report)
+        names, models = names_by_spec(study), models_by_spec(study)
+        rows = table.to_dict("records")
+        here = np.array([own.get(_key(row, names), np.nan) for row in rows], np.float64)
+        reasons = [
+            _why(row, study, models) if np.isnan(value) else ""
+            for row, value in zip(rows, here, strict=True)
+        ]
+        ends = {name: table.pop(name) for name in ("command", "source")}
+        return Answer(table.assign(here=here, reason=reasons, **ends))
 
 
 def list_published(question: PublishedValues, study: Study) -> pd.DataFrame:
@@ -70,8 +89,6 @@ def list_published(question: PublishedValues, study: Study) -> pd.DataFrame:
     commands = [_command(row, question.scope, names) for row in table.to_dict("records")]
     return table.assign(command=commands)[[*TOLD, "published", "chance", "command", "source"]]
 
-
-declare(PublishedValues, Answer(list_values, version=1, kept=never, shown=SHOWN))
 
 # two models, or one and ""; the metric, its k, and which layers
 Key = tuple[str, str, str, int | None, str]
