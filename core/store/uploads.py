@@ -3,8 +3,8 @@
 `ROOT/uploads/DIGEST/…`: the digest is that of the content, so that an upload that comes twice is
 kept once. Its folder appears whole or not at all. One that no dataset and no job needs is removed a
 day after it was last shown, when the next upload comes. A dataset is one zip, or a caption table
-with image files. Names that lead elsewhere and links are refused, and what has no room, before
-anything is written.
+with image files. Names that lead elsewhere, links and what is too large are refused before anything
+is written.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import shutil
 import stat
 import time
 import zipfile
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -25,19 +25,16 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from core.errors import InputError, PlatoscopeError, StimuliError, StoreBusyError, StoreWriteError
 from core.machine.memory import size_text
 from core.stimuli.table import TABLES
-from core.store.editing import total_size
 from core.store.publishing import locked, sync, writing
 from core.store.reader import Store
 from core.store.schema import published_files
 
 ABANDONED = 24 * 3600.0  # seconds after which an upload that nobody needs is removed
-PATIENCE = 300.0  # seconds to wait for the upload of another visitor: 8 GB at 30 MB/s
+PATIENCE = 300.0  # seconds to wait for the same upload of another visitor: 8 GB at 30 MB/s
 LONGEST = 100  # bytes of a name before its extension, and of the extension
 LONGEST_PART = 200  # bytes of the name of a file or folder in a zip
 LONGEST_PATH = 1000  # bytes of a name with its folders, which systems bound as well
 GB = 10**9
-TOTAL = 100 * GB  # bytes of all uploads together
-SPARE = GB  # bytes that stay free on the disk of the store
 _UNSAFE = re.compile(r"[^\w.-]+")
 _ENCRYPTED = 0x1
 _ENTRY = b"PK\x01\x02"  # how each entry begins in a zip's list
@@ -79,17 +76,14 @@ def keep_file(root: Path, name: str, data: bytes, *, needed: Collection[str] = (
     """Keep one uploaded file and return its path; its name is made safe.
 
     needed: texts, such as the commands of jobs, in which the path of an upload that is still needed
-    stands. Raises InputError for an empty file, StoreWriteError where there is no room for it.
+    stands. Raises InputError for an empty file, StoreWriteError where the disk is full.
     """
     if not data:
         raise InputError(f"{name!r} is empty (0 bytes); choose a file that holds something")
     safe = safe_name(name)
 
-    def fill(new: Path) -> None:
-        _check_room(uploads_folder(root), len(data), name)
-        (new / safe).write_bytes(data)
-
-    return _keep(root, [(safe, data)], fill, needed) / safe
+    folder = _keep(root, [(safe, data)], lambda new: (new / safe).write_bytes(data), needed)
+    return folder / safe
 
 
 def keep_dataset(
@@ -98,7 +92,7 @@ def keep_dataset(
     """Keep an uploaded dataset and return its folder, which is named after the zip or the table.
 
     files: one zip alone, or a table and image files. needed: see `keep_file`. Raises StimuliError
-    for an archive that is unsafe, damaged or too large, StoreWriteError where there is no room.
+    for an archive that is unsafe, damaged or too large, StoreWriteError where the disk is full.
     """
     if not files:
         raise StimuliError("nothing was uploaded; choose a zip, or a caption table with its images")
@@ -126,25 +120,20 @@ def safe_name(name: str) -> str:
 
 
 def _keep(
-    root: Path, files: Sequence[File], fill: Callable[[Path], None], needed: Collection[str]
+    root: Path, files: Sequence[File], fill: Callable[[Path], object], needed: Collection[str]
 ) -> Path:
-    """Return the folder of an upload, filled by `fill` where it is not there yet.
-
-    Before one is filled, abandoned ones are removed. Uploads are written one after the other, so
-    that none takes the room that another has found free; one that is there waits for no other.
-    Raises StoreBusyError where the others take long.
+    """Return the folder of an upload, filled by `fill` where it is not there yet; before that,
+    abandoned ones are removed. Raises StoreBusyError where another visitor takes long to upload
+    the same.
     """
     parts = (f"{name}\0{hashlib.sha256(data).hexdigest()}\0" for name, data in files)
     digest = hashlib.sha256("".join(parts).encode(errors="replace")).hexdigest()[:32]
     target = uploads_folder(root) / digest
-    with _turn(target), writing(target):
+    with locked(target, patience=PATIENCE), writing(target):
         if target.is_dir():
             os.utime(target)  # its day begins again
             return target
-    with _turn(uploads_folder(root)), writing(target):
         _remove_abandoned(root, needed)
-        if target.is_dir():  # it came twice at once
-            return target
         new = target.with_name(f"{digest}.new")
         shutil.rmtree(new, ignore_errors=True)  # of a server that was killed
         try:
@@ -157,18 +146,6 @@ def _keep(
             shutil.rmtree(new, ignore_errors=True)
             raise
     return target
-
-
-@contextmanager
-def _turn(target: Path) -> Iterator[None]:
-    """Wait until no other visitor holds the lock of `target`, and hold it."""
-    try:
-        with locked(target, patience=PATIENCE):
-            yield
-    except StoreBusyError as error:
-        raise StoreBusyError(
-            "another visitor is uploading to this store; try again in some minutes"
-        ) from error
 
 
 def _remove_abandoned(root: Path, needed: Collection[str]) -> None:
@@ -193,32 +170,10 @@ def _remove_abandoned(root: Path, needed: Collection[str]) -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def _check_room(uploads: Path, size: int, what: str) -> None:
-    """Raise StoreWriteError where there is no room for so many bytes."""
-    free, taken = shutil.disk_usage(uploads).free, _size_of(uploads)
-    remedy = "put it into a folder on the server, or free some"
-    if size > free - SPARE:
-        raise StoreWriteError(
-            f"{what} takes {size_text(size)}, but only {size_text(free)} is free on the disk of the"
-            f" store, and {size_text(SPARE)} of it must stay free; {remedy}"
-        )
-    if size + taken > TOTAL:
-        raise StoreWriteError(
-            f"{what} takes {size_text(size)}, and all uploads {size_text(taken)} of"
-            f" {size_text(TOTAL)} that they may take together; {remedy} by deleting datasets that"
-            " were uploaded"
-        )
-
-
-def _size_of(folder: Path) -> int:
-    places = ((here, name) for here, _, names in os.walk(folder) for name in names)
-    return total_size(Path(here, name) for here, name in places)
-
-
 def _write_all(files: Sequence[File], folder: Path, limits: Limits) -> None:
     paths = [_safe_path(name, "the upload") for name, _ in files]
     sizes = [len(data) for _, data in files]
-    _check_all(paths, sum(sizes), folder.parents[1], "the upload", limits)
+    _check_all(paths, sum(sizes), "the upload", limits)
     for path, (_, data) in zip(paths, files, strict=True):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(data)
@@ -236,7 +191,7 @@ def _unpack(files: Sequence[File], folder: Path, limits: Limits) -> None:
             wanted = [entry for entry in pack.infolist() if not _is_litter(entry)]
             paths = [_check_entry(entry, archive) for entry in wanted]
             size = sum(entry.file_size for entry in wanted)
-            _check_all(paths, size, folder.parents[1], archive, limits)
+            _check_all(paths, size, archive, limits)
             for entry, path in zip(wanted, paths, strict=True):
                 (folder / path).parent.mkdir(parents=True, exist_ok=True)
                 with pack.open(entry) as source, (folder / path).open("xb") as copy:
@@ -290,10 +245,8 @@ def _path(name: str) -> PurePosixPath:
     return PurePosixPath(name.replace("\\", "/"))  # as archives made on Windows may have it
 
 
-def _check_all(
-    paths: Sequence[PurePosixPath], size: int, uploads: Path, where: str, limits: Limits
-) -> None:
-    """Raise StimuliError for a name twice or too many files, StoreWriteError without room."""
+def _check_all(paths: Sequence[PurePosixPath], size: int, where: str, limits: Limits) -> None:
+    """Raise StimuliError for a name that comes twice, and for too many files or bytes."""
     taken: set[PurePosixPath] = set()
     for path in paths:
         if path in taken:
@@ -306,7 +259,6 @@ def _check_all(
             f"{where} takes {size_text(size)} unpacked, and {size_text(limits.size)} at most is"
             " taken; put it into a folder on the server"
         )
-    _check_room(uploads, size, where)
 
 
 def _too_many(count: int, where: str, limits: Limits) -> StimuliError:

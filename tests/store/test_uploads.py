@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
 import stat
 import time
 import zipfile
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Barrier, BrokenBarrierError
 
 import pytest
 from store_fakes import CountedDataset
 
 from core.errors import InputError, StimuliError, StoreWriteError
 from core.stimuli.dataset import DatasetCard
-from core.store import Store, add_dataset, uploads
+from core.store import Store, add_dataset
 from core.store.uploads import (
     ABANDONED,
     Limits,
@@ -208,52 +204,6 @@ def test_what_somebody_looks_at_is_found_and_not_removed(tmp_path: Path) -> None
     assert [path.exists() for path in (shown, left)] == [True, False]
     for elsewhere in ("", "..", "../datasets", "/etc", at + "x"):
         assert find_upload(tmp_path, elsewhere) is None
-
-
-def test_what_has_no_room_is_refused_before_it_is_written(tmp_path, monkeypatch) -> None:
-    zip_file = ("x.zip", zipped(**{"a.csv": TABLE, "a.png": bytes(10**6)}))
-    keep_file(tmp_path, "a.npy", bytes(10**6))
-    monkeypatch.setattr(uploads, "SPARE", 10**6)
-    usage = shutil.disk_usage(tmp_path)
-    monkeypatch.setattr(uploads.shutil, "disk_usage", lambda _: usage._replace(free=2 * 10**6))
-    files, free = (
-        [("a.csv", TABLE), ("a.png", bytes(10**6))],
-        "1 MB, but only 2 MB is free",
-    )
-    for refused in ([zip_file], files):
-        with pytest.raises(StoreWriteError, match=f"takes {free} on the disk of the store"):
-            keep_dataset(tmp_path, refused)
-    with pytest.raises(StoreWriteError, match=r"b\.npy takes .*put it into a folder on the server"):
-        keep_file(tmp_path, "b.npy", bytes(10**6 + 1))
-    monkeypatch.setattr(uploads, "SPARE", 0)
-    monkeypatch.setattr(uploads, "TOTAL", 2 * 10**6)
-    sentence = "takes 1 MB, and all uploads 1 MB of 2 MB that they may take"
-    with pytest.raises(StoreWriteError, match=f"x.zip {sentence} together"):
-        keep_dataset(tmp_path, [zip_file])
-    assert [path.name for path in uploads_folder(tmp_path).glob("*/*")] == ["a.npy"]
-    keep_file(tmp_path, "b.npy", bytes(10**6 - 1000))  # less than is left
-
-
-def test_two_uploads_at_once_do_not_take_the_same_room(tmp_path: Path, monkeypatch) -> None:
-    measure, both = uploads._size_of, Barrier(2)
-
-    def measure_slowly(folder: Path) -> int:
-        size = measure(folder)
-        with suppress(BrokenBarrierError):
-            both.wait(0.5)  # for the other one, before either writes
-        return size
-
-    monkeypatch.setattr(uploads, "TOTAL", 1_500_000)
-    monkeypatch.setattr(uploads, "_size_of", measure_slowly)
-
-    def upload(name: str) -> bool:
-        with suppress(StoreWriteError):
-            return bool(keep_file(tmp_path, name, bytes(10**6)))
-        return False
-
-    with ThreadPoolExecutor(2) as visitors:
-        assert sorted(visitors.map(upload, ["a.npy", "b.npy"])) == [False, True]
-    assert len(list(uploads_folder(tmp_path).glob("*/*"))) == 1
 
 
 def test_a_store_that_cannot_be_written_says_so(tmp_path: Path) -> None:
