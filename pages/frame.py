@@ -42,9 +42,8 @@ PAGES = {
         Entry("experiments/translation.py", "translation", "Translation", "translate"),
     ],
     "Theory": [
-        Entry("theory/contrastive.py", "theory-contrastive", "Co-occurrence", "graph_2"),
-        Entry("theory/deep_linear.py", "theory-deep-linear", "Deep linear networks", "stacks"),
-        Entry("theory/attention.py", "theory-attention", "Queries and keys", "key"),
+        Entry("theory.py", "theory", "Theory", "function"),
+        Entry("attention.py", "theory-attention", "Queries and keys", "key"),
     ],
     "Store": [
         Entry("library.py", "library", "Library", "inventory_2"),

@@ -269,7 +269,8 @@ class Axis:
         if self.ticks:
             return list(self.ticks)
         low, high = (values.min(), values.max()) if len(values) else (1.0, 10.0)
-        powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+        powers = range(first, last + 1, max(1, (last - first) // 5))
         steps = (1, 2, 5) if high < 100 * low else (1,)
         return [step * 10.0**power for power in powers for step in steps]
 

@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 from plotly.basedatatypes import BaseTraceType
 
 from core.figures.drawing import Drawing
-from core.figures.numbers import count_text
+from core.figures.numbers import count_text, small_text
 from core.figures.theme import (
     INK,
     Mode,
@@ -200,5 +200,6 @@ def in_percent(*, signed: bool = False) -> dict[str, object]:
 
 
 def logarithmic(ticks: Sequence[float | int]) -> dict[str, object]:
-    """Return a logarithmic axis of counts."""
-    return {"type": "log", "tickvals": ticks, "ticktext": [count_text(tick) for tick in ticks]}
+    """Return a logarithmic axis of counts, or of small numbers."""
+    texts = [count_text(tick) if tick >= 1 else small_text(tick) for tick in ticks]
+    return {"type": "log", "tickvals": ticks, "ticktext": texts}

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial, wraps
 from typing import Any, ParamSpec, TypeVar
+from urllib.parse import parse_qs
 
 import streamlit as st
 from streamlit.navigation.page import Page
@@ -22,7 +23,10 @@ from core.options import options_of
 from core.questions.topics import every_kind
 from pages._shared.texts import Bounds, Reader, Texts, fits, join, say_first, split, to_texts
 
-MOVED: dict[str, str] = {}  # old address of a page: present one
+MOVED: dict[str, str] = {  # old address of a page: present one, with what it says besides
+    "theory-contrastive": "theory?tab=co-occurrence",
+    "theory-deep-linear": "theory",
+}
 _KEY = "address"
 P = ParamSpec("P")
 T = TypeVar("T", str, list[str])
@@ -64,12 +68,13 @@ def former_pages(pages: Iterable[Page]) -> list[Page]:
     """Return a hidden page for each old address, which opens the present page with its query."""
     present = {page.url_path: page for page in pages}
 
-    def open_present(page: Page) -> None:
+    def open_present(new: str) -> None:
+        path, _, more = new.partition("?")
         query = {key: st.query_params.get_all(key) for key in st.query_params}
-        st.switch_page(page, query_params=query)
+        st.switch_page(present[path], query_params={**query, **parse_qs(more)})
 
     return [
-        st.Page(partial(open_present, present[new]), title=old, url_path=old, visibility="hidden")
+        st.Page(partial(open_present, new), title=old, url_path=old, visibility="hidden")
         for old, new in MOVED.items()
     ]
 

@@ -94,7 +94,7 @@ def answer(at: Place, question: StudyQuestion) -> Answered:
         return found
     with _alone(at, question):
         if not (found := _find(at, question)):
-            with _bar() as report:
+            with bar() as report:
                 found = asking.answer(question, study(at), report)
             _hold(held, question, found)
         return found
@@ -185,16 +185,17 @@ def reference(at: Place, space: str, *, seed: int) -> adaptation.Space:
 
 
 @contextmanager
-def _bar() -> Iterator[Progress]:
-    bar = st.empty()
+def bar() -> Iterator[Progress]:
+    """Draw how far some work is, while it goes on."""
+    shown = st.empty()
 
     def report(done: int, total: int, what: str) -> None:
-        bar.progress(done / total, f"{what[:1].upper()}{what[1:]}: {done} of {total}")
+        shown.progress(done / total, f"{what[:1].upper()}{what[1:]}: {done} of {total}")
 
     try:
         yield report
     finally:
-        bar.empty()
+        shown.empty()
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)

@@ -1,29 +1,116 @@
-"""What the commands of the theory offer is what there is to run."""
+"""What the commands of the theory offer is what there is to run, and each is drawn and told."""
 
 from __future__ import annotations
 
+import pandas as pd
 import pytest
 
+from core.errors import InputError, UnknownNameError
 from core.options import options_of
-from core.theory.contrastive import setups
+from core.questions.finding import sentences
+from core.theory.contrastive import question as contrastive
 from core.theory.contrastive.learners import LOSSES
 from core.theory.contrastive.question import Contrastive
 from core.theory.contrastive.world import KINDS
-from core.theory.deep_linear import presets
-from core.theory.deep_linear.breaking.breakers import BREAKERS
-from core.theory.deep_linear.question import DeepLinear, Matrices
+from core.theory.deep_linear import breakers, runs
+from core.theory.deep_linear.breakers import BREAKERS
+from core.theory.deep_linear.question import (
+    PRESETS,
+    WAYS,
+    DeepLinear,
+    Networks,
+    Symmetry,
+    break_once,
+)
+
+SMALL = Networks(inputs=3, labels=3, rank=2, a=(3,), b=(2, 3), c=(2,), d=(4,))
 
 
 @pytest.mark.parametrize(
     ("kind", "option", "names"),
     [
-        (Contrastive, "preset", setups.PRESETS),
+        (Contrastive, "preset", contrastive.PRESETS),
         (Contrastive, "world", KINDS),
         (Contrastive, "loss", LOSSES),
-        (DeepLinear, "preset", [*presets.PRESETS, *BREAKERS]),
-        (Matrices, "preset", ["theorem-1", "sgd"]),
+        (DeepLinear, "preset", [*PRESETS, *BREAKERS]),
     ],
 )
 def test_every_name_is_offered_in_order(kind, option, names) -> None:
     (choices,) = (one.choices for one in options_of(kind) if one.name == option)
     assert choices == tuple(names)
+
+
+@pytest.fixture
+def _short(monkeypatch) -> None:
+    monkeypatch.setattr(runs, "COUNTS", (0, 20))
+    monkeypatch.setattr(runs, "HIERARCHY_STEPS", 20)
+    fast = ("whitening, constructed", "SGD")
+    monkeypatch.setattr(runs, "TRAININGS", {name: runs.TRAININGS[name] for name in fast})
+    monkeypatch.setattr(runs, "COURSE_STEPS", 2_000)
+    monkeypatch.setattr(runs, "EDGE_TIME", 0.5)
+    monkeypatch.setattr(runs, "UNTIL", 1.0)
+    monkeypatch.setattr(runs, "SYMMETRY_STEPS", 50)
+    monkeypatch.setattr(breakers, "FLOW_TIME", 1.0)
+    monkeypatch.setattr(breakers, "SAMPLES", 30)
+    monkeypatch.setattr(breakers, "ETAS", (1e-2,))
+    monkeypatch.setattr("core.theory.deep_linear.training.ETAS", (1e-2,))
+
+
+@pytest.mark.usefixtures("_short")
+@pytest.mark.parametrize("preset", [name for name in PRESETS if name != "breakers"] + ["saddle"])
+def test_every_preset_has_tables_findings_and_figures(preset) -> None:
+    question = DeepLinear(preset, networks=SMALL)
+    tables = question.simulate()
+    assert all(one.sentence.endswith(".") for one in question.findings(tables))
+    for rows, table in tables.items():
+        assert len(table)
+        figure = DeepLinear(preset, rows, networks=SMALL).plot(table).draw("light")
+        assert any(len(trace["x"]) for trace in figure.data if trace["x"] is not None)
+    answer = question.complete(None).answer(None, None)
+    pd.testing.assert_frame_equal(answer.table, tables["looks"])
+
+
+@pytest.mark.usefixtures("_short")
+def test_the_ways_to_break_it_are_rows_of_one_table() -> None:
+    assert len(WAYS) == len(BREAKERS) + 1
+    rows = [break_once(name, SMALL) for name in ("labels", "edge-of-stability")]
+    assert [row["preset"] for row in rows] == ["labels", "edge-of-stability"]
+    assert rows[0]["reached"] < 1
+    assert rows[1]["predicted"] != rows[1]["predicted"]  # no number
+    question = DeepLinear("breakers", networks=SMALL)
+    table = pd.DataFrame(rows)
+    said = sentences(question.findings({"looks": table}))
+    assert said[0] == "Ways that break the alignment, below 0.99 (1, n = 2 ways)."
+    assert question.plot(table).draw("dark").data
+
+
+@pytest.mark.usefixtures("_short")
+def test_the_symmetry_says_where_the_entropy_is_least() -> None:
+    question = Symmetry("b", 2, "random", networks=SMALL)
+    tables = question.simulate()
+    values = tables["least"].query("generator == 'random'")["least"]
+    first, second = question.findings(tables)
+    assert first.value == pytest.approx(values.mean())
+    assert first.low < first.value < first.high
+    assert second.value < 1e-9
+    assert question.plot(tables["looks"]).draw("light").data
+    at_least = Symmetry("a", 1, "all units", "least entropy", SMALL)
+    assert at_least.findings(at_least.simulate())[0].value == pytest.approx(0, abs=1e-9)
+    with pytest.raises(InputError, match="network a has 1 hidden layers, not 2"):
+        Symmetry("a", 2, networks=SMALL).simulate()
+    with pytest.raises(UnknownNameError, match="no symmetric matrix T named 'unit 9'"):
+        Symmetry("a", 1, "unit 9", networks=SMALL).simulate()
+
+
+def test_what_a_preset_does_not_have_is_refused() -> None:
+    with pytest.raises(InputError, match="theorem-1 has no strength; name a breaker: weight-decay"):
+        DeepLinear("theorem-1", strength=(1.0,)).complete(None)
+    many = Networks(step=tuple(0.001 * place for place in range(1, 8)))
+    with pytest.raises(InputError, match="expected up to 6 sizes of steps, not 7"):
+        DeepLinear("limits", networks=many).complete(None)
+    two = Networks(step=(0.1, 0.2))
+    with pytest.raises(InputError, match="sgd has one size of steps, not 2; edge-of-stability and"):
+        DeepLinear("sgd", networks=two).complete(None)
+    with pytest.raises(InputError, match="SGD does not train theorem-1"):
+        DeepLinear("theorem-1", networks=two).complete(None)
+    assert DeepLinear("saddle").complete(None).strength == (0.0, 1.0, 2.0)

@@ -8,7 +8,7 @@ Two losses, each on exact expectations and on sampled pairs. Negatives come from
     InfoNCE     −E log e^{g(x, x₊)/τ} / (e^{g(x, x₊)/τ} + Σₖ e^{g(x, x₋ᵏ)/τ})    least at g = τ
     K_PMI + c, any c
 
-The offset of binary NCE is fixed by p, so that a tied embedding reaches its minimum only where
+The offset of binary NCE is fixed by p, so that a tied embedding reaches its minimum only if
 K_PMI + log p / (1 − p) is positive semi-definite; InfoNCE takes an offset that makes it so. Source:
 Huh et al. 2024, appendix F.1.
 """
@@ -16,7 +16,7 @@ Huh et al. 2024, appendix F.1.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -27,14 +27,12 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from core.errors import InputError, MetricError, TrainingError, UnknownNameError
-from core.theory.contrastive.pmi import ROUNDING
-from core.theory.lbfgs import Matrix, descend
+from core.theory.contrastive.kernel import ROUNDING
+from core.theory.simulation import Matrix, descend
 
 LOSSES = ("infonce", "nce")
-STEPS, BATCH, NEGATIVES = 2_500, 256, 32  # of sampled training; negatives beside each positive pair
-LOOKS = 40
+STEPS, BATCH, NEGATIVES = 2_500, 256, 32  # of sampled training; negatives for each positive pair
 _RATE = 0.05  # of Adam at the start; a cosine takes it to 0
-_EVERY = 10  # steps of L-BFGS between two looks
 Scalar = Float64[Tensor, ""]
 
 
@@ -52,7 +50,6 @@ class Learner:
     positives: float = 0.5
 
     def __post_init__(self) -> None:
-        """Check every choice."""
         if self.loss not in LOSSES:
             raise UnknownNameError("contrastive loss", self.loss, LOSSES)
         if self.width < 1:
@@ -71,18 +68,8 @@ class Learner:
 
     @property
     def offset(self) -> float:
-        """Return what the theory says is added to K_PMI; NaN where the loss leaves it open."""
+        """Return what the theory says is added to K_PMI; NaN if the loss leaves it open."""
         return math.log(self.positives / (1 - self.positives)) if self.loss == "nce" else math.nan
-
-
-class Glance(NamedTuple):
-    """An embedding (N, width) after `at` steps, and its loss: exact, or the mean over pairs sampled
-    since the last one.
-    """
-
-    at: int
-    loss: float
-    embedding: Matrix
 
 
 class Fit(NamedTuple):
@@ -107,25 +94,23 @@ def exact_loss(learner: Learner, joint: Matrix) -> Callable[[Matrix], Scalar]:
     return lambda g: (own * torch.logsumexp(g / tau + own.log(), 1)).sum() - (joint * g).sum() / tau
 
 
-def learn(learner: Learner, joint: np.ndarray, *, seed: int = 0) -> Iterator[Glance]:
-    """Train on exact expectations by L-BFGS and look every few steps until nothing moves.
+def learn(learner: Learner, joint: np.ndarray, *, seed: int = 0) -> Float64[np.ndarray, "n d"]:
+    """Train on exact expectations by L-BFGS until nothing moves, and return the embedding.
 
-    joint: P_coor (N, N). Raises TrainingError where the loss stops being a number.
+    joint: P_coor (N, N). Raises TrainingError if the loss stops being a number.
     """
     of_products = exact_loss(learner, torch.from_numpy(joint))
 
     def objective(weights: Sequence[Matrix]) -> Scalar:
         return of_products(weights[0] @ weights[0].T)
 
-    start = _start(learner, len(joint), seed)
-    yield Glance(0, float(objective([start])), start)
-    for number, (embedding,) in enumerate(descend([start], objective, every=_EVERY), start=1):
-        yield Glance(number * _EVERY, float(objective([embedding])), embedding)
+    *_, (embedding,) = descend([_start(learner, len(joint), seed)], objective)
+    return embedding.numpy()
 
 
 def learn_sampled(
     learner: Learner, joint: np.ndarray, *, seed: int = 0, steps: int = STEPS
-) -> Iterator[Glance]:
+) -> Float64[np.ndarray, "n d"]:
     """Train on pairs drawn by the seed, BATCH a step, by Adam with a rate that falls to 0; see
     `learn`.
     """
@@ -134,22 +119,18 @@ def learn_sampled(
     solver = torch.optim.Adam([embedding], lr=_RATE)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(solver, steps)
     batch_loss = {"nce": _nce_of_batch, "infonce": _infonce_of_batch}[learner.loss]
-    losses: list[float] = []
-    for step in range(1, steps + 1):
+    for _ in range(steps):
         solver.zero_grad()
         value = batch_loss(learner, embedding, *_draw_pairs(draw, joint))
         value.backward()
         solver.step()
         schedule.step()
-        losses.append(float(value.detach()))
-        if not math.isfinite(losses[-1]):
+        if not math.isfinite(float(value.detach())):
             raise TrainingError("the loss is no longer a number; take a higher temperature")
-        if step % max(steps // LOOKS, 1) == 0 or step == steps:
-            yield Glance(step, float(np.mean(losses)), embedding.detach().clone())
-            losses.clear()
+    return embedding.detach().numpy()
 
 
-def fit_products(embedding: Matrix, kernel: np.ndarray) -> Fit:
+def fit_products(embedding: Float64[np.ndarray, "n d"], kernel: np.ndarray) -> Fit:
     """Compare what was learned with the PMI kernel. r2 is the squared correlation of both over all
     pairs, in 0 … 1.
 
@@ -160,7 +141,7 @@ def fit_products(embedding: Matrix, kernel: np.ndarray) -> Fit:
             "the PMI of all pairs is the same, so that there is nothing to learn; take fewer jumps,"
             " or uneven steps"
         )
-    g, k = (embedding @ embedding.T).numpy().ravel(), kernel.ravel()
+    g, k = (embedding @ embedding.T).ravel(), kernel.ravel()
     slope = float(np.cov(g, k, bias=True)[0, 1] / k.var())
     return Fit(slope, float(g.mean() - slope * k.mean()), float(np.corrcoef(g, k)[0, 1] ** 2))
 
@@ -194,10 +175,7 @@ def _nce_of_batch(
     learner: Learner, embedding: Matrix, first: Tensor, second: Tensor, negatives: Tensor
 ) -> Tensor:
     positive = (embedding[first] * embedding[second]).sum(1)
-    left, right = (
-        negatives[:, ::2],
-        negatives[:, 1::2],
-    )  # two events of a negative pair are both drawn from the marginal
+    left, right = negatives[:, ::2], negatives[:, 1::2]  # both drawn from the marginal
     negative = (embedding[left] * embedding[right]).sum(2)
     return (
         -learner.positives * logsigmoid(positive).mean()

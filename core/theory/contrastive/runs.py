@@ -1,191 +1,281 @@
-"""What the page and the command show of contrastive learners, look by look."""
+"""What is done with contrastive learners: one learner, two modalities, ever wider ones, more tasks.
+
+A second modality observes the same events through a channel Q (N, M): the probability of each
+observation (columns) of each event (rows). A one-to-one channel leaves P_coor what it is; others do
+not. A shuffled pairing is no channel: both modalities are intact, but a share of what is shown as a
+pair belongs to two events that have nothing to do with each other.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float64
+import pandas as pd
+from jaxtyping import Float64, Int64
 
+from core.errors import InputError, MetricError, UnknownNameError
 from core.metrics import METRICS
+from core.progress import Progress
 from core.spaces.kernels import centered
-from core.theory.contrastive.capacity import best_r2
-from core.theory.contrastive.learners import Glance, fit_products, learn, learn_sampled
-from core.theory.contrastive.pmi import least_offset, pmi_kernel, smoothness
-from core.theory.contrastive.setups import Setup
-from core.theory.contrastive.views import (
-    LOSSES,
-    align_kernels,
-    align_views,
-    information_left,
-    observe,
-    see,
+from core.theory.contrastive.kernel import best_r2, pmi_kernel
+from core.theory.contrastive.learners import Learner, fit_products, learn, learn_sampled
+from core.theory.contrastive.world import (
+    Cooccurrence,
+    Matrix,
+    Vector,
+    count_windows,
+    draw_edges,
+    make_chain,
+    mix,
+    vary_edges,
 )
-from core.theory.contrastive.world import Cooccurrence
-from core.theory.looks import Look, Run, in_one_thread
 
+Embedding = Float64[np.ndarray, "n d"]
+Indices = Int64[np.ndarray, " n"]
+VIEWS = ("lossy", "noisy", "shuffled")
 SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+DRAWS = 10  # of what is shown, over which alignment is averaged
 TASKS, SPREAD, PAIRS = (1, 2, 4, 8, 16, 32), 1.0, 2
 NEIGHBORS = 3
-
-
-def start(setup: Setup) -> Run:
-    """Begin the experiment of a setup; see the functions of this module for each experiment's
-    figures.
-    """
-    run = {"learn": watch, "modalities": lose_sight, "capacity": narrow, "tasks": add_tasks}[
-        setup.experiment
-    ](setup)
-    return run._replace(looks=in_one_thread(run.looks))
+MOST_TASKS = 1_000
 
 
 @dataclass(frozen=True)
-class Kernel:
-    """What a world's kernel is before any learning.
+class Setup:
+    """A world and a learner.
 
-    least_offset, smallest_eigenvalue, why_none: as `least_offset`. smooth, needed, least_own,
-    proof_offset: proposition 1, as `smoothness`. given_offset: what binary NCE adds, NaN for
-    InfoNCE, which adds what is needed.
+    world, events: as `draw_edges`. uneven: spread of the edges' weights, as `vary_edges`; at 0 a
+    world has neighbors at equal distances. jumps, window, same: as `make_chain` and
+    `count_windows`. sampled: train on drawn pairs, not on exact expectations. width: of the
+    embedding, the number of events if it is 0. loss, temperature, positives: as `Learner`.
     """
 
-    least_offset: float
-    smallest_eigenvalue: float
-    why_none: str
-    smooth: bool
-    needed: float
-    least_own: float
-    proof_offset: float
-    given_offset: float
+    world: str = "ring"
+    events: int = 24
+    window: int = 8
+    uneven: float = 0.3
+    jumps: float = 0.3
+    same: bool = True
+    loss: str = "infonce"
+    sampled: bool = False
+    width: int = 0
+    temperature: float = 1.0
+    positives: float = 0.6
+    seed: int = 0
+
+    @property
+    def learner(self) -> Learner:
+        """The learner of this setup."""
+        return Learner(self.loss, self.width or self.events, self.temperature, self.positives)
+
+    @property
+    def edges(self) -> Matrix:
+        """The weights of the world's steps."""
+        plain = draw_edges(self.world, events=self.events, seed=self.seed)
+        return vary_edges(plain, spread=self.uneven, seed=self.seed)
+
+    def cooccur(self, edges: Matrix | None = None) -> Cooccurrence:
+        """Return the world's co-occurrence, or that of other edges."""
+        chain = make_chain(self.edges if edges is None else edges, jumps=self.jumps)
+        return count_windows(chain, window=self.window, same=self.same)
+
+    def learned(self, world: Cooccurrence, *, width: int = 0, seed: int = 0) -> Embedding:
+        """Train on a co-occurrence and return the embedding."""
+        train = learn_sampled if self.sampled else learn
+        learner = replace(self.learner, width=width or self.learner.width)
+        return train(learner, world.joint, seed=self.seed + seed)
 
 
-def describe(setup: Setup) -> Kernel:
-    """Return what a setup's kernel is before any learning."""
-    kernel = pmi_kernel(setup.cooccur().joint)
-    offset, condition = least_offset(kernel), smoothness(kernel)
-    return Kernel(
-        least_offset=offset.value,
-        smallest_eigenvalue=offset.smallest,
-        why_none=offset.reason,
-        smooth=condition.holds,
-        needed=condition.needed,
-        least_own=condition.least_own,
-        proof_offset=condition.offset,
-        given_offset=setup.learner.offset,
-    )
-
-
-def watch(setup: Setup) -> Run:
-    """Train one learner. Figures: at, loss; slope, offset and r2 of the fit against K_PMI. matrix:
-    the embedding.
-    """
-    world = setup.cooccur()
-    kernel = pmi_kernel(world.joint)
-
-    def look(glance: Glance) -> Look:
-        fit = fit_products(glance.embedding, kernel)
-        return Look({"at": glance.at, "loss": glance.loss, **fit._asdict()}, glance.embedding)
-
-    return Run((look(glance) for glance in _glances(setup, world)), ends=True)
-
-
-def lose_sight(setup: Setup) -> Run:
-    """Learn a second modality that loses ever more, in three ways, and align it with the first,
-    which shows every event.
-
-    Figures: view and share lost; bits left; cka and mutual_knn, measured between both embeddings;
-    predicted, CKA of the two exact kernels; chance_cka, of the same embeddings paired at random,
-    and chance_knn; reason, why one is NaN.
+def learn_kernel(setup: Setup, _: Progress | None = None) -> pd.DataFrame:
+    """Train one learner; return first, second, pmi and learned of every ordered pair of events, and
+    slope, offset and r2 of the fit, the same in every row.
     """
     world = setup.cooccur()
-
-    def looks() -> Iterator[Look]:
-        kernel, whole = pmi_kernel(world.joint), _learned(setup, world)
-        for kind in LOSSES:
-            for share in SHARES:
-                view = see(kind, share, events=setup.events, seed=setup.seed + 1)
-                seen = observe(world, view.channel)
-                other = _learned(setup, seen, seed=1)
-                alignment = align_views(whole, other, view, seed=setup.seed, k=NEIGHBORS)
-                unpaired = align_views(
-                    whole, other, view._replace(shuffled=1.0), seed=setup.seed, k=NEIGHBORS
-                )
-                yield Look(
-                    {
-                        "view": kind,
-                        "share": share,
-                        "bits": information_left(world.joint.sum(axis=1), view),
-                        "predicted": align_kernels(
-                            kernel, pmi_kernel(seen.joint), view, seed=setup.seed
-                        ),
-                        "chance_cka": unpaired["cka"],
-                        "chance_knn": NEIGHBORS / (setup.events - 1),
-                        **alignment,
-                    }
-                )
-
-    return Run(looks(), len(LOSSES) * len(SHARES))
+    kernel, embedding = pmi_kernel(world.joint), setup.learned(world)
+    first, second = (index.ravel() for index in np.indices(kernel.shape))
+    learned = (embedding @ embedding.T).ravel()
+    fit = fit_products(embedding, kernel)._asdict()
+    pairs = {"first": first, "second": second, "pmi": kernel.ravel(), "learned": learned}
+    return pd.DataFrame(pairs).assign(**fit)
 
 
-def narrow(setup: Setup) -> Run:
-    """Learn with ever wider embeddings. Figures: width, r2 against K_PMI, best: the greatest R²
+def narrow(setup: Setup, report: Progress | None = None) -> pd.DataFrame:
+    """Learn with ever wider embeddings. Columns: width, r2 against K_PMI, best: the greatest R²
     that the width allows.
     """
     world = setup.cooccur()
     kernel = pmi_kernel(world.joint)
-    widths = sorted(
-        {max(round(setup.events * share), 1) for share in np.geomspace(1 / setup.events, 1, 12)}
-    )
-
-    def looks() -> Iterator[Look]:
-        for width in widths:
-            *_, last = _glances(setup, world, width=width)
-            yield Look(
-                {
-                    "width": width,
-                    "r2": fit_products(last.embedding, kernel).r2,
-                    "best": best_r2(kernel, width),
-                }
-            )
-
-    return Run(looks(), len(widths))
+    shares = np.geomspace(1 / setup.events, 1, 12)
+    widths = sorted({max(round(setup.events * share), 1) for share in shares})
+    rows = []
+    for number, width in enumerate(widths, start=1):
+        fit = fit_products(setup.learned(world, width=width), kernel)
+        rows.append({"width": width, "r2": fit.r2, "best": best_r2(kernel, width)})
+        if report:
+            report(number, len(widths), "widths")
+    return pd.DataFrame(rows)
 
 
-def add_tasks(setup: Setup) -> Run:
-    """Give two learners ever more tasks, of which they share none, and align them.
+def add_tasks(setup: Setup, report: Progress | None = None) -> pd.DataFrame:
+    """Give two learners ever more tasks, processes over the same events of which they share none,
+    and align them.
 
-    Figures: tasks each; cka and mutual_knn, means over pairs of learners; predicted, CKA of their
+    Columns: tasks each; cka and mutual_knn, means over pairs of learners; predicted, CKA of their
     exact kernels; and chance_knn.
     """
-
-    def looks() -> Iterator[Look]:
-        for tasks in TASKS:
-            rows = [_align_tasks(setup, tasks, pair) for pair in range(PAIRS)]
-            means = {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
-            yield Look({"tasks": tasks, **means, "chance_knn": NEIGHBORS / (setup.events - 1)})
-
-    return Run(looks(), len(TASKS))
+    rows = []
+    for number, tasks in enumerate(TASKS, start=1):
+        found = [_align_tasks(setup, tasks, pair) for pair in range(PAIRS)]
+        means = pd.DataFrame(found).mean().to_dict()
+        rows.append({"tasks": tasks, **means, "chance_knn": NEIGHBORS / (setup.events - 1)})
+        if report:
+            report(number, len(TASKS), "numbers of tasks")
+    return pd.DataFrame(rows)
 
 
 def _align_tasks(setup: Setup, tasks: int, pair: int) -> dict[str, float]:
-    worlds = [setup.cooccur_in_tasks(tasks, spread=SPREAD, seed=2 * pair + side) for side in (1, 2)]
-    first, second = (_learned(setup, world, seed=side) for side, world in enumerate(worlds))
-    kernels = [centered(pmi_kernel(world.joint)) for world in worlds]
+    spaces, kernels = [], []
+    for side in (0, 1):
+        seeds = [MOST_TASKS * (2 * pair + side + 1) + task for task in range(tasks)]
+        edges = [vary_edges(setup.edges, spread=SPREAD, seed=seed) for seed in seeds]
+        world = mix([setup.cooccur(each) for each in edges])
+        spaces.append(setup.learned(world, seed=side))
+        kernels.append(centered(pmi_kernel(world.joint)))
     return {
-        "cka": METRICS["cka"](first, second),
-        "mutual_knn": METRICS["mutual_knn"](first, second, k=NEIGHBORS),
+        "cka": METRICS["cka"](*spaces),
+        "mutual_knn": METRICS["mutual_knn"](*spaces, k=NEIGHBORS),
         "predicted": float((kernels[0] * kernels[1]).sum()),
     }
 
 
-def _learned(setup: Setup, world: Cooccurrence, *, seed: int = 0) -> Float64[np.ndarray, "n d"]:
-    *_, last = _glances(setup, world, seed=seed)
-    return last.embedding.numpy()
+class View(NamedTuple):
+    """How a second modality sees the events: its channel, and the share of pairs with the first
+    that are shuffled.
+    """
+
+    channel: Float64[np.ndarray, "n m"]
+    shuffled: float = 0.0
 
 
-def _glances(
-    setup: Setup, world: Cooccurrence, *, width: int = 0, seed: int = 0
-) -> Iterator[Glance]:
-    train = learn_sampled if setup.sampled else learn
-    learner = replace(setup.learner, width=width or setup.learner.width)
-    return train(learner, world.joint, seed=setup.seed + seed)
+def see(kind: str, share: float, *, events: int, seed: int) -> View:
+    """Return a view that loses a share of what there is to see, 0 … 1; at 0 it is one-to-one.
+
+    kind: "lossy" merges events at random until 1 − share of them are left, at least 2; "noisy"
+    shows any observation in place of the event's own with that probability; "shuffled" pairs that
+    share at random. Raises UnknownNameError, InputError.
+    """
+    if kind not in VIEWS:
+        raise UnknownNameError("loss of a view", kind, VIEWS)
+    if not 0 <= share <= 1:
+        raise InputError(f"the share that a view loses lies in 0 … 1, not {share:g}")
+    order = np.random.default_rng(seed).permutation(events)
+    if kind == "lossy":
+        left = max(round((1 - share) * events), 2)
+        return View(np.eye(left)[order % left])
+    exact = np.eye(events)[order]
+    return View((1 - share) * exact + share / events) if kind == "noisy" else View(exact, share)
+
+
+def observe(world: Cooccurrence, channel: Float64[np.ndarray, "n m"]) -> Cooccurrence:
+    """Return the co-occurrence of observations: at t ≠ t' both ends go through the channel, each on
+    its own, Qᵀ A Q; at t = t' there is one observation, which is itself.
+    """
+    return Cooccurrence(world.same @ channel, channel.T @ world.apart @ channel)
+
+
+def information_left(own: Vector, view: View) -> float:
+    """Return the mutual information in bits between an event and the view's observation.
+
+    own: probability of each event. Range 0 … the entropy of `own`.
+    """
+    paired = own[:, None] * view.channel
+    seen = own[:, None] * paired.sum(axis=0)
+    joint = (1 - view.shuffled) * paired + view.shuffled * seen
+    held = joint > 0
+    return float((joint[held] * np.log2(joint[held] / seen[held])).sum())
+
+
+def lose_sight(setup: Setup, report: Progress | None = None) -> pd.DataFrame:
+    """Learn a second modality that loses ever more, in three ways, and align it with the first,
+    which shows every event.
+
+    Columns: view and share lost; bits left; cka and mutual_knn, between both embeddings; predicted,
+    CKA of the two exact kernels; chance_cka, of the same embeddings paired at random, and
+    chance_knn; reason, why one is NaN.
+    """
+    world = setup.cooccur()
+    kernel, whole = pmi_kernel(world.joint), setup.learned(world)
+    rows: list[dict[str, Any]] = []
+    for kind in VIEWS:
+        for share in SHARES:
+            view = see(kind, share, events=setup.events, seed=setup.seed + 1)
+            seen = observe(world, view.channel)
+            other = setup.learned(seen, seed=1)
+            unpaired = align_views(whole, other, view._replace(shuffled=1.0), seed=setup.seed)
+            rows.append(
+                {
+                    "view": kind,
+                    "share": share,
+                    "bits": information_left(world.joint.sum(axis=1), view),
+                    "predicted": align_kernels(
+                        kernel, pmi_kernel(seen.joint), view, seed=setup.seed
+                    ),
+                    "chance_cka": unpaired["cka"],
+                    "chance_knn": NEIGHBORS / (setup.events - 1),
+                    **align_views(whole, other, view, seed=setup.seed),
+                }
+            )
+            if report:
+                report(len(rows), len(VIEWS) * len(SHARES), "views")
+    return pd.DataFrame(rows)
+
+
+def align_views(
+    first: Embedding, second: Embedding, view: View, *, seed: int
+) -> dict[str, float | str]:
+    """Return `cka` and `mutual_knn` of both embeddings over the events, each seen once by both
+    modalities: means over DRAWS.
+
+    first: embedding of the events, second: of the view's observations. `reason`: why mutual k-NN is
+    NaN, such as events that the view merges. Raises MetricError if CKA is degenerate.
+    """
+    pairs = [(first[events], second[shown]) for events, shown in _pairings(view, seed)]
+    found: dict[str, float | str] = {
+        "cka": float(np.mean([METRICS["cka"](x, y) for x, y in pairs])),
+        "mutual_knn": math.nan,
+        "reason": "",
+    }
+    try:
+        shared = [METRICS["mutual_knn"](x, y, k=NEIGHBORS) for x, y in pairs]
+    except MetricError:
+        why = "mutual k-NN: most observations have others that equal them"
+        return found | {"reason": why}
+    return found | {"mutual_knn": float(np.mean(shared))}
+
+
+def align_kernels(first: Matrix, second: Matrix, view: View, *, seed: int) -> float:
+    """Return what `align_views` would find for CKA if both embeddings had exactly these kernels."""
+    values = [
+        (centered(first[np.ix_(events, events)]) * centered(second[np.ix_(shown, shown)])).sum()
+        for events, shown in _pairings(view, seed)
+    ]
+    return float(np.mean(values))
+
+
+def _pairings(view: View, seed: int) -> Iterator[tuple[Indices, Indices]]:
+    """Draw which observation is shown with each event; in any order of the events, since equal
+    distances are taken in order.
+    """
+    draw = np.random.default_rng(seed)
+    for _ in range(DRAWS):
+        order = draw.permutation(len(view.channel))
+        events = np.arange(len(order))
+        moved = draw.permutation(len(order))[: round(view.shuffled * len(order))]
+        events[moved] = draw.permutation(moved)
+        chances = view.channel[events].cumsum(axis=1)
+        shown = (draw.random((len(order), 1)) * chances[:, -1:] >= chances).sum(axis=1)
+        yield order, shown[order]

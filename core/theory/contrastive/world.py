@@ -3,9 +3,8 @@ a window.
 
     P_coor(a, b) ∝ Σ_{|t − t'| ≤ T} P(z_t = a, z_t' = b)
 
-The sum holds t = t', where an event meets itself. This part is kept apart from the others: a noisy
-observation of two different times is drawn twice, that of one time once. Whether it counts is a
-choice, and the definition's is that it does. Source: Huh et al. 2024, section 4.2.
+The sum holds t = t', at which an event meets itself. This part is kept apart: a noisy observation
+of two different times is drawn twice, that of one time once. Source: Huh et al. 2024, section 4.2.
 """
 
 from __future__ import annotations
@@ -37,8 +36,8 @@ class Chain:
 
 @dataclass(frozen=True)
 class Cooccurrence:
-    """P_coor in two parts that sum to 1 together: same, where t = t', by event; apart, where t ≠
-    t', by pairs and symmetric.
+    """P_coor in two parts that sum to 1 together: same, of t = t', by event; apart, of t ≠ t', by
+    pairs and symmetric.
     """
 
     same: Vector
@@ -46,7 +45,7 @@ class Cooccurrence:
 
     @property
     def joint(self) -> Matrix:
-        """Return P_coor(a, b)."""
+        """P_coor(a, b)."""
         joint: np.ndarray = np.diag(self.same) + self.apart
         return joint
 
@@ -56,7 +55,7 @@ def draw_edges(kind: str, *, events: int, seed: int) -> Matrix:
     the other.
 
     kind: a key of KINDS, of which only "random" depends on the seed. Raises UnknownNameError;
-    InputError for fewer than 3 events and for a grid of a prime number of events.
+    InputError for fewer than 3 events.
     """
     if kind not in KINDS:
         raise UnknownNameError("kind of world", kind, KINDS)
@@ -83,10 +82,9 @@ def vary_edges(edges: Matrix, *, spread: float, seed: int) -> Matrix:
 
 def make_chain(edges: Matrix, *, jumps: float) -> Chain:
     """Return the chain that follows the edges, and with probability `jumps` goes to any event by
-    its stationary probability.
+    its stationary probability; it is reversible, so P_coor is symmetric.
 
-    Reversible, whatever the edges, so that P_coor is symmetric. Raises InputError for jumps outside
-    0 … 1.
+    Raises InputError for jumps outside 0 … 1.
     """
     if not 0 <= jumps <= 1:
         raise InputError(f"the share of jumps lies in 0 … 1, not {jumps:g}")
@@ -117,27 +115,9 @@ def mix(parts: Sequence[Cooccurrence]) -> Cooccurrence:
     often: several tasks at once.
     """
     return Cooccurrence(
-        *(
-            np.mean(arrays, axis=0)
-            for arrays in ([part.same for part in parts], [part.apart for part in parts])
-        )
+        np.mean([part.same for part in parts], axis=0),
+        np.mean([part.apart for part in parts], axis=0),
     )
-
-
-def _ring(events: int, _: np.random.Generator) -> Matrix:
-    after = np.roll(np.eye(events), 1, axis=1)
-    return after + after.T
-
-
-def _grid(events: int, _: np.random.Generator) -> Matrix:
-    short = next(side for side in range(math.isqrt(events), 0, -1) if events % side == 0)
-    if short == 1:
-        raise InputError(
-            f"a grid has rows and columns, and {events} events make none; take a number that is not"
-            " prime"
-        )
-    rows, columns = (_path(side) for side in (short, events // short))
-    return np.kron(rows, np.eye(len(columns))) + np.kron(np.eye(short), columns)
 
 
 def _path(events: int) -> Matrix:
@@ -145,20 +125,16 @@ def _path(events: int) -> Matrix:
     return after + after.T
 
 
-def _tree(events: int, _: np.random.Generator) -> Matrix:
-    edges = np.zeros((events, events))
-    children = np.arange(1, events)
-    edges[children, (children - 1) // 2] = 1.0
-    return edges + edges.T
+def _ring(events: int, _: np.random.Generator) -> Matrix:
+    after = np.roll(np.eye(events), 1, axis=1)
+    return after + after.T
 
 
 def _clusters(events: int, _: np.random.Generator) -> Matrix:
     groups = np.arange(events) * math.isqrt(events) // events
     inside = (groups[:, None] == groups) & ~np.eye(events, dtype=bool)
-    chained = _path(events) * (
-        groups[:, None] != groups
-    )  # a single way from each cluster to the next
-    edges: np.ndarray = inside + 0.25 * chained
+    between = _path(events) * (groups[:, None] != groups)  # one way from each cluster to the next
+    edges: np.ndarray = inside + 0.25 * between
     return edges
 
 
@@ -169,8 +145,6 @@ def _random(events: int, draw: np.random.Generator) -> Matrix:
 
 KINDS: Mapping[str, Callable[[int, np.random.Generator], Matrix]] = {
     "ring": _ring,
-    "grid": _grid,
-    "tree": _tree,
     "clusters": _clusters,
     "random": _random,
 }

@@ -1,8 +1,7 @@
-"""An embedded deep linear network by exact moments: its representations, loss, gradients and
-entropy.
+"""An embedded deep linear network by exact moments: representations, loss, gradients, entropy,
+sharpness, and how aligned two layers are.
 
-    f(x) = M^O W_D … W_1 M^I Z x,    h^i = W_i … W_1 M^I Z x,    g^i = ∂f/∂h^i transposed, times the
-    error
+    f(x) = M^O W_D … W_1 M^I Z x,    h^i = W_i … W_1 M^I Z x,    g^i = (∂f / ∂h^i)ᵀ (f(x) − y)
 
 Inputs are normal, so that the fourth moments in the entropy are known: nothing is sampled.
 """
@@ -12,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+import numpy as np
 import torch
 from jaxtyping import Float64
 from torch import Tensor
 
+from core.errors import MetricError
 from core.theory.deep_linear.world import Frame, Matrix, World, root
 
 Weights = Sequence[Matrix]
@@ -63,7 +64,7 @@ def entropy(weights: Weights, frame: Frame, world: World) -> Scalar:
         E‖g^i h^{i−1}ᵀ‖² = E‖g^i‖² E‖h^{i−1}‖² + 2 ‖B_iᵀ R Σx T_{i−1}ᵀ‖²
                            + 4 Σ_k ‖B_iᵀ C_k‖² ‖T_{i−1} √Σx_k‖²
 
-    with columns k. The second term is 0 at the minimum of the loss, the third where labels are
+    with columns k. The second term is 0 at the minimum of the loss, the third if labels are
     linear. Source: Ziyin and Chuang 2025, equation 14.
     """
     rest = _rest(weights, frame, world)
@@ -86,8 +87,8 @@ def gradient_moments(weights: Weights, frame: Frame, world: World) -> list[tuple
     """Return, for each hidden layer i, E[∇_{W_i} ∇_{W_i}ᵀ] and E[∇_{W_{i+1}}ᵀ ∇_{W_{i+1}}], both
     (width, width).
 
-    They are equal where the entropy is least; their diagonals are the gradient balance. With the
-    error e, both follow from the fourth moments of normal inputs, anywhere in training:
+    They are equal at the least entropy; their diagonals are the gradient balance. With the error e,
+    both follow from the fourth moments of normal inputs, anywhere in training:
 
         E[e eᵀ ‖T x‖²]  = E[e eᵀ] Tr[T Σx Tᵀ] + 2 P TᵀT Pᵀ + 4 Σ_k C_k C_kᵀ ‖T √Σx_k‖²
         E[x xᵀ ‖Bᵀ e‖²] = Σx Tr[Bᵀ E[e eᵀ] B] + 2 Pᵀ B Bᵀ P + 4 Σ_k √Σx_k √Σx_kᵀ ‖Bᵀ C_k‖²
@@ -131,6 +132,97 @@ def _inputs_by_error(after: Matrix, weights: Weights, frame: Frame, world: World
     if world.curve is not None:
         inputs = inputs + 4 * (half * (after.T @ world.curve).square().sum(0)) @ half.T
     return inputs
+
+
+def layer_moments(weights: Weights, frame: Frame, world: World) -> list[tuple[Matrix, Matrix]]:
+    """Return E[h hᵀ] and E[g gᵀ] of each hidden layer, both (width, width).
+
+    They are proportional at the least entropy. Source: Ziyin and Chuang 2025, footnote 16.
+    """
+    rest = _rest(weights, frame, world)
+    errors = world.missed + rest @ world.inputs @ rest.T
+    return [
+        (before @ world.inputs @ before.T, after.T @ errors @ after)
+        for before, after in list(
+            zip(forward_maps(weights, frame), backward_maps(weights, frame), strict=True)
+        )[1:-1]
+    ]
+
+
+def sharpness(
+    weights: Weights, frame: Frame, world: World, *, steps: int = 30, seed: int = 0
+) -> float:
+    """Return the largest eigenvalue of ∇²L by Lanczos iteration with full reorthogonalization.
+
+    steps: products of the Hessian with a vector, at most as many as there are weights. Gradient
+    descent at a step above 2 / sharpness cannot stay where it is. Source: Lanczos 1950; Cohen et
+    al. 2021 for its meaning.
+    """
+    moving = [weight.clone().requires_grad_() for weight in weights]
+    gradients = torch.autograd.grad(loss(moving, frame, world), moving, create_graph=True)
+    flat = torch.cat([gradient.ravel() for gradient in gradients])
+    draw = torch.Generator().manual_seed(seed)
+    start = torch.randn(len(flat), generator=draw, dtype=torch.float64)
+    basis, diagonal, beside = [start / start.norm()], [], []
+    for _ in range(min(steps, len(flat))):
+        product = torch.autograd.grad(flat @ basis[-1], moving, retain_graph=True)
+        vector = torch.cat([part.ravel() for part in product])
+        diagonal.append(float(vector @ basis[-1]))
+        directions = torch.stack(basis)
+        for _ in range(2):  # once leaves rounding behind
+            vector = vector - directions.T @ (directions @ vector)
+        size = float(vector.norm())
+        if size <= 1e-9 * max(map(abs, diagonal)):  # the space is exhausted
+            break
+        beside.append(size)
+        basis.append(vector / size)
+    between = beside[: len(diagonal) - 1]
+    matrix = np.diag(diagonal) + np.diag(between, 1) + np.diag(between, -1)
+    return float(np.linalg.eigvalsh(matrix)[-1])
+
+
+def linear_cka(x: Matrix, y: Matrix, *, of_x: Matrix, of_y: Matrix, between: Matrix) -> float:
+    """Return linear CKA without centering of two layers, its expectation over all pairs of inputs.
+
+        CKA = ‖T_x E[x yᵀ] T_yᵀ‖² / (‖T_x E[x xᵀ] T_xᵀ‖ ‖T_y E[y yᵀ] T_yᵀ‖)
+
+    x, y: the maps T from input to layer. of_x, of_y, between: second moments of the inputs that the
+    two networks see, and of both together. Range [0, 1], higher is more aligned. Raises MetricError
+    for a layer that is 0 for every input. Source: Kornblith et al. 2019, as the kernel alignment of
+    Ziyin and Chuang 2025, definition 1.
+    """
+    sizes = [
+        torch.linalg.matrix_norm(layer @ moment @ layer.T)
+        for layer, moment in ((x, of_x), (y, of_y))
+    ]
+    if min(sizes) == 0:
+        raise MetricError("a layer that is 0 for every input has no representation to align")
+    return float((x @ between @ y.T).square().sum() / (sizes[0] * sizes[1]))
+
+
+def align_layers(maps: Sequence[Matrix], others: Sequence[Matrix], moment: Matrix) -> Matrix:
+    """Return linear CKA of every layer (rows) with every layer of `others` (columns), if all see
+    the same inputs.
+    """
+    half = root(moment)
+    eye = torch.eye(len(moment), dtype=torch.float64)
+    scores = [
+        [linear_cka(x @ half, y @ half, of_x=eye, of_y=eye, between=eye) for y in others]
+        for x in maps
+    ]
+    return torch.tensor(scores, dtype=torch.float64)
+
+
+def disproportion(x: Matrix, y: Matrix) -> float:
+    """Return how far two layers are from definition 1: the least ‖c G_x − G_y‖ / ‖G_y‖ over c, with
+    G = TᵀT.
+
+    It is 0 if and only if c h_x(a)ᵀ h_x(b) = h_y(a)ᵀ h_y(b) for all inputs a and b. Range [0, 1],
+    lower is more aligned. Source: Ziyin and Chuang 2025, equation 1.
+    """
+    first, second = (layer.T @ layer for layer in (x, y))
+    first, second = (gram / torch.linalg.matrix_norm(gram) for gram in (first, second))
+    return float(torch.linalg.matrix_norm(second - (first * second).sum() * first))
 
 
 def _rest(weights: Weights, frame: Frame, world: World) -> Matrix:

@@ -1,10 +1,10 @@
-"""The world that embedded deep linear networks learn from: inputs, labels with noise, frozen
-matrices and views.
+"""What embedded deep linear networks learn from, and the networks before training.
 
     y = V x + C q(x) + ε,    x ~ N(0, Σx),    ε ~ N(0, Σε)
+    f(x) = M^O W_D … W_1 M^I Z x
 
-where C is 0, unless that is to break the theorem. A network sees Z x instead of x and is f(x) = M^O
-W_D … W_1 M^I Z x, where only the W are trained: see `Frame`.
+C is 0 unless it is to break the theorem. Only the W are trained. Source: Ziyin and Chuang 2025,
+section 2.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from torch import Tensor
 from core.errors import InputError
 
 Matrix = Float64[Tensor, "_ _"]
+WIDTHS = ((6, 7), (5, 9, 8))  # of the hidden layers
 _ROUNDING = 1e-14  # of an eigenvalue, relative to the largest
 
 
@@ -29,8 +30,8 @@ class World:
     """Inputs of second moment Σx (d, d), of full rank; labels V x + C q(x) + ε with V (c, d) and
     noise of covariance Σε (c, c).
 
-    curve: C (c, d), none where labels are linear. q_k(x) = (z_k² − 1) / √2 of the whitened inputs z
-    = Σx^{−1/2} x has mean 0 and variance 1, and is uncorrelated with the inputs, though not
+    curve: C (c, d), None if labels are linear. q_k(x) = (z_k² − 1) / √2 of the whitened inputs z =
+    Σx^{−1/2} x has mean 0 and variance 1, and is uncorrelated with the inputs, though not
     independent of them.
     """
 
@@ -41,12 +42,12 @@ class World:
 
     @property
     def missed(self) -> Matrix:
-        """Return Σε + C Cᵀ: the second moment of what no linear network can know of the labels."""
+        """Σε + C Cᵀ: the second moment of what no linear network can know of the labels."""
         return self.noise if self.curve is None else self.noise + self.curve @ self.curve.T
 
     @property
     def floor(self) -> float:
-        """Return the loss of the best network of full rank: Tr Σε, where labels are linear."""
+        """The loss of the best network of full rank: Tr Σε if labels are linear."""
         return float(torch.trace(self.missed))
 
 
@@ -60,13 +61,79 @@ class Frame:
     after: Matrix
 
 
+@dataclass(frozen=True)
+class Net:
+    """A network: what it learns from, what surrounds it, its hidden widths, and the seed and scale
+    of its first weights.
+    """
+
+    world: World
+    frame: Frame
+    widths: tuple[int, ...]
+    seed: int
+    scale: float = 1.0
+
+    @property
+    def start(self) -> list[Matrix]:
+        """The weights before training: entries of variance scale² / width of the layer before."""
+        draw = _generator(self.seed)
+        sizes = [len(self.frame.before), *self.widths, self.frame.after.shape[1]]
+        return [
+            _normal(draw, out, into) * self.scale / math.sqrt(into) for into, out in pairwise(sizes)
+        ]
+
+
+def make_nets(
+    widths: Sequence[Sequence[int]] = WIDTHS,
+    *,
+    d: int = 5,
+    c: int = 5,
+    rank: int = 3,
+    condition: float = 4.0,
+    seed: int = 0,
+    quiet: float | None = None,
+    noise: float = 0.3,
+    scale: float = 1.0,
+) -> tuple[Net, ...]:
+    """Draw a world and, for each element of `widths`, a network in it with M and Z of its own.
+
+    condition: of each M^I Z. quiet, noise: as `make_world`. Raises InputError for a rank above d or
+    c, and for a network without hidden layers.
+    """
+    if not all(widths):
+        raise InputError(
+            "a network needs at least one hidden layer, that is two trained matrices; got none"
+        )
+    if min(map(min, widths)) < 1:
+        raise InputError(f"a hidden layer is at least 1 wide; got {min(map(min, widths))}")
+    world = make_world(d=d, c=c, rank=rank, seed=seed, noise=noise, quiet=quiet)
+    return tuple(
+        Net(
+            world,
+            make_frame(world, seed=seed + place, condition=condition),
+            tuple(hidden),
+            seed + place,
+            scale,
+        )
+        for place, hidden in enumerate(widths, start=1)
+    )
+
+
 def make_world(
-    *, d: int, c: int, rank: int, seed: int, noise: float = 0.3, condition: float = 3.0
+    *,
+    d: int,
+    c: int,
+    rank: int,
+    seed: int,
+    noise: float = 0.3,
+    condition: float = 3.0,
+    quiet: float | None = None,
 ) -> World:
     """Draw a world of d inputs and c labels whose map has a rank; Tr Σx = d, Tr Σε = noise · c.
 
-    condition: largest over smallest eigenvalue of Σx; that of Σε is its root. Raises InputError for
-    a rank above d or c.
+    condition: largest over smallest eigenvalue of Σx; that of Σε is its root, in random directions.
+    quiet: largest over smallest eigenvalue of Σε instead, with less noise the stronger a mode of V
+    √Σx. Raises InputError for a rank above d or c.
     """
     if not 1 <= rank <= min(d, c):
         raise InputError(
@@ -75,6 +142,9 @@ def make_world(
     draw = _generator(seed)
     target = _normal(draw, c, rank) @ _normal(draw, rank, d)
     inputs, errors = draw_positive(draw, d, condition), draw_positive(draw, c, math.sqrt(condition))
+    if quiet is not None:
+        modes = torch.linalg.svd(target @ root(inputs))[0]  # strongest first
+        errors = (modes * torch.logspace(0.0, math.log10(quiet), c, dtype=torch.float64)) @ modes.T
     size = math.sqrt(rank) / float(torch.linalg.matrix_norm(target))
     return World(
         inputs * d / torch.trace(inputs), target * size, errors * noise * c / torch.trace(errors)
@@ -109,25 +179,7 @@ def draw_positive(draw: torch.Generator, size: int, condition: float) -> Matrix:
 
 
 def draw_matrix(rows: int, columns: int, *, seed: int) -> Matrix:
-    """Draw a matrix of standard normal entries."""
     return _normal(_generator(seed), rows, columns)
-
-
-def draw_weights(
-    widths: Sequence[int], frame: Frame, *, seed: int, scale: float = 1.0
-) -> list[Matrix]:
-    """Draw the weights of a network with hidden layers of these widths: entries of variance scale²
-    / width of the layer before.
-    """
-    if not widths:
-        raise InputError(
-            "a network needs at least one hidden layer, that is two trained matrices; got none"
-        )
-    if min(widths) < 1:
-        raise InputError(f"a hidden layer is at least 1 wide; got {min(widths)}")
-    draw = _generator(seed)
-    sizes = [len(frame.before), *widths, frame.after.shape[1]]
-    return [_normal(draw, out, into) * scale / math.sqrt(into) for into, out in pairwise(sizes)]
 
 
 def root(matrix: Matrix) -> Matrix:

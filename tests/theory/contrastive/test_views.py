@@ -13,31 +13,29 @@ from hypothesis import strategies as st
 
 from core.errors import InputError, UnknownNameError
 from core.theory.contrastive import runs
-from core.theory.contrastive.pmi import pmi_kernel
-from core.theory.contrastive.question import Contrastive
-from core.theory.contrastive.runs import start
-from core.theory.contrastive.setups import PRESETS, Setup, make_setup
-from core.theory.contrastive.views import (
-    LOSSES,
+from core.theory.contrastive.kernel import pmi_kernel
+from core.theory.contrastive.question import PRESETS, Contrastive
+from core.theory.contrastive.runs import (
+    VIEWS,
+    Setup,
     View,
+    add_tasks,
     align_kernels,
     align_views,
     information_left,
+    learn_kernel,
+    lose_sight,
+    narrow,
     observe,
     see,
 )
-from core.theory.looks import tabulate
 
 SETUP = Setup(events=10, window=4)
 
 
-def swept(monkeypatch, shares, **choices):
-    monkeypatch.setattr(runs, "SHARES", shares)
-    return tabulate(start(Setup(experiment="modalities", **choices)).looks)
-
-
 def test_one_to_one_observations_are_aligned_and_losses_lower_it(monkeypatch) -> None:
-    table = swept(monkeypatch, (0.0, 0.5), events=12, window=6)
+    monkeypatch.setattr(runs, "SHARES", (0.0, 0.5))
+    table = lose_sight(Setup(events=12, window=6))
     whole, half = (table[table["share"] == share] for share in (0.0, 0.5))
     assert whole["cka"].min() > 1 - 1e-6
     assert (whole["mutual_knn"] == 1).all()
@@ -58,7 +56,7 @@ def test_merged_events_have_no_nearest_neighbors_and_it_is_said() -> None:
 @given(seed=st.integers(0, 100))
 def test_one_to_one_observations_keep_the_kernel(seed) -> None:
     world = SETUP.cooccur()
-    for kind in LOSSES:
+    for kind in VIEWS:
         view = see(kind, 0.0, events=10, seed=seed)
         order = view.channel.argmax(axis=1)
         assert (np.sort(order) == np.arange(10)).all()
@@ -94,15 +92,23 @@ def test_what_is_no_view_is_refused() -> None:
         see("lossy", 2.0, events=4, seed=0)
 
 
+def test_a_learner_is_compared_pair_by_pair() -> None:
+    table = learn_kernel(Setup(events=6, window=4))
+    assert len(table) == 36
+    fitted = table["slope"] * table["pmi"] + table["offset"]
+    assert table["learned"].to_numpy() == pytest.approx(fitted, abs=0.01)
+    assert table["r2"].iloc[0] > 0.999
+    swapped = table.rename(columns={"first": "second", "second": "first"})
+    assert len(table.merge(swapped, on=["first", "second", "learned"])) == 36
+
+
 @pytest.mark.slow
 def test_width_and_tasks_raise_what_is_shared(monkeypatch) -> None:
-    wide = tabulate(start(Setup(experiment="capacity", events=8, window=4)).looks)
+    wide = narrow(Setup(events=8, window=4))
     assert wide["r2"].iloc[0] < 0.6
     assert wide["r2"].iloc[-1] > 0.999
     monkeypatch.setattr(runs, "TASKS", (1, 24))
-    run = start(make_setup(Contrastive("tasks", events=8, window=4)))
-    few, many = tabulate(run.looks)["cka"]
-    assert run.total == 2
+    few, many = add_tasks(Contrastive("tasks", events=8, window=4).setup)["cka"]
     assert many > few + 0.02
     assert many > 0.9
 
@@ -114,5 +120,6 @@ def test_choices_that_do_not_go_together_are_refused() -> None:
         ("capacity", {"width": 3}),
     ):
         with pytest.raises(InputError, match="cannot be chosen"):
-            make_setup(Contrastive(preset, **choice))
-    assert make_setup(Contrastive()) == PRESETS["infonce"].setup
+            Contrastive(preset, **choice).complete(None)
+    assert Contrastive().setup == PRESETS["infonce"].setup
+    assert Contrastive("nce").complete(None).positives == 0.6

@@ -10,21 +10,24 @@ import numpy as np
 import pytest
 import torch
 
-from core.theory.deep_linear.breaking import labels
-from core.theory.deep_linear.breaking.labels import curve_labels, quiet_labels
-from core.theory.deep_linear.closed_form import least_entropy, least_entropy_value, transform
-from core.theory.deep_linear.descent.sgd import Descent, run_sgd
-from core.theory.deep_linear.layer_cka import linear_cka
-from core.theory.deep_linear.nets import make_nets
-from core.theory.deep_linear.network import entropy, gradient_moments, hidden_maps, loss
-from core.theory.deep_linear.weights import weigh
-from core.theory.deep_linear.world import draw_matrix
+from core.theory.deep_linear.breakers import break_alignment
+from core.theory.deep_linear.minima import least_entropy, least_entropy_value, transform
+from core.theory.deep_linear.network import (
+    entropy,
+    gradient_moments,
+    hidden_maps,
+    layer_moments,
+    linear_cka,
+    loss,
+)
+from core.theory.deep_linear.runs import weigh
+from core.theory.deep_linear.world import draw_matrix, make_nets
 from tests.theory.deep_linear import literal
 
 
 @pytest.fixture(scope="module")
 def nets():
-    return make_nets(d=2, c=2, rank=1, widths=((2, 3), (2,)), seed=3)
+    return make_nets(((2, 3), (2,)), d=2, c=2, rank=1, seed=3)
 
 
 def bent(net, size=0.7):
@@ -62,42 +65,40 @@ def test_nonlinear_labels_raise_the_floor_and_move_what_has_the_least_entropy(ne
     assert min(float(entropy(each, net.frame, net.world)) for each in moved) < least
 
 
-def test_samples_of_nonlinear_labels_are_those_of_the_formula(nets) -> None:
-    net = bent(nets[1])
-    (found,) = run_sgd(net, Descent(0.01, batch=2), counts=[3])
-    drawn, missed = np.random.default_rng(net.seed).spawn(2)
-    half, noise = (
-        np.array(literal.root_of(literal.rows_of(each)))
-        for each in (net.world.inputs, net.world.noise)
-    )
-    z, e = drawn.standard_normal((3, 2, 2)), missed.standard_normal((3, 2, 2))
-    xs = z @ half
-    ys = xs @ net.world.target.numpy().T + e @ noise
-    ys += (z**2 - 1) / np.sqrt(2) @ net.world.curve.numpy().T
-    slow = literal.descend(net.start, net.frame, xs, ys, step=0.01, batch=2)
-    for one, other in zip(found, slow, strict=True):
-        assert one.numpy() == pytest.approx(np.array(other), rel=1e-10)
+def test_layer_moments_are_those_of_samples(nets) -> None:
+    for net in (nets[0], bent(nets[0])):
+        weights = net.start
+        hidden = [np.zeros((2, 2)), np.zeros((3, 3))]
+        back = [np.zeros((2, 2)), np.zeros((3, 3))]
+        layers = [net.frame.before.numpy()]
+        for weight in weights:
+            layers.append(weight.numpy() @ layers[-1])
+        pulls = [net.frame.after.numpy()]
+        for weight in reversed(weights):
+            pulls.insert(0, pulls[0] @ weight.numpy())
+        for share, x, y in literal.samples(net.world, x_nodes=4, noise_nodes=2):
+            error = net.frame.after.numpy() @ layers[-1] @ x - y
+            for i in (1, 2):
+                h, g = layers[i] @ x, pulls[i].T @ error
+                hidden[i - 1] += share * np.outer(h, h)
+                back[i - 1] += share * np.outer(g, g)
+        found = layer_moments(weights, net.frame, net.world)
+        for (first, second), *slow in zip(
+            found, hidden[: len(found)], back[: len(found)], strict=True
+        ):
+            assert first.numpy() == pytest.approx(slow[0], abs=1e-10)
+            assert second.numpy() == pytest.approx(slow[1], abs=1e-10)
 
 
 def test_the_closed_form_needs_noise_in_the_modes_alone() -> None:
-    broken = quiet_labels(*make_nets(d=2, c=2, rank=1, widths=((2,), (2,)), seed=1), 1.0)
+    few = make_nets(((2,), (2,)), d=2, c=2, rank=1, seed=1)
+    broken = break_alignment("quiet-labels", few, 1.0)
     assert broken.predicted is not None  # some noise is left in the one mode
-    for trained, expected in zip(broken.trained, broken.predicted, strict=True):
-        first, second = (layer[0].T @ layer[0] for layer in (trained, expected))
-        assert torch.allclose(first / torch.trace(first), second / torch.trace(second), atol=2e-3)
-
-
-def test_where_the_theory_gives_no_number_nothing_is_predicted(nets, monkeypatch) -> None:
-    monkeypatch.setattr(labels, "train_both", lambda *_: ([], []))
-    assert quiet_labels(*make_nets(d=3, c=3, rank=2, widths=((2,), (2,))), 1.0).predicted
-    assert quiet_labels(*make_nets(d=3, c=3, rank=2, widths=((2,), (2,))), 2.0).predicted is None
-    a, b = nets
-    assert curve_labels(a, b, 0.0).predicted
-    assert curve_labels(a, b, 0.5).predicted is None
+    assert broken.measured.numpy() == pytest.approx(broken.predicted.numpy(), abs=2e-3)
 
 
 def test_without_noise_in_a_label_the_least_entropy_is_that_of_samples() -> None:
-    net = make_nets(d=2, c=2, rank=1, widths=((2,), (2,)), seed=2)[0]
+    net = make_nets([(2,)], d=2, c=2, rank=1, seed=2)[0]
     values, vectors = torch.linalg.eigh(net.world.noise)
     values[0] = 0.0
     quiet = replace(net, world=replace(net.world, noise=(vectors * values) @ vectors.T))
@@ -119,44 +120,41 @@ def test_linear_cka_is_that_of_the_formula_also_where_inputs_are_only_related(ne
 
 def test_matrices_are_weighed_as_by_hand(nets) -> None:
     net = nets[0]
-    rows = list(weigh(net, net.start, network="a", at=7))
+    rows = list(weigh(net, net.start))
     _, _, sides = literal.moments(net.start, net.frame, net.world)
-    assert [row["matrix"] for row in rows] == [0, 1, 2, 3]
+    assert [row["layer"] for row in rows] == [0, 1, 2, 3]
     for row, matrix in zip(rows[:2], [net.frame.before, net.start[0]], strict=True):
         assert row["norm"] == pytest.approx(sum(float(v) ** 2 for v in matrix.ravel()) ** 0.5)
-        assert row["mode_1"] == pytest.approx(np.linalg.norm(matrix.numpy(), 2))
-        assert [row["working_norm"], row["working_mode_1"]] == [row["norm"], row["mode_1"]]
     half = np.array(literal.root_of(literal.rows_of(net.world.inputs)))
     first = (net.start[0] @ net.frame.before).numpy() @ half
     _, vectors = np.linalg.eigh(first @ first.T)  # the largest direction is the last
-    second = net.start[1].numpy()
-    working = pytest.approx(np.linalg.norm(second @ vectors[:, -1]))
-    assert [rows[2]["working_norm"], rows[2]["working_mode_1"]] == [working] * 2
-    assert rows[2]["norm"] == pytest.approx(np.linalg.norm(second))
-    assert rows[2]["mode_1"] == pytest.approx(np.linalg.norm(second, 2))
+    assert rows[2]["norm"] == pytest.approx(np.linalg.norm(net.start[1].numpy() @ vectors[:, -1]))
     assert [row["stretch"] for row in rows] == [1.0] * 4  # of a single mode
     for row, (inward, outward) in zip(rows[1:-1], sides, strict=True):
         assert row["incoming"] == pytest.approx(np.trace(inward))
         assert row["outgoing"] == pytest.approx(np.trace(outward))
         norms = [np.linalg.norm(each) for each in (inward, outward, inward - outward)]
         assert row["gradients_apart"] == pytest.approx(norms[2] / (norms[0] + norms[1]))
-    assert np.isnan([rows[0]["incoming"], rows[-1]["gradients_apart"]]).all()
+        ratio = np.trace(inward) / np.trace(outward)
+        assert row["offset"] == pytest.approx(np.log(ratio) / 4)
+    assert "incoming" not in rows[0]
+    assert "gradients_apart" not in rows[-1]
 
 
 def test_at_least_entropy_inner_matrices_are_rotations_and_the_first_whitens() -> None:
-    net = make_nets(widths=((4, 5, 4), (4,)), condition=20.0)[0]
-    rows = list(weigh(net, least_entropy(net.world, net.frame, net.widths), network="a", at=0))
+    net = make_nets([(4, 5, 4)], condition=20.0)[0]
+    rows = list(weigh(net, least_entropy(net.world, net.frame, net.widths)))
     assert [row["stretch"] for row in rows[2:-1]] == pytest.approx([1, 1])
     assert rows[2]["norm"] == pytest.approx(rows[3]["norm"])
-    assert [row["working_norm"] for row in rows] == pytest.approx([row["norm"] for row in rows])
     assert [row["spread"] for row in rows[1:-1]] == pytest.approx([rows[1]["spread_theory"]] * 3)
-    other = make_nets(widths=((4, 5, 4), (4,)), condition=1.0)[0]  # another view
-    again = list(
-        weigh(other, least_entropy(other.world, other.frame, other.widths), network="a", at=0)
-    )
+    other = make_nets([(4, 5, 4)], condition=1.0)[0]  # another view
+    again = list(weigh(other, least_entropy(other.world, other.frame, other.widths)))
     assert again[1]["spread"] == pytest.approx(rows[1]["spread"])
     assert again[0]["spread"] != pytest.approx(rows[0]["spread"], rel=0.1)
-    assert max(row["gradients_apart"] for row in rows[1:-1]) < 1e-9
+    for row in rows[1:-1]:
+        assert row["gradients_apart"] < 1e-9
+        assert row["offset"] == pytest.approx(0, abs=1e-9)
+        assert row["proportion"] == pytest.approx(1)
     apart = [row["weights_apart"] for row in rows[1:-1]]
     assert apart[1] < 1e-9  # between two rotations of one norm
     assert min(apart[0], apart[2]) > 0.01

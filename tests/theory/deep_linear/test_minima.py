@@ -8,16 +8,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import InputError, MetricError
-from core.theory.deep_linear.closed_form import (
+from core.theory.deep_linear.minima import (
     least_entropy,
     least_entropy_value,
     least_norm,
     transform,
+    whiten,
 )
-from core.theory.deep_linear.layer_cka import align_layers, disproportion, linear_cka
-from core.theory.deep_linear.nets import make_nets
-from core.theory.deep_linear.network import entropy, gradient_moments, hidden_maps, loss
-from core.theory.deep_linear.world import Frame, World, draw_weights, make_frame, make_world
+from core.theory.deep_linear.network import (
+    align_layers,
+    disproportion,
+    entropy,
+    gradient_moments,
+    hidden_maps,
+    layer_moments,
+    linear_cka,
+    loss,
+)
+from core.theory.deep_linear.world import Frame, World, make_frame, make_nets, make_world
 
 FEW = settings(max_examples=25)  # each solves two networks
 WIDTHS = st.lists(st.integers(3, 7), min_size=1, max_size=4)
@@ -79,11 +87,17 @@ def test_gradients_of_neighboring_layers_are_balanced_at_least_entropy_and_nowhe
         assert torch.allclose(
             inward, outward, atol=1e-8 * float(inward.abs().max())
         )  # equations 39 and 41
+    for hidden, back in layer_moments(weights, net.frame, net.world):  # footnote 16
+        first, second = (moment / torch.linalg.matrix_norm(moment) for moment in (hidden, back))
+        assert torch.allclose(first, second, atol=1e-8)
     moved = transform(
         weights, layer=1, by=torch.diag(torch.linspace(0.5, 2.0, widths[0], dtype=torch.float64))
     )
     inward, outward = gradient_moments(moved, net.frame, net.world)[0]
     assert not torch.allclose(inward, outward, rtol=0.05)
+    hidden, back = layer_moments(moved, net.frame, net.world)[0]
+    norms = torch.linalg.matrix_norm(hidden) * torch.linalg.matrix_norm(back)
+    assert float((hidden * back).sum() / norms) < 0.99
 
 
 def test_gradient_moments_equal_those_of_sampled_gradients() -> None:
@@ -151,6 +165,30 @@ def test_least_norm_is_a_global_minimum_of_balanced_weights(widths, seed) -> Non
     assert norms == pytest.approx([norms[0]] * len(norms))
 
 
+def test_whitened_layers_depend_on_neither_view_frozen_matrices_nor_labels() -> None:
+    nets = make_nets(((6, 5), (8,)), condition=20.0)
+    relabeled = make_world(d=5, c=5, rank=3, seed=9)  # other labels over the same inputs
+    worlds = (nets[0].world, World(nets[0].world.inputs, relabeled.target, relabeled.noise))
+    layers = []
+    for net, world in zip(nets, worlds, strict=True):
+        weights = whiten(world, net.frame, net.widths)
+        assert float(loss(weights, net.frame, world)) == pytest.approx(world.floor)
+        least = least_entropy_value(world, net.frame, len(weights))
+        assert entropy(weights, net.frame, world) > 1.01 * least
+        layers += hidden_maps(weights, net.frame)
+    assert align_layers(layers, layers, worlds[0].inputs).min() > 1 - 1e-9
+    # the note's W_1 = Σ_x⁻¹, of the inputs Z x, keeps the view
+    first, second = (
+        torch.linalg.inv(net.frame.before @ worlds[0].inputs @ net.frame.before.T)
+        @ net.frame.before
+        for net in nets
+    )
+    inputs = worlds[0].inputs
+    assert linear_cka(first, second, of_x=inputs, of_y=inputs, between=inputs) < 0.9
+    with pytest.raises(InputError, match="keeps all 5 inputs, but a hidden layer is only 4 wide"):
+        whiten(worlds[0], nets[0].frame, (4,))
+
+
 def test_what_cannot_be_is_refused() -> None:
     world = make_world(d=5, c=4, rank=3, seed=0)
     with pytest.raises(
@@ -161,9 +199,9 @@ def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(InputError, match="5 inputs to 4 labels has a rank of 1 … 4, not 5"):
         make_world(d=5, c=4, rank=5, seed=0)
     with pytest.raises(InputError, match="at least one hidden layer"):
-        draw_weights([], make_frame(world, seed=0), seed=0)
+        make_nets([[]])
     with pytest.raises(InputError, match="a hidden layer is at least 1 wide; got 0"):
-        draw_weights([3, 0], make_frame(world, seed=0), seed=0)
+        make_nets([[3, 0]])
     for condition in (0.5, -1.0, float("nan"), float("inf")):
         with pytest.raises(
             InputError,

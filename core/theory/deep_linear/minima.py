@@ -82,6 +82,29 @@ def least_norm(world: World, frame: Frame, widths: Sequence[int], *, seed: int =
     return [turns[0] * share @ right, *inner, left * share @ turns[-1].T]
 
 
+def whiten(world: World, frame: Frame, widths: Sequence[int]) -> list[Matrix]:
+    """Return a global minimum of the loss whose hidden layers depend on neither view, frozen
+    matrices nor labels: the first layer whitens, inner ones pass on, the last does everything.
+
+        h^i = Σx^{−1/2} x up to rotation
+
+    No training here finds it. The note names W_1 = Σ_x⁻¹; since that of a view's inputs is
+    Z⁻ᵀ Σx⁻¹ x, invariance to Z takes the root. Raises InputError for a width below that of the
+    inputs. Source: Ziyin and Chuang 2025, section 6.
+    """
+    size = len(world.inputs)
+    if min(widths) < size:
+        raise InputError(
+            f"whitening keeps all {size} inputs, but a hidden layer is only {min(widths)} wide"
+        )
+    sizes = [size, *widths]
+    passing = [torch.eye(out, into, dtype=torch.float64) for into, out in pairwise(sizes)]
+    half = root(world.inputs)
+    first = passing[0] @ torch.linalg.inv(frame.before @ half)
+    last = torch.linalg.inv(frame.after) @ world.target @ half
+    return [first, *passing[1:], last @ torch.eye(size, widths[-1], dtype=torch.float64)]
+
+
 def transform(weights: Weights, *, layer: int, by: Matrix) -> list[Matrix]:
     """Return weights of the same function with h^layer taken through T⁻¹: W_layer → T⁻¹ W_layer,
     W_{layer+1} → W_{layer+1} T.

@@ -11,11 +11,9 @@ from core.pairs.loops import compiled
 
 @compiled
 @no_type_check
-def take_steps(weights, before, after, inputs, labels, step, activation):
+def take_steps(weights, before, after, inputs, labels, step):
     """Take one step for each batch of inputs (steps, batch, d) and labels (steps, batch, c);
-    changes `weights` (D, m, m).
-
-    activation: of the hidden layers, 0 linear, 1 tanh, 2 relu.
+    changes `weights` (D, m, m), padded with zeros.
     """
     depth, width, _ = weights.shape
     hidden = np.zeros((depth + 1, width))
@@ -27,17 +25,9 @@ def take_steps(weights, before, after, inputs, labels, step, activation):
             hidden[0, : before.shape[0]] = before @ inputs[t, b]
             for i in range(depth):
                 hidden[i + 1] = weights[i] @ hidden[i]
-                if activation == 1 and i < depth - 1:
-                    hidden[i + 1] = np.tanh(hidden[i + 1])
-                if activation == 2 and i < depth - 1:
-                    hidden[i + 1] = np.maximum(hidden[i + 1], 0.0)
             missed = after @ hidden[depth, : after.shape[1]] - labels[t, b]
             errors[depth, : after.shape[1]] = 2.0 * (after.T @ missed)
             for i in range(depth - 1, -1, -1):
                 change[i] += np.outer(errors[i + 1], hidden[i])
                 errors[i] = weights[i].T @ errors[i + 1]
-                if activation == 1 and i > 0:
-                    errors[i] *= 1.0 - hidden[i] ** 2
-                if activation == 2 and i > 0:
-                    errors[i] *= hidden[i] > 0.0
         weights -= step / inputs.shape[1] * change

@@ -1,5 +1,5 @@
-"""The PMI kernel, the offset that makes it an inner product of embeddings, and the condition of
-proposition 1.
+"""The PMI kernel, the offset that makes it an inner product of embeddings, the condition of
+proposition 1, and what a width allows.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ ROUNDING = 1e-10  # of eigenvalues, relative to the largest entry
 
 
 class Offset(NamedTuple):
-    """The least C for which K + C is positive semi-definite, NaN where there is none.
+    """The least C for which K + C is positive semi-definite, NaN if there is none.
 
     smallest: smallest eigenvalue of K among vectors whose entries sum to 0, which no C changes.
     reason: why there is none, or "".
@@ -29,7 +29,7 @@ class Offset(NamedTuple):
 
 
 class Smoothness(NamedTuple):
-    """Proposition 1 of a kernel: where low + delta ≤ 0, needed ≤ least_own makes K + offset
+    """Proposition 1 of a kernel: if low + delta ≤ 0, needed ≤ least_own makes K + offset
     positive semi-definite.
 
     low, delta: off-diagonal PMI lies in [low, low + delta], low = log ρ_min. needed: log ρ_min + N
@@ -67,13 +67,11 @@ def least_offset(kernel: Matrix) -> Offset:
     of some embedding.
 
     Split by u = 1/√N and what is orthogonal to it, K = [[a, bᵀ], [b, M]]. By the Schur complement
-    some C exists where M is positive semi-definite and b in its range, and the least is (bᵀ M⁺ b −
+    some C exists if M is positive semi-definite and b in its range, and the least is (bᵀ M⁺ b −
     a) / N.
     """
     n = len(kernel)
-    turn = np.linalg.qr(np.column_stack([np.ones(n), np.eye(n)[:, 1:]]))[
-        0
-    ]  # the first column is u up to its sign
+    turn, _ = np.linalg.qr(np.column_stack([np.ones(n), np.eye(n)[:, 1:]]))  # first column: ±u
     turned = turn.T @ kernel @ turn
     values, vectors = np.linalg.eigh(turned[1:, 1:])
     smallest, rounding = float(values[0]), ROUNDING * float(np.abs(kernel).max())
@@ -93,7 +91,7 @@ def least_offset(kernel: Matrix) -> Offset:
 
 
 def smoothness(kernel: Matrix) -> Smoothness:
-    """Evaluate proposition 1: P(z_i | z_i) / P(z_i) ≥ e^{N δ} ρ_min for all i, where off-diagonal
+    """Evaluate proposition 1: P(z_i | z_i) / P(z_i) ≥ e^{N δ} ρ_min for all i, if off-diagonal
     PMI is at most 0.
 
     Sufficient, not necessary. Source: Huh et al. 2024, appendix F.2.
@@ -113,3 +111,21 @@ def smoothness(kernel: Matrix) -> Smoothness:
         float(-kernel.mean(axis=1).min()),
         low + delta <= 0 and least_own >= needed,
     )
+
+
+def best_r2(kernel: Matrix, width: int) -> float:
+    """Return the greatest R² that products of embeddings of this width can have with a kernel, up
+    to slope and offset.
+
+    The best of width d for K + c is its d largest positive eigenvalues (Eckart and Young); the best
+    c is sought over both signs of a grid. Range 0 … 1, rising with the width. R² is over all
+    ordered pairs, as `fit_products`.
+    """
+    spread = float(((kernel - kernel.mean()) ** 2).sum())
+    rests = [spread]
+    for offset in np.concatenate([[0.0], np.geomspace(1e-3, 1e4, 200)]):
+        for sign in (1.0, -1.0):
+            values = np.linalg.eigvalsh(kernel + sign * offset)[::-1]
+            held = np.maximum(values[:width], 0)
+            rests.append(float((values**2).sum() - (held**2).sum()))
+    return 1 - min(rests) / spread

@@ -1,10 +1,9 @@
-"""Descent on any smooth objective over matrices, a few steps at a time, so that it can be watched
-and stopped.
-"""
+"""What the simulations share: one thread, and descent on any smooth objective over matrices."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 import torch
@@ -19,13 +18,22 @@ MOST_STEPS = 1500  # of L-BFGS
 _SETTLED = 1e-10  # relative change between two looks below which nothing moves any more
 
 
+@contextmanager
+def in_one_thread() -> Iterator[None]:
+    """Compute with one thread: matrices are so small that several would wait for each other."""
+    from threadpoolctl import ThreadpoolController  # comes with scikit-learn
+
+    with ThreadpoolController().limit(limits=1):
+        yield
+
+
 def descend(
     weights: Sequence[Matrix], objective: Objective, *, every: int = 25
 ) -> Iterator[list[Matrix]]:
     """Descend on an objective by L-BFGS with a line search; yield the weights every so many steps
     until nothing moves.
 
-    Raises TrainingError where the objective stops being a number.
+    Raises TrainingError if the objective stops being a number.
     """
     moving = [weight.clone().requires_grad_() for weight in weights]
     solver = torch.optim.LBFGS(

@@ -1,0 +1,385 @@
+"""Ways to break the theorem, as data: what differs from its setting, and what the theory predicts.
+
+At strength 0 every layer of both networks is aligned. Source: Ziyin and Chuang 2025, section 5,
+which has six (the sixth, the edge of stability, is `core.theory.deep_linear.runs.EDGE`), and its
+footnotes 2 and 9.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import Literal
+
+import torch
+
+from core.errors import InputError, UnknownNameError
+from core.theory.deep_linear.minima import least_entropy, least_norm
+from core.theory.deep_linear.network import (
+    Scalar,
+    Weights,
+    align_layers,
+    hidden_maps,
+    linear_cka,
+)
+from core.theory.deep_linear.training import ETAS, end_entropic, end_mixed, flow
+from core.theory.deep_linear.world import (
+    Matrix,
+    Net,
+    World,
+    draw_matrix,
+    draw_positive,
+    root,
+)
+from core.theory.simulation import descend
+
+FLOW_TIME = 200.0
+PRIVATE = 1.0  # standard deviation of each private feature
+SAMPLES = 300
+Pair = tuple[Net, Net]
+Solve = Callable[..., list[Matrix]]
+
+
+def relabel(net: Net, strength: float) -> Net:
+    """Return a network that learns Φ y, Φ = exp(s G) with a symmetric G of eigenvalues −1 … 1,
+    drawn by its seed.
+    """
+    size, world = len(net.world.noise), net.world
+    spread = draw_positive(torch.Generator().manual_seed(net.seed), size, 10.0)
+    values, vectors = torch.linalg.eigh(spread)  # 10⁰ … 10¹
+    labels = (vectors * (strength * (2 * values.log10() - 1)).exp()) @ vectors.T
+    target, noise = labels @ world.target, labels @ world.noise @ labels.T
+    return replace(net, world=replace(world, target=target, noise=noise))
+
+
+def keep_modes(net: Net, kept: Sequence[int]) -> Net:
+    """Return a network to which only some modes of V √Σx can be known, strongest first: the others
+    are independent of them, and noise.
+    """
+    world, half, chosen = net.world, root(net.world.inputs), list(kept)
+    left, values, right = torch.linalg.svd(world.target @ half, full_matrices=False)
+    learned = (left[:, chosen] * values[chosen]) @ right[chosen] @ torch.linalg.inv(half)
+    rest = world.target - learned
+    noise = world.noise + rest @ world.inputs @ rest.T
+    return replace(net, world=World(world.inputs, learned, noise))
+
+
+def add_private_features(nets: Pair, strength: float) -> Pair:
+    """Add to each network's inputs features of its own, x_A = x + z_A, on which the labels depend,
+    too: y = V x + s (P_A z_A + P_B z_B) + ε.
+
+    z is normal with standard deviation PRIVATE, and P as large as V. What a network can know of y
+    is W x_A with W = (V Σx + s P_A Σz) (Σx + Σz)⁻¹, and the rest is independent of its inputs,
+    noise. At s = 0 both learn the same W.
+    """
+    world = nets[0].world
+    own = PRIVATE**2 * torch.eye(len(world.inputs), dtype=torch.float64)
+    seen = world.inputs + own
+    basis = torch.linalg.svd(world.target)[0][:, : _rank(world)]
+    parts = []
+    for net in nets:  # within the labels that V reaches, so that the rank stays
+        drawn = basis @ draw_matrix(basis.shape[1], len(own), seed=net.seed + 1000)
+        scale = torch.linalg.matrix_norm(world.target) / torch.linalg.matrix_norm(drawn)
+        parts.append(strength * scale * drawn)
+    whole = world.target @ world.inputs @ world.target.T + world.noise  # second moment of y
+    whole = whole + sum(part @ own @ part.T for part in parts)
+    first, second = (
+        replace(net, world=World(seen, known, whole - known @ seen @ known.T))
+        for net, part in zip(nets, parts, strict=True)
+        for known in [torch.linalg.solve(seen, (world.target @ world.inputs + part @ own).T).T]
+    )
+    return first, second
+
+
+def curve_labels(nets: Pair, strength: float) -> Pair:
+    """Add to the labels of both a quadratic in one direction of the inputs, its standard deviation
+    s times that of V x. The best linear map is still V, but what it misses depends on the inputs.
+    """
+    world = nets[0].world
+    linear = torch.trace(world.target @ world.inputs @ world.target.T)
+    labels = draw_matrix(len(world.noise), 1, seed=nets[0].seed)
+    curve = torch.zeros_like(world.target)
+    curve[:, :1] = strength * linear.sqrt() * labels / torch.linalg.matrix_norm(labels)
+    return _both(nets, lambda net: replace(net, world=replace(net.world, curve=curve)))
+
+
+def quiet_labels(nets: Pair, strength: float) -> Pair:
+    """Take the noise from s directions of the labels, those that have least of it."""
+    values, vectors = torch.linalg.eigh(nets[0].world.noise)  # least first
+    values[: int(strength)] = 0.0
+    noise = (vectors * values) @ vectors.T
+    return _both(nets, lambda net: replace(net, world=replace(net.world, noise=noise)))
+
+
+def narrow(nets: Pair, strength: float) -> Pair:
+    """Make the hidden layers of the first network as narrow as the rank of V less s: its minimum is
+    a saddle of the wider one.
+    """
+    width = _rank(nets[0].world) - int(strength)
+    return (replace(nets[0], widths=(width,) * len(nets[0].widths)) if strength else nets[0]), nets[
+        1
+    ]
+
+
+def part_ways(nets: Pair, strength: float) -> Pair:
+    """Let both stop at saddles: the first lacks the s weakest modes, the second the strongest."""
+    rank, missing = _rank(nets[0].world), int(strength)
+    first, second = range(rank - missing), range(missing, rank)
+    return keep_modes(nets[0], first), keep_modes(nets[1], second)
+
+
+def follow_flow(net: Net, strength: float) -> Weights:
+    """Follow gradient flow from weights of which a share s is random and the rest is the aligned
+    solution. W_{i+1}ᵀ W_{i+1} − W_i W_iᵀ stays what it was.
+    """
+    aligned = least_entropy(net.world, net.frame, net.widths, seed=net.seed)
+    start = [
+        (1 - strength) * solved + strength * drawn
+        for solved, drawn in zip(aligned, net.start, strict=True)
+    ]
+    return list(flow(net, until=FLOW_TIME, start=start))[-1]
+
+
+def bend_inputs(nets: Pair, strength: float) -> Matrix:
+    """Train both on h⁰ = B tanh(s A x) / s in place of M^I Z x = B A x with a rotation A; return
+    the alignment of their hidden layers on SAMPLES inputs. Footnote 12 says: alignment to first
+    order in the variance of x.
+    """
+    world = nets[0].world
+    white = draw_matrix(SAMPLES, len(world.inputs), seed=0)
+    x = white @ torch.linalg.inv(root(white.T @ white / SAMPLES)) @ root(world.inputs)
+    hidden: list[list[Matrix]] = []
+    for net in nets:
+        turn = torch.linalg.qr(draw_matrix(*world.inputs.shape, seed=net.seed))[0]
+        bent = torch.tanh(strength * x @ turn) / strength if strength else x @ turn
+        features, after = bent @ (net.frame.before @ turn).T, net.frame.after
+        weights: Weights = net.start
+        for step in ETAS:
+
+            def entropic(held: Weights, step: float = step) -> Scalar:
+                layers = list(accumulate(held, lambda h, weight: h @ weight.T, initial=features))  # noqa: B023 - called within the loop
+                missed = layers[-1] @ after.T - x @ world.target.T  # noqa: B023
+                total, back = missed.square().sum(1).mean(), after  # noqa: B023
+                for layer, weight in zip(layers[-2::-1], reversed(held), strict=True):
+                    pulls = (missed @ back).square().sum(1) + (back * (world.noise @ back)).sum()
+                    total = total + 4 * step * (pulls * layer.square().sum(1)).mean()
+                    back = back @ weight
+                return total
+
+            *_, weights = descend(weights, entropic)
+        layers = list(accumulate(weights, lambda h, weight: h @ weight.T, initial=features))
+        hidden.append([layer.T for layer in layers[1:-1]])
+    return align_layers(hidden[0], hidden[1], torch.eye(SAMPLES, dtype=torch.float64))
+
+
+def _both(nets: Pair, change: Callable[[Net], Net]) -> Pair:
+    return change(nets[0]), change(nets[1])
+
+
+def _rank(world: World) -> int:
+    return int(torch.linalg.matrix_rank(world.target))
+
+
+def _heard(world: World) -> bool:
+    """Return whether the noise reaches every mode of V: otherwise the entropy falls for ever as a
+    mode fades from the hidden layers, and no solution has the least.
+    """
+    noisy = root(world.noise) @ world.target
+    return int(torch.linalg.matrix_rank(noisy, rtol=1e-10)) == _rank(world)
+
+
+@dataclass(frozen=True)
+class Breaker:
+    """A way to break the theorem.
+
+    broken: the assumption. mechanism: a sentence; formula: the same in LaTeX. unit: of the
+    strength, in 0 … the last of `strengths`. counts: of what the strength is a whole number: no
+    more than all labels, or all modes but one. change: both networks at a strength. train: a
+    network at a strength. solve: the closed form of the solution at a strength, None if the theory
+    gives none; theory: the networks that it is of, if others than the trained ones. related: the
+    correlation of the paired inputs on which layers are compared. measure: trains and compares in
+    their place.
+    """
+
+    title: str
+    broken: str
+    mechanism: str
+    formula: str
+    unit: str
+    strengths: tuple[float, ...]
+    change: Callable[[Pair, float], Pair] = lambda nets, _: nets
+    train: Callable[[Net, float], Weights] = lambda net, _: end_entropic(net)
+    solve: Callable[[Pair, float], Solve | None] = lambda *_: least_entropy
+    theory: Callable[[Pair, float], Pair] | None = None
+    related: Callable[[float], float] = lambda _: 1.0
+    counts: Literal["", "modes", "labels"] = ""
+    measure: Callable[[Pair, float], Matrix] | None = None
+
+    def allowed(self, *, modes: int, labels: int) -> tuple[float, ...]:
+        """Return the usual strengths in a world of so many labels whose map has so many modes."""
+        most = {"": math.inf, "modes": modes - 1, "labels": labels}[self.counts]
+        return tuple(each for each in self.strengths if each <= most)
+
+
+@dataclass(frozen=True)
+class Broken:
+    """The alignment of the first network's hidden layers (rows) with the second's: measured, and
+    predicted if the theory predicts it.
+    """
+
+    measured: Matrix
+    predicted: Matrix | None
+
+
+def break_alignment(name: str, nets: Pair, strength: float) -> Broken:
+    """Train two networks under a breaker.
+
+    Raises UnknownNameError for its name, InputError for a strength that it cannot have.
+    """
+    if name not in BREAKERS:
+        raise UnknownNameError("breaker", name, BREAKERS)
+    breaker, world = BREAKERS[name], nets[0].world
+    allowed = breaker.allowed(modes=_rank(world), labels=len(world.noise))
+    if not 0 <= strength <= allowed[-1]:
+        raise InputError(
+            f"the strength of {name} lies in 0 … {allowed[-1]:g} ({breaker.unit}), not {strength:g}"
+        )
+    if breaker.counts and strength != int(strength):
+        raise InputError(
+            f"the strength of {name} is a whole number ({breaker.unit}), not {strength:g}"
+        )
+    changed = breaker.change(nets, strength)
+    solve = breaker.solve(changed, strength)
+    if breaker.measure:
+        measured = breaker.measure(changed, strength)
+    else:
+        ends = [breaker.train(net, strength) for net in changed]
+        measured = _align(changed, ends, breaker.related(strength))
+    if solve is None:
+        return Broken(measured, None)
+    solved = breaker.theory(nets, strength) if breaker.theory else changed
+    goals = [solve(net.world, net.frame, net.widths) for net in solved]
+    return Broken(measured, _align(solved, goals, breaker.related(strength)))
+
+
+def _align(nets: Pair, weights: Sequence[Weights], related: float) -> Matrix:
+    first, second = (hidden_maps(held, net.frame) for net, held in zip(nets, weights, strict=True))
+    inputs = nets[0].world.inputs
+    return torch.tensor(
+        [
+            [linear_cka(x, y, of_x=inputs, of_y=inputs, between=related * inputs) for y in second]
+            for x in first
+        ],
+        dtype=torch.float64,
+    )
+
+
+BREAKERS: Mapping[str, Breaker] = {
+    "weight-decay": Breaker(
+        "Weight decay",
+        "nothing but noise chooses among the minima",
+        "Balanced norms leave the view Z in every hidden layer but the last.",
+        r"h^i = R_i\, \Sigma^{i/D} E^\top M^I Z x, \qquad U \Sigma E^\top = (M^O)^{-1} V (M^I"
+        r" Z)^{-1}",
+        "share of the decay in the penalty",
+        (0.0, 0.25, 0.5, 0.75, 1.0),
+        train=end_mixed,
+        solve=lambda _, s: {0.0: least_entropy, 1.0: least_norm}.get(s),
+    ),
+    "gradient-flow": Breaker(
+        "Gradient flow",
+        "training has noise and finite steps",
+        "Without them differences of neighboring layers never change: the first weights decide.",
+        r"\tfrac{d}{dt}\left(W_{i+1}^\top W_{i+1} - W_i W_i^\top\right) = 0",
+        "random share of the first weights",
+        (0.0, 0.1, 0.25, 0.5, 1.0),
+        train=follow_flow,
+        solve=lambda _, s: None if s else least_entropy,
+    ),
+    "labels": Breaker(
+        "Transformed labels",
+        "both networks learn the same labels",
+        "Solutions do not depend on views of the inputs, but on views Φ y of the labels.",
+        r"y \to \Phi y, \qquad \Phi_A \neq \Phi_B",
+        "spread of log Φ",
+        (0.0, 0.25, 0.5, 1.0),
+        change=lambda nets, s: _both(nets, lambda net: relabel(net, s)),
+    ),
+    "saddle": Breaker(
+        "Saddle",
+        "both networks reach a global minimum",
+        "A solution of lower rank lacks modes that the other one has.",
+        r"\operatorname{rank}(W_D \cdots W_1) < \operatorname{rank}(V)",
+        "modes that one network lacks",
+        (0.0, 1.0, 2.0),
+        change=narrow,
+        theory=lambda nets, s: (
+            keep_modes(nets[0], range(_rank(nets[0].world) - int(s))),
+            nets[1],
+        ),
+        counts="modes",
+    ),
+    "private-data": Breaker(
+        "Private features",
+        "both networks see the same data",
+        "If labels depend on what only one network sees, the two learn different maps.",
+        r"x_A = x + z_A, \qquad x_B = x + z_B, \qquad y = V x + s (P_A z_A + P_B z_B) + \epsilon",
+        "weight of the private features in the labels",
+        (0.0, 0.25, 0.5, 1.0),
+        change=add_private_features,
+    ),
+    "nonlinear-labels": Breaker(
+        "Nonlinear labels",
+        "errors are independent of the inputs",
+        "What a linear network misses then depends on the inputs, and moments do not factorize.",
+        r"y = V x + C q(x) + \epsilon, \qquad q_k = \tfrac{1}{\sqrt 2}(z_k^2 - 1), \qquad z ="
+        r" \Sigma_x^{-1/2} x",
+        "standard deviation of the nonlinear part, over that of the linear one",
+        (0.0, 0.5, 1.0, 2.0, 4.0),
+        change=curve_labels,
+        solve=lambda _, s: None if s else least_entropy,
+    ),
+    "quiet-labels": Breaker(
+        "Labels without noise",
+        "noise reaches every mode of V",
+        "A mode without noise fades from the hidden layers; without any, the first weights decide.",
+        r"\operatorname{rank}(\sqrt{\Sigma_\epsilon}\, V) < \operatorname{rank}(V)",
+        "directions of the labels without noise",
+        tuple(map(float, range(13))),
+        change=quiet_labels,
+        solve=lambda nets, _: least_entropy if _heard(nets[0].world) else None,
+        counts="labels",
+    ),
+    "unrelated-data": Breaker(
+        "Unrelated data",
+        "layers are compared on paired inputs",
+        "Networks that learn the same have nothing in common on unrelated pairs.",
+        r"\mathbb{E}[x_A x_B^\top] = (1 - s)\, \Sigma_x, \qquad \mathrm{CKA} \to (1 - s)^2\,"
+        r" \mathrm{CKA}",
+        "1 − correlation of the paired inputs",
+        (0.0, 0.25, 0.5, 0.75, 1.0),
+        related=lambda s: 1 - s,
+    ),
+    "two-saddles": Breaker(
+        "Two saddles",
+        "both networks reach the same solution",
+        "Two saddles without a mode in common have an alignment of 0, never below.",
+        r"f(x) = \sum_{k \in I} \sigma_k u_k e_k^\top \Sigma_x^{-1/2} x, \qquad I_A \neq I_B",
+        "modes that each network lacks, the weakest and the strongest",
+        (0.0, 1.0, 2.0),
+        change=part_ways,
+        counts="modes",
+    ),
+    "nonlinear-inputs": Breaker(
+        "Nonlinear M",
+        "the frozen matrices are linear",
+        "A nonlinear layer before the trained ones is linear only if inputs vary little.",
+        r"h^0 = B \tanh(s A x) / s, \qquad B A = M^I Z",
+        "inputs of tanh, in standard deviations",
+        (0.0, 0.25, 0.5, 1.0, 2.0),
+        solve=lambda _, s: None if s else least_entropy,
+        measure=bend_inputs,
+    ),
+}

@@ -1,0 +1,247 @@
+"""The tab on deep linear networks: the claim, the symmetry of its proof, and what breaks it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core.options import build
+from core.progress import Progress
+from core.questions.finding import sentences
+from core.theory.deep_linear import figures
+from core.theory.deep_linear.breakers import BREAKERS
+from core.theory.deep_linear.question import (
+    PRESETS,
+    WAYS,
+    DeepLinear,
+    Networks,
+    Symmetry,
+    break_once,
+    preset_of,
+)
+from core.theory.deep_linear.runs import POINTS, REACH, Tables, generators
+from pages._parts.theory.simulated import WIDTHS, held, pick_numbers
+from pages._shared import address, bar, controls, exportbar, frame, prose
+from pages._shared.address import bind, fragment
+
+CLAIM = """Deep linear networks of any depths and widths, between frozen matrices of their own, see
+views of the same inputs and learn the same noisy labels y = V x + ε. Trained with noise, every
+layer of all of them becomes the same representation up to rotation and scale, although almost no
+other solution of the same loss has this property
+(Ziyin and Chuang 2025)."""
+SYMMETRY = """A symmetry multiplies a layer's weights by a matrix and the next layer's by its
+inverse. The network's function and its **loss stay the same**; the **entropy** S, the mean squared
+gradient of single samples, does not. It has exactly one minimum, λ*, and noise drives the weights
+there. Moving away from it along λ costs **alignment** but no loss: this is how the proof shows that
+noise, and not the loss, chooses aligned solutions (equations 21 to 36)."""
+BREAKING = """Each row drops one assumption of the theorem as far as its run does. **Reached** is
+the least alignment of two networks (at the edge of stability, with the theorem's solution);
+**predicted** is the closed form's. Select a row to see the run."""
+FORMULA = (
+    r"f(x) = M^O W_D \cdots W_1 M^I Z x",
+    r"c_0\, h_A(x_1)^\top h_A(x_2) = h_B(x_1)^\top h_B(x_2)",
+)
+SYMMETRIES = (
+    r"W_i \to e^{\lambda T} W_i, \qquad W_{i+1} \to W_{i+1} e^{-\lambda T}",
+    r"S(\lambda) = \mathrm{Tr}[e^{-2 \lambda T}\, \mathbb{E}[\nabla_{W_i} \ell \nabla_{W_i}^\top"
+    r" \ell]] + \mathrm{Tr}[e^{2 \lambda T}\, \mathbb{E}[\nabla_{W_{i+1}}^\top \ell"
+    r" \nabla_{W_{i+1}} \ell]] + \text{const.}",
+    r"e^{4 \lambda^*} = \mathbb{E}\lVert \nabla_{W_i^{j:}} \ell \rVert^2 /"
+    r" \mathbb{E}\lVert \nabla_{W_{i+1}^{:j}} \ell \rVert^2 \qquad (T = e_j e_j^\top)",
+)
+SHOWN = [name for name in PRESETS if name != "breakers"]
+OPTIONS = controls.options_by_name(DeepLinear)
+MOVED = controls.options_by_name(Symmetry)
+
+
+def show() -> None:
+    """Draw the claim, the symmetry, and the ways to break it."""
+    given = address.peek("preset", "sgd")
+    if given in WAYS and given not in SHOWN:  # a link of before opens the row
+        address.take("preset")
+        address.set_mark("breaker", given)
+    name = st.pills(
+        "Preset",
+        SHOWN,
+        required=True,
+        format_func=lambda each: PRESETS[each].title,
+        label_visibility="collapsed",
+        **bind("preset", "sgd", {each: PRESETS[each].title for each in SHOWN}, kind="preset"),
+    )
+    with bar.controls_bar():
+        question = pick(name)
+    with frame.part():
+        show_run(question)
+    show_symmetry(replace(question.networks, step=(), batch=None))
+    show_breakers(replace(question.networks, step=(), batch=None))
+
+
+def pick(preset: str) -> DeepLinear:
+    """Draw the controls of the world, of the networks, and of how SGD goes if it trains them."""
+    chosen: dict[str, object] = {"preset": preset, "seed": controls.pick_number(OPTIONS["seed"])}
+    with bar.more():
+        chosen |= {
+            name: controls.pick_number(OPTIONS[name], 12) for name in ("inputs", "labels", "rank")
+        }
+        chosen["condition"] = controls.pick_share(OPTIONS["condition"], 1.0, 30.0, step=0.1)
+        for name in "abcd":
+            one = OPTIONS[name]
+            chosen[name] = tuple(map(int, pick_numbers(one, one.default, WIDTHS)))
+    descent = PRESETS[preset].descent
+    if descent and descent.step:
+        numbers = OPTIONS["step"].range
+        assert numbers
+        step = pick_numbers(OPTIONS["step"], (descent.step,), numbers)
+        batch = controls.pick_number(OPTIONS["batch"], usual=descent.batch)
+        chosen["step"] = () if step == (descent.step,) else step
+        chosen["batch"] = None if batch == descent.batch else batch
+    return build(DeepLinear, chosen)
+
+
+def simulate(question: DeepLinear) -> Tables:
+    """Return the tables of a run."""
+    return held(question.complete(None), question.simulate)
+
+
+def show_run(question: DeepLinear) -> None:
+    """Draw a run: what it says, its figures, and the claim."""
+    tables, preset = simulate(question), preset_of(question.preset)
+    looks, narrow = tables["looks"], frame.narrow()
+    said = sentences(question.findings(tables))
+    prose.answer(said[: prose.LEAD])
+    if "pairs" in tables and "run" in tables["pairs"]:
+        pairs, of_pairs = tables["pairs"], replace(question, rows="pairs")
+        figure = figures.played(pairs, frame.mode(), narrow=narrow)
+        exportbar.draw_alone(of_pairs, figure, key="layers", table=pairs)
+    figure = question.plot(looks).draw(frame.mode(), narrow)
+    exportbar.draw_alone(question, figure, key=f"run-{question.preset}", table=looks)
+    if "layers" in tables:
+        show_layers(replace(question, rows="layers"), tables["layers"])
+    prose.explain(f"{frame.plain(preset.claim)}\n\n{CLAIM}", said[prose.LEAD :])
+    prose.derive((preset.formula, *FORMULA))
+
+
+@fragment
+def show_layers(question: DeepLinear, layers: pd.DataFrame) -> None:
+    """Draw a measure of every layer over training."""
+    measure = st.selectbox(
+        "Of each layer",
+        list(figures.MEASURES),
+        format_func=figures.MEASURES.get,
+        help="Each line is a layer, named at its end; dotted lines are without noise.",
+        **bind("measure", "proportion", figures.MEASURES),
+    )
+    figure = figures.over_layers(layers, measure).draw(frame.mode(), frame.narrow())
+    exportbar.draw_alone(question, figure, key="over-layers", table=layers)
+
+
+@fragment
+def show_symmetry(networks: Networks) -> None:
+    """Draw the entropy along a symmetry, and the network's layers at the λ that is chosen."""
+    st.header(Symmetry.title(), anchor=False)
+    with frame.part():
+        question = pick_symmetry(networks)
+        tables = held(question, question.simulate)
+        said = sentences(question.findings(tables))
+        prose.answer(said[:1])
+        at = st.slider(
+            "λ",
+            -REACH,
+            REACH,
+            step=2 * REACH / (POINTS - 1),
+            help="Where along the symmetry the layers are shown.",
+            **bind("lambda", 0.0, within=(-REACH, REACH)),
+        )
+        rows = tables["least"]
+        least = float(rows.loc[rows["generator"] == question.along, "least"].iloc[0])
+        mode, narrow = frame.mode(), frame.narrow()
+        curve = figures.symmetry(tables["looks"], at=at, least=least).draw(mode, narrow)
+        pairs = tables["pairs"]
+        near = pairs[(pairs["value"] - at).abs() < REACH / POINTS]
+        left, right = st.columns([5, 3])
+        with left:
+            exportbar.draw_alone(question, curve, key="symmetry", table=tables["looks"])
+        with right:
+            layers = figures.layer_maps(near).draw(mode, narrow)
+            exportbar.draw_alone(question, layers, key="moved", table=near)
+        prose.explain(SYMMETRY, said[1:])
+        prose.derive(SYMMETRIES)
+
+
+def pick_symmetry(networks: Networks) -> Symmetry:
+    """Draw the controls of the symmetry."""
+    widths = {name: getattr(networks, name) for name in "abcd"}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        network = controls.pick_segment(
+            "Network", {name: name for name in widths}, "network", start="a"
+        )
+        layers = {place: f"{place}" for place in range(1, len(widths[network]) + 1)}
+        layer = controls.pick_segment("Hidden layer", layers, "layer", start=1)
+        along = list(generators(widths[network][layer - 1]))
+        chosen = controls.pick_choice(MOVED["along"], along)
+        after = controls.pick_choice(MOVED["after"], MOVED["after"].choices)
+    values = {"network": network, "layer": layer, "along": chosen, "after": after}
+    return replace(build(Symmetry, values), networks=networks)
+
+
+@fragment
+def show_breakers(networks: Networks) -> None:
+    """Draw the table of what breaks the theorem, filled row by row, and the run of a chosen row."""
+    st.header("What breaks it?", anchor=False)
+    with frame.part():
+        place, rows = st.empty(), []
+        for name in WAYS:
+            rows.append(held((name, networks), partial(_break, name, networks)))
+            if len(rows) < len(WAYS):
+                place.progress(len(rows) / len(WAYS), f"Ways: {len(rows)} of {len(WAYS)}")
+        table = pd.DataFrame(rows)
+        place.dataframe(
+            table[["title", "reached", "predicted", "broken", "mechanism"]],
+            hide_index=True,
+            height="content",
+            column_config={
+                "title": st.column_config.TextColumn("What breaks it", pinned=True),
+                "reached": st.column_config.ProgressColumn(
+                    "Reached", min_value=0.0, max_value=1.0, format="%.3f", width="small"
+                ),
+                "predicted": st.column_config.NumberColumn(
+                    "Predicted", format="%.3f", width="small"
+                ),
+                "broken": "The theorem assumes that",
+                "mechanism": "Mechanism",
+            },
+            key="breakers",
+            selection_mode="single-row",
+            on_select=_open_row,
+        )
+        prose.explain(BREAKING)
+        chosen = address.mark("breaker")
+        if chosen in WAYS:
+            show_breaker(chosen, networks)
+
+
+def _break(name: str, networks: Networks, _: Progress) -> dict[str, Any]:
+    return break_once(name, networks)
+
+
+def _open_row() -> None:
+    rows = st.session_state["breakers"].selection.rows
+    address.set_mark("breaker", WAYS[rows[0]] if rows else "")
+
+
+def show_breaker(name: str, networks: Networks) -> None:
+    """Draw a breaker's run over its strengths."""
+    question = replace(build(DeepLinear, {"preset": name}), networks=networks)
+    tables, preset = simulate(question), preset_of(name)
+    st.subheader(preset.title, anchor=False)
+    said = sentences(question.findings(tables))
+    prose.answer(said)
+    figure = question.plot(tables["looks"]).draw(frame.mode(), frame.narrow())
+    exportbar.draw_alone(question, figure, key=f"broken-{name}", table=tables["looks"])
+    unit = f" Strength: {BREAKERS[name].unit}." if name in BREAKERS else ""
+    prose.explain(frame.plain(f"{preset.claim}{unit}"))
+    prose.derive((preset.formula,))
