@@ -159,8 +159,6 @@ def test_an_empty_answer_is_refused(store: Path) -> None:
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda lines: [*lines[:6], b'[5, "ev', *lines[7:]],  # a line that no longer is JSON
-        lambda lines: [*lines[:6], b'"event 5"', *lines[7:]],  # no pair
         lambda lines: [*lines[:6], b"\xff\xfe", *lines[7:]],
         lambda lines: [*lines[:6], *lines[7:]],  # a line is gone: the next is another caption's
     ],
@@ -178,23 +176,6 @@ def test_a_damaged_line_ends_what_is_used(
     assert [texts[0] for texts in read_texts(Store(store), "counted", "7-by-clerk")] == [
         f"event {i}, in short" for i in range(N)
     ]
-
-
-def test_a_run_killed_while_it_begins_again_loses_no_answer(
-    store: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What is whole is never written anew."""
-    with pytest.raises(KeyboardInterrupt):
-        summarize(store, "counted", Clerk(batches=2), words=7)
-    part = store / "results" / "counted" / "captions-7-by-clerk.part.jsonl"
-    before = part.read_bytes()
-    with pytest.raises(KeyboardInterrupt):
-        summarize(store, "counted", Clerk(batches=0), words=7)
-    assert part.read_bytes() == before
-    monkeypatch.setattr(Path, "write_text", lambda *_, **__: pytest.fail("it is written anew"))
-    clerk = Clerk()
-    summarize(store, "counted", clerk, words=7)
-    assert len(clerk.asked) == N - 2 * BATCH
 
 
 def test_a_run_killed_between_its_end_and_its_cleaning_is_cleaned_up(store: Path) -> None:
