@@ -142,16 +142,33 @@ def option(
     return field(default=default, metadata={_OPTION: {**named, "least": least, "most": most}})
 
 
-def argument(*, help: str, label: str, metavar: str) -> Any:
-    """Declare a field that the command takes without dashes and requires; see `Option`."""
+def argument(
+    *,
+    help: str,
+    metavar: str,
+    label: str = "",
+    least: int | float | None = None,
+    most: int | float | None = None,
+    optional: bool = False,
+) -> Any:
+    """Declare a field that the command takes without dashes, and requires unless optional."""
     declared = {"help": help, "label": label, "metavar": metavar, "positional": True}
-    return field(default="", metadata={_OPTION: declared})
+    limits = {"least": least, "most": most, "required": not optional}
+    return field(default="", metadata={_OPTION: declared | limits})
 
 
-def required(default: Any, *, help: str, metavar: str, label: str = "") -> Any:
+def required(
+    default: Any,
+    *,
+    help: str,
+    metavar: str,
+    label: str = "",
+    least: int | float | None = None,
+    most: int | float | None = None,
+) -> Any:
     """Declare a field that the command requires by its name; see `Option`."""
     declared = {"help": help, "label": label, "metavar": metavar, "required": True}
-    return field(default=default, metadata={_OPTION: declared})
+    return field(default=default, metadata={_OPTION: {**declared, "least": least, "most": most}})
 
 
 def part(kind: type[T], **defaults: Any) -> T:

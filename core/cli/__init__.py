@@ -1,7 +1,5 @@
 """The `platoscope` command: parse, call, report. Results go to stdout, progress and errors to
 stderr.
-
-One module for each group of commands; what takes long to import is imported where it is run.
 """
 
 from __future__ import annotations
@@ -13,25 +11,12 @@ import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from core.cli import (
-    adapt,
-    captions,
-    competence,
-    datasets,
-    demo,
-    jobs,
-    library,
-    listings,
-    models,
-    probe,
-    questions,
-    study,
-    train,
-)
-from core.cli.shared import default_dataset, report_problems
+from core.cli.command import Command, default_dataset, report_problems
+from core.cli.questions import add_question
 from core.errors import (
     INTERRUPTED,
     MISTAKE,
@@ -44,24 +29,31 @@ from core.errors import (
 from core.machine.memory import is_out_of_memory
 from core.progress import in_job
 from core.questions.moved import present_words
+from core.questions.question import StudyQuestion
+from core.questions.topics import TOPICS, kinds_of
 from core.settings import store_path
 from core.unexpected import LONGEST, tell_too_little_memory
 from core.visible import visible_output
 
-GROUPS = (
-    demo,
-    datasets,
-    models,
-    library,
-    captions,
-    adapt,
-    listings,
-    probe,
-    competence,
-    study,
-    train,
-    jobs,
-)
+# by the first word of a command that asks no question: the module of core.cli that holds it, a line
+# of help, and whether a second word follows. A module is imported when one of its words is used
+MODULES = {
+    "demo": ("app", "build the embedded demo store", False),
+    "app": ("app", "the dashboard over a store, on localhost", False),
+    "dataset": ("library", "add, list, rename or delete datasets", True),
+    "model": ("library", "list, rename or delete models", True),
+    "result": ("library", "list or delete what is kept over a dataset", True),
+    "competence": ("library", "", True),
+    "metrics": ("library", "", True),
+    "embed": ("embed", "embed a dataset with models", False),
+    "import": ("embed", "import features made elsewhere", False),
+    "summarize": ("embed", "put captions into fewer words", False),
+    "probe": ("measure", "measure what models can do", False),
+    "bits-per-byte": ("measure", "let language models code texts", False),
+    "study": ("study", "a whole study from one file: a published one, or your own", True),
+    "train": ("train", "train the Cave's models", False),
+    "jobs": ("jobs", "long work: one command after the other, by a worker of its own", True),
+}
 # what the system says of an output that takes no more
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 
@@ -78,12 +70,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         words, given = present_words(words), words
         if words != given:
             _say(f"`{shlex.join(given)}` is now `{shlex.join(words)}`, which is run")
-        word = None if words[:1] == ["jobs"] else "".join(words[:1])  # a job may be any command
-        options = make_parser(word).parse_args(words)
+        options = make_parser("".join(words[:1])).parse_args(words)
         options.store = store_path(options.store)
-        _check_store(options.store)
-        _check_job(options)
-        if not getattr(options, "read_only", False):
+        if in_job() and not options.job:
+            raise InputError(
+                f"`platoscope {options.command}` cannot be a job; type it in a terminal instead"
+            )
+        if options.store.exists() and not getattr(options, "read_only", False):
             _clean(options.store)
         if getattr(options, "dataset", None) == "":
             options.dataset = default_dataset(options.store)
@@ -109,17 +102,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     except Exception as error:
         return _explain(error)
-
-
-def _clean(store: Path) -> None:
-    if store.exists():
-        from core.store.writer import remove_leftovers
-
-        remove_leftovers(store)
-        if any(store.glob("results/*/*.duckdb")):
-            from core.store.writer import convert_results
-
-            convert_results(store)
 
 
 def _explain(error: Exception) -> int:
@@ -155,18 +137,17 @@ def _say(sentence: str) -> int:
     return MISTAKE
 
 
-def _check_store(store: Path) -> None:
-    if store.exists() and not store.is_dir():
+def _clean(store: Path) -> None:
+    """Remove what killed commands left, and read files of earlier versions into present ones."""
+    from core.store.writer import convert_results, remove_leftovers
+
+    if not store.is_dir():
         raise StoreError(
             f"a store is a folder, but {store} is a file; name another place with --store"
         )
-
-
-def _check_job(options: argparse.Namespace) -> None:
-    if in_job() and not options.job:
-        raise InputError(
-            f"`platoscope {options.command}` cannot be a job; type it in a terminal instead"
-        )
+    remove_leftovers(store)
+    if any(store.glob("results/*/*.duckdb")):
+        convert_results(store)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -177,14 +158,56 @@ class _Parser(argparse.ArgumentParser):
 
 
 def make_parser(word: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of every command; word: the first of the command that is parsed, if the
-    options of other questions are not needed.
+    """Return the parser of every command; word: the only first word whose commands are wanted in
+    full, so that the modules of the others need not be imported.
     """
     parser = _Parser(
         prog="platoscope", description="Do neural networks converge to the same representation?"
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    questions.add(commands, word)
-    for group in GROUPS:
-        group.add(commands)
+    parser.set_defaults(commands=commands)
+    for first in dict.fromkeys([*TOPICS, *MODULES]):
+        topic, (module, about, grouped) = TOPICS.get(first), MODULES.get(first, ("", "", False))
+        if topic:
+            about, grouped = topic.about, topic.grouped
+        if word not in (None, first):
+            commands.add_parser(first, help=about)
+            continue
+        place = commands
+        if grouped:
+            group = commands.add_parser(first, help=about, description=about)
+            place = group.add_subparsers(required=True, metavar="COMMAND")
+        for question in kinds_of(first):
+            if question.listed:
+                over_store = issubclass(question, StudyQuestion)
+                command = _add_parser(place, question.command, question.title(), over_store)
+                add_question(command, question)
+        for kind in _commands_of(first, module):
+            command = _add_parser(place, kind.command, kind.help(), kind.over_store)
+            command.set_defaults(run=kind.read_and_run, job=kind.is_job)
+            kind.add_options(command)
     return parser
+
+
+def _add_parser(place: Any, words: str, text: str, over_store: bool) -> argparse.ArgumentParser:
+    command: argparse.ArgumentParser = place.add_parser(
+        words.split()[-1], help=text, description=text
+    )
+    command.set_defaults(store=None)
+    if over_store:
+        folder = "the store's folder (PLATOSCOPE_STORE, else ./store)"
+        command.add_argument("--store", metavar="DIR", help=folder)
+    return command
+
+
+def _commands_of(first: str, module: str) -> list[type[Command]]:
+    """Return the commands of a module that begin with a word."""
+    if not module:
+        return []
+    return [
+        kind
+        for kind in vars(import_module(f"core.cli.{module}")).values()
+        if isinstance(kind, type)
+        and issubclass(kind, Command)
+        and getattr(kind, "command", "").split(" ")[0] == first
+    ]

@@ -1,181 +1,299 @@
-"""`platoscope dataset|model rename|delete` and `platoscope result`: what a person changes of a
-store.
+"""What a store holds: `dataset`, `model`, `result`, `competence import` and `metrics list`.
 
-A command that deletes says what would go, and deletes when it is told `--yes`.
+A command that deletes prints what it would delete, and deletes it with `--yes`.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from pathlib import Path
 
-from core.cli.shared import add_command, add_dataset, add_json, group, print_table
+import pandas as pd
+
+from core.cli.command import Command, Printing, dataset_option, print_table, report_problems
+from core.competence.scores import import_scores, tell_model
 from core.encoders.requests import FactsRequest
-from core.errors import MISTAKE
+from core.errors import MISTAKE, InputError
+from core.files.userfile import SHEET, UserFile
 from core.machine.memory import size_text
-from core.questions.words import add_options, read_question
+from core.metrics.catalog import metrics_table
+from core.options import argument, option
+from core.progress import ConsoleProgress, heard_by
+from core.questions.kept import list_results
+from core.stimuli.addition import Addition, open_addition
+from core.store import (
+    Deletion,
+    Store,
+    add_dataset,
+    carry_out,
+    delete_results,
+    plan_dataset_deletion,
+    plan_model_deletion,
+    rename_dataset,
+    rename_model,
+)
+from core.store.editing import device_of, embedding_size, seconds_of, widths_of
+from core.store.listing import check_title
+from core.study.study import Study
 
-if TYPE_CHECKING:
-    from core.store.editing import Deletion
-
-DATASET_TITLE = 'what people call it; "" for its own title'
-
-
-def add(commands: Any) -> None:
-    """Add `dataset rename`, `dataset delete`, `model rename|set|delete` and `result`."""
-    _add_to_dataset(group(commands, "dataset"))
-    _add_to_model(group(commands, "model"))
-    _add_result(group(commands, "result"))
-
-
-def _add_to_dataset(kinds: Any) -> None:
-    rename = add_command(kinds, "rename", run_dataset_rename, "give a dataset another title")
-    rename.add_argument("name", metavar="NAME", help="the dataset")
-    rename.add_argument("title", metavar="TITLE", help=DATASET_TITLE)
-    delete = add_command(
-        kinds, "delete", run_dataset_delete, "delete a dataset and all that was made over it"
-    )
-    delete.add_argument("name", metavar="NAME", help="the dataset")
-    _add_yes(delete)
+TITLE = 'what people call it; "" for its own title'
 
 
-def _add_to_model(kinds: Any) -> None:
-    rename = add_command(kinds, "rename", run_model_rename, "give a model another title")
-    rename.add_argument("name", metavar="NAME", help="the model")
-    rename.add_argument("title", metavar="TITLE", help=DATASET_TITLE)
-    add_dataset(rename)
-    facts = add_command(kinds, "set", run_model_set, "say what is known of a model")
-    add_options(facts, FactsRequest)
-    delete = add_command(
-        kinds, "delete", run_model_delete, "delete a model of a dataset and what depends on it"
-    )
-    delete.add_argument("name", metavar="NAME", help="the model")
-    add_dataset(delete)
-    _add_yes(delete)
+@dataclass(frozen=True)
+class Deleting(Command):
+    """A command that deletes."""
 
+    yes: bool = option(False, help="delete; without this, print what would be deleted")
 
-def _add_result(kinds: Any) -> None:
-    listing = add_command(
-        kinds,
-        "list",
-        run_result_list,
-        "list what is kept over a dataset: answers, neighbors and more",
-    )
-    add_dataset(listing)
-    add_json(listing)
-    delete = add_command(
-        kinds, "delete", run_result_delete, "delete results by name, or all that are stale"
-    )
-    delete.add_argument("name", nargs="*", metavar="NAME", help="results (all that are stale)")
-    add_dataset(delete)
-    _add_yes(delete)
-
-
-def _add_yes(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--yes", action="store_true", help="delete; without this, say what would go"
-    )
-
-
-def run_dataset_rename(arguments: argparse.Namespace) -> None:
-    """Give a dataset another title."""
-    from core.store import Store, rename_dataset
-
-    rename_dataset(arguments.store, arguments.name, arguments.title)
-    print(f"{arguments.name}: {Store(arguments.store).dataset(arguments.name).title}")
-
-
-def run_model_rename(arguments: argparse.Namespace) -> None:
-    """Give a model another title."""
-    from core.store import Store, rename_model
-
-    rename_model(arguments.store, arguments.dataset, arguments.name, arguments.title)
-    entry = Store(arguments.store).model(arguments.dataset, arguments.name)
-    print(f"{arguments.name}: {entry.card.title}")
-
-
-def run_model_set(arguments: argparse.Namespace) -> None:
-    """Keep what a person says of a model."""
-    from core.competence.scores import tell_model
-    from core.store import Store
-
-    request = read_question(FactsRequest, arguments)
-    tell_model(arguments.store, request.dataset, request.name, request.facts, level=request.level)
-    entry = Store(arguments.store).model(request.dataset, request.name)
-    said = {
-        "family": entry.card.family,
-        "objective": entry.card.objective,
-        "parameters": entry.card.parameters,
-        "seed": entry.card.training.get("seed"),
-        "level": entry.level,
-    }
-    facts = ", ".join(f"{name} {value}" for name, value in said.items() if value is not None)
-    print(f"{request.name}: {facts}")
-
-
-def run_dataset_delete(arguments: argparse.Namespace) -> int:
-    """Delete a dataset and all that was made over it."""
-    from core.store import plan_dataset_deletion
-
-    return _delete(arguments, plan_dataset_deletion(arguments.store, arguments.name))
-
-
-def run_model_delete(arguments: argparse.Namespace) -> int:
-    """Delete a model of a dataset and what depends on it."""
-    from core.store import plan_model_deletion
-
-    plan = plan_model_deletion(arguments.store, arguments.dataset, arguments.name)
-    return _delete(arguments, plan)
-
-
-def _delete(arguments: argparse.Namespace, plan: Deletion) -> int:
-    from core.store import carry_out
-
-    lines = [*plan.sentences, f"{len(plan.files)} files, {size_text(plan.size)}"]
-    return _confirmed(arguments, lines, lambda: carry_out(arguments.store, plan))
-
-
-def run_result_list(arguments: argparse.Namespace) -> None:
-    """Print one row per result over a dataset."""
-    print_table(_results(arguments), as_json=arguments.json)
-
-
-def run_result_delete(arguments: argparse.Namespace) -> int:
-    """Delete results over a dataset, those that are stale where none is named."""
-    from core.store import delete_results
-
-    table, names = _results(arguments), arguments.name
-    names = names or table.loc[table["state"] == "stale", "name"].tolist()
-    size = size_text(int(table.loc[table["name"].isin(names), "bytes"].sum()))
-    if not names:
-        print("no stale results")
+    def confirm(self, lines: Sequence[str], delete: Callable[[], object]) -> int:
+        """Print what would be deleted, and delete it if --yes was given."""
+        print("\n".join(lines))
+        if not self.yes:
+            print("platoscope: nothing is deleted yet; add --yes to delete it", file=sys.stderr)
+            return MISTAKE
+        delete()
+        print("deleted", file=sys.stderr)
         return 0
-    lines = [*names, f"{len(names)} results, {size}"]
-    listed = dict(zip(table["name"], table["made_at"], strict=True))
-    made = {name: listed.get(name, "") for name in names}
-    return _confirmed(
-        arguments, lines, lambda: delete_results(arguments.store, arguments.dataset, made)
+
+    def carry_out(self, store: Path, plan: Deletion) -> int:
+        """Print what a deletion takes along, and delete it if --yes was given."""
+        lines = [*plan.sentences, f"{len(plan.files)} files, {size_text(plan.size)}"]
+        return self.confirm(lines, lambda: carry_out(store, plan))
+
+
+@dataclass(frozen=True)
+class AddDataset(Addition, Command):
+    """Add stimuli from a folder or the hub: images with captions, or either alone, or ids."""
+
+    is_job = True
+
+    def run(self, store: Path) -> None:
+        if self.title:
+            check_title(self.title)
+        report = ConsoleProgress()
+        with heard_by(report):
+            dataset = open_addition(self)
+        for remark in (*(f"skipped {reason}" for reason in dataset.skipped), *dataset.notes):
+            print(remark, file=sys.stderr)
+        cards = {card.name: card for card in Store(store).datasets()}
+        before = cards.get(dataset.card.name)
+        idle = len(Store(store).models(before.name)) if before else 0
+        add_dataset(store, dataset, report=report)
+        if self.title:
+            rename_dataset(store, self.name, self.title)
+        if before and before.revision != dataset.card.revision:
+            print(
+                f"took the place of another revision of {before.name!r} with {before.size} stimuli;"
+                f" its {idle} models are left out until they are embedded again, or until the"
+                " former revision is added again",
+                file=sys.stderr,
+            )
+        levels = ", ".join(dataset.card.levels) or "none"
+        print(f"{dataset.card.name}: {dataset.card.size} stimuli, caption levels {levels}")
+
+
+@dataclass(frozen=True)
+class ListDatasets(Printing):
+    """List the store's datasets."""
+
+    command = "dataset list"
+
+    def run(self, store: Path) -> None:
+        reader = Store(store)
+        rows = [
+            {
+                "name": card.name,
+                "title": card.title,
+                "stimuli": card.size,
+                "levels": " ".join([*card.levels, *reader.summaries(card.name)]),
+                "models": len(reader.models(card.name)),
+                "revision": card.revision[:16],
+            }
+            for card in reader.datasets()
+        ]
+        report_problems(reader)
+        print_table(pd.DataFrame(rows), as_json=self.json)
+
+
+@dataclass(frozen=True)
+class RenameDataset(Command):
+    """Give a dataset another title."""
+
+    command = "dataset rename"
+
+    name: str = argument(metavar="NAME", help="the dataset")
+    title: str = argument(metavar="TITLE", help=TITLE)
+
+    def run(self, store: Path) -> None:
+        rename_dataset(store, self.name, self.title)
+        print(f"{self.name}: {Store(store).dataset(self.name).title}")
+
+
+@dataclass(frozen=True)
+class DeleteDataset(Deleting):
+    """Delete a dataset and all that was made over it."""
+
+    command = "dataset delete"
+
+    name: str = argument(metavar="NAME", help="the dataset")
+
+    def run(self, store: Path) -> int:
+        return self.carry_out(store, plan_dataset_deletion(store, self.name))
+
+
+@dataclass(frozen=True)
+class ListModels(Printing):
+    """List the models embedded in the store."""
+
+    command = "model list"
+
+    only: str | None = option(None, name="dataset", metavar="D", help="of this dataset only")
+
+    def run(self, store: Path) -> None:
+        reader = Store(store)
+        rows = [
+            {
+                "dataset": dataset,
+                "model": entry.card.name,
+                "title": entry.card.title,
+                "modality": entry.card.modality,
+                "family": entry.card.family,
+                "objective": entry.card.objective,
+                "parameters": entry.card.parameters,
+                "layers": len(entry.card.layers),
+                "dims": widths_of(entry),
+                "level": entry.level,
+                "bytes": embedding_size(reader.root, dataset, entry.card.name),
+                "device": device_of(entry),
+                "seconds": seconds_of(entry),
+            }
+            for dataset in ([self.only] if self.only else [one.name for one in reader.datasets()])
+            for entry in reader.embeddings(dataset)
+        ]
+        report_problems(reader)
+        table = pd.DataFrame(rows).astype({"parameters": "Int64"} if rows else {})
+        print_table(table, as_json=self.json)
+
+
+@dataclass(frozen=True)
+class RenameModel(Command):
+    """Give a model another title."""
+
+    command = "model rename"
+
+    name: str = argument(metavar="NAME", help="the model")
+    title: str = argument(metavar="TITLE", help=TITLE)
+    dataset: str = dataset_option()
+
+    def run(self, store: Path) -> None:
+        rename_model(store, self.dataset, self.name, self.title)
+        print(f"{self.name}: {Store(store).model(self.dataset, self.name).card.title}")
+
+
+@dataclass(frozen=True)
+class SetFacts(FactsRequest, Command):
+    """Say what is known of a model of the store; what is not named stays as it is."""
+
+    def run(self, store: Path) -> None:
+        tell_model(store, self.dataset, self.name, self.facts, level=self.level)
+        entry = Store(store).model(self.dataset, self.name)
+        said = {
+            "family": entry.card.family,
+            "objective": entry.card.objective,
+            "parameters": entry.card.parameters,
+            "seed": entry.card.training.get("seed"),
+            "level": entry.level,
+        }
+        facts = ", ".join(f"{name} {value}" for name, value in said.items() if value is not None)
+        print(f"{self.name}: {facts}")
+
+
+@dataclass(frozen=True)
+class DeleteModel(Deleting):
+    """Delete a model of a dataset and what depends on it."""
+
+    command = "model delete"
+
+    name: str = argument(metavar="NAME", help="the model")
+    dataset: str = dataset_option()
+
+    def run(self, store: Path) -> int:
+        return self.carry_out(store, plan_model_deletion(store, self.dataset, self.name))
+
+
+@dataclass(frozen=True)
+class ListResults(Printing):
+    """List what is kept over a dataset: answers, neighbors and more."""
+
+    command = "result list"
+
+    dataset: str = dataset_option()
+
+    def run(self, store: Path) -> None:
+        print_table(list_results(Study(Store(store), self.dataset)), as_json=self.json)
+
+
+@dataclass(frozen=True)
+class DeleteResults(Deleting):
+    """Delete results by name, or all that are stale."""
+
+    command = "result delete"
+
+    name: tuple[str, ...] = argument(
+        metavar="NAME", help="results (all that are stale)", optional=True
     )
+    dataset: str = dataset_option()
+
+    def run(self, store: Path) -> int:
+        table = list_results(Study(Store(store), self.dataset))
+        names = self.name or tuple(table.loc[table["state"] == "stale", "name"])
+        if not names:
+            print("no stale results")
+            return 0
+        size = size_text(int(table.loc[table["name"].isin(names), "bytes"].sum()))
+        listed = dict(zip(table["name"], table["made_at"], strict=True))
+        made = {name: listed.get(name, "") for name in names}
+        return self.confirm(
+            [*names, f"{len(names)} results, {size}"],
+            lambda: delete_results(store, self.dataset, made),
+        )
 
 
-def _results(arguments: argparse.Namespace) -> Any:
-    from core.questions.kept import list_results
-    from core.store import Store
-    from core.study.study import Study
+@dataclass(frozen=True)
+class ImportScores(Command):
+    """Import scores: a CSV table with the columns model, task, value, unit."""
 
-    return list_results(Study(Store(arguments.store), arguments.dataset))
+    command = "competence import"
+    is_job = True
+
+    file: str = argument(
+        metavar="FILE", help="UTF-8; also group, low, high, chance, n, split, source"
+    )
+    dataset: str = dataset_option()
+
+    def run(self, store: Path) -> None:
+        file = Path(self.file)
+        data = UserFile(file, "a CSV table of scores", InputError, most=SHEET).read()
+        done = import_scores(store, self.dataset, data, name=file.name)
+        for note in done.notes:
+            print(note, file=sys.stderr)
+        print(
+            f"scores: {len(done.table)}; models: {done.table['model'].nunique()}; in place of"
+            f" earlier scores: {done.replaced}"
+        )
 
 
-def _confirmed(
-    arguments: argparse.Namespace, lines: Sequence[str], delete: Callable[[], object]
-) -> int:
-    """Say what goes, and delete it where the person said `--yes`."""
-    print("\n".join(lines))
-    if not arguments.yes:
-        print("platoscope: nothing is deleted yet; add --yes to delete it", file=sys.stderr)
-        return MISTAKE
-    delete()
-    print("deleted", file=sys.stderr)
-    return 0
+@dataclass(frozen=True)
+class ListMetrics(Printing):
+    """List the metrics: what each sees, its range and parameters; as JSON also formula, source, and
+    the properties as the paper prints them.
+    """
+
+    command = "metrics list"
+    over_store = False
+
+    def run(self, _: Path) -> None:
+        table, long = metrics_table(), ["formula", "misses", "reference", "printed"]
+        print_table(table if self.json else table.drop(columns=long), as_json=self.json)

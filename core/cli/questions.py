@@ -4,70 +4,45 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
 
-from core.cli.shared import (
-    add_command,
-    add_json,
-    group,
-    print_object,
-    print_table,
-    report_problems,
-)
-from core.errors import NotApplicableError
+from core.cli.command import print_object, print_table, report_problems
+from core.errors import InputError, NotApplicableError
 from core.questions.finding import to_rows
 from core.questions.question import Question, StudyQuestion
-from core.questions.topics import TOPICS, kinds_of
 from core.questions.words import add_options, read_question
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from core.study.study import Study
+JSON = "print JSON, numbers in full"
+SAVED = "adapt"  # the command whose adapters can be saved
 
 
-def add(commands: Any, word: str | None = None) -> None:
-    """Add the commands of all questions; word: the only one whose commands are wanted in full, so
-    that the others' modules need not be imported.
-    """
-    for first, topic in TOPICS.items():
-        place = group(commands, first) if topic.grouped else commands
-        if word in (None, first):
-            _add_kinds(place, kinds_of(first))
-        elif not topic.grouped:
-            commands.add_parser(first, help=topic.about)
-
-
-def _add_kinds(place: Any, kinds: Iterable[type[Question]]) -> None:
-    for kind in kinds:
-        if not kind.listed:
-            continue
-        name = kind.command.split()[-1]
-        of_study = issubclass(kind, StudyQuestion)
-        run = partial(run_question, kind)
-        command = add_command(place, name, run, kind.title(), store=of_study, job=True)
-        add_options(command, kind)
-        if issubclass(kind, StudyQuestion):
-            command.set_defaults(dataset="")  # the store's only one; see `default_dataset`
-            _add_device(command, kind.device)
-        add_json(command)
-
-
-def _add_device(command: argparse.ArgumentParser, usual: str | None) -> None:
-    """Add the choice of a device, where there is one."""
-    command.set_defaults(device="cpu")
-    if usual:
-        text = f"cpu, cuda, cuda:1 or auto ({usual})"
-        command.add_argument("--device", default=usual, metavar="DEVICE", help=text)
+def add_question(command: argparse.ArgumentParser, kind: type[Question]) -> None:
+    """Add a question's options to its command, and what its columns mean to the help."""
+    command.set_defaults(run=partial(run_question, kind), job=True)
+    add_options(command, kind)
+    if issubclass(kind, StudyQuestion):
+        command.set_defaults(dataset="", device="cpu")  # the only dataset; see `default_dataset`
+        if kind.device:
+            text = f"cpu, cuda, cuda:1 or auto ({kind.device})"
+            command.add_argument("--device", default=kind.device, metavar="DEVICE", help=text)
+    if kind.command == SAVED:
+        text = "write the first seed's adapters as safetensors"
+        command.add_argument("--save", type=Path, metavar="FILE", help=text)
+    command.add_argument("--json", action="store_true", help=JSON)
+    if kind.columns:
+        command.formatter_class = argparse.RawDescriptionHelpFormatter
+        width = max(map(len, kind.columns))
+        lines = [f"  {name:{width}}  {text}" for name, text in kind.columns.items()]
+        command.epilog = "\n".join(["columns:", *lines])
 
 
 def run_question(kind: type[Question], arguments: argparse.Namespace) -> None:
     """Print the table that answers a question; its findings go to stderr, or into the JSON."""
     from core.progress import ConsoleProgress
-    from core.questions.asking import answer  # pandas and duckdb
+    from core.questions.asking import answer, left_out_of
     from core.settings import choose_device
+    from core.store import Store
 
     question, progress, study = read_question(kind, arguments), ConsoleProgress(), None
     if isinstance(question, StudyQuestion):
@@ -75,7 +50,11 @@ def run_question(kind: type[Question], arguments: argparse.Namespace) -> None:
     with progress.awake():
         try:
             if isinstance(question, StudyQuestion):
-                study = _open(question, arguments)
+                study = question.scope.open(Store(arguments.store), device=arguments.device)
+                for sentence in left_out_of(question, study):
+                    print(sentence, file=sys.stderr)
+            if getattr(arguments, "save", None):
+                save_adapters(question, study, arguments.save)
             answered = answer(question, study, progress)
         except NotApplicableError as error:
             print(f"not applicable: {error}", file=sys.stderr)
@@ -91,23 +70,32 @@ def run_question(kind: type[Question], arguments: argparse.Namespace) -> None:
         else:
             print_table(answered.table, as_json=True)
         return
-    print_table(answered.table[_shown(kind, answered.table)], as_json=False)
+    hidden = getattr(kind, "hidden", ())
+    shown = list(kind.shown or (name for name in answered.table.columns if name not in hidden))
+    print_table(answered.table[shown], as_json=False)
     for finding in answered.findings:
         print(finding.sentence, file=sys.stderr)
 
 
-def _open(question: StudyQuestion, arguments: argparse.Namespace) -> Study:
-    """Open the study of a question; what no answer of its kind takes in goes to stderr."""
-    from core.questions.asking import left_out_of
-    from core.store import Store
+def save_adapters(question: Question, study: object, file: Path) -> None:
+    """Write the adapters of the first seed; raises InputError for several sets of encoders."""
+    from core.questions.adapters.answer import train_adapters
+    from core.questions.adapters.maps.files import dump
+    from core.questions.adapters.question import Adaptation
+    from core.store.publishing import write_file
+    from core.study.study import Study
 
-    study = question.scope.open(Store(arguments.store), device=arguments.device)
-    for sentence in left_out_of(question, study):
-        print(sentence, file=sys.stderr)
-    return study
-
-
-def _shown(kind: type[Question], table: pd.DataFrame) -> list[str]:
-    """Return the columns that a terminal has room for."""
-    hidden = getattr(kind, "hidden", ())
-    return list(kind.shown or (name for name in table.columns if name not in hidden))
+    assert isinstance(question, Adaptation)
+    assert isinstance(study, Study)
+    if len(question.x) > 1:
+        raise InputError(
+            f"--save writes the adapters of one --x and one --y; got {len(question.x)} of each:"
+            " save them one by one"
+        )
+    data = dump(*train_adapters(question, study))
+    try:
+        write_file(file, data)
+    except OSError as error:
+        raise InputError(
+            f"{file} cannot be written ({error.strerror}); name another file with --save"
+        ) from error

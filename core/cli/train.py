@@ -2,89 +2,75 @@
 
 from __future__ import annotations
 
-import argparse
 import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, get_args
 
-from core.cli.shared import add_command, add_number
+from core.cave.training.configs import CONFIGS, Config, Tier, select
+from core.cli.command import Command, device_option
 from core.errors import InputError
 from core.machine.processes import count_cores, end_with_parent, interrupts_held, naming_killed
-from core.options import Range
+from core.options import argument, option
 from core.settings import CAVE_WEIGHTS, choose_device
 
 if TYPE_CHECKING:
     import torch
 
-    from core.cave.training.configs import Config, Tier
 
-RUNS = Path("runs")
+@dataclass(frozen=True)
+class Train(Command):
+    """Train the Cave's models from their configs."""
 
+    command = "train"
+    is_job = True
+    over_store = False
 
-def add(commands: Any) -> None:
-    """Add `train`."""
-    parser = add_command(
-        commands,
-        "train",
-        run,
-        "train the Cave's models from their configs",
-        store=False,
-        job=True,
+    names: tuple[str, ...] = argument(
+        metavar="NAME", help="configs to train, in any order", optional=True
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help="configs to train, in any order")
-    parser.add_argument(
-        "--starter", action="store_true", help="the eight models of the smallest demo"
+    starter: bool = option(False, help="the eight models of the smallest demo")
+    core: bool = option(
+        False, help="these and the rest that two CPU cores train in under three hours"
     )
-    parser.add_argument(
-        "--core",
-        action="store_true",
-        help="these and the rest that two CPU cores train in under three hours",
+    all: bool = option(False, help="the whole family; best on a GPU")
+    device: str = device_option()
+    jobs: int | None = option(
+        None,
+        metavar="JOBS",
+        least=1,
+        most=1_024,
+        help="models trained at once, one CPU thread each (as many as there are cores)",
     )
-    parser.add_argument("--all", action="store_true", help="the whole family; best on a GPU")
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda or mps")
-    add_number(
-        parser,
-        "--jobs",
-        Range(1, 1_024),
-        "models trained at once, one CPU thread each (as many as there are cores)",
+    runs: str = option(
+        "runs", metavar="RUNS", help="folder of checkpoints and of the training pool"
     )
-    parser.add_argument(
-        "--runs", type=Path, default=RUNS, help="folder of checkpoints and of the training pool"
-    )
-    parser.add_argument(
-        "--weights",
-        type=Path,
-        default=CAVE_WEIGHTS,
+    weights: str = option(
+        str(CAVE_WEIGHTS),
+        metavar="WEIGHTS",
         help="folder that finished models are published in",
     )
 
-
-def run(options: argparse.Namespace) -> None:
-    """Train what the options name and print the published folders; raises InputError where they
-    name nothing.
-    """
-    from core.cave.training.configs import (  # the Cave, whose tasks it names, takes pandas
-        CONFIGS,
-        select,
-    )
-
-    configs = select(options.names, tiers=_tiers(options))
-    if not configs:
-        raise InputError(
-            "no model to train; give names or --starter, --core, --all; there are:"
-            f" {', '.join(CONFIGS)}"
+    def run(self, _: Path) -> None:
+        chosen = {"starter": self.starter or self.core, "core": self.core, "family": False}
+        tiers: list[Tier] = [tier for tier in get_args(Tier) if chosen[tier] or self.all]
+        configs = select(self.names, tiers=tiers)
+        if not configs:
+            raise InputError(
+                "no model to train; give names or --starter, --core, --all; there are:"
+                f" {', '.join(CONFIGS)}"
+            )
+        train_all(
+            configs,
+            device=choose_device(self.device),
+            runs=Path(self.runs),
+            weights=Path(self.weights),
+            jobs=self.jobs or count_cores(),
         )
-    train_all(
-        configs,
-        device=choose_device(options.device),
-        runs=options.runs,
-        weights=options.weights,
-        jobs=options.jobs or count_cores(),
-    )
 
 
 def train_all(
@@ -157,8 +143,3 @@ def _take_one_thread() -> None:
     import torch  # as above
 
     torch.set_num_threads(1)
-
-
-def _tiers(options: argparse.Namespace) -> list[Tier]:
-    chosen: list[Tier] = ["starter"] * (options.starter or options.core or options.all)
-    return chosen + ["core"] * (options.core or options.all) + ["family"] * options.all

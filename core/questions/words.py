@@ -37,7 +37,11 @@ def add_options(parser: ArgumentParser, kind: type) -> None:
                 help=one.help,
             )
         elif one.positional:
-            parser.add_argument(one.name, metavar=one.metavar, help=one.help)
+            several = ("+" if one.required else "*") if one.many else None
+            text = explain(one.help, "", one.range)
+            parser.add_argument(
+                one.name, type=_reader(one), nargs=several, metavar=one.metavar, help=text
+            )
         else:
             _add_value(parser, one)
 
@@ -72,7 +76,9 @@ def read_question(kind: type[Q], arguments: Namespace) -> Q:
     """Return the question that parsed arguments ask; raises what its fields refuse."""
     parsed = [(one, getattr(arguments, one.name)) for one in options_of(kind)]
     for one, value in parsed:
-        if value == []:  # argparse drops the dashes of --k=-- and keeps an empty list
+        if (
+            value == [] and not one.positional
+        ):  # argparse drops the dashes of --k=-- and keeps an empty list
             raise InputError(f"{one.flag} takes a value; got --: name one, or leave {one.flag} out")
     return build(kind, {one.name: _frozen(value) for one, value in parsed if value is not None})
 
@@ -119,7 +125,7 @@ def to_words(question: Worded) -> list[str]:
     for one in options_of(type(question)):
         value = value_of(question, one)
         if one.positional:
-            words.append(str(value))
+            words += map(str, value if one.many else [value])
         elif value != one.default:
             words += _option_words(one, value)
     return words

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.cli.demo import serve_command
+from core.cli.app import serve_command
 from core.settings import ROOT
 from tests.ports import find_free_port
 

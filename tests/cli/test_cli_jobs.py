@@ -37,7 +37,7 @@ def test_a_job_is_queued_shown_canceled_and_queued_again(run, tmp_path):
     assert run("cancel", "1")[1] == "1: canceled\n"
     assert run("retry", "1")[1] == "1: queued\n"
     states.claim(tmp_path, "cpu", lambda _: True)
-    note = {"done": 3, "total": 9, "what": "vit over d", "seconds_left": 12.4}
+    note = {"done": 3, "total": 9, "what": "vit over d", "seconds_left": 12.4, "rows": []}
     (tmp_path / "jobs" / "1.json").write_text(json.dumps(note))
     queue.job(tmp_path, 1).log.write_text("3 of 9\n")
     text = run("list")[1]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.cli import main
-from core.cli.demo import serve_command
+from core.cli.app import serve_command
 from core.settings import READ_ONLY
 from pages._parts.library.uploads import MOST_MEGABYTES
 
