@@ -254,7 +254,7 @@ def test_score_compares_two_feature_files(
         )
         == 0
     )
-    first, second = json.loads(capsys.readouterr().out)
+    first, second = json.loads(capsys.readouterr().out)["rows"]
     assert second["score"] == pytest.approx(1)
     assert first["score"] < 0.9
     np.save(tmp_path / "z.npy", x[:7])
