@@ -47,9 +47,7 @@ if TYPE_CHECKING:
 
 
 def cosine(x: Float64[np.ndarray, "n n"], y: Float64[np.ndarray, "n n"]) -> float:
-    """Compare two centered kernels of length 1: Σᵢⱼ xᵢⱼ yᵢⱼ, the HSIC of the two over the root of
-    the product of their own.
-    """
+    """Compare two centered kernels of length 1: Σᵢⱼ xᵢⱼ yᵢⱼ."""
     return float(np.vdot(x, y))
 
 
@@ -285,9 +283,7 @@ RBF_CKA = Metric(
 
 
 def compare_centered(x: csr_array, y: csr_array) -> float:
-    """Sum the products of two local kernels (variant "paper") over the pairs that are neighbors in
-    both: the alignment.
-    """
+    """Sum the products of two local kernels (variant "paper") over common neighbors."""
     return float(x.multiply(y).sum())
 
 

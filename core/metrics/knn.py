@@ -148,9 +148,7 @@ def _mutual_on_torch(device: torch.device, *, k: int) -> AnyEngine:
 
 
 def subsequence_terms(a: Lists, b: Lists) -> Terms:
-    """Return for each stimulus the length of the longest common subsequence of its two neighbor
-    lists, divided by k.
-    """
+    """Return each stimulus's longest common subsequence of its two neighbor lists / k."""
     n, k = a.shape
     # column j: among a's entries so far and b's first j
     longest = np.zeros((n, k + 1), dtype=np.int32)
@@ -162,9 +160,7 @@ def subsequence_terms(a: Lists, b: Lists) -> Terms:
 
 
 def edit_terms(a: Lists, b: Lists) -> Terms:
-    """Return for each stimulus 1 − Levenshtein distance of its two neighbor lists / k; an edit
-    inserts, deletes or replaces one.
-    """
+    """Return each stimulus's 1 − Levenshtein distance of its two neighbor lists / k."""
     n, k = a.shape
     place = np.arange(k + 1, dtype=np.int32)
     edits = np.tile(place, (n, 1))  # column j: from a's entries so far to b's first j

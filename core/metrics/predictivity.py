@@ -70,9 +70,7 @@ def assign_folds(n: int, *, folds: int) -> Int64[np.ndarray, "n"]:
 
 
 def fit_parts(space: Basis, *, folds: int) -> Parts:
-    """Decompose a space once for every one or two folds left out, which is all that predicting from
-    it needs.
-    """
+    """Decompose a space once for every one or two folds left out."""
     fold = assign_folds(len(space.directions), folds=folds)
     return {
         frozenset(out): _part(space, ~np.isin(fold, out))
@@ -177,9 +175,7 @@ def predictivity_of_sums(sums: Sums) -> float:
 
 
 def _explained_by_sums(folds: Sequence[Moments], width: int) -> float:
-    """Return R² of predicting the features from `width` on by those before, over every stimulus
-    when held out.
-    """
+    """Return R² of predicting the features from `width` on by those before."""
     missed = total = 0.0
     for held_out in folds:
         others = [fold for fold in folds if fold is not held_out]
@@ -196,9 +192,7 @@ def _explained_by_sums(folds: Sequence[Moments], width: int) -> float:
 def _errors_of_sums(
     fitted: Moments, held_out: Moments, width: int
 ) -> tuple[Float64[np.ndarray, "strengths"], float]:
-    """Return the summed squared error on held-out stimuli for each strength of the penalty, and
-    that of predicting the mean.
-    """
+    """Return the squared error on held-out stimuli for each penalty, and that of the mean."""
     xx, xy, _ = blocks(fitted.products, width)
     squares, axes = np.linalg.eigh(xx)
     seen, crossed, spread = blocks(held_out.around(fitted.mean), width)

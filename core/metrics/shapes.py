@@ -36,9 +36,7 @@ def shape(basis: Basis) -> Float64[np.ndarray, "n r"]:
 
 
 def overlap(a: Float64[np.ndarray, "n da"], b: Float64[np.ndarray, "n db"]) -> float:
-    """Return the largest inner product of one shape with the other rotated: ‖aᵀb‖⁎, the sum of
-    singular values.
-    """
+    """Return the largest inner product of one shape with the other rotated: ‖aᵀb‖⁎."""
     values = np.linalg.svd(a.T @ b, compute_uv=False)
     return min(1.0, float(values.sum()))  # rounding alone lifts a cosine above 1
 
@@ -172,9 +170,7 @@ def correlate(
 
 
 def leading_basis(space: Float[np.ndarray, "n d"], *, rank: int) -> Basis:
-    """Return the leading `rank` singular directions of the standardized features (all, where there
-    are fewer).
-    """
+    """Return the leading `rank` singular directions of the standardized features."""
     if rank < 2:
         raise MetricError(f"rank must be 2 or more; got {rank}")
     return span(standardize(center(space)), rank=rank)
@@ -186,9 +182,7 @@ def mean_correlation(a: Basis, b: Basis) -> float:
 
 
 def weighted_correlation(a: Basis, b: Basis) -> float:
-    """Return the mean canonical correlation of two bases, each weighted by how much of a's features
-    its variate carries.
-    """
+    """Return the mean canonical correlation, weighted by how much of a its variates carry."""
     turn, correlations = correlate(a.directions, b.directions)
     weights = np.abs((turn.T * a.sizes) @ a.axes).sum(axis=1)
     return float(np.average(correlations, weights=weights))
@@ -327,9 +321,7 @@ def dissimilarities(
 def of_matrix(
     distances: Float[np.ndarray, "n n"], *, correlation: str
 ) -> Float64[np.ndarray, " pairs"]:
-    """Return the same of dissimilarities that are known without the vectors; raises as
-    `dissimilarities`.
-    """
+    """Return the same of dissimilarities that are known without the vectors."""
     pairs = distances[np.triu_indices(len(distances), 1)].astype(np.float64)
     return unit_row(pairs, correlation=correlation)
 
@@ -337,9 +329,7 @@ def of_matrix(
 def unit_row(
     distances: Float64[np.ndarray, " pairs"], *, correlation: str
 ) -> Float64[np.ndarray, " pairs"]:
-    """Return distances, or their ranks, around their mean and of length 1; raises as
-    `dissimilarities`.
-    """
+    """Return distances, or their ranks, around their mean and of length 1."""
     from scipy.stats import rankdata
 
     if np.ptp(distances) <= np.finfo(np.float32).eps * distances.max():

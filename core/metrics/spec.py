@@ -125,9 +125,7 @@ class Metric:
     def __call__(
         self, x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "m dy"], **parameters: Parameter
     ) -> float:
-        """Compare two spaces over the same stimuli; raises MetricError for degenerate spaces and
-        unknown parameters.
-        """
+        """Compare two spaces over the same stimuli; raises MetricError."""
         complete = self.complete(parameters)
         check_pair(x, y)
         return self.function(x, y, **complete)
@@ -162,8 +160,6 @@ class Metric:
         return replace(self.spec, range=UNBOUNDED) if free else self.spec
 
     def chance_level(self, n: int, parameters: Mapping[str, Parameter]) -> float:
-        """Return the mean score of unrelated spaces over n stimuli; NaN where no formula gives it
-        without a look at the spaces.
-        """
+        """Return the mean score of unrelated spaces over n stimuli, NaN without a formula."""
         complete = self.complete(parameters)
         return np.nan if self.chance is None else self.chance.level(n=n, **complete)

@@ -92,9 +92,7 @@ class Engine(Protocol[P]):
         """
 
     def permuted(self, prepared: Prepared[P], order: Integer[np.ndarray, "n"]) -> Prepared[P]:
-        """Give stimulus i all that stimulus order[i] has, as if the layers' rows had been reordered
-        before `prepare`.
-        """
+        """Give stimulus i all that order[i] has, as if rows had been reordered before `prepare`."""
 
 
 @dataclass(frozen=True)
@@ -152,9 +150,7 @@ class PairRows:
 def triangle(
     kernel: Float64[np.ndarray, "n n"], *, diagonal: bool
 ) -> Float64[np.ndarray, " pairs"]:
-    """Return a symmetric kernel's entries above the diagonal times √2, then its diagonal if
-    requested.
-    """
+    """Return a kernel's entries above the diagonal times √2, then its diagonal if requested."""
     above = kernel[np.triu_indices(len(kernel), 1)] * np.sqrt(2)
     return np.concatenate([above, np.diagonal(kernel)]) if diagonal else above
 
@@ -178,7 +174,6 @@ def make_parts(
 def reorder_parts(
     prepared: Prepared[Parts[T]], order: Order, reorder: Callable[[T, Order], T]
 ) -> Prepared[Parts[T]]:
-    """Reorder the stimuli of every part."""
     parts = prepared.layers
     moved = [None if part is None else reorder(part, order) for part in parts.layers]
     return Prepared(Parts(moved, parts.stimuli), prepared.refusals)
@@ -286,16 +281,13 @@ class Predictions(Generic[F]):
 
 
 class Moments(NamedTuple):
-    """Some stimuli in some features: how many, their mean, and the summed products of features
-    around the mean.
-    """
+    """Some stimuli: how many, their mean, the summed products of features around it."""
 
     n: int
     mean: Float64[np.ndarray, "d"]
     products: Float64[np.ndarray, "d d"]
 
     def around(self, center: Float64[np.ndarray, "d"]) -> Float64[np.ndarray, "d d"]:
-        """Return the summed products around another center."""
         apart = self.mean - center
         products: np.ndarray = self.products + self.n * np.outer(apart, apart)
         return products
@@ -313,7 +305,6 @@ class Streamed(NamedTuple):
 
     @property
     def total(self) -> Moments:
-        """The moments of all stimuli."""
         return reduce(merge, self.folds)
 
 
@@ -331,7 +322,6 @@ class Sums:
 
     @property
     def total(self) -> Moments:
-        """The moments of all stimuli."""
         return reduce(merge, self.folds)
 
     @property
@@ -398,9 +388,7 @@ def join(x: Streamed, y: Streamed) -> Sums:
 
 
 def merge(a: Moments, b: Moments) -> Moments:
-    """Return the moments of two groups of stimuli together (Chan, Golub, LeVeque 1983), which loses
-    no digits to large means.
-    """
+    """Return the moments of two groups of stimuli together (Chan, Golub, LeVeque 1983)."""
     n, apart = a.n + b.n, b.mean - a.mean
     products = a.products + b.products + np.outer(apart, apart) * (a.n * b.n / n)
     return Moments(n, a.mean + apart * (b.n / n), products)
@@ -412,9 +400,7 @@ def blocks(products: Float64[np.ndarray, "d d"], width: int) -> Blocks:
 
 
 def noise(part: Streamed, axes: Float64[np.ndarray, "d m"]) -> Float64[np.ndarray, " m"]:
-    """Return what rounding alone can leave of the products along each axis, by the rule of
-    `core.spaces.bases`.
-    """
+    """Return what rounding can leave of the products along each axis, as in `core.spaces.bases`."""
     total, eps = part.total, float(np.finfo(np.float64).eps)
     lengths = np.sqrt(np.diagonal(total.products) + total.n * total.mean**2)
     rounding = float(np.finfo(part.space.dtype).eps) * (np.abs(axes).T @ lengths)

@@ -134,9 +134,7 @@ def mean_terms(
     *,
     k: int,
 ) -> Float64[np.ndarray, "Lx Ly"]:
-    """Return the mean over stimuli of a metric's terms, pair by pair; NaN for a layer of -1, which
-    has no neighbors.
-    """
+    """Return the mean of a metric's terms, pair by pair; NaN for a layer without neighbors."""
     check_lists(x, y, k=k)
     scores = np.full((len(x), len(y)), np.nan)
     ready = list(product(np.flatnonzero(x[:, 0, 0] >= 0), np.flatnonzero(y[:, 0, 0] >= 0)))

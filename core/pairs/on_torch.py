@@ -35,9 +35,7 @@ BLOCK = 2**25  # numbers in one block of similarities, or in the tiles that are 
 
 
 class Local(NamedTuple):
-    """Layers as what lies near each stimulus, (layers, n, k): which stimuli, and a value for
-    each.
-    """
+    """What lies near each stimulus, (layers, n, k): which stimuli, and a value for each."""
 
     lists: Tensor
     values: Tensor
@@ -122,9 +120,7 @@ class TorchLocal:
 
 @dataclass(frozen=True)
 class TorchKernels:
-    """CKA, linear or unbiased: layers as centered kernels of length 1, (layers, n, n) in
-    float32.
-    """
+    """CKA: layers as centered kernels of length 1, (layers, n, n) in float32."""
 
     device: torch.device
     center: Callable[[Tensor], Tensor]
@@ -171,9 +167,7 @@ def nearest_on(
 
 
 def _nearest(space: Space, k: int, device: torch.device) -> Tensor:
-    """Find each stimulus's k nearest by the rule of `core.spaces.neighbors.nearest`, packed and
-    unpacked the same way.
-    """
+    """Find each stimulus's k nearest by the rule of `core.spaces.neighbors.nearest`."""
     n = len(space)
     check_k(k, n)
     sides = sides_of(space)
@@ -200,9 +194,7 @@ def centered(kernel: Tensor) -> Tensor:
 
 
 def u_centered(kernel: Tensor) -> Tensor:
-    """Return the kernel centered as if it had no diagonal, of length 1; see
-    `core.spaces.kernels.u_centered`.
-    """
+    """Return the kernel centered as by `core.spaces.kernels.u_centered`."""
     n = len(kernel)
     check_unbiased(n)
     off = kernel.clone().fill_diagonal_(0)
@@ -219,9 +211,7 @@ def _unit(rest: Tensor, kernel: Tensor) -> Tensor:
 
 
 def _common_products(x: Local, y: Local) -> Float64[np.ndarray, "Lx Ly"]:
-    """Sum the products of values that two layers have for one stimulus near another, a block of
-    stimuli at a time.
-    """
+    """Sum the products of values that two layers have for one stimulus near another."""
     check_same_stimuli(x.lists.shape[1], y.lists.shape[1])
     n = x.lists.shape[1]
     rows = max(1, BLOCK // ((len(x.lists) + len(y.lists)) * n))
@@ -233,9 +223,7 @@ def _common_products(x: Local, y: Local) -> Float64[np.ndarray, "Lx Ly"]:
 
 
 def _scatter(lists: Tensor, values: Tensor, n: int) -> Tensor:
-    """Write each layer's values to the places of their stimuli in rows of zeros; NaN of a layer
-    without scores stays.
-    """
+    """Write each layer's values to the places of their stimuli in rows of zeros; NaN stays."""
     rows = torch.zeros((*lists.shape[:2], n), dtype=torch.float64, device=lists.device)
     return rows.scatter_(2, lists.clamp(min=0), values).flatten(1)
 

@@ -60,7 +60,6 @@ class Scores:
 
     @property
     def flipped(self) -> Scores:
-        """Return the scores with x and y exchanged."""
         return Scores(self.values.T, {(a, b): why for (b, a), why in self.refusals.items()})
 
 
@@ -99,9 +98,7 @@ def each_layer(
 
 
 def stacked(parts: Sequence[np.ndarray | None], missing: int | float) -> np.ndarray:
-    """Stack the layers' arrays, all of one shape; a layer that was refused is filled with
-    `missing`.
-    """
+    """Stack the layers' arrays; a layer that was refused is filled with `missing`."""
     like = next(part for part in parts if part is not None)
     return np.stack([np.full_like(like, missing) if part is None else part for part in parts])
 

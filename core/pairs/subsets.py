@@ -52,9 +52,7 @@ class LocalKernels:
 
 @dataclass(frozen=True)
 class CenteredLocal:
-    """CKNNA as the paper defines it: the sum of products of two local kernels over the pairs that
-    are neighbors in both.
-    """
+    """CKNNA as in the paper: summed products of two local kernels over common neighbors."""
 
     k: int
 
@@ -73,9 +71,7 @@ class CenteredLocal:
         return Prepared(LocalKernels(lists, values), refusals)
 
     def scores(self, x: Prepared[LocalKernels], y: Prepared[LocalKernels]) -> Scores:
-        """Share x's layers among threads; each sum runs over stimuli and neighbors in order, so
-        threads cannot change it.
-        """
+        """Share x's layers among threads, which changes no sum."""
         from core.pairs.loops import add_products  # numba, half a second
 
         check_same_stimuli(x.layers.lists.shape[1], y.layers.lists.shape[1], "kernels")
@@ -110,9 +106,7 @@ class CenteredLocal:
 
 
 class Held(NamedTuple):
-    """What local kernels are cut from: each space's ranking with its similarities, and all spaces
-    side by side between edges.
-    """
+    """Each space's ranking with its similarities, and all spaces side by side between edges."""
 
     order: Order
     similar: Float32[np.ndarray, "L n others"]
@@ -173,9 +167,7 @@ def _over_lists(engine: NeighborLists, x: Sequence[Space], y: Sequence[Space]) -
 
 
 def _over_kernels(engine: CenteredLocal, x: Sequence[Space], y: Sequence[Space]) -> SetScores:
-    """Score by CKNNA: the sum of products of two local kernels of length 1, where both have a
-    value.
-    """
+    """Score by CKNNA: summed products of two local kernels of length 1."""
     from core.pairs.loops import add_products
 
     k = engine.k
@@ -212,9 +204,7 @@ def _hold(spaces: Sequence[Space], k: int) -> Held:
 def _lists_within(
     order: Order, rows: Rows, k: int
 ) -> tuple[Int32[np.ndarray, "m L k"], Int32[np.ndarray, "m L k"]]:
-    """Return the k nearest of each stimulus of a set among the others of it, counted within the
-    set, and their ranks among all.
-    """
+    """Return the k nearest of each stimulus of a set within the set, and their ranks among all."""
     from core.pairs.loops import first_within
 
     place = np.full(order.shape[1], -1, dtype=np.int32)
@@ -227,9 +217,7 @@ def _lists_within(
 def _kernels_within(
     held: Held, rows: Rows, k: int
 ) -> tuple[Int32[np.ndarray, "m L k"], Float64[np.ndarray, "m L k"]]:
-    """Return local kernels of length 1, NaN where centering leaves no more than rounding; see
-    `core.spaces.kernels.local_kernel`.
-    """
+    """Return local kernels of length 1, NaN where centering leaves no more than rounding."""
     from core.pairs.loops import centered_within
 
     lists, ranks = _lists_within(held.order, rows, k)

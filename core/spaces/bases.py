@@ -44,9 +44,7 @@ class Basis(NamedTuple):
 
     @property
     def scores(self) -> Float64[np.ndarray, "n r"]:
-        """Return the space rotated to its principal axes: all inner products stay, in no more
-        dimensions than stimuli.
-        """
+        """Return the space rotated to its principal axes: all inner products stay."""
         scores: np.ndarray = self.directions * self.sizes
         return scores
 
@@ -67,9 +65,7 @@ def center(space: Float[np.ndarray, "n d"]) -> Centered:
 
 
 def standardize(centered: Centered) -> Centered:
-    """Scale every centered feature to length 1, its rounding with it; a feature that varies by
-    rounding alone is left out.
-    """
+    """Scale centered features to length 1; those that vary by rounding alone are left out."""
     lengths = _lengths(centered.values)
     varying = lengths > centered.rounding
     kept = slice(None) if varying.all() else varying  # no copy of all values for nothing
@@ -145,9 +141,7 @@ def _sound(
 
 
 def basis_of(space: Float[np.ndarray, "n d"]) -> Basis:
-    """Return the basis of all of a space without its axes, which are as large as the space
-    itself.
-    """
+    """Return the basis of a space without its axes, which are as large as the space itself."""
     basis = span(center(space))
     return basis._replace(axes=np.empty((len(basis.sizes), 0)))
 

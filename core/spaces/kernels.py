@@ -117,9 +117,7 @@ def of_length_one(
 
 
 def check_length(length: float | np.floating, n: int, whole: float | np.floating) -> None:
-    """Refuse a kernel of n stimuli of which centering has left no more than rounding; whole: the
-    length that it had.
-    """
+    """Refuse a kernel of n stimuli and length `whole` that centering left no more than rounding."""
     if length <= np.sqrt(n) * ROUNDING * whole:
         raise MetricError(
             "all similarities in this space are equal, so that centering leaves only rounding;"

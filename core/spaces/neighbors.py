@@ -220,9 +220,7 @@ def sides_of(space: Float[np.ndarray, "n d"]) -> Sides:
 
 
 def unit_scaled(space: Float[np.ndarray, "n d"]) -> Float64[np.ndarray, "n d"]:
-    """Scale by the power of two that brings the largest entry into [0.5, 1): exact, and no product
-    overflows float32.
-    """
+    """Scale by the power of two that brings the largest entry into [0.5, 1): exact."""
     _, exponent = np.frexp(max(space.max(), -space.min()))
     power = np.ldexp(1.0, min(-int(exponent), 1022))  # 2 ** 1023 is the last finite one
     scaled: np.ndarray = np.multiply(space, power, dtype=np.float64)
@@ -273,9 +271,7 @@ def _first(
 def _falling_keys(
     values: Float32[np.ndarray, "*places"], ranks: Int64[np.ndarray, "*places"]
 ) -> Int64[np.ndarray, "*places"]:
-    """Pack value and rank into one integer whose rising order is falling value, then rising
-    rank.
-    """
+    """Pack value and rank into one integer: rising order is falling value, then rising rank."""
     # + 0 turns −0 into 0: equal values must have equal bits
     bits = (values + np.float32(0)).view(np.int32)
     rising = bits ^ ((bits >> 31) & 0x7FFFFFFF)  # floats order like sign-magnitude integers

@@ -79,9 +79,7 @@ class Correlation:
 
     @property
     def sure(self) -> bool:
-        """Return whether it differs from 0 by its interval and by p: with few or tied models either
-        alone is too often sure.
-        """
+        """Return whether interval and p both differ from 0: with few or tied models either errs."""
         return bool(self.p < SURE and (self.low > 0 or self.high < 0))
 
 

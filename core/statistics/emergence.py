@@ -37,9 +37,7 @@ Points = Float64[np.ndarray, " n"]
 
 @dataclass(frozen=True)
 class Stick:
-    """y = intercept + slope · x + bend · max(0, x − knot); a line has the bend 0 and no knot
-    (NaN).
-    """
+    """y = intercept + slope · x + bend · max(0, x − knot); a line has the bend 0 and no knot."""
 
     intercept: float
     slope: float
@@ -47,7 +45,6 @@ class Stick:
     knot: float = np.nan
 
     def at(self, x: Float[np.ndarray, " n"]) -> Points:
-        """Return y at each x."""
         line = self.intercept + self.slope * x
         return line + self.bend * np.maximum(0.0, x - self.knot) if self.bend else line
 
@@ -153,9 +150,7 @@ def _lines(
 
 
 def _crossings(x: Points, y: Points, places: Float64[np.ndarray, " places"]) -> list[float]:
-    """Return where the best lines of the points up to a place and beyond it cross, where that is
-    between the two.
-    """
+    """Return where the best lines up to a place and beyond it cross, if between the two."""
     crossings = []
     for last, first in pairwise(places[1:-1]):
         left, right = fit_line(x[x <= last], y[x <= last]), fit_line(x[x >= first], y[x >= first])

@@ -46,9 +46,7 @@ Share = Callable[[Int64[np.ndarray, " counts"], int], Float64[np.ndarray, " coun
 
 
 def draw_halves(n: int, *, count: int, seed: int) -> Bool[np.ndarray, "count n"]:
-    """Draw `count` random halves of n stimuli (one less than the rest where n is odd): true where a
-    stimulus is in.
-    """
+    """Draw `count` random halves of n stimuli, rounded down: true where a stimulus is in."""
     return draw_orders(n, count=count, seed=seed) < n // 2
 
 
@@ -145,9 +143,7 @@ def _tails(level: float, count: int) -> tuple[float, float]:
 
 
 def halved(k: int) -> int:
-    """Return how many neighbors are counted in a half: as large a share of it, rounded up, so that
-    one stays one.
-    """
+    """Return how many neighbors are counted in a half, rounded up, so that one stays one."""
     return (k + 1) // 2
 
 
@@ -263,9 +259,7 @@ def within(
 
 
 class CrossedMean(NamedTuple):
-    """A mean with its 95% interval and the two-sided p of a t-test against a level; reason: why
-    these are NaN.
-    """
+    """A mean with its 95% interval and the two-sided p of a t-test; NaN where `reason` says why."""
 
     value: float
     low: float = math.nan

@@ -194,9 +194,7 @@ def _tsne(distances: Matrix, seed: int) -> Points:
 
 
 def _start(distances: Matrix, seed: int) -> Float[np.ndarray, "m 2"]:
-    """Return where UMAP and t-SNE start, with a little noise: points in one place or in a line
-    would never leave it.
-    """
+    """Return where UMAP and t-SNE start, with noise: points in a line would never leave it."""
     points = _mds(distances, seed)
     noise = np.random.default_rng(seed).normal(scale=1e-4 * points.std(), size=points.shape)
     return (points + noise).astype(np.float32)

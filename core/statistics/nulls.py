@@ -53,7 +53,6 @@ def best_pair(spec: MetricSpec) -> Choice:
 
 
 def fixed_pair(layer_x: int, layer_y: int) -> Choice:
-    """Choose one pair of layers; -1 is the last."""
     return lambda scores: scores[:, layer_x, layer_y]
 
 
@@ -119,9 +118,7 @@ def calibrate(
 
 
 def check_count(count: int, *, alpha: float = ALPHA) -> None:
-    """Refuse an alpha outside (0, 1), and fewer permutations than distinguish a score above
-    1 − alpha of them: 1/alpha − 1.
-    """
+    """Refuse an alpha outside (0, 1), and fewer permutations than 1/alpha − 1."""
     if not 0 < alpha < 1:
         raise MetricError(
             "alpha, the share of unrelated pairs above the threshold, must lie between 0 and 1;"

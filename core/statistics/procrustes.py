@@ -82,9 +82,7 @@ def generalized_procrustes(
 def turn(
     shape: Float64[np.ndarray, "n r"], onto: Float64[np.ndarray, "n width"]
 ) -> Float64[np.ndarray, "n width"]:
-    """Turn a space onto another of no fewer dimensions by the orthogonal map that brings it
-    closest.
-    """
+    """Turn a space onto another of no fewer dimensions by the best orthogonal map."""
     left, _, right = np.linalg.svd(shape.T @ onto, full_matrices=False)
     turned: np.ndarray = shape @ (left @ right)
     return turned
@@ -106,9 +104,7 @@ def _shares(weights: Sequence[float] | None, count: int) -> Float64[np.ndarray, 
 
 
 def _shape(space: Space, centering: str) -> Float64[np.ndarray, "n r"]:
-    """Center a space, scale it to Frobenius norm 1 and leave out the directions that are no more
-    than rounding.
-    """
+    """Center a space, scale it to Frobenius norm 1, leave out directions of rounding."""
     if centering not in CENTERINGS:
         raise MetricError(f"the centering is one of {', '.join(CENTERINGS)}; got {centering}")
     by_feature = center(space)  # refuses degenerate spaces, however they are centered
@@ -152,7 +148,6 @@ def _first_joint(
 
 
 def _widened(joint: Float64[np.ndarray, "n _"], width: int) -> Float64[np.ndarray, "n width"]:
-    """Pad a space with zeros to at least the requested dimensions."""
     return np.pad(joint, ((0, 0), (0, max(0, width - joint.shape[1]))))
 
 

@@ -62,7 +62,6 @@ class DealtTrend:
 
     @property
     def sure(self) -> bool:
-        """Return whether it differs from 0."""
         return bool(self.p <= 1 - LEVEL + ROUNDING)
 
 
@@ -309,9 +308,7 @@ def level_trend(trainings: Trainings, *, draws: int = DRAWS, seed: int = 0) -> D
 
 
 def level_means(trainings: Trainings) -> list[LevelMean]:
-    """Return the mean of the pairs on each level that has some, the lowest first; intervals by the
-    jackknife over recipes.
-    """
+    """Return the mean of the pairs on each level, the lowest first; intervals by the jackknife."""
     every, levels = Pairs.of(trainings), trainings.levels
     pairs = every.where(levels[every.x] == levels[every.y])
     steps, place = np.unique(levels[pairs.x], return_inverse=True)
@@ -549,9 +546,7 @@ def _slope(sides: Iterable[Side]) -> float:
 
 
 def _rho(sides: Sequence[Side]) -> float:
-    """Correlate ranks about their mean as shares of their number, so that large sides count no more
-    per setup.
-    """
+    """Correlate ranks as shares of their number, so that large sides count no more per setup."""
     from scipy.stats import rankdata  # a third of a second
 
     def relative(values: Values) -> Values:
