@@ -25,6 +25,8 @@ setup(
             "data/fonts/*",
             "data/published/*",
             "data/studies/*",
-        ]
+        ],
+        "core.cave": ["*.svg", "*.toml"],
+        "core.cave.training": ["*.toml"],
     },
 )

@@ -1,22 +1,17 @@
-"""How much a caption of the Cave says: four densities, and the frames of their sentences.
+"""Captions of an event in plain English, at four lengths, true of the event in every word.
 
-Words of the Cave: every concept of an event with the wordings that mean it, and what morphology
-they need.
-
-The Cave's grammar: captions of an event in plain English, at four densities, true of the event
-in every word.
-
-What can be said is the event's; how it is said (frame, wordings, order, which details) is drawn
-independently of it.
+The event decides what can be said; how it is said (frame, wordings, order, which details) is drawn
+independently of it. The words are in words.toml.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from random import Random
-from types import MappingProxyType
 from typing import TypeVar
 
 import numpy as np
@@ -24,6 +19,7 @@ import numpy as np
 from core.cave.events import Event, Thing, event_rng
 from core.errors import UnknownNameError
 
+T = TypeVar("T")
 LEVELS = ("20", "5", "10", "40")  # about that many words; the default first
 
 
@@ -34,7 +30,7 @@ class Density:
     words: least and most words. aim: range of the length up to which relations and details are
     added. things: most things named. related: probability that two neighbors in a list are bound by
     a relation. again: whether a thing is named a second time. details: what is said of a thing, in
-    this order; those of one tuple in any order. frames: sentences whose slots take wordings; each
+    this order; those of one list in any order. frames: sentences whose slots take wordings; each
     is as likely.
     """
 
@@ -43,273 +39,32 @@ class Density:
     things: int
     related: float
     again: bool
-    details: tuple[tuple[str, ...], ...]
-    frames: tuple[str, ...]
+    details: Sequence[Sequence[str]]
+    frames: Sequence[str]
 
 
-DENSITIES: Mapping[str, Density] = {
-    "5": Density(
-        (3, 7),
-        (3.0, 6.0),
-        2,
-        0.3,
-        False,
-        (("color",), ("size",)),
-        (
-            "{things}.",
-            "{things} {scene}.",
-            "{scene}, {things}.",
-            "{things} {time}.",
-            "{time}, {things}.",
-            "{things} {weather}.",
-            "{weather}, {things}.",
-            "There {be} {things}.",
-            "{see} {things}.",
-            "{count} {scene}.",
-        ),
-    ),
-    "10": Density(
-        (8, 13),
-        (8.0, 11.0),
-        3,
-        0.3,
-        False,
-        (("color",), ("size", "facing", "place", "depth")),
-        (
-            "{things} {wait} {scene}.",
-            "{scene}, {see} {things}.",
-            "There {be} {things} {scene}.",
-            "{scene} {wait} {things}.",
-            "{see} {things} {scene}.",
-            "{show} {things}.",
-            "{scene} there {be} {things}.",
-            "{time}, {see} {things}.",
-            "{weather}, {things} {wait}.",
-            "{count} {wait_all} {scene} {time} {weather}.",
-            "{time}, {weather}, {see} {count} {scene}.",
-        ),
-    ),
-    "20": Density(
-        (16, 25),
-        (18.5, 21.5),
-        4,
-        0.4,
-        False,
-        (("color",), ("size", "facing", "place", "depth")),
-        (
-            "{things} {wait} {scene} {time}.",
-            "{scene}, {see} {things} {weather}.",
-            "{time}, there {be} {things} {scene}.",
-            "{weather}, {scene}, {see} {things}.",
-            "{time} {scene} {wait} {things}.",
-            "{show} {things} {scene} {weather}.",
-            "{see} {things} {time}, {scene}.",
-            "{count} {wait_all} {scene} {time}: {things}.",
-            "{scene} {weather}, {things} {wait}.",
-            "There {be} {things}, and {they} {scene} {time}.",
-            "{weather}, {show} {count} {scene}: {things}.",
-        ),
-    ),
-    "40": Density(
-        (33, 48),
-        (34.5, 38.5),
-        4,
-        0.85,
-        True,
-        (("color", "size"), ("facing", "place", "depth")),
-        (
-            "{show} {count} {scene}. {time}, {weather}, {see} {things}.",
-            "{time}, {things} {wait} {scene} {weather}. In all, {see} {count}.",
-            "We are {scene} {time}. Everything is {weather}, and {show} {count}: {things}.",
-            "There {be} {things}. {they} {scene} {weather}, and {see} {count} {time}.",
-            "{see} {count} {weather}: {things}. {they} {scene}, and this happens {time}.",
-            "{count} {wait_all} {scene} {weather}. {time}, {see} {things}.",
-            "{time}, {show} {things}. {they} {scene} {weather}, {count} in all.",
-            "{scene} {wait} {things}. This happens {time} {weather}, and {see} {count}.",
-        ),
-    ),
+_DATA = tomllib.loads((Path(__file__).parent / "words.toml").read_text("utf-8"))
+DENSITIES = {level: Density(**choices) for level, choices in _DATA["densities"].items()}
+WORDINGS: Mapping[str, tuple[str, ...]] = {
+    concept: (*wordings, *_DATA["vague"].get(sort, ()))
+    for sort, concepts in _DATA["words"].items()
+    for concept, wordings in concepts.items()
 }
-
-
-_SCENES = {
-    "city": (
-        "in a city",
-        "in a town",
-        "on a street",
-        "on a boulevard",
-        "among skyscrapers",
-        "downtown",
-    ),
-    "forest": (
-        "in a forest",
-        "in the woods",
-        "in a grove",
-        "in a thicket",
-        "on a forest path",
-        "in the greenwood",
-    ),
-    "mountains": (
-        "in the mountains",
-        "among peaks",
-        "in the highlands",
-        "in the Alps",
-        "on a ridge",
-        "in a gorge",
-    ),
-    "beach": (
-        "on a beach",
-        "by the sea",
-        "on a shore",
-        "on the coast",
-        "by the ocean",
-        "on the sands",
-    ),
-    "desert": (
-        "in a desert",
-        "among dunes",
-        "in a wasteland",
-        "in the badlands",
-        "on an arid plain",
-        "in the drylands",
-    ),
-    "farm": (
-        "on a farm",
-        "in a field",
-        "in a pasture",
-        "on a ranch",
-        "by a cornfield",
-        "in a meadow",
-    ),
+PADS: tuple[str, ...] = tuple(_DATA["other"]["pads"])
+COUNTS = ("one", "two", "three", "four")
+DETAILS = {  # of a thing, besides its color and size; they follow its noun
+    "facing": ("facing left", "facing right"),
+    "place": ("at left", "in the middle", "at right"),
+    "depth": ("near", "far"),
 }
-_TIMES = {
-    "morning": ("in the morning", "at dawn", "at sunrise", "at daybreak", "at breakfast"),
-    "noon": ("at noon", "at midday", "at lunchtime", "around twelve", "at noontime"),
-    "evening": ("in the evening", "at dusk", "at sunset", "at twilight", "at suppertime"),
-    "night": ("at night", "after dark", "around midnight", "past bedtime", "at nighttime"),
-}
-_WEATHERS = {
-    "clear": (
-        "under a clear sky",
-        "in fair weather",
-        "in fine weather",
-        "under a cloudless sky",
-        "in dry air",
-    ),
-    "cloudy": (
-        "under a cloudy sky",
-        "under gray clouds",
-        "in overcast weather",
-        "in dull weather",
-        "under a leaden sky",
-    ),
-    "rainy": ("in the rain", "in a downpour", "in a drizzle", "in wet weather", "in a shower"),
-    "snowy": (
-        "in the snow",
-        "in a blizzard",
-        "in wintry weather",
-        "in a snowfall",
-        "under falling flakes",
-    ),
-}
-_KINDS = {  # the last of each is shared between kinds: what it means, the words around it tell
-    "car": ("car", "automobile", "sedan", "motorcar", "coupe", "hatchback", "vehicle"),
-    "lamp": ("lamp", "lantern", "streetlight", "lamppost", "lightpost", "streetlamp", "furnishing"),
-    "bench": ("bench", "seat", "settee", "pew", "loveseat", "stool", "furnishing"),
-    "house": ("house", "cottage", "home", "cabin", "bungalow", "hut", "shelter"),
-    "tree": ("tree", "oak", "maple", "elm", "birch", "poplar", "plant"),
-    "mushroom": ("mushroom", "toadstool", "fungus", "champignon", "morel", "agaric", "specimen"),
-    "tent": ("tent", "tepee", "wigwam", "pavilion", "marquee", "yurt", "shelter"),
-    "flower": ("flower", "blossom", "daisy", "tulip", "poppy", "bloom", "plant"),
-    "boat": ("boat", "ship", "dinghy", "skiff", "yacht", "sailboat", "vehicle"),
-    "umbrella": ("umbrella", "parasol", "sunshade", "brolly", "bumbershoot", "gamp", "shelter"),
-    "ball": ("ball", "sphere", "globe", "orb", "bouncer", "bead", "toy"),
-    "kite": ("kite", "glider", "flyer", "windcatcher", "soarer", "streamer", "toy"),
-    "cactus": ("cactus", "succulent", "saguaro", "nopal", "cholla", "cereus", "specimen"),
-    "barrel": ("barrel", "cask", "keg", "drum", "vat", "tub", "container"),
-    "cat": ("cat", "feline", "kitty", "tabby", "mouser", "moggy", "animal"),
-    "bird": ("bird", "songbird", "finch", "sparrow", "wren", "robin", "animal"),
-}
-_COLORS = {
-    "red": ("red", "maroon", "scarlet", "crimson", "ruby", "cherry"),
-    "orange": ("orange", "peach", "tangerine", "amber", "apricot", "pumpkin"),
-    "yellow": ("yellow", "golden", "lemon", "canary", "mustard", "saffron"),
-    "green": ("green", "olive", "lime", "emerald", "jade", "mint"),
-    "teal": ("teal", "turquoise", "aqua", "cyan", "seafoam", "aquamarine"),
-    "blue": ("blue", "azure", "navy", "cobalt", "sapphire", "denim"),
-    "purple": ("purple", "violet", "lavender", "plum", "lilac", "mauve"),
-    "pink": ("pink", "magenta", "rose", "fuchsia", "salmon", "coral"),
-}
-_SIZES = {
-    "small": ("small", "little", "tiny", "petite"),
-    "medium": ("medium", "mid-sized", "average-sized", "ordinary"),
-    "large": ("large", "big", "huge", "giant"),
-}
-_PLACES = {
-    "facing left": ("facing left", "turned left", "pointing leftward", "looking to the left"),
-    "facing right": ("facing right", "turned right", "pointing rightward", "looking to the right"),
-    "at left": ("on the left", "at the left edge", "on the left side", "toward the left"),
-    "in the middle": ("in the middle", "in the center", "at the midpoint", "halfway across"),
-    "at right": ("on the right", "at the right edge", "on the right side", "toward the right"),
-    "near": ("close by", "in the foreground", "nearby", "at close range"),
-    "far": ("far away", "in the background", "in the distance", "a long way off"),
-}
-_RELATIONS = {
-    "left of": ("left of", "to the left of", "on the left of", "on the left side of"),
-    "right of": ("right of", "to the right of", "on the right of", "on the right side of"),
-    "behind": ("behind", "beyond", "at the back of", "farther away than"),
-    "in front of": ("in front of", "before", "ahead of", "closer to us than"),
-}
-_COUNTS = {
-    "one": ("one", "a single", "a lone", "just one"),
-    "two": ("two", "a pair of", "a couple of", "a set of two"),
-    "three": ("three", "a trio of", "a threesome of", "a set of three"),
-    "four": ("four", "a quartet of", "a foursome of", "a set of four"),
-}
-_NEUTRAL = {  # say nothing of the event
-    "thing": ("thing", "object", "item", "piece"),
-    "see": (
-        "we see",
-        "you can see",
-        "one finds",
-        "we notice",
-        "I spot",
-        "you meet",
-        "here we have",
-    ),
-    "show": (
-        "this picture shows",
-        "the drawing has",
-        "the view holds",
-        "the image contains",
-        "this scene offers",
-    ),
-    "painted": ("in", "painted", "colored", "in a shade of"),
-    "wait": ("wait", "rest", "stand", "appear", "remain"),
-}
-
-# Wordings that many concepts share: what they mean, the words around them tell. Without them one
-# rare word gives a caption's event away, and captions are aligned with reality as mere bags of
-# words.
-_VAGUE = (
-    (_SCENES, ("outdoors", "out in the open", "in a quiet spot", "somewhere")),
-    (_TIMES, ("today", "at this hour")),
-    (_WEATHERS, ("under the sky", "in this weather")),
-)
-WORDINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        concept: wordings + vague
-        for concepts, vague in _VAGUE
-        for concept, wordings in concepts.items()
-    }
-    | (_KINDS | _COLORS | _SIZES | _PLACES | _RELATIONS | _COUNTS | _NEUTRAL)
-)
-PADS = (  # true of every event, for captions that have told all
-    "It is a plain and quiet view.",
-    "This is all there is here.",
-    "The picture is calm and simple.",
-    "Nothing more is shown in it.",
-)
+# where a plain "and" could extend a relation
+JOINTS = (", and ", ", and also ", " and then ", ", and finally ")
 _IRREGULAR = {"cactus": "cacti", "fungus": "fungi"}
+_PAINTED = "a color after the noun"
+# probability of that: then kinds predict colors, as colors predict kinds before the noun
+_AFTER = 0.5
+_TOGETHER = 0.8  # probability that a thing joins others of its kind and color under one noun
+_APART = 0.2  # depths closer than this are called neither behind nor in front
 
 
 def plural(noun: str) -> str:
@@ -326,18 +81,6 @@ def plural(noun: str) -> str:
 def with_article(phrase: str) -> str:
     """Put "a" or "an" before a noun phrase; no wording starts with a silent h or a spoken y."""
     return f"{'an' if phrase[0] in 'aeiou' else 'a'} {phrase}"
-
-
-T = TypeVar("T")
-_COUNT_WORDS = ("one", "two", "three", "four")
-# where a plain "and" could extend a relation
-JOINTS = (", and ", ", and also ", " and then ", ", and finally ")
-_PAINTED = "a color after the noun"
-# probability of that: then kinds foretell colors, as colors foretell kinds before the noun
-_AFTER = 0.5
-_TRAILING = ("facing", "place", "depth")  # details that follow the noun
-_TOGETHER = 0.8  # probability that a thing joins its likes under one noun
-_APART = 0.2  # depths closer than this are called neither behind nor in front
 
 
 def describe(event: Event, level: str, *, rng: np.random.Generator | None = None) -> str:
@@ -373,10 +116,10 @@ def _say(event: Event, level: str, rng: np.random.Generator | None) -> tuple[str
 class _NounPhrase:
     """Things of one kind under one noun, with what is said of them so far."""
 
-    def __init__(self, things: tuple[Thing, ...], dice: Random) -> None:
+    def __init__(self, things: Sequence[Thing], dice: Random) -> None:
         self.things = things
         noun = _wording(things[0].kind, dice)
-        self.count = _wording(_COUNT_WORDS[len(things) - 1], dice) if len(things) > 1 else ""
+        self.count = _wording(COUNTS[len(things) - 1], dice) if len(things) > 1 else ""
         self.noun = plural(noun) if self.count else noun
         self.relation = ""  # to the next phrase
         self.said: dict[str, str] = {}
@@ -384,7 +127,7 @@ class _NounPhrase:
     def tell(self, detail: str, dice: Random) -> int:
         """Say a detail if it holds for all the things; return the words this takes."""
         concept = _shared(self.things, detail)
-        if concept is None or (self.relation and detail in _TRAILING):
+        if concept is None or (self.relation and detail in DETAILS):
             return 0
         text = _wording(concept, dice)
         if detail == "color" and dice.random() < _AFTER:
@@ -393,18 +136,23 @@ class _NounPhrase:
         return _words(text)
 
     def relate(self, other: _NounPhrase, dice: Random) -> int:
-        """Bind this phrase to the next one by a true relation; return the words this takes."""
-        concept = _pick(_relations(self.things, other.things), dice)
+        """Bind this phrase to the next one by a relation that holds between all their things;
+        return the words this takes.
+        """
+        pairs = [(one, two) for one in self.things for two in other.things]
+        holds = {
+            "left of": all(one.x < two.x for one, two in pairs),
+            "right of": all(one.x > two.x for one, two in pairs),
+            "behind": all(one.depth > two.depth + _APART for one, two in pairs),
+            "in front of": all(one.depth < two.depth - _APART for one, two in pairs),
+        }
+        concept = _pick([name for name, true in holds.items() if true] or [""], dice)
         self.relation = _wording(concept, dice) if concept else ""
         return _words(self.relation)
 
     def __str__(self) -> str:
-        before = [
-            text
-            for detail, text in sorted(self.said.items(), reverse=True)
-            if detail in ("size", "color")
-        ]
-        after = [text for detail, text in self.said.items() if detail in (*_TRAILING, _PAINTED)]
+        before = [self.said[detail] for detail in ("size", "color") if detail in self.said]
+        after = [text for detail, text in self.said.items() if detail in (*DETAILS, _PAINTED)]
         phrase = " ".join([*before, self.noun, *after])
         return f"{self.count} {phrase}" if self.count else with_article(phrase)
 
@@ -431,17 +179,12 @@ def _compose(frame: str, event: Event, density: Density, dice: Random) -> str:
                 room -= phrase.tell(detail, dice)
     again = _named_again(event, phrases, dice) if density.again else ""
     pads = _shuffled(PADS, dice)[: max(0, int(room // _words(PADS[0])))]
-    return _sentences(
-        " ".join(
-            [frame.format(things=_listed(phrases, dice), **texts), *filter(None, [again]), *pads]
-        )
-    )
+    told = frame.format(things=_listed(phrases, dice), **texts)
+    return _sentences(" ".join(part for part in (told, again, *pads) if part))
 
 
 def _named_again(event: Event, phrases: Sequence[_NounPhrase], dice: Random) -> str:
-    """Name things a second time, by other words; nothing where each kind occurs under several
-    nouns.
-    """
+    """Name things a second time, by other words; nothing if each kind has several."""
     for phrase in _shuffled(phrases, dice):
         kind, color = phrase.things[0].kind, _shared(phrase.things, "color")
         alike = sum(thing.kind == kind for thing in event.things)
@@ -466,11 +209,10 @@ def _slot_texts(event: Event, dice: Random) -> dict[str, str]:
     """Word the slots of a frame, but for their agreement with the things named."""
     total = len(event.things)
     wait, noun = _wording("wait", dice), _wording("thing", dice)
-    count = _wording(_COUNT_WORDS[total - 1], dice)
+    count = _wording(COUNTS[total - 1], dice)
+    concepts = {"scene": event.scene, "time": event.time, "weather": event.weather}
     return {
-        "scene": _wording(event.scene, dice),
-        "time": _wording(event.time, dice),
-        "weather": _wording(event.weather, dice),
+        **{slot: _wording(concept, dice) for slot, concept in concepts.items()},
         "see": _wording("see", dice),
         "show": _wording("show", dice),
         "count": f"{count} {plural(noun) if total > 1 else noun}",
@@ -489,7 +231,7 @@ def _noun_phrases(event: Event, density: Density, dice: Random) -> list[_NounPhr
     for place, thing in enumerate(named[:most]):
         joins = dice.random() < _TOGETHER
         groups.setdefault((thing.kind, thing.color) if joins else place, []).append(thing)
-    return [_NounPhrase(tuple(group), dice) for group in groups.values()]
+    return [_NounPhrase(group, dice) for group in groups.values()]
 
 
 def _listed(phrases: Sequence[_NounPhrase], dice: Random) -> str:
@@ -512,20 +254,6 @@ def _listed(phrases: Sequence[_NounPhrase], dice: Random) -> str:
     return joint.join([", ".join(firsts), last]) if firsts else last
 
 
-def _relations(left: Sequence[Thing], right: Sequence[Thing]) -> tuple[str, ...]:
-    """Return the relations that hold between all things of the first and all of the second; ("",)
-    if none does.
-    """
-    pairs = [(one, other) for one in left for other in right]
-    holds = {
-        "left of": all(one.x < other.x for one, other in pairs),
-        "right of": all(one.x > other.x for one, other in pairs),
-        "behind": all(one.depth > other.depth + _APART for one, other in pairs),
-        "in front of": all(one.depth < other.depth - _APART for one, other in pairs),
-    }
-    return tuple(concept for concept, true in holds.items() if true) or ("",)
-
-
 def _shared(things: Sequence[Thing], detail: str) -> str | None:
     """Return the concept that a detail has in common for all the things, if any."""
     concepts = {concept(thing, detail) for thing in things}
@@ -536,23 +264,14 @@ def concept(thing: Thing, detail: str) -> str | None:
     """Return what holds of a thing; None between left and middle, near and far, where a word could
     mislead.
     """
-    if detail == "color":
-        return thing.color
-    if detail == "size":
-        return thing.size_class
-    if detail == "facing":
-        return f"facing {thing.facing}"
+    if detail == "place":
+        middle = "in the middle" if 0.4 < thing.x < 0.6 else None
+        return "at left" if thing.x < 0.3 else "at right" if thing.x > 0.7 else middle
     if detail == "depth":
         return "near" if thing.depth < 0.3 else "far" if thing.depth > 0.7 else None
-    return _place_of(thing.x)
-
-
-def _place_of(x: float) -> str | None:
-    if x < 0.3:
-        return "at left"
-    if x > 0.7:
-        return "at right"
-    return "in the middle" if 0.4 < x < 0.6 else None
+    if detail == "facing":
+        return f"facing {thing.facing}"
+    return thing.color if detail == "color" else thing.size_class
 
 
 def _sentences(text: str) -> str:

@@ -1,16 +1,11 @@
 """The embedded demo: the Cave, reality itself, a simulated cortex that sees it, and every model
-trained in it; finished language models at all four densities.
+trained in it; finished language models at all four densities. What the pages ask first is answered
+beforehand.
 
 What is there already is not made again, and finding that out costs no import of torch: a second
-start is quick. While a build is under way, a note in the store says how far it is, so that the
-dashboard can show it.
+start is quick. While a build is under way, a note in the store says how far it is.
 
-What the pages ask first, answered beforehand, so that the first visitor need not wait.
-
-Several processes answer, each a question at a time. One that needs another's answer finds it in the
-store, or makes it itself.
-
-The demo's answers ship with the project, so that a fresh clone opens on the finished dashboard.
+The answers ship with the project, so that a fresh clone opens on the finished dashboard:
 
     make answers        builds the demo from nothing and copies its answers
 
@@ -32,7 +27,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.cave.captions import LEVELS
-from core.competence.records import unmeasured
+from core.cave.world import CaveDataset
+from core.competence.records import suite_recipe, unmeasured
 from core.encoders.catalog import spec_of_folder
 from core.encoders.encoder import REALITY, ModelCard
 from core.encoders.measured import SIMULATED, SUBJECTS, describe_subject
@@ -45,8 +41,8 @@ from core.progress import ConsoleProgress, Progress
 from core.questions.asking import ask
 from core.questions.question import StudyQuestion
 from core.questions.topics import find_kind
-from core.settings import CAVE_WEIGHTS, DEMO_ANSWERS, ROOT
-from core.store import Store, add_dataset, is_locked, locked
+from core.settings import CAVE_WEIGHTS, DEMO_ANSWERS, ROOT, choose_device
+from core.store import Store, View, add_dataset, is_locked, locked
 from core.store.files import examine_if_usable
 from core.store.listing import FILE, TEXTS, expect, remove
 from core.store.publishing import replace, writing
@@ -62,7 +58,11 @@ if TYPE_CHECKING:
     from core.stimuli.dataset import Dataset
 
 
-NOTE = "demo.json"  # in the store, beside its lock
+DATASET = "cave"
+NOTE = "demo.json"  # in the store, next to its lock
+PLACE = "{ROOT}"  # stands for the folder of the project in paths
+PATIENCE = 60.0  # seconds to wait for another process that writes the same file
+_PATCHES = PATCHES.replace("#", "-")
 EMBEDDING = "models embedded"
 
 
@@ -70,46 +70,38 @@ def shipped_specs(folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
     """Return the spec of every trained model under `folder`, by name: those of the usual training
     first, copies along a training last, small ones before large ones.
     """
-    configs = sorted(
-        folder.glob("*/config.json"),
-        key=lambda config: (
-            not _is_usual(config.parent),
-            _is_copy(config),
-            _size(config.parent),
-            config,
-        ),
-    )
-    return {config.parent.name: spec_of_folder(config.parent) for config in configs}
 
+    def order(model: Path) -> tuple[bool, bool, int, Path]:
+        size = (model / "model.safetensors").stat().st_size
+        return not _is_usual(model), "-step" in model.name, size, model
 
-def _read_twice(specs: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """Return the specs of the models whose patches are read out beside the class token, once more:
-    a masked autoencoder as published asks nothing of its class token.
-    """
-    return {
-        f"{name}{PATCHES.replace('#', '-')}": f"{spec}{PATCHES}"
-        for name, spec in specs.items()
-        if _card(folder / name)["objective"] == "MAE (published)"
-    }
+    models = sorted((config.parent for config in folder.glob("*/config.json")), key=order)
+    return {model.name: spec_of_folder(model) for model in models}
 
 
 def missing_specs(store: Path, folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
     """Return REALITY, the simulated cortex and the specs that the demo store does not hold yet with
     these very weights and cards over the Cave as it is now.
 
-    A finished language model's captions of another density than the default's are `NAME~LEVEL`;
-    they come last. `NAME-patches` are read out in their patches.
+    Masked autoencoders as published ask nothing of their class token, so they are read out in their
+    patches once more, as `NAME-patches`. A finished language model's captions of another density
+    than the default's are `NAME~LEVEL`; they come last.
     """
-    from core.cave.world import CaveDataset
-
     reader, specs = Store(store), shipped_specs(folder)
-    further = {REALITY: f"world:{REALITY}", **{name: f"{SIMULATED}{name}" for name in SUBJECTS}}
-    wanted = {**further, **specs}
-    wanted |= _read_twice(specs, folder) | _retold(specs, folder)
+    wanted = {REALITY: f"world:{REALITY}", **{name: f"{SIMULATED}{name}" for name in SUBJECTS}}
+    wanted |= specs
+    wanted |= {
+        f"{name}{_PATCHES}": f"{spec}{PATCHES}"
+        for name, spec in specs.items()
+        if _card(folder / name)["objective"] == "MAE (published)"
+    }
+    retold = {name: spec for name, spec in specs.items() if _is_retold(folder / name, spec)}
+    for level in LEVELS[1:]:
+        wanted |= {f"{name}~{level}": spec for name, spec in retold.items()}
     if CaveDataset().card.revision not in {card.revision for card in reader.datasets()}:
         return wanted
-    made = {path.stem for path in published_files(reader.root / "embeddings" / "cave")}
-    held = {e.card.name: e.card for e in reader.embeddings("cave") if e.card.name in made}
+    made = {path.stem for path in published_files(reader.root / "embeddings" / DATASET)}
+    held = {e.card.name: e.card for e in reader.embeddings(DATASET) if e.card.name in made}
     return {
         name: spec
         for name, spec in wanted.items()
@@ -117,31 +109,20 @@ def missing_specs(store: Path, folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
     }
 
 
-def _retold(specs: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """Return the specs of the usual trained language models once more for each further density of
-    the captions.
-    """
-    finished = {
-        name: spec
-        for name, spec in specs.items()
-        if _reads_captions(folder / name, spec)
-        and _is_usual(folder / name)
-        and UNTRAINED not in name
-    }
-    return {f"{name}~{level}": spec for level in LEVELS[1:] for name, spec in finished.items()}
+def _is_retold(folder: Path, spec: str) -> bool:
+    """Return whether a model is embedded at every density: a usual trained language model."""
+    reads = spec.startswith("hf:") and _card(folder).get("modality") != MUSIC.name
+    return reads and _is_usual(folder) and UNTRAINED not in folder.name
 
 
 def build_demo(store: Path, folder: Path = CAVE_WEIGHTS) -> None:
     """Draw the Cave's test stimuli and embed them with every missing model, with progress on stderr
     and in the store's note.
     """
-    from core.cave.world import CaveDataset
     from core.embedding.features import embed_cortex, embed_world
-    from core.settings import choose_device
 
     dataset, missing, device = CaveDataset(), missing_specs(store, folder), choose_device()
-    with _noting(store) as note:
-        report = _both(ConsoleProgress(), note)
+    with _reporting(store) as report:
         add_dataset(store, dataset, report=report)
         if REALITY in missing:
             embed_world(store, dataset)
@@ -152,7 +133,7 @@ def build_demo(store: Path, folder: Path = CAVE_WEIGHTS) -> None:
         embedded = spread(add, names, processes=count_processes(len(names), device))
         for done, _ in enumerate(embedded, start=1):
             report(done, len(missing), EMBEDDING)
-        remove(store / "embeddings" / "cave")
+        remove(store / "embeddings" / DATASET)
 
 
 @dataclass(frozen=True)
@@ -173,7 +154,6 @@ class _Adding:
     def __call__(self, name: str) -> None:
         from core.embedding.runner import embed
         from core.encoders.catalog import open_encoder
-        from core.study.study import Study
 
         if name != REALITY and name not in SUBJECTS:
             encoder = self.prepared.shared_by(open_encoder(self.specs[name], device=self.device))
@@ -190,62 +170,87 @@ def missing_values(store: Path) -> list[str]:
     compared by these. Learners with and without transfer are compared seed by seed.
     """
     from core.questions.benefits import learners
-    from core.study.study import Study
 
-    models = unmeasured(Store(store), "cave")
+    held = Store(store)
+    models = unmeasured(held, DATASET)
     if not models:
         return []
-    compared = {one.model for one in learners(Study(Store(store), "cave"))}
-    return [name for name in models if name in compared or _stands_for_all(store, name)]
+    compared = {one.model for one in learners(Study(held, DATASET))}
+    trained = {name: held.model(DATASET, name).card.training.get("config") or {} for name in models}
+    return [
+        name
+        for name, config in trained.items()
+        if name in compared or not (config.get("varies") or config.get("seed"))
+    ]
 
 
 def measure_demo(store: Path) -> None:
     """Measure the competence of `missing_values`, with progress as in `build_demo`."""
     from core.competence.suite import measure_all
-    from core.settings import choose_device
 
-    with _noting(store) as note:
-        report = _both(ConsoleProgress(), note)
-        measure_all(store, "cave", missing_values(store), device=choose_device(), report=report)
+    with _reporting(store) as report:
+        models, device = missing_values(store), choose_device()
+        measure_all(store, DATASET, models, device=device, report=report)
 
 
 def answer_demo(store: Path) -> None:
     """Answer what the pages ask first, with progress as in `build_demo`; what is kept already takes
-    no time.
+    no time. What cannot be answered is left to its page, which says why.
+
+    Several processes answer, each a question at a time. One that needs another's answer finds it in
+    the store, or makes it itself.
     """
-    from core.cave.demo import answer_first
-    from core.study.study import Study
+    study = Study(Store(store), DATASET)
+    answer, questions = partial(_has_answer, study.store.root), first_questions(DATASET)
+    with _reporting(store) as report:
+        report(0, len(questions), "first answers")
+        tasks = spread(answer, questions, processes=count_processes(len(questions)))
+        for done, _ in enumerate(tasks, start=1):
+            report(done, len(questions), "first answers")
+        from core.questions.color.question import ColorAgreement, ColorLayout
+        from core.questions.color.sources.language import ends
+        from core.questions.color.sources.naming import usual_sources
 
-    with _noting(store) as note:
-        answer_first(Study(Store(store), "cave"), _both(ConsoleProgress(), note))
+        layout, sources = ColorLayout(Scope(DATASET)), list[str]()
+        with suppress(PlatoscopeError):  # which models these are, an answer from above says
+            shown = usual_sources(DATASET, [*ends(study).values()])
+            sources = [source for source in shown if answer(layout.of(source))]
+        answer(ColorAgreement(Scope(DATASET)).of(*sources))
 
 
-def _both(show: Progress, note: Progress) -> Progress:
-    """Report to a terminal and to the store's note."""
+def _has_answer(store: Path, question: StudyQuestion) -> bool:
+    try:
+        ask(question, _study(store, Store(store).digest(DATASET)))
+    except PlatoscopeError:
+        return False
+    return True
 
-    def report(done: int, total: int, what: str) -> None:
-        show(done, total, what)
-        note(done, total, what)
 
-    return report
+@lru_cache(maxsize=1)
+def _study(store: Path, _: str) -> Study:
+    """Return the study of this process, whose spaces and neighbors serve all its questions until
+    the store changes.
+    """
+    return Study(Store(store), DATASET)
 
 
 def under_way(store: Path) -> tuple[int, int, str] | None:
-    """Return how much a running build has done, of how much, and of what; None where none runs."""
+    """Return how much a running build has done, of how much, and of what; None if none runs."""
     try:
         note = json.loads((store / NOTE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return (
-        (note["done"], note["total"], note["what"]) if is_locked(store / NOTE) else None
-    )  # a killed build leaves its note behind
+    # a killed build leaves its note behind
+    return (note["done"], note["total"], note["what"]) if is_locked(store / NOTE) else None
 
 
 @contextmanager
-def _noting(store: Path) -> Iterator[Progress]:
-    """Be the only build of this store, and give what keeps its note; raises StoreBusyError where
-    another one is under way.
+def _reporting(store: Path) -> Iterator[Progress]:
+    """Be the only build of this store, and report to the terminal and in its note.
+
+    Raises StoreBusyError if another build is under way.
     """
+    show = ConsoleProgress()
 
     def note(done: int, total: int, what: str) -> None:
         new = store / f".{NOTE}.new"
@@ -254,67 +259,39 @@ def _noting(store: Path) -> Iterator[Progress]:
             new.write_text(text, encoding="utf-8")
             new.replace(store / NOTE)
 
+    def report(done: int, total: int, what: str) -> None:
+        show(done, total, what)
+        note(done, total, what)
+
     with locked(store / NOTE):
         note(0, 1, EMBEDDING)
         try:
-            yield note
+            yield report
         finally:
             with suppress(OSError):  # without its lock it says nothing
                 (store / NOTE).unlink(missing_ok=True)
 
 
-def _reads_captions(folder: Path, spec: str) -> bool:
-    return spec.startswith("hf:") and _card(folder).get("modality") != MUSIC.name
-
-
 def _is_usual(folder: Path) -> bool:
     """Return whether a model finished the usual training of a recipe, and in its first seed."""
     config = _card(folder)["training"]["config"]
-    return not (_is_copy(folder / "config.json") or config["seed"] or config["varies"])
-
-
-def _stands_for_all(store: Path, name: str) -> bool:
-    """Return whether a model is of a usual recipe, and the first of its seeds."""
-    config = Store(store).model("cave", name).card.training.get("config") or {}
-    return not (config.get("varies") or config.get("seed"))
-
-
-def _is_copy(config: Path) -> bool:
-    return "-step" in config.parent.name
-
-
-def _size(folder: Path) -> int:
-    return (folder / "model.safetensors").stat().st_size
-
-
-def _folder_of(name: str) -> str:
-    return name.partition("~")[0].removesuffix(PATCHES.replace("#", "-"))
+    return not ("-step" in folder.name or config["seed"] or config["varies"])
 
 
 def is_current(card: ModelCard, folder: Path = CAVE_WEIGHTS) -> bool:
     """Return whether a store's model is still the one that would be made now."""
     if card.name in SUBJECTS:
         return card.training == describe_subject(card.name)
-    return card.name == REALITY or _is_of(card, folder / _folder_of(card.name))
-
-
-def _is_of(card: ModelCard, folder: Path) -> bool:
-    """Return whether a card says of a model what the folder of its weights says."""
-    return (
-        folder.is_dir()
-        and card.training == _card(folder)["training"]
-        and card.weights == _weights(folder)
-    )
+    model = folder / card.name.partition("~")[0].removesuffix(_PATCHES)
+    if card.name == REALITY or not model.is_dir():
+        return card.name == REALITY
+    with (model / "model.safetensors").open("rb") as file:
+        weights = hashlib.file_digest(file, "sha256").hexdigest()
+    return card.training == _card(model)["training"] and card.weights == weights
 
 
 def _card(folder: Path) -> Any:
     return json.loads((folder / "card.json").read_text(encoding="utf-8"))
-
-
-def _weights(folder: Path) -> str:
-    """Return the digest that an encoder's card gives these weights."""
-    with (folder / "model.safetensors").open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 # commands with what differs from their defaults; the longest first, so that none runs alone
@@ -379,65 +356,10 @@ def first_questions(dataset: str) -> list[StudyQuestion]:
     return questions
 
 
-def answer_first(study: Study, report: Progress) -> None:
-    """Keep the answers to the first questions in the store, with progress; what cannot be answered
-    over this dataset is left to its page, which says why.
-    """
-    answer = partial(_has_answer, study.store.root, study.dataset.name)
-    questions = first_questions(study.dataset.name)
-    report(0, len(questions), "first answers")
-    tasks = spread(answer, questions, processes=count_processes(len(questions)))
-    for done, _ in enumerate(tasks, start=1):
-        report(done, len(questions), "first answers")
-    from core.questions.color.question import ColorAgreement, ColorLayout
-
-    layout = ColorLayout(Scope(study.dataset.name))
-    # which models these are, an answer from above says
-    sources = [source for source in _color_sources(study) if answer(layout.of(source))]
-    answer(ColorAgreement(Scope(study.dataset.name)).of(*sources))
-
-
-def _color_sources(study: Study) -> tuple[str, ...]:
-    """Return the sources that the page of colors shows at first; none where it has none."""
-    from core.questions.color.sources.language import ends
-    from core.questions.color.sources.naming import usual_sources
-
-    try:
-        return usual_sources(study.dataset.name, [*ends(study).values()])
-    except PlatoscopeError:
-        return ()
-
-
-def _has_answer(store: Path, dataset: str, question: StudyQuestion) -> bool:
-    try:
-        ask(question, _study(store, dataset, Store(store).digest(dataset)))
-    except PlatoscopeError:
-        return False
-    return True
-
-
-@lru_cache(maxsize=1)
-def _study(store: Path, dataset: str, _: str) -> Study:
-    """Return the study of this process, whose spaces and neighbors serve all its questions until
-    the store changes.
-    """
-    return Study(Store(store), dataset)
-
-
-DATASET = "cave"
-PLACE = "{ROOT}"  # stands for the folder of the project in paths
-PATIENCE = 60.0  # seconds to wait for another process that writes the same file
-
-
 def install(store: Path, shipped: Path = DEMO_ANSWERS) -> None:
     """Put the Cave's stimuli and all that ships into a store, in place of nothing that is of use
     there.
     """
-    from core.cave.demo import is_current, missing_specs
-    from core.cave.world import CaveDataset
-    from core.competence.records import suite_recipe
-    from core.store import View, add_dataset
-
     store = Path(store).absolute()
     add_dataset(store, CaveDataset(), report=ConsoleProgress())
     folder, lacking = Path("embeddings") / DATASET, missing_specs(store)

@@ -1,8 +1,7 @@
-"""Colors of the Cave in OKLCH: truly named hues for things, harmonious random palettes for
-everything else.
+"""Draws an event: the event decides which shapes there are, and nothing else; how it is seen is
+drawn independently.
 
-Draw an event: what is the case decides which shapes there are, and nothing else; how it is seen
-is drawn independently.
+Colors are in OKLCH: truly named hues for things, harmonious random palettes for everything else.
 """
 
 from __future__ import annotations
@@ -18,25 +17,38 @@ from core.cave.events import SEED, Event, Thing, event_rng
 from core.cave.scenery import draw_scene, draw_time, draw_weather
 from core.cave.shapes import ICONS, Figures, Points
 
+VERSION = 1  # raise it when pictures change; the Cave then has another revision
+TEXTURES = ("plain", "stripes", "dots", "weave")
+_GRAIN_CELLS = 112  # lattice of the grain: two pixels of a 224-px picture
+_OVERSAMPLING = 4
+_TEXTURE_DEPTH = np.float32(0.03)
 Lch = tuple[float, float, float]  # lightness 0 … 1, chroma 0 … about 0.3, hue in degrees
 Rgb = tuple[int, int, int]
 
-# the eight named hues of the world at 0, 45 … 315 degrees, as seen: OKLCH hue, lightness and chroma
-# of a good example of each name
+# the named hues of the world at 0, 45 … 360 degrees, as seen: OKLCH hue, lightness and chroma of a
+# good example of each name
 _SEEN = np.array(
     [
-        (25.0, 0.59, 0.21),
-        (57.0, 0.73, 0.17),
-        (98.0, 0.87, 0.17),
-        (144.0, 0.65, 0.17),
-        (190.0, 0.70, 0.11),
-        (256.0, 0.57, 0.17),
-        (303.0, 0.55, 0.19),
-        (353.0, 0.73, 0.15),
+        *[(25.0, 0.59, 0.21), (57.0, 0.73, 0.17), (98.0, 0.87, 0.17), (144.0, 0.65, 0.17)],
+        *[(190.0, 0.70, 0.11), (256.0, 0.57, 0.17), (303.0, 0.55, 0.19), (353.0, 0.73, 0.15)],
         (385.0, 0.59, 0.21),
     ]
 )
 _WORLD = np.arange(9) * 45.0
+_LAB_TO_LMS = np.array(
+    [
+        [1.0, 1.0, 1.0],
+        [0.3963377774, -0.1055613458, -0.0894841775],
+        [0.2158037573, -0.0638541728, -1.2914855480],
+    ]
+)
+_LMS_TO_RGB = np.array(
+    [
+        [4.0767416621, -1.2684380046, -0.0041960863],
+        [-3.3077115913, 2.6097574011, -0.7034186147],
+        [0.2309699292, -0.3413193965, 1.7076147010],
+    ]
+)
 
 
 def seen_color(hue: float) -> Lch:
@@ -61,10 +73,8 @@ def to_rgb(colors: Sequence[Lch]) -> list[Rgb]:
     """
     lightness, chroma, hue = np.array(colors, dtype=np.float64).T
     angle = np.deg2rad(hue)
-    linear = (
-        np.stack([lightness, chroma * np.cos(angle), chroma * np.sin(angle)], axis=1) @ _LAB_TO_LMS
-    ) ** 3 @ _LMS_TO_RGB
-    linear = linear.clip(0.0, 1.0)
+    lab = np.stack([lightness, chroma * np.cos(angle), chroma * np.sin(angle)], axis=1)
+    linear = ((lab @ _LAB_TO_LMS) ** 3 @ _LMS_TO_RGB).clip(0.0, 1.0)
     coded = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
     return [(r, g, b) for r, g, b in (255 * coded + 0.5).astype(int).tolist()]
 
@@ -76,14 +86,8 @@ def to_lch(rgb: Float64[np.ndarray, "n 3"]) -> Float64[np.ndarray, "n 3"]:
     coded = rgb / 255
     linear = np.where(coded <= 0.04045, coded / 12.92, ((coded + 0.055) / 1.055) ** 2.4)
     lab = np.cbrt(linear @ np.linalg.inv(_LMS_TO_RGB)) @ np.linalg.inv(_LAB_TO_LMS)
-    return np.stack(
-        [
-            lab[:, 0],
-            np.hypot(lab[:, 1], lab[:, 2]),
-            np.rad2deg(np.arctan2(lab[:, 2], lab[:, 1])) % 360,
-        ],
-        axis=1,
-    )
+    lightness, a, b = lab.T
+    return np.stack([lightness, np.hypot(a, b), np.rad2deg(np.arctan2(b, a)) % 360], axis=1)
 
 
 def draw_palette(rng: np.random.Generator) -> dict[str, Lch]:
@@ -157,29 +161,6 @@ def _beside(color: Lch, step: float, *, up: bool) -> Lch:
     return min(lightness + step if up else lightness - step, 0.99), chroma * 0.9, hue
 
 
-_LAB_TO_LMS = np.array(
-    [
-        [1.0, 1.0, 1.0],
-        [0.3963377774, -0.1055613458, -0.0894841775],
-        [0.2158037573, -0.0638541728, -1.2914855480],
-    ]
-)
-_LMS_TO_RGB = np.array(
-    [
-        [4.0767416621, -1.2684380046, -0.0041960863],
-        [-3.3077115913, 2.6097574011, -0.7034186147],
-        [0.2309699292, -0.3413193965, 1.7076147010],
-    ]
-)
-
-
-VERSION = 1  # raise it when pictures change; the Cave then has another revision
-TEXTURES = ("plain", "stripes", "dots", "weave")
-_GRAIN_CELLS = 112  # lattice of the grain: two pixels of a 224-px picture
-_OVERSAMPLING = 4
-_TEXTURE_DEPTH = np.float32(0.03)
-
-
 @dataclass(frozen=True)
 class Look:
     """How an event is seen: every nuisance that is one choice per picture.
@@ -226,9 +207,11 @@ def render(event: Event, look: Look, rng: np.random.Generator, *, size: int) -> 
     """Draw an event as seen in `look`; `rng` lays out what the event leaves open (blocks, trees,
     stars, grain).
     """
-    grain = rng.standard_normal((_GRAIN_CELLS, _GRAIN_CELLS), dtype=np.float32)
-    figures = _compose(event, look, rng)
-    return _finish(_rasterize(figures, look, size), look, grain)
+    grain = Image.fromarray(rng.standard_normal((_GRAIN_CELLS, _GRAIN_CELLS), dtype=np.float32))
+    drawn = np.asarray(_rasterize(_compose(event, look, rng), look, size), dtype=np.float32)
+    noise = np.asarray(grain.resize((size, size), Image.Resampling.BICUBIC))
+    pixels = drawn * _shade(look, size)[:, :, None] + look.grain * noise[:, :, None]
+    return Image.fromarray(pixels.clip(0.0, 255.0).astype(np.uint8))
 
 
 def _compose(event: Event, look: Look, rng: np.random.Generator) -> list[tuple[Points, Rgb]]:
@@ -269,29 +252,17 @@ def _viewpoint(rng: np.random.Generator) -> Float64[np.ndarray, "2 3"]:
 
 def _rasterize(figures: list[tuple[Points, Rgb]], look: Look, size: int) -> Image.Image:
     """Fill polygons in order at four times the size, then average."""
-    image = Image.new(
-        "RGB", (size * _OVERSAMPLING, size * _OVERSAMPLING), to_rgb([look.palette["sky"]])[0]
-    )
+    side = size * _OVERSAMPLING
+    image = Image.new("RGB", (side, side), to_rgb([look.palette["sky"]])[0])
     pen = ImageDraw.Draw(image)
     every = np.concatenate([points for points, _ in figures])
-    seen = (every @ look.view[:, :2].T + look.view[:, 2]) * (size * _OVERSAMPLING)
+    seen = (every @ look.view[:, :2].T + look.view[:, 2]) * side
     flat, start = seen.ravel().tolist(), 0
     for points, color in figures:
         stop = start + points.size
         pen.polygon(flat[start:stop], fill=color)
         start = stop
     return image.reduce(_OVERSAMPLING)
-
-
-def _finish(image: Image.Image, look: Look, grain: Float32[np.ndarray, "c c"]) -> Image.Image:
-    """Lay light, texture and grain over a picture."""
-    size = image.width
-    noise = np.asarray(Image.fromarray(grain).resize((size, size), Image.Resampling.BICUBIC))
-    pixels = (
-        np.asarray(image, dtype=np.float32) * _shade(look, size)[:, :, None]
-        + look.grain * noise[:, :, None]
-    )
-    return Image.fromarray(pixels.clip(0.0, 255.0).astype(np.uint8))
 
 
 def _shade(look: Look, size: int) -> Float32[np.ndarray, "size size"]:

@@ -23,33 +23,11 @@ SCENES = ("city", "forest", "mountains", "beach", "desert", "farm")
 TIMES = ("morning", "noon", "evening", "night")
 WEATHERS = ("clear", "cloudy", "rainy", "snowy")
 KINDS = (
-    "car",
-    "lamp",
-    "bench",
-    "house",
-    "tree",
-    "mushroom",
-    "tent",
-    "flower",
-    "boat",
-    "umbrella",
-    "ball",
-    "kite",
-    "cactus",
-    "barrel",
-    "cat",
-    "bird",
+    *("car", "lamp", "bench", "house", "tree", "mushroom", "tent", "flower"),
+    *("boat", "umbrella", "ball", "kite", "cactus", "barrel", "cat", "bird"),
 )
-COLORS = (
-    "red",
-    "orange",
-    "yellow",
-    "green",
-    "teal",
-    "blue",
-    "purple",
-    "pink",
-)  # 45 degrees each, red centered at 0
+# 45 degrees each, red centered at 0
+COLORS = ("red", "orange", "yellow", "green", "teal", "blue", "purple", "pink")
 SIZES = ("small", "medium", "large")
 MAX_OBJECTS = 4
 
@@ -69,32 +47,11 @@ _WEATHER_OF_SCENE = {  # probabilities in the order of WEATHERS
     "desert": (0.7, 0.2, 0.05, 0.05),
     "farm": (0.3, 0.3, 0.25, 0.15),
 }
-_HUE_OF_KIND = (
-    dict(  # degrees on the hue circle; neighbors on the circle are kinds that share colors
-        zip(
-            (
-                "ball",
-                "mushroom",
-                "house",
-                "barrel",
-                "lamp",
-                "kite",
-                "cactus",
-                "tree",
-                "bench",
-                "boat",
-                "bird",
-                "car",
-                "tent",
-                "umbrella",
-                "flower",
-                "cat",
-            ),
-            np.arange(16) * 22.5,
-            strict=True,
-        )
-    )
+_AROUND = (  # kinds around the hue circle: neighbors share colors
+    *("ball", "mushroom", "house", "barrel", "lamp", "kite", "cactus", "tree"),
+    *("bench", "boat", "bird", "car", "tent", "umbrella", "flower", "cat"),
 )
+_HUE_OF_KIND = {kind: 22.5 * place for place, kind in enumerate(_AROUND)}  # degrees
 _TYPICAL_KIND = 0.8  # probability that an object is one of its scene's own kinds
 _COUNT = 0.5 * np.eye(MAX_OBJECTS)
 _HUE_KAPPA = 3.0  # concentration of a kind's hues (von Mises): about 36 degrees of spread
@@ -142,12 +99,8 @@ class Event:
     @property
     def signature(self) -> tuple[object, ...]:
         """Return the categorical content; train and test share none."""
-        return (
-            self.scene,
-            self.time,
-            self.weather,
-            *((t.kind, t.color, t.size_class) for t in self.things),
-        )
+        things = ((t.kind, t.color, t.size_class) for t in self.things)
+        return (self.scene, self.time, self.weather, *things)
 
 
 def event_rng(event: Event, *, purpose: str, seed: int = SEED) -> np.random.Generator:
@@ -202,13 +155,8 @@ def reality(event: Event) -> Float64[np.ndarray, "146"]:
     between two events is thus large when the same kinds in the same colors stand at the same places
     of the same scene.
     """
-    place = np.concatenate(
-        [
-            _one_hot(event.scene, SCENES),
-            _one_hot(event.time, TIMES),
-            _one_hot(event.weather, WEATHERS),
-        ]
-    )
+    case = (event.scene, SCENES), (event.time, TIMES), (event.weather, WEATHERS)
+    place = [float(value == each) for value, values in case for each in values]
     kinds = np.zeros((len(KINDS), 8))
     for thing in event.things:
         angle = np.deg2rad(thing.hue)
@@ -230,9 +178,8 @@ def _draw(rng: np.random.Generator, split: str, index: int) -> Event:
     count = int(rng.integers(1, MAX_OBJECTS + 1))
     # one slot each, so that things may touch but never hide one another
     slots = rng.permutation(MAX_OBJECTS)[:count]
-    things = sorted(
-        (_draw_thing(rng, scene, int(slot)) for slot in slots), key=lambda thing: thing.x
-    )
+    things = [_draw_thing(rng, scene, int(slot)) for slot in slots]
+    things.sort(key=lambda thing: thing.x)
     return Event(split, index, scene, time, weather, tuple(things))
 
 
@@ -241,15 +188,5 @@ def _draw_thing(rng: np.random.Generator, scene: str, slot: int) -> Thing:
     kind = kinds[rng.integers(len(kinds))]
     hue = (_HUE_OF_KIND[kind] + np.rad2deg(rng.vonmises(0.0, _HUE_KAPPA))) % 360
     x = (slot + 0.5 + rng.uniform(-0.3, 0.3)) / MAX_OBJECTS
-    return Thing(
-        kind,
-        float(hue),
-        float(rng.random()),
-        float(x),
-        float(rng.random()),
-        ("left", "right")[rng.integers(2)],
-    )
-
-
-def _one_hot(value: str, values: tuple[str, ...]) -> Float64[np.ndarray, "n"]:
-    return np.array([float(value == each) for each in values])
+    size, depth = float(rng.random()), float(rng.random())
+    return Thing(kind, float(hue), size, float(x), depth, ("left", "right")[rng.integers(2)])

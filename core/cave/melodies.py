@@ -1,61 +1,27 @@
-"""Notes, and how a melody is written down: `G4:2 A4:1 -:3`, each pitch or rest with its length.
-
-How an event sounds: a short melody in which no single note gives anything away.
+"""How an event sounds: a short melody in which no single note gives anything away.
 
 The scene is the scale of the opening and the close, the time of day the usual length of notes, the
 weather what fills the gaps. Things are heard from left to right: the kind is the contour of four
 notes, the hue the chroma that they begin on, a semitone for each 30 degrees, the size the octave.
 Far things lose notes, empty places are rests, a thing may go unheard, and which way it faces always
 does. The key is drawn independently of what is the case, as a picture's palette is, and so are
-lengths, fills and wrong notes.
-
-A melody as a picture: time from left to right, pitch from low to high, a bar for each note.
-
-The melodies of a dataset's stimuli: made anew from their events, so no store keeps them."""
+lengths, fills and wrong notes. As text a melody is `G4:2 A4:1 -:3`, each pitch or rest with its
+length.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from core.cave.events import MAX_OBJECTS, WEATHERS, Event, Thing, event_rng
 
+VERSION = 1  # raise it when melodies of the same events change
 REST = "-"
 LOWEST, HIGHEST = 43, 92  # semitones, counted as MIDI does: middle C is 60
 LENGTHS = (1, 2, 3, 4, 6, 8)  # sixteenths
-_NAMES = ("C", "C#", "D", "D#", "E", "F", "F#", "G", "G#", "A", "A#", "B")
-
-
-@dataclass(frozen=True)
-class Note:
-    """One note. pitch: in semitones as MIDI counts them, None for a rest. length: in sixteenths."""
-
-    pitch: int | None
-    length: int
-
-
-def name_pitch(pitch: int | None) -> str:
-    """Return a pitch in scientific notation: 60 is C4; `-` for a rest."""
-    return REST if pitch is None else f"{_NAMES[pitch % 12]}{pitch // 12 - 1}"
-
-
-def write(melody: Iterable[Note]) -> str:
-    """Return a melody as text."""
-    return " ".join(f"{name_pitch(note.pitch)}:{note.length}" for note in melody)
-
-
-PITCHES = {name_pitch(pitch): pitch for pitch in (None, *range(LOWEST, HIGHEST + 1))}
-
-
-def read(text: str) -> tuple[Note, ...]:
-    """Return the melody that a text of `write` holds."""
-    parts = [word.split(":") for word in text.split()]
-    return tuple(Note(PITCHES[pitch], int(length)) for pitch, length in parts)
-
-
-VERSION = 1  # raise it when melodies of the same events change
 SCALES = {  # semitones above the key
     "city": (0, 2, 4, 6, 8, 10),
     "forest": (0, 2, 3, 5, 7, 10),
@@ -97,6 +63,7 @@ FILLS: Mapping[str, tuple[tuple[int, int], ...]] = {  # semitones above the key,
     "rainy": ((7, 1), (7, 1), (7, 1)),
     "snowy": ((22, 2), (21, 2), (20, 2)),
 }
+_NAMES = ("C", "C#", "D", "D#", "E", "F", "F#", "G", "G#", "A", "A#", "B")
 _BODY = (1, 2, 3, 4, 6)
 _LAST = 8  # sixteenths of the last note, and of no other
 _OPENING, _CLOSE = 4, 3  # notes of the scale between the key and the body, and before its return
@@ -107,22 +74,30 @@ _SLIP = 0.04  # probability that a note is a semitone off
 _LOST = (0.03, 0.2)  # probability that a note is missing: near, and what far adds
 
 
-@dataclass(frozen=True)
-class _Voice:
-    """What all notes of a melody share. paces: probabilities of their lengths."""
+class Note(NamedTuple):
+    """One note. pitch: in semitones as MIDI counts them, None for a rest. length: in sixteenths."""
 
-    key: int
-    scale: tuple[int, ...]
-    paces: tuple[float, ...]
-    dice: np.random.Generator
+    pitch: int | None
+    length: int
 
-    def length(self) -> int:
-        return int(self.dice.choice(_BODY, p=self.paces))
 
-    def wander(self, count: int) -> Iterator[Note]:
-        """Yield notes of the scale."""
-        for step in self.dice.integers(len(self.scale), size=count):
-            yield Note(self.key + self.scale[step], self.length())
+def name_pitch(pitch: int | None) -> str:
+    """Return a pitch in scientific notation: 60 is C4; `-` for a rest."""
+    return REST if pitch is None else f"{_NAMES[pitch % 12]}{pitch // 12 - 1}"
+
+
+PITCHES = {name_pitch(pitch): pitch for pitch in (None, *range(LOWEST, HIGHEST + 1))}
+
+
+def write(melody: Iterable[Note]) -> str:
+    """Return a melody as text."""
+    return " ".join(f"{name_pitch(note.pitch)}:{note.length}" for note in melody)
+
+
+def read(text: str) -> tuple[Note, ...]:
+    """Return the melody that a text of `write` holds."""
+    parts = [word.split(":") for word in text.split()]
+    return tuple(Note(PITCHES[pitch], int(length)) for pitch, length in parts)
 
 
 def sing(event: Event, *, rng: np.random.Generator | None = None) -> tuple[Note, ...]:
@@ -131,70 +106,73 @@ def sing(event: Event, *, rng: np.random.Generator | None = None) -> tuple[Note,
     """
     dice = rng or event_rng(event, purpose="melody")
     key = KEYS[dice.integers(len(KEYS))]
-    voice = _Voice(key, SCALES[event.scene], PACES[event.time], dice)
-    opening = (Note(key, voice.length()), *voice.wander(_OPENING))
-    body = tuple(_body(event, voice))
-    return (*opening, *body, *voice.wander(_CLOSE), Note(key, _LAST))
+    return tuple(_sing(event, key, dice))
 
 
-def _body(event: Event, voice: _Voice) -> Iterator[Note]:
-    """Yield what lies between the opening and the close: places from left to right."""
-    dice = voice.dice
+def _sing(event: Event, key: int, dice: np.random.Generator) -> Iterator[Note]:
+    scale, paces = SCALES[event.scene], PACES[event.time]
+
+    def length() -> int:
+        return int(dice.choice(_BODY, p=paces))
+
+    def wander(count: int) -> Iterator[Note]:
+        """Yield notes of the scale."""
+        for step in dice.integers(len(scale), size=count):
+            yield Note(key + scale[step], length())
+
+    def motif(thing: Thing) -> Iterator[Note]:
+        chroma = round(dice.normal(thing.hue, _BLUR) / CHROMA) % 12
+        near, far = _LOST
+        for step in CONTOURS[thing.kind]:
+            slip = int(dice.integers(2) * 2 - 1) if dice.random() < _SLIP else 0
+            if dice.random() >= near + far * thing.depth:
+                yield Note(OCTAVES[thing.size_class] + chroma + step + slip, length())
+
+    yield Note(key, length())
+    yield from wander(_OPENING)
     things = {int(thing.x * MAX_OBJECTS): thing for thing in event.things}
-    for place in range(MAX_OBJECTS):
+    for place in range(MAX_OBJECTS):  # from left to right
         if place not in things:
-            yield Note(None, voice.length())
+            yield Note(None, length())
             continue
         if dice.random() < _FILLED:
-            yield from _fill(event.weather, voice)
+            usual = dice.random() < _USUAL
+            weather = event.weather if usual else WEATHERS[dice.integers(len(WEATHERS))]
+            yield from (Note(key + step, length) for step, length in FILLS[weather])
         if len(things) == 1 or dice.random() < _HEARD:
-            yield from _motif(things[place], voice)
-
-
-def _fill(weather: str, voice: _Voice) -> Iterator[Note]:
-    usual = voice.dice.random() < _USUAL
-    chosen = weather if usual else WEATHERS[voice.dice.integers(len(WEATHERS))]
-    yield from (Note(voice.key + step, length) for step, length in FILLS[chosen])
-
-
-def _motif(thing: Thing, voice: _Voice) -> Iterator[Note]:
-    dice = voice.dice
-    chroma = round(dice.normal(thing.hue, _BLUR) / CHROMA) % 12
-    near, far = _LOST
-    for step in CONTOURS[thing.kind]:
-        slip = int(dice.integers(2) * 2 - 1) if dice.random() < _SLIP else 0
-        if dice.random() >= near + far * thing.depth:
-            pitch = OCTAVES[thing.size_class] + chroma + step + slip
-            yield Note(pitch, voice.length())
+            yield from motif(things[place])
+    yield from wander(_CLOSE)
+    yield Note(key, _LAST)
 
 
 _STEP, _TALL, _GAP = 8, 4, 1  # pixels of a sixteenth, of a semitone, and between two notes
-_LINE = 12  # semitones between two lines, which are Cs
 
 
 def draw_roll(melody: Sequence[Note], *, ink: str, grid: str) -> str:
-    """Return the melody as SVG. ink, grid: colors of the notes, and of the lines at every C."""
+    """Return the melody as a piano roll in SVG: time from left to right, pitch from low to high, a
+    bar for each note. ink, grid: colors of the notes, and of the lines at every C.
+    """
     pitches = [note.pitch for note in melody if note.pitch is not None]
     low, high = min(pitches) - 2, max(pitches) + 2
     width, height = _STEP * sum(note.length for note in melody), _TALL * (high - low + 1)
-    lines = [
+    parts = [
         f'<path d="M0 {_TALL * (high - pitch) + _TALL / 2:g}H{width}" stroke="{grid}"/>'
         for pitch in range(low, high + 1)
-        if pitch % _LINE == 0
+        if pitch % len(_NAMES) == 0
     ]
-    bars, at = [], 0
+    at = 0
     for note in melody:
         if note.pitch is not None:
             place = f'x="{_STEP * at}" y="{_TALL * (high - note.pitch)}"'
             size = f'width="{_STEP * note.length - _GAP}" height="{_TALL}"'
-            bars.append(f'<rect {place} {size} rx="1" fill="{ink}"/>')
+            parts.append(f'<rect {place} {size} rx="1" fill="{ink}"/>')
         at += note.length
     box = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {box}>{"".join([*lines, *bars])}</svg>'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {box}>{"".join(parts)}</svg>'
 
 
 def describe_roll(melody: Sequence[Note]) -> str:
-    """Return the picture in words."""
+    """Return the piano roll in words."""
     heard = [note.pitch for note in melody if note.pitch is not None]
     span = f"from {name_pitch(min(heard))} to {name_pitch(max(heard))}"
     beats = sum(note.length for note in melody) / 4

@@ -1,5 +1,5 @@
-"""Reads captions back: what a text in the Cave's grammar says, in every way it can be understood,
-and whether any event could be so.
+"""Reads captions back: what a text says, whether any event could be so, and how much of an event it
+tells.
 
 A text is a caption if the grammar (core/cave/captions.py) can word it, whatever its length;
 otherwise it has no reading. A caption is impossible if none of its readings is true of any event
@@ -8,14 +8,6 @@ that the world can draw:
     number      more than four things, or other than the number that it states
     place       no four slots from left to right hold the things where it puts them
     named again a thing that it has not named, or in another number or color
-
-How much of an event a text tells: the share of its facts that the text's words give away.
-
-Hallucination: what a model says, left to itself, that no event of the world can be.
-
-Of each text only the first caption counts: the longest run of whole sentences from its beginning
-that the Cave's grammar can word. A text without one is no sentence of the world, which is counted
-apart. Source: section 5 of Huh et al. 2024 (hallucination should fall as models get better).
 """
 
 from __future__ import annotations
@@ -27,25 +19,34 @@ from functools import cache
 from itertools import pairwise, permutations
 from math import log
 from string import Formatter
-from types import MappingProxyType
 from typing import Any
 
-from core.cave.captions import DENSITIES, JOINTS, PADS, WORDINGS, concept, plural
+from core.cave.captions import (
+    COUNTS,
+    DENSITIES,
+    DETAILS,
+    JOINTS,
+    PADS,
+    WORDINGS,
+    concept,
+    plural,
+)
 from core.cave.events import COLORS, KINDS, MAX_OBJECTS, SCENES, SIZES, TIMES, WEATHERS, Event
 from core.stimuli.worlds import Judged
 
-# a first word → the wordings in lower case that begin with it, and what each means
-Words = Mapping[str, Sequence[tuple[str, Any]]]
 Match = tuple[Any, int]  # what was read, and where it ends
+CONCEPTS: Mapping[str, Sequence[str]] = {
+    "scene": SCENES,
+    "time": TIMES,
+    "weather": WEATHERS,
+    "count": COUNTS,
+    "kind": KINDS,
+    "color": COLORS,
+    "size": SIZES,
+    **DETAILS,
+}
+_SENTENCES = 8  # at most, of a caption: three of a frame, a thing named again and four pads
 _WORD = re.compile("[^ ,.:]*")
-_COUNTS = ("one", "two", "three", "four")
-_AFTER: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "facing": ("facing left", "facing right"),
-        "place": ("at left", "in the middle", "at right"),
-        "depth": ("near", "far"),
-    }
-)
 _SLOTS_OF = {"at left": (0,), "in the middle": (1, 2), "at right": (3,)}  # from left to right
 
 
@@ -72,15 +73,80 @@ class Again:
 
 @dataclass(frozen=True)
 class Reading:
-    """One way to understand a caption. count: of all things, where stated."""
+    """One way to understand a caption. count: of all things, if stated."""
 
     phrases: tuple[Phrase, ...]
     count: int | None = None
     again: Again | None = None
 
 
+def judge(text: str) -> Judged:
+    """Judge the first caption of a text: the longest run of whole sentences from its beginning that
+    the grammar can word.
+
+    Source: section 5 of Huh et al. 2024 (hallucination should fall as models get better).
+    """
+    sentences = text.split(". ")
+    whole = len(sentences) - (not text.endswith("."))
+    for count in range(min(whole, _SENTENCES), 0, -1):
+        caption = ". ".join(sentences[:count]).removesuffix(".") + "."
+        if why := [contradiction(one) for one in readings(caption)]:
+            if "" in why:
+                return Judged(caption, "possible")
+            return Judged(caption, "impossible", why[0])
+    return Judged(text, "no caption")
+
+
+def contradiction(reading: Reading) -> str:
+    """Return why no event can be so: number, place or named again; "" if one can."""
+    total = sum(phrase.number for phrase in reading.phrases)
+    stated = reading.count if reading.phrases else None
+    if total > MAX_OBJECTS or stated not in (None, total):
+        return "number"
+    if not _has_places(reading.phrases):
+        return "place"
+    if reading.again and not _is_named(reading.again, reading.phrases):
+        return "named again"
+    return ""
+
+
+def _has_places(phrases: Sequence[Phrase]) -> bool:
+    """Return whether all things can stand in slots of their own where they are said to be."""
+    owners = [place for place, phrase in enumerate(phrases) for _ in range(phrase.number)]
+    anywhere = range(MAX_OBJECTS)
+    for slots in permutations(anywhere, len(owners)):
+        held: list[set[int]] = [set() for _ in phrases]
+        for owner, slot in zip(owners, slots, strict=True):
+            held[owner].add(slot)
+        pairs = zip(phrases, held, strict=True)
+        relations = zip(phrases, pairwise(held), strict=False)
+        if all(
+            spots <= set(_SLOTS_OF.get(phrase.told.get("place", ""), anywhere))
+            for phrase, spots in pairs
+        ) and all(
+            (phrase.relation != "left of" or max(here) < min(there))
+            and (phrase.relation != "right of" or min(here) > max(there))
+            for phrase, (here, there) in relations
+        ):
+            return True
+    return False
+
+
+def _is_named(again: Again, phrases: Sequence[Phrase]) -> bool:
+    """Return whether one phrase, and no other, can be of what is named again."""
+    return any(
+        again.several == (phrase.number > 1)
+        and phrase.told.get("color", again.color) == again.color
+        and any(
+            all(other is phrase or other.kinds != {kind} for other in phrases)
+            for kind in again.kinds & phrase.kinds
+        )
+        for phrase in phrases
+    )
+
+
 def readings(text: str) -> Iterator[Reading]:
-    """Yield every way to understand a text as one caption; none where it is no caption."""
+    """Yield every way to understand a text as one caption; none if it is no caption."""
     if not text or any(not part[:1].isupper() for part in text.split(". ")):
         return
     lowered = text.lower()
@@ -92,30 +158,14 @@ def readings(text: str) -> Iterator[Reading]:
                         yield Reading(slots.get("things", ()), slots.get("count"), named)
 
 
-def contradiction(reading: Reading) -> str:
-    """Return why no event can be so: number, place or named again; "" where one can."""
-    total = sum(phrase.number for phrase in reading.phrases)
-    stated = reading.count if reading.phrases else None
-    if total > MAX_OBJECTS or (stated is not None and stated != total):
-        return "number"
-    if not _has_places(reading.phrases):
-        return "place"
-    if reading.again and not _is_named(reading.again, reading.phrases):
-        return "named again"
-    return ""
-
-
 @cache
-def _frames() -> tuple[tuple[tuple[tuple[str, str | None], ...], bool], ...]:
+def _frames() -> list[tuple[list[tuple[str, str | None]], bool]]:
     """Return each frame as its literals and slots, and whether a thing may be named again."""
-    return tuple(
-        (
-            tuple((literal, slot) for literal, slot, _, _ in Formatter().parse(frame.lower())),
-            one.again,
-        )
+    return [
+        ([(literal, slot) for literal, slot, *_ in Formatter().parse(frame.lower())], one.again)
         for one in DENSITIES.values()
         for frame in one.frames
-    )
+    ]
 
 
 def _fill(
@@ -125,15 +175,14 @@ def _fill(
     if not parts:
         yield slots, at
         return
-    (literal, slot), rest = parts[0], parts[1:]
+    (literal, slot), *rest = parts
     if not text.startswith(literal, at):
         return
     at += len(literal)
     if slot is None:
         yield from _fill(rest, text, at, slots)
         return
-    readings = _things(text, at) if slot == "things" else _one_of(_vocabulary()[slot], text, at)
-    for meaning, end in readings:
+    for meaning, end in _things(text, at) if slot == "things" else _one_of(slot, text, at):
         yield from _fill(rest, text, end, {**slots, slot: meaning})
 
 
@@ -150,11 +199,11 @@ def _agrees(slots: Mapping[str, Any]) -> bool:
 
 
 def _endings(text: str, at: int, *, again: bool) -> Iterator[tuple[Again | None, int]]:
-    """Yield what stands behind a frame: a thing named again, where that may be, and pads."""
+    """Yield what follows a frame: a thing named again, if that may be, and pads."""
     yield None, _skip_pads(text, at)
     if again and text.startswith(" the ", at):
-        for (several, kinds), end in _one_of(_vocabulary()["again"], text, at + 5):
-            for color, stop in _one_of(_vocabulary()["color"], text, end + 1):
+        for (several, kinds), end in _one_of("again", text, at + 5):
+            for color, stop in _one_of("color", text, end + 1):
                 if text.startswith(".", stop):
                     yield Again(several, kinds, color), _skip_pads(text, stop + 1)
 
@@ -172,8 +221,8 @@ def _things(
 ) -> Iterator[Match]:
     """Yield lists of noun phrases, those bound by a relation last."""
     for phrases, end in _bound(text, at):
-        so_far, binds = (*before, *phrases), len(phrases) == 2
-        if any(one.relation for one in before) and not binds:
+        so_far = (*before, *phrases)
+        if any(one.relation for one in before) and len(phrases) < 2:
             continue
         last = JOINTS if any(one.relation for one in so_far) else (" and ",)
         if not before or joint in last:
@@ -187,76 +236,63 @@ def _bound(text: str, at: int) -> Iterator[Match]:
     """Yield a noun phrase, or two in a relation."""
     for first, end in _phrase(text, at):
         yield (first,), end
-        if first.told.keys() & _AFTER.keys():
-            continue
-        for relation, stop in _one_of(_vocabulary()["relation"], text, end + 1):
-            for second, last in _phrase(text, stop + 1):
-                yield (replace(first, relation=relation), second), last
+        if not first.told.keys() & DETAILS.keys():
+            for relation, stop in _one_of("relation", text, end + 1):
+                for second, last in _phrase(text, stop + 1):
+                    yield (replace(first, relation=relation), second), last
 
 
 def _phrase(text: str, at: int) -> Iterator[Match]:
-    for number, end in _one_of(_vocabulary()["number"], text, at):
+    for number, end in _one_of("number", text, at):
         start = end + 1
         if number == 1 and (text[at:end] == "an") != (text[start : start + 1] in tuple("aeiou")):
             continue
         for size, begin in _maybe("size", text, start):
             for color, noun in _maybe("color", text, begin):
-                details = {name: one for name, one in (("size", size), ("color", color)) if one}
-                nouns = _vocabulary()["noun" if number == 1 else "nouns"]
-                for kinds, stop in _one_of(nouns, text, noun):
-                    yield from _after(text, stop, Phrase(number, kinds, details))
+                told = {name: one for name, one in (("size", size), ("color", color)) if one}
+                for kinds, stop in _one_of("noun" if number == 1 else "nouns", text, noun):
+                    yield from _after(text, stop, Phrase(number, kinds, told))
 
 
 def _maybe(detail: str, text: str, at: int) -> Iterator[tuple[str, int]]:
     """Yield a detail before a noun, and that there is none."""
     yield "", at
-    yield from ((word, end + 1) for word, end in _one_of(_vocabulary()[detail], text, at))
+    yield from ((word, end + 1) for word, end in _one_of(detail, text, at))
 
 
 def _after(text: str, at: int, phrase: Phrase) -> Iterator[Match]:
     """Yield a phrase with each number of the details that follow its noun."""
     yield phrase, at
-    for detail in ("color", *_AFTER):
+    for detail in ("color", *DETAILS):
         if detail not in phrase.told:
-            words = _vocabulary()["painted" if detail == "color" else detail]
-            for value, end in _one_of(words, text, at + 1):
-                more = replace(phrase, told={**phrase.told, detail: value})
-                yield from _after(text, end, more)
+            for value, end in _one_of("painted" if detail == "color" else detail, text, at + 1):
+                yield from _after(text, end, replace(phrase, told={**phrase.told, detail: value}))
 
 
-def _one_of(words: Words, text: str, at: int) -> Iterator[Match]:
-    """Yield each wording that stands at a place as whole words."""
+def _one_of(slot: str, text: str, at: int) -> Iterator[Match]:
+    """Yield each wording of a slot or detail that stands at a place as whole words."""
     first = next(_WORD.finditer(text, at)).group()
-    for wording, meaning in words.get(first, ()):
+    for wording, meaning in _vocabulary().get((slot, first), ()):
         end = at + len(wording)
         if text.startswith(wording, at) and text[end : end + 1] in ("", " ", ",", ".", ":"):
             yield meaning, end
 
 
 @cache
-def _vocabulary() -> Mapping[str, Words]:
-    """Return what each slot and detail can be worded as."""
-    vocabulary: dict[str, dict[str, list[tuple[str, Any]]]] = {}
-    for slot, wordings in _wordings().items():
-        words = vocabulary.setdefault(slot, {})
-        for wording, meaning in wordings.items():
-            first = next(_WORD.finditer(wording)).group()
-            words.setdefault(first, []).append((wording, meaning))
-    return vocabulary
-
-
-def _wordings() -> dict[str, Mapping[str, Any]]:
-    """Return the wordings of each slot and detail in lower case, with what each means."""
-    numbers = [(number, word) for number, one in enumerate(_COUNTS, 1) for word in WORDINGS[one]]
-    kinds, colors, wait = _kinds(), _meanings(COLORS), WORDINGS["wait"]
-    waits = {f"{word}s": False for word in wait} | dict.fromkeys(wait, True)
-    plurals = {plural(noun): kinds[noun] for noun in kinds}
-    return {
-        "scene": _meanings(SCENES),
-        "time": _meanings(TIMES),
-        "weather": _meanings(WEATHERS),
-        "see": _meanings(["see"]),
-        "show": _meanings(["show"]),
+def _vocabulary() -> Mapping[tuple[str, str], Sequence[tuple[str, Any]]]:
+    """Return by slot or detail and first word the wordings in lower case, and what each means."""
+    numbers = [(number, word) for number, one in enumerate(COUNTS, 1) for word in WORDINGS[one]]
+    nouns = dict.fromkeys(noun for kind in KINDS for noun in WORDINGS[kind])
+    kinds = {noun: frozenset(kind for kind in KINDS if noun in WORDINGS[kind]) for noun in nouns}
+    waits = {f"{word}s": False for word in WORDINGS["wait"]} | dict.fromkeys(WORDINGS["wait"], True)
+    plain = {name: CONCEPTS[name] for name in ("scene", "time", "weather", "color", "size")}
+    plain |= {"see": ["see"], "show": ["show"], **DETAILS}
+    plain["relation"] = ("left of", "right of", "behind", "in front of")
+    slots: dict[str, Mapping[str, Any]] = {
+        **{
+            slot: {word.lower(): one for one in concepts for word in WORDINGS[one]}
+            for slot, concepts in plain.items()
+        },
         "wait": waits,
         "wait_all": waits,
         "be": {"is": False, "are": True},
@@ -268,82 +304,22 @@ def _wordings() -> dict[str, Mapping[str, Any]]:
         },
         "number": {"a": 1, "an": 1} | {word: number for number, word in numbers if number > 1},
         "noun": kinds,
-        "nouns": plurals,
+        "nouns": {plural(noun): kinds[noun] for noun in kinds},
         "again": {f"{noun} is": (False, kinds[noun]) for noun in kinds}
-        | {f"{noun} are": (True, plurals[noun]) for noun in plurals},
-        "color": colors,
+        | {f"{plural(noun)} are": (True, kinds[noun]) for noun in kinds},
         "painted": {
-            f"{how} {word}": colors[word] for how in WORDINGS["painted"] for word in colors
+            f"{how} {word}": one
+            for how in WORDINGS["painted"]
+            for one in COLORS
+            for word in WORDINGS[one]
         },
-        "size": _meanings(SIZES),
-        **{detail: _meanings(concepts) for detail, concepts in _AFTER.items()},
-        "relation": _meanings(("left of", "right of", "behind", "in front of")),
     }
-
-
-def _meanings(concepts: Sequence[str]) -> dict[str, str]:
-    return {word.lower(): concept for concept in concepts for word in WORDINGS[concept]}
-
-
-def _kinds() -> dict[str, frozenset[str]]:
-    """Return which kinds each noun may mean."""
-    nouns = dict.fromkeys(noun for kind in KINDS for noun in WORDINGS[kind])
-    return {noun: frozenset(kind for kind in KINDS if noun in WORDINGS[kind]) for noun in nouns}
-
-
-def _has_places(phrases: Sequence[Phrase]) -> bool:
-    """Return whether all things can stand in slots of their own where they are said to be."""
-    owners = [place for place, phrase in enumerate(phrases) for _ in range(phrase.number)]
-    return any(_fits(phrases, owners, slots) for slots in permutations(range(4), len(owners)))
-
-
-def _fits(phrases: Sequence[Phrase], owners: Sequence[int], slots: Sequence[int]) -> bool:
-    held = [
-        [slot for owner, slot in zip(owners, slots, strict=True) if owner == place]
-        for place in range(len(phrases))
-    ]
-    inside = (
-        set(held[place]) <= set(_SLOTS_OF.get(phrase.told.get("place", ""), range(4)))
-        for place, phrase in enumerate(phrases)
-    )
-    beside = (
-        phrase.relation not in ("left of", "right of")
-        or (max(held[place]) < min(held[place + 1]) and phrase.relation == "left of")
-        or (min(held[place]) > max(held[place + 1]) and phrase.relation == "right of")
-        for place, phrase in enumerate(phrases)
-    )
-    return all(inside) and all(beside)
-
-
-def _is_named(again: Again, phrases: Sequence[Phrase]) -> bool:
-    """Return whether one phrase, and no other, can be of what is named again."""
-    return any(
-        any(
-            all(other is phrase or other.kinds != {kind} for other in phrases)
-            for kind in again.kinds & phrase.kinds
-        )
-        and again.several == (phrase.number > 1)
-        and phrase.told.get("color", again.color) == again.color
-        for phrase in phrases
-    )
-
-
-COUNTS = ("one", "two", "three", "four")
-CONCEPTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "scene": SCENES,
-        "time": TIMES,
-        "weather": WEATHERS,
-        "count": COUNTS,
-        "kind": KINDS,
-        "color": COLORS,
-        "size": SIZES,
-        "facing": ("facing left", "facing right"),
-        "place": ("at left", "in the middle", "at right"),
-        "depth": ("near", "far"),
-    }
-)
-_DETAILS = ("color", "size", "facing", "place", "depth")  # of a thing, beside its kind
+    vocabulary: dict[tuple[str, str], list[tuple[str, Any]]] = {}
+    for slot, wordings in slots.items():
+        for wording, meaning in wordings.items():
+            first = next(_WORD.finditer(wording)).group()
+            vocabulary.setdefault((slot, first), []).append((wording, meaning))
+    return vocabulary
 
 
 def share_told(event: Event, text: str) -> float:
@@ -354,81 +330,43 @@ def share_told(event: Event, text: str) -> float:
     C of the fact; of several, the most telling counts. A fact counts as told wherever its words
     stand, so that one red thing tells of all red things.
     """
-    shares = _shares(text)
-    facts = set(_facts(event))
-    return sum(shares.get(fact, 0.0) for fact in facts) / len(facts)
-
-
-def _facts(event: Event) -> Iterator[tuple[str, str]]:
-    yield from (
+    facts = {
         ("scene", event.scene),
         ("time", event.time),
         ("weather", event.weather),
         ("count", COUNTS[len(event.things) - 1]),
-    )
-    for thing in event.things:
-        yield "kind", thing.kind
-        for detail in _DETAILS:
-            if (name := concept(thing, detail)) is not None:
-                yield detail, name
-
-
-def _shares(text: str) -> dict[tuple[str, str], float]:
-    """Return how much a text tells of every fact that it may speak of."""
+        *(("kind", thing.kind) for thing in event.things),
+    }
+    for detail in ("color", "size", *DETAILS):
+        names = (concept(thing, detail) for thing in event.things)
+        facts |= {(detail, name) for name in names if name is not None}
     pattern, meanings = _dictionary()
-    shares: dict[tuple[str, str], float] = {}
+    shares = dict.fromkeys(facts, 0.0)
     for wording in pattern.findall(text.lower()):
         for factor, concepts in meanings[wording].items():
             share = 1 - log(len(concepts)) / log(len(CONCEPTS[factor]))
-            shares |= {
-                (factor, one): max(share, shares.get((factor, one), 0.0)) for one in concepts
-            }
-    return shares
+            for fact in facts & {(factor, one) for one in concepts}:
+                shares[fact] = max(share, shares[fact])
+    return sum(shares.values()) / len(facts)
 
 
 @cache
 def _dictionary() -> tuple[re.Pattern[str], dict[str, dict[str, set[str]]]]:
-    """Return a pattern of all wordings, the longest first, and what each may mean: the concepts by
-    factor.
+    """Return a pattern of all wordings, the longest first, and the concepts that each may mean by
+    factor: nouns in the plural, too, and a count with the word for things.
     """
     meanings: dict[str, dict[str, set[str]]] = {
         wording: {} for wordings in WORDINGS.values() for wording in wordings
     }
     for factor, concepts in CONCEPTS.items():
         for one in concepts:
-            for wording in _forms(factor, one):
+            forms = [*WORDINGS[one]]
+            if factor == "kind":
+                forms += [plural(noun) for noun in forms]
+            if factor == "count":
+                nouns = [noun if one == "one" else plural(noun) for noun in WORDINGS["thing"]]
+                forms = [f"{wording} {noun}" for wording in forms for noun in nouns]
+            for wording in forms:
                 meanings.setdefault(wording, {}).setdefault(factor, set()).add(one)
     longest_first = sorted(meanings, key=len, reverse=True)
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, longest_first))})\b"), meanings
-
-
-def _forms(factor: str, one: str) -> Iterator[str]:
-    """Yield what means a concept: nouns also in the plural, a count with the word for things that
-    it counts, which are all.
-    """
-    for wording in WORDINGS[one]:
-        if factor == "count":
-            yield from (
-                f"{wording} {noun if one == 'one' else plural(noun)}" for noun in WORDINGS["thing"]
-            )
-        else:
-            yield wording
-            if factor == "kind":
-                yield plural(wording)
-
-
-MOST_SENTENCES = 8  # three of a frame, a thing named again and four pads
-
-
-def judge(text: str) -> Judged:
-    """Return what the first caption of a text is, or the text where it begins with none."""
-    sentences = text.split(". ")
-    whole = len(sentences) - (not text.endswith("."))
-    for count in range(min(whole, MOST_SENTENCES), 0, -1):
-        first = ". ".join(sentences[:count])
-        caption = first if first.endswith(".") else f"{first}."
-        if why := [contradiction(one) for one in readings(caption)]:
-            return (
-                Judged(caption, "possible") if "" in why else Judged(caption, "impossible", why[0])
-            )
-    return Judged(text, "no caption")

@@ -1,14 +1,19 @@
-"""Skylines and grounds: what shows the scene.
+"""What stands behind the things: skylines that show the scene, marks in the sky that show time and
+weather.
 
-Marks in the sky: what shows the time of day and the weather."""
+Everything is a list of (polygon, role) in picture units: x from 0 left to 1 right, y from 0 top to
+1 bottom, reaching beyond the frame so that any viewpoint is filled. Roles name colors of the
+palette; no role depends on what is the case.
+"""
 
 from __future__ import annotations
 
 from itertools import pairwise
 
 import numpy as np
+from jaxtyping import Float64
 
-from core.cave.shapes import Figures, Points, box, disc, move, polygon, sector, stroke
+from core.cave.shapes import Figures, Points, box, corners, disc, move, sector, stroke
 
 _LEFT, _RIGHT, _BOTTOM = -0.25, 1.25, 1.3
 
@@ -16,6 +21,20 @@ _LEFT, _RIGHT, _BOTTOM = -0.25, 1.25, 1.3
 def draw_scene(scene: str, horizon: float, rng: np.random.Generator) -> Figures:
     """Return the skyline and the ground of a scene, back to front."""
     return _SCENES[scene](horizon, rng)
+
+
+def draw_time(time: str, x: float, rng: np.random.Generator) -> Figures:
+    """Return the mark of a time of day near `x`: low sun with rays, high disc, half disc over bars,
+    crescent with stars.
+    """
+    return _TIMES[time](x, rng)
+
+
+def draw_weather(weather: str, x: float, rng: np.random.Generator) -> Figures:
+    """Return the marks of a weather, leaving the sky near `x` free: clouds, streaks, flakes or
+    none.
+    """
+    return _WEATHERS[weather](x, rng)
 
 
 def _ground(horizon: float) -> tuple[Points, str]:
@@ -30,6 +49,12 @@ def _steps(low: float, high: float, rng: np.random.Generator) -> list[tuple[floa
     return list(pairwise(edges))
 
 
+def _band(x: np.ndarray, top: np.ndarray, bottom: np.ndarray | float) -> Points:
+    """Return what lies between two lines."""
+    sides = [np.stack([x, np.broadcast_to(line, x.shape)], axis=1) for line in (top, bottom)]
+    return np.concatenate([sides[0], sides[1][::-1]])
+
+
 def _city(horizon: float, rng: np.random.Generator) -> Figures:
     figures: Figures = [
         (box(a, horizon, b, horizon - rng.uniform(0.12, 0.26)), "far")
@@ -40,13 +65,9 @@ def _city(horizon: float, rng: np.random.Generator) -> Figures:
     figures += [_ground(horizon), (box(_LEFT, horizon, _RIGHT, horizon + 0.035), "detail")]
     middle = horizon + rng.uniform(0.2, 0.26)
     start = rng.uniform(0.0, 0.1)
-    dashes = [
-        polygon(
-            (x, middle), (x + 0.1, middle), (x + 0.085, middle + 0.025), (x - 0.015, middle + 0.025)
-        )
-        for x in np.arange(_LEFT, _RIGHT, 0.2) + start
-    ]
-    return figures + [(dash, "detail") for dash in dashes]
+    dash = corners("0,0 0.1,0 0.085,0.025 -0.015,0.025")
+    places = np.arange(_LEFT, _RIGHT, 0.2) + start
+    return figures + [(move(dash, x, middle), "detail") for x in places]
 
 
 def _block(
@@ -70,48 +91,20 @@ def _forest(horizon: float, rng: np.random.Generator) -> Figures:
         figures += _conifer((a + b) / 2, horizon + 0.01, 0.13, rng.uniform(0.17, 0.25), "far")
     figures.append(_ground(horizon))
     for a, b in _steps(0.12, 0.18, rng):
-        figures += _conifer(
-            (a + b) / 2,
-            horizon + 0.02 + rng.uniform(0.0, 0.02),
-            0.16,
-            rng.uniform(0.17, 0.25),
-            "near",
-        )
+        base = horizon + 0.02 + rng.uniform(0.0, 0.02)
+        figures += _conifer((a + b) / 2, base, 0.16, rng.uniform(0.17, 0.25), "near")
+    tuft = corners("-0.03,0 -0.025,-0.04 0,-0.01 0.008,-0.055 0.02,-0.01 0.04,-0.04 0.035,0")
     for _ in range(9):
         x, y = rng.uniform(0.0, 1.0), rng.uniform(horizon + 0.1, 1.0)
-        figures.append(
-            (
-                polygon(
-                    (x - 0.03, y),
-                    (x - 0.025, y - 0.04),
-                    (x, y - 0.01),
-                    (x + 0.008, y - 0.055),
-                    (x + 0.02, y - 0.01),
-                    (x + 0.04, y - 0.04),
-                    (x + 0.035, y),
-                ),
-                "detail",
-            )
-        )
+        figures.append((move(tuft, x, y), "detail"))
     return figures
 
 
 def _conifer(x: float, base: float, width: float, height: float, role: str) -> Figures:
     half, foot = width / 2, base - 0.1 * height
-    tiers = polygon(
-        (x, base - height),
-        (x + 0.55 * half, base - 0.66 * height),
-        (x + 0.3 * half, base - 0.66 * height),
-        (x + 0.8 * half, base - 0.38 * height),
-        (x + 0.45 * half, base - 0.38 * height),
-        (x + half, foot),
-        (x - half, foot),
-        (x - 0.45 * half, base - 0.38 * height),
-        (x - 0.8 * half, base - 0.38 * height),
-        (x - 0.3 * half, base - 0.66 * height),
-        (x - 0.55 * half, base - 0.66 * height),
-    )
-    return [(tiers, role), (box(x - 0.012, base, x + 0.012, foot), role)]
+    right = corners("0,-1 0.55,-0.66 0.3,-0.66 0.8,-0.38 0.45,-0.38 1,-0.1")
+    tiers = np.concatenate([right, (right[1:] * (-1, 1))[::-1]]) * (half, height)
+    return [(move(tiers, x, base), role), (box(x - 0.012, base, x + 0.012, foot), role)]
 
 
 def _mountains(horizon: float, rng: np.random.Generator) -> Figures:
@@ -119,37 +112,25 @@ def _mountains(horizon: float, rng: np.random.Generator) -> Figures:
     for a, b in _steps(0.26, 0.36, rng):
         figures += _peak((a + b) / 2, horizon, 0.7 * (b - a), rng.uniform(0.16, 0.24), "far")[:2]
     for a, b in _steps(0.34, 0.46, rng):
-        figures += _peak(
-            (a + b) / 2, horizon, rng.uniform(0.5, 0.62) * (b - a), rng.uniform(0.2, 0.3), "near"
-        )
+        half, height = rng.uniform(0.5, 0.62) * (b - a), rng.uniform(0.2, 0.3)
+        figures += _peak((a + b) / 2, horizon, half, height, "near")
     figures.append(_ground(horizon))
+    stone = corners("-1,0 -0.6,-0.8 0.3,-1 1,0")
     for _ in range(6):
         x, y, r = rng.uniform(0.0, 1.0), rng.uniform(horizon + 0.1, 1.0), rng.uniform(0.025, 0.045)
-        figures.append(
-            (
-                polygon((x - r, y), (x - 0.6 * r, y - 0.8 * r), (x + 0.3 * r, y - r), (x + r, y)),
-                "detail",
-            )
-        )
+        figures.append((move(stone * r, x, y), "detail"))
     return figures
 
 
 def _peak(x: float, base: float, half: float, height: float, role: str) -> Figures:
-    def at(side: float, up: float) -> tuple[float, float]:
-        return x + side * half * (1 - up), base - height * up
+    def at(places: str) -> Points:
+        """Return corners given by how far they lie to a side, of a slope, and how high."""
+        side, up = corners(places).T
+        return np.stack([x + side * half * (1 - up), base - height * up], axis=1)
 
-    mountain = polygon(at(-1.0, 0.0), at(0.0, 1.0), at(1.0, 0.0))
-    shadow = polygon(at(0.0, 1.0), at(0.3, 0.62), at(0.05, 0.4), at(0.35, 0.0), at(1.0, 0.0))
-    cap = polygon(
-        at(0.0, 1.0),
-        at(-1.0, 0.6),
-        at(-0.55, 0.69),
-        at(-0.2, 0.54),
-        at(0.25, 0.68),
-        at(0.6, 0.57),
-        at(1.0, 0.64),
-    )
-    return [(mountain, role), (shadow, f"{role} shadow"), (cap, "cap")]
+    cap = "0,1 -1,0.6 -0.55,0.69 -0.2,0.54 0.25,0.68 0.6,0.57 1,0.64"
+    shadow = "0,1 0.3,0.62 0.05,0.4 0.35,0 1,0"
+    return [(at("-1,0 0,1 1,0"), role), (at(shadow), f"{role} shadow"), (at(cap), "cap")]
 
 
 def _beach(horizon: float, rng: np.random.Generator) -> Figures:
@@ -161,16 +142,10 @@ def _beach(horizon: float, rng: np.random.Generator) -> Figures:
         wave = sea + row + 0.011 * np.sin(2 * np.pi * (7 * x + rng.random()))
         figures.append((_band(x, wave - 0.008, wave + 0.008), "cap"))
     figures.append((_band(x, shore - 0.022, shore + 0.1), "cap"))
-    figures.append((_band(x, shore, np.full_like(x, _BOTTOM)), "ground"))
+    figures.append((_band(x, shore, _BOTTOM), "ground"))
     for _ in range(14):
-        figures.append(
-            (
-                disc(
-                    rng.uniform(0.0, 1.0), rng.uniform(horizon + 0.17, 1.0), 0.012, 0.008, sides=8
-                ),
-                "detail",
-            )
-        )
+        place = rng.uniform(0.0, 1.0), rng.uniform(horizon + 0.17, 1.0)
+        figures.append((disc(*place, 0.012, 0.008, sides=8), "detail"))
     return figures
 
 
@@ -178,20 +153,12 @@ def _desert(horizon: float, rng: np.random.Generator) -> Figures:
     x = np.linspace(_LEFT, _RIGHT, 61)
     figures: Figures = []
     for a, b in _steps(0.36, 0.5, rng):
-        figures += _mesa(
-            (a + b) / 2 + rng.uniform(-0.04, 0.04),
-            horizon,
-            rng.uniform(0.09, 0.13),
-            rng.uniform(0.15, 0.21),
-        )
-    bottom = np.full_like(x, _BOTTOM)
+        middle = (a + b) / 2 + rng.uniform(-0.04, 0.04)
+        half, height = rng.uniform(0.09, 0.13), rng.uniform(0.15, 0.21)
+        figures += _mesa(middle, horizon, half, height)
     for role, lift, swing, waves in (("near", 0.045, 0.045, 1.5), ("ground", -0.03, 0.035, 1.1)):
-        crest = (
-            horizon
-            - lift
-            - swing * np.sin(2 * np.pi * (waves * rng.uniform(0.85, 1.15) * x + rng.random()))
-        )
-        figures.append((_band(x, crest, bottom), role))
+        phase = 2 * np.pi * (waves * rng.uniform(0.85, 1.15) * x + rng.random())
+        figures.append((_band(x, horizon - lift - swing * np.sin(phase), _BOTTOM), role))
     for row in (0.14, 0.24, 0.34):
         ripple = horizon + row + 0.022 * np.sin(2 * np.pi * (1.7 * x + rng.random()))
         start = rng.integers(8, 20)
@@ -203,88 +170,49 @@ def _desert(horizon: float, rng: np.random.Generator) -> Figures:
 
 def _mesa(x: float, horizon: float, half: float, height: float) -> Figures:
     top = horizon - height
-    rock = polygon(
-        (x - 1.5 * half, horizon),
-        (x - 1.05 * half, top + 0.4 * height),
-        (x - 0.85 * half, top),
-        (x + 0.85 * half, top),
-        (x + 1.05 * half, top + 0.4 * height),
-        (x + 1.5 * half, horizon),
-    )
+    ledge = top + 0.4 * height
+    heights = np.array([horizon, ledge, top, top, ledge, horizon])
+    outline = x + half * np.array([-1.5, -1.05, -0.85, 0.85, 1.05, 1.5])
+    rock = np.stack([outline, heights], axis=1)
+    lit = [(x + 0.3 * half, top), *rock[3:], (x + 0.5 * half, horizon)]
     stratum = box(x - 0.97 * half, top + 0.28 * height, x + 0.97 * half, top + 0.2 * height)
-    shade = polygon(
-        (x + 0.3 * half, top),
-        (x + 0.85 * half, top),
-        (x + 1.05 * half, top + 0.4 * height),
-        (x + 1.5 * half, horizon),
-        (x + 0.5 * half, horizon),
-    )
-    return [(rock, "far"), (shade, "far shadow"), (stratum, "near")]
+    return [(rock, "far"), (np.array(lit), "far shadow"), (stratum, "near")]
 
 
 def _farm(horizon: float, rng: np.random.Generator) -> Figures:
     x = np.linspace(_LEFT, _RIGHT, 31)
     hill = horizon - 0.05 - 0.02 * np.sin(2 * np.pi * (0.8 * x + rng.random()))
-    figures: Figures = [(_band(x, hill, np.full_like(x, horizon)), "far")]
+    figures: Figures = [(_band(x, hill, horizon), "far")]
     figures += _barn(rng.uniform(0.15, 0.85), horizon, rng.choice((-1.0, 1.0)))
     figures.append(_ground(horizon))
     vanish, middle = rng.uniform(0.3, 0.7), rng.uniform(-0.1, 0.1)
     for foot in np.arange(-13, 14) * 0.24 + middle:
         near, far = 0.5 + foot, vanish + 0.12 * foot
-        figures.append(
-            (
-                polygon(
-                    (far - 0.007, horizon),
-                    (far + 0.007, horizon),
-                    (near + 0.06, _BOTTOM),
-                    (near - 0.06, _BOTTOM),
-                ),
-                "detail",
-            )
-        )
-    return figures + _fence(horizon, rng)
+        xs = far - 0.007, far + 0.007, near + 0.06, near - 0.06
+        ys = horizon, horizon, _BOTTOM, _BOTTOM
+        figures.append((np.array([*zip(xs, ys, strict=True)]), "detail"))
+    top = horizon - 0.045
+    for y in (horizon - 0.002, top + 0.018):  # a fence
+        figures.append((box(_LEFT, y, _RIGHT, y - 0.014), "cap"))
+    for at in np.arange(_LEFT, _RIGHT, 0.1) + rng.uniform(0.0, 0.1):
+        figures.append((box(at - 0.011, horizon + 0.03, at + 0.011, top - 0.02), "cap"))
+    return figures
 
 
 def _barn(x: float, horizon: float, side: float) -> Figures:
-    wall = polygon(
-        (-0.12, 0.0),
-        (-0.12, -0.13),
-        (-0.085, -0.2),
-        (0.0, -0.245),
-        (0.085, -0.2),
-        (0.12, -0.13),
-        (0.12, 0.0),
+    wall = corners(
+        "-0.12,0 -0.12,-0.13 -0.085,-0.2 0,-0.245 0.085,-0.2 0.12,-0.13 0.12,0",
     )
-    silo = np.concatenate(
-        [
-            sector(0.18 * side, -0.19, 0.045, 0.05, arc=(180.0, 360.0), sides=9),
-            polygon((0.18 * side + 0.045, 0.0), (0.18 * side - 0.045, 0.0)),
-        ]
-    )
-    cross = [
-        stroke([(-0.055, 0.0), (0.055, -0.1)], 0.014),
-        stroke([(-0.055, -0.1), (0.055, 0.0)], 0.014),
+    dome = sector(0.18 * side, -0.19, 0.045, 0.05, arc=(180.0, 360.0), sides=9)
+    feet = np.array([(0.18 * side + 0.045, 0.0), (0.18 * side - 0.045, 0.0)])
+    door = [
+        stroke(corners("-0.06,0 -0.06,-0.105 0.06,-0.105 0.06,0"), 0.016),
+        stroke(corners("-0.055,0 0.055,-0.1"), 0.014),
+        stroke(corners("-0.055,-0.1 0.055,0"), 0.014),
     ]
-    frame = [stroke([(-0.06, 0.0), (-0.06, -0.105), (0.06, -0.105), (0.06, 0.0)], 0.016)]
-    figures: Figures = [(silo, "far"), (wall, "near"), *((part, "cap") for part in frame + cross)]
+    figures: Figures = [(np.concatenate([dome, feet]), "far"), (wall, "near")]
+    figures += [(part, "cap") for part in door]
     return [(move(part, x, horizon), role) for part, role in figures]
-
-
-def _fence(horizon: float, rng: np.random.Generator) -> Figures:
-    top = horizon - 0.045
-    rails: Figures = [
-        (box(_LEFT, y, _RIGHT, y - 0.014), "cap") for y in (horizon - 0.002, top + 0.018)
-    ]
-    start = rng.uniform(0.0, 0.1)
-    posts: Figures = [
-        (box(x - 0.011, horizon + 0.03, x + 0.011, top - 0.02), "cap")
-        for x in np.arange(_LEFT, _RIGHT, 0.1) + start
-    ]
-    return rails + posts
-
-
-def _band(x: np.ndarray, top: np.ndarray, bottom: np.ndarray) -> Points:
-    return np.concatenate([np.stack([x, top], axis=1), np.stack([x, bottom], axis=1)[::-1]])
 
 
 _SCENES = {
@@ -297,54 +225,38 @@ _SCENES = {
 }
 
 
-def draw_time(time: str, x: float, rng: np.random.Generator) -> Figures:
-    """Return the mark of a time of day near `x`: low sun with rays, high disc, half disc over bars,
-    crescent with stars.
-    """
-    return _TIMES[time](x, rng)
-
-
-def draw_weather(weather: str, x: float, rng: np.random.Generator) -> Figures:
-    """Return the marks of a weather, leaving the sky near `x` free: clouds, streaks, flakes or
-    none.
-    """
-    return _WEATHERS[weather](x, rng)
-
-
 def _morning(x: float, rng: np.random.Generator) -> Figures:
     y, start = 0.25 + rng.uniform(-0.02, 0.02), rng.uniform(0.0, 36.0)
-    rays = []
+    figures: Figures = [(disc(x, y, 0.07), "mark")]
     for angle in np.deg2rad(np.arange(10) * 36.0 + start):
         way = np.array((np.cos(angle), np.sin(angle)))
-        rays.append(move(stroke(np.stack([0.095 * way, 0.155 * way]), 0.024), x, y))
-    return [(disc(x, y, 0.07), "mark"), *((ray, "mark") for ray in rays)]
+        ray = stroke(np.stack([0.095 * way, 0.155 * way]), 0.024)
+        figures.append((move(ray, x, y), "mark"))
+    return figures
 
 
 def _noon(x: float, rng: np.random.Generator) -> Figures:
-    y = 0.16 + rng.uniform(-0.02, 0.02)
-    return [(disc(x, y, 0.115, sides=32), "mark")]
+    return [(disc(x, 0.16 + rng.uniform(-0.02, 0.02), 0.115, sides=32), "mark")]
 
 
 def _evening(x: float, rng: np.random.Generator) -> Figures:
     y = 0.24 + rng.uniform(-0.02, 0.02)
     half = sector(x, y, 0.125, arc=(180.0, 360.0))
     bars = [box(x - w, y + d + 0.023, x + w, y + d) for w, d in ((0.2, 0.024), (0.1, 0.07))]
-    return [(half, "mark"), *((bar, "mark") for bar in bars)]
+    return [(part, "mark") for part in (half, *bars)]
 
 
 def _night(x: float, rng: np.random.Generator) -> Figures:
     y = 0.17 + rng.uniform(-0.02, 0.02)
     outer = sector(0.0, 0.0, 0.115, arc=(-115.0, 115.0), sides=18)
     inner = sector(-0.05, 0.0, 0.104, arc=(100.0, -100.0), sides=18)
-    crescent = np.concatenate([outer, inner])
-    stars = [
+    places = [
         (x + dx + rng.uniform(-0.03, 0.03), 0.15 + rng.uniform(-0.06, 0.1))
         for dx in (-0.72, -0.55, -0.38, -0.22, 0.22, 0.38, 0.55, 0.72)
     ]
-    return [
-        (move(crescent, x, y), "mark"),
-        *((_star(*star, rng.uniform(0.03, 0.042)), "mark") for star in stars),
-    ]
+    stars = [_star(*place, rng.uniform(0.03, 0.042)) for place in places]
+    crescent = move(np.concatenate([outer, inner]), x, y)
+    return [(part, "mark") for part in (crescent, *stars)]
 
 
 def _star(x: float, y: float, r: float) -> Points:
@@ -360,33 +272,17 @@ def _clear(_sun: float, _rng: np.random.Generator) -> Figures:
 def _cloudy(x: float, rng: np.random.Generator) -> Figures:
     figures: Figures = []
     for away in (0.32, 0.64, 0.96):
-        figures += _cloud(
-            _wrap(x + away * 1.02 + rng.uniform(-0.04, 0.04)),
-            rng.uniform(0.1, 0.24),
-            rng.uniform(0.85, 1.15),
-        )
+        place = x + away * 1.02 + rng.uniform(-0.04, 0.04)
+        inside = (place + 0.1) % 1.2 - 0.1  # the frame's width and a little beyond
+        figures += _cloud(inside, rng.uniform(0.1, 0.24), rng.uniform(0.85, 1.15))
     return figures
 
 
 def _cloud(x: float, y: float, scale: float) -> Figures:
-    puffs = [
-        (-0.085, 0.0, 0.045),
-        (-0.03, -0.03, 0.06),
-        (0.045, -0.02, 0.052),
-        (0.095, 0.005, 0.038),
-    ]
-    figures: Figures = [
-        (disc(x + scale * dx, y + scale * dy, scale * r, sides=16), "cloud") for dx, dy, r in puffs
-    ]
-    return [
-        *figures,
-        (box(x - 0.09 * scale, y + 0.044 * scale, x + 0.1 * scale, y - 0.01), "cloud"),
-    ]
-
-
-def _wrap(x: float) -> float:
-    """Return a place within the frame's width and a little beyond."""
-    return (x + 0.1) % 1.2 - 0.1
+    puffs = (-0.085, 0.0, 0.045), (-0.03, -0.03, 0.06), (0.045, -0.02, 0.052), (0.095, 0.005, 0.038)
+    discs = [disc(x + scale * dx, y + scale * dy, scale * r, sides=16) for dx, dy, r in puffs]
+    foot = box(x - 0.09 * scale, y + 0.044 * scale, x + 0.1 * scale, y - 0.01)
+    return [(part, "cloud") for part in (*discs, foot)]
 
 
 def _rainy(_sun: float, rng: np.random.Generator) -> Figures:
@@ -400,7 +296,7 @@ def _snowy(_sun: float, rng: np.random.Generator) -> Figures:
     return [(disc(x, y, rng.uniform(0.016, 0.024), sides=10), "fall") for x, y in _scatter(7, rng)]
 
 
-def _scatter(per_side: int, rng: np.random.Generator) -> Points:
+def _scatter(per_side: int, rng: np.random.Generator) -> Float64[np.ndarray, "n 2"]:
     """Return a jittered lattice of places over the picture."""
     axis = (np.arange(per_side) + 0.5) / per_side
     lattice = np.stack(np.meshgrid(axis, axis), axis=-1).reshape(-1, 2)

@@ -1,22 +1,21 @@
-"""How a model of the Cave is made: its config, and the recipes that configs are made by.
+"""How the Cave's models are made: one config each, by name, from the recipes in recipes.toml.
 
 A config says what is built (`model`: arguments of timm.create_model or of the transformers config),
 what it learns (`objective` and its `options`) and how long. `tier` says when it is trained:
 `starter` and `core` are made for two CPU cores, `family` for a GPU.
 
-Every model of the Cave's family, one config each, keyed by name.
-
-The main line has every objective and architecture in several sizes. Beside it stand what tells
-apart why models come together: replicates, of another initialization and another order of the data;
-objectives nearer to published ones, narrow supervision, task sets that have nothing in common,
-strengths of weight decay, widths, shares of the data, and transfer from a model of the other
-modality at each share.
+The main line has every objective and architecture in several sizes. Variants tell apart why models
+converge: replicates, of another initialization and another order of the data; objectives nearer to
+published ones, narrow supervision, task sets that have nothing in common, strengths of weight
+decay, widths, shares of the data, and transfer from a model of the other modality at each share.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -40,7 +39,16 @@ FAMILIES = {
     "roberta": "RoBERTa",
     NOTES: "Note GPT-2",
 }
-_READ: Mapping[str, Item] = {"ViT": "image", "ResNet": "image", "Note GPT-2": "melody"}
+ALL_TASKS = tuple(FACTORS)
+TASK_SETS = 3  # for each count
+_TASKS = {"all": ALL_TASKS, "one": ("largest kind",)}
+_RECIPES = tomllib.loads((Path(__file__).parent / "recipes.toml").read_text("utf-8"))
+_FAMILY = _RECIPES["family"]
+TASK_COUNTS: list[int] = _FAMILY["task_counts"]
+_SMALL = ("xs", "s", "m")
+_CAUSAL = ("gpt2", "llama", "bloom")
+_REPLICATED = ("vit_tiny_patch16_224", *_CAUSAL, NOTES)
+_SEEDS = (1, 2)  # besides 0
 
 
 @dataclass(frozen=True)
@@ -84,7 +92,9 @@ class Config:
     @property
     def reads(self) -> Item:
         """Return what it reads of a stimulus."""
-        return _READ.get(self.family, "caption")
+        if self.architecture == NOTES:
+            return "melody"
+        return "image" if self.family in ("ViT", "ResNet") else "caption"
 
     @property
     def choices(self) -> dict[str, Any]:
@@ -92,149 +102,67 @@ class Config:
         return asdict(self)
 
 
-_VIT = {"xs": (2, 48, 3), "s": (4, 64, 4), "m": (6, 96, 6)}  # depth, width, heads
-_RESNET = {
-    "xs": (8, [8, 16, 32, 48]),
-    "s": (16, [16, 32, 64, 96]),
-    "m": (32, [32, 64, 96, 160]),
-}  # stem, channels
-_TEXT = {
-    "xs": (2, 32, 2),
-    "s": (3, 64, 4),
-    "m": (4, 96, 6),
-    "l": (5, 120, 5),
-    "xl": (6, 144, 6),
-}  # depth, width, heads
-_IMAGES = {"xs": 96_000, "s": 192_000, "m": 192_000}  # seen in training
-_TEXT_STEPS = {"xs": 1500, "s": 2000, "m": 2500, "l": 4000, "xl": 5000}
-_TEXT_RATE = {"xs": 6e-3, "s": 4e-3, "m": 3e-3, "l": 2e-3, "xl": 1.5e-3}
-NARROW = ("largest kind",)  # the one label of an ordinary classifier
-ALL_TASKS = tuple(FACTORS)
-_OBJECTIVES: dict[str, dict[str, Any]] = {
-    "multitask": {"batch": 64, "rate": 2e-3, "options": {"tasks": ALL_TASKS}},
-    "MAE (class token)": {
-        "batch": 64,
-        "rate": 2e-3,
-        "options": {"masked": 0.4, "width": 64, "depth": 2},
-    },
-    "MAE (published)": {
-        "batch": 64,
-        "rate": 2e-3,
-        "options": {"masked": 0.75, "width": 32, "depth": 2},
-    },
-    "SimCLR": {"batch": 128, "rate": 2e-3, "options": {"temperature": 0.2, "width": 128}},
-    "DINO (with KoLeo)": {  # each image in six views
-        "batch": 64,
-        "rate": 1.5e-3,
-        "options": {
-            "width": 128,
-            "outputs": 512,
-            "small": 4,
-            "momentum": 0.99,
-            "temperatures": (0.1, 0.04),
-            "spread": 0.3,
-        },
-    },
-    "CLIP": {"batch": 128, "rate": 2e-3, "options": {"width": 64, "depth": 2}},
-    "supervised (one label)": {"batch": 64, "rate": 2e-3, "options": {"tasks": NARROW}},
-    "CLIP fine-tuned (one label)": {"batch": 64, "rate": 5e-4, "options": {"tasks": NARROW}},
-    "CLIP fine-tuned (multitask)": {"batch": 64, "rate": 5e-4, "options": {"tasks": ALL_TASKS}},
-    "untrained": {"batch": 64, "rate": 0.0, "steps": 0},
-}
-
-
-def vision(line: str, objective: str, size: str, *, label: str = "", **more: Any) -> Config:
+def vision(
+    line: str, objective: str, size: str, *, label: str = "", title: str = "", **more: Any
+) -> Config:
     """Return the config of a `line` (vit or resnet) of a size that learns an objective.
 
-    label: stands in its name for the objective, which else stands there without its parentheses.
-    title: stands for it in its title. more: what differs from the objective's recipe.
+    label: stands in its name for the objective, which otherwise stands there without its
+    parentheses. title: stands for it in its title. more: what differs from the objective's recipe.
     """
-    architecture, model = {"vit": _vit, "resnet": _resnet}[line](size)
-    recipe = _OBJECTIVES[objective]
+    shape = _RECIPES["sizes"][line][size]
+    if line == "vit":
+        depth, width, heads = shape
+        architecture = "vit_tiny_patch16_224"
+        model = {"img_size": IMAGE, "patch_size": 8, "depth": depth, "embed_dim": width}
+        model |= {"num_heads": heads, "num_classes": 0}
+    else:
+        architecture = "resnet10t"
+        model = {"stem_width": shape[0], "channels": shape[1], "num_classes": 0}
+    recipe = dict(_RECIPES["objectives"][objective])
+    if options := recipe.get("options"):
+        lists = {name: tuple(one) for name, one in options.items() if isinstance(one, list)}
+        tasks = {"tasks": _TASKS[options["tasks"]]} if "tasks" in options else {}
+        recipe["options"] = options | lists | tasks
     name = f"{line}-{label or objective.partition(' (')[0].lower()}-{size}"
-    title = f"{FAMILIES[architecture]} {size.upper()} · {more.pop('title', objective)}"
-    return Config(
-        name,
-        title,
-        architecture,
-        objective,
-        model,
-        size=size,
-        **{"steps": _IMAGES[size] // recipe["batch"], **recipe, **more},
-    )
+    full = f"{FAMILIES[architecture]} {size.upper()} · {title or objective}"
+    steps = {"steps": _RECIPES["images"][size] // recipe["batch"]}
+    return Config(name, full, architecture, objective, model, size=size, **steps | recipe | more)
 
 
-def _vit(size: str) -> tuple[str, dict[str, Any]]:
-    depth, width, heads = _VIT[size]
-    shape = {"depth": depth, "embed_dim": width, "num_heads": heads}
-    return "vit_tiny_patch16_224", {"img_size": IMAGE, "patch_size": 8, **shape, "num_classes": 0}
-
-
-def _resnet(size: str) -> tuple[str, dict[str, Any]]:
-    stem, channels = _RESNET[size]
-    return "resnet10t", {"stem_width": stem, "channels": channels, "num_classes": 0}
-
-
-def language(architecture: str, size: str) -> Config:
-    """Return the config of a language model: gpt2, llama, bloom or roberta of a size."""
-    objective = "masked language" if architecture == "roberta" else "language"
-    return Config(
-        f"{architecture}-{size}",
-        f"{FAMILIES[architecture]} {size.upper()}",
-        architecture,
-        objective,
-        _text(architecture, size),
-        steps=_TEXT_STEPS[size],
-        batch=32,
-        rate=_TEXT_RATE[size],
-        decay=0.01,
-        size=size,
-    )
-
-
-def notes(size: str) -> Config:
-    """Return the config of a model of melodies of a size: a GPT-2 whose words are notes."""
-    return replace(language(NOTES, size), objective="next note", steps=1500)
-
-
-def _text(architecture: str, size: str) -> dict[str, Any]:
-    depth, width, heads = _TEXT[size]
-    if architecture in ("gpt2", NOTES):
-        return {"n_layer": depth, "n_embd": width, "n_head": heads, "n_positions": CONTEXT}
-    if architecture == "bloom":
-        return {"n_layer": depth, "hidden_size": width, "n_head": heads}
+def language(architecture: str, size: str, *, tier: Tier = "family") -> Config:
+    """Return the config of a language model: gpt2, llama, bloom or roberta, or of melodies."""
+    depth, width, heads = _RECIPES["sizes"]["text"][size]
     shape = {"num_hidden_layers": depth, "hidden_size": width, "num_attention_heads": heads}
-    if architecture == "llama":  # three matrices in its feed-forward where the others have two
-        return {
+    models: dict[str, dict[str, Any]] = {
+        "gpt2": {"n_layer": depth, "n_embd": width, "n_head": heads, "n_positions": CONTEXT},
+        "bloom": {"n_layer": depth, "hidden_size": width, "n_head": heads},
+        "llama": {  # three matrices in its feed-forward where the others have two
             **shape,
             "intermediate_size": 8 * width // 3,
             "max_position_embeddings": CONTEXT,
             "tie_word_embeddings": True,
-        }
-    return {
-        **shape,
-        "intermediate_size": 4 * width,
-        "max_position_embeddings": CONTEXT + 8,
-    }  # it counts from its padding id on
-
-
-OBJECTIVES = ("multitask", "MAE (class token)", "SimCLR", "CLIP")
-VISION_SIZES = ("xs", "s", "m")
-LANGUAGE_SIZES = ("xs", "s", "m", "l", "xl")
-CAUSAL = ("gpt2", "llama", "bloom")
-REPLICATED = ("vit_tiny_patch16_224", *CAUSAL, NOTES)
-NOTE_SIZES = ("xs", "s")
-SEEDS = (1, 2)  # beside 0
-SPECIAL = {"sides": ("leftmost kind", "rightmost kind"), "weather": ("weather",)}
-TASK_COUNTS = (1, 2, 4, 8, 16)
-TASK_SETS = 3  # for each count
-DECAYS = (0.0, 0.2, 0.8, 3.2)  # beside the usual 0.05
-WIDTHS = (12, 24, 72, 96)  # beside the usual 48 of XS
-SHARES = (4, 16)  # one in so many of the training events
-TEACHERS = {  # of a learner: a model that never saw the learner's modality, and what it was shown
-    "vit-multitask-xs": ("gpt2-s", "captions"),
-    "gpt2-xs": ("vit-mae-s", "images"),
-}
+        },
+        "roberta": {  # it counts from its padding id on
+            **shape,
+            "intermediate_size": 4 * width,
+            "max_position_embeddings": CONTEXT + 8,
+        },
+    }
+    steps, rate = _RECIPES["text"][size]
+    return Config(
+        f"{architecture}-{size}",
+        f"{FAMILIES[architecture]} {size.upper()}",
+        architecture,
+        {"roberta": "masked language", NOTES: "next note"}.get(architecture, "language"),
+        models["gpt2" if architecture == NOTES else architecture],
+        steps=1500 if architecture == NOTES else steps,
+        batch=32,
+        rate=rate,
+        decay=0.01,
+        size=size,
+        tier=tier,
+    )
 
 
 def draw_tasks(count: int) -> list[tuple[str, ...]]:
@@ -247,17 +175,30 @@ def draw_tasks(count: int) -> list[tuple[str, ...]]:
     return [tuple(ALL_TASKS[index] for index in sorted(chosen)) for chosen in drawn]
 
 
-def _vision_line() -> Iterator[Config]:
-    for size in VISION_SIZES:
+def _main_line() -> Iterator[Config]:
+    for size in _SMALL:
         tier: Tier = "family" if size == "xs" else "core"
-        for objective in OBJECTIVES:
+        for objective in ("multitask", "MAE (class token)", "SimCLR", "CLIP"):
             yield vision("vit", objective, size, tier=tier)
-        yield vision(
-            "vit", "CLIP fine-tuned (multitask)", size, label="tuned", start=f"vit-clip-{size}"
-        )
+        start = f"vit-clip-{size}"
+        yield vision("vit", "CLIP fine-tuned (multitask)", size, label="tuned", start=start)
         yield vision("vit", "untrained", size)
         yield vision("resnet", "multitask", size, tier="core" if size == "s" else "family")
     yield vision("resnet", "untrained", "s")
+    for size in _RECIPES["text"]:
+        for architecture in _CAUSAL:
+            yield language(architecture, size, tier="core" if size in _SMALL else "family")
+    yield from (language("roberta", size) for size in ("s", "m"))
+    yield from (_untrained(language(architecture, "s")) for architecture in _CAUSAL)
+    yield from (language(NOTES, size) for size in ("xs", "s"))
+    yield _untrained(language(NOTES, "xs"))
+
+
+def _untrained(config: Config) -> Config:
+    """Leave it as it was initialized."""
+    name = f"{config.architecture}-untrained-{config.size}"
+    title = f"{config.title} · untrained"
+    return replace(config, name=name, title=title, objective="untrained", steps=0)
 
 
 def _published() -> Iterator[Config]:
@@ -269,79 +210,58 @@ def _published() -> Iterator[Config]:
     yield vision("vit", "DINO (with KoLeo)", "s")
 
 
-def _language_line() -> Iterator[Config]:
-    for size in LANGUAGE_SIZES:
-        for architecture in CAUSAL:
-            tier: Tier = "core" if size in ("xs", "s", "m") else "family"
-            yield replace(language(architecture, size), tier=tier)
-    yield from (language("roberta", size) for size in ("s", "m"))
-    yield from (_untrained(language(architecture, "s")) for architecture in CAUSAL)
-
-
-def _note_line() -> Iterator[Config]:
-    yield from (notes(size) for size in NOTE_SIZES)
-    yield _untrained(notes("xs"))
-
-
 def _narrow() -> Iterator[Config]:
     """Supervision by one label, from the start and of a trained CLIP."""
-    for size in VISION_SIZES:
+    for size in _SMALL:
         yield vision("vit", "supervised (one label)", size, label="narrow")
         start = f"vit-clip-{size}"
         yield vision("vit", "CLIP fine-tuned (one label)", size, label="tuned-narrow", start=start)
 
 
 def _task_sets() -> Iterator[Config]:
-    for count in TASK_COUNTS:
-        for number, tasks in enumerate(draw_tasks(count), 1):
-            yield vision(
-                "vit",
-                "multitask",
-                "s",
-                label=f"{count}tasks-set{number}",
-                title=f"{count} task{'s' * (count > 1)}, set {number}",
-                options={"tasks": tasks},
-                varies="tasks",
-            )
-    for label, tasks in SPECIAL.items():
+    named = {
+        f"{count}tasks-set{number}": (f"{count} task{'s' * (count > 1)}, set {number}", tasks)
+        for count in TASK_COUNTS
+        for number, tasks in enumerate(draw_tasks(count), 1)
+    }
+    named |= {
+        label: (f"{label} alone", tuple(tasks)) for label, tasks in _FAMILY["special"].items()
+    }
+    for label, (title, tasks) in named.items():
+        options = {"tasks": tasks}
         yield vision(
-            "vit",
-            "multitask",
-            "s",
-            label=label,
-            title=f"{label} alone",
-            options={"tasks": tasks},
-            varies="tasks",
+            "vit", "multitask", "s", label=label, title=title, options=options, varies="tasks"
         )
 
 
 def _simplicity() -> Iterator[Config]:
     """Five strengths of weight decay and five widths; the usual ones are of the main line."""
     usual = vision("vit", "multitask", "xs")
-    for decay in DECAYS:
-        yield _variant(
-            usual, f"decay{decay:g}", f"weight decay {decay:g}", decay=decay, varies="weight decay"
-        )
-    for width in WIDTHS:
+    for decay in _FAMILY["decays"]:
+        title = f"weight decay {decay:g}"
+        yield _variant(usual, f"decay{decay:g}", title, decay=decay, varies="weight decay")
+    for width in _FAMILY["widths"]:
         model = {**usual.model, "embed_dim": width}
         yield _variant(usual, f"width{width}", f"width {width}", model=model, varies="width")
 
 
+def _learners() -> tuple[Config, Config]:
+    return vision("vit", "multitask", "xs"), language("gpt2", "xs")
+
+
 def _data() -> Iterator[Config]:
-    for usual in (vision("vit", "multitask", "xs"), language("gpt2", "xs")):
-        for part in SHARES:
+    for usual in _learners():
+        for part in _FAMILY["shares"]:
             title = f"1/{part} of the data"
             yield _variant(usual, f"data1of{part}", title, data=1 / part, varies="data")
 
 
 def _transfer() -> Iterator[Config]:
-    """Learn beside the usual objective what a model of the other modality makes of the same events,
-    at each share of the data.
+    """Learn besides the usual objective what a model of the other modality makes of the same
+    events, at each share of the data.
     """
-    learners = vision("vit", "multitask", "xs"), language("gpt2", "xs")
-    for usual in (*learners, *_data()):
-        learner = usual.name.split("-data")[0]
-        teacher, label = TEACHERS[learner]
+    for usual in (*_learners(), *_data()):
+        teacher, label = _FAMILY["teachers"][usual.name.split("-data")[0]]
         yield _variant(usual, label, f"with {label}", teacher=teacher, varies="transfer")
 
 
@@ -349,81 +269,39 @@ def _variant(usual: Config, label: str, title: str, **changes: Any) -> Config:
     return replace(usual, name=f"{usual.name}-{label}", title=f"{usual.title} · {title}", **changes)
 
 
-def _replicate(config: Config, seed: int) -> Config:
-    """Train it anew: from another initialization, or from a replicate of its start, with the data
-    in another order.
-    """
-    start = f"{config.start}-seed{seed}" if config.start else None
-    again = _variant(config, f"seed{seed}", f"seed {seed}", seed=seed, start=start)
-    return replace(again, snapshots=(), tier="family")
-
-
 def _replicates(line: Iterable[Config], narrow: Iterable[Config]) -> Iterator[Config]:
-    """Replicate what is trained of the main line up to M, narrow supervision up to S, the shares of
-    data and transfer twice; the strengths of simplicity once.
+    """Train again, from another initialization or from a replicate of the start, with the data in
+    another order: what is trained of the main line up to M, narrow supervision up to S, the shares
+    of data and transfer twice; the strengths of simplicity once.
     """
     trained = [
         config
         for config in line
-        if config.steps and config.size in VISION_SIZES and config.architecture in REPLICATED
+        if config.steps and config.size in _SMALL and config.architecture in _REPLICATED
     ]
     small = [config for config in narrow if config.size != "m"]
-    for seed in SEEDS:
-        yield from (
-            _replicate(config, seed) for config in (*trained, *small, *_data(), *_transfer())
-        )
-    yield from (_replicate(config, 1) for config in _simplicity())
-
-
-def _milestones(config: Config) -> Config:
-    """Publish four copies on the way, at about equal steps of the logarithm."""
-    return replace(config, snapshots=tuple(max(1, config.steps // part) for part in (40, 15, 6, 2)))
-
-
-def _untrained(config: Config) -> Config:
-    """Leave it as it was initialized."""
-    return replace(
-        config,
-        name=f"{config.architecture}-untrained-{config.size}",
-        title=f"{config.title} · untrained",
-        objective="untrained",
-        steps=0,
-        snapshots=(),
-        tier="family",
-    )
+    again = [(seed, (*trained, *small, *_data(), *_transfer())) for seed in _SEEDS]
+    for seed, configs in (*again, (1, (*_simplicity(),))):
+        for config in configs:
+            start = f"{config.start}-seed{seed}" if config.start else None
+            changes = {"seed": seed, "start": start, "snapshots": (), "tier": "family"}
+            yield _variant(config, f"seed{seed}", f"seed {seed}", **changes)
 
 
 def _table() -> dict[str, Config]:
-    """Name every config; starters and the models that publish copies on the way are marked here."""
-    starters = {
-        "vit-multitask-s",
-        "vit-multitask-m",
-        "vit-clip-s",
-        "vit-mae-s",
-        "gpt2-xs",
-        "gpt2-s",
-        "llama-s",
-        "bloom-m",
-    }
-    tracked = {f"vit-{label}-s" for label in ("multitask", "mae", "simclr", "clip", "tuned")} | {
-        "gpt2-s",
-        "llama-s",
-        "bloom-s",
-    }
+    """Name every config, and mark the starters and the models that publish copies on the way, at
+    about equal steps of the logarithm.
+    """
     table = {}
-    line = [*_vision_line(), *_language_line(), *_note_line()]
-    narrow = list(_narrow())
-    reasons = [
-        *_published(),
-        *narrow,
-        *_task_sets(),
-        *_simplicity(),
-        *_data(),
-        *_transfer(),
-    ]
-    for config in (*line, *reasons, *_replicates(line, narrow)):
-        marked = replace(config, tier="starter") if config.name in starters else config
-        table[config.name] = _milestones(marked) if config.name in tracked else marked
+    line, narrow = list(_main_line()), list(_narrow())
+    variants = *_published(), *narrow, *_task_sets(), *_simplicity(), *_data(), *_transfer()
+    for config in (*line, *variants, *_replicates(line, narrow)):
+        if config.name in _FAMILY["starters"]:
+            config = replace(config, tier="starter")
+        if config.name in _FAMILY["tracked"]:
+            steps = tuple(max(1, config.steps // part) for part in (40, 15, 6, 2))
+            config = replace(config, snapshots=steps)
+        table[config.name] = config
     return table
 
 
@@ -439,8 +317,5 @@ def select(names: Iterable[str] = (), *, tiers: Iterable[Tier] = ()) -> list[Con
     for name in names:
         if name not in CONFIGS:
             raise UnknownNameError("training config", name, CONFIGS)
-    return [
-        config
-        for config in CONFIGS.values()
-        if config.name in set(names) or config.tier in set(tiers)
-    ]
+    chosen = CONFIGS.values()
+    return [one for one in chosen if one.name in set(names) or one.tier in set(tiers)]

@@ -1,11 +1,8 @@
-"""The language objectives: each is a module that holds a transformers `model` and turns a batch of
-captions into a loss.
+"""The language objectives: each is a module that holds a transformers `model` and turns a batch
+into a loss. A batch has `tokens` (b, t), filled up on the right, and which of them are `present`.
 
-A batch has `tokens` (b, t), filled up on the right, and which of them are `present`. transformers'
-models are typed as Any.
-
-Transfer between modalities: a learner also predicts what a frozen model of the other modality
-makes of the same events.
+Transfer between modalities: a learner also predicts what a frozen model of the other modality makes
+of the same events.
 
     loss = own loss + mean over events of 1 − cos(W s + b, t)
 
@@ -16,7 +13,6 @@ training. The weight of 1 was fixed before any result was seen.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -42,44 +38,31 @@ from core.cave.training.pool import Pool
 from core.cave.training.vision import Batch, Supervised, normalize
 from core.errors import TrainingError
 
-_CONFIGS: dict[str, type[PreTrainedConfig]] = {
-    "gpt2": GPT2Config,
-    NOTES: GPT2Config,
-    "llama": LlamaConfig,
-    "bloom": BloomConfig,
-    "roberta": RobertaConfig,
+_OF_GPT2 = {"resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0}
+# of transformers, and its names of dropout: every caption is seen about once, so there is none
+_ARCHITECTURES: dict[str, tuple[type[PreTrainedConfig], dict[str, float]]] = {
+    "gpt2": (GPT2Config, _OF_GPT2),
+    NOTES: (GPT2Config, _OF_GPT2),
+    "llama": (LlamaConfig, {"attention_dropout": 0.0}),
+    "bloom": (BloomConfig, {"hidden_dropout": 0.0, "attention_dropout": 0.0}),
+    "roberta": (
+        RobertaConfig,
+        {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0},
+    ),
 }
 _IGNORED = -100
-_SELECTED, _KEPT, _SWAPPED = (
-    0.15,
-    0.1,
-    0.1,
-)  # BERT's shares: of the selected tokens, what is neither kept nor swapped is masked
-
-
-_OF_GPT2 = {"resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0}
-_WITHOUT_DROPOUT = {  # every caption is seen about once
-    "gpt2": _OF_GPT2,
-    NOTES: _OF_GPT2,
-    "llama": {"attention_dropout": 0.0},
-    "bloom": {"hidden_dropout": 0.0, "attention_dropout": 0.0},
-    "roberta": {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0},
-}
+# BERT's shares: of the selected tokens, what is neither kept nor swapped is masked
+_SELECTED, _KEPT, _SWAPPED = 0.15, 0.1, 0.1
+_BATCH = 256  # events that a teacher is shown at a time
 
 
 def build_language(config: Config, tokenizer: PreTrainedTokenizerBase) -> nn.Module:
     """Return the config's transformers model with its own initialization and without dropout."""
     special = {
-        "pad_token_id": tokenizer.pad_token_id,
-        "bos_token_id": tokenizer.bos_token_id,
-        "eos_token_id": tokenizer.eos_token_id,
+        name: getattr(tokenizer, name) for name in ("pad_token_id", "bos_token_id", "eos_token_id")
     }
-    shape = _CONFIGS[config.architecture](
-        vocab_size=len(tokenizer),
-        **special,
-        **_WITHOUT_DROPOUT[config.architecture],
-        **config.model,
-    )
+    make, dropout = _ARCHITECTURES[config.architecture]
+    shape = make(vocab_size=len(tokenizer), **special, **dropout, **config.model)
     build = AutoModelForMaskedLM if config.architecture == "roberta" else AutoModelForCausalLM
     model: nn.Module = build.from_config(shape)
     return model
@@ -106,18 +89,11 @@ class NextToken(nn.Module):
     def read(self, batch: Batch) -> tuple[Float[Tensor, ""], Float[Tensor, "b d"]]:
         """Return the loss and the mean last state of each text."""
         tokens, present = batch["tokens"], batch["present"]
-        output = self.model(
-            input_ids=tokens,
-            attention_mask=present.long(),
-            use_cache=False,
-            output_hidden_states=True,
-        )
+        mask, more = present.long(), {"use_cache": False, "output_hidden_states": True}
+        output = self.model(input_ids=tokens, attention_mask=mask, **more)
         truth = tokens.masked_fill(~present, _IGNORED)
-        loss = F.cross_entropy(
-            output.logits[:, :-1].flatten(0, 1).float(),
-            truth[:, 1:].flatten(),
-            ignore_index=_IGNORED,
-        )
+        logits, wanted = output.logits[:, :-1].flatten(0, 1).float(), truth[:, 1:].flatten()
+        loss = F.cross_entropy(logits, wanted, ignore_index=_IGNORED)
         return loss, pool_tokens(output.hidden_states[-1], present)
 
 
@@ -135,19 +111,13 @@ class MaskedToken(nn.Module):
         tokens, present = batch["tokens"], batch["present"]
         chance, fate = torch.rand(2, *tokens.shape, device=tokens.device)
         chosen = present & (chance < _SELECTED)
-        chosen[:, 0] |= ~chosen.any(
-            1
-        )  # so that a batch of short captions still asks something of each
+        chosen[:, 0] |= ~chosen.any(1)  # a batch of short captions still asks something of each
+        swapped = torch.randint_like(tokens, self.model.config.vocab_size)
         shown = torch.where(fate < _KEPT, tokens, self.mask)
-        shown = torch.where(
-            fate > 1 - _SWAPPED, torch.randint_like(tokens, self.model.config.vocab_size), shown
-        )
+        shown = torch.where(fate > 1 - _SWAPPED, swapped, shown)
         shown = torch.where(chosen, shown, tokens)
         logits = self.model(input_ids=shown, attention_mask=present.long()).logits
         return F.cross_entropy(logits[chosen].float(), tokens[chosen])
-
-
-_BATCH = 256  # events that a teacher is shown at a time
 
 
 class Transfer(nn.Module):
@@ -201,31 +171,23 @@ def teach(
         )
     events = pool.images if config.reads == "image" else pool.events
     seen = min(round(events * config.data), pool.images)
-    sees = teacher.reads == "image"
-    rows = (pool.pictures() if sees else pool.passages())[:seen].split(_BATCH)
-    states = _see(teacher, folder, rows, device) if sees else _read(folder, rows, device)
-    features = torch.cat(list(states))
+    parts: list[Tensor] = []
+    model: Any
+    if teacher.reads == "image":
+        model = timm.create_model(teacher.architecture, pretrained=False, **teacher.model)
+        model.load_state_dict(load_file(folder / "model.safetensors"))
+        model.eval().to(device)
+        shown = pool.pictures()[:seen].split(_BATCH)
+        parts = [model(normalize(images.to(device))).cpu() for images in shown]
+    else:
+        model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+        model.eval().to(device)
+        for passages in pool.passages()[:seen].split(_BATCH):
+            tokens = passages.to(device, torch.long)
+            mask = (tokens != 0).long()
+            read = model(input_ids=tokens, attention_mask=mask, output_hidden_states=True)
+            parts.append(pool_tokens(read.hidden_states[-1], tokens != 0).cpu())
+    features = torch.cat(parts)
     targets = torch.full((events, features.shape[1]), torch.nan)
     targets[:seen] = (features - features.mean(0)) / features.std(0)
     return targets
-
-
-def _see(
-    teacher: Config, folder: Path, rows: Iterable[Tensor], device: torch.device
-) -> Iterator[Tensor]:
-    model: Any = timm.create_model(teacher.architecture, pretrained=False, **teacher.model)
-    model.load_state_dict(load_file(folder / "model.safetensors"))
-    model.eval().to(device)
-    return (model(normalize(images.to(device))).cpu() for images in rows)
-
-
-def _read(folder: Path, rows: Iterable[Tensor], device: torch.device) -> Iterator[Tensor]:
-    model: Any = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
-    model.eval().to(device)
-    for passages in rows:
-        tokens = passages.to(device, torch.long)
-        present = tokens != 0
-        states = model(
-            input_ids=tokens, attention_mask=present.long(), output_hidden_states=True
-        ).hidden_states[-1]
-        yield pool_tokens(states, present).cpu()

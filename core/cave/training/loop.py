@@ -1,9 +1,4 @@
-"""Batches, ready before the step needs them: rows of the pool, chosen by (seed, step) alone.
-
-So a resumed run sees what an uninterrupted one would have seen, and a step costs arithmetic, not
-drawing.
-
-The training loop: AdamW, warmup and cosine, checkpoints that a killed run continues from.
+"""The training loop: batches, AdamW, warmup and cosine, checkpoints to continue from.
 
 Every step draws its randomness (batch, masks, views) from (seed, step) alone, so a resumed run
 equals an uninterrupted one.
@@ -29,12 +24,12 @@ from core.cave.training.configs import Config
 from core.cave.training.pool import Pool
 from core.errors import TrainingError
 
-_SHARES = {
-    "20": 0.4,
-    "5": 0.1,
-    "10": 0.2,
-    "40": 0.3,
-}  # of the steps; one level each, so that its captions are about as long
+CHECKPOINT_SECONDS = 60.0
+REPORT_SECONDS = 10.0
+_CLIP = 1.0  # largest norm of a gradient
+_TAIL = 20  # losses are given as means over 1/20 of the steps
+# of the steps; one level each, so that its captions are about as long
+_SHARES = {"20": 0.4, "5": 0.1, "10": 0.2, "40": 0.3}
 
 
 @dataclass(frozen=True)
@@ -88,7 +83,12 @@ def open_feed(
     elif config.objective == "CLIP":
         texts = list(pool.captions().unbind(1))
     shares = tuple(_SHARES[level] for level in LEVELS) if len(texts) > 1 else (1.0,)
-    trimmed = tuple(_trim(text).to(device) for text in texts)
+    # without the columns that are padding in every row; int16 holds every id and can be indexed on
+    # every device
+    small = [text.to(torch.int16) for text in texts]
+    trimmed = tuple(
+        text[:, : int((text != 0).any(0).sum())].contiguous().to(device) for text in small
+    )
     return Feed(tables, trimmed, shares, config.batch, config.seed, config.data)
 
 
@@ -100,20 +100,6 @@ def world_of(config: Config, pool: Pool) -> str:
     reads = config.reads == "caption" or config.objective == "CLIP" or config.teacher is not None
     hears = config.reads == "melody"
     return "-".join([pool.shown] * sees + [pool.said] * reads + [pool.sung] * hears)
-
-
-def _trim(tokens: Tensor) -> Tensor:
-    """Cut the columns that are padding in every row; int16 holds every id and can be indexed on
-    every device.
-    """
-    tokens = tokens.to(torch.int16)
-    return tokens[:, : int((tokens != 0).any(0).sum())].contiguous()
-
-
-CHECKPOINT_SECONDS = 60.0
-REPORT_SECONDS = 10.0
-_CLIP = 1.0  # largest norm of a gradient
-_TAIL = 20  # losses are given as means over 1/20 of the steps
 
 
 @dataclass
@@ -144,24 +130,21 @@ class Run:
         return f"{self.config!r} on {self.world}"
 
 
-@dataclass(frozen=True)
-class Speed:
-    """items: images or tokens per second. seconds: per step."""
-
-    items: float
-    seconds: float
-
-
 def begin(config: Config, task: nn.Module, device: torch.device, *, world: str) -> Run:
-    """Return a run at step 0 on its device."""
+    """Return a run at step 0 on its device, which decays matrices only: norms, biases and single
+    vectors are scales and offsets, not weights.
+    """
     task = task.to(device)
-    return Run(
-        config,
-        world,
-        task,
-        _optimizer(config, task),
-        torch.full((config.steps,), math.nan, device=device),
-    )
+    learned = [parameter for parameter in task.parameters() if parameter.requires_grad]
+    matrices = [parameter for parameter in learned if parameter.ndim > 1]
+    others = [parameter for parameter in learned if parameter.ndim <= 1]
+    groups = [
+        {"params": matrices, "weight_decay": config.decay},
+        {"params": others, "weight_decay": 0.0},
+    ]
+    optimizer = torch.optim.AdamW(groups, lr=config.rate, betas=(0.9, 0.98))
+    losses = torch.full((config.steps,), math.nan, device=device)
+    return Run(config, world, task, optimizer, losses)
 
 
 def fit(
@@ -170,12 +153,12 @@ def fit(
     *,
     checkpoint: Path,
     publish: Callable[[Run], object],
-    report: Callable[[Run, Speed], None],
+    report: Callable[[Run, float, float], None],
 ) -> None:
     """Train from where the run, or its checkpoint, stands to its last step; call `publish` at each
-    snapshot.
+    snapshot. report: is given images or tokens per second, and seconds per step.
 
-    Raises TrainingError where the loss stops being a number.
+    Raises TrainingError if the loss stops being a number.
     """
     resume(run, checkpoint)
     saved = reported = time.monotonic()
@@ -187,8 +170,13 @@ def fit(
             publish(run)
         now, last = time.monotonic(), run.step == run.config.steps
         if now - reported > REPORT_SECONDS or last:
-            _check(run)
-            report(run, Speed(items / (now - reported), (now - reported) / steps))
+            if not torch.isfinite(run.losses[: run.step]).all():
+                first = int((~torch.isfinite(run.losses)).nonzero()[0])
+                raise TrainingError(
+                    f"the loss of {run.config.name} is not a number from step {first} on; lower its"
+                    f" rate ({run.config.rate:g})"
+                )
+            report(run, items / (now - reported), (now - reported) / steps)
             run.seconds += now - reported
             reported, steps, items = now, 0, 0
         if now - saved > CHECKPOINT_SECONDS or last:
@@ -198,7 +186,8 @@ def fit(
 
 def advance(run: Run, feed: Feed) -> int:
     """Take one step; return how many images or tokens it read."""
-    torch.manual_seed(_seed(run.config.seed, run.step))
+    drawn = np.random.SeedSequence([run.config.seed, run.step]).generate_state(1, np.uint64)[0]
+    torch.manual_seed(int(drawn >> np.uint64(1)))
     for group in run.optimizer.param_groups:
         group["lr"] = rate(run.config, run.step)
     run.optimizer.zero_grad(set_to_none=True)
@@ -228,12 +217,10 @@ def save(run: Run, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_suffix(".new")
     state = {
-        "step": run.step,
-        "losses": run.losses,
-        "task": run.task.state_dict(),
-        "optimizer": run.optimizer.state_dict(),
+        **{"step": run.step, "losses": run.losses, "seconds": run.seconds, "key": run.key},
+        **{"task": run.task.state_dict(), "optimizer": run.optimizer.state_dict()},
     }
-    torch.save({**state, "seconds": run.seconds, "key": run.key}, new)
+    torch.save(state, new)
     os.replace(new, path)
 
 
@@ -265,28 +252,3 @@ def _is_whole(path: Path) -> bool:
             return archive.testzip() is None
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError):
         return False
-
-
-def _optimizer(config: Config, task: nn.Module) -> torch.optim.Optimizer:
-    """Decay matrices only: norms, biases and single vectors are scales and offsets, not weights."""
-    parameters = [parameter for parameter in task.parameters() if parameter.requires_grad]
-    matrices = [parameter for parameter in parameters if parameter.ndim > 1]
-    others = [parameter for parameter in parameters if parameter.ndim <= 1]
-    groups = [
-        {"params": matrices, "weight_decay": config.decay},
-        {"params": others, "weight_decay": 0.0},
-    ]
-    return torch.optim.AdamW(groups, lr=config.rate, betas=(0.9, 0.98))
-
-
-def _seed(seed: int, step: int) -> int:
-    return int(np.random.SeedSequence([seed, step]).generate_state(1, np.uint64)[0] >> np.uint64(1))
-
-
-def _check(run: Run) -> None:
-    if not torch.isfinite(run.losses[: run.step]).all():
-        first = int((~torch.isfinite(run.losses)).nonzero()[0])
-        raise TrainingError(
-            f"the loss of {run.config.name} is not a number from step {first} on; lower its rate"
-            f" ({run.config.rate:g})"
-        )

@@ -1,8 +1,4 @@
-"""The tokenizers of the Cave's models of language and of melodies.
-
-Rows of the training pool: what models of images, language and melodies are shown of an event.
-
-The training pool: events of the split "train", drawn and described once by worker processes,
+"""The training pool: events of the split "train", drawn and described once by worker processes,
 then read from disk.
 
 Every part is named by a digest of a sample of it, so that one of an older drawing, grammar or
@@ -46,6 +42,11 @@ from core.machine.processes import spread
 
 VERSION = 1  # raise it when other tokens are learned from the same texts
 PAD, BOS, EOS, MASK = "<pad>", "<s>", "</s>", "<mask>"
+SPLIT = "train"
+_CHUNK = 512  # rows that a worker writes at a time
+_SAMPLE = 64  # events that the digest and nothing else looks at
+_LEARNED = 8_192  # events whose captions the tokenizer is learned from
+Rows = Callable[[Event], np.ndarray]
 
 
 def build_tokenizer(captions: Iterable[str], *, vocab_size: int = 1024) -> PreTrainedTokenizerFast:
@@ -69,8 +70,8 @@ def build_tokenizer(captions: Iterable[str], *, vocab_size: int = 1024) -> PreTr
 
 
 def build_note_tokenizer() -> PreTrainedTokenizerFast:
-    """Return the tokenizer of melodies as `core.cave.melodies` writes them: a token for
-    each pitch and rest, and one for each length. Nothing is learned.
+    """Return the tokenizer of melodies as `core.cave.melodies` writes them: a token for each pitch
+    and rest, and one for each length. Nothing is learned.
     """
     tokens = [PAD, BOS, EOS, MASK, *PITCHES, *map(str, LENGTHS)]
     vocabulary = {token: place for place, token in enumerate(tokens)}
@@ -90,12 +91,6 @@ def _finished(tokenizer: Tokenizer) -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer, padding_side="right", **special)
 
 
-SPLIT = "train"
-_CHUNK = 512  # rows that a worker writes at a time
-
-Rows = Callable[[Event], np.ndarray]
-
-
 def pixels(event: Event) -> UInt8[np.ndarray, "3 side side"]:
     """Return the image that a model sees, channels first."""
     return np.asarray(draw(event, size=IMAGE)).transpose(2, 0, 1)
@@ -106,85 +101,34 @@ def texts(count: int) -> Iterator[str]:
     return (describe(draw_event(SPLIT, index), level) for index in range(count) for level in LEVELS)
 
 
-@dataclass(frozen=True)
-class Captions:
-    """Turns an event into one row of token ids per caption level, filled up with 0, the padding id,
-    on the right.
+# of an event each, token ids, filled up with 0, the padding id, on the right; path: of the
+# tokenizer's tokenizer.json
+def _captions(path: Path, event: Event) -> UInt16[np.ndarray, "levels context"]:
+    """Return a caption of every level."""
+    tokenizer = _tokenizer(path)
+    return np.stack([_padded(tokenizer.encode(describe(event, level)).ids) for level in LEVELS])
 
-    path: the tokenizer's tokenizer.json.
+
+def _passage(path: Path, event: Event) -> UInt16[np.ndarray, " context"]:
+    """Return captions of any level, one after another, as many as fit. The same event described in
+    other words is what teaches a language model that words are synonyms, as texts about one thing
+    do.
     """
-
-    path: Path
-
-    def __call__(self, event: Event) -> UInt16[np.ndarray, "levels context"]:
-        tokenizer = _tokenizer(self.path)
-        return np.stack([_padded(tokenizer.encode(describe(event, level)).ids) for level in LEVELS])
+    rng = event_rng(event, purpose="passage")
+    return _as_many_as_fit(
+        path, lambda: describe(event, LEVELS[rng.integers(len(LEVELS))], rng=rng)
+    )
 
 
-@dataclass(frozen=True)
-class Passages:
-    """Turns an event into one row of token ids: captions of any level, one after another, as many
-    as fit.
-
-    The same event described in other words is what teaches a language model that words are
-    synonyms, as texts about one thing do. path: the tokenizer's tokenizer.json.
-    """
-
-    path: Path
-
-    def __call__(self, event: Event) -> UInt16[np.ndarray, "context"]:
-        rng = event_rng(event, purpose="passage")
-        return _as_many_as_fit(_tokenizer(self.path), lambda: _any_caption(event, rng))
+def _concert(path: Path, event: Event) -> UInt16[np.ndarray, " context"]:
+    """Return melodies, one after another, as many as fit."""
+    rng = event_rng(event, purpose="concert")
+    return _as_many_as_fit(path, lambda: write(sing(event, rng=rng)))
 
 
-@dataclass(frozen=True)
-class Concerts:
-    """Turns an event into one row of token ids: melodies of it, one after another, as many as fit.
-
-    path: the note tokenizer's tokenizer.json.
-    """
-
-    path: Path
-
-    def __call__(self, event: Event) -> UInt16[np.ndarray, "context"]:
-        rng = event_rng(event, purpose="concert")
-        return _as_many_as_fit(_tokenizer(self.path), lambda: write(sing(event, rng=rng)))
-
-
-def fill(
-    path: Path, rows: Rows, count: int, shape: tuple[int, ...], dtype: str, *, jobs: int
-) -> None:
-    """Write `rows` of the first `count` training events into a new .npy file, which takes its name
-    when it is complete; raises DeviceError where one of the `jobs` processes was killed.
-    """
-    new = path.with_suffix(".new.npy")
-    np.lib.format.open_memmap(new, mode="w+", dtype=dtype, shape=(count, *shape)).flush()
-    _reserve(new)
-    write = partial(_write, new, rows)
-    list(spread(write, range(0, count, _CHUNK), processes=jobs, light=True))
-    os.replace(new, path)
-
-
-def _reserve(path: Path) -> None:
-    """Take all of a file's room now: a disk that fills up later would kill who writes its pages."""
-    if hasattr(os, "posix_fallocate"):
-        with path.open("r+b") as file:
-            os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
-
-
-def _write(path: Path, rows: Rows, start: int) -> None:
-    table = np.lib.format.open_memmap(path, mode="r+")
-    for index in range(start, min(start + _CHUNK, len(table))):
-        table[index] = rows(draw_event(SPLIT, index))
-    table.flush()
-
-
-def _any_caption(event: Event, rng: np.random.Generator) -> str:
-    return describe(event, LEVELS[rng.integers(len(LEVELS))], rng=rng)
-
-
-def _as_many_as_fit(tokenizer: Tokenizer, tell: Callable[[], str]) -> np.ndarray:
+def _as_many_as_fit(path: Path, tell: Callable[[], str]) -> np.ndarray:
     ids: list[int] = []
+    tokenizer = _tokenizer(path)
     more = tokenizer.encode(tell()).ids
     while len(ids) + len(more) <= CONTEXT:
         ids += more
@@ -192,7 +136,7 @@ def _as_many_as_fit(tokenizer: Tokenizer, tell: Callable[[], str]) -> np.ndarray
     return _padded(ids)
 
 
-def _padded(ids: list[int]) -> UInt16[np.ndarray, "context"]:
+def _padded(ids: list[int]) -> UInt16[np.ndarray, " context"]:
     return np.pad(np.array(ids, dtype=np.uint16), (0, CONTEXT - len(ids)))
 
 
@@ -201,8 +145,27 @@ def _tokenizer(path: Path) -> Tokenizer:
     return Tokenizer.from_file(str(path))
 
 
-_SAMPLE = 64  # events that the digest and nothing else looks at
-_LEARNED = 8_192  # events whose captions the tokenizer is learned from
+def fill(
+    path: Path, rows: Rows, count: int, shape: tuple[int, ...], dtype: str, *, jobs: int
+) -> None:
+    """Write `rows` of the first `count` training events into a new .npy file, which takes its name
+    when it is complete; raises DeviceError if one of the `jobs` processes was killed.
+    """
+    new = path.with_suffix(".new.npy")
+    np.lib.format.open_memmap(new, mode="w+", dtype=dtype, shape=(count, *shape)).flush()
+    if hasattr(os, "posix_fallocate"):  # a disk that fills up later would kill who writes the pages
+        with new.open("r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, new.stat().st_size)
+    work = partial(_write, new, rows)
+    list(spread(work, range(0, count, _CHUNK), processes=jobs, light=True))
+    os.replace(new, path)
+
+
+def _write(path: Path, rows: Rows, start: int) -> None:
+    table = np.lib.format.open_memmap(path, mode="r+")
+    for index in range(start, min(start + _CHUNK, len(table))):
+        table[index] = rows(draw_event(SPLIT, index))
+    table.flush()
 
 
 @dataclass(frozen=True)
@@ -222,30 +185,25 @@ class Pool:
         return self._kept(f"images-{self.shown}", pixels, self.images, (3, IMAGE, IMAGE), "uint8")
 
     def answers(self) -> torch.Tensor:
-        """Return the classes of every attribute, (images, tasks) uint8."""
+        """Return the value of every factor, (images, factors) uint8."""
         return self._kept(f"answers-{self.shown}", answers, self.images, (len(FACTORS),), "uint8")
 
     def captions(self) -> torch.Tensor:
         """Return a caption of every level for each drawn event as token ids, (images, levels,
         CONTEXT) uint16, 0 is padding.
         """
-        rows = Captions(self.tokenizer_folder() / "tokenizer.json")
-        return self._kept(
-            f"captions-{self.said}", rows, self.images, (len(LEVELS), CONTEXT), "uint16"
-        )
+        rows = partial(_captions, self.tokenizer_folder() / "tokenizer.json")
+        shape = (len(LEVELS), CONTEXT)
+        return self._kept(f"captions-{self.said}", rows, self.images, shape, "uint16")
 
     def passages(self) -> torch.Tensor:
-        """Return several descriptions of each event as token ids, (events, CONTEXT) uint16, 0 is
-        padding.
-        """
-        rows = Passages(self.tokenizer_folder() / "tokenizer.json")
+        """Return several descriptions of each event as token ids, (events, CONTEXT) uint16."""
+        rows = partial(_passage, self.tokenizer_folder() / "tokenizer.json")
         return self._kept(f"passages-{self.said}", rows, self.events, (CONTEXT,), "uint16")
 
     def concerts(self) -> torch.Tensor:
-        """Return several melodies of each event as token ids, (events, CONTEXT) uint16, 0 is
-        padding.
-        """
-        rows = Concerts(self.note_tokenizer_folder() / "tokenizer.json")
+        """Return several melodies of each event as token ids, (events, CONTEXT) uint16."""
+        rows = partial(_concert, self.note_tokenizer_folder() / "tokenizer.json")
         return self._kept(f"concerts-{self.sung}", rows, self.events, (CONTEXT,), "uint16")
 
     def tokenizer(self) -> PreTrainedTokenizerBase:
@@ -257,37 +215,28 @@ class Pool:
         return AutoTokenizer.from_pretrained(self.note_tokenizer_folder())
 
     def tokenizer_folder(self) -> Path:
-        """Return the tokenizer's folder, made where it is missing."""
-        folder = self.root / f"tokenizer-{self.said}"
-        with _locked(folder):
-            if not folder.exists():
-                learned = texts(min(_LEARNED, self.events))
-                _save(build_tokenizer(learned, vocab_size=VOCABULARY), folder)
-        return folder
+        """Return the tokenizer's folder, made if it is missing."""
+
+        def build() -> PreTrainedTokenizerBase:
+            return build_tokenizer(texts(min(_LEARNED, self.events)), vocab_size=VOCABULARY)
+
+        return _made(self.root / f"tokenizer-{self.said}", build)
 
     def note_tokenizer_folder(self) -> Path:
-        """Return the folder of the note tokenizer, made where it is missing."""
-        folder = self.root / f"notes-{self.sung}"
-        with _locked(folder):
-            if not folder.exists():
-                _save(build_note_tokenizer(), folder)
-        return folder
+        """Return the folder of the note tokenizer, made if it is missing."""
+        return _made(self.root / f"notes-{self.sung}", build_note_tokenizer)
 
     @cached_property
     def shown(self) -> str:
-        """Return a digest that changes with the drawing or the attributes."""
+        """Return a digest that changes with the drawing or the factors."""
         sample = [draw_event(SPLIT, index) for index in range(_SAMPLE)]
         return _digest(pixels(event).tobytes() + answers(event).tobytes() for event in sample)
 
     @cached_property
     def said(self) -> str:
         """Return a digest that changes with the grammar or the tokenizer."""
-        return _digest(
-            [
-                f"{VOCABULARY} tokens, version {VERSION}".encode(),
-                *(text.encode() for text in texts(_SAMPLE)),
-            ]
-        )
+        parts = f"{VOCABULARY} tokens, version {VERSION}", *texts(_SAMPLE)
+        return _digest(part.encode() for part in parts)
 
     @cached_property
     def sung(self) -> str:
@@ -303,17 +252,19 @@ class Pool:
         with _locked(path):
             if not path.exists():
                 fill(path, rows, count, shape, dtype, jobs=self.jobs)
-        return torch.from_numpy(
-            np.load(path, mmap_mode="c")
-        )  # copy on write: torch wants writable memory, the file stays as it is
+        # copy on write: torch wants writable memory, the file stays as it is
+        return torch.from_numpy(np.load(path, mmap_mode="c"))
 
 
-def _save(tokenizer: PreTrainedTokenizerBase, folder: Path) -> None:
-    """Write a tokenizer into a folder that appears whole."""
-    new = folder.with_name(f".{folder.name}.new")
-    shutil.rmtree(new, ignore_errors=True)
-    tokenizer.save_pretrained(new)
-    new.rename(folder)
+def _made(folder: Path, build: Callable[[], PreTrainedTokenizerBase]) -> Path:
+    """Return a tokenizer's folder, which appears whole."""
+    with _locked(folder):
+        if not folder.exists():
+            new = folder.with_name(f".{folder.name}.new")
+            shutil.rmtree(new, ignore_errors=True)
+            build().save_pretrained(new)
+            new.rename(folder)
+    return folder
 
 
 def _digest(parts: Iterable[bytes]) -> str:

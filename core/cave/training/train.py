@@ -1,11 +1,10 @@
-"""Publish a trained model in the ordinary format of its library, in half precision, with a card
-beside it.
+"""Trains one model of a config (build, feed, fit), and publishes it in the ordinary format of its
+library, in half precision, with a card.
 
 Vision: timm's folder (config.json, model.safetensors), with the head of a supervised model: what it
 was trained to answer, which its features alone do not say. Language: a transformers folder with its
 tokenizer. A folder appears whole.
-
-Train one model of a config: build, feed, fit, publish."""
+"""
 
 from __future__ import annotations
 
@@ -41,7 +40,7 @@ from core.cave.training.language import (
     teach,
     width_of,
 )
-from core.cave.training.loop import Run, Speed, begin, fit, open_feed, world_of
+from core.cave.training.loop import Run, begin, fit, open_feed, world_of
 from core.cave.training.pool import Pool
 from core.cave.training.vision import (
     MEAN,
@@ -62,11 +61,8 @@ from core.unexpected import summarize
 
 _PREPROCESSING = {
     "input_size": (3, IMAGE, IMAGE),
-    "interpolation": "bicubic",
-    "crop_pct": 1.0,
-    "crop_mode": "center",
-    "mean": (MEAN,) * 3,
-    "std": (STD,) * 3,
+    **{"interpolation": "bicubic", "crop_pct": 1.0, "crop_mode": "center"},
+    **{"mean": (MEAN,) * 3, "std": (STD,) * 3},
 }
 _PACKAGES = ("torch", "timm", "transformers", "numpy", "pillow")
 
@@ -82,7 +78,7 @@ def export(
     """Write a model into `folder`, in place of what was there; a language model comes with its
     tokenizer, a supervised one with its head.
 
-    Raises TrainingError where a weight is not finite in half precision.
+    Raises TrainingError if a weight is not finite in half precision.
     """
     model = copy.deepcopy(model).half().cpu()
     broken = [name for name, value in model.state_dict().items() if not torch.isfinite(value).all()]
@@ -104,9 +100,8 @@ def export(
         tokenizer.save_pretrained(new)
     if head is not None:
         write_head(new, head)
-    (new / "card.json").write_text(
-        json.dumps(card, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
-    )
+    text = json.dumps(card, indent=2, ensure_ascii=False)
+    (new / "card.json").write_text(f"{text}\n", encoding="utf-8")
     shutil.rmtree(folder, ignore_errors=True)
     new.rename(folder)
 
@@ -172,54 +167,39 @@ def train(
     runs: where checkpoints are kept. Raises TrainingError.
     """
     with _explaining(runs, weights), _alone(runs / config.name):
-        return _train(
-            config,
-            pool,
-            device=device,
-            checkpoint=runs / config.name / "checkpoint.pt",
-            weights=weights,
-        )
+        model, tokenizer = make_model(config, pool)
+        if config.start is not None:
+            start = weights / config.start / "model.safetensors"
+            if not start.exists():
+                raise TrainingError(
+                    f"this model begins with the weights of {config.start}, which are not in"
+                    f" {weights}; train {config.start} first"
+                )
+            model.load_state_dict(load_file(start))
+        task, targets = make_task(config, model, tokenizer), None
+        if config.teacher is not None:
+            targets = teach(config, pool, weights, device)
+            task = Transfer(task, learner=width_of(config), teacher=targets.shape[1])
+        run = begin(config, task, device, world=world_of(config, pool))
+        name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
 
+        def publish(run: Run) -> Path:
+            done = run.step == config.steps
+            folder = weights / (config.name if done else f"{config.name}-step{run.step:05d}")
+            card = make_card(run, model, device=name)
+            head = head_of(task, config.options.get("tasks", ()))
+            export(folder, model, card, tokenizer=tokenizer, head=head)
+            return folder
 
-def _train(
-    config: Config, pool: Pool, *, device: torch.device, checkpoint: Path, weights: Path
-) -> Path:
-    model, tokenizer = make_model(config, pool)
-    if config.start is not None:
-        _load(model, weights / config.start)
-    task, targets = make_task(config, model, tokenizer), None
-    if config.teacher is not None:
-        targets = teach(config, pool, weights, device)
-        task = Transfer(task, learner=width_of(config), teacher=targets.shape[1])
-    run = begin(config, task, device, world=world_of(config, pool))
-
-    def publish(run: Run) -> Path:
-        done = run.step == config.steps
-        folder = weights / (config.name if done else f"{config.name}-step{run.step:05d}")
-        export(
-            folder,
-            model,
-            make_card(run, model, device=describe_device(device)),
-            tokenizer=tokenizer,
-            head=head_of(task, config.options.get("tasks", ())),
-        )
-        return folder
-
-    if config.steps:
-        fit(
-            run,
-            open_feed(config, pool, device, targets=targets),
-            checkpoint=checkpoint,
-            publish=publish,
-            report=print_progress,
-        )
-    return publish(run)
+        if config.steps:
+            feed = open_feed(config, pool, device, targets=targets)
+            path = runs / config.name / "checkpoint.pt"
+            fit(run, feed, checkpoint=path, publish=publish, report=print_progress)
+        return publish(run)
 
 
 def make_model(config: Config, pool: Pool) -> tuple[nn.Module, PreTrainedTokenizerBase | None]:
-    """Return a model initialized from the config's seed and, where it reads words or notes, its
-    tokenizer.
-    """
+    """Return a model initialized from the config's seed, and the tokenizer of what it reads."""
     torch.manual_seed(config.seed)
     if config.reads == "image":
         return build_vision(config), None
@@ -237,39 +217,22 @@ def make_task(
         return model
     if tokenizer is None:
         return VISION[config.objective](model, **config.options)
-    return (
-        MaskedToken(model, mask=tokenizer.mask_token_id)
-        if config.architecture == "roberta"
-        else NextToken(model)
-    )
+    if config.architecture == "roberta":
+        return MaskedToken(model, mask=tokenizer.mask_token_id)
+    return NextToken(model)
 
 
-def describe_device(device: torch.device) -> str:
-    """Return the device's name for people."""
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
-
-
-def print_progress(run: Run, speed: Speed) -> None:
+def print_progress(run: Run, items: float, seconds: float) -> None:
     """Write one line to stderr: step, loss, images or tokens per second, time left."""
     config = run.config
     what = "images" if config.reads == "image" else "tokens"
-    left = f"{speed.seconds * (config.steps - run.step) / 60:.1f} min left"
+    left = f"{seconds * (config.steps - run.step) / 60:.1f} min left"
     print(
         f"{config.name}: step {run.step}/{config.steps}, loss {run.recent_loss:.4f},"
-        f" {speed.items:,.0f} {what}/s, {left}",
+        f" {items:,.0f} {what}/s, {left}",
         file=sys.stderr,
         flush=True,
     )
-
-
-def _load(model: nn.Module, folder: Path) -> None:
-    path = folder / "model.safetensors"
-    if not path.exists():
-        raise TrainingError(
-            f"this model begins with the weights of {folder.name}, which are not in"
-            f" {folder.parent}; train {folder.name} first"
-        )
-    model.load_state_dict(load_file(path))
 
 
 @contextmanager
@@ -292,14 +255,10 @@ def _alone(folder: Path) -> Iterator[None]:
     training.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder / "lock", blocking=False)
     try:
-        lock.acquire()
+        with FileLock(folder / "lock", blocking=False):
+            yield
     except Timeout as error:
         raise TrainingError(
             f"another process is training {folder.name}; wait for it, or end it first"
         ) from error
-    try:
-        yield
-    finally:
-        lock.release()

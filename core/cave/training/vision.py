@@ -2,16 +2,11 @@
 
 A batch has `images` (b, 3, h, w) uint8, `answers` (b, tasks), and a caption's `tokens` (b, t) with
 which are `present`. What an objective needs besides the model (decoder, text tower, projection) is
-thrown away after training; the head of a supervised model is published beside it. timm's models are
-typed as Any.
+thrown away after training; the head of a supervised model is published. timm's models are Any.
 
-Masked autoencoders: an encoder sees some patches, a small decoder draws the others.
-
-Two kinds. `MaskedAutoencoder` follows He et al. 2022; `ClassTokenAutoencoder` draws from the class
-token alone, since vision transformers are read out there.
-
-Self-distillation without labels: a student learns to say of each view of an image what its own
-running mean says of another.
+Of masked autoencoders there are two kinds: `MaskedAutoencoder` follows He et al. 2022;
+`ClassTokenAutoencoder` draws from the class token alone, since vision transformers are read out
+there.
 """
 
 from __future__ import annotations
@@ -180,7 +175,8 @@ class MaskedAutoencoder(nn.Module):
         self.patch: int = model.patch_embed.patch_size[0]
         side: int = model.patch_embed.grid_size[0]
         self.shown = side**2 - round(masked * side**2)
-        model.pos_embed.requires_grad_(False).copy_(_with_class(waves(side, model.embed_dim)))
+        places = F.pad(waves(side, model.embed_dim), (0, 0, 1, 0))[None]  # the class token has none
+        model.pos_embed.requires_grad_(False).copy_(places)
         self.bridge = nn.Linear(model.embed_dim, width)
         self.blank = nn.Parameter(0.02 * torch.randn(width))
         self.register_buffer("places", waves(side, width))
@@ -189,29 +185,22 @@ class MaskedAutoencoder(nn.Module):
 
     def forward(self, batch: Batch) -> Float[Tensor, ""]:
         images = normalize(batch["images"])
-        tokens = self.model.patch_embed(images) + self.model.pos_embed[:, 1:]
-        order = torch.rand(tokens.shape[:2], device=tokens.device).argsort(1)
+        tokens, order = _shuffled(self.model, images)
         encoded = encode(self.model, _take(tokens, order[:, : self.shown]))
-        drawn = self._decode(encoded, order)[:, self.shown :]
-        targets = cut_patches(images, self.patch)
-        deviation = (targets.var(2, keepdim=True) + 1e-6).sqrt()  # as in the released code
-        targets = (targets - targets.mean(2, keepdim=True)) / deviation
-        return F.mse_loss(drawn, _take(targets, order[:, self.shown :]))
-
-    def _decode(
-        self, encoded: Float[Tensor, "b shown_and_class dim"], order: Integer[Tensor, "b patches"]
-    ) -> Float[Tensor, "b patches pixels"]:
-        """Draw every patch, in the given order: attention asks for places, not for an order."""
+        # every patch is drawn, in the given order: attention asks for places, not for an order
         first, shown = self.bridge(encoded).split([1, self.shown], dim=1)
         blanks = self.blank.expand(len(order), order.shape[1] - self.shown, -1)
         patches = torch.cat([shown, blanks], dim=1) + self.places[order]
-        pixels: Tensor = self.draw(self.decoder(torch.cat([first, patches], dim=1))[:, 1:])
-        return pixels
+        drawn = self.draw(self.decoder(torch.cat([first, patches], dim=1))[:, 1:])
+        targets = cut_patches(images, self.patch)
+        deviation = (targets.var(2, keepdim=True) + 1e-6).sqrt()  # as in the released code
+        targets = (targets - targets.mean(2, keepdim=True)) / deviation
+        return F.mse_loss(drawn[:, self.shown :], _take(targets, order[:, self.shown :]))
 
 
 class ClassTokenAutoencoder(nn.Module):
     """Masked autoencoder whose decoder reads the class token alone (as RetroMAE does, Xiao et al.
-    2022), for there the model is read out: beside the patches it would stay empty.
+    2022), for there the model is read out: next to the patches it would stay empty.
 
     Loss: mean squared error of the hidden patches, each normalized by its own mean and deviation.
     masked: fraction of hidden patches. width, depth: of the decoder.
@@ -231,21 +220,21 @@ class ClassTokenAutoencoder(nn.Module):
 
     def forward(self, batch: Batch) -> Float[Tensor, ""]:
         images = normalize(batch["images"])
-        tokens = self.model.patch_embed(images) + self.model.pos_embed[:, 1:]
-        order = torch.rand(tokens.shape[:2], device=tokens.device).argsort(1)
+        tokens, order = _shuffled(self.model, images)
         shown, hidden = order[:, : self.shown], order[:, self.shown :]
-        drawn = self._decode(encode(self.model, _take(tokens, shown))[:, :1], hidden)
+        first = self.bridge(encode(self.model, _take(tokens, shown))[:, :1])
+        blanks = self.hidden + self.place[hidden]
+        drawn = self.draw(self.decoder(torch.cat([first, blanks], dim=1))[:, 1:])
         targets = cut_patches(images, self.patch)
         return F.mse_loss(drawn, _take(F.layer_norm(targets, targets.shape[-1:]), hidden))
 
-    def _decode(
-        self, first: Float[Tensor, "b 1 dim"], hidden: Integer[Tensor, "b hidden"]
-    ) -> Float[Tensor, "b hidden pixels"]:
-        blanks = self.hidden + self.place[hidden]
-        pixels: Tensor = self.draw(
-            self.decoder(torch.cat([self.bridge(first), blanks], dim=1))[:, 1:]
-        )
-        return pixels
+
+def _shuffled(
+    model: Any, images: Float[Tensor, "b 3 h w"]
+) -> tuple[Float[Tensor, "b n d"], Integer[Tensor, "b n"]]:
+    """Return the patches of images with their places, and a random order of them for each."""
+    tokens = model.patch_embed(images) + model.pos_embed[:, 1:]
+    return tokens, torch.rand(tokens.shape[:2], device=tokens.device).argsort(1)
 
 
 def encode(model: Any, tokens: Float[Tensor, "b n dim"]) -> Float[Tensor, "b n+1 dim"]:
@@ -279,10 +268,6 @@ def waves(side: int, width: int) -> Float[Tensor, "patches width"]:
     line = torch.cat([angles.sin(), angles.cos()], dim=1)
     columns, rows = line.repeat(side, 1), line.repeat_interleave(side, 0)
     return torch.cat([columns, rows], dim=1)
-
-
-def _with_class(places: Float[Tensor, "patches width"]) -> Float[Tensor, "1 tokens width"]:
-    return F.pad(places, (0, 0, 1, 0))[None]
 
 
 def _take(rows: Float[Tensor, "b n d"], places: Integer[Tensor, "b m"]) -> Float[Tensor, "b m d"]:

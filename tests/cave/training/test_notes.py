@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from core.cave import tasks
-from core.cave.demo import _retold
+from core.cave.demo import _is_retold
 from core.cave.events import draw_event
 from core.cave.melodies import read, sing, write
 from core.cave.training.configs import CONFIGS, CONTEXT
@@ -106,7 +106,7 @@ def test_it_reads_nothing_but_melodies(folder: Path, tmp_path: Path) -> None:
     photos = CountedDataset(4)
     with pytest.raises(StimuliError, match="has no melodies, which this model reads"):
         embed(tmp_path, photos, encoder)
-    assert _retold({"note-gpt2-xs": f"hf:{folder}"}, folder.parent) == {}
+    assert not _is_retold(folder, f"hf:{folder}")
     with pytest.raises(UnknownNameError, match="no shipped language model named 'note-gpt2"):
         _spec_of("note-gpt2-xs")
 
