@@ -235,7 +235,7 @@ class Axis:
             fine = {"dtickrange": [None, 0.0099], "value": f"{sign}.1%"}
             look = {"tickformat": f"{sign}.0%", "tickformatstops": [fine]}
         elif self.signed:
-            look = {"tickformat": "+"}
+            look = {"tickformat": "+", "labelalias": {"+0": "0"}}
         if self.ticks:
             ticks = sorted(set(values)) if self.ticks == "data" else list(self.ticks)
             look |= {"tickvals": ticks}

@@ -241,7 +241,8 @@ class CaptionAlignment(_ModelsByLevel):
                 "group",
                 note=""
                 if each
-                else f"{note}<br>{{paired}} models of {{families}} families || {{reason:wrap}}",
+                else "{slope:+.3f} per doubling, {p_adjusted:p}<br>[{low:+.3f}, {high:+.3f}]"
+                "<br>{paired} models of {families} families || {reason:wrap}",
             ),
             levels=(Level("chance"),),
             empty="No alignment can be computed at these caption levels.",

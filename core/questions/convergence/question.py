@@ -560,6 +560,7 @@ class Summary(_Tested):
                     left="low",
                     right="high",
                     label="{verdict}, {q:p:q} || not tested",
+                    side="top center",
                     card=(
                         "{claim}",
                         "{value:+.3g} [{low:+.3g}, {high:+.3g}], {unit}",
