@@ -10,7 +10,7 @@ from core.figures import exports
 from core.questions.convergence.question import Summary, tally
 from core.questions.finding import sentences
 from core.questions.headline import Headline
-from core.questions.overview.question import CONSENSUS, MAP_METRICS, ConvergenceMap
+from core.questions.overview.closeness import CONSENSUS, MAP_METRICS, ConvergenceMap
 from core.questions.overview.scene import Scene, lay_out
 from core.questions.overview.svg import to_svg
 from core.questions.sentences import listed

@@ -343,7 +343,7 @@ def first_questions(dataset: str) -> list[StudyQuestion]:
     """Return what the pages ask of a dataset before a visitor has chosen anything, except for the
     colors, whose sources depend on its models.
     """
-    from core.questions.overview.question import MAP_METRICS
+    from core.questions.overview.closeness import MAP_METRICS
 
     maps: list[tuple[str, dict[str, Value]]]
     maps = [("closeness", {"metric": metric}) for metric in MAP_METRICS]

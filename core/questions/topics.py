@@ -49,7 +49,7 @@ TOPICS = {
     "benefits": _group("what do better models buy?", "questions.benefits"),
     "captions": _group("do longer captions align better?", "questions.captions"),
     "closeness": _single(
-        "How close is each model to reality, or to another center?", "questions.overview.question"
+        "How close is each model to reality, or to another center?", "questions.overview.closeness"
     ),
     "color": _group(
         "is the geometry of color the same to eyes, in pixels and in words?",
@@ -72,7 +72,7 @@ TOPICS = {
         "which single units of models recur in others?", "questions.neurons.question"
     ),
     "overview": _single(
-        "Do neural networks converge to the same representation?", "questions.overview.question"
+        "Do neural networks converge to the same representation?", "questions.overview.trends"
     ),
     "prefix": _group(
         "can a language model read an image through one linear map?", "questions.prefix.question"

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
 from core.errors import MetricError, UnknownNameError
+from core.options import option, part
 from core.progress import Progress
 from core.questions.asking import ask
 from core.questions.competence.question import TasksSolved
 from core.questions.dispersion.consensus import read
-from core.questions.overview.question import CONSENSUS, LEAST, ConvergenceMap
+from core.questions.question import Answer, StudyQuestion
 from core.spaces.bases import center, span
 from core.statistics.procrustes import generalized_procrustes
 from core.study.comparing import align_models, choose_engine, prepare_each
@@ -34,64 +36,85 @@ from core.study.study import Study, known_worlds
 WIDTH = 64  # principal directions of each space that enter a consensus
 PARTNERS = 5
 OF_X = {"model_x": "model", "layer_x": "layer"}
-COLUMNS = (
-    *(
-        "model",
-        "title",
-        "modality",
-        "objective",
-        "family",
-        "parameters",
-        "untrained",
-        "run",
-        "copy",
-    ),
-    *("step", "center", "layer", "score", "chance", "reason", "competence", "basis", "across"),
-    *("partners", "partner_scores"),
-)
+CONSENSUS = "consensus"
+LEAST = 3  # models in a consensus
+MAP_METRICS: Mapping[str, str] = {  # that the map offers: chance is known or 0
+    "mutual_knn": "k-NN",
+    "cycle_knn": "cycle k-NN",
+    "cknna": "CKNNA",
+    "unbiased_cka": "CKA",
+}
 
 
-def name_center(question: ConvergenceMap, study: Study) -> ConvergenceMap:
-    """Name the center that is meant: reality where it is known, else the consensus."""
-    models = study.models()
-    center = question.center or next(iter(known_worlds(study)), CONSENSUS)
-    offered = [CONSENSUS, *dict.fromkeys(_shown(models)["modality"]), *models["model"]]
-    if center not in offered:
-        raise UnknownNameError("center", center, offered)
-    if question.comparison.layers == ALL:
-        raise MetricError("one pair of layers is compared with a center; got all: choose best")
-    return question.around(center)
+@dataclass(frozen=True)
+class ConvergenceMap(StudyQuestion):
+    """How close is each model to reality, or to another center?"""
 
+    command = "closeness"
+    version = 6
+    columns: ClassVar[Mapping[str, str]] = {
+        "model": "model of a usual training, checkpoint or untrained control",
+        "title": "its name",
+        "modality": "its modality",
+        "objective": "its objective",
+        "family": "its family",
+        "parameters": "its parameters",
+        "untrained": "whether it is untrained",
+        "run": "its training",
+        "copy": "whether it is a checkpoint",
+        "step": "its training steps",
+        "center": "what it is compared with",
+        "layer": "layer that was compared, −1 for a mean over several models",
+        "score": "alignment with the center",
+        "chance": "alignment of unrelated models",
+        "reason": "why there is no score",
+        "competence": "its competence",
+        "basis": "what competence is",
+        "across": "mean alignment with the finished models of the other of vision and language",
+        "partners": "models of other modalities that are best aligned with it",
+        "partner_scores": "their alignment",
+    }
 
-def measure_closeness(question: ConvergenceMap, study: Study, _: Progress | None) -> pd.DataFrame:
-    """Return a row per model of a usual training, its checkpoints and untrained controls.
-
-    Columns, next to those of `study.models`: center, layer (the model's that was compared, -1 for a
-    mean over several models), score and chance (alignment with the center), reason (why there is no
-    score), competence (see `core.study.models.skill_values`), basis (what it is), across (mean
-    alignment with the finished models of the other of vision and language), partners and
-    partner_scores (the models of other modalities that are best aligned with it).
-    """
-    models, center = _shown(study.models()), question.center
-    if center == CONSENSUS:
-        scores = _near_consensus(question, study, models)
-    elif center in set(models["modality"]):
-        scores = _near_modality(question, study, models)
-    else:
-        scores = _near_model(study, list(models["model"]), center, question.comparison)
-    solved = ask(TasksSolved(question.scope), study)
-    competence = study.competence()
-    skill = skill_values(competence, solved)
-    units = competence.set_index("model")["unit"].reindex(models["model"])
-    table = models.assign(
-        untrained=models["group"] == UNTRAINED,
-        center=center,
-        competence=skill.reindex(models["model"]).to_numpy(),
-        basis=units.fillna(basis_of(solved)).to_numpy(),
+    center: str = option(
+        "",
+        label="Center",
+        metavar="CENTER",
+        help="reality, a model, a modality (the mean over its models), or consensus: that of the"
+        " models of other modalities (reality if it is known, else consensus)",
     )
-    table = table.merge(scores, on="model", how="left")
-    across = _across(study, models, question.comparison)
-    return table.merge(across, on="model", how="left")[list(COLUMNS)]
+    comparison: Comparison = part(Comparison)
+
+    def complete(self, study: Study) -> ConvergenceMap:
+        models = study.models()
+        center = self.center or next(iter(known_worlds(study)), CONSENSUS)
+        offered = [CONSENSUS, *dict.fromkeys(_shown(models)["modality"]), *models["model"]]
+        if center not in offered:
+            raise UnknownNameError("center", center, offered)
+        if self.comparison.layers == ALL:
+            raise MetricError("one pair of layers is compared with a center; got all: choose best")
+        return replace(self, center=center)
+
+    def answer(self, study: Study, report: Progress | None) -> Answer:
+        models, center = _shown(study.models()), self.center
+        if center == CONSENSUS:
+            scores = _near_consensus(self, study, models)
+        elif center in set(models["modality"]):
+            scores = _near_modality(self, study, models)
+        else:
+            scores = _near_model(study, list(models["model"]), center, self.comparison)
+        solved = ask(TasksSolved(self.scope), study)
+        competence = study.competence()
+        skill = skill_values(competence, solved)
+        units = competence.set_index("model")["unit"].reindex(models["model"])
+        table = models.assign(
+            untrained=models["group"] == UNTRAINED,
+            center=center,
+            competence=skill.reindex(models["model"]).to_numpy(),
+            basis=units.fillna(basis_of(solved)).to_numpy(),
+        )
+        table = table.merge(scores, on="model", how="left")
+        across = _across(study, models, self.comparison)
+        return Answer(table.merge(across, on="model", how="left")[list(self.columns)])
 
 
 def _shown(models: pd.DataFrame) -> pd.DataFrame:

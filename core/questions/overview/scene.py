@@ -21,7 +21,7 @@ from core.figures.numbers import count_text
 from core.figures.palette import modality_hue
 from core.figures.theme import INK, Mode
 from core.modalities import find_modality
-from core.questions.overview.question import CONSENSUS, MAP_METRICS, ConvergenceMap
+from core.questions.overview.closeness import CONSENSUS, MAP_METRICS, ConvergenceMap
 from core.study.models import UNKNOWN
 
 GAP = 0.16  # radians between two sectors
@@ -90,7 +90,7 @@ def lay_out(
 ) -> Scene:
     """Return the scene of an answer.
 
-    table: as of `core.questions.overview.closeness.measure_closeness`. titles: of all models.
+    table: as of `ConvergenceMap`. titles: of all models.
     """
     scored = table.dropna(subset=["score"])
     level = scored["chance"].mean()

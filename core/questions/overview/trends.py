@@ -1,24 +1,121 @@
-"""Do models converge? A study's answer in one table: the figures behind the Overview and the
-`overview` command.
-"""
+"""Do models converge? A study's answer in one table, behind the `overview` command."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 
 from core.encoders.encoder import REALITY
-from core.questions.alignment.question import COMPETENCE
+from core.errors import MetricError
+from core.options import neighbors_option, option
+from core.progress import Progress
+from core.questions.alignment.question import COMPETENCE, Alignment
+from core.questions.asking import ask
+from core.questions.competence.question import TasksSolved
+from core.questions.finding import Finding
+from core.questions.question import Answer, StudyQuestion
+from core.spaces.preprocess import check_k
 from core.statistics.correlations import competence_fit
-from core.study.models import FEWER, UNTRAINED, lines, reads, usual
+from core.study.comparing import align_models
+from core.study.models import FEWER, UNTRAINED, is_reality, lines, reads, usual
+from core.study.parts import Comparison
+from core.study.study import Study, known_worlds
 
 COLUMNS = ("finding", "group", "models", "value", "p", "chance", "reason")
 SOLVED = "Spearman of vision competence and alignment, with"
 CLOSENESS = "mean alignment with reality, by"
 OVERALL = "all vision models"
+
+
+@dataclass(frozen=True)
+class Overview(StudyQuestion):
+    """Do neural networks converge to the same representation?
+
+    Alignment is mutual k-NN of the best-aligned layers. Models without neighbors are left out.
+    """
+
+    command = "overview"
+    version = 4
+    columns: ClassVar[Mapping[str, str]] = {
+        "finding": "what is measured",
+        "group": "models that alignment is with, or whose mean it is",
+        "models": "models that it rests on",
+        "value": "the number",
+        "p": "p, sizes and seeds of one family counted once",
+        "chance": "alignment of unrelated models",
+        "reason": "why there is no number",
+    }
+
+    k: int = neighbors_option(help="neighbors per stimulus that are compared, 1 … n − 1")
+    axis: str = option(
+        COMPETENCE,
+        label="Horizontal axis",
+        help="what the alignment of language models is compared with: competence (1 − bits per"
+        " byte), parameters, step, or a score by its task and origin: 'HellaSwag (published)'",
+    )
+
+    def complete(self, study: Study) -> Overview:
+        check_k(self.k, study.size)
+        return self
+
+    def is_kept(self) -> bool:
+        return False
+
+    def answer(self, study: Study, report: Progress | None) -> Answer:
+        models = study.models()
+        models = models.loc[[_has_neighbors(study, name) for name in models["model"]]]
+        read = reads(models, "caption") | reads(models, "image")
+        worlds = [name for name in known_worlds(study) if name in set(models["model"])]
+        names = list(models.loc[read, "model"])
+        near = align_models(study, names, worlds, Comparison(k=self.k))
+        solved = ask(TasksSolved(self.scope), study)
+        tables = (
+            trends(cross(self, study, models), models, axis=self.axis),
+            solving(near, solved, models),
+            closeness(near, models),
+        )
+        parts = [part for part in tables if len(part)] or tables[:1]
+        table = pd.concat(parts, ignore_index=True)
+        along = table["finding"] == trend_along(self.axis)
+        rows = table[along & table["group"].isin((OVERALL, REALITY))].to_dict("records")
+        findings = [
+            Finding(
+                f"Alignment with {row['group']} rises with the {self.axis} of language models",
+                row["value"],
+                p=row["p"],
+                name="ρ",
+                n=int(row["models"]),
+                expected="+",
+                reason=row["reason"],
+            )
+            for row in rows
+        ]
+        return Answer(table, findings)
+
+
+def cross(question: Overview, study: Study, models: pd.DataFrame) -> pd.DataFrame:
+    """Align the usual language models with the usual vision models and reality, and say where they
+    stand on the axis; only those of `models` count.
+    """
+    counted = usual(models)
+    x = tuple(counted.loc[reads(counted, "caption"), "model"])
+    y = tuple(counted.loc[reads(counted, "image") | is_reality(counted), "model"])
+    comparison = Comparison(k=question.k)
+    if not (x and y):
+        return align_models(study, x, y, comparison).assign(axis=np.nan)
+    return ask(Alignment(question.scope, x, y, axis=question.axis, comparison=comparison), study)
+
+
+def _has_neighbors(study: Study, name: str) -> bool:
+    try:
+        study.neighbors(name)
+    except MetricError:
+        return False
+    return True
 
 
 def trends(
@@ -29,7 +126,7 @@ def trends(
 
     The targets are each group of trained vision models, all of them, and reality; a language
     model's alignment with a target is its mean over the target's models, so that ρ counts language
-    models and not pairs. p is two-sided; families count once. NaN with a reason where fewer
+    models and not pairs. p is two-sided; families count once. NaN with a reason if fewer
     than five models of three families have both values. alignment: model_x (language), model_y,
     score, axis: where model_x stands. models: as `core.study.models.describe` gives them.
     """
@@ -74,7 +171,7 @@ def solving(alignment: pd.DataFrame, solved: pd.DataFrame, models: pd.DataFrame)
     reality: one row of `trends`.
 
     alignment: model_x, score, one row per model. solved: as
-    `core.questions.competence.scores.tasks_solved` gives it. Empty where no task has been
+    `core.questions.competence.scores.tasks_solved` gives it. Empty if no task has been
     measured.
     """
     finished = usual(models)

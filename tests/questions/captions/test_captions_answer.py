@@ -25,7 +25,7 @@ from core.questions.captions import (
     tellings,
     texts_at,
 )
-from core.questions.overview.question import Overview
+from core.questions.overview.trends import Overview
 from core.recipe import Recipe
 from core.store import Embedding, Store, add_dataset, write_embedding, write_result
 from core.store.schema import VERSIONS

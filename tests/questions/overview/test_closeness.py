@@ -14,7 +14,7 @@ from scipy.linalg import orthogonal_procrustes
 from core.errors import UnknownNameError
 from core.questions.asking import ask
 from core.questions.convergence.question import weigh
-from core.questions.overview.question import CONSENSUS, ConvergenceMap
+from core.questions.overview.closeness import CONSENSUS, ConvergenceMap
 from core.questions.overview.scene import R, _axis, _distance, lay_out
 from core.questions.overview.svg import to_svg
 from core.store import Store
