@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from core.questions.alignment.axes import find_axis
-from core.questions.alignment.question import COMPETENCE
+from core.questions.alignment.axes import COMPETENCE, find_axis
 from core.questions.competence.question import TasksSolved
 from core.questions.convergence.levels import By
 from core.questions.convergence.question import AnnaKarenina, FineTuned, Hypotheses, Levels

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
@@ -13,14 +12,8 @@ from core.competence.records import BITS, MEASURED
 from core.encoders.encoder import REALITY
 from core.figures import palette
 from core.figures.theme import COMPETENCE as CODED
-from core.metrics import METRICS
 from core.questions.adapters.gain_figures import before_after
 from core.questions.adapters.question import Adaptation
-from core.questions.alignment.figures import trend
-from core.questions.alignment.layer_figures import layer_grid, layers_of
-from core.questions.alignment.placing import axis_of
-from core.questions.alignment.points import calibrated_points, fits, trend_points
-from core.questions.alignment.question import Alignment
 from core.questions.asking import ask, completed
 from core.questions.competence.question import CompetenceScores, TasksSolved
 from core.questions.dispersion.figures import drop, effect
@@ -38,7 +31,6 @@ from core.questions.models.figures import model_map
 from core.questions.models.points import map_points
 from core.questions.models.question import ModelMap
 from core.questions.question import Question
-from core.study.layers import ALL, layer_matrix
 from core.study.models import groups_by_age
 from core.study.parts import Scope
 from core.study.scores import known_scores, score_of
@@ -61,27 +53,6 @@ def picture(question: Question, table: pd.DataFrame, study: Study | None) -> go.
     made_at = {entry.card.name: entry.made_at for entry in entries}
     palette.show(palette.assign(groups_by_age(study.models(), made_at)))
     return draw(complete, table, study) if draw else complete.plot(table).draw("light")
-
-
-def _trend(question: Alignment, table: pd.DataFrame, study: Study) -> go.Figure | None:
-    """Draw the trend over models; of all layers, those of a single pair of models."""
-    if question.comparison.layers == ALL:
-        return _layers(question, table, study) if len(question.x) == len(question.y) == 1 else None
-    models = study.models()
-    axis = axis_of(question, study)
-    points = trend_points(table, models)
-    points = calibrated_points(points) if question.calibration.null else points
-    lines = fits(points, models, axis)
-    return trend(points, lines, label=question.label, mode="light", axis=axis)
-
-
-def _layers(question: Alignment, table: pd.DataFrame, study: Study) -> go.Figure:
-    comparison, names = question.comparison, (*question.x, *question.y)
-    layers = layers_of(study.models(), names, concatenated=comparison.concatenated)
-    chance = np.nan if METRICS[comparison.metric].pair_chance else comparison.chance(study.size)
-    return layer_grid(
-        layer_matrix(table).to_numpy(), *layers, spec=comparison.spec, chance=chance, mode="light"
-    )
 
 
 def _coded(study: Study, names: Sequence[str]) -> tuple[str, pd.Series]:
@@ -141,7 +112,6 @@ def _scores(study: Study) -> pd.DataFrame:
 
 
 DRAWS: Mapping[type[Question], Draw] = {
-    Alignment: _trend,
     ModelMap: _map,
     SetEffect: _effect,
     DropEffect: _drop,

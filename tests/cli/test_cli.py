@@ -15,7 +15,7 @@ import pytest
 from tiny_models import make_language, make_vision
 
 from core.cli import main
-from core.questions.alignment.placing import FITTED
+from core.questions.alignment.question import FITTED
 from tests.cli.photos import paint_photos
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
@@ -74,10 +74,10 @@ def test_listings_as_json_and_as_tables(run) -> None:
 
 def test_align_prints_one_row_per_pair_with_chance(run) -> None:
     code, out, _ = run("align --dataset photos --k 3 --json")
-    (row,) = json.loads(out)
+    (row,) = json.loads(out)["rows"]
     assert code == 0
     named = "model_x model_y layer_x layer_y score chance n k axis panel"
-    assert list(row) == [*named.split(), *FITTED, "reason"]
+    assert list(row)[: 11 + len(FITTED)] == [*named.split(), *FITTED, "reason"]
     assert (row["model_x"], row["model_y"], row["n"], row["k"]) == ("tiny-gpt2", "tiny-vit", N, 3)
     assert row["chance"] == pytest.approx(3 / 11)
     assert 0 <= row["score"] <= 1
@@ -168,10 +168,10 @@ def test_a_model_without_neighbors_does_not_stop_the_others(
     capsys.readouterr()
     assert do(f"align --dataset photos --k 2 --json {store}") == 0
     out, said = capsys.readouterr()
-    assert [row["model_y"] for row in json.loads(out)] == ["eyes"]
+    assert [row["model_y"] for row in json.loads(out)["rows"]] == ["eyes"]
     assert "Left out: zeros: all" in said
     assert do(f"align --dataset photos --k 2 --json --y eyes zeros {store}") == 0
-    eyes, zeros = json.loads(capsys.readouterr().out)
+    eyes, zeros = json.loads(capsys.readouterr().out)["rows"]
     assert (eyes["model_y"], eyes["reason"]) == ("eyes", "")
     assert (zeros["model_y"], zeros["score"]) == ("zeros", None)
     assert "model zeros has no layer with neighbors" in zeros["reason"]
@@ -214,7 +214,8 @@ def test_align_takes_finished_models_and_reality_and_the_others_where_they_are_w
     rows = {}
     for more in ((), ("--unfinished",)):
         assert main(["align", "--json", "--store", str(tmp_path), *more]) == 0
-        rows[more] = [row["model_y"] for row in json.loads(capsys.readouterr().out)]
+        found = json.loads(capsys.readouterr().out)["rows"]
+        rows[more] = [row["model_y"] for row in found]
     assert rows[()] == ["vit-supervised-s", "reality"]
     assert rows["--unfinished",] == ["vit-supervised-s", "vit-untrained-s", "reality"]
 
@@ -222,11 +223,11 @@ def test_align_takes_finished_models_and_reality_and_the_others_where_they_are_w
 def test_align_takes_any_metric_layers_and_calibration(run) -> None:
     words = "align --dataset photos --y tiny-vit --json"
     _, out, _ = run(f"{words} --metric cka --layers all")
-    assert len(json.loads(out)) == 6  # three layers by two
+    assert len(json.loads(out)["rows"]) == 6  # three layers by two
     _, out, _ = run(f"{words} --metric cknna --k 4 --set variant=released --layers last")
-    assert json.loads(out)[0]["variant"] == "released"
+    assert json.loads(out)["rows"][0]["variant"] == "released"
     _, out, err = run(f"{words} --k 3 --null 39 --bootstrap 50 --seed 1")
-    row = json.loads(out)[0]
+    row = json.loads(out)["rows"][0]
     assert 1 / 40 <= row["p"] <= row["p_adjusted"] <= 1
     assert row["low"] <= row["score"] <= row["high"]
     assert 0 <= row["calibrated"] <= 1

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
-
-from core.statistics.correlations import Fit
 
 LANGUAGE = [
     ("gpt-s", "GPT <s>", "GPT-2", 1e5, 0.40),
@@ -26,12 +23,16 @@ def trend_points() -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
-                "facet": facet,
+                "panel": facet,
                 "model_x": x,
                 "title_x": title,
                 "group_x": family,
                 "parameters_x": count,
                 "modality_x": "language",
+                "recipe_x": x,
+                "recipe_y": y,
+                "line_x": family,
+                "counted": True,
                 "axis": skill,
                 "model_y": y,
                 "title_y": title_y,
@@ -47,17 +48,3 @@ def trend_points() -> pd.DataFrame:
             for y, title_y, facet, count_y in VISION
         ]
     )
-
-
-def trend_fits() -> dict[str, Fit]:
-    grid = np.linspace(0.4, 0.5, 5)
-    band = pd.DataFrame(
-        {"x": grid, "fit": grid / 4, "low": grid / 4 - 0.01, "high": grid / 4 + 0.01}
-    )
-    none = np.nan
-    return {
-        "MAE": Fit(3, 0.95, 0.25, 0.0, 0.8, -0.5, 0.2, MEANS, band),
-        "CLIP": Fit(
-            2, 0.95, none, none, none, none, none, MEANS[:2], band[:0], "2 are too few for a line"
-        ),
-    }

@@ -6,6 +6,7 @@ import pytest
 
 from core.encoders.encoder import ModelCard
 from core.errors import MetricError
+from core.questions.alignment.axes import AXES
 from core.questions.alignment.points import fits, trend_points
 from core.statistics.intervals import mean_interval
 from core.study.models import describe
@@ -44,15 +45,17 @@ ALIGNMENT = pd.DataFrame(
 )
 
 
-def test_trend_points_describe_both_models_and_put_reality_last():
+COMPETENCE = AXES["competence"]
+
+
+def test_trend_points_describe_both_models():
     points = trend_points(ALIGNMENT, MODELS)
-    assert points["facet"].tolist() == ["MAE"] * 10 + ["reality"] * 5
-    assert points["axis"].tolist()[:2] == [0.1, 0.1]
-    assert points.iloc[0][["title_x", "title_y"]].tolist() == ["GPT-0", "MAE-S"]
+    assert points["panel"].tolist() == ["reality", "MAE", "MAE"] * 5
+    assert points.iloc[1][["title_x", "title_y"]].tolist() == ["GPT-0", "MAE-S"]
 
 
 def test_a_fit_has_one_point_per_language_model_however_many_models_it_meets():
-    fit = fits(trend_points(ALIGNMENT, MODELS), MODELS)["MAE"]
+    fit = fits(trend_points(ALIGNMENT, MODELS), COMPETENCE)["MAE"]
     assert fit.n == 5
     assert fit.slope == pytest.approx(
         2.0
@@ -60,22 +63,25 @@ def test_a_fit_has_one_point_per_language_model_however_many_models_it_meets():
 
 
 def test_seeds_of_a_recipe_count_once_on_either_side():
-    table = trend_points(ALIGNMENT, MODELS)
     twin = MODELS[MODELS["model"].isin(["gpt-4", "mae-m"])]
     twins = twin.assign(model=twin["model"] + "-seed1", recipe=twin["model"])
     models = pd.concat([MODELS, twins], ignore_index=True)
     again = {"model_x": {"gpt-4": "gpt-4-seed1"}, "model_y": {"mae-m": "mae-m-seed1"}}
     copies = [
-        table[table[side].isin(names)].replace({side: names}) for side, names in again.items()
+        ALIGNMENT[ALIGNMENT[side].isin(names)].replace({side: names})
+        for side, names in again.items()
     ]
-    plain, seeded = (fits(points, models)["MAE"] for points in (table, pd.concat([table, *copies])))
+    plain, seeded = (
+        fits(trend_points(pairs, models), COMPETENCE)["MAE"]
+        for pairs in (ALIGNMENT, pd.concat([ALIGNMENT, *copies], ignore_index=True))
+    )
     assert seeded.n == plain.n == 5
     assert seeded.points["y"].to_numpy() == pytest.approx(plain.points["y"].to_numpy())
 
 
 def test_copies_and_untrained_models_are_drawn_and_not_fitted():
     models = MODELS.assign(copy=MODELS["model"] == "gpt-1")
-    found = fits(trend_points(ALIGNMENT, models), models)
+    found = fits(trend_points(ALIGNMENT, models), COMPETENCE)
     assert found["MAE"].n == 4
     assert "at least 5" in found["MAE"].reason
 

@@ -18,9 +18,8 @@ from core.embedding.history import command_of
 from core.encoders.measured import SUBJECTS, VOXELS, Content, from_repeats, simulate
 from core.errors import InputError, MetricError
 from core.metrics import METRICS
-from core.questions.alignment.findings import fit_findings
 from core.questions.alignment.question import Alignment
-from core.questions.asking import ask
+from core.questions.asking import answer, ask
 from core.questions.models.question import ModelPairs, Roster
 from core.questions.reliability import Reliability
 from core.spaces.preprocess import normalize_rows
@@ -116,8 +115,11 @@ def test_the_noise_ceiling_of_rsa_is_what_the_subject_without_noise_reaches(stud
 def test_halves_that_no_formula_corrects_are_the_least_that_a_ceiling_can_be(study):
     table = aligned(study, "clean", "cortex-1", by=KNN)
     assert 0 < table["noise_ceiling"].item() < table["score"].item()
-    said = [fit_findings(Alignment(comparison=by), table)[-1:] for by in (KNN, RSA)]
-    assert ["at least" in "".join(note) for note in said] == [True, False]
+    for by, least in ((KNN, True), (RSA, False)):
+        question = Alignment(x=("clean",), y=("cortex-1",), axis="", comparison=by)
+        claim = answer(question, study).findings[-1].claim
+        assert claim.startswith("The noise ceiling is")
+        assert ("at least" in claim) == least
 
 
 def test_halves_are_clamped_as_the_layers_of_a_model_are(study):

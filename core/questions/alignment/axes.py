@@ -1,24 +1,34 @@
-"""What a person may put on the axes of the trend, and by what models are grouped in it."""
+"""What may stand on the horizontal axis of the trend, and where models stand on it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import pandas as pd
 
 from core.competence.records import BITS, SKILL
-from core.encoders.encoder import REALITY
+from core.errors import UnknownNameError
 from core.figures.rulers import Ruler
 from core.figures.theme import COMPETENCE as CODED
-from core.modalities import LANGUAGE, VISION, find_modality
-from core.questions.alignment.question import COMPETENCE, Side
-from core.study.models import SOLVED, is_measured, known_kinds
-from core.study.scores import known_scores
+from core.modalities import LANGUAGE, VISION
+from core.questions.asking import ask
+from core.questions.competence.question import CompetenceScores, TasksSolved
+from core.statistics.correlations import LEAST_MODELS
+from core.study.models import SOLVED, basis_of, language_basis, reads
+from core.study.scores import TaskScore, choices, known_scores, score_of
+from core.study.study import Study
+
+if TYPE_CHECKING:
+    from core.questions.alignment.question import Alignment
+
+Side = Literal["language", "vision"]
+COMPETENCE = "competence"
+FIRST_KNOWN = "usual"
 
 By = Literal["objective", "family", "size", "none"]
-UNKNOWN = {"objective": "no objective known", "family": "no family known", "size": "no size known"}
+UNKNOWN_KIND = {name: f"no {name} known" for name in ("objective", "family", "size")}
 USUAL: Mapping[Side, By] = {"language": "family", "vision": "objective"}  # groups of models
 PLURALS: Mapping[Side, str] = {"language": LANGUAGE.plural, "vision": VISION.plural}
 
@@ -88,33 +98,71 @@ def axis_labels(axes: Mapping[str, Axis]) -> dict[str, str]:
     return {name: axis.title if name in AXES else name for name, axis in axes.items()}
 
 
-def group_points(
-    points: pd.DataFrame, models: pd.DataFrame, *, panels: By, color: By, symbol: By = "none"
-) -> pd.DataFrame:
-    """Return the points with a panel for each group of the models compared with, a color for each
-    group of models on the axis, and a symbol for each of another grouping, "" where there is none;
-    reality stays a panel of its own.
+def side_of(models: pd.DataFrame, names: tuple[str, ...]) -> Side:
+    """Return whose competence stands on the axis: that of vision models where all of these are,
+    else of language models.
 
-    points: as `core.questions.alignment.points.trend_points` gives them; models: as
-    `core.study.models.describe` does.
+    models: as `core.study.models.describe` gives them.
     """
-    facets = _groups(points["model_y"], models, panels)
-    facets = facets.mask(points["facet"] == REALITY, REALITY)
-    colors = _groups(points["model_x"], models, color)
-    symbols = "" if symbol == "none" else _groups(points["model_x"], models, symbol)
-    return points.assign(facet=facets, group_x=colors, symbol_x=symbols)
+    chosen = models[models["model"].isin(names)]
+    return "vision" if len(chosen) and reads(chosen, "image").all() else "language"
 
 
-def _groups(names: pd.Series, models: pd.DataFrame, by: By) -> pd.Series:
-    """Return the group of each model; grouped as their modality is, untrained ones stand apart.
-    Brains, and people, are a group.
+def check_axis(question: Alignment, study: Study) -> None:
+    """Raise UnknownNameError for an axis that is neither known nor a score of a model."""
+    if question.axis in AXES or not question.axis:
+        return
+    names = [score.name for score in _scores(question, study)]
+    if question.axis not in names:
+        raise UnknownNameError("axis", question.axis, [*AXES, *names])
+
+
+def usual_axis(question: Alignment, study: Study) -> str:
+    """Return what is on the axis where nothing is named: of competence, the score that most of the
+    models on it have, and size, the first that is known of as many as a fit takes.
     """
-    if by == "none":
-        return pd.Series("all models", index=names.index)
-    usual = models["modality"].map(lambda name: find_modality(name).grouping) == by
-    plurals = models["modality"].map(lambda name: find_modality(name).plural)
-    of_model = known_kinds(models, by).reset_index(drop=True).set_axis(models.index)
-    of_model = of_model.mask(usual, models["group"]).mask(is_measured(models), plurals)
-    of_model = of_model.set_axis(models["model"])
-    groups = names.map(of_model)
-    return groups.mask(groups.isna() | (groups == ""), UNKNOWN[by])
+    skill = axis_values(replace(question, axis=COMPETENCE), study).reindex(question.x)
+    if skill.notna().sum() >= LEAST_MODELS:
+        return COMPETENCE
+    registry = ask(CompetenceScores(question.scope), study)
+    most = choices(registry[registry["model"].isin(question.x)]).head(1)
+    sizes = study.models().set_index("model")["parameters"].reindex(question.x)
+    named = {
+        TaskScore(row.task, row.origin, row.unit).name: row.models for row in most.itertuples()
+    }
+    counts = {**named, "parameters": sizes.notna().sum()}
+    return next((name for name, count in counts.items() if count >= LEAST_MODELS), COMPETENCE)
+
+
+def axis_of(question: Alignment, study: Study) -> Axis:
+    """Return what stands on a question's axis, with the unit of a score, or what competence is."""
+    models, name = study.models(), question.axis
+    side = side_of(models, question.x)
+    if name == COMPETENCE and side == "vision":
+        unit = basis_of(ask(TasksSolved(question.scope), study))
+    elif name == COMPETENCE:
+        unit = language_basis(models, study.competence())
+    else:
+        unit = next((score.unit for score in _scores(question, study) if score.name == name), "")
+    return find_axis(name, side, unit)
+
+
+def axis_values(question: Alignment, study: Study) -> pd.Series:
+    """Return where each model stands on the axis, by name."""
+    models = study.models()
+    described = models.set_index("model")
+    if question.axis in ("parameters", "step"):
+        return described[question.axis]
+    if question.axis != COMPETENCE:
+        (score,) = (one for one in _scores(question, study) if one.name == question.axis)
+        registry = ask(CompetenceScores(question.scope), study)
+        values = score_of(registry, score.task, origin=score.origin)
+        return 1.0 - values if score.unit == BITS else values  # better models on the right
+    if side_of(models, question.x) == "vision":
+        return ask(TasksSolved(question.scope), study).set_index("model")["solved"]
+    return study.competence().set_index("model")["value"]
+
+
+def _scores(question: Alignment, study: Study) -> list[TaskScore]:
+    registry = ask(CompetenceScores(question.scope), study)
+    return known_scores(registry, question.x)

@@ -1,12 +1,13 @@
-"""How far alignments lie above chance, and how sure they are: nulls and intervals for each row."""
+"""How far alignments lie above chance, how sure they are, and how far they could come: nulls and
+intervals for each row, the ceilings of two seeds and of noise."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -14,10 +15,12 @@ from jaxtyping import Float64, Int64
 
 from core.errors import MetricError
 from core.metrics import METRICS, find_metric
-from core.metrics.spec import AnyEngine
+from core.metrics.spec import AnyEngine, MetricSpec
 from core.pairs.lists import Scoring, shuffled_scores
 from core.progress import Progress, tell_each
-from core.questions.alignment.question import Alignment
+from core.questions.alignment.points import NOISE
+from core.questions.asking import ask
+from core.questions.convergence.question import Replicates
 from core.spaces.preprocess import normalize_rows
 from core.statistics.intervals import (
     check_draws,
@@ -29,9 +32,13 @@ from core.statistics.intervals import (
 )
 from core.statistics.nulls import adjust, calibrate, check_count, draw_orders, null_scores
 from core.study.comparing import choose_engine, fits, prepare_each
-from core.study.layers import aggregate
+from core.study.layers import ALL, Noise, aggregate
+from core.study.noise import ceiling_between, held_noise, pair_ceiling
 from core.study.parts import Comparison
 from core.study.study import Study
+
+if TYPE_CHECKING:
+    from core.questions.alignment.question import Alignment
 
 HALVES = "halves of the stimuli"
 PAIR = ["model_x", "model_y"]
@@ -250,3 +257,90 @@ def _score_halves(
 def _score_half(engine: AnyEngine, x: np.ndarray, y: np.ndarray) -> float:
     score: float = engine.scores(engine.prepare([x]), engine.prepare([y])).values.item()
     return score
+
+
+UNKNOWN = "no ceiling: of one of the two, no recipe of its modality was trained with several seeds"
+BELOW = "no share: the ceiling is not above chance"
+
+
+def replicates_of(question: Alignment) -> Replicates | None:
+    """Return the question whose answer gives the ceiling; None for single pairs of layers, which
+    name one layer of either side: among models of one set there are no sides.
+    """
+    comparison = question.comparison
+    if comparison.layers == ALL or comparison.read_layers().pair is not None:
+        return None
+    return Replicates(question.scope, (), comparison)
+
+
+def add_shares(table: pd.DataFrame, question: Alignment, study: Study) -> pd.DataFrame:
+    """Add ceiling and share to a table of alignments, where any pair has a ceiling; see `shares`.
+
+    The ceiling is the mean alignment of two seeds of one recipe, across modalities the geometric
+    mean of both. reason also says why either is NaN.
+    """
+    replicates = replicates_of(question)
+    if replicates is None or table.empty:
+        return table
+    seeds, modality = ask(replicates, study), study.models().set_index("model")["modality"]
+    kinds = list(zip(table["model_x"].map(modality), table["model_y"].map(modality), strict=True))
+    levels = {kind: ceiling_between(seeds, *kind) for kind in set(kinds)}
+    if np.isnan(list(levels.values())).all():
+        return table
+    return shares(table.assign(ceiling=[levels[kind] for kind in kinds]), question.comparison.spec)
+
+
+def shares(table: pd.DataFrame, spec: MetricSpec) -> pd.DataFrame:
+    """Add share = (score − chance) / (ceiling − chance): 0 is chance, 1 the ceiling.
+
+    table: score, chance, ceiling, reason. NaN where one of these is, and where the ceiling is not
+    beyond chance.
+    """
+    way = table["ceiling"] - table["chance"]
+    above = way > 0 if spec.higher_is_more_aligned else way < 0
+    share = ((table["score"] - table["chance"]) / way).where(above)
+    why = np.select([table["ceiling"].isna(), way.notna() & ~above], [UNKNOWN, BELOW], "")
+    reason = table["reason"].where(table["reason"] != "", why)
+    return table.assign(share=share, reason=reason)
+
+
+ONCE = "no noise ceiling: neither was measured several times"
+CONCATENATED = "no noise ceiling of all layers side by side"
+
+
+def add_noise(table: pd.DataFrame, question: Alignment, study: Study) -> pd.DataFrame:
+    """Add noise_ceiling to a table of alignments, where any model was measured several times: what
+    an otherwise perfect pair reaches; see `core.study.noise`.
+
+    table: model_x, model_y, layer_x, layer_y, reason, which also says why a ceiling is NaN.
+    """
+    names = {*table["model_x"], *table["model_y"]}
+    noisy = {
+        name: held_noise(study, name, question.comparison)
+        for name in sorted(names)
+        if study.entry(name).card.over
+    }
+    if not noisy:
+        return table
+    bounds = [_ceiling(row, noisy, question) for row in table.to_dict("records")]
+    ceilings, reasons = zip(*bounds, strict=True)
+    reason = table["reason"].where(table["reason"] != "", list(reasons))
+    return table.assign(**{NOISE: ceilings}, reason=reason)
+
+
+def _ceiling(
+    row: Mapping[Hashable, Any], noisy: Mapping[str, list[Noise]], question: Alignment
+) -> tuple[float, str]:
+    """Return the ceiling of one pair of layers, and why it is NaN, else ""."""
+    noises = list[Noise]()
+    for side in ("x", "y"):
+        layers, layer = noisy.get(row[f"model_{side}"]), row[f"layer_{side}"]
+        if layers is None:
+            continue
+        if not 0 <= layer < len(layers):
+            return float("nan"), "" if layer < 0 else CONCATENATED
+        noises.append(layers[layer])
+    if not noises:
+        return float("nan"), ONCE
+    reason = next((noise.reason for noise in noises if noise.reason), "")
+    return pair_ceiling(noises, question.comparison), reason

@@ -1,135 +1,165 @@
-"""The Alignment page's main figure: alignment against the competence of models."""
+"""The trend of alignment along an axis, and the layers of two models."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-
 import pandas as pd
-import plotly.graph_objects as go
 
-from core.figures.drawing import Drawing
-from core.figures.marks import (
-    SILENT,
-    add_ceiling,
-    add_chance,
-    add_noise,
-    cards,
-    name_chance,
-    name_line,
-    name_mark,
+from core.encoders.encoder import REALITY
+from core.figures.grammar import Axis as PlotAxis
+from core.figures.grammar import (
+    Dots,
+    Facet,
+    Fixed,
+    Heat,
+    Level,
+    Line,
+    Palette,
+    Plot,
+    Ribbon,
+    Scale,
+    Size,
+    Symbols,
+    Text,
 )
-from core.figures.panels import cell, name_rows, panels
-from core.figures.theme import (
-    INK,
-    Mode,
-    ceiling_line,
-    clear,
-    heading,
-    hue,
-    line_widths,
-    mark_sizes,
-    noise_line,
-    plain,
-    reason,
-    symbol,
-    wrap,
-)
-from core.modalities import find_modality
-from core.questions.alignment.axes import AXES, Axis
-from core.questions.alignment.cards import card
-from core.questions.alignment.lines import RUNS, lines_and_dots
-from core.questions.alignment.points import NOISE
-from core.questions.alignment.published_marks import PUBLISHED, cross, published_marks
-from core.questions.alignment.question import COMPETENCE
-from core.statistics.correlations import Fit
+from core.figures.theme import heading, wrap
+from core.metrics.spec import MetricSpec
+from core.questions.alignment.axes import Axis
+from core.questions.alignment.points import NOISE, fits
+from core.study.layers import LayerChoice, layer_matrix, pick
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "x", "star", "hexagon", "bowtie")
-NEAR = 3  # a ceiling above so many times the highest score would flatten all else
-FIT, MEANS = "fit", "means"  # what a legend entry stands for, beside families, lines and chance
+NO_LAYERS = "No pair of layers has an alignment here."
+CARD = (
+    "<b>{title_x}[[ ({parameters_x:count})]] × {title_y}[[ ({parameters_y:count})]]</b>",
+    "alignment {score:.3f}[[, chance {chance:.3f}]]",
+    "[[{share:.2f} of the way from chance to the ceiling]]",
+    "[[95% interval over stimuli {low:.3f} to {high:.3f}]]",
+)
+CALIBRATED = (
+    CARD[0],
+    "calibrated alignment {score:.3f}",
+    "raw score {raw:.3f}[[, chance {raw_chance:.3f}]]",
+    "[[95% interval over stimuli {raw_low:.3f} to {raw_high:.3f}]]",
+    "{p:p}, adjusted for all pairs {p_adjusted:p}",
+)
+SHARED = (CARD[0], "alignment {alignment:.3f}", "{share:.2f} of the way from chance to the ceiling")
 
 
-def trend(
-    points: pd.DataFrame,
-    fits: Mapping[str, Fit],
-    *,
-    label: str,
-    mode: Mode,
-    narrow: bool = False,
-    axis: Axis = AXES[COMPETENCE],
-    bound: str = "",
-) -> go.Figure:
-    """Draw alignment against the competence of the models on the axis, or what else stands there,
-    one panel per group of the others.
+def trend(points: pd.DataFrame, axis: Axis, *, label: str, bound: str = "") -> Plot:
+    """Return alignment against what is on the axis, one panel per group of the models compared
+    with; each line is one of these, wider if it is larger.
 
-    points: one row per pair: facet, model_x, title_x, group_x, parameters_x, modality_x, axis,
-    model_y, title_y, parameters_y, layer_x, layer_y, score, chance; with a null p and p_adjusted,
-    with an interval low and high, with replicates ceiling and share, with repeats noise_ceiling,
-    and those of `put_beside` (crosses). fits: one per facet; diamonds are its points. label: of the
-    score. Each line is one model of the panel's group, wider where larger. `narrow`: for a phone.
-    bound: of noise_ceiling, see `core.study.noise.bound_of`.
+    points: of `core.questions.alignment.points.trend_points`, with what the answer knows more;
+    symbol_x: another grouping of the models on the axis. label: of the score. bound: of
+    noise_ceiling, see `core.study.noise.bound_of`.
     """
-    points = points.assign(x=axis.unplace(axis.place(points["axis"])))
-    points = points.reindex(columns=list(dict.fromkeys([*points, "ceiling", NOISE, PUBLISHED])))
-    seen = points.dropna(subset=["x", "score"])
-    if seen.empty:
-        return reason(_why_empty(points, axis), mode)
-    seen = _marked(seen).assign(
-        size=0.75 * mark_sizes(seen["parameters_x"]),
-        width=line_widths(mark_sizes(seen["parameters_y"])),
-        card=[card(row, axis, bound) for row in seen.to_dict("records")],
+    points = points.sort_values("panel", key=lambda panel: panel == REALITY, kind="stable")
+    lines = fits(points, axis)
+    seen = points[points["axis"].notna() & points["score"].notna()]
+    # better language models of any family follow each other, larger ones of several do not, nor do
+    # vision models of several objectives
+    follow = axis.is_competence and axis.side == "language"
+    points = points.assign(run=points["model_y"] + ("" if follow else " " + points["group_x"]))
+    bands, means = [], []
+    for panel, fit in lines.items():
+        if len(fit.band) and panel in set(seen["panel"]):
+            bands.append(fit.band.assign(x=axis.unplace(fit.band["x"]), panel=panel))
+            if (
+                seen.loc[seen["panel"] == panel, "model_y"].nunique() > 1
+            ):  # of one they are its dots
+                means.append(fit.points.assign(x=axis.unplace(fit.points["x"]), panel=panel))
+    band = pd.concat(bands) if bands else pd.DataFrame(columns=["x", "fit", "low", "high", "panel"])
+    mean = pd.concat(means) if means else pd.DataFrame(columns=["x", "y", "panel"])
+    symbol: str | Symbols = ""
+    if "symbol_x" in points and points["symbol_x"].any():
+        names = list(points["symbol_x"].unique())
+        shapes = {name: SYMBOLS[place % len(SYMBOLS)] for place, name in enumerate(names)}
+        symbol = Symbols("symbol_x", shapes, {name: name for name in names})
+    card = CALIBRATED if "raw" in points else SHARED if "alignment" in points else CARD
+    number = "{axis:count}" if axis.log else "{axis:.2f}"
+    noise = f"noise ceiling {bound}"
+    marks: tuple[Ribbon | Line | Dots, ...] = (
+        Ribbon("x", "low", "high", table=band, color=Fixed("soft"), name="fit, 95% band"),
+        Line("x", "fit", table=band, dash="dash", color=Fixed("soft"), name="fit, 95% band"),
+        Line(
+            "axis",
+            "score",
+            by="run",
+            color=Fixed("soft"),
+            width=Size("parameters_y"),
+            opacity=0.5,
+            name="a compared model",
+        ),
+        Dots(
+            "axis",
+            "score",
+            color="group_x",
+            modality="" if symbol else "modality_x",
+            symbol=symbol,
+            size=Size("parameters_x", times=0.75),
+            card=(
+                *card,
+                f"[[{noise}{{{NOISE}:.3f}}]]",
+                f"{axis.short} {number}",
+                "layers {layer_x} × {layer_y}",
+            ),
+            ids="{model_x} × {model_y}",
+            select=("model_x", "model_y"),
+        ),
     )
-    by_facet = {str(facet): panel for facet, panel in seen.groupby("facet", sort=False)}
-    columns = _columns(len(by_facet), narrow)
-    heads = [_heading(facet, fits[facet], bound, panel) for facet, panel in by_facet.items()]
-    figure = _panels(heads, columns, mode, f"Alignment and {axis.short}")
-    for place, (facet, panel) in enumerate(by_facet.items()):
-        _add_panel(figure, panel, fits[facet], cell(place, columns), mode, axis)
-    figure.update_xaxes(**axis.look(seen["x"]))
-    _name_axes(figure, len(by_facet), columns, label, axis)
-    reach = _reach(seen)
-    figure.update_yaxes(matches="y", range=reach)
-    fitted = any(len(fits[facet].band) for facet in by_facet)
-    _add_legend(figure, seen, mode, fitted=fitted)
-    _name_ceilings(figure, seen, mode, bound, top=reach[1])
-    return figure.figure()
-
-
-def _columns(panels: int, narrow: bool) -> int:
-    """Return how many panels stand side by side; four make a square."""
-    if narrow:
-        return 1
-    return 2 if panels == 4 else min(3, panels)
-
-
-def _panels(heads: Sequence[str], columns: int, mode: Mode, title: str) -> Drawing:
-    rows = math.ceil(len(heads) / columns)
-    tall = 330 if rows == 1 else 265
-    figure = panels(
-        heads,
-        columns,
-        mode,
-        height=tall * rows + 110,
-        title=title,
-        shared_yaxes=True,
-        shared_xaxes="all",
-        horizontal_spacing=0.03,
-        vertical_spacing=min(0.24, 84 / (tall * rows)),
+    if "published" in points:
+        crosses = Dots(
+            "axis",
+            "published",
+            symbol="x-thin",
+            name="published",
+            card=(
+                "<b>{title_x} × {title_y}</b>",
+                "published {published:.3f}, here {score:.3f}",
+                "published of the layers {published_layers}",
+            ),
+            ids="{published_by}",
+        )
+        marks = (*marks, crosses)
+    diamonds = Dots(
+        "x",
+        "y",
+        table=mean,
+        symbol="diamond",
+        size=8,
+        name="mean of the panel, fitted",
+        card=("mean of the panel {y:.3f}",),
     )
-    lines = max(head.count("<br>") for head in heads) + 1
-    return figure.update_layout(margin_t=18 + 19 * lines)
 
+    def note(rows: pd.DataFrame) -> str:
+        fit = lines[str(rows["panel"].iloc[0])]
+        numbers = f"Spearman {fit.spearman:.2f} · R² {fit.r2:.2f} · n = {fit.n}".replace("-", "−")
+        text = wrap(fit.reason) if fit.reason else numbers
+        ceilings = rows[NOISE].dropna() if NOISE in rows else pd.Series(dtype=float)
+        ends = dict.fromkeys(f"{end:.2f}" for end in (ceilings.min(), ceilings.max()))
+        return f"{text}<br>{noise}{' to '.join(ends)}" if len(ceilings) else text
 
-def _reach(points: pd.DataFrame) -> list[float]:
-    """Return the range of the score's axis: all scores, published ones and chance levels, 0, and
-    ceilings where they are near the scores that have one.
-    """
-    values = pd.concat([points["score"], points["chance"], points[PUBLISHED]]).dropna()
-    low, high = min(0.0, values.min()), max(values.max(), 0.0)
-    for ceiling in (points["ceiling"], points[NOISE]):
-        most = NEAR * points.loc[ceiling.notna(), "score"].max()
-        high = max([high, *ceiling[ceiling <= most]])
-    return [1.08 * low, 1.08 * high or 1.0]
+    panels = list(dict.fromkeys(seen["panel"]))
+    return Plot(
+        f"Alignment and {axis.short}",
+        marks=(*marks, diamonds),
+        x=PlotAxis(axis.title, log=axis.log),
+        y=PlotAxis(label, zero=True),
+        facet=Facet(
+            "panel",
+            names={panel: heading(panel) for panel in panels},
+            note=note,
+            columns=2 if len(panels) == 4 else 3,
+            share="xy",
+        ),
+        levels=(
+            Level("chance"),
+            Level("ceiling", "ceiling", name="ceiling {ceiling:.3g}"),
+            Level(NOISE, "noise ceiling", name=noise.strip(), several=True),
+        ),
+        empty=_why_empty(points, axis),
+        height=330 if len(panels) <= 3 else 265,
+    ).over(points)
 
 
 def _why_empty(points: pd.DataFrame, axis: Axis) -> str:
@@ -150,133 +180,80 @@ def _why_empty(points: pd.DataFrame, axis: Axis) -> str:
     )
 
 
-def _heading(facet: str, fit: Fit, bound: str, points: pd.DataFrame) -> str:
-    numbers = f"Spearman {fit.spearman:.2f} · R² {fit.r2:.2f} · n = {fit.n}".replace("-", "−")
-    note = wrap(fit.reason) if fit.reason else numbers
-    ceilings = points[NOISE].dropna()
-    ends = dict.fromkeys(f"{end:.2f}" for end in (ceilings.min(), ceilings.max()))
-    ceiling = f"<br>noise ceiling {bound}{' to '.join(ends)}" if len(ceilings) else ""
-    return f"<b>{heading(facet)}</b><br><span style='font-size:12px'>{note}{ceiling}</span>"
-
-
-def _add_panel(
-    figure: Drawing,
-    points: pd.DataFrame,
-    fit: Fit,
-    at: Mapping[str, int],
-    mode: Mode,
-    axis: Axis,
-) -> None:
-    color = hue(points["facet"].iloc[0], mode)
-    if len(fit.band):
-        _add_band(figure, fit.band.assign(x=axis.unplace(fit.band["x"])), color, at)
-    _add_levels(figure, points, at, mode, axis)
-    # better language models of any family follow each other, larger ones of several do not, nor do
-    # vision models of several objectives
-    follow = axis.is_competence and axis.side == "language"
-    line_of = ("model_y",) if follow else ("model_y", "group_x")
-    for trace in lines_and_dots(points, line_of, color, mode):
-        figure.add_scatter(**trace, **at)
-    if (is_published := points[PUBLISHED].notna()).any():
-        figure.add_scatter(**published_marks(points[is_published], mode), **at)
-    if len(fit.band) and points["model_y"].nunique() > 1:  # of one model they are its dots
-        means = fit.points.assign(x=axis.unplace(fit.points["x"]))
-        figure.add_scatter(**_means(means, mode, axis), **at)
-
-
-def _add_levels(
-    figure: Drawing, points: pd.DataFrame, at: Mapping[str, int], mode: Mode, axis: Axis
-) -> None:
-    """Draw chance and ceiling where all pairs of a panel have the same; of CKA each pair has a
-    chance of its own, shown on its hover card.
+def layer_map(table: pd.DataFrame, spec: MetricSpec, bound: str = "") -> Plot:
+    """Return the alignment of every layer of one model with every layer of another; a star marks
+    the best pair. table: the answer of `Alignment` with all layers, of two models.
     """
-    places = axis.place(points["x"])
-    margin = 0.04 * (places.max() - places.min()) or 0.02
-    outer = list(axis.unplace(pd.Series([places.min() - margin, places.max() + margin])))
-    if (chance := points["chance"].unique()).size == 1:
-        add_chance(figure, outer, float(chance[0]), mode, at)
-    if (ceiling := points["ceiling"].unique()).size == 1:
-        add_ceiling(figure, outer, float(ceiling[0]), mode, at)
-    add_noise(figure, outer, points[NOISE].dropna(), mode, at)
+    several = len(table[["model_x", "model_y"]].drop_duplicates()) > 1
+    if several or table["score"].isna().all():
+        return Plot("Layers", marks=(), empty="Choose two models." if several else NO_LAYERS)
+    high, scores = spec.higher_is_more_aligned, layer_matrix(table).to_numpy()
+    row, column = pick(scores, LayerChoice(), spec=spec)
+    best = table[(table["layer_x"] == row) & (table["layer_y"] == column)]
+    beside = f"[[, chance {{chance:.3f}}]][[, noise ceiling {bound}{{{NOISE}:.3f}}]]"
+    names = "{layer_name_x} × {layer_name_y}"
+    first, last = min(0.0, table["score"].min()), table["score"].max()
+    kind = "title" if "title_x" in table else "model"
+    x, y = (table[f"{kind}_{side}"] for side in "xy")
+    return Plot(
+        f"Layers of {x.iloc[0]} and {y.iloc[0]}",
+        marks=(
+            Heat(
+                "layer_y",
+                "layer_x",
+                Scale("score", "alignment" if high else "distance", first, last, falling=not high),
+                card=(names, "alignment {score:.3f}" + beside),
+            ),
+            Text("layer_y", "layer_x", "★", table=best, size=16, color=Fixed("paper")),
+            Text(
+                "layer_y",
+                "layer_x",
+                f"best: {names}, {{score:.3f}}{beside}",
+                table=best.assign(layer_y=-0.5, layer_x=len(scores) - 0.2),
+                side="middle right",
+            ),
+        ),
+        x=PlotAxis(f"layer of {y.iloc[0]}", whole=True),
+        y=PlotAxis(f"layer of {x.iloc[0]}", whole=True),
+        height=max(250, 34 * len(scores) + 60),
+        legend=False,
+    ).over(table)
 
 
-def _means(points: pd.DataFrame, mode: Mode, axis: Axis) -> dict[str, object]:
-    """Return the means over a panel's models, which the line is fitted to."""
-    texts = [
-        f"mean of the panel {row['y']:.3f}<br>{axis.text(row['x'])}"
-        for row in points.to_dict("records")
-    ]
-    look = {"mode": "markers", "marker": _mean_mark(mode), "legendgroup": MEANS}
-    return {"x": points["x"], "y": points["y"], "showlegend": False, **look, **cards(texts)}
-
-
-def _mean_mark(mode: Mode) -> dict[str, object]:
-    edge = {"color": INK[mode].paper, "width": 1}
-    return {"symbol": "diamond", "size": 8, "color": INK[mode].text, "line": edge}
-
-
-def _add_band(figure: Drawing, band: pd.DataFrame, color: str, at: Mapping[str, int]) -> None:
-    """Draw a fit as a dashed line in its band."""
-    around = {"x": [*band["x"], *band["x"][::-1]], "y": [*band["high"], *band["low"][::-1]]}
-    shade = {"fill": "toself", "fillcolor": clear(color, 0.13), "mode": "none"}
-    named = {**SILENT, "legendgroup": FIT, **at}
-    figure.add_scatter(**around, **shade, **named)
-    line = {"color": clear(color, 0.9), "width": 2, "dash": "dash"}
-    figure.add_scatter(x=band["x"], y=band["fit"], mode="lines", line=line, **named)
-
-
-def _marked(points: pd.DataFrame) -> pd.DataFrame:
-    """Return the points with the name of their dots in the legend, and their symbol: that of their
-    color's group, or of the group that `symbol_x` names.
+def layer_profiles(table: pd.DataFrame, spec: MetricSpec, bound: str = "") -> Plot:
+    """Return for each layer of either model, over its relative depth, how aligned it is with the
+    layer of the other model that fits it best. table: as of `layer_map`.
     """
-    if "symbol_x" not in points or not points["symbol_x"].any():
-        kinds = zip(points["group_x"], points["modality_x"], strict=True)
-        shapes = [symbol(group, find_modality(name)) for group, name in kinds]
-        return points.assign(named=points["group_x"], shape=shapes)
-    order = {name: place for place, name in enumerate(points["symbol_x"].unique())}
-    shapes = [SYMBOLS[order[name] % len(SYMBOLS)] for name in points["symbol_x"]]
-    return points.assign(named=points["group_x"] + ", " + points["symbol_x"], shape=shapes)
-
-
-def _name_axes(figure: Drawing, panels: int, columns: int, label: str, axis: Axis) -> None:
-    figure.update_xaxes(matches="x", showticklabels=True)
-    for place in range(panels - columns, panels):  # the lowest panel of each column
-        figure.update_xaxes(title_text=plain(axis.title), **cell(place, columns))
-    name_rows(figure, panels, columns, wrap(label, 34))
-
-
-def _add_legend(figure: Drawing, points: pd.DataFrame, mode: Mode, *, fitted: bool) -> None:
-    for group, dots in points.groupby("named", sort=False):
-        edge = {"color": INK[mode].paper, "width": 1}
-        look = {"color": hue(dots["group_x"].iloc[0], mode), "symbol": dots["shape"].iloc[0]}
-        name_mark(figure, plain(group), {**look, "line": edge}, group=str(group))
-    soft = {"color": INK[mode].soft, "width": 2}
-    name_line(figure, "a compared model", soft, group=RUNS)
-    if fitted:
-        name_line(figure, "fit, 95 % band", {**soft, "dash": "dash"}, group=FIT)
-        if (points.groupby("facet")["model_y"].nunique() > 1).any():
-            name_mark(figure, "mean of the panel, fitted", _mean_mark(mode), group=MEANS)
-    if points[PUBLISHED].notna().any():
-        name_mark(figure, "published", cross(mode), group=PUBLISHED)
-    if (points.groupby("facet")["chance"].nunique() == 1).any():
-        name_chance(figure, mode)
-
-
-def _name_ceilings(
-    figure: Drawing, seen: pd.DataFrame, mode: Mode, bound: str, *, top: float
-) -> None:
-    """Add both ceilings to the legend: the replicates' with its value where all pairs have the
-    same; panels' headings have that of noise. top: of the axis.
-    """
-    levels, noise = seen["ceiling"].dropna(), seen[NOISE].dropna()
-    if len(levels):
-        value = f" {levels.iloc[0]:.3g}" if levels.nunique() == 1 else ""
-        look = ceiling_line(mode, name=f"ceiling{value}{_above(levels, top)}")
-        figure.add_scatter(x=[None], y=[None], **look)
-    if len(noise):
-        look = noise_line(mode, bound, more=_above(noise, top))
-        figure.add_scatter(x=[None], y=[None], **look)
-
-
-def _above(levels: pd.Series, top: float) -> str:
-    return ", far above the plot" if levels.min() > top else ""
+    scored = table.dropna(subset="score")
+    if scored.empty:
+        return Plot("Layers", marks=(), empty=NO_LAYERS)
+    parts = []
+    for side in "xy":
+        best = scored.groupby(f"layer_{side}", as_index=False).agg(
+            score=("score", "max" if spec.higher_is_more_aligned else "min"),
+            name=(f"layer_name_{side}", "first"),
+            title=(f"title_{side}", "first"),
+        )
+        last = max(int(table[f"layer_{side}"].max()), 1)
+        parts.append(best.assign(depth=best[f"layer_{side}"] / last))
+    titles = [str(part["title"].iloc[0]) for part in parts]
+    colors = dict(zip(titles, ("text", "ember"), strict=False))
+    return Plot(
+        f"Depth of {titles[0]} and {titles[-1]}",
+        marks=(
+            Dots(
+                "depth",
+                "score",
+                join=True,
+                size=7,
+                color=Palette("title", colors=colors),
+                card=("{name}", "alignment {score:.3f}"),
+            ),
+        ),
+        x=PlotAxis("relative depth: 0 the first layer, 1 the last"),
+        y=PlotAxis("alignment with the other’s best layer"),
+        levels=(
+            Level("chance", table=table),
+            Level(NOISE, "noise ceiling", name=f"noise ceiling {bound}".strip(), several=True),
+        ),
+    ).over(pd.concat(parts, ignore_index=True))

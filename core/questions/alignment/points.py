@@ -1,32 +1,35 @@
-"""The points of the Alignment page: pairs of models, described and fitted."""
+"""The pairs of the trend, described, grouped and fitted."""
 
 from __future__ import annotations
 
 import pandas as pd
 
 from core.encoders.encoder import REALITY
-from core.questions.alignment.axes import AXES, Axis
-from core.questions.alignment.question import COMPETENCE
+from core.modalities import find_modality
+from core.questions.alignment.axes import UNKNOWN_KIND, Axis, By
 from core.statistics.correlations import Fit, competence_fit
+from core.study.models import is_measured, known_kinds, trained
 from core.study.models import lines as lines_of
-from core.study.models import trained
 from core.study.published import BESIDE
 
 NOISE = "noise_ceiling"
+DESCRIBED = ("title", "group", "parameters", "modality", "recipe")
+ABOUT = (*(f"{name}_x" for name in DESCRIBED), "title_y", "parameters_y", "modality_y", "recipe_y")
 
 
 def trend_points(alignment: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per pair for `core.questions.alignment.figures.trend`: both models described.
-
-    alignment: model_x, model_y, score and axis: where model_x stands.
+    """Add to a row per pair what is known of both models: DESCRIBED; panel: the group of model_y;
+    line_x: models of one line count once in tests; counted: whether the fit takes it, that is no
+    untrained model, checkpoint or copy.
     """
-    about = models.set_index("model")
-    kept = ["title", "group", "parameters", "modality"]
-    points = alignment.join(about[kept].add_suffix("_x"), on="model_x").join(
-        about[kept].add_suffix("_y"), on="model_y"
+    about = models.set_index("model")[list(DESCRIBED)]
+    points = alignment.join(about.add_suffix("_x"), on="model_x").join(
+        about.add_suffix("_y"), on="model_y"
     )
-    return points.rename(columns={"group_y": "facet"}).sort_values(
-        "facet", key=lambda facet: facet == REALITY, kind="stable"
+    copies = models.loc[models["copy"], "model"]
+    return points.rename(columns={"group_y": "panel"}).assign(
+        line_x=points["model_x"].map(lines_of(models)),
+        counted=points["model_x"].isin(trained(models)["model"]) & ~points["model_y"].isin(copies),
     )
 
 
@@ -53,44 +56,62 @@ def shared_points(points: pd.DataFrame) -> pd.DataFrame:
     return shared.assign(score=shared["share"], chance=0.0, ceiling=1.0)
 
 
-def fits(
-    points: pd.DataFrame, models: pd.DataFrame, axis: Axis = AXES[COMPETENCE]
-) -> dict[str, Fit]:
-    """Fit alignment against what is on the axis in each facet, one point per trained recipe on the
-    axis: its mean over the facet's recipes. On a logarithmic axis the logarithm is fitted.
+def fits(points: pd.DataFrame, axis: Axis) -> dict[str, Fit]:
+    """Fit alignment against what is on the axis in each panel, one point per trained recipe on the
+    axis: its mean over the panel's recipes. On a logarithmic axis the logarithm is fitted.
 
     Pairs that share a model are not independent, so that more models compared with must not make
     the band narrower; neither must sizes of one family, seeds of one recipe or copies along a
-    training. models: as `core.study.models.describe` gives them.
+    training. points: of `trend_points`.
     """
-    counted = points["model_x"].isin(trained(models)["model"]) & ~points["model_y"].isin(
-        models.loc[models["copy"], "model"]
-    )
-    means = recipe_means(points[counted].assign(x=axis.place(points["axis"])), models)
-    lines, kin = {}, recipe_lines(models)
-    for facet in points["facet"].unique():
-        mean = means[means["facet"] == facet]
-        lines[str(facet)] = competence_fit(
-            mean["x"].to_numpy(), mean["score"].to_numpy(), [kin[one] for one in mean["recipe_x"]]
+    means = recipe_means(points[points["counted"]].assign(x=axis.place(points["axis"])))
+    found = {}
+    for panel in points["panel"].unique():
+        mean = means[means["panel"] == panel]
+        found[str(panel)] = competence_fit(
+            mean["x"].to_numpy(), mean["score"].to_numpy(), mean["line_x"].tolist()
         )
-    return lines
+    return found
 
 
-def recipe_lines(models: pd.DataFrame) -> dict[str, str]:
-    """Return of each recipe of models of `describe` the line, as tests count it."""
-    return dict(zip(models["recipe"], map(lines_of(models).get, models["model"]), strict=True))
-
-
-def recipe_means(points: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
-    """Return facet, recipe_x, x and score: of each recipe on the axis the mean over the facet's
-    recipes, in each of which all seeds count once.
-
-    points: facet, model_x, model_y, x, score. models: with their recipe.
+def recipe_means(points: pd.DataFrame) -> pd.DataFrame:
+    """Return panel, recipe_x, line_x, x and score: of each recipe on the axis the mean over the
+    panel's recipes, in each of which all seeds count once.
     """
-    recipe = models.set_index("model")["recipe"]
-    named = points.assign(
-        recipe_x=points["model_x"].map(recipe), recipe_y=points["model_y"].map(recipe)
-    )
-    of_pairs = named.groupby(["facet", "recipe_x", "recipe_y"])[["x", "score"]].mean()
-    means = of_pairs.groupby(["facet", "recipe_x"]).mean().reset_index()
-    return means.astype({"x": "float64", "score": "float64"})
+    line = points.drop_duplicates("recipe_x", keep="last").set_index("recipe_x")["line_x"]
+    of_pairs = points.groupby(["panel", "recipe_x", "recipe_y"])[["x", "score"]].mean()
+    means = of_pairs.groupby(["panel", "recipe_x"]).mean().reset_index()
+    means = means.astype({"x": "float64", "score": "float64"})
+    return means.assign(line_x=means["recipe_x"].map(line))
+
+
+def group_points(
+    points: pd.DataFrame, models: pd.DataFrame, *, panels: By, color: By, symbol: By = "none"
+) -> pd.DataFrame:
+    """Return the points with a panel for each group of the models compared with, a color for each
+    group of models on the axis, and a symbol for each of another grouping, "" where there is none;
+    reality stays a panel of its own.
+
+    points: as `trend_points` gives them; models: as
+    `core.study.models.describe` does.
+    """
+    facets = _groups(points["model_y"], models, panels)
+    facets = facets.mask(points["panel"] == REALITY, REALITY)
+    colors = _groups(points["model_x"], models, color)
+    symbols = "" if symbol == "none" else _groups(points["model_x"], models, symbol)
+    return points.assign(panel=facets, group_x=colors, symbol_x=symbols)
+
+
+def _groups(names: pd.Series, models: pd.DataFrame, by: By) -> pd.Series:
+    """Return the group of each model; grouped as their modality is, untrained ones stand apart.
+    Brains, and people, are a group.
+    """
+    if by == "none":
+        return pd.Series("all models", index=names.index)
+    usual = models["modality"].map(lambda name: find_modality(name).grouping) == by
+    plurals = models["modality"].map(lambda name: find_modality(name).plural)
+    of_model = known_kinds(models, by).reset_index(drop=True).set_axis(models.index)
+    of_model = of_model.mask(usual, models["group"]).mask(is_measured(models), plurals)
+    of_model = of_model.set_axis(models["model"])
+    groups = names.map(of_model)
+    return groups.mask(groups.isna() | (groups == ""), UNKNOWN_KIND[by])

@@ -1,17 +1,69 @@
-"""What the Alignment page and `platoscope align` ask."""
+"""Do better language models agree more with vision models? The alignment of models, with its null,
+its interval and its fit along an axis.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
+import numpy as np
+import pandas as pd
+
+from core.encoders.encoder import REALITY
+from core.errors import MetricError
+from core.figures.grammar import Plot
+from core.figures.numbers import counted
+from core.modalities import Item, find_modality, known_first
 from core.options import option, part
-from core.questions.question import StudyQuestion
+from core.progress import Progress
+from core.questions.alignment.axes import (
+    FIRST_KNOWN,
+    Axis,
+    Side,
+    axis_of,
+    axis_values,
+    check_axis,
+    find_axis,
+    usual_axis,
+)
+from core.questions.alignment.calibration import (
+    add_intervals,
+    add_noise,
+    add_nulls,
+    add_shares,
+    check_resampling,
+)
+from core.questions.alignment.figures import layer_map, trend
+from core.questions.alignment.points import (
+    ABOUT,
+    NOISE,
+    calibrated_points,
+    fits,
+    recipe_means,
+    trend_points,
+)
+from core.questions.asking import ask
+from core.questions.finding import ALPHA, NAN, Finding
+from core.questions.question import Answer, StudyQuestion
+from core.questions.sentences import listed
+from core.statistics.correlations import Fit, spearman_interval
+from core.study.comparing import align_models, choose_engine
+from core.study.layers import ALL
+from core.study.models import is_measured, is_reality, open_because, trained
+from core.study.noise import bound_of
 from core.study.parts import Calibration, Comparison
+from core.study.published import BESIDE, published_pairs, put_beside
+from core.study.study import Study, finished_models, known_worlds
 
-Side = Literal["language", "vision"]
-COMPETENCE = "competence"
-FIRST_KNOWN = "usual"
+READ: tuple[Item, Item] = ("caption", "image")
+FITTED = ("fitted", "slope", "intercept", "r2", "rho", "rho_p")
+KIN = "Sizes and seeds of one family count once; Convergence tests within families and objectives."
+BEYOND = (
+    "A score may lie beyond it: it is how two halves of the repeats align, and each is noisier than"
+    " all of them."
+)
 
 
 @dataclass(frozen=True)
@@ -21,7 +73,59 @@ class Alignment(StudyQuestion):
     With `all` as layers, the alignment of every layer of x's models with every layer of y's.
     """
 
-    command: ClassVar[str] = "align"
+    command = "align"
+    version = 8
+    columns: ClassVar[Mapping[str, str]] = {
+        "model_x": "model on the axis",
+        "model_y": "model that it is compared with",
+        "layer_x": "layer of the first, from 0; one beyond the last is all side by side",
+        "layer_y": "layer of the second",
+        "score": "alignment, by the metric",
+        "chance": "alignment of unrelated models",
+        "n": "stimuli",
+        "k": "neighbors",
+        "noise_ceiling": "alignment that a model without noise could reach",
+        "ceiling": "alignment of two seeds of one recipe; across modalities the geometric mean",
+        "share": "(score − chance) / (ceiling − chance)",
+        "null_mean": "mean score of shuffled stimuli",
+        "null_sd": "its standard deviation",
+        "threshold": "score that 5% of shuffles exceed",
+        "p": "p of the permutation test",
+        "calibrated": "0 at the threshold, 1 at full alignment",
+        "p_adjusted": "p adjusted for the false discovery rate over all pairs",
+        "low": "low end of the score's 95% interval over stimuli",
+        "high": "high end of that interval",
+        "published": "published alignment of these models and stimuli",
+        "published_layers": "layers that it is of",
+        "published_by": "where it was published",
+        "axis": "where the model on the axis stands",
+        "panel": "what the other model is grouped by",
+        "fitted": "recipes that the panel's fit takes",
+        "slope": "change in alignment per unit of the axis",
+        "intercept": "alignment at 0 of the axis",
+        "r2": "share of variance that the line explains",
+        "rho": "Spearman's ρ of the axis and alignment in the panel, from −1 to 1",
+        "rho_p": "its p, two-sided",
+        "reason": "why there is no value",
+        "layer_name_x": "name of the layer of the first",
+        "layer_name_y": "name of the layer of the second",
+        "title_x": "name of the first",
+        "group_x": "family or objective of the first",
+        "parameters_x": "parameters of the first",
+        "modality_x": "modality of the first",
+        "recipe_x": "recipe of the first, the same for all seeds",
+        "title_y": "name of the second",
+        "parameters_y": "parameters of the second",
+        "modality_y": "modality of the second",
+        "recipe_y": "recipe of the second",
+        "line_x": "models of one line count once in tests",
+        "counted": "whether the fit takes the pair",
+        "axis_title": "what stands on the axis",
+    }
+    hidden: ClassVar[tuple[str, ...]] = (
+        *(*FITTED, *BESIDE[1:], *ABOUT, "line_x", "counted", "axis_title"),
+        *("layer_name_x", "layer_name_y"),
+    )
 
     x: tuple[str, ...] = option(
         (), label="On the axis", metavar="M", help="models (all finished ones of --axis-models)"
@@ -35,7 +139,7 @@ class Alignment(StudyQuestion):
     axis_models: Side = option(
         "language",
         label="Models on the axis",
-        help="where no models are named, whose competence alignment is set against",
+        help="if no models are named, whose competence alignment is set against",
     )
     axis: str = option(
         FIRST_KNOWN,
@@ -48,7 +152,7 @@ class Alignment(StudyQuestion):
     unfinished: bool = option(
         False,
         label="Unfinished models too",
-        help="where no models are named, checkpoints and untrained models too",
+        help="if no models are named, checkpoints and untrained models too",
     )
     comparison: Comparison = part(Comparison)
     calibration: Calibration = part(Calibration)
@@ -60,3 +164,191 @@ class Alignment(StudyQuestion):
         if not self.calibration.null:
             return label
         return f"calibrated {label}".replace(", lower is more aligned", "")
+
+    def complete(self, study: Study) -> Alignment:
+        """Name the models that are meant if none are named, and the axis."""
+        comparison = self.comparison
+        if comparison.layers != ALL:
+            comparison.read_layers()
+        elif self.calibration.resamples:
+            raise MetricError(
+                "nulls and intervals belong to one score per pair of models; choose best, last, a"
+                " pair or a depth"
+            )
+        check_resampling(self)
+        choose_engine(study, comparison)
+        items = READ if self.axis_models == "language" else READ[::-1]
+        x, y = (tuple(finished_models(study, one, unfinished=self.unfinished)) for one in items)
+        question = replace(self, x=self.x or x, y=self.y or (*y, *known_worlds(study)))
+        if question.axis == FIRST_KNOWN:
+            return replace(question, axis=usual_axis(question, study))
+        check_axis(question, study)
+        return question
+
+    def answer(self, study: Study, report: Progress | None) -> Answer:
+        """Align every model of x with every other model of y.
+
+        The alignment without an axis is an answer of its own, which all axes share.
+        """
+        if not self.axis:
+            table = self._aligned(study, report)
+            return Answer(table, self._values(table, study))
+        table = ask(replace(self, axis=""), study, report)
+        models = study.models()
+        if self.comparison.layers == ALL or table.empty:
+            titles = models.set_index("model")["title"]
+            named = {f"title_{side}": table[f"model_{side}"].map(titles) for side in "xy"}
+            return Answer(table.assign(**named), self._values(table, study))
+        published = published_pairs(study, self.comparison)
+        table = put_beside(table, published, self.comparison.spec)
+        axis = axis_of(self, study)
+        placed = table.assign(axis=table["model_x"].map(axis_values(self, study)).astype(float))
+        points = trend_points(placed, models)
+        points = self._with_fits(points).assign(axis_title=axis.title)
+        first = [*placed.columns.drop("reason"), "panel", *FITTED, "reason"]
+        points = points[[*first, *points.columns.difference(first, sort=False)]]
+        said = trend_findings(points, self, axis, models)
+        return Answer(points, [*said, *self._values(points, study)])
+
+    def _aligned(self, study: Study, report: Progress | None) -> pd.DataFrame:
+        table = align_models(study, self.x, self.y, self.comparison)
+        others = table["model_x"] != table["model_y"]
+        table = table[others].reset_index(drop=True) if others.any() else table
+        table = add_noise(add_shares(table, self, study), self, study)
+        if self.calibration.null:
+            table = add_nulls(table, self, study, report)
+        if self.calibration.bootstrap:
+            table = add_intervals(table, self, study, report)
+        table = table.assign(reason=table.pop("reason"))  # the last column
+        if self.comparison.layers == ALL:
+            layers = study.models().set_index("model")["layers"]
+            for side in "xy":
+                places = zip(table[f"model_{side}"], table[f"layer_{side}"], strict=True)
+                table[f"layer_name_{side}"] = [
+                    layers[name][at] if at < len(layers[name]) else "all layers side by side"
+                    for name, at in places
+                ]
+        return table
+
+    def _with_fits(self, points: pd.DataFrame) -> pd.DataFrame:
+        lines = fits(points, self._axis)
+
+        def numbers(fit: Fit) -> tuple[float, ...]:
+            return (fit.n, fit.slope, fit.intercept, fit.r2, fit.spearman, fit.p)
+
+        rows = [numbers(lines[str(panel)]) for panel in points["panel"]]
+        return points.join(pd.DataFrame(rows, columns=list(FITTED), index=points.index))
+
+    @property
+    def _axis(self) -> Axis:
+        return find_axis(self.axis)
+
+    def plot(self, table: pd.DataFrame) -> Plot:
+        bound = bound_of(self.comparison)
+        if self.comparison.layers == ALL:
+            return layer_map(table, self.comparison.spec, bound)
+        title = str(table["axis_title"].iloc[0]) if "axis_title" in table else self.axis
+        kinds = set(table["modality_x"]) if "modality_x" in table else set()
+        side: Side = "vision" if kinds == {"vision"} else "language"
+        axis = replace(self._axis, title=title, side=side)
+        points = calibrated_points(table) if self.calibration.null else table
+        return trend(points, axis, label=self.label, bound=bound)
+
+    def _values(self, table: pd.DataFrame, study: Study) -> list[Finding]:
+        """Return how aligned the models are, what permutations say, and how far noise lets them
+        come; reality counts as no model.
+        """
+        said = []
+        scored = table[table["model_y"] != REALITY].dropna(subset="score")
+        if len(scored):
+            high = self.comparison.toward > 0
+            titles = study.models().set_index("model")["title"]
+            best = scored.loc[(self.comparison.toward * scored["score"]).idxmax()]
+            means = scored.groupby("model_y", sort=False)["score"].mean()
+            first = means.idxmax() if high else means.idxmin()
+            level = scored["chance"].mean()
+            chance = f"Chance is {level:.3f}. " if np.isfinite(level) else ""
+            said.append(
+                Finding(
+                    "Mean alignment of these models",
+                    scored["score"].mean(),
+                    digits=3,
+                    n=len(scored),
+                    over="pairs",
+                    note=f"{chance}Most aligned are {titles[best['model_x']]} and"
+                    f" {titles[best['model_y']]} ({best['score']:.3f}), on average"
+                    f" {titles[first]} ({means[first]:.3f}).",
+                )
+            )
+        if "p_adjusted" in scored and scored["p_adjusted"].notna().any():
+            tested = scored["p_adjusted"].dropna()
+            sure = int((tested < ALPHA).sum())
+            beyond = f"{sure} of {len(tested)} pairs are aligned beyond chance"
+            said.append(Finding(beyond, note="p < .05, adjusted for all of them."))
+        if NOISE in table and table[NOISE].notna().any():
+            bound, known = bound_of(self.comparison), table[NOISE].dropna()
+            claim = f"The noise ceiling is {bound}{known.min():.2f} to {known.max():.2f}"
+            said.append(Finding(claim, note=BEYOND if bound else ""))
+        return said
+
+
+def trend_findings(
+    points: pd.DataFrame, question: Alignment, axis: Axis, models: pd.DataFrame
+) -> list[Finding]:
+    """Return whether trained models are the more aligned the more competent they are, or the
+    further along another axis.
+
+    A recipe on the axis counts once, with its mean over the trained recipes that it is compared
+    with, never reality; brains and people count if no model is compared. points: of
+    `trend_points`.
+    """
+    there = models[models["model"].isin(points["model_y"]) & ~is_reality(models)]
+    others = trained(there) if len(trained(there)) else there[is_measured(there)]
+    finished = trained(models)["model"]
+    rows = points[points["model_x"].isin(finished) & points["model_y"].isin(others["model"])]
+    scored = rows[rows["panel"] != REALITY].dropna(subset="score")
+    means = recipe_means(scored.assign(panel="", x=scored["axis"]))
+    mean = means.dropna(subset="x")
+    rho = spearman_interval(
+        mean["x"].to_numpy(),
+        question.comparison.toward * mean["score"].to_numpy(),
+        mean["line_x"].tolist(),
+    )
+    kinds = [find_modality(kind) for kind in known_first(others["modality"])]
+    targets = listed(kind.plural for kind in kinds) if kinds else axis.targets
+    claim = f"alignment with {targets} rises with {axis.short}"
+    if axis.is_competence:
+        claim = f"better {axis.models} agree more with {targets}"
+    unknown = open_because(models, scored.dropna(subset="axis")["model_x"])
+    without = len(means) - len(mean)
+    placed = others[others["model"].isin(scored.dropna(subset="axis")["model_y"])]
+    counts = placed["modality"].value_counts()
+    compared = [
+        counted(counts[kind.name], kind.title, kind.plural) for kind in kinds if kind.name in counts
+    ]
+    notes = [
+        f"Means are over {listed(compared)}." if compared else "",
+        f"{without} without {axis.short}." if without else "",
+        f"The test is open: {unknown}." if unknown else "",
+        "" if rho.reason else KIN,
+    ]
+    p = NAN if unknown or (rho.p < ALPHA and not rho.sure) else rho.p
+    return [
+        Finding(
+            f"{claim[:1].upper()}{claim[1:]}",
+            rho.value,
+            NAN if unknown else rho.low,
+            NAN if unknown else rho.high,
+            p,
+            name="ρ",
+            n=rho.n,
+            over=axis.models,
+            expected="+",
+            reason=rho.reason,
+            note=" ".join(filter(None, notes)),
+            published="Published: better language models agree more with vision models (Huh et al."
+            " 2024, figure 3)."
+            if axis.is_competence and axis.side == "language"
+            else "",
+        )
+    ]

@@ -36,10 +36,16 @@ from core.metrics.spec import Parameter
 from core.modalities import LANGUAGE
 from core.options import MOST_STIMULI, draws_option, neighbors_option, option, part, seed_option
 from core.progress import Progress
-from core.questions.alignment.axes import AXES, short_name
+from core.questions.alignment.axes import (
+    AXES,
+    COMPETENCE,
+    axis_of,
+    axis_values,
+    check_axis,
+    short_name,
+)
 from core.questions.alignment.pairs import complete_pair
-from core.questions.alignment.placing import axis_of, axis_values, check_axis
-from core.questions.alignment.question import COMPETENCE, Alignment
+from core.questions.alignment.question import Alignment
 from core.questions.finding import ALPHA, Finding
 from core.questions.metrics.scores import (
     COMPARED,

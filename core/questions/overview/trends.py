@@ -13,7 +13,8 @@ from core.encoders.encoder import REALITY
 from core.errors import MetricError
 from core.options import neighbors_option, option
 from core.progress import Progress
-from core.questions.alignment.question import COMPETENCE, Alignment
+from core.questions.alignment.axes import COMPETENCE
+from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.questions.competence.question import TasksSolved
 from core.questions.finding import Finding

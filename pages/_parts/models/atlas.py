@@ -11,8 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from core.encoders.encoder import REALITY
 from core.errors import InputError
-from core.questions.alignment.axes import find_axis
-from core.questions.alignment.question import COMPETENCE
+from core.questions.alignment.axes import COMPETENCE, find_axis
 from core.questions.asking import findings_of
 from core.questions.competence.question import TasksSolved
 from core.questions.models import figures

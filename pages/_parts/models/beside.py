@@ -12,7 +12,6 @@ import streamlit as st
 
 from core.competence.records import MEASURED
 from core.figures.numbers import count_text
-from core.questions.alignment.layer_figures import Layers, layer_grid, layer_noise
 from core.questions.alignment.question import Alignment
 from core.questions.competence.question import CompetenceScores
 from core.questions.models.question import ModelPairs, Roster
@@ -20,7 +19,7 @@ from core.questions.models.standings import nearest_to
 from core.study.layers import ALL, LayerChoice, layer_matrix
 from core.study.layers import pick as pick_best
 from core.study.parts import Comparison
-from pages._shared import exportbar, facts, frame, gallery, queries
+from pages._shared import facts, frame, gallery, queries, section
 from pages._shared.address import fragment
 from pages._shared.chosen import selection
 from pages._shared.queries import Place
@@ -58,7 +57,7 @@ def show_agreement(
     grids = {
         name: Alignment(at.scope, x=(first,), y=(name,), comparison=every) for name in shown[1:]
     }
-    show_layers(at, models, grids[second])
+    section.draw(at, grids[second], key="layer-map", lead=0)
     best = {name: _best_layers(at, grid) for name, grid in grids.items()}
     layers = {first: best[second][0], **{name: pair[1] for name, pair in best.items()}}
     show_neighbors(at, models.set_index("model")["title"], layers)
@@ -107,26 +106,6 @@ def _competence(at: Place, models: pd.DataFrame) -> pd.DataFrame:
         index="task", columns="model", values="text", aggfunc="first", sort=False
     )
     return wide.reindex(columns=models.index).rename(columns=models["title"].to_dict())
-
-
-def show_layers(at: Place, models: pd.DataFrame, grid: Alignment) -> None:
-    """Draw the layer × layer map of two models."""
-    about = models.set_index("model").to_dict("index")
-    x, y = about[grid.x[0]], about[grid.y[0]]
-    table, comparison = queries.ask(at, grid), grid.comparison
-    scores = layer_matrix(table)
-    figure = layer_grid(
-        scores.to_numpy(),
-        Layers(x["title"], x["layers"]),
-        Layers(y["title"], y["layers"]),
-        spec=comparison.spec,
-        chance=comparison.chance(queries.size(at)),
-        mode=frame.mode(),
-        noise=layer_noise(table, comparison),
-    )
-    named = scores.set_axis(list(x["layers"])).set_axis(list(y["layers"]), axis=1)
-    csv = named.rename_axis("layer").reset_index()
-    exportbar.draw(at, grid, figure, key="layer-map", table=csv)
 
 
 def _best_layers(at: Place, grid: Alignment) -> tuple[int, int]:

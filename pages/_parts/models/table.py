@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 import streamlit as st
 
-from core.questions.alignment.axes import find_axis
-from core.questions.alignment.question import COMPETENCE
+from core.questions.alignment.axes import COMPETENCE, find_axis
 from core.questions.asking import findings_of
 from core.questions.competence.question import TasksSolved
 from core.questions.models.question import ModelProfiles, ModelTable, Roster, Targets

@@ -10,9 +10,8 @@ from core.competence.records import ACCURACY, as_table, measured_name, row
 from core.competence.scores import import_scores
 from core.errors import UnknownNameError
 from core.questions.alignment.axes import offered_axes
-from core.questions.alignment.findings import fit_findings
 from core.questions.alignment.question import Alignment
-from core.questions.asking import ask, completed
+from core.questions.asking import answer, ask, completed
 from core.questions.competence.question import CompetenceScores, TasksSolved
 from core.recipe import Recipe
 from core.store import Store, write_result
@@ -41,9 +40,11 @@ def test_bits_of_language_models_stand_on_the_axis_and_objectives_in_panels(stud
     means = clip.groupby("model_x").agg(x=("axis", "first"), y=("score", "mean"))
     assert clip["rho"].iloc[0] == pytest.approx(spearmanr(means["x"], means["y"]).statistic)
     assert (clip["fitted"] == len(LANGUAGE)).all()
-    said = fit_findings(question, table)
-    assert len(said) == 5
-    assert said[0].endswith("over 6 recipes.")
+    trend, values = answer(question, study).findings
+    assert (trend.n, trend.expected) == (6, "+")
+    scored = table[table["model_y"] != "reality"]["score"]
+    assert values.value == pytest.approx(scored.mean())
+    assert values.n == 30
 
 
 def test_bits_per_byte_of_a_text_are_taken_from_one_as_published(tmp_path):

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from core.metrics import METRICS
+from core.questions.alignment.calibration import BELOW, UNKNOWN, shares
 from core.questions.alignment.question import Alignment
-from core.questions.alignment.shares import BELOW, UNKNOWN, shares
 from core.questions.asking import ask
 from core.store import Store
 from core.study.comparing import align_models

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from core.cli import main, make_parser
-from core.questions.alignment.figures import trend
-from core.questions.alignment.points import calibrated_points, fits, shared_points, trend_points
-from core.questions.alignment.question import FIRST_KNOWN, Alignment
+from core.questions.alignment.axes import FIRST_KNOWN
+from core.questions.alignment.points import calibrated_points, shared_points
+from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.questions.dispersion.held_out_figures import held_out
 from core.questions.dispersion.question import HeldOutFits, HeldOutPoints, Spaces
@@ -59,17 +59,13 @@ def test_a_published_alignment_stands_beside_the_pair_s_own_and_is_drawn(root: P
     row = table.set_index(["model_x", "model_y"]).loc["bloomz-560m", DINO]
     assert row["published"] == 0.207715
     assert row["published_layers"] == "24:11"
-    assert list(table)[-1] == "reason"
-    points, models = trend_points(table, study.models()), study.models()
-    figure = trend(points, fits(points, models), label="alignment", mode="light")
-    crosses = [
-        one for one in figure.data if one.legendgroup == "published" and one.x[0] is not None
-    ]
+    figure = question.plot(table).draw("light")
+    crosses = [t for t in figure.data if t.marker.symbol == "x-thin" and t.x[0] is not None]
     drawn = sorted(value for one in crosses for value in one.y)
-    assert drawn == pytest.approx(sorted(points["published"]))
+    assert drawn == pytest.approx(sorted(table["published"].dropna()))
     assert any("published 0.208" in card for one in crosses for card in one.hovertext)
-    assert "published" not in calibrated_points(points.assign(calibrated=0.1, raw_chance=0.0))
-    assert "published" not in shared_points(points)
+    assert "published" not in calibrated_points(table.assign(calibrated=0.1, raw_chance=0.0))
+    assert "published" not in shared_points(table)
     other = ask(Alignment(Scope(COCO), axis="parameters", comparison=Comparison(k=5)), study)
     assert "published" not in other
 
