@@ -47,9 +47,8 @@ from core.study.models import (
 from core.study.noise import bound_of
 from core.study.parts import Calibration
 from pages._parts.published import listed
-from pages._shared import address, bar, controls, facts, frame, queries, section
+from pages._shared import address, bar, controls, facts, frame, queries, section, selection
 from pages._shared.address import bind
-from pages._shared.chosen import selection
 from pages._shared.queries import Place
 
 RISING = {"parameters": "size", "step": "training"}  # in the page's question

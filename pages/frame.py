@@ -5,8 +5,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from core.settings import ROOT
-from pages._shared import address, frame, news, sidebar
-from pages._shared.chosen import panel
+from pages._shared import address, frame, selection, sidebar
 
 
 class Entry(NamedTuple):
@@ -81,9 +80,9 @@ def draw() -> None:
     with st.sidebar:
         dataset = sidebar.draw(pages, over_store=over_store)
     if dataset:
-        news.follow(dataset)
+        sidebar.offer_news(dataset)
     if over_store:
-        panel.show()  # it stays in view wherever it is drawn, and need not wait for the page
+        selection.show_chosen()  # it stays in view, and need not wait for the page
     page.run()
     frame.freeze_imports()
 

@@ -23,7 +23,7 @@ from core.study.models import reads, usual, without_variants
 from pages._parts.published import listed
 from pages._shared import bar, controls, facts, frame, prose, queries, section
 from pages._shared.address import bind
-from pages._shared.chosen.pair import pick_pair
+from pages._shared.controls import pick_pair
 from pages._shared.queries import Place
 
 AGREEMENT = """Each metric ranks all pairs of trained models by alignment in their last layers; a

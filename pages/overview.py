@@ -17,9 +17,17 @@ from core.questions.sentences import listed
 from core.study.models import is_reality, reads, usual
 from core.study.parts import Comparison, Measure
 from pages._parts.overview import convergence_map
-from pages._shared import address, controls, facts, frame, prose, queries, section
-from pages._shared.chosen import selection
-from pages._shared.files import images
+from pages._shared import (
+    address,
+    controls,
+    exportbar,
+    facts,
+    frame,
+    prose,
+    queries,
+    section,
+    selection,
+)
 from pages._shared.queries import Place
 
 K = 10
@@ -144,7 +152,7 @@ def show_exports(at: Place, question: ConvergenceMap, table: pd.DataFrame, scene
                 type="tertiary",
                 on_click="ignore",
             )
-        images.draw_link(key="map")
+        exportbar.draw_link(key="map")
         with st.popover("Command", type="tertiary"):
             st.code(frame.question_command(question), language="bash", wrap_lines=True)
 

@@ -13,22 +13,23 @@ from typing import Any, Literal, TypeVar
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core.errors import InputError, MetricError, StimuliError
 from core.figures.numbers import count_text
 from core.metrics import METRICS
 from core.options import Option, Range, build, options_of, values_of
+from core.questions.alignment.pairs import best_layers
 from core.questions.question import Question
 from core.spaces.choices import EXACT, Clamp, Clamping
 from core.study.layers import read_choice
 from core.study.models import has_unfinished
 from core.study.models import usual as usual_models
-from core.study.parts import Candidates, Comparison, LayerRule, Measure, Scope
+from core.study.parts import Candidates, Comparison, LayerPair, LayerRule, Measure, Scope
 from core.study.selections import decode
-from pages._shared import address, bar, facts, frame, queries
-from pages._shared.address import bind
+from pages._shared import address, bar, facts, frame, queries, selection
+from pages._shared.address import bind, named_by
 from pages._shared.queries import Place
-from pages._shared.texts import named_by
 
 T = TypeVar("T")
 Q = TypeVar("Q", bound=Question)
@@ -535,3 +536,34 @@ def pick_layers() -> str:
         st.warning(frame.plain(error))
         return str(one.default)
     return chosen
+
+
+def pick_size(sizes: Sequence[int], total: int) -> int:
+    """Choose on how many stimuli metrics are compared; the fewest that distinguish models at first,
+    since all take longer.
+    """
+    names = {size: f"all {size:,}" if size == total else f"{size:,} of {total:,}" for size in sizes}
+    return pick_segment("Stimuli", names, "size", start=sizes[min(1, len(sizes) - 1)])
+
+
+def pick_pair(
+    at: Place, models: pd.DataFrame, *, k: int, left: DeltaGenerator, right: DeltaGenerator
+) -> LayerPair:
+    """Choose two of at least two models that have neighbors, and a layer of each; at first those
+    that were chosen anywhere, else those that agree most at this k.
+    """
+    best = facts.best_models(at, tuple(models["model"]), k=k)
+    first, second = selection.pair(models, models, best)
+    follow = bool(selection.chosen())
+    a, b = (option_named(LayerPair, name) for name in ("a", "b"))
+    with left:
+        x = pick_model(a.label, models, a.name, default=first, follow=follow)
+    with right:
+        y = pick_model(b.label, models, b.name, default=second, follow=follow)
+    best_x, best_y = best_layers(at.scope, queries.study(at), x, y, k=k)
+    layers = models.set_index("model")["layers"]
+    with left:
+        layer_x = pick_layer(layers[x], "layer_a", best=best_x)
+    with right:
+        layer_y = pick_layer(layers[y], "layer_b", best=best_y)
+    return LayerPair(x, layer_x, y, layer_y)

@@ -18,9 +18,8 @@ from core.study.spaces import (
     find_space,
 )
 from pages._shared import controls, frame, queries
-from pages._shared.address import bind, hand, take
+from pages._shared.address import bind, hand, named_by, take
 from pages._shared.queries import Place
-from pages._shared.texts import named_by
 
 SUMMARIES = {
     "mean": "mean over models",

@@ -12,7 +12,7 @@ from core.jobs import queue, states
 from core.jobs.job import log_file, note_file
 from core.jobs.states import Outcome
 from pages._parts.jobs import adding
-from pages._shared.news import News, what_came
+from pages._shared.sidebar import News, what_came
 from tests.pages.seen import said
 
 MODELS = ("timm:one", "timm:two", "timm:three", "timm:four")

@@ -7,8 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from pages._parts.stimuli import plane
-from pages._shared.charts import picked
-from pages._shared.chosen import selection
+from pages._shared import selection
 
 ODD = [
     {},
@@ -31,7 +30,7 @@ def taken(monkeypatch):
     def take(state: object) -> tuple[list, list]:
         models, stimuli = [], []
         held = SimpleNamespace(session_state={"map": state, plane.KEY: state})
-        monkeypatch.setattr(picked, "st", held)
+        monkeypatch.setattr(selection, "st", held)
         monkeypatch.setattr(selection, "chosen", tuple)
         monkeypatch.setattr(selection, "choose", lambda names: models.extend(names))
         monkeypatch.setattr(plane.selection, "brush", lambda dots, _: stimuli.extend(dots))

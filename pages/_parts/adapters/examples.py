@@ -18,8 +18,8 @@ from core.questions.adapters.retrieval import closest, median_rank, rank_own, re
 from pages._parts.adapters import lessons
 from pages._shared import facts, gallery, prose
 from pages._shared.address import bind, fragment
+from pages._shared.gallery import Clicks, Note
 from pages._shared.queries import Place
-from pages._shared.tiles import Clicks, Note
 
 LONGEST = 160  # characters of a caption beneath a picture
 EACH, NEAR = 3, 5  # examples of hits and of misses, and how many candidates of each are drawn

@@ -23,9 +23,9 @@ from core.questions.adapters.usual import usual_models
 from core.questions.competence.question import TasksSolved
 from core.study.spaces import describe_spaces
 from pages._shared import address, bar, controls, frame, queries
+from pages._shared.address import named_by
 from pages._shared.controls import pick_measure, pick_scope
 from pages._shared.queries import Place
-from pages._shared.texts import named_by
 
 LIMITS = {
     "width": (2, WIDEST),

@@ -28,9 +28,8 @@ from core.questions.color.question import (
 from core.questions.color.sources.naming import usual_sources
 from core.study.models import reads
 from pages._shared import bar, controls, facts, queries
-from pages._shared.address import bind
+from pages._shared.address import bind, named_by
 from pages._shared.queries import Place
-from pages._shared.texts import named_by
 
 HUB = "hf:"
 FEATURES = (".npy", ".safetensors", ".pt", ".parquet")  # files of vectors

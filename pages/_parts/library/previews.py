@@ -13,14 +13,14 @@ from core.figures.numbers import counted
 from core.stimuli.addition import Addition, choices_of, settled
 from core.stimuli.preview import LIMITS, Preview, Sample, preview_folder, preview_hub
 from core.store.writer import thumbnail
-from pages._shared import frame, tiles
+from pages._shared import frame, gallery
 
 WIDTH = 96  # pixels of a picture, at least: all samples fit one row
 MOST_HEIGHT = 240  # pixels of the table of problems
 _HELD = "dataset-preview"
 
 
-Seen = tuple[Preview, list[tiles.Tile]]
+Seen = tuple[Preview, list[gallery.Tile]]
 
 
 def show(addition: Addition) -> Preview | None:
@@ -61,7 +61,7 @@ def _look_into(source: Addition) -> Preview:
     return preview
 
 
-def _draw(preview: Preview, pictures: list[tiles.Tile]) -> None:
+def _draw(preview: Preview, pictures: list[gallery.Tile]) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(frame.plain(_extent(preview)), width="stretch")
         st.button("Look again", icon=":material/refresh:", type="tertiary", on_click=_forget)
@@ -69,20 +69,20 @@ def _draw(preview: Preview, pictures: list[tiles.Tile]) -> None:
         st.caption(frame.plain(f"{note[0].upper()}{note[1:]}."))
     if preview.problems:
         _draw_problems(preview)
-    tiles.draw(pictures, key="preview", width=WIDTH, clicks=tiles.Clicks(None))
+    gallery.draw_tiles(pictures, key="preview", width=WIDTH, clicks=gallery.Clicks(None))
 
 
 def _forget() -> None:
     st.session_state.pop(_HELD, None)
 
 
-def _tile(index: int, sample: Sample) -> tiles.Tile:
+def _tile(index: int, sample: Sample) -> gallery.Tile:
     picture = ""
     if sample.image:
         picture = f"data:image/webp;base64,{b64encode(thumbnail(sample.image)).decode()}"
     (_, caption), *others = sample.captions or ((None, sample.stimulus),)
     more = counted(len(others), "more caption", "more captions") if others else ""
-    return tiles.Tile(index, picture, caption, tiles.Note(more, caption), marked=False)
+    return gallery.Tile(index, picture, caption, gallery.Note(more, caption), marked=False)
 
 
 def _extent(preview: Preview) -> str:

@@ -18,9 +18,8 @@ from core.questions.models import figures
 from core.questions.models.points import map_points
 from core.questions.models.question import LayoutName, ModelMap
 from core.study.models import basis_of, language_basis
-from pages._shared import controls, exportbar, facts, frame, prose, queries
+from pages._shared import controls, exportbar, facts, frame, prose, queries, selection
 from pages._shared.address import fragment
-from pages._shared.chosen import selection
 from pages._shared.queries import Place
 
 LAYOUTS: Mapping[LayoutName, str] = {"umap": "UMAP", "mds": "MDS", "tsne": "t-SNE"}

@@ -19,9 +19,8 @@ from core.questions.models.standings import nearest_to
 from core.study.layers import ALL, LayerChoice, layer_matrix
 from core.study.layers import pick as pick_best
 from core.study.parts import Comparison
-from pages._shared import facts, frame, gallery, queries, section
+from pages._shared import facts, frame, gallery, queries, section, selection
 from pages._shared.address import fragment
-from pages._shared.chosen import selection
 from pages._shared.queries import Place
 
 NEAR = 6  # stimuli drawn of each model

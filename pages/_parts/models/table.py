@@ -16,11 +16,9 @@ from core.questions.models.question import ModelProfiles, ModelTable, Roster, Ta
 from core.questions.models.standings import DESCRIBED, groups_of
 from core.study.models import basis_of, language_basis
 from core.study.parts import Comparison, Measure
-from pages._shared import controls, exportbar, facts, frame, prose, queries
-from pages._shared.address import bind, fragment
-from pages._shared.chosen import selection
+from pages._shared import controls, exportbar, facts, frame, prose, queries, selection
+from pages._shared.address import bind, fragment, named_by
 from pages._shared.queries import Place
-from pages._shared.texts import named_by
 
 KEY = "model-table"
 READING = """Each row is a model; an alignment is the mean over the models of a group, without the

@@ -12,11 +12,10 @@ from core.questions.neurons.question import AS_IS, NeuronPairs, NeuronStimuli
 from core.questions.neurons.units import ALL_LAYERS, Mining, check_layers, foresee
 from core.study.models import is_reality, usual
 from core.study.spaces import largest_models
-from pages._shared import controls, facts, frame, gallery, queries, runner, section
+from pages._shared import controls, facts, frame, gallery, queries, runner, section, selection
 from pages._shared.address import bind, fragment
-from pages._shared.chosen import selection
+from pages._shared.gallery import Clicks, Note
 from pages._shared.queries import Place
-from pages._shared.tiles import Clicks, Note
 
 LAYERS = {
     ALL_LAYERS: "all layers",

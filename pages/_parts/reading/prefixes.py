@@ -15,8 +15,8 @@ from core.questions.prefix.question import PrefixBits, PrefixCaptions
 from core.study.models import codes_text, reads
 from pages._shared import bar, controls, exportbar, frame, gallery, prose, queries, runner
 from pages._shared.address import bind, fragment
+from pages._shared.gallery import Clicks, Note
 from pages._shared.queries import Place
-from pages._shared.tiles import Clicks, Note
 
 READING = """A **prefix** is what a frozen vision model makes of an image, token by token, brought
 by one linear map to where a frozen language model has its words. Only the map learns, from the

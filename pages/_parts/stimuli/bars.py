@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pandas as pd
 
 from core.figures.theme import Mode, hue
-from pages._shared.tiles import Bar, Note
+from pages._shared.gallery import Bar, Note
 
 
 def writer(

@@ -12,8 +12,8 @@ from collections.abc import Callable
 import streamlit as st
 
 from pages._shared import facts
+from pages._shared.gallery import taker
 from pages._shared.queries import Place
-from pages._shared.tiles import taker
 
 _CSS = """
 .card { position: fixed; z-index: 1000; display: none; pointer-events: none; width: 200px;

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._shared.tiles import Clicks, taker
+from pages._shared.gallery import Clicks, taker
 
 _JS = """
 export default function({ data, setTriggerValue }) {

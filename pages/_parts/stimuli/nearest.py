@@ -10,9 +10,9 @@ from core.questions.stimuli.question import NearestStimuli, SharedNeighbors
 from core.study.parts import LayerPair
 from pages._parts.stimuli import selection
 from pages._shared import controls, exportbar, facts, frame, gallery, prose, queries
-from pages._shared.chosen.pair import pick_pair
+from pages._shared.controls import pick_pair
+from pages._shared.gallery import Note
 from pages._shared.queries import Place
-from pages._shared.tiles import Note
 
 AGREEMENT = """A bar counts the stimuli for which the two layers share this many
 nearest neighbors; the marked bar holds this stimulus. The mean, divided by k, is their

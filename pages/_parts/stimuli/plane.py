@@ -14,8 +14,8 @@ from core.questions.stimuli.question import Plane, StimulusMap
 from pages._parts.stimuli import cards, dots, selection
 from pages._shared import controls, exportbar, facts, frame, prose, queries, spread
 from pages._shared.address import bind
-from pages._shared.charts.picked import picked_dots
 from pages._shared.queries import Place
+from pages._shared.selection import picked_dots
 
 MAPS: Mapping[Plane, str] = {
     "umap": "consensus by UMAP",

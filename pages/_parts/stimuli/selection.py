@@ -19,8 +19,8 @@ from core.questions.stimuli.question import StimulusList
 from core.questions.words import to_query
 from core.study.selections import decode, encode
 from pages._shared import address, frame, gallery, queries
+from pages._shared.gallery import Clicks
 from pages._shared.queries import Place
-from pages._shared.tiles import Clicks
 
 BRUSHED = "brushed"  # of the address
 

@@ -7,9 +7,8 @@ import streamlit as st
 from core.questions.translation.question import Matching, Translation, seconds_for
 from core.study.models import is_reality, usual
 from core.study.spaces import largest_models
-from pages._shared import controls, frame, queries, section
+from pages._shared import controls, frame, queries, section, selection
 from pages._shared.address import fragment
-from pages._shared.chosen import selection
 from pages._shared.queries import Place
 
 SIZES = """Both models see the same stimuli, in unknown orders. The band: what random matchings find
