@@ -42,7 +42,6 @@ PAGES = {
     ],
     "Theory": [
         Entry("theory.py", "theory", "Theory", "function"),
-        Entry("attention.py", "theory-attention", "Queries and keys", "key"),
     ],
     "Store": [
         Entry("library.py", "library", "Library", "inventory_2"),

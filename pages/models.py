@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.questions.models.answer import of_kinds
 from core.questions.models.question import ModelMap, Roster
-from core.study.models import has_unfinished, is_measured, is_reality, without_variants
+from core.study.models import has_unfinished, is_measured, is_reality, reads, without_variants
 from pages._parts.models import atlas, beside, table, tree
 from pages._shared import bar, controls, frame, queries
 from pages._shared.queries import Place
@@ -36,6 +36,8 @@ def show(at: Place) -> None:
         atlas.show(at, models, ModelMap(at.scope, roster, comparison, seed=seed), answer)
     elif view == "table":
         table.show(at, models, roster, comparison)
+        if queries.card(at).levels and reads(models, "caption").any():
+            table.show_balance(at)
     else:
         tree.show(at, models, roster, comparison)
     beside.show(at, models, roster, comparison)

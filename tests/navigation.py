@@ -34,7 +34,6 @@ EXAMPLES: dict[str, Query] = {
     "neurons": {"models": ["gpt-2-m", "vit-clip-m", "vit-mae-m"], "null": "19", "rotations": "1"},
     "translation": {"method": "qap", "size": "12", "starts": "1", "draws": "1"},
     "theory": {"tab": "co-occurrence", "events": "6"},
-    "theory-attention": {"models": "gpt2-xs", "captions": "2"},
     "library": {},
     "jobs": {},
 }

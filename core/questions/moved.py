@@ -16,6 +16,7 @@ MOVED: dict[str, str] = {
     "metrics matrix": "metrics agreement --k 10 50 --rank 10 --bandwidth 0.5 1 --size 128 256 512",
     "metrics sample-size": "metrics pair --over stimuli",
     "metrics sweep": "metrics pair --over k",
+    "theory attention": "models balance",
     "theory matrices": "theory deep-linear --rows layers",
 }
 

@@ -67,7 +67,9 @@ TOPICS = {
         "Do models of different modalities meet, and is each aligned with reality?",
         "questions.modalities",
     ),
-    "models": _group("which models are alike?", "questions.models.question"),
+    "models": _group(
+        "which models are alike?", "questions.models.question", "questions.models.balance"
+    ),
     "neurons": _group(
         "which single units of models recur in others?", "questions.neurons.question"
     ),
@@ -98,7 +100,6 @@ TOPICS = {
     ),
     "theory": _group(
         "worlds in which the hypothesis can be proved, and broken",
-        "theory.attention.question",
         "theory.contrastive.question",
         "theory.deep_linear.question",
     ),

@@ -24,6 +24,7 @@ from core.options import Range, options_of
 from core.questions.topics import every_kind
 
 MOVED: dict[str, str] = {  # old address of a page: present one, with what it says besides
+    "theory-attention": "models?view=table",
     "theory-contrastive": "theory?tab=co-occurrence",
     "theory-deep-linear": "theory",
 }

@@ -1,5 +1,4 @@
-"""A simulation that goes on between redraws: its plots move, it can be stopped, and a link begins
-it anew.
+"""A training that goes on between redraws: its plot moves, and it can be stopped.
 
 A fragment redraws itself for as long as the run goes on, and works for a moment each time after it
 has drawn.
@@ -8,28 +7,33 @@ has drawn.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal, NamedTuple
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.errors import PlatoscopeError
-from core.options import Option
-from core.questions.asking import recipe_of
-from core.questions.question import Question
 from pages._shared import frame
-from pages._shared.address import bind, release, write_part
+from pages._shared.address import write_part
 
-if TYPE_CHECKING:  # torch takes seconds, which pages that may never run anything must not cost
-    from core.theory.looks import Look, Run
+
+class Look(NamedTuple):
+    """One look at a training: a value by name."""
+
+    figures: Mapping[str, float | str]
+
+
+class Run(NamedTuple):
+    """Looks to come, each computed on demand. total: how many there will be, 0 if unknown."""
+
+    looks: Iterator[Look]
+    total: int = 0
+
 
 MOMENT = 0.4  # seconds of work between two redraws; one look may take longer
-MOST_BUTTONS = 12  # presets side by side
-MOST_HELD = 8  # runs of one visitor
-_KEY = "experiments"
 # the browser keeps a former button, marked stale, until the run that draws the next one has ended
 _ONE_BUTTON = """<style>
 [data-testid=stMain]:has(.st-key-stop):has(.st-key-go-on, .st-key-train)
@@ -76,28 +80,6 @@ class Experiment:
                 return
 
 
-def conduct(
-    question: Question,
-    begin: Callable[[], Run],
-    show: Callable[[list[Look]], None],
-    *,
-    answer: DeltaGenerator,
-) -> None:
-    """Begin the run of a question, or go on with it; draw what it has shown, with a bar of its
-    progress and a button to stop it.
-
-    answer: what else `show` fills, with one element. The runs of other questions rest meanwhile:
-    asked again, they go on where they were.
-    """
-    digest = recipe_of(question).digest
-    runs: dict[str, Experiment] = st.session_state.setdefault(_KEY, {})
-    held = runs.pop(digest) if digest in runs else Experiment(begin())
-    runs[digest] = held  # the latest last
-    if len(runs) > MOST_HELD:
-        runs.pop(next(iter(runs)))
-    go_on(held, show, answer=answer)
-
-
 def go_on(
     held: Experiment,
     show: Callable[[list[Look]], None],
@@ -128,23 +110,6 @@ def go_on(
             st.rerun()
 
     redraw()
-
-
-def pick_preset(one: Option, titles: Mapping[str, str], *, sets: Sequence[str] = ()) -> str:
-    """Choose a preset: from a list where buttons would take more than two lines. sets: the controls
-    that it sets.
-    """
-    look: dict[str, Any] = {
-        "format_func": lambda each: titles[each],
-        "label_visibility": "collapsed",
-        "on_change": release,
-        "args": (sets,),
-        **bind(one.name, one.default, titles, kind=one.label.lower()),
-    }
-    if len(titles) > MOST_BUTTONS:
-        chosen: str = st.selectbox(one.label, list(titles), **look)
-        return chosen
-    return st.pills(one.label, list(titles), required=True, **look)
 
 
 def _progress(held: Experiment) -> str:

@@ -48,7 +48,6 @@ def test_a_sweep_answers_with_rows(capsys) -> None:
         (["deep-linear", "--step", "0.1", "0.2"], "sgd has one size of steps"),
         (["matrices"], "is now `theory deep-linear --rows layers`"),
         (["symmetry", "--layer", "3"], "network a has 2 hidden layers, not 3"),
-        (["attention", "--models", "gpt2-q"], "no shipped language model named 'gpt2-q'"),
         (["contrastive", "--positives", "0.5"], "positives cannot be chosen with the loss infonce"),
         (["contrastive", "--jumps", "0", "--window", "1"], "never share a window"),
     ],

@@ -31,7 +31,6 @@ def assert_calm(app: AppTest) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_page_draws_the_demo(opened, demo, monkeypatch, page: Page):
     monkeypatch.setattr(runner, "PATIENCE", 10.0)
-    monkeypatch.setattr("pages._shared.experiment.MOMENT", 600.0)
     app = opened(demo, page.script, **page.example)
     assert_calm(app)
     assert bool(charts(app)) == (page.path not in WITHOUT_FIGURE)

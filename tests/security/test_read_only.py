@@ -37,7 +37,6 @@ from core.store.publishing import publish_json
 from core.store.uploads import find_upload, keep_dataset, keep_file, uploads_folder
 from core.study.parts import Scope
 from core.study.study import Study
-from core.theory.attention.question import Attention
 from tests.footprint import footprint
 from tests.pages.world import PaintedDataset
 
@@ -141,11 +140,6 @@ def _over(store: Path, words: list[str]) -> list[str]:
 def test_no_question_reads_another_file_or_fetches_a_model(shown, question):
     with pytest.raises(InputError, match=r"is not read: this dashboard only shows a store"):
         ask(question, Study(Store(shown), "cave"))
-
-
-def test_the_theory_reads_no_other_model(shown):  # noqa: ARG001 — which is only shown
-    with pytest.raises(InputError, match=r"hf:/etc is not read: this dashboard only shows"):
-        ask(Attention(("hf:/etc",)))
 
 
 @pytest.mark.parametrize(("text", "value"), [("", False), ("0", False), ("1", True)])

@@ -25,7 +25,6 @@ READS = {  # by command that can be a job: what of it names a file or a folder t
     "probe": {"--task"},
     "score": {"x", "y"},
     "summarize": {"--model", "--instruction"},
-    "theory attention": {"--models"},
 }
 WRITES = {  # what names one to write, or a command that does so by itself
     "adapt": {"--save"},

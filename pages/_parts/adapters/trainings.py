@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -27,10 +27,8 @@ from core.settings import is_read_only
 from core.study.models import usual
 from pages._parts.adapters import lessons
 from pages._shared import experiment, exportbar, frame, queries
+from pages._shared.experiment import Look, Run
 from pages._shared.queries import Place
-
-if TYPE_CHECKING:
-    from core.theory.looks import Look
 
 MOST_HELD = 8  # trainings of one visitor
 MOST_MEGABYTES = 200
@@ -111,8 +109,6 @@ def keep(at: Place, question: Adaptation, training: Training) -> None:
 
 
 def _begin(at: Place, question: Adaptation, lesson: Lesson) -> Training:
-    from core.theory.looks import Run  # torch takes seconds
-
     training = Training(question)
     reference = queries.reference(at, question.ref[0], seed=question.seed)
     training.course = experiment.Experiment(
@@ -124,8 +120,6 @@ def _begin(at: Place, question: Adaptation, lesson: Lesson) -> Training:
 
 def _follow(at: Place, training: Training, lesson: Lesson, reference: Space) -> Iterator[Look]:
     """Train, keep the best adapters so far, and yield a look per pass."""
-    from core.theory.looks import Look
-
     question, device = training.question, queries.study(at).device
     settings = settings_of(question.fitting)
     looks = follow(lesson, reference, question.measure, settings, device=device)

@@ -12,11 +12,13 @@ import streamlit as st
 from core.questions.alignment.axes import COMPETENCE, find_axis
 from core.questions.asking import findings_of
 from core.questions.competence.question import TasksSolved
+from core.questions.finding import sentences
+from core.questions.models.balance import ModelBalance, median
 from core.questions.models.question import ModelProfiles, ModelTable, Roster, Targets
 from core.questions.models.standings import DESCRIBED, groups_of
 from core.study.models import basis_of, language_basis
 from core.study.parts import Comparison, Measure
-from pages._shared import controls, exportbar, facts, frame, prose, queries, selection
+from pages._shared import controls, exportbar, facts, frame, prose, queries, runner, selection
 from pages._shared.address import bind, fragment, named_by
 from pages._shared.queries import Place
 
@@ -25,6 +27,15 @@ READING = """Each row is a model; an alignment is the mean over the models of a 
 model itself and others of its training. The line runs from the first layer to the last: how aligned
 each is with {target}, at its best layer. **Tick rows** to choose models for all pages; click a head
 to sort by it."""
+
+BALANCE = """Attention depends on queries and keys by their product alone, as a deep linear network
+does on neighboring layers. If the noise of SGD alone chose among all weights of the same product,
+the gradients of both would balance, head by head; if weight decay chose, the weights would (Ziyin
+and Chuang 2025, footnotes 13 and 15). Models trained by AdamW are outside this theory. *Alike* is
+the cosine of both sides without their multiple of the identity, *apart* their distance over the sum
+of their norms. Dots are heads, solid lines medians, dashed ones the same models with fresh weights,
+dotted is one side in a random basis. If positions turn queries and keys (LLaMA), only the planes of
+rotation are compared."""
 
 
 @fragment
@@ -42,6 +53,9 @@ def show(at: Place, models: pd.DataFrame, roster: Roster, comparison: Comparison
         with answer:
             prose.answer(findings_of(question, table)[: prose.LEAD])
         st.caption(f"{len(rows)} of {len(table)} models")
+        balance = queries.recall(at, ModelBalance(at.scope))
+        if balance is not None:
+            rows = rows.assign(balance=rows["model"].map(median(balance)))
         seen = basis_of(queries.ask(at, TasksSolved(at.scope)))
         read = find_axis(COMPETENCE, unit=language_basis(models, facts.competence(at))).title
         _draw(rows, _profiles(at, question, target), target, (seen, read))
@@ -50,6 +64,20 @@ def show(at: Place, models: pd.DataFrame, roster: Roster, comparison: Comparison
             READING.format(target=frame.plain(target)),
             findings_of(question, table)[prose.LEAD :],
         )
+
+
+@fragment
+def show_balance(at: Place) -> None:
+    """Draw whether queries and keys of language models balance, once that is measured."""
+    with st.expander(ModelBalance.title()), frame.part():
+        question = ModelBalance(at.scope)
+        answered = runner.ask(at, question, label="Measure it")
+        if answered:
+            said = sentences(answered.findings)
+            prose.answer(said[: prose.LEAD])
+            figure = question.plot(answered.table).draw(frame.mode(), narrow=frame.narrow())
+            exportbar.draw(at, question, figure, key="balance", table=answered.table)
+            st.markdown(BALANCE)
 
 
 def _sorted(rows: pd.DataFrame, question: ModelTable) -> pd.DataFrame:
@@ -96,12 +124,21 @@ def _draw(
     """
     shown = rows["model"].tolist()
     key, lines = _key(shown), rows["model"].map(profiles)
-    scores = [name for name in rows.columns if name not in DESCRIBED]
+    scores = [name for name in rows.columns if name not in (*DESCRIBED, "balance")]
     st.dataframe(
         rows.assign(lines=lines),
         key=key,
         hide_index=True,
-        column_order=("title", "lines", *scores, "skill", "solved", "parameters", *controls.KINDS),
+        column_order=(
+            "title",
+            "lines",
+            *scores,
+            "skill",
+            "solved",
+            "balance",
+            "parameters",
+            *controls.KINDS,
+        ),
         column_config=_columns(scores, lines, target, bases),
         placeholder="",
         on_select=lambda: _choose(key, shown),
@@ -145,6 +182,7 @@ def _columns(
         "title": config.TextColumn("model", pinned=True),
         "lines": config.LineChartColumn(f"by layer, with {target}", **ends),
         "parameters": number(format="compact"),
+        "balance": number("balance of queries and keys", format="%.2f"),
         "skill": number(bases[1], format="%.2f"),
         "solved": number(bases[0], format="%.3g" if COMPETENCE in bases[0] else "percent"),
         **{name: number(f"with {name}", format="%.3f") for name in scores},

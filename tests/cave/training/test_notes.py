@@ -26,7 +26,6 @@ from core.encoders.catalog import open_encoder, spec_of_folder
 from core.errors import EncoderError, StimuliError, UnknownNameError
 from core.store import Store
 from core.study.study import Study
-from core.theory.attention.runs import _spec_of
 from tests.cave.training.conftest import CPU, tiny
 from tests.store_fakes import CountedDataset
 
@@ -107,8 +106,6 @@ def test_it_reads_nothing_but_melodies(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(StimuliError, match="has no melodies, which this model reads"):
         embed(tmp_path, photos, encoder)
     assert not _is_retold(folder, f"hf:{folder}")
-    with pytest.raises(UnknownNameError, match="no shipped language model named 'note-gpt2"):
-        _spec_of("note-gpt2-xs")
 
 
 def test_a_card_of_an_unknown_modality_is_refused(folder: Path, tmp_path: Path) -> None:

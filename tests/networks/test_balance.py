@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,19 +18,19 @@ from transformers import (
 )
 
 from core.encoders.language.encoder import open_language
-from core.errors import EncoderError, UnknownNameError
-from core.settings import CAVE_WEIGHTS
-from core.theory.attention.balance import (
+from core.errors import EncoderError
+from core.networks.balance import (
     alike,
     apart,
+    find_layers,
     gradient_sides,
+    is_turned,
+    measure_heads,
     mix_units,
     project,
     weight_sides,
 )
-from core.theory.attention.matrices import find_layers, is_turned
-from core.theory.attention.question import Attention
-from core.theory.attention.runs import _tokens, look, start, usual_models
+from core.settings import CAVE_WEIGHTS
 
 TEXTS = ([1, 4, 3, 7, 2], [1, 6, 5, 2])
 CONFIGS = {
@@ -211,25 +210,14 @@ def test_a_model_whose_attention_is_not_known_is_refused() -> None:
         find_layers(AutoModel.from_config(alike))
 
 
-def test_texts_are_cut_where_the_positions_of_a_model_end() -> None:
-    encoder = open_language(f"hf:{CAVE_WEIGHTS / 'gpt2-xs'}", device=torch.device("cpu"))
-    whole, cut = (_tokens(replace(encoder, limit=limit), 4) for limit in (encoder.limit, 5))
-    assert [list(own) for own in cut] == [list(own[:5]) for own in whole]
-    assert max(map(len, whole)) > 5
-
-
 def test_a_shipped_model_is_measured_head_by_head() -> None:
-    found = look(f"hf:{CAVE_WEIGHTS / 'gpt2-xs'}", captions=4, seed=0)
-    assert found.figures["step"] > 0
-    assert [(row["layer"], row["head"]) for row in found.rows[:3]] == [(1, 1), (1, 2), (2, 1)]
-    assert all(-1 <= row["gradients_alike"] <= 1 for row in found.rows)
-    bert = look(f"hf:{CAVE_WEIGHTS / 'roberta-s'}", captions=1, seed=0).rows[0]
-    assert np.isnan(bert["gradients_alike"])
-    assert 0 < bert["weights_apart"] < 1
-
-
-def test_the_usual_models_are_shipped_and_others_are_refused() -> None:
-    assert len(usual_models()) == 18
-    assert start(Attention()).total == 18
-    with pytest.raises(UnknownNameError, match="no shipped language model named 'gpt3-s'"):
-        start(Attention(("gpt3-s",)))
+    encoder = open_language(f"hf:{CAVE_WEIGHTS / 'gpt2-xs'}", device=torch.device("cpu"))
+    rows = measure_heads(
+        encoder.model, encoder.tokenizer(["a car", "two birds"])["input_ids"], seed=0
+    )
+    assert [(row["layer"], row["head"]) for row in rows[:3]] == [(1, 1), (1, 2), (2, 1)]
+    assert all(-1 <= row["gradients_alike"] <= 1 for row in rows)
+    bert = open_language(f"hf:{CAVE_WEIGHTS / 'roberta-s'}", device=torch.device("cpu"))
+    row = measure_heads(bert.model, [], seed=0)[0]
+    assert np.isnan(row["gradients_alike"])
+    assert 0 < row["weights_apart"] < 1
