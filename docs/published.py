@@ -67,8 +67,8 @@ def measure() -> Iterator[tuple[str, str, str, float]]:
     import pandas as pd
 
     from core.cli import main
-    from core.plans.figures import own_value
     from core.plans.plan import Finding
+    from core.plans.report import own_value
 
     for work in read_works():
         for one in (row for row in work.rows if row.demo):

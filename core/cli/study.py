@@ -151,11 +151,8 @@ class RunStudy(OfStudy):
             return 0
         # torch, which a dry run must not cost
         from core.crew import open_crew
-        from core.plans.figures import draw_figures
-        from core.plans.measuring import measure_models
-        from core.plans.models import embed_models
-        from core.plans.report import check_folder, write_report
-        from core.plans.run import Run
+        from core.plans.report import check_folder, draw_figures, write_report
+        from core.plans.run import Run, embed_models, measure_models
         from core.progress import ConsoleProgress
 
         def tell(step: str) -> None:

@@ -1,33 +1,53 @@
-"""A run of a plan: where it stands, and what went wrong on the way."""
+"""Runs a plan: adds its dataset, writes its captions, embeds and measures its models.
+
+What is in the store already is left alone, so a second run continues. A step that fails is named,
+and the run goes on.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
-from core.crew.units import Crew, Unit
-from core.errors import PlatoscopeError
-from core.plans.plan import Group, Plan, PlannedModel, is_of, stored_name
+import pandas as pd
+
+from core.competence.bits_per_byte import Extent
+from core.competence.images import ALL, ImageSet, task_names
+from core.competence.texts import open_texts
+from core.competence.transfer import open_tasks
+from core.competence.units import Bench
+from core.crew.units import Crew, Once, Unit
+from core.embedding.runner import embed
+from core.embedding.summaries import INSTRUCTION, read_instruction, summarize
+from core.encoders.catalog import open_encoder
+from core.encoders.encoder import Encoder
+from core.errors import InputError, PlatoscopeError
+from core.plans.plan import Group, Plan, PlannedModel, Summaries, is_of, not_stored, stored_name
+from core.plans.sizes import memory_of
 from core.progress import Progress
-from core.store import ModelEntry, Store
+from core.settings import choose_device
+from core.stimuli.addition import Addition, open_addition
+from core.stimuli.catalog import open_dataset
+from core.stimuli.dataset import Dataset
+from core.store import ModelEntry, Store, add_dataset
 from core.unexpected import tell_unexpected
 
 R = TypeVar("R")
+Levels = tuple[str | None, ...]  # of captions; None is the dataset's default
 
 
-@dataclass(frozen=True)
-class Failure:
+class Failure(NamedTuple):
     """A step that could not be done, and why, in a sentence."""
 
     step: str
     reason: str
 
 
-@dataclass(frozen=True)
-class Missing:
+class Missing(NamedTuple):
     """What a run is without: of which group, figure or dataset, and why, or what to name."""
 
     of: str
@@ -39,8 +59,8 @@ class Run:
     """What a run has done so far.
 
     device: by its name, which each unit of work reads where it runs. crew: who does them. tell:
-    says which step begins. only: the groups whose models are embedded and measured, all where
-    none is named. failures: the steps that could not be done.
+    called with each step that begins. only: the groups whose models are embedded and measured, all
+    if none is named.
     """
 
     plan: Plan
@@ -57,15 +77,20 @@ class Run:
     def step(self, name: str) -> Iterator[None]:
         """Do a step; what fails is named, and the run goes on."""
         self.tell(name)
+        with self.naming(name):
+            yield
+
+    @contextmanager
+    def naming(self, name: str) -> Iterator[None]:
+        """Name what fails; one failure never loses the report."""
         try:
             yield
-        except PlatoscopeError as error:
-            self.fail(name, f"{error}")
-        except Exception as error:  # one figure's failure never loses the report
-            self.fail(name, tell_unexpected(error))
+        except Exception as error:
+            known = isinstance(error, PlatoscopeError)
+            self.fail(name, f"{error}" if known else tell_unexpected(error))
 
     def do(self, units: Sequence[Unit[R]]) -> list[R]:
-        """Do units of work, each a step, and return what those return that do not fail."""
+        """Do units of work, each a step, and return the results of those that do not fail."""
         returned = list[R]()
         for unit, outcome in self.crew.run(
             units, report=self.report, began=lambda unit: self.tell(unit.name)
@@ -76,22 +101,7 @@ class Run:
                 returned.append(outcome)
         return returned
 
-    def gather(
-        self, what: str, names: Sequence[str], units_of: Callable[[str], list[Unit[R]]]
-    ) -> list[Unit[R]]:
-        """Return the units of each model; one that cannot be measured is named."""
-        units = list[Unit[R]]()
-        for name in names:
-            try:
-                units += units_of(name)
-            except PlatoscopeError as error:
-                self.fail(f"{what} {name}", f"{error}")
-            except Exception as error:
-                self.fail(f"{what} {name}", tell_unexpected(error))
-        return units
-
     def fail(self, step: str, reason: str) -> None:
-        """Name a step that could not be done; the run goes on."""
         self.failures.append(Failure(step, reason))
         self.tell(f"{step}: {reason}")
 
@@ -99,7 +109,7 @@ class Run:
         self.missing.append(Missing(of, why))
 
     def held(self, model: PlannedModel, level: str | None = None) -> ModelEntry | None:
-        """Return a model's embedding at a caption level, None where there is none.
+        """Return a model's embedding at a caption level, None if there is none.
 
         level: None for the dataset's default, and for models that read images.
         """
@@ -109,17 +119,13 @@ class Run:
             names = [f"{stored}~{level}", stored]
             found = [entry for one in names for entry in entries if entry.card.name == one]
             fits = [one for one in found if level is None or one.level in (level, None)]
-            return next(iter(fits), None)
-        wanted = (level or next(iter(reader.dataset(name).levels), None), None)
-        for entry in entries:
-            if is_of(entry.card, model.spec) and entry.level in wanted:
-                return entry
-        return None
+        else:
+            wanted = (level or next(iter(reader.dataset(name).levels), None), None)
+            fits = [one for one in entries if is_of(one.card, model.spec) and one.level in wanted]
+        return next(iter(fits), None)
 
     def entry(self, group: Group, model: PlannedModel) -> ModelEntry | None:
-        """Return a model's embedding at the first level that its group reads, None where there is
-        none.
-        """
+        """Return a model's embedding at the first level that its group reads."""
         levels = self.plan.levels if group.modality == "language" else ()
         return self.held(model, levels[0] if levels else None)
 
@@ -130,3 +136,149 @@ class Run:
             if entry := self.entry(group, model):
                 names.setdefault(group.name, []).append(entry.card.name)
         return names
+
+
+def embed_models(run: Run) -> None:
+    """Add the dataset, write captions in fewer words and embed every model.
+
+    Raises what keeps the dataset from being added: without it there is no study.
+    """
+    dataset, plan = _hold_data(run), run.plan
+    levels: Levels = (*(plan.levels or (None,)), *_write_captions(run))
+    opened = Once(partial(open_dataset, dataset.card), dataset)
+    members, units = list(plan.members(run.only)), dict[str, Unit[None]]()
+    for at, (group, model) in enumerate(members, start=1):
+        wanted: Levels = levels if group.modality == "language" else (None,)
+        missing = tuple(level for level in wanted if run.held(model, level) is None)
+        if missing and stored_name(model.spec):
+            if not any(map(partial(run.held, model), wanted)):
+                run.fail(f"model {model.spec}", not_stored(model.spec))
+        elif missing and model.spec not in units:  # a model of two groups is the first one's
+            work = partial(_embed, plan, run.store, run.device, opened, group, model, missing)
+            weights = partial(memory_of, model.spec, plan.precision)
+            units[model.spec] = Unit(f"model {at} of {len(members)}: {model.spec}", work, weights)
+    run.do([*units.values()])
+    for group in plan.groups:
+        if group.missing and group.name in (run.only or [group.name]):
+            run.lacks(f"group {group.name}", group.missing)
+
+
+def _hold_data(run: Run) -> Dataset:
+    """Return the plan's dataset, added to the store if it is not there yet; raises InputError if no
+    place is known.
+    """
+    data = run.plan.dataset
+    run.tell(f"dataset {data.name}")
+    held = {card.name: card for card in Store(run.store).datasets()}
+    if data.name in held:
+        dataset = open_dataset(held[data.name])
+    elif data.hub or data.folder:
+        said = vars(data)
+        names = [one.name for one in fields(Addition) if one.name in said]
+        dataset = open_addition(Addition(**{name: said[name] for name in names}))
+        add_dataset(run.store, dataset, report=run.report)
+    else:
+        why = data.missing or "it is not in the store, and the study names no place to find it"
+        raise InputError(f"dataset {data.name}: {why}; name a folder with --data DIR")
+    size = dataset.card.size
+    if data.size and size != data.size:
+        run.lacks(f"dataset {data.name}", f"the study had {data.size:,} stimuli, here are {size:,}")
+    return dataset
+
+
+def _embed(
+    plan: Plan,
+    store: Path,
+    device: str,
+    dataset: Once[Dataset],
+    group: Group,
+    model: PlannedModel,
+    levels: Levels,
+    report: Progress | None,
+) -> None:
+    """Open a model, describe it as the plan does, and embed the dataset at caption levels."""
+    pooling = plan.pooling if group.modality == "language" else "auto"
+    place = choose_device(device)
+    opened = open_encoder(model.spec, device=place, pooling=pooling, precision=plan.precision)
+    said = {name: text for name in ("family", "objective") if (text := getattr(group, name))}
+    said |= {"name": model.name, "title": model.name} if model.name else {}
+    card = replace(opened.card, **said)
+    encoder = cast(Encoder, replace(cast(Any, opened), card=card))
+    for level in levels:
+        embed(store, dataset(), encoder, level=level, report=report)
+
+
+def _write_captions(run: Run) -> list[str]:
+    """Return the levels of captions in fewer words, written if they are not there yet."""
+    plan, summaries = run.plan, run.plan.summaries
+    if summaries is None:
+        return []
+    if not summaries.writer:
+        why = summaries.missing or "no model is named that writes them"
+        run.lacks("captions in fewer words", why)
+        return []
+    file = summaries.instruction
+    instruction = read_instruction(plan.place.parent / file) if file else INSTRUCTION
+    work = partial(_write, run.store, plan.dataset.name, run.device, summaries, instruction)
+    weights = partial(memory_of, summaries.writer, "auto")
+    unit = Unit(f"captions in fewer words, by {summaries.writer}", work, weights)
+    return [level for written in run.do([unit]) for level in written]
+
+
+def _write(
+    store: Path,
+    dataset: str,
+    device: str,
+    summaries: Summaries,
+    instruction: str,
+    report: Progress | None,
+) -> list[str]:
+    from core.encoders.language.chat import open_chat  # seconds that other studies need not pay
+
+    writer = open_chat(summaries.writer, device=choose_device(device))
+    return [
+        summarize(store, dataset, writer, words=words, instruction=instruction, report=report)
+        for words in summaries.words
+    ]
+
+
+def measure_models(run: Run) -> None:
+    """Measure the models that are embedded, each by itself: bits per byte over texts, linear probes
+    on images. What is measured already stays.
+    """
+    plan, bench = run.plan, Bench(run.store, run.plan.dataset.name, run.device)
+    coding, probing = plan.coding, plan.probing
+    if coding and (names := _names(run, coding.groups)):
+        texts, units = Once(partial(open_texts, coding.text)), list[Unit[pd.DataFrame]]()
+        with run.step(f"texts of {coding.text}"):
+            texts()
+            for name in names:
+                with run.naming(f"bits per byte of {name}"):
+                    units += bench.coding([name], texts, Extent(coding.tokens))
+        run.do(units)
+    if probing and (names := _names(run, probing.groups)):
+        each, units = list[Once[list[ImageSet]]](), list[Unit[pd.DataFrame]]()
+        tasks = [one for task in probing.tasks for one in (task_names() if task == ALL else [task])]
+        for task in tasks:  # one that cannot be opened is named, and the others are measured
+            with run.step(f"task {task}"):
+                limit = (probing.train, probing.test)
+                opened = Once(partial(open_tasks, (task,), limit=limit))
+                opened(report=run.report)
+                each.append(opened)
+        sets = Once(partial(_sets, each))
+        for name in names if each else ():
+            with run.naming(f"linear probes of {name}"):
+                units += bench.probing([name], sets)
+        run.do(units)
+
+
+def _sets(each: Sequence[Callable[[], list[ImageSet]]]) -> list[ImageSet]:
+    return [images for opened in each for images in opened()]
+
+
+def _names(run: Run, groups: tuple[str, ...]) -> list[str]:
+    """Return the embedded models of these groups, or of those of them that `only` names."""
+    there = run.names()
+    return [
+        name for group in groups if group in (run.only or groups) for name in there.get(group, [])
+    ]

@@ -165,7 +165,7 @@ ask = "overview"
 
 
 def test_a_study_takes_models_of_the_store_and_counts_no_others(store, monkeypatch):
-    monkeypatch.setattr("core.plans.models.open_dataset", lambda _: DATASET)
+    monkeypatch.setattr("core.plans.run.open_dataset", lambda _: DATASET)
     where = ["--store", str(store / "store")]
     rng = np.random.default_rng(5)
     np.save(store / "v1.npy", DATASET.reality + rng.normal(size=(4, N, 9)))

@@ -21,9 +21,8 @@ from core.encoders.requests import UNTRAINED
 from core.machine.processes import product_rate
 from core.metrics.catalog import PRINTED
 from core.plans.plan import Plan, put_models
-from core.plans.reading import open_plan, shipped
+from core.plans.reading import open_plan, question_of, shipped
 from core.plans.sizes import sizes, totals
-from core.plans.wording import question_of
 from core.stimuli.hub import PRESETS
 
 NAMES = {"prh-vision-language", "prh-vision", "dispersion", "dense-captions", "adapters"}

@@ -9,8 +9,7 @@ import pytest
 
 from core.errors import InputError
 from core.plans.plan import checkpoints, put_models
-from core.plans.reading import open_plan, read_plan
-from core.plans.wording import UnknownModelsError, question_of
+from core.plans.reading import UnknownModelsError, open_plan, question_of, read_plan
 from core.questions.alignment.question import Alignment
 
 HEAD = """title = "T"

@@ -25,7 +25,7 @@ from scipy.stats import spearmanr
 
 from core.cli import main
 from core.encoders.language import folder as folders
-from core.plans import models as planned
+from core.plans import run as planned
 from core.plans.reading import open_plan, shipped
 from core.store import Store
 from tests.hub.online import turn_to

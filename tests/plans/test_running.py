@@ -16,9 +16,9 @@ import pytest
 from huggingface_hub import close_session
 
 from core.cli import main
-from core.plans import models
-from core.plans.figures import _without_missing_tasks, own_value
+from core.plans import run as models
 from core.plans.plan import Finding
+from core.plans.report import _without_missing_tasks, own_value
 from core.questions.competence.question import Bins
 from core.questions.competence.scores import Solving
 from core.store import Store
