@@ -7,8 +7,8 @@ from dataclasses import replace
 import pandas as pd
 import streamlit as st
 
-from core.questions.models.answer import of_kinds
-from core.questions.models.question import ModelMap, Roster
+from core.questions.models.pairs import Roster
+from core.questions.models.question import ModelMap
 from core.study.models import has_unfinished, is_measured, is_reality, reads, without_variants
 from pages._parts.models import atlas, beside, table, tree
 from pages._shared import bar, controls, frame, queries
@@ -56,7 +56,7 @@ def _pick(every: pd.DataFrame) -> tuple[Roster, pd.DataFrame]:
         )
     )
     kinds = Roster((), unfinished, variants, with_world, measured)
-    models = of_kinds(every, kinds)
+    models = kinds.of_kinds(every)
     names = controls.pick_models(options["models"], models) if len(models) else ()
     chosen = models[models["model"].isin(names)] if names else models
     return replace(kinds, names=names), chosen

@@ -37,7 +37,8 @@ def store(monkeypatch, tmp_path) -> Path:
 def rows_of(capsys, *words: object) -> list[dict[str, object]]:
     capsys.readouterr()
     assert main([*map(str, words), "--json"]) == 0
-    return json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)
+    return found["rows"] if isinstance(found, dict) else found
 
 
 def card(name: str, modality: str) -> ModelCard:

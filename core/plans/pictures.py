@@ -27,8 +27,7 @@ from core.questions.dispersion.question import (
     SetEffect,
 )
 from core.questions.dispersion.ranking_figures import ranked as ranked_stimuli
-from core.questions.models.figures import model_map
-from core.questions.models.points import map_points
+from core.questions.models.figures import map_points, model_map
 from core.questions.models.question import ModelMap
 from core.questions.question import Question
 from core.study.models import groups_by_age

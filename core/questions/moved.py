@@ -12,6 +12,7 @@ MOVED: dict[str, str] = {
     "benefits hallucination": "benefits size --of hallucination",
     "competence trends": "competence bins",
     "captions scores": "captions alignment --by pair",
+    "models profiles": "models table --by layer",
     "metrics calibrated": "metrics pair",
     "metrics matrix": "metrics agreement --k 10 50 --rank 10 --bandwidth 0.5 1 --size 128 256 512",
     "metrics sample-size": "metrics pair --over stimuli",

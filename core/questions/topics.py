@@ -68,7 +68,10 @@ TOPICS = {
         "questions.modalities",
     ),
     "models": _group(
-        "which models are alike?", "questions.models.question", "questions.models.balance"
+        "which models are alike?",
+        "questions.models.pairs",
+        "questions.models.question",
+        "questions.models.balance",
     ),
     "neurons": _group(
         "which single units of models recur in others?", "questions.neurons.question"

@@ -10,7 +10,7 @@ import pandas as pd
 
 from core.questions.asking import answer, recall
 from core.questions.kept import list_results
-from core.questions.models.question import ModelPairs
+from core.questions.models.pairs import ModelPairs
 from core.store import Store
 from core.store.writer import convert_results
 from core.study.parts import Comparison

@@ -20,7 +20,7 @@ from core.errors import InputError, MetricError
 from core.metrics import METRICS
 from core.questions.alignment.question import Alignment
 from core.questions.asking import answer, ask
-from core.questions.models.question import ModelPairs, Roster
+from core.questions.models.pairs import ModelPairs, Roster
 from core.questions.reliability import Reliability
 from core.spaces.preprocess import normalize_rows
 from core.statistics.correlations import spearman_brown

@@ -26,7 +26,7 @@ from core.questions.asking import ask
 from core.questions.competence.bins import assign_bins, bin_pairs, bin_trends, summarize_bins
 from core.questions.competence.scores import Solving, registry, solve_tasks
 from core.questions.finding import Finding
-from core.questions.models.question import ModelPairs, Roster
+from core.questions.models.pairs import ModelPairs, Roster
 from core.questions.question import Answer, StudyQuestion
 from core.statistics.correlations import Correlation, partial_correlation, spearman_interval
 from core.statistics.emergence import Stick, compare_fits

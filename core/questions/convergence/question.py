@@ -31,7 +31,7 @@ from core.questions.convergence.levels import (
     put_on_levels,
 )
 from core.questions.finding import ALPHA, Finding
-from core.questions.models.question import ModelPairs, Roster
+from core.questions.models.pairs import ModelPairs, Roster
 from core.questions.question import Answer, StudyQuestion
 from core.statistics.nulls import adjust
 from core.statistics.trends import level_means, level_trend

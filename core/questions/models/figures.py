@@ -1,4 +1,4 @@
-"""The map of models."""
+"""The map of models, and the tree of models next to their alignment with each other."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from jaxtyping import Float64
 
-from core.figures.drawing import Drawing
-from core.figures.marks import SILENT, cards, color_bar, name_mark
-from core.figures.numbers import count_text, counted
+from core.competence.records import SKILL
+from core.figures.drawing import Drawing, draw_panels
+from core.figures.marks import SILENT, cards, color_bar, flat_color_bar, name_mark
+from core.figures.numbers import count_text, counted, share_text
 from core.figures.theme import (
     INK,
     Mode,
@@ -23,14 +25,18 @@ from core.figures.theme import (
     hue,
     mark_sizes,
     plain,
+    reason,
     round_ticks,
     sized,
     symbol,
+    template,
     wrap,
 )
 from core.modalities import find_modality
-from core.study.models import is_reality
+from core.questions.models.geometry import NEAREST
+from core.study.models import basis_of, is_reality, named_kinds, skill_ranks
 
+DESCRIBED = ("title", "modality", "group", "run")  # what findings of the map count
 NAMED: Mapping[str, str] = {"group": "objective", "family": "family"}  # columns that color by name
 SCALED: Mapping[str, str] = {
     "rank": "competence: rank in its modality",
@@ -44,6 +50,59 @@ CHECKPOINT = 0.6  # of a mark's size, so that a training does not hide what came
 STAR = 15.0
 MOST_NAMES = 18  # in the legend, which would leave the map no room
 MORE = "more"  # the entry of all others
+BITS_SAVED = "1 − bits per byte of the captions"
+LABEL, NARROW_LABEL = 44, 20  # characters of a model's title beside the tree
+TREE: Mapping[str, int] = {"row": 1, "col": 1}
+MATRIX: Mapping[str, int] = {"row": 1, "col": 2}
+
+Scores = Float64[np.ndarray, "m m"]
+
+
+def map_points(
+    table: pd.DataFrame, models: pd.DataFrame, competence: pd.DataFrame, solved: pd.DataFrame
+) -> pd.DataFrame:
+    """Return a row per model that the map places, for `model_map`, in
+    the order of steps within each training.
+
+    table: as `ModelMap` returns it. rank: as `skill_ranks` gives it;
+    skill: the competence in words, "" where unknown; nearest: the titles of the nearest models;
+    followed: whether there are others of its training.
+    """
+    titles = models.set_index("model")["title"]
+    skill = skill_texts(competence, solved)
+    placed = table[table["reason"] == ""].drop(columns=list(DESCRIBED), errors="ignore")
+    families = named_kinds(models, "family").to_numpy()
+    points = placed.merge(models.assign(family=families), on="model")
+    near = [
+        ", ".join(titles[name] for name in names if name)
+        for names in points[list(NEAREST)].itertuples(index=False)
+    ]
+    ranks = points["model"].map(skill_ranks(models, competence, solved))
+    several = points.groupby("run")["step"].transform("nunique") > 1
+    skills = [skill.get(name, "") for name in points["model"]]
+    described = points.assign(rank=ranks, skill=skills, nearest=near, followed=several)
+    return described.sort_values(
+        ["modality", "group", "run", "step"], kind="stable", ignore_index=True
+    )
+
+
+def skill_texts(competence: pd.DataFrame, solved: pd.DataFrame) -> dict[str, str]:
+    """Return in words the competence of each measured model, by name; arguments as of
+    `core.study.models.skill_ranks`.
+    """
+    told = competence.dropna(subset="value")
+    units = told["unit"].replace(SKILL, BITS_SAVED)
+    shares = solved.dropna(subset="solved").set_index("model")["solved"]
+    values = zip(told["model"], units, told["value"], strict=True)
+    return {
+        **{str(name): f"{unit}: {value:.2f}" for name, unit, value in values},
+        **{
+            str(
+                name
+            ): f"{basis_of(solved)} {share_text(share) if 0 <= share <= 1 else f'{share:g}'}"
+            for name, share in shares.items()
+        },
+    }
 
 
 def model_map(
@@ -58,7 +117,7 @@ def model_map(
     """Draw a mark per model where the map places it; marks of one training are joined in the order
     of their steps.
 
-    points: as `core.questions.models.points.map_points` returns them. color: a key of NAMED or
+    points: as `core.questions.models.figures.map_points` returns them. color: a key of NAMED or
     SCALED. distance: what the distance of two marks is, which gets a scale; empty where it means
     nothing. named: the models that get their title.
     """
@@ -234,3 +293,105 @@ def _card(row: Mapping[Hashable, Any]) -> str:
         f"nearest: {wrap(plain(row['nearest']), 50)}",
         ids=row["model"],
     )
+
+
+def tree(
+    scores: Scores,
+    branches: pd.DataFrame,
+    models: pd.DataFrame,
+    *,
+    label: str,
+    aligned_high: bool,
+    mode: Mode,
+    narrow: bool = False,
+) -> go.Figure:
+    """Draw a tree of models and, in the order of its leaves, the alignment of every two of them.
+
+    scores: in that order, NaN on the diagonal; columns are in the order of rows. branches: as
+    `core.questions.models.geometry.cluster` gives them. models: title and group of each, in that
+    order. Titles are unique; long ones are cut in the middle, the hover card has them whole. Groups
+    color the mark before each. label: of the scores.
+    """
+    if np.isnan(scores).all():
+        return reason("No two of these models have an alignment.", mode)
+    figure = _empty(len(models), mode)
+    figure.add_scatter(**_brackets(branches, mode), **TREE)
+    corner = {"x": 1, "xanchor": "right", "y": 1, "yanchor": "bottom", "nticks": 5}
+    figure.add_heatmap(
+        **_cells(scores, [plain(title) for title in models["title"]]),
+        colorscale=list(INK[mode].scale[:: 1 if aligned_high else -1]),
+        colorbar=flat_color_bar(label, **corner, len=0.6 if narrow else 0.4),
+        **MATRIX,
+    )
+    _name_leaves(figure, models, mode, narrow=narrow)
+    return figure.figure()
+
+
+def _empty(count: int, mode: Mode) -> Drawing:
+    """Return room for the tree of so many models and the matrix, a row of both per model."""
+    figure = draw_panels(1, 2, column_widths=(0.16, 0.84), horizontal_spacing=0.006)
+    pitch = 13.0 if count <= 80 else 11.5
+    figure.update_layout(
+        template=template(mode),
+        height=max(360, int(pitch * count + 120)),
+        margin_t=64,
+        meta={"title": "Tree and alignment of models"},
+    )
+    bare = {"showgrid": False, "fixedrange": True}
+    figure.update_yaxes(range=[count - 0.5, -0.5], **bare)
+    figure.update_xaxes(autorange="reversed", nticks=4, title_text="distance", **bare, **TREE)
+    return figure.update_xaxes(
+        showticklabels=False, showgrid=False, range=[-0.5, count - 0.5], **MATRIX
+    )
+
+
+def _brackets(branches: pd.DataFrame, mode: Mode) -> dict[str, object]:
+    """Return all mergers as one broken line: leaves run down, distances to the left."""
+    x, y = (
+        [value for _, bracket in branches.groupby("branch") for value in (*bracket[axis], None)]
+        for axis in ("y", "x")
+    )
+    line = {"color": INK[mode].soft, "width": 1.2}
+    return {"x": x, "y": y, "mode": "lines", "line": line, **SILENT}
+
+
+def _cells(scores: Scores, names: list[str]) -> dict[str, object]:
+    return {
+        "z": scores,
+        "x": names,
+        "y": names,
+        "zmin": min(0.0, float(np.nanmin(scores))),
+        "zmax": float(np.nanmax(scores)),
+        "hoverongaps": False,
+        "hovertemplate": "<b>%{y}</b><br><b>%{x}</b><br>alignment %{z:.3f}<extra></extra>",
+    }
+
+
+def _name_leaves(figure: Drawing, models: pd.DataFrame, mode: Mode, *, narrow: bool) -> None:
+    """Write each model's title beside its row, after a mark in the color of its group."""
+    most = NARROW_LABEL if narrow else LABEL
+    leaves = [
+        f"<span style='color:{hue(group, mode)}'>■</span> {plain(shorten(title, most))}"
+        for title, group in zip(models["title"], models["group"], strict=True)
+    ]
+    figure.update_yaxes(showticklabels=False, **TREE)
+    figure.update_yaxes(
+        side="right",
+        tickmode="array",
+        tickvals=[plain(title) for title in models["title"]],
+        ticktext=leaves,
+        tickfont_size=11 if len(models) <= 80 else 10,
+        **MATRIX,
+    )
+
+
+def shorten(text: str, most: int) -> str:
+    """Cut a long text in its middle, since titles of one training differ at their ends.
+
+    >>> shorten("ViT S · supervised after 1500 steps", 20)
+    'ViT S · s…1500 steps'
+    """
+    if len(text) <= most:
+        return text
+    end = most // 2
+    return f"{text[: most - 1 - end]}…{text[len(text) - end :]}"

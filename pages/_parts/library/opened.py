@@ -19,7 +19,7 @@ from core.machine.memory import size_text
 from core.questions.alignment.question import Alignment
 from core.questions.asking import findings_of
 from core.questions.competence.question import CompetenceScores
-from core.questions.models.question import ModelPairs
+from core.questions.models.pairs import ModelPairs
 from core.questions.models.standings import nearest_to
 from core.questions.reliability import Reliability
 from core.store import ModelEntry

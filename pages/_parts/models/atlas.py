@@ -12,10 +12,10 @@ from streamlit.delta_generator import DeltaGenerator
 from core.encoders.encoder import REALITY
 from core.errors import InputError
 from core.questions.alignment.axes import COMPETENCE, find_axis
-from core.questions.asking import findings_of
 from core.questions.competence.question import TasksSolved
+from core.questions.finding import sentences
 from core.questions.models import figures
-from core.questions.models.points import map_points
+from core.questions.models.figures import map_points
 from core.questions.models.question import LayoutName, ModelMap
 from core.study.models import basis_of, language_basis
 from pages._shared import controls, exportbar, facts, frame, prose, queries, selection
@@ -61,16 +61,16 @@ def show(at: Place, models: pd.DataFrame, question: ModelMap, answer: DeltaGener
     """
     with frame.part():
         try:
-            table = draw(at, models, question)
+            said = draw(at, models, question)
         except frame.NeededError:
             answer.empty()  # a redraw of the map alone may fill only what the page has drawn
             raise
         with answer:
-            prose.answer(findings_of(question, table)[: prose.LEAD])
+            prose.answer(said[: prose.LEAD])
 
 
-def draw(at: Place, models: pd.DataFrame, question: ModelMap) -> pd.DataFrame:
-    """Draw the controls and the map; return the map's table."""
+def draw(at: Place, models: pd.DataFrame, question: ModelMap) -> list[str]:
+    """Draw the controls and the map; return what it says."""
     options = controls.options_by_name(ModelMap)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         layout = controls.pick_segment(options["layout"].label, LAYOUTS, "layout", start="umap")
@@ -102,10 +102,11 @@ def draw(at: Place, models: pd.DataFrame, question: ModelMap) -> pd.DataFrame:
         language=frame.plain(coded.removeprefix(f"{COMPETENCE}: ")),
     )
     how = f"{SIGNS.format(layout=reading)} {coloring}"
-    prose.explain(how, findings_of(question, table)[prose.LEAD :])
+    said = sentences(queries.answer(at, question).findings)
+    prose.explain(how, said[prose.LEAD :])
     left_out = table[table["reason"] != ""]
     frame.list_left_out(models, dict(zip(left_out["model"], left_out["reason"], strict=True)))
-    return table
+    return said
 
 
 def _placed(at: Place, question: ModelMap) -> pd.DataFrame:

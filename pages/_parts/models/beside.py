@@ -14,7 +14,7 @@ from core.competence.records import MEASURED
 from core.figures.numbers import count_text
 from core.questions.alignment.question import Alignment
 from core.questions.competence.question import CompetenceScores
-from core.questions.models.question import ModelPairs, Roster
+from core.questions.models.pairs import ModelPairs, Roster
 from core.questions.models.standings import nearest_to
 from core.study.layers import ALL, LayerChoice, layer_matrix
 from core.study.layers import pick as pick_best

@@ -10,14 +10,14 @@ import pandas as pd
 import streamlit as st
 
 from core.questions.alignment.axes import COMPETENCE, find_axis
-from core.questions.asking import findings_of
 from core.questions.competence.question import TasksSolved
 from core.questions.finding import sentences
 from core.questions.models.balance import ModelBalance, median
-from core.questions.models.question import ModelProfiles, ModelTable, Roster, Targets
+from core.questions.models.pairs import Roster
+from core.questions.models.question import ModelTable, Targets
 from core.questions.models.standings import DESCRIBED, groups_of
 from core.study.models import basis_of, language_basis
-from core.study.parts import Comparison, Measure
+from core.study.parts import Comparison
 from pages._shared import controls, exportbar, facts, frame, prose, queries, runner, selection
 from pages._shared.address import bind, fragment, named_by
 from pages._shared.queries import Place
@@ -51,7 +51,7 @@ def show(at: Place, models: pd.DataFrame, roster: Roster, comparison: Comparison
         table = queries.ask(at, question)
         rows = _sorted(table[table["model"].isin(passing["model"])], question)
         with answer:
-            prose.answer(findings_of(question, table)[: prose.LEAD])
+            prose.answer(sentences(queries.answer(at, question).findings)[: prose.LEAD])
         st.caption(f"{len(rows)} of {len(table)} models")
         balance = queries.recall(at, ModelBalance(at.scope))
         if balance is not None:
@@ -62,7 +62,7 @@ def show(at: Place, models: pd.DataFrame, roster: Roster, comparison: Comparison
         exportbar.draw_table(at, question, rows, key="models")
         prose.explain(
             READING.format(target=frame.plain(target)),
-            findings_of(question, table)[prose.LEAD :],
+            sentences(queries.answer(at, question).findings)[prose.LEAD :],
         )
 
 
@@ -109,9 +109,7 @@ def _pick_targets(models: pd.DataFrame) -> tuple[Targets, str]:
 
 def _profiles(at: Place, question: ModelTable, target: str) -> dict[str, list[float]]:
     """Return how aligned each layer is with the target, by model."""
-    of, scope = question.comparison, question.scope
-    measure = Measure(of.metric, of.k, of.parameters)
-    table = queries.ask(at, ModelProfiles(scope, question.roster, measure, question.targets))
+    table = queries.ask(at, question.profiles)
     mine = table[table["target"] == target].sort_values("layer")
     return {str(name): rows["score"].tolist() for name, rows in mine.groupby("model")}
 

@@ -6,11 +6,10 @@ import pandas as pd
 import streamlit as st
 
 from core.errors import InputError
-from core.questions.asking import findings_of
-from core.questions.models.clustering import cluster
-from core.questions.models.distances import distances
-from core.questions.models.question import ModelPairs, Roster
-from core.questions.models.tree_figures import tree
+from core.questions.finding import sentences
+from core.questions.models.figures import tree
+from core.questions.models.geometry import cluster, distances
+from core.questions.models.pairs import ModelPairs, Roster
 from core.study.layers import score_matrix
 from core.study.parts import Comparison
 from pages._shared import exportbar, frame, prose, queries
@@ -58,5 +57,7 @@ def draw(at: Place, models: pd.DataFrame, question: ModelPairs) -> None:
     )
     exportbar.draw(at, question, figure, key="tree", table=pairs)
     distance = "−log(alignment)" if spec.higher_is_more_aligned else "which the metric itself is"
-    prose.explain(READING.format(distance=distance), findings_of(question, pairs))
+    prose.explain(
+        READING.format(distance=distance), sentences(queries.answer(at, question).findings)
+    )
     frame.list_left_out(models, apart.left_out)

@@ -21,7 +21,7 @@ from core.questions.competence.question import (
     skill_of,
 )
 from core.questions.competence.scores import CAPTIONS, Solving
-from core.questions.models.question import ModelPairs, Roster
+from core.questions.models.pairs import ModelPairs, Roster
 from core.store import Store
 from core.study.parts import Comparison, Scope
 from core.study.study import Study

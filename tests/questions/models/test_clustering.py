@@ -8,8 +8,7 @@ import pytest
 from scipy.spatial.distance import pdist, squareform
 
 from core.errors import InputError
-from core.questions.models.clustering import cluster
-from core.questions.models.distances import Distances
+from core.questions.models.geometry import Distances, cluster
 
 
 def found(matrix: np.ndarray, names: list[str] | None = None) -> Distances:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.metrics import METRICS
-from core.questions.models.distances import distances, nearest
+from core.questions.models.geometry import distances, nearest
 
 KNN, ANGLE = METRICS["mutual_knn"].spec, METRICS["shape_angle"].spec
 

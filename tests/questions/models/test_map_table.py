@@ -5,8 +5,7 @@ import math
 import numpy as np
 
 from core.metrics import METRICS
-from core.questions.models.distances import distances
-from core.questions.models.map_table import map_table
+from core.questions.models.geometry import distances, map_table
 from core.statistics.layouts import Layout
 from tests.questions.models.test_distances import pairs_of
 

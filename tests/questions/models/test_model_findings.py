@@ -1,4 +1,4 @@
-"""Sentences about maps and trees of models."""
+"""Findings about maps of models."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.questions.models.findings import nearest_kinds, quality, tree_fit
+from core.questions.finding import Finding
+from core.questions.models.question import map_findings
 
 
 def mapped(**changed: object) -> pd.DataFrame:
@@ -24,10 +25,6 @@ def mapped(**changed: object) -> pd.DataFrame:
     )
 
 
-def said_of(**changed: object) -> str:
-    return " ".join(quality(mapped(**changed)))
-
-
 def models() -> pd.DataFrame:
     return pd.DataFrame(
         {
@@ -39,72 +36,48 @@ def models() -> pd.DataFrame:
     )
 
 
+def found(**changed: object) -> dict[str, Finding]:
+    return {one.claim: one for one in map_findings(mapped(**changed))}
+
+
 @pytest.mark.parametrize(
     ("value", "said"),
-    [
-        (0.1, "you can read distances off"),
-        (0.15, "distances are rough"),
-        (0.3, "distances mean little"),
-    ],
+    [(0.1, "can be read off"), (0.15, "are rough"), (0.3, "mean little"), (np.nan, "coincide")],
 )
 def test_stress_says_what_distances_are_worth(value, said):
-    assert f"Stress {value:.2f} (0: every distance in proportion): {said}" in " ".join(
-        quality(mapped(stress=value))
-    )
+    stress = found(stress=value)["Stress of the map"]
+    assert stress.value == pytest.approx(value, nan_ok=True)
+    assert said in stress.reason
 
 
 def test_trust_says_what_neighborhoods_are_worth():
-    assert "the 5 nearest marks are usually the nearest models" in said_of()
-    assert "the nearest mark is often not the nearest model" in " ".join(
-        quality(mapped(trustworthiness=0.6, neighbors=1))
-    )
-    assert "no neighborhoods to trust" in " ".join(
-        quality(mapped(trustworthiness=np.nan, neighbors=0))
-    )
-    assert "no neighborhoods to trust" in " ".join(
-        quality(mapped(trustworthiness=np.nan, neighbors=np.nan))
-    )
-    assert "All marks coincide" in said_of(stress=np.nan)
+    trust = "Trustworthiness of the map"
+    assert found()[trust].value == 0.95
+    assert "usually" in found()[trust].reason
+    assert "often not" in found(trustworthiness=0.6)[trust].reason
+    assert "too few" in found(trustworthiness=np.nan, neighbors=np.nan)[trust].reason
 
 
 def test_the_floor_is_stated_with_the_pairs_that_it_holds():
-    assert "no floor was needed" in said_of()
-    sentences = said_of(floor=0.0012, floored=[1, 1, 2, 2, 0])
-    assert "3 pairs have no alignment above 0" in sentences
-    assert "the floor 0.0012" in sentences
-    assert "1 pair has no alignment above 0" in " ".join(
-        quality(mapped(floor=0.0012, floored=[1, 1, 0, 0, 0]))
-    )
+    assert not any("alignment above 0" in claim for claim in found())
+    *_, floor = map_findings(mapped(floor=0.0012, floored=[1, 1, 2, 2, 0]))
+    assert floor.claim.startswith("3 of the pairs have no alignment above 0")
+    assert floor.value == 0.0012
 
 
 def test_the_nearest_models_are_counted_by_kind_beside_chance():
-    # of a, b, c, d: three lie beside one of their modality, one beside one of its group; a random
+    # of a, b, c, d: three lie next to one of their modality, one next to one of its group; a random
     # other one: 4 of 12, and 2 of 12
-    sentences = nearest_kinds(mapped())
-    assert "the same modality for 75 % (by chance 33 %)" in sentences
-    assert "for 25 % (by chance 17 %)" in sentences
-    assert "of the same training for 0 % (by chance 0 %), over 4 models" in sentences
+    modality, group, run, *_ = map_findings(mapped())
+    assert [one.value for one in (modality, group, run)] == [0.75, 0.25, 0]
+    assert [one.note for one in (modality, group, run)] == [
+        f"By chance {share}%." for share in (33, 17, 0)
+    ]
+    assert modality.n == 4
 
 
 @pytest.mark.parametrize("models_placed", [0, 1])
 def test_fewer_than_two_placed_models_have_no_nearest(models_placed):
     rows = mapped()
-    rows = rows.assign(
-        reason=["" if place < models_placed else "constant" for place in range(len(rows))]
-    )
-    assert (
-        nearest_kinds(rows) == "Fewer than two models are on the map, so none has a nearest model."
-    )
-
-
-@pytest.mark.parametrize(
-    ("value", "said"),
-    [
-        (0.9, "fits well"),
-        (0.5, "no clean tree"),
-        (-0.2, "does not fit: models form no tree"),
-        (np.nan, "cannot be judged"),
-    ],
-)
-def test_a_tree_says_how_well_it_fits(value, said):
-    assert said in tree_fit(value)
+    reasons = ["" if place < models_placed else "constant" for place in range(len(rows))]
+    assert len(map_findings(rows.assign(reason=reasons))) == 2

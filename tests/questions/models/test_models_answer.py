@@ -18,7 +18,8 @@ from core.options import Value
 from core.progress import Progress
 from core.questions import asking
 from core.questions.asking import ask
-from core.questions.models.question import LayoutName, ModelMap, ModelPairs, Roster
+from core.questions.models.pairs import ModelPairs, Roster
+from core.questions.models.question import LayoutName, ModelMap
 from core.recipe import Recipe
 from core.store import Embedding, Store, write_embedding
 from core.store.schema import VERSIONS

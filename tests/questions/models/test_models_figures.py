@@ -7,10 +7,8 @@ import pandas as pd
 import pytest
 
 from core.competence.records import SKILL
-from core.questions.models.figures import NAMED, SCALED, model_map
-from core.questions.models.map_table import NEAREST
-from core.questions.models.points import map_points
-from core.questions.models.tree_figures import tree
+from core.questions.models.figures import NAMED, SCALED, map_points, model_map, tree
+from core.questions.models.geometry import NEAREST
 from core.study.models import MODEL_COLUMNS
 
 

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 from core.errors import InputError, UnknownNameError
-from core.questions.asking import ask, findings_of
-from core.questions.models.question import ModelPairs, ModelProfiles, ModelTable, Roster, Targets
+from core.questions.asking import answer, ask
+from core.questions.models.pairs import ModelPairs, Roster
+from core.questions.models.question import ModelProfiles, ModelTable, Targets
 from core.questions.models.standings import groups_of, members_of, nearest_to, standings
 from core.store import Store
 from core.study.comparing import layer_scores
@@ -104,13 +105,14 @@ def test_its_findings_name_both_ends(study):
     table = ask(question, study)
     best = table.loc[table["vision models"].idxmax(), "title"]
     worst = table.loc[table["vision models"].idxmin(), "title"]
-    said = findings_of(question, table)[1]
-    assert said.startswith(f"Most aligned with vision models: {best} (")
-    assert f"least: {worst} (" in said
+    said = answer(question, study).findings[1]
+    assert said.claim == f"Most aligned with vision models is {best}"
+    assert said.value == table["vision models"].max()
+    assert worst in said.note
     distance = ModelTable(comparison=Comparison(metric="shape_angle"))
     aligned = ask(distance, study)
     least = aligned.loc[aligned["vision models"].idxmin(), "title"]
-    assert findings_of(distance, aligned)[1].startswith(f"Most aligned with vision models: {least}")
+    assert answer(distance, study).findings[1].claim.endswith(f"is {least}")
 
 
 def test_a_profile_is_the_mean_of_the_best_layers_of_each_model(study):

@@ -1,0 +1,174 @@
+"""How far apart models are, the tree that their distances give, and the map as a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool, Float64
+
+from core.errors import InputError
+from core.metrics.spec import MetricSpec
+from core.statistics.layouts import Layout
+from core.study.layers import score_matrix
+
+NEAREST = ("nearest_1", "nearest_2", "nearest_3")
+
+
+@dataclass(frozen=True)
+class Distances:
+    """Distances between models, by name.
+
+    names: sorted, so that no answer depends on the order in which models were given. matrix:
+    symmetric, 0 on the diagonal. floor: the score that took the place of every score not above 0,
+    NaN where there was none; floored: where it did. left_out: the models that have no place among
+    the others, each with the reason.
+    """
+
+    names: list[str]
+    matrix: Float64[np.ndarray, "m m"]
+    floor: float
+    floored: Bool[np.ndarray, "m m"]
+    left_out: dict[str, str]
+
+
+def distances(pairs: pd.DataFrame, *, spec: MetricSpec) -> Distances:
+    """Return −log(score) of every two models; a metric that is low where models are aligned is a
+    distance itself.
+
+    No logarithm has a score of 0 or less: such a pair is put as far apart as the least aligned pair
+    above 0, the floor, since nothing in the scores says how much farther it is. A score above 1,
+    which one variant of CKNNA can reach, counts as 1. Models without a score with some other are
+    left out, the one that lacks most first, until all that stay have all scores. pairs: model_x,
+    model_y, score, reason; see `core.study.comparing.pair_models`. Range [0, ∞); 0 is full
+    alignment. Raises InputError where no score is above 0. Source: Huh et al. 2024, figure 2
+    (without a floor).
+    """
+    names = sorted({*pairs["model_x"], *pairs["model_y"]})
+    scores = score_matrix(pairs, names)
+    missing = np.isnan(scores) & ~np.eye(len(names), dtype=bool)
+    kept, left_out = list(range(len(names))), {}
+    while missing[np.ix_(kept, kept)].any():
+        lacking = missing[np.ix_(kept, kept)].sum(axis=1)
+        worst = names[kept.pop(int(np.argmax(lacking)))]
+        unscored = pairs[["model_x", "model_y"]].eq(worst).any(axis=1) & pairs["score"].isna()
+        why = pairs.loc[unscored, "reason"].iloc[0]
+        left_out[worst] = f"no score with {lacking.max()} of {len(kept)} other models: {why}"
+    scores, names = scores[np.ix_(kept, kept)], [names[place] for place in kept]
+    apart = ~np.eye(len(names), dtype=bool)
+    if not spec.higher_is_more_aligned:
+        return Distances(
+            names, np.where(apart, scores, 0.0), np.nan, np.zeros_like(apart), left_out
+        )
+    floored = apart & (scores <= 0)
+    if floored.any() and not (apart & ~floored).any():
+        raise InputError(
+            "no two of these models are aligned above 0, so −log(alignment) gives no distances;"
+            " choose another metric"
+        )
+    floor = float(scores[apart & ~floored].min()) if floored.any() else np.nan
+    matrix = -np.log(np.where(floored, floor, np.where(apart, scores, 1.0)))
+    return Distances(names, np.maximum(matrix, 0.0), floor, floored, left_out)
+
+
+def nearest(apart: Distances, *, count: int = 3) -> pd.DataFrame:
+    """Return each model's nearest models: model, rank from 1, neighbor, distance.
+
+    Of equally near ones those whose distance is no floor come first, then the first by name.
+    """
+    rows = []
+    for place, name in enumerate(apart.names):
+        order = np.lexsort((apart.floored[place], apart.matrix[place]))
+        others = [other for other in order if other != place][:count]
+        rows += [
+            (name, rank, apart.names[other], apart.matrix[place, other])
+            for rank, other in enumerate(others, start=1)
+        ]
+    return pd.DataFrame(rows, columns=["model", "rank", "neighbor", "distance"])
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """A tree of models.
+
+    order: the models from the first leaf to the last. branches: branch, x, y, four points of a
+    bracket for each of the m − 1 mergers; leaf i of `order` stands at x = i, and y is the mean
+    distance between the two groups that merge. cophenetic: the correlation between the models'
+    distances and the heights at which they merge, in [−1, 1]; 1 is a true tree. NaN for two models
+    and for equal distances.
+    """
+
+    order: list[str]
+    branches: pd.DataFrame
+    cophenetic: float
+
+
+def cluster(apart: Distances) -> Clustering:
+    """Merge the two nearest groups until one is left; the leaves are turned so that neighbors in
+    the order are near (optimal).
+
+    The names' order decides between equals, so the tree does not depend on the order in which
+    models were given. Raises InputError for fewer than two models. Source: Sokal, Michener 1958;
+    Bar-Joseph, Gifford, Jaakkola 2001 (order).
+    """
+    from scipy.cluster import hierarchy  # a third of a second
+    from scipy.spatial import distance
+
+    if len(apart.names) < 2:
+        raise InputError(f"a tree joins at least 2 models, and there are {len(apart.names)}")
+    condensed = distance.squareform(apart.matrix, checks=False)
+    merged = hierarchy.linkage(condensed, method="average", optimal_ordering=True)
+    drawn = hierarchy.dendrogram(merged, no_plot=True, labels=apart.names)
+    x, y = (
+        np.array(drawn["icoord"]),
+        np.array(drawn["dcoord"]),
+    )  # scipy's leaves stand at 5, 15, 25 …
+    branches = pd.DataFrame(
+        {"branch": np.repeat(np.arange(len(x)), 4), "x": (x.ravel() - 5) / 10, "y": y.ravel()}
+    )
+    heights = hierarchy.cophenet(merged)
+    varied = np.ptp(condensed) > 0 and np.ptp(heights) > 0
+    return Clustering(
+        drawn["ivl"], branches, float(np.corrcoef(condensed, heights)[0, 1]) if varied else np.nan
+    )
+
+
+def map_table(apart: Distances, drawn: Layout) -> pd.DataFrame:
+    """Return a row per model, by name: those of the map, then those that are left out.
+
+    model, x, y; nearest_1 … nearest_3: the nearest models by distance, not as drawn, "" where there
+    are fewer; floored: how many of its scores are not above 0; reason: why it has no place (x and y
+    are then NaN), else empty. Of the whole map, in every row: stress, trustworthiness, neighbors
+    (that the latter asks for), and floor: the score that took the place of those not above 0, NaN
+    where there was none.
+    """
+    wide = nearest(apart, count=len(NEAREST)).pivot(
+        index="model", columns="rank", values="neighbor"
+    )
+    near = {
+        column: wide.get(rank, pd.Series("", wide.index)).fillna("").reindex(apart.names).tolist()
+        for rank, column in enumerate(NEAREST, start=1)
+    }
+    placed = pd.DataFrame(
+        {
+            "model": apart.names,
+            "x": drawn.points[:, 0],
+            "y": drawn.points[:, 1],
+            **near,
+            "floored": apart.floored.sum(axis=1),
+            "reason": "",
+        }
+    )
+    left_out = [
+        {"model": name, **dict.fromkeys(NEAREST, ""), "floored": 0, "reason": why}
+        for name, why in apart.left_out.items()
+    ]
+    table = pd.concat([placed, pd.DataFrame(left_out)]) if left_out else placed
+    whole = {
+        "stress": drawn.stress,
+        "trustworthiness": drawn.trustworthiness,
+        "neighbors": drawn.neighbors,
+        "floor": apart.floor,
+    }
+    return table.reset_index(drop=True).assign(**whole)
