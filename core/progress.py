@@ -83,7 +83,7 @@ class Patient:
 
     def __call__(self, done: int, total: int, what: str) -> None:
         now = time.monotonic()
-        if done <= self._last.get(what, total):  # it begins, or begins anew
+        if done <= self._last.get(what, total):  # it begins, or begins again
             self._began[what] = now
         self._last[what] = done
         if now - self._began[what] >= DELAY:

@@ -133,7 +133,7 @@ def _join(address: str, leaving: ExitStack) -> None:
         reason = str(error).strip().rpartition("\n")[2] or type(error).__name__
         raise ClusterError(
             f"no Ray cluster of this version answers at {address} ({reason}); give --on"
-            " the address of its head, ray://HEAD:10001, and set RAY_AUTH_MODE=token where it asks"
+            " the address of its head, ray://HEAD:10001, and set RAY_AUTH_MODE=token if it asks"
             " for Ray's token"
         ) from error
 

@@ -48,7 +48,7 @@ PLAIN = [
     *(type(np.dtype(kind)) for kind in "?bhilqBHILQefdUS"),
 ]
 FLOATS = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16, "F64": torch.float64}
-PANIC = "PanicException"  # in a library written in Rust, where it is no Exception
+PANIC = "PanicException"  # in a library written in Rust; it is no Exception
 SPARE = 1 << 20  # numbers that a model may have beyond twice those of its weights
 # held while a model is made: transformers meanwhile changes torch's default type and initializers
 # for all threads of the process
@@ -164,7 +164,7 @@ def check_size(model: Any, place: object, weights: Iterable[Sequence[int]]) -> N
 @dataclass(frozen=True)
 class Arithmetic:
     """How a model computes. weights: what they are held in. autocast: whether bfloat16 is used
-    where it is safe, over float32 weights. Vectors are pooled and given in float32 everywhere.
+    if it is safe, over float32 weights. Vectors are pooled and given in float32 everywhere.
     """
 
     weights: torch.dtype = torch.float32

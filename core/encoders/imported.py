@@ -52,7 +52,7 @@ REMEDY = "subtract what is common to all rows, and take logarithms of what spans
 MOST = 0.75  # of the stimuli that the best ids name: what names fewer is no rival
 THEIRS = "their names"  # of arrays that are a stimulus each
 NAMES = "file_names.txt"  # in which thingsvision lists the images, next to its features
-# what keeps no order of its own, where its names are sorted
+# what keeps no order of its own, if its names are sorted
 UNORDERED = (".h5", ".hdf5", ".mat", ".safetensors")
 
 

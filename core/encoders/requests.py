@@ -33,7 +33,7 @@ TYPES: Mapping[str, Precision] = {"float32": "fp32", "bfloat16": "bf16", "float1
 
 @dataclass(frozen=True)
 class Facts:
-    """What a person says of a model; "" or None where it says nothing."""
+    """What a person says of a model; "" or None if it says nothing."""
 
     family: str = option(
         "", metavar="F", help="its architecture's line, such as ViT; models of one count as one"
@@ -70,7 +70,7 @@ class EmbedRequest:
         label="Models",
         metavar="SPEC",
     )
-    name: str = option("", help="the model's name in the store, where the spec's own is taken")
+    name: str = option("", help="the model's name in the store, if the spec's own is taken")
     device: str = option("auto", help="auto, cpu, cuda, cuda:1 or mps", metavar="DEVICE")
     batch_size: str = option(
         "auto",

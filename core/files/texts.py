@@ -15,7 +15,7 @@ from typing import Any
 from core.files.userfile import COLUMNS, FIELD, RECORD, ROWS, UserFile, decode, said
 
 EXAMPLE = '{"caption": "…", …}, an object in each line'
-CELL = 64  # bytes that a cell takes in memory beside its characters
+CELL = 64  # bytes that a cell takes in memory next to its characters
 MARKS = {"\t": "tabs", ";": "semicolons", "|": "bars", ",": "commas"}  # between fields
 _SEEN = 50  # lines that tell which of them it is
 _COPIES = 6  # of the bytes of a CSV: as text, and four for each character as a stream of it
@@ -47,7 +47,7 @@ def csv_rows(
         for number, line in enumerate(islice(filter(None, lines), most), start=1):
             if len(line) != len(columns):
                 reason = (
-                    f"has {len(line)} fields where the header has {len(columns)}; put texts with"
+                    f"has {len(line)} fields, and the header has {len(columns)}; put texts with"
                     f" {MARKS[mark]} or line breaks in double quotes"
                 )
                 if wrong is None:

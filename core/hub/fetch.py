@@ -35,7 +35,7 @@ README = "README.md"
 
 @cache
 def _limit_requests() -> None:
-    """Let no request wait for ever: the library sets no timeout where it asks the hub's API."""
+    """Let no request wait for ever: the library asks the hub's API without a timeout."""
 
     def limit(request: httpx2.Request) -> None:
         limits = request.extensions.get("timeout", {})

@@ -45,7 +45,7 @@ def test_what_separates_fields_does_so_in_all_rows(text, mark):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,b\n1\n", r"row 1 of t\.csv has 1 fields where the header has 2; put texts with commas"),
+        ("a,b\n1\n", r"row 1 of t\.csv has 1 fields, and the header has 2; put texts with commas"),
         (
             f"a\n{'x' * (userfile.FIELD + 1)}\n",
             r"larger than field limit \(1000000\) at line 2",

@@ -58,7 +58,7 @@ PADDED = ("siglip_text_model", "siglip2_text_model")
 TOKENIZER = "expected the model's own tokenizer: save it again with transformers"
 TOKENS = 1 << 14  # of one pass, padding included: no more are faster, and long texts take memory
 LIMITS = ("max_position_embeddings", "seq_length", "max_seq_len")  # what configs call the longest
-BATCHES = {"equal": "texts of one length", "single": "one text"}  # where not all are padded
+BATCHES = {"equal": "texts of one length", "single": "one text"}  # of models that read no padding
 STRANGE = "\U000f1e2d"  # a character that no vocabulary has
 
 
@@ -86,7 +86,7 @@ def coded_part(text: str, read: Any, unknown: Collection[int]) -> tuple[list[int
     stand for, by the rule of docs/methods.md: each token that something stands before, but no
     special and no unknown one. A first character in several tokens is first in all of them.
     """
-    ids, spans = read.ids, read.offsets  # lists that are made anew at each access
+    ids, spans = read.ids, read.offsets  # lists that are made at each access
     own = [place for place, special in enumerate(read.special_tokens_mask) if not special]
     begin = spans[0][1] if own[:1] == [0] else 0
     free = {place for place in own if not place or spans[place][0] < begin or ids[place] in unknown}
@@ -233,7 +233,7 @@ def open_language(
     what a folder of sentence-transformers says, with its sentence vector as a further layer, the
     last token of CLIP's kind, and else the mean. prompt: a name in PROMPTS. precision: see
     `choose_arithmetic`. A causal model also gives bits. A card.json in the folder gives title,
-    family, objective, training and the modality, where the texts are no language but, say, notes.
+    family, objective, training and the modality, if the texts are no language but, say, notes.
     Raises EncoderError, OfflineError, or UnknownNameError for the modality.
     """
     place, part = split_marks(spec.removeprefix("hf:"))

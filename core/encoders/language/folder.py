@@ -222,7 +222,7 @@ def _open_pieces(folder: Path) -> Any:
 def load_model(
     folder: Path, *, precision: Precision, device: torch.device, part: str = ""
 ) -> tuple[Any, Arithmetic]:
-    """Load a model for reading only: with its head where the config names a causal architecture,
+    """Load a model for reading only: with its head if the config names a causal architecture,
     the bare encoder otherwise.
 
     precision: see `choose_arithmetic`, which gives what is returned with it. device: where it
@@ -286,7 +286,7 @@ def check_quantization(folder: Path, config: Any) -> str:
 
 def class_of(config: Any) -> Any:
     """Return what makes a config's model, by `from_pretrained` and `from_config`: with its head
-    where it predicts the next token, of T5's kind the encoder alone.
+    if it predicts the next token, of T5's kind the encoder alone.
     """
     kind, name = type(config), (config.architectures or [""])[0]
     if is_causal(config):
@@ -329,7 +329,7 @@ def part_of(model: Any, part: str) -> Any:
 
 
 def check_part(folder: Path, part: str) -> bool:
-    """Return whether a spec's mark means images; raises EncoderError where the model has no such
+    """Return whether a spec's mark means images; raises EncoderError if the model has no such
     part, or has two and none is named.
     """
     config = read_config(folder)

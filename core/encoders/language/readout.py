@@ -33,7 +33,7 @@ State = Float[Tensor, "batch length _"]  # widths may differ
 Tokens = Int[Tensor, "batch length"]
 Places = Int[Tensor, "places"]
 Scores = Callable[[Places, Places], Float[Tensor, "places vocabulary"]]  # at texts and positions
-TOGETHER = 512  # tokens that are coded at a time: 0.5 GB of logits where a vocabulary has 256,000
+TOGETHER = 512  # tokens that are coded at a time: 0.5 GB of logits of a vocabulary of 256,000
 READ = "expected an encoder of text or a causal model"
 _PROBED, _LONGER = 4, 12  # tokens that show how a model is built, alone and with others behind them
 _SAME = 1e-4  # relative difference of states that are equal but for rounding
@@ -69,7 +69,7 @@ class Readout:
     def logits(self, last: Float[Tensor, "batch length width"]) -> Float[Tensor, "batch length _"]:
         """Return the logits that a model with blocks makes of its last states."""
         bodies = _bodies(self.model)
-        held = [vars(body).get("forward") for body in bodies]  # accelerate's, where it has one
+        held = [vars(body).get("forward") for body in bodies]  # accelerate's, if it has one
         for body in bodies:
             body.forward = lambda *_, **__: self.form(last_hidden_state=last)
         try:
