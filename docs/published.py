@@ -22,13 +22,11 @@ from core.plans.works import FILE, Shown, Work, read_works
 
 OURS = FILE.parent / "ours.csv"
 COLUMNS = ("work", "place", "demo", "value")
-INTRODUCTION = """The figures and tables of the works whose procedures are offered, each with the
-command that makes it, how that differs from the work, what was published, and our value. A study's
-figures are made by `platoscope study run`; [Whole studies](studies.md) says how. Ours are over the
-embedded demo, whose models are small and trained in the Cave: they show that the procedure runs,
-and are not to equal what was published of large models. “—”: no number over the demo. Single
-published alignments, pair by pair, are listed by `platoscope published`, and drawn on the pages
-beside one's own where the store has the same models and stimuli."""
+INTRODUCTION = """Each figure and table of the works, with the command that makes it, how that
+differs from the work, what was published, and our value over the embedded demo. The demo's models
+are small and trained in the Cave: our values show that the procedure runs, and need not equal those
+of large models. “—”: no value over the demo. `platoscope study run` makes a study's figures ([Whole
+studies](studies.md)); `platoscope published` lists published alignments pair by pair."""
 
 
 def published_page() -> str:

@@ -132,7 +132,7 @@ def _drop_output() -> None:
 
 
 def _say(sentence: str) -> int:
-    with suppress(OSError):  # nobody reads stderr
+    with suppress(OSError):  # stderr may be closed
         print(f"platoscope: {sentence}", file=sys.stderr)
     return MISTAKE
 

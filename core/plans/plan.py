@@ -83,7 +83,7 @@ class Group:
 @dataclass(frozen=True)
 class Summaries:
     """Captions in fewer words: a level for each number of `words`. writer: the spec of the model
-    that writes them. instruction: a file beside the plan, {words} in place of the number.
+    that writes them. instruction: a file next to the plan, {words} in place of the number.
     """
 
     words: tuple[Annotated[int, WORDS], ...]
@@ -142,7 +142,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Finding:
-    """A published finding, to stand beside one's own.
+    """A published finding, to compare with one's own.
 
     value: None where the source gives a direction alone. column: of the figure's table; where: the
     rows, by column; pick: how several rows become one number.

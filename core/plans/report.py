@@ -247,7 +247,7 @@ def _figure(one: Drawn) -> Iterator[str]:
 
 
 def _compared(compared: pd.DataFrame) -> Iterator[str]:
-    """Yield what was published beside one's own values."""
+    """Yield what was published next to one's own values."""
     if compared.empty:
         return
     yield from ("", "## Published and here", "", "| figure | what | published | here | source |")

@@ -1,5 +1,5 @@
 """What a plan will take, before anything is fetched: a row per model, from published facts and the
-hub's own counts. What nobody states is unknown.
+hub's own counts. What no source states is unknown.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from core.plans.plan import Group, Plan, PlannedModel, is_of, not_stored, stored
 from core.settings import expand
 from core.store import Store
 
-CAPTION = 64  # tokens of a caption, taken for all: nobody counts them before they are fetched
+CAPTION = 64  # tokens of a caption, assumed: they are not counted before they are fetched
 OFFLINE = "The hub may not be asked: HF_HUB_OFFLINE is set; unset it, and ask again."
 COLUMNS = (
     "group",
@@ -83,7 +83,7 @@ def sizes(
 
 
 def memory_of(spec: str, precision: Precision) -> int | None:
-    """Return the bytes of a model's weights in memory, at most; None where nobody states them."""
+    """Return the bytes of a model's weights in memory, at most; None if no source states them."""
     parameters, _ = _shape(spec, _published())
     return None if parameters is None else BYTES[precision] * parameters
 
