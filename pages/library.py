@@ -1,17 +1,60 @@
-"""Library: what is in the store, and what can be renamed or deleted there."""
+"""Library: what is in the store, and what can be added, renamed or deleted there."""
 
 from __future__ import annotations
 
-from pages._parts.library import additions, changes, datasets, models, problems, results
-from pages._shared import controls, frame
+import streamlit as st
+
+from core.cave.demo import under_way
+from core.settings import is_read_only, store_path
+from pages._parts.library import add_dataset, add_models, changes, contents
+from pages._shared import address, controls, frame, queries, runner
 from pages._shared.queries import Place
 
-VIEWS = {
-    "models": "Models",
-    "datasets": "Datasets",
-    "results": "Results",
-    "problems": "Left out",
+VIEWS = {"models": "Models", "datasets": "Datasets", "results": "Results", "problems": "Left out"}
+FORMS = {
+    "models": ("Add models", "add_box", add_models.draw),
+    "dataset": ("Add a dataset", "add_photo_alternate", add_dataset.draw),
 }
+
+
+@address.fragment
+def show_forms() -> None:
+    """Draw the buttons that open a form, the form that is open, and the job queued last with what
+    comes next.
+    """
+    if is_read_only():
+        frame.tell_shown("nothing is added, renamed or deleted here")
+        return
+    opened = address.mark(frame.FORM)
+    with st.container(horizontal=True, gap="small"):
+        for name, (title, icon, _) in FORMS.items():
+            is_open = name == opened
+            st.button(
+                "Close" if is_open else title,
+                icon=":material/close:" if is_open else f":material/{icon}:",
+                key=f"add-{name}",
+                on_click=address.set_mark,
+                args=(frame.FORM, "" if is_open else name),
+            )
+        if not queries.store().datasets() and not under_way(store_path()):
+            st.button(
+                "Build the demo",
+                icon=":material/deployed_code:",
+                key="build-demo",
+                on_click=runner.submit,
+                args=(("demo",),),
+            )
+    if opened in FORMS:
+        title, _, draw = FORMS[opened]
+        with st.container(border=True, key=f"{opened}-form"), frame.part():
+            st.subheader(title, anchor=False)
+            draw()
+    with frame.part():
+        job = runner.follow()
+        if job and job.is_finished:
+            with st.container(horizontal=True, gap="small"):
+                add_dataset.offer_added(job)
+                st.button("Hide", icon=":material/close:", key="hide-job", on_click=runner.forget)
 
 
 def show(at: Place) -> None:
@@ -21,13 +64,13 @@ def show(at: Place) -> None:
     changes.say_what_came()
     view = controls.pick_segment("View", VIEWS, "view", start="models", hidden=True)
     if view == "models":
-        models.show(at)
+        contents.show_models(at)
     elif view == "datasets":
-        datasets.show(at)
+        contents.show_datasets(at)
     elif view == "results":
-        results.show(at)
+        contents.show_results(at)
     else:
-        problems.show()
+        contents.show_problems()
 
 
-frame.draw("What is in the store?", show, first=additions.show)
+frame.draw("What is in the store?", show, first=show_forms)

@@ -20,7 +20,7 @@ from core.jobs.job import Job
 from core.stimuli.preview import Limits, preview_folder
 from core.store import Store
 from core.store.uploads import uploads_folder
-from pages._parts.library import previews
+from pages._parts.library import add_dataset
 from tests.pages.seen import said, tiles
 
 NASTY = "<b>*x*</b> $y$ [z](u)"
@@ -79,7 +79,7 @@ def opened_form(opened, store: Path, **query: str):
 
 def upload(app, *entries: tuple[str, bytes]):
     chosen = [(name, data, "application/octet-stream") for name, data in entries]
-    app.file_uploader(key="dataset-files").set_value(chosen).run()
+    app.file_uploader(key="upload-files").set_value(chosen).run()
     assert not app.exception
     return app
 
@@ -193,7 +193,7 @@ def test_the_hub_is_asked_only_when_someone_looks(opened, store, tmp_path, monke
     def offline(addition):
         raise OfflineError(f"the hub cannot be reached and {addition.hub} is not in the cache")
 
-    monkeypatch.setattr(previews, "preview_hub", offline)
+    monkeypatch.setattr(add_dataset, "preview_hub", offline)
     app = opened_form(opened, store, **{"from": "hub", "hub": "owner/birds"})
     app.button(key="look").click().run()
     assert not app.exception
@@ -201,7 +201,7 @@ def test_the_hub_is_asked_only_when_someone_looks(opened, store, tmp_path, monke
     assert not app.button(key="queue").disabled
     local = folder(tmp_path / "photos")
     part = preview_folder(local, limits=Limits(rows=4, images=2, seconds=-1.0))
-    monkeypatch.setattr(previews, "preview_hub", lambda _: part)
+    monkeypatch.setattr(add_dataset, "preview_hub", lambda _: part)
     app.button(key="look").click().run()
     assert len(tiles(app, "preview")) == 2
     looked = (

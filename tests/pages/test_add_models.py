@@ -16,7 +16,7 @@ from core.errors import EncoderError
 from core.jobs import queue
 from core.settings import CAVE_WEIGHTS
 from core.store import Store
-from pages._parts.library.new_models import facts, sources
+from pages._parts.library import add_models
 from tests.pages.seen import said
 
 SILENT = "The hub does not answer: a model that is not on this machine needs it."
@@ -43,8 +43,8 @@ def alone(monkeypatch) -> None:
     monkeypatch.setattr(queue, "ensure_worker", lambda _: None)
     names: Future[list[str]] = Future()
     names.set_result(TIMM)
-    monkeypatch.setattr(sources, "_timm_names", lambda: names)
-    monkeypatch.setattr(facts, "outline", outline)
+    monkeypatch.setattr(add_models, "_timm_names", lambda: names)
+    monkeypatch.setattr(add_models, "outline", outline)
 
 
 def form(opened, store: Path, **query: str):
@@ -147,7 +147,7 @@ def npy(rows: int, first: float = 1.0) -> bytes:
 def upload(app, **files: bytes):
     kind = "application/octet-stream"
     held = [(name, data, kind) for name, data in files.items()]
-    app.file_uploader(key="features-file").set_value(held).run()
+    app.file_uploader(key="features-files").set_value(held).run()
     assert not app.exception
     return app
 

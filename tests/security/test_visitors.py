@@ -104,6 +104,6 @@ def test_no_visitor_names_a_local_folder_as_a_data_set_of_the_hub(how, tmp_path,
 
 
 def test_the_form_of_the_hub_takes_no_local_folder(monkeypatch, tmp_path):
-    monkeypatch.setattr(add_dataset.controls, "pick_text", lambda *_, **__: str(tmp_path))
+    monkeypatch.setattr(add_dataset, "pick_option", lambda *_, **__: str(tmp_path))
     with pytest.raises(InputError, match=r"got '/.*; for a local folder .* in a terminal"):
-        add_dataset.PICKERS["hub"]()
+        add_dataset._pick_hub()

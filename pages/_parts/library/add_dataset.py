@@ -5,24 +5,31 @@
 from __future__ import annotations
 
 import os
+from base64 import b64encode
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from core.errors import PlatoscopeError
+from core.figures import exports
 from core.figures.numbers import counted
 from core.jobs.job import Job
 from core.questions.words import to_words
-from core.stimuli.addition import OF_HUB, Addition, check_addition, settled
+from core.settings import store_path
+from core.stimuli.addition import OF_HUB, Addition, check_addition, choices_of, settled
 from core.stimuli.hub import DEFAULTS, PRESETS, check_id
-from core.stimuli.preview import Preview
-from core.stimuli.table import list_tables
+from core.stimuli.images import SUFFIXES
+from core.stimuli.preview import LIMITS, Preview, Sample, preview_folder, preview_hub
+from core.stimuli.table import TABLES, list_tables
 from core.store.listing import check_title, tidy
-from core.store.uploads import safe_name
-from pages._parts.library import folders, previews, uploads
-from pages._shared import address, controls, frame, queries, runner
+from core.store.uploads import keep_dataset, safe_name
+from core.store.writer import thumbnail
+from pages._parts.library import uploads
+from pages._shared import address, controls, frame, gallery, queries, runner
+from pages._shared.controls import Look, pick_option
 
 NEEDED = """Images and a table with a row per caption: `image`, a file's name, and `caption`, its
 text. Also the captions of COCO and Flickr, texts named as the images are, tars, and Parquet files
@@ -35,104 +42,107 @@ SOURCES = {
 }
 OPTIONS = controls.options_by_name(Addition)
 FORM = ("from", *OPTIONS)  # the controls that start anew once a dataset is queued
+UPLOAD = "upload"  # what the address calls the folder of the upload
+WIDTH = 96  # pixels of a picture, at least: all samples fit one row
+MOST_HEIGHT = 240  # pixels of the table of problems
+_HELD = "dataset-preview"
+Seen = tuple[Preview, list[gallery.Tile]]
 
 
 def offer_added(job: Job) -> None:
-    """Offer to choose the dataset that a job has added, where another one is chosen."""
+    """Offer to choose the dataset that a job has added, if another one is chosen."""
     if job.state != "done" or " ".join(job.words[:2]) != Addition.command:
         return
     name = job.words[2]
-    others = {card.name for card in queries.store().datasets()} - {st.session_state["dataset"]}
-    if name in others:
-        st.button("Show it", icon=":material/arrow_forward:", on_click=_choose, args=(name,))
 
+    def choose() -> None:
+        runner.forget()
+        st.session_state["dataset"] = name
+        address.redraw_page()
 
-def _choose(name: str) -> None:
-    """Choose a dataset for all pages; its job has had its say."""
-    runner.forget()
-    st.session_state["dataset"] = name
-    address.redraw_page()
+    if name in {card.name for card in queries.store().datasets()} - {st.session_state["dataset"]}:
+        st.button("Show it", icon=":material/arrow_forward:", on_click=choose)
 
 
 def draw() -> None:
     """Draw the form: from where, a preview, the command and its button."""
     source = controls.pick_segment("From", SOURCES, "from", start="upload", hidden=True)
-    addition = PICKERS[source]()
+    if source == "upload":
+        addition = _pick_upload()
+    elif source == "folder":
+        addition = _pick_folder()
+    elif source == "hub":
+        addition = _pick_hub()
+    else:
+        addition = Addition(ids=uploads.pick_path(OPTIONS["ids"], example="/data/ids.csv"))
     if not (addition.folder or addition.hub or addition.ids):
         return
     preview = None
     with frame.part():  # a hub that does not answer now may answer the job
-        preview = previews.show(addition)
+        preview = show_preview(addition)
     if preview or addition.hub:
         _finish(addition, preview)
 
 
 def _pick_upload() -> Addition:
-    folder = uploads.pick()
-    if folder is None:
-        st.caption(NEEDED)
-        return Addition()
-    return _with_table(str(folder))
+    suffixes = [".zip", ".tar", *TABLES, *SUFFIXES]
+    label = "A zip, or captions and their images"
+    folder = uploads.pick(
+        label,
+        suffixes,
+        lambda files, needed: keep_dataset(store_path(), files, needed=needed),
+        mark=UPLOAD,
+    )
+    if folder and folder.is_dir():
+        return _with_table(str(folder))
+    st.caption(NEEDED)
+    return Addition()
 
 
 def _pick_folder() -> Addition:
     """Choose a folder that the server can read."""
-    folder = folders.pick(OPTIONS["folder"], example="/data/photos")
+    folder = uploads.pick_path(OPTIONS["folder"], example="/data/photos")
     if not folder:
         st.caption(NEEDED)
     if not os.path.isdir(folder):
         return Addition(folder=folder)
-    return replace(_with_table(folder), link=controls.pick_switch(OPTIONS["link"]))
-
-
-def _pick_ids() -> Addition:
-    """Choose a file of ids that the server can read."""
-    return Addition(ids=folders.pick(OPTIONS["ids"], example="/data/ids.csv"))
+    return replace(_with_table(folder), link=pick_option(OPTIONS["link"]))
 
 
 def _with_table(folder: str) -> Addition:
     """Choose the caption table of a folder that holds several and its columns, and whether it is
-    all that is read; or images alone where the folder holds none.
+    all that is read; or images alone if the folder holds none.
     """
     tables = [str(path.relative_to(folder)) for path in list_tables(Path(folder))]
     if not tables:
-        return Addition(folder=folder, images_only=controls.pick_switch(OPTIONS["images_only"]))
+        return Addition(folder=folder, images_only=pick_option(OPTIONS["images_only"]))
     table = ""
     if len(tables) > 1 and not settled(Addition(folder=folder)).hub:
-        table = controls.pick_choice(OPTIONS["table"], tables, usual=tables[0])
-    texts_only = controls.pick_switch(OPTIONS["texts_only"])
+        labels = {table: table for table in tables}
+        table = pick_option(OPTIONS["table"], Look(labels=labels, start=tables[0]))
+    texts_only = pick_option(OPTIONS["texts_only"])
     names = ("text_column",) if texts_only else ("image_column", "text_column")
     with st.expander("Columns of other names"):
-        columns: dict[str, Any] = {name: controls.pick_text(OPTIONS[name]) for name in names}
+        columns: dict[str, Any] = {
+            name: pick_option(OPTIONS[name], Look(start="")) for name in names
+        }
     return replace(Addition(folder=folder, table=table, texts_only=texts_only), **columns)
 
 
 def _pick_hub() -> Addition:
     """Choose a data set of the hub; raises InputError for what can be none."""
-    hub = controls.pick_text(OPTIONS["hub"], example="wit_1024, or owner/name")
+    hub = pick_option(OPTIONS["hub"], Look(start="", example="wit_1024, or owner/name"))
     if hub:
         check_id(hub)
     usual = {"revision": "main", **DEFAULTS, **PRESETS.get(hub, {})}
-    texts = []
+    texts: dict[str, Any] = {}
     for name, column in zip(OF_HUB, st.columns(len(OF_HUB)), strict=True):
         with column:
-            texts.append(controls.pick_text(OPTIONS[name], example=usual[name]))
-    revision, split, image_column, text_column = texts
-    images_only = not text_column and controls.pick_switch(OPTIONS["images_only"])
-    offered = not (images_only or image_column)
-    texts_only = offered and controls.pick_switch(OPTIONS["texts_only"])
-    return Addition(
-        hub=hub,
-        revision=revision,
-        split=split,
-        image_column=image_column,
-        text_column=text_column,
-        images_only=images_only,
-        texts_only=texts_only,
-    )
-
-
-PICKERS = {"upload": _pick_upload, "folder": _pick_folder, "hub": _pick_hub, "ids": _pick_ids}
+            texts[name] = pick_option(OPTIONS[name], Look(start="", example=usual[name]))
+    images_only = not texts["text_column"] and pick_option(OPTIONS["images_only"])
+    offered = not (images_only or texts["image_column"])
+    texts_only = offered and pick_option(OPTIONS["texts_only"])
+    return replace(Addition(hub=hub, images_only=images_only, texts_only=texts_only), **texts)
 
 
 def _finish(addition: Addition, preview: Preview | None) -> None:
@@ -140,30 +150,34 @@ def _finish(addition: Addition, preview: Preview | None) -> None:
     own = safe_name((addition.folder or addition.hub or Path(addition.ids).stem).rstrip("/"))
     left, right = st.columns(2)
     with left:
-        name = controls.pick_text(OPTIONS["name"], start=own)
+        name = pick_option(OPTIONS["name"], Look(start=own))
     with right:
-        title = tidy(controls.pick_text(OPTIONS["title"], example=own))
-    skips = not _is_sound(preview) and controls.pick_switch(OPTIONS["skip_broken"])
+        title = tidy(pick_option(OPTIONS["title"], Look(start="", example=own)))
+    seen = bool(preview and preview.is_whole and not preview.unopened)
+    is_sound = seen and not (preview and preview.problems)
+    skips = not is_sound and pick_option(OPTIONS["skip_broken"])
     addition = replace(addition, name=name, title=title, skip_broken=skips)
     obstacle = _obstacle(addition, preview)
-    _tell_replaced(name)
+    cards = {card.name: card for card in queries.store().datasets()}
+    if name in cards:
+        models = queries.count_models(queries.place(name))
+        lost = " Unless it is the same, its models must be embedded again." if models else ""
+        st.warning(
+            f"{frame.plain(name)} exists, with {cards[name].size:,} stimuli and"
+            f" {counted(models, 'model', 'models')}. What is added takes its place.{lost}",
+            icon=":material/warning:",
+        )
     words = to_words(addition)
     st.code(frame.command(*words), language="bash", wrap_lines=True)
     if obstacle:
         st.warning(frame.plain(obstacle), icon=":material/error:")
-    runner.offer("Add this dataset", words, disabled=bool(obstacle), after=_close)
 
+    def close() -> None:  # the next dataset starts anew
+        address.release(FORM)
+        address.set_mark(frame.FORM, "")
+        address.set_mark(UPLOAD, "")
 
-def _is_sound(preview: Preview | None) -> bool:
-    """Return whether everything was looked at and nothing is broken."""
-    return bool(preview and preview.is_whole and not preview.unopened and not preview.problems)
-
-
-def _close() -> None:
-    """Close the form of a dataset that is queued; the next one starts anew."""
-    address.release(FORM)
-    address.set_mark(frame.FORM, "")
-    address.set_mark(uploads.UPLOAD, "")
+    runner.offer("Add this dataset", words, disabled=bool(obstacle), after=close)
 
 
 def _obstacle(addition: Addition, preview: Preview | None) -> str:
@@ -186,14 +200,102 @@ def _obstacle(addition: Addition, preview: Preview | None) -> str:
     return ""
 
 
-def _tell_replaced(name: str) -> None:
-    """Say what a dataset of the same name loses."""
-    cards = {card.name: card for card in queries.store().datasets()}
-    if name in cards:
-        models = queries.count_models(queries.place(name))
-        lost = " Unless it is the same, its models must be embedded again." if models else ""
-        st.warning(
-            f"{frame.plain(name)} exists, with {cards[name].size:,} stimuli and"
-            f" {counted(models, 'model', 'models')}. What is added takes its place.{lost}",
-            icon=":material/warning:",
-        )
+def show_preview(addition: Addition) -> Preview | None:
+    """Draw the first stimuli of a source and all its problems, and return it; None for a data set
+    of the hub before anybody looks into it, which asks the hub.
+
+    Raises InputError, OfflineError if it cannot be read.
+    """
+    held: tuple[Addition, Seen] | None = st.session_state.get(_HELD)
+    source = replace(addition, name="", title="", skip_broken=False)
+    if held is None or held[0] != source:
+        label = "Look at the first stimuli"
+        if source.hub and not st.button(label, icon=":material/search:", key="look"):
+            return None
+        held = st.session_state[_HELD] = source, _look(source)
+    preview, pictures = held[1]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(frame.plain(_extent(preview)), width="stretch")
+        forget = st.session_state.pop
+        icon = ":material/refresh:"
+        st.button("Look again", icon=icon, type="tertiary", on_click=forget, args=(_HELD, None))
+    for note in preview.notes:
+        st.caption(frame.plain(f"{note[0].upper()}{note[1:]}."))
+    if preview.problems:
+        _draw_problems(preview)
+    gallery.draw_tiles(pictures, key="preview", width=WIDTH, clicks=gallery.Clicks(None))
+    return preview
+
+
+def _look(source: Addition) -> Seen:
+    """Look at a source once; what it holds may change until someone looks again."""
+    bar = st.empty()
+
+    def report(done: int, total: int, what: str) -> None:
+        bar.progress(done / total, f"{what}: {done:,} of {total:,}")
+
+    with st.spinner("Looking at the stimuli"):
+        source = settled(source)
+        if source.hub:
+            preview = preview_hub(source)
+        else:
+            folder, choices = choices_of(source)
+            preview = preview_folder(folder, report=report, **choices)
+            bar.empty()
+    return preview, [_tile(index, sample) for index, sample in enumerate(preview.samples)]
+
+
+def _tile(index: int, sample: Sample) -> gallery.Tile:
+    picture = ""
+    if sample.image:
+        picture = f"data:image/webp;base64,{b64encode(thumbnail(sample.image)).decode()}"
+    (_, caption), *others = sample.captions or ((None, sample.stimulus),)
+    more = counted(len(others), "more caption", "more captions") if others else ""
+    return gallery.Tile(index, picture, caption, gallery.Note(more, caption), marked=False)
+
+
+def _extent(preview: Preview) -> str:
+    """Say how much was looked at and how closely, and what it has."""
+    rows = counted(preview.rows, "row", "rows")
+    images = counted(preview.images, "image", "images") if preview.images else ""
+    levels = f" Caption levels: {', '.join(preview.levels)}." if len(preview.levels) > 1 else ""
+    factors = f" Factors: {', '.join(preview.factors)}." if preview.factors else ""
+    unopened = preview.unopened + preview.unread
+    if preview.is_whole and not unopened:
+        both = " and ".join(filter(None, (rows, images)))
+        return f"Looked at {both}: all there is.{levels}{factors}"
+    seen = rows if preview.is_whole else f"the first {rows}"
+    seen = f"{seen}, with {images}" if images else seen
+    if unopened:
+        depths = [
+            f"{counted(preview.images - unopened, 'was', 'were')} opened",
+            f"{preview.unopened:,} only in their headers" if preview.unopened else "",
+            f"{preview.unread:,} not at all" if preview.unread else "",
+        ]
+        end = f"a look at images ends after {LIMITS.seconds:g} s"
+        seen = f"{seen}, of which {', '.join(filter(None, depths))}: {end}"
+    return f"Looked at {seen}; the job checks everything.{levels}{factors}"
+
+
+def _draw_problems(preview: Preview) -> None:
+    """Draw every problem with its row."""
+    left, right = st.columns([3, 1], vertical_alignment="center")
+    count = counted(len(preview.problems), "problem", "problems")
+    left.markdown(f"**{count}**, by row; the first row after a header is 1")
+    texts = [str(one).partition(": ")[2] for one in preview.problems]
+    table = pd.DataFrame({"row": [one.row for one in preview.problems], "problem": texts})
+    right.download_button(
+        "Problems",
+        exports.to_csv(table),
+        "problems.csv",
+        icon=":material/download:",
+        type="tertiary",
+        help="every problem and its row, as CSV",
+    )
+    st.dataframe(
+        table,
+        hide_index=True,
+        height=min(MOST_HEIGHT, 38 + 35 * len(table)),
+        key="dataset-problems",
+        column_config={"row": st.column_config.NumberColumn(width="small")},
+    )

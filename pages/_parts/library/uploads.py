@@ -1,67 +1,83 @@
-"""Uploading a dataset: the files become a folder of the store, which the address names."""
+"""What a person uploads, or names on the server: the files become a folder of the store, which the
+address names.
+"""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import streamlit as st
 
-from core.errors import PlatoscopeError
-from core.files.userfile import MB
-from core.files.userfile import UPLOAD as UPLOAD_BYTES
+from core.errors import InputError, PlatoscopeError, quoted
+from core.files.userfile import MB, UPLOAD
 from core.jobs import queue
+from core.options import Option
 from core.settings import store_path
-from core.stimuli.images import SUFFIXES
-from core.stimuli.table import TABLES
-from core.store.uploads import find_upload, keep_dataset, uploads_folder
-from pages._shared import address, frame
+from core.store.uploads import find_upload, uploads_folder
+from pages._shared import address, controls, frame
 
-MOST_MEGABYTES = UPLOAD_BYTES // MB
-UPLOAD = "upload"  # what the address calls the folder of the upload
-_FILES, _TROUBLE = "dataset-files", "upload-trouble"
+MOST_MEGABYTES = UPLOAD // MB
+QUOTES = "'\""  # around a path that was copied from a terminal
+LONGEST = 4_000  # characters of a path: systems have none beyond
+Files = list[tuple[str, memoryview]]  # names and contents
 
 
-def pick() -> Path | None:
-    """Take a zip, or a table with images, and return the folder that it became; None before."""
+def pick(
+    label: str,
+    suffixes: Collection[str],
+    keep: Callable[[Files, list[str]], Path],
+    *,
+    mark: str,
+    help: str = "",
+) -> Path | None:
+    """Take files and return where they are kept; None before.
+
+    keep: keeps the files in the store in place of others; it is given the commands that may still
+    need those. mark: what the address calls them.
+    """
+    chosen, trouble = f"{mark}-files", f"{mark}-trouble"
+
+    def take() -> None:
+        """Keep what was chosen in place of what was there, and remember what is wrong with it."""
+        files = st.session_state[chosen]
+        address.set_mark(mark, "")
+        st.session_state[trouble] = ""
+        if not files:
+            return
+        needed = [job.command for job in queue.jobs(store_path()) if job.state != "done"]
+        try:
+            path = keep([(file.name, file.getbuffer()) for file in files], needed)
+        except PlatoscopeError as error:
+            st.session_state[trouble] = str(error)
+        else:
+            address.set_mark(mark, path.relative_to(uploads_folder(store_path())).as_posix())
+
     st.file_uploader(
-        "A zip, or captions and their images",
-        type=["zip", "tar", *(suffix.removeprefix(".") for suffix in (*TABLES, *SUFFIXES))],
+        label,
+        type=[suffix.removeprefix(".") for suffix in suffixes],
         accept_multiple_files=True,
-        key=_FILES,
+        key=chosen,
+        help=help or None,
         max_upload_size=MOST_MEGABYTES,
-        on_change=_take,
+        on_change=take,
     )
-    if trouble := st.session_state.get(_TROUBLE):
-        st.error(frame.plain(trouble), icon=":material/error:")
-    folder = uploaded(UPLOAD)
-    return folder if folder and folder.is_dir() else None
-
-
-def needed() -> list[str]:
-    """Return the commands of jobs that may still read what was uploaded."""
-    return [job.command for job in queue.jobs(store_path()) if job.state != "done"]
-
-
-def _take() -> None:
-    """Keep what was chosen in place of what was there, and remember what is wrong with it."""
-    files = st.session_state[_FILES]
-    address.set_mark(UPLOAD, "")
-    st.session_state[_TROUBLE] = ""
-    if not files:
-        return
-    try:
-        held = [(file.name, file.getbuffer()) for file in files]
-        folder = keep_dataset(store_path(), held, needed=needed())
-    except PlatoscopeError as error:
-        st.session_state[_TROUBLE] = str(error)
-    else:
-        address.set_mark(UPLOAD, folder.relative_to(uploads_folder(store_path())).as_posix())
-
-
-def uploaded(mark: str) -> Path | None:
-    """Return what the address names as uploaded; None where it names nothing, or what is gone."""
+    if said := st.session_state.get(trouble):
+        st.error(frame.plain(said), icon=":material/error:")
     place = address.mark(mark)
     path = find_upload(store_path(), place) if place else None
     if place and path is None:
         st.warning("This upload is not there any more. Upload it again.", icon=":material/error:")
     return path
+
+
+def pick_path(one: Option, *, example: str) -> str:
+    """Name a folder or file on the server and return its absolute path; "" for none.
+
+    Raises InputError for a text that can be no path.
+    """
+    text = controls.pick_option(one, controls.Look(start="", example=example)).strip(QUOTES)
+    if not text.isprintable() or len(text) > LONGEST:
+        raise InputError(f"{quoted(text)} names no folder; expected a path such as {example}")
+    return os.path.abspath(os.path.expanduser(text)) if text else ""

@@ -1,0 +1,435 @@
+"""Adding models: those of timm, of the hub, of the Cave or of a folder become one `platoscope
+embed`, features made elsewhere one `platoscope import`; what they take is said before they are
+queued.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core.cave.demo import shipped_specs
+from core.competence.scores import published_models
+from core.embedding.features import check_ready
+from core.embedding.history import Measured, measured, room_for, seconds_for
+from core.encoders.arrays import ENDINGS
+from core.encoders.catalog import spec_of_folder
+from core.encoders.imported import NAMES
+from core.encoders.measured import read_content
+from core.encoders.outlines import Outline, outline
+from core.encoders.requests import EmbedRequest, ImportRequest, Pooling, Prompt
+from core.encoders.zoo import name_of, read_zoo
+from core.errors import FeatureError, InputError, PlatoscopeError
+from core.figures.numbers import count_text, counted, time_text
+from core.machine.memory import size_text
+from core.modalities import LANGUAGE, VISION, check_modality
+from core.questions.words import to_words
+from core.settings import choose_device, cluster_address, store_path
+from core.stimuli.dataset import DatasetCard
+from core.store import Store
+from core.store.schema import embedding_file
+from core.store.uploads import keep_dataset, keep_file
+from pages._parts.library import changes, uploads
+from pages._shared import address, controls, frame, queries, runner
+from pages._shared.address import bind
+from pages._shared.controls import Look, pick_option
+from pages._shared.queries import Place
+
+SOURCES = {
+    "timm": "timm",
+    "hub": "Hugging Face",
+    "cave": "The Cave",
+    "folder": "Folder on the server",
+    "features": "Feature files",
+}
+EMBED = {
+    name: replace(one, name=f"embed_{name}")
+    for name, one in controls.options_by_name(EmbedRequest).items()
+}
+IMPORT = {  # all are typed
+    name: replace(one, name=f"import_{name}", kind="text", range=None, many=False)
+    for name, one in controls.options_by_name(ImportRequest).items()
+}
+FOLDER = replace(
+    EMBED["model"],
+    name="embed_folder",
+    many=False,
+    label="Folder on the server",
+    help="one model in the format of timm or transformers: config.json beside model.safetensors",
+)
+POOLINGS: dict[Pooling, str] = {
+    "auto": "as its folder says, or mean",
+    "mean": "mean of tokens",
+    "last": "last token",
+    "first": "first token",
+    "max": "maximum over tokens",
+}
+READ: dict[Prompt, str] = {"none": "the caption", "paper": "the paper's sentence around it"}
+WAYS: Mapping[str, Mapping[str, Any]] = {  # what a file holds, in the words of the command
+    "features": {},
+    "trials": {"repeats": "trials"},
+    "subjects": {"repeats": "subjects"},
+    "dissimilarities": {"dissimilarities": True},
+}
+KNOWN = ("title", "level", *changes.FACTS)
+WAY = "import_way"  # the control of WAYS
+FEATURES = "features"  # what the address calls the file that was uploaded
+FORM = (  # the controls that start anew once models are queued
+    *("embed_timm", "embed_hub", "embed_cave", "embed_folder", WAY),
+    *(one.name for one in (*EMBED.values(), *IMPORT.values())),
+)
+MOST = 20  # models of one job
+ROOM = "Space in the store: estimated from the vectors, in float32."
+DASH = "A dash: unknown until the job runs."
+HELP = """One row per stimulus: (n, d), or (n, layers, d), or an array per layer, or a table. Ids of
+the rows match them to stimuli; without any, rows are in the dataset's order. Repeated measurements
+are (repeats, n, units), dissimilarities (n, n) or a table of pairs. Many models at once: a table
+with a row and a `file` for each, with these files, or all in a zip."""
+
+
+def draw() -> None:
+    """Draw the form: from where, which models, what they take, the command and its button."""
+    if not queries.store().datasets():
+        raise frame.NeededError("Models are embedded over a dataset: add a dataset first.")
+    at = queries.place(st.session_state["dataset"])
+    card = queries.card(at)
+    stimuli = counted(card.size, "stimulus", "stimuli")
+    st.caption(f"Over {frame.plain(card.title)}, with {stimuli}: the dataset in the sidebar.")
+    source = controls.pick_segment("From", SOURCES, "models_from", start="timm", hidden=True)
+    if source == "features":
+        _draw_import(at)
+        return
+    if source == "timm":
+        specs = _pick_timm()
+    elif source == "hub":
+        specs = _pick_hub()
+    elif source == "cave":
+        specs = _pick_cave(at.dataset)
+    else:
+        folder = uploads.pick_path(FOLDER, example="/models/mine")
+        specs = (spec_of_folder(Path(folder)),) if folder else ()
+    if not specs:
+        return
+    request = _pick_options(at, EmbedRequest(dataset=at.dataset, model=specs))
+    obstacles = _show_costs(at, request)
+    if request.name:
+        obstacles += _name_obstacle(at, request.name)
+    titles = {entry.card.spec: entry.card.title for entry in queries.store().models(at.dataset)}
+    if held := ", ".join(titles[spec] for spec in specs if spec in titles):
+        done = f"Embedded already: {frame.plain(held)}. The job adds only what is missing."
+        st.info(done, icon=":material/check:")
+    _finish("Embed", to_words(request), obstacles)
+
+
+@st.cache_resource(show_spinner=False)
+def _timm_names() -> Future[list[str]]:
+    """Begin to read timm's list, which takes seconds; the page is drawn meanwhile."""
+
+    def read() -> list[str]:
+        import timm  # seconds that a page without it must not pay
+
+        return [str(name) for name in timm.list_pretrained()]
+
+    return ThreadPoolExecutor(max_workers=1).submit(read)
+
+
+@st.fragment(run_every="0.5s")
+def _await_timm() -> None:
+    if _timm_names().done():
+        st.rerun(scope="app")
+    st.caption("Reading timm's list of models …")
+
+
+def _pick_timm() -> tuple[str, ...]:
+    """Choose among the models of which timm knows published weights."""
+    if not _timm_names().done():
+        _await_timm()
+        return ()
+    names = _timm_names().result()
+    chosen = st.multiselect(
+        EMBED["model"].label,
+        names,
+        placeholder=f"type to search {len(names):,} models",
+        max_selections=MOST,
+        select_all=False,  # it would stand first, where Enter takes it
+        **_bind("embed_timm", names, kind="timm model"),
+    )
+    return tuple(f"timm:{name}" for name in chosen)
+
+
+def _pick_hub() -> tuple[str, ...]:
+    """Choose among the language models of which figures are published, or type any id."""
+    models = published_models()["model"]
+    bound = _bind("embed_hub")
+    chosen: list[str] = st.session_state["embed_hub"]
+    published = [spec.removeprefix("hf:") for spec in models if spec.startswith("hf:")]
+    ids = st.multiselect(
+        EMBED["model"].label,
+        list(dict.fromkeys([*published, *chosen])),
+        placeholder="type to search, or any id: owner/name",
+        max_selections=MOST,
+        accept_new_options=True,
+        select_all=False,
+        filter_mode="contains",  # a typed id is that, not one of the list that resembles it
+        **bound,
+    )
+    return tuple(f"hf:{_id_of(name)}" for name in ids)
+
+
+def _bind(key: str, among: Collection[str] | None = None, *, kind: str = "") -> dict[str, str]:
+    """Bind a control of models to the address, of which the first few count."""
+    bound = bind(key, [], among, kind=kind)
+    st.session_state[key] = st.session_state[key][:MOST]
+    return bound
+
+
+def _id_of(text: str) -> str:
+    """Return the id in what was typed: itself, with `hf:`, or the address of its page."""
+    for start in ("https://", "huggingface.co/", "hf:"):
+        text = text.strip().removeprefix(start)
+    return text.strip("/")
+
+
+def _pick_cave(dataset: str) -> tuple[str, ...]:
+    """Choose among the models trained in the Cave that are not embedded over this dataset."""
+    held = {entry.card.name for entry in queries.store().models(dataset)}
+    specs = {name: spec for name, spec in shipped_specs().items() if name not in held}
+    if not specs:
+        st.info("All models of the Cave are embedded over this dataset.", icon=":material/check:")
+        return ()
+    chosen = st.multiselect(
+        EMBED["model"].label,
+        list(specs),
+        placeholder=f"{len(specs)} models trained in the Cave",
+        max_selections=MOST,
+        **_bind("embed_cave", specs, kind="model of the Cave"),
+    )
+    return tuple(specs[name] for name in chosen)
+
+
+def _pick_options(at: Place, request: EmbedRequest) -> EmbedRequest:
+    """Choose what the command leaves open; captions and how they are read concern language
+    models.
+    """
+    is_language = any(spec.startswith("hf:") for spec in request.model)
+    left, middle, right = st.columns(3)
+    if is_language:
+        levels = [*queries.card(at).levels, *queries.store().summaries(at.dataset)]
+        labels = {level: level for level in levels}
+        with left:
+            look = Look(labels=labels, empty=levels[0] if levels else "")
+            chosen = pick_option(EMBED["caption_level"], look)
+        with middle:
+            pooling = pick_option(EMBED["pooling"], Look(labels=POOLINGS))
+            prompt = pick_option(EMBED["prompt"], Look(labels=READ))
+        request = replace(request, caption_level=chosen, pooling=pooling, prompt=prompt)
+    with right if is_language else left:
+        device = pick_option(EMBED["device"], Look(start="auto")) or "auto"
+    name = ""
+    if len(request.model) == 1 and len(request.caption_level) < 2:
+        with left if is_language else middle:
+            name = pick_option(EMBED["name"], Look(start="", example="its own"))
+    return replace(request, device=device, name=name)
+
+
+def _show_costs(at: Place, request: EmbedRequest) -> list[str]:
+    """Draw what each model takes before it is embedded, a row per model, and return why some cannot
+    be had.
+    """
+    outlines: dict[str, Outline] = {}
+    refused: list[str] = []
+    for spec in request.model:
+        try:
+            outlines[spec] = _complete(spec, _outline(spec))
+        except PlatoscopeError as error:
+            refused.append(f"{error}.")
+    device: str | None = request.device  # None if a cluster chooses it
+    try:
+        if cluster_address():
+            device = None if device == "auto" else device
+        else:
+            device = str(choose_device(request.device))
+    except PlatoscopeError as error:
+        return [*refused, f"{error}."]
+    if outlines:
+        rows = [_cost(at, request, spec, outline, device) for spec, outline in outlines.items()]
+        st.dataframe(pd.DataFrame(rows), hide_index=True)
+        where = "the CPU" if device == "cpu" else device
+        time = f"Time: estimated from similar models on {where} that this store has embedded."
+        if device is None:
+            time = "Time depends on the device that the cluster chooses."
+        reasons = dict.fromkeys(outline.download.why for outline in outlines.values())
+        st.caption(frame.plain(" ".join([ROOM, time, DASH, *filter(None, reasons)])))
+    return refused
+
+
+def _cost(
+    at: Place, request: EmbedRequest, spec: str, outline: Outline, device: str | None
+) -> dict[str, str]:
+    modality, times = VISION.name, 1
+    if spec.startswith("hf:") and not outline.sees:
+        modality, times = LANGUAGE.name, max(1, len(request.caption_level))
+    size, download, seconds = queries.card(at).size, outline.download.size, None
+    room = room_for(outline.widths, size)
+    if device:
+        history = _measured(at)
+        seconds = seconds_for(outline.parameters, size, history, modality=modality, device=device)
+    return {
+        "model": spec,
+        "parameters": count_text(outline.parameters),
+        "layers": str(len(outline.widths) or "—"),
+        "download": "none" if download == 0 else size_text(download),
+        "in the store": size_text(None if room is None else room * times),
+        "time": time_text(None if seconds is None else seconds * times),
+    }
+
+
+@st.cache_data(max_entries=256, ttl=600, show_spinner="Looking at the model")
+def _outline(spec: str) -> Outline:
+    return outline(spec)
+
+
+def _complete(spec: str, outline: Outline) -> Outline:
+    """Add what is published of a language model if the hub does not answer."""
+    table = published_models()
+    rows = table[table["model"] == spec]
+    if outline.parameters is not None or rows.empty:
+        return outline
+    row = rows.iloc[0]
+    widths = (int(row["width"]),) * (1 + int(row["depth"]))
+    return replace(outline, parameters=int(row["parameters"]), widths=widths)
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def _measured(at: Place) -> list[Measured]:
+    """Return what all embeddings of the store have taken."""
+    store = Store(at.root)
+    cards = store.datasets()
+    return [one for card in cards for one in measured(store.embeddings(card.name), card.size)]
+
+
+def _draw_import(at: Place) -> None:
+    label = "Features made elsewhere"
+    path = uploads.pick(label, [".zip", *ENDINGS], _keep, mark=FEATURES, help=HELP)
+    if path is None or not path.is_file():
+        return
+    if read_zoo(ImportRequest(str(path), at.dataset)):
+        _draw_table(at, path)
+        return
+    left, middle, right = st.columns(3)
+    with left:
+        name = pick_option(IMPORT["name"], Look(start=name_of(path.name)))
+    with right:
+        subset = pick_option(IMPORT["subset"], Look(start=""))
+    with middle:
+        modality = pick_option(IMPORT["modality"], Look(start=VISION.name))
+    holds = {way: way for way in WAYS}
+    way = controls.pick_segment("The file holds", holds, WAY, start="features")
+    request = ImportRequest(str(path), at.dataset, name, modality, subset=subset, **WAYS[way])
+    obstacles = _name_obstacle(at, name)
+    try:
+        with st.expander("What is known of it"):
+            said = {one: pick_option(IMPORT[one], Look(start="")) for one in KNOWN}
+        known = changes.read_facts(said)
+        request = replace(request, title=said["title"], level=said["level"], facts=known)
+        check_modality(modality)
+        st.caption(frame.plain(_look(request, queries.store(), queries.card(at))))
+    except PlatoscopeError as error:
+        obstacles.append(f"{error}.")
+    _finish("Import", to_words(request), obstacles)
+
+
+def _keep(files: uploads.Files, needed: list[str]) -> Path:
+    """Keep a file of features, or several, and return the one that is imported: the table of
+    models, else the only file of features.
+    """
+    if len(files) == 1 and not files[0][0].lower().endswith(".zip"):
+        return keep_file(store_path(), files[0][0], bytes(files[0][1]), needed=needed)
+    folder = keep_dataset(store_path(), files, needed=needed)
+    found = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in ENDINGS]
+    found = [path for path in found if path.name != NAMES]
+    heads = [path for path in found if read_zoo(ImportRequest(str(path)))] or found
+    if len(heads) != 1:
+        raise InputError(
+            f"{len(heads)} of these files may be what is imported; upload one file of features, or"
+            " several with one table of models, whose column file names them"
+        )
+    return heads[0]
+
+
+def _look(request: ImportRequest, store: Store, card: DatasetCard) -> str:
+    """Return what is in a file; raises FeatureError if it cannot be imported over a dataset."""
+    path = Path(request.file)
+    try:
+        rows, widths, notes = _shape(request, tuple(store.stimuli(card.name)["stimulus"]))
+    except FeatureError as error:  # where the store keeps the file is of no use here
+        raise FeatureError(str(error).replace(str(path), path.name)) from error
+    dims = ", ".join(map(str, dict.fromkeys(widths)))
+    return f"{len(widths)} × {rows:,} × {dims}: layers, stimuli, dims. {' '.join(notes)}"
+
+
+@st.cache_data(max_entries=256, show_spinner="Reading the features")
+def _shape(
+    request: ImportRequest, stimuli: tuple[str, ...]
+) -> tuple[int, tuple[int, ...], tuple[str, ...]]:
+    """Return the rows of a file, the widths of its layers, and how it was read; its path names its
+    content.
+
+    Raises FeatureError for a file that cannot be read, and for values that are not finite.
+    """
+    content = read_content(request, stimuli)
+    layers = content.layers
+    if content.covers is not None:
+        stimuli = tuple(stimuli[place] for place in content.covers)
+    check_ready(layers, stimuli, Path(request.file).name)
+    return len(layers[0]), tuple(layer.shape[1] for layer in layers), content.notes
+
+
+def _draw_table(at: Place, path: Path) -> None:
+    """Say what is in the file of each row of a table of models, or what is wrong with it."""
+    modality = pick_option(IMPORT["modality"], Look(start=VISION.name))
+    request = ImportRequest(str(path), at.dataset, modality=modality)
+    zoo = read_zoo(request)
+    held, wrong = dict[str, str](), list[str]()
+    for line, row in zoo.rows.items() if zoo else ():
+        try:
+            if isinstance(row, InputError):
+                raise row
+            check_modality(row.modality)
+            held[row.name] = _look(row, queries.store(), queries.card(at))
+            wrong += _name_obstacle(at, row.name)
+        except PlatoscopeError as error:
+            wrong.append(f"Line {line}: {error}.")
+    st.dataframe(pd.DataFrame({"model": [*held], "file": [*held.values()]}), hide_index=True)
+    _finish("Import", to_words(request), wrong)
+
+
+def _name_obstacle(at: Place, name: str) -> list[str]:
+    """Say why a name cannot be that of a new model; nothing if it can."""
+    try:
+        embedding_file(store_path(), at.dataset, name)
+    except PlatoscopeError as error:
+        return [f"{error}."]
+    if name in {entry.card.name for entry in queries.store().models(at.dataset)}:
+        return [f"{name} is a model over this dataset already. Choose another name."]
+    return []
+
+
+def _finish(label: str, words: list[str], obstacles: list[str]) -> None:
+    """Draw the command, what stands in its way, and the button that queues it."""
+    st.code(frame.command(*words), language="bash", wrap_lines=True)
+    for obstacle in obstacles:
+        st.warning(frame.plain(obstacle), icon=":material/error:")
+
+    def close() -> None:  # the next form starts anew
+        address.release(FORM)
+        address.set_mark(FEATURES, "")
+        address.set_mark(frame.FORM, "")
+
+    runner.offer(label, words, disabled=bool(obstacles), after=close)
