@@ -1,8 +1,5 @@
 """From rows to stimuli: every caption checked, stimuli and levels in order of first appearance, all
-that is wrong said at once.
-
-Caption levels beyond those that a dataset names, made of them where a stimulus has several
-captions: more text to read.
+that is wrong said at once; and the caption levels that follow from several captions of a stimulus.
 """
 
 from __future__ import annotations
@@ -11,7 +8,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,9 +18,8 @@ from core.errors import StimuliError, UnknownNameError, shortened
 
 SHOWN_PROBLEMS = 10
 _LONGEST_REASON = 300
-_WHOLE = re.compile(
-    r"-?(0|[1-9][0-9]{0,14})"
-)  # no leading zeros: "007" is a name; 15 digits also fit a float, beside gaps
+# no leading zeros: "007" is a name; 15 digits also fit a float, next to gaps
+_WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,14})")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]+)?([eE][-+]?[0-9]{1,2})?")
 
 
@@ -98,22 +94,36 @@ def gather(rows: Sequence[Row], *, broken: Collection[str] = ()) -> tuple[Captio
     one factor, is left out as a whole.
     """
     levels = tuple(dict.fromkeys(row.level for row in rows if row.level))
+    default = levels[0] if levels else None
     sound = [row for row in rows if row.stimulus not in broken]
-    texts, wrong = _texts(sound)
+    texts: dict[tuple[str, str], str] = {}
+    seen: dict[tuple[str, str], int] = {}
     first: dict[str, Row] = {}
+    wrong: list[Problem] = []
+    contradictions: dict[str, Problem] = {}
     for row in sound:
-        first.setdefault(row.stimulus, row)
-    contradictions = _contradictions(sound, first)
-    lacking = _lacking(texts, levels[0] if levels else None, sound)
-    named = [
-        *wrong,
-        *contradictions.values(),
-        *(problem for problem in lacking.values() if problem),
-    ]
-    kept = [
-        row for name, row in first.items() if name not in contradictions and name not in lacking
-    ]
-    return _tabulate(kept, texts, levels), sorted(named, key=lambda problem: problem.row)
+        key, origin = (row.stimulus, row.level), first.setdefault(row.stimulus, row)
+        if reason := _wrong_with(row, seen.get(key)):
+            wrong.append(Problem(row.number, reason))
+        else:
+            texts[key] = row.text
+            seen[key] = row.number
+        for name, value in row.factors.items():
+            if value != origin.factors[name] and row.stimulus not in contradictions:
+                reason = (
+                    f"{name} of {row.stimulus} is {value!r} but {origin.factors[name]!r} in row"
+                    f" {origin.number}"
+                )
+                contradictions[row.stimulus] = Problem(row.number, reason)
+    lacking = {name for name in first if (name, default) not in texts}
+    # unless the row that broke it has been named already
+    unnamed = lacking - {row.stimulus for row in sound if row.level == default}
+    wrong += contradictions.values()
+    for name in unnamed if default is not None else ():
+        reason = f"{name} has no caption of level {default}, the first in the table"
+        wrong.append(Problem(first[name].number, reason))
+    kept = [row for name, row in first.items() if name not in {*contradictions, *lacking}]
+    return _tabulate(kept, texts, levels), sorted(wrong, key=lambda problem: problem.row)
 
 
 def gather_images(
@@ -157,78 +167,26 @@ def read_level(value: Any) -> str:
     )
 
 
-def _texts(rows: Iterable[Row]) -> tuple[dict[tuple[str, str], str], list[Problem]]:
-    texts: dict[tuple[str, str], str] = {}
-    seen: dict[tuple[str, str], int] = {}
-    problems = []
-    for row in rows:
-        key = (row.stimulus, row.level)
-        if reason := _wrong_with(row, seen.get(key)):
-            problems.append(Problem(row.number, reason))
-        else:
-            texts[key] = row.text
-            seen[key] = row.number
-    return texts, problems
-
-
 def _wrong_with(row: Row, earlier: int | None) -> str | None:
+    """Return what is wrong with a row's caption; earlier: the row that has its level already."""
+    text, name = row.text, row.stimulus
     if not row.level:
-        return f"{row.stimulus} has no caption level"
-    if row.text is None or (isinstance(row.text, float) and math.isnan(row.text)):
-        return f"the caption of {row.stimulus} is missing"
-    if not isinstance(row.text, str):
-        return f"the caption of {row.stimulus} is of type {type(row.text).__name__}, expected text"
-    if not row.text.strip():
-        return f"the caption of {row.stimulus} is empty"
-    fixed = {"the caption": row.text, "the level": row.level, "the id": row.stimulus}
-    for name, value in {**fixed, **row.factors}.items():
-        if isinstance(value, str) and (unfit := _unfit(value)):
-            return f"{name} of {row.stimulus} has {unfit}"
+        return f"{name} has no caption level"
+    if text is None or (isinstance(text, float) and math.isnan(text)):
+        return f"the caption of {name} is missing"
+    if not isinstance(text, str):
+        return f"the caption of {name} is of type {type(text).__name__}, expected text"
+    if not text.strip():
+        return f"the caption of {name} is empty"
+    fixed = {"the caption": text, "the level": row.level, "the id": name}
+    for what, value in {**fixed, **row.factors}.items():  # that UTF-8 cannot spell
+        if isinstance(value, str) and "\0" in value:
+            return f"{what} of {name} has a NUL character"
+        if isinstance(value, str) and any("\ud800" <= char <= "\udfff" for char in value):
+            return f"{what} of {name} has half a character (a lone surrogate)"
     if earlier is not None:
-        return f"{row.stimulus} has level {row.level} twice (also row {earlier})"
+        return f"{name} has level {row.level} twice (also row {earlier})"
     return None
-
-
-def _unfit(text: str) -> str | None:
-    """Return what keeps a text from being stored as UTF-8."""
-    if "\0" in text:
-        return "a NUL character"
-    return (
-        "half a character (a lone surrogate)"
-        if any("\ud800" <= char <= "\udfff" for char in text)
-        else None
-    )
-
-
-def _contradictions(rows: Iterable[Row], first: Mapping[str, Row]) -> dict[str, Problem]:
-    problems: dict[str, Problem] = {}
-    for row in rows:
-        origin = first[row.stimulus]
-        for name, value in row.factors.items():
-            if value != origin.factors[name] and row.stimulus not in problems:
-                reason = (
-                    f"{name} of {row.stimulus} is {value!r} but {origin.factors[name]!r} in row"
-                    f" {origin.number}"
-                )
-                problems[row.stimulus] = Problem(row.number, reason)
-    return problems
-
-
-def _lacking(
-    texts: Mapping[tuple[str, str], str], default: str | None, rows: Sequence[Row]
-) -> dict[str, Problem | None]:
-    """Return the stimuli without a caption at the default level; None where the row that broke it
-    has been named already.
-    """
-    named = {row.stimulus for row in rows if row.level == default}
-    lacking: dict[str, Problem | None] = {}
-    for row in rows:
-        if (row.stimulus, default) not in texts and row.stimulus not in lacking:
-            reason = f"{row.stimulus} has no caption of level {default}, the first in the table"
-            lacking[row.stimulus] = (
-                None if row.stimulus in named or default is None else Problem(row.number, reason)
-            )
-    return lacking
 
 
 def _tabulate(

@@ -1,7 +1,8 @@
-"""Some stimuli of another dataset, as a dataset of its own: what was measured of these alone is
-compared with models over them.
+"""Opens a dataset again from its card, and makes sure that it is the same one.
 
-Open a dataset again from its card, and be sure that it is the same one."""
+Some stimuli of another dataset are a dataset of their own, so that what was measured of these alone
+is compared with models over them.
+"""
 
 from __future__ import annotations
 
@@ -77,7 +78,7 @@ class SubsetDataset:
 def open_dataset(card: DatasetCard) -> Dataset:
     """Open the dataset that a card describes.
 
-    Raises UnknownNameError for a kind of source that does not exist, and StimuliError where the
+    Raises UnknownNameError for a kind of source that does not exist, and StimuliError if the
     captions, factors or images are no longer those of the card's revision.
     """
     if chosen := card.source.get(SUBSET):
@@ -88,7 +89,8 @@ def open_dataset(card: DatasetCard) -> Dataset:
     if world := find_world(kind):
         dataset = world.open(card.source)
     elif kind in _OPENERS:
-        dataset = _OPENERS[kind](card.name, card.source)
+        choices = {key: value for key, value in card.source.items() if key != "kind"}
+        dataset = _OPENERS[kind](card.name, choices)
     else:
         raise UnknownNameError("kind of dataset", kind, _OPENERS)
     if dataset.card.revision != card.revision:
@@ -100,25 +102,21 @@ def open_dataset(card: DatasetCard) -> Dataset:
     return dataset
 
 
-def _open_folder(name: str, source: Mapping[str, Any]) -> Dataset:
+def _open_folder(name: str, choices: dict[str, Any]) -> Dataset:
     from core.stimuli.folder import FolderDataset
 
     # of an older store: without a table there were images alone
-    choices = {"images_only": not source["table"], **_choices(source)}
+    choices = {"images_only": not choices["table"], **choices}
     return FolderDataset.open(Path(choices.pop("folder")), name=name, **choices)
 
 
-def _open_hub(name: str, source: Mapping[str, Any]) -> Dataset:
+def _open_hub(name: str, choices: dict[str, Any]) -> Dataset:
     from core.stimuli.hub import HubDataset
 
-    return HubDataset.open(name=name, **_choices(source))
+    return HubDataset.open(name=name, **choices)
 
 
-def _choices(source: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in source.items() if key != "kind"}
-
-
-_OPENERS: Mapping[str, Callable[[str, Mapping[str, Any]], Dataset]] = {
+_OPENERS: Mapping[str, Callable[[str, dict[str, Any]], Dataset]] = {
     "folder": _open_folder,
     "hub": _open_hub,
 }

@@ -1,14 +1,9 @@
-"""Tar files of images, texts and labels, listed without unpacking them: what a member is called is
-a name and never a path.
-
-Where the images of a folder lie: by the names that a table gives them, which may leave out
-folders or the ending, or come from another machine.
-
-A dataset from a folder: image files and captions next to them, or one of the two, or ids alone.
+"""A dataset from a folder: image files and captions next to them, or one of the two, or ids alone.
 
 Captions are a table (`core/stimuli/table.py`), or texts with the names of the images: a.jpg and
-a.txt, as files or in tars (WebDataset). Without a column of levels the captions of an image are
-numbered from 0; columns that are no image, caption or level are factors.
+a.txt, as files or in tars (WebDataset), which are not unpacked. Without a column of levels the
+captions of an image are numbered from 0; columns that are no image, caption or level are factors.
+A table may leave out an image's folders or its ending, or come from another machine.
 """
 
 from __future__ import annotations
@@ -61,6 +56,8 @@ from core.stimuli.table import (
     walk,
 )
 
+MOST_FACTORS = 50  # columns of a table of ids; of more it is one of features
+TOLD = 1000  # rows, which take about a second
 _BLOCK = 512  # bytes, of zeros at a tar's end
 
 
@@ -118,10 +115,10 @@ class Images:
     def find(self, name: str) -> Stored:
         """Return where an image lies: by its path in the folder, its `images` or next to its table,
         else by the only path in a subfolder of which one is the end of the other, whatever the case
-        of letters, and without the ending, or zeros before a number, where the name has none.
+        of letters, and without the ending, or zeros before a number, if the name has none.
 
-        Raises StimuliError where it is missing, where several files may be meant, and where it
-        leads out of the folder.
+        Raises StimuliError if it is missing, if several files may be meant, or if it leads out of
+        the folder.
         """
         if name in self.stored:
             return self.stored[name]
@@ -141,8 +138,10 @@ class Images:
                 f" into {self.folder.name}"
             )
         if file is None:
-            linked = f"; {self._linked} is a link, which --link follows" if self._linked else ""
-            raise StimuliError(f"image {name} is not in the folder or its subfolders{linked}")
+            links = (path for path in self.folder.iterdir() if path.is_symlink() and path.is_dir())
+            linked = None if self.link else next(links, None)
+            note = f"; {linked.name} is a link, which --link follows" if linked else ""
+            raise StimuliError(f"image {name} is not in the folder or its subfolders{note}")
         return Stored(file.resolve())
 
     def _search(self, name: str) -> Path | None:
@@ -152,21 +151,17 @@ class Images:
             found = self._places.get(name.lstrip("0"), [])
         if wanted.suffix.lower() in SUFFIXES:
             found = [place for place in found if place.name.lower() == wanted.name.lower()]
-        found = [place for place in found if _fit(place.parent.parts, wanted.parent.parts)]
-        same = [place for place in found if place.name == wanted.name]
-        found = same or found
+        # of two lists of folders one is the end of the other
+        ends = [zip(place.parts[-2::-1], wanted.parts[-2::-1], strict=False) for place in found]
+        fits = [all(a.lower() == b.lower() for a, b in pairs) for pairs in ends]
+        found = [place for place, fit in zip(found, fits, strict=True) if fit]
+        found = [place for place in found if place.name == wanted.name] or found
         if len(found) > 1:
             raise StimuliError(
                 f"image {name} may be {' or '.join(map(str, found[:3]))}"
                 f"{' or another' if len(found) > 3 else ''}; write it with its folder and ending"
             )
         return self.folder / found[0] if found else None
-
-    @cached_property
-    def _linked(self) -> str:
-        """Return a link to a folder that is not followed, "" for none."""
-        links = (path for path in self.folder.iterdir() if path.is_symlink() and path.is_dir())
-        return "" if self.link else next((path.name for path in links), "")
 
     @cached_property
     def _places(self) -> Mapping[str, list[PurePosixPath]]:
@@ -183,24 +178,12 @@ class Images:
         return places
 
 
-def _fit(one: Iterable[str], other: Iterable[str]) -> bool:
-    """Return whether of two lists of folders one is the end of the other, whatever the case."""
-    pairs = zip(reversed([*one]), reversed([*other]), strict=False)
-    return all(a.lower() == b.lower() for a, b in pairs)
-
-
 def image_name(value: object) -> str:
-    """Return an image's path in one spelling (".\\a\\b.jpg" is "a/b.jpg"), empty where there is
-    none.
-    """
+    """Return an image's path in one spelling (".\\a\\b.jpg" is "a/b.jpg"), empty for none."""
     text = f"{value}".strip() if isinstance(value, str | int) else ""
     if "\\" in text:
         text = PureWindowsPath(text).as_posix()
     return os.path.normpath(text) if text else ""
-
-
-MOST_FACTORS = 50  # columns of a table of ids; of more it is one of features
-TOLD = 1000  # rows, which take about a second
 
 
 @dataclass(frozen=True)
@@ -260,9 +243,8 @@ class FolderDataset:
     captions: pd.DataFrame
     skipped: tuple[str, ...]
     notes: tuple[str, ...]
-    _files: tuple[tuple[Stored, str], ...] = field(
-        repr=False
-    )  # each image and the sha256 that it had on opening; none of texts alone
+    # each image and the sha256 that it had on opening; none of texts alone
+    _files: tuple[tuple[Stored, str], ...] = field(repr=False)
 
     @classmethod
     def open(
@@ -283,8 +265,13 @@ class FolderDataset:
         problems.sort(key=lambda problem: problem.row)
         if problems and not skip_broken:
             raise refuse(str(content.path), problems)
+        if whole.stimuli.empty and problems:
+            raise StimuliError(
+                f"nothing is left of {content.path}: all its stimuli are broken, first"
+                f" {problems[0]}"
+            )
         if whole.stimuli.empty:
-            raise _nothing_left(content.path, problems)
+            raise StimuliError(f"{content.path} has no rows; expected at least one stimulus")
         source = {
             "kind": "folder",
             "folder": str(folder.resolve()),
@@ -336,14 +323,14 @@ def read_content(folder: Path, chosen: Choices, most: int | None = None) -> Cont
     searches = not (chosen.table or chosen.images_only)
     tables = list_tables(folder, texts_only=chosen.texts_only) if searches else []
     if not (chosen.table or tables) or is_tar:
-        tars = [folder / chosen.table] if is_tar else _tars(folder)
+        found = [folder / place for place in walk(folder) if place.lower().endswith(".tar")]
+        tars = [folder / chosen.table] if is_tar else found
         table, stored = _read_tars(folder, tars) if tars else _read_pairs(folder, chosen)
         if table.rows or chosen.images_only:
             images = Images(folder, chosen.link, stored)
             return _content(table, chosen, most, images, str(chosen.table))
-    path = (
-        folder / chosen.table if chosen.table else find_table(folder, texts_only=chosen.texts_only)
-    )
+    usual = Path() if chosen.table else find_table(folder, texts_only=chosen.texts_only)
+    path = folder / chosen.table if chosen.table else usual
     wanted = TEXT_COLUMNS if chosen.texts_only else COLUMNS
     named = {"image": chosen.image_column, "caption": chosen.text_column}
     table = read_table(path, wanted=wanted, named=named, most=more)
@@ -364,18 +351,8 @@ def _content(
         ready = {row.stimulus for row in rows if row.level == default}
         rows = [row for row in rows if row.stimulus in ready]
     factors = tuple(one for one in table.factor_columns if one != _key(table, chosen))
-    return Content(
-        table.path,
-        f"{name or chosen.table}",
-        rows,
-        problems,
-        images,
-        table.notes,
-        factors,
-        len(seen.rows),
-        is_whole,
-        alone,
-    )
+    made = table.path, f"{name or chosen.table}", rows, problems, images, table.notes, factors
+    return Content(*made, len(seen.rows), is_whole, alone)
 
 
 def read_ids(path: Path) -> Table:
@@ -399,31 +376,33 @@ def read_ids(path: Path) -> Table:
         rows = len(table.rows)
     else:
         arrays = ARRAYS[kind](UserFile(path, "arrays", StimuliError))
-        columns = {
-            one: _values(array)
+        lines = {
+            one: array.ravel().tolist()
             for one, array in arrays.items()
             if one and array.size == max(array.shape, default=0) and array.dtype.kind in "iufUS"
+        }
+        columns = {
+            one: [
+                each.decode("utf-8", "replace") if isinstance(each, bytes) else each
+                for each in line
+            ]
+            for one, line in lines.items()
         }
         name = id_line(columns)
         columns = {name: columns[name]} if name else {}
         rows = max((len(one) for one in arrays.values() if one.ndim), default=0)
     ids = columns.pop(name) if name else range(rows)
-    factors = {one: each for one, each in columns.items() if name and not _is_measured(each)}
-    note = "" if name else f"{path.name} has no ids: its rows are numbered from 0"
-    return Table(
-        path,
-        ("id", *factors),
-        tuple(
-            {"id": one, **dict(zip(factors, values, strict=True))}
-            for one, *values in zip(ids, *factors.values(), strict=True)
-        ),
-        (note,) if note else (),
+    factors = {}
+    for one, values in columns.items() if name else ():
+        numbers = type_values(values)
+        if not (numbers.dtype.kind == "f" and (numbers.dropna() % 1).any()):
+            factors[one] = values
+    records = tuple(
+        {"id": one, **dict(zip(factors, values, strict=True))}
+        for one, *values in zip(ids, *factors.values(), strict=True)
     )
-
-
-def _values(array: np.ndarray) -> list[Any]:
-    flat = array.ravel().tolist()
-    return [one.decode("utf-8", "replace") if isinstance(one, bytes) else one for one in flat]
+    notes = () if name else (f"{path.name} has no ids: its rows are numbered from 0",)
+    return Table(path, ("id", *factors), records, notes)
 
 
 def _read_hdf5(file: UserFile) -> dict[str, np.ndarray]:
@@ -439,20 +418,10 @@ ARRAYS: Mapping[str, Callable[[UserFile], dict[str, np.ndarray]]] = {
 }
 
 
-def _is_measured(values: Sequence[Any]) -> bool:
-    numbers = type_values(values)
-    return numbers.dtype.kind == "f" and bool((numbers.dropna() % 1).any())
-
-
-def _tars(folder: Path) -> list[Path]:
-    return [folder / place for place in walk(folder) if place.lower().endswith(".tar")]
-
-
 def _read_tars(folder: Path, tars: Sequence[Path]) -> tuple[Table, dict[str, Stored]]:
     """Read tars in which what belongs to a stimulus has one name: 000.jpg, 000.txt or 000.json."""
-    every = [
-        list_members(path, read=(".txt", ".json", ".caption"), listed=SUFFIXES) for path in tars
-    ]
+    read = (".txt", ".json", ".caption")
+    every = [list_members(path, read=read, listed=SUFFIXES) for path in tars]
     counts = Counter(key for one in every for key in {member.key for member in one})
     again = any(count > 1 for count in counts.values())  # shards that all begin with 000
     rows, stored = list[dict[str, Any]](), dict[str, Stored]()
@@ -471,9 +440,8 @@ def _read_tars(folder: Path, tars: Sequence[Path]) -> tuple[Table, dict[str, Sto
 
 def _read_pairs(folder: Path, chosen: Choices) -> tuple[Table, dict[str, Stored]]:
     """Read a folder in which texts have the names of images, or images alone."""
-    places = sorted(
-        PurePosixPath(Path(place).as_posix()) for place in walk(folder, link=chosen.link)
-    )
+    found = walk(folder, link=chosen.link)
+    places = sorted(PurePosixPath(Path(place).as_posix()) for place in found)
     shown = [one for one in places if one.suffix.lower() in SUFFIXES and (folder / one).is_file()]
     if chosen.images_only and not shown:
         raise StimuliError(
@@ -527,7 +495,9 @@ def read_rows(
     for number, values in enumerate(table.rows, start=1):
         if chosen.split and f"{values.get('split')}" != chosen.split:
             continue
-        stimulus = _name(key, values, number)
+        stimulus = str(number - 1)
+        if key is not None:
+            stimulus = (image_name if key == "image" else read_level)(values[key])
         if number in table.wrong or not stimulus:
             problems.append(Problem(number, table.wrong.get(number, f"names no {key}")))
             continue
@@ -539,7 +509,9 @@ def read_rows(
                 continue
             level = str(counts[stimulus] + place)
             level = read_level(values[LEVEL]) if has_levels else level
-            rows.append(Row(number, stimulus, level, _plain(text), told))
+            if isinstance(text, dict):  # a record that holds a text, such as {"raw": "…"}
+                text = text.get(role_of([*text], "caption"))
+            rows.append(Row(number, stimulus, level, text, told))
         counts[stimulus] += len(texts)
     if chosen.split and not (rows or problems):
         raise StimuliError(
@@ -550,22 +522,10 @@ def read_rows(
 
 
 def _key(table: Table, chosen: Choices) -> str | None:
-    """Return the column that names the stimuli, None where their places do."""
+    """Return the column that names the stimuli, None if their places do."""
     if chosen.ids_only:
         return "id"
     return table.id_column if chosen.texts_only else "image"
-
-
-def _name(key: str | None, values: Mapping[str, Any], number: int) -> str:
-    """Return what a row calls its stimulus, empty where it does not."""
-    if key is None:
-        return str(number - 1)
-    return image_name(values[key]) if key == "image" else read_level(values[key])
-
-
-def _plain(text: Any) -> Any:
-    """Return the text of a record that holds one, such as {"raw": "…"}."""
-    return text.get(role_of([*text], "caption")) if isinstance(text, dict) else text
 
 
 def _factor(value: Any) -> Any:
@@ -614,11 +574,3 @@ def check_file(place: Stored, name: str) -> str:
     data = place.read()
     check_image(data, name=name)
     return hashlib.sha256(data).hexdigest()
-
-
-def _nothing_left(path: Path, problems: Sequence[Problem]) -> StimuliError:
-    if not problems:
-        return StimuliError(f"{path} has no rows; expected at least one stimulus")
-    return StimuliError(
-        f"nothing is left of {path}: all its stimuli are broken, first {problems[0]}"
-    )

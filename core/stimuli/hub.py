@@ -1,16 +1,8 @@
-"""Where a hub data set comes from: its repository, revision, split and columns; and what is said
-where it cannot be opened.
-
-The files of a hub data set, as `datasets` reads them. It has no limits of its own: it reads in a
-process that may take no more memory than one file may.
-
-The rows of a hub data set's split, each checked: images as the bytes that it holds, and texts,
-one or a list of them.
-
-A dataset from the Hugging Face hub by id, or from a local folder of data files in the same form.
+"""A dataset from the Hugging Face hub by id, or from a local folder of data files in the same form.
 
 Data files only are read: `datasets` runs no code of a repository, an image that is only an address
-is not fetched, and one that is a file is read where it is the data set's own.
+is not fetched, and one that is a file is read if it is the data set's own. `datasets` has no limits
+of its own: it reads in a process that may take no more memory than one file may.
 """
 
 from __future__ import annotations
@@ -19,7 +11,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -37,9 +29,8 @@ from core.stimuli.dataset import DatasetCard, check_images, check_name
 from core.stimuli.images import check_image, load_image, read_image
 from core.stimuli.table import is_saved, missing_column, role_of
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a second, only for those who use the hub
     import datasets
-
 
 # Ids that stand for a repository and the choices that go with it. wit_1024: the 1,024 pairs of
 # Wikipedia images and texts that Huh et al. (2024) measured on; its texts are lists, whose first
@@ -52,362 +43,10 @@ PRESETS: Mapping[str, Mapping[str, str]] = {
 NO_TEXT = ""  # in place of a column of texts: images alone
 NO_IMAGE = ""  # in place of a column of images: texts alone
 DEFAULTS: Mapping[str, str] = {"split": "train", "image_column": "image", "text_column": "text"}
-_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*", re.ASCII)
-
-
-def check_id(hub_id: str) -> None:
-    """Raise StimuliError for what is neither a preset nor `owner/name` on the hub: a local folder,
-    or one word, by which `datasets` may mean the files where a command runs.
-    """
-    if os.path.isdir(hub_id) or not (hub_id in PRESETS or _ID.fullmatch(hub_id)):
-        raise StimuliError(
-            f"expected a data set of the hub, as owner/name or {' or '.join(PRESETS)}, got"
-            f" {quoted(hub_id)}; for a local folder of data files, type the command in a terminal"
-        )
-
-
-def source_of(hub_id: str, values: Mapping[str, str | None], skip_broken: bool) -> dict[str, Any]:
-    """Return every choice that opens the data set again: those given, else the preset's. What is
-    None then is found in the data set: see `completed`.
-    """
-    local = Path(hub_id).is_dir()
-    if local and values["revision"] is not None:
-        raise StimuliError(
-            f"{hub_id} is a local folder and has no revision {values['revision']!r}; leave the"
-            " revision out"
-        )
-    preset = {} if local else PRESETS.get(hub_id, {})
-    place = str(Path(hub_id).resolve()) if local else preset.get("hub_id", hub_id)
-    chosen = {name: preset.get(name) if value is None else value for name, value in values.items()}
-    return {"kind": "hub", "hub_id": place, **chosen, "skip_broken": skip_broken}
-
-
-def completed(source: dict[str, Any], columns: Sequence[str]) -> dict[str, Any]:
-    """Return a source with the columns of a data set that hold its images and its texts: those of
-    DEFAULTS, else those of another usual name; raises StimuliError where there is none.
-    """
-    chosen = dict(source)
-    for role, name in (("image", "image_column"), ("caption", "text_column")):
-        wanted = DEFAULTS[name] if source[name] is None else source[name]
-        if not wanted:  # NO_IMAGE, NO_TEXT
-            continue
-        found = wanted if wanted in columns else None
-        if found is None and source[name] is None:
-            found = role_of(columns, role)
-        if found is None:
-            raise missing_column("the data set", wanted, columns, role)
-        chosen[name] = found
-    return chosen
-
-
-def pinned(source: dict[str, Any]) -> dict[str, Any]:
-    """Return a source at the commit that it stands for now, so that it is the same whenever it is
-    opened again; as it is where nobody can tell.
-    """
-    from core.hub.fetch import commit_of  # half a second, only for those who use the hub
-
-    wanted = repository(source)
-    if wanted is None or re.fullmatch("[0-9a-f]{40}", str(wanted.revision)):
-        return source
-    return {**source, "revision": commit_of(wanted) or wanted.revision}
-
-
-def repository(source: Mapping[str, Any]) -> Repository | None:
-    """Return the hub's repository of a source, None for a local folder."""
-    import datasets
-
-    hub_id, revision = source["hub_id"], source["revision"]
-    if Path(hub_id).is_dir():
-        return None
-    cache = datasets.config.HF_DATASETS_CACHE
-    instead = f"HF_DATASETS_CACHE to name a cache that has it (now {cache})"
-    return Repository(hub_id, hub_id, instead, "dataset", revision)
-
-
-def own_folders(source: Mapping[str, Any]) -> tuple[Path, ...]:
-    """Return the folders, links followed, whose files belong to a data set: the local one, or what
-    the hub's cache holds of the repository; and where `datasets` keeps what it downloads.
-    """
-    import datasets
-
-    wanted = repository(source)
-    folder = wanted.cache if wanted else Path(source["hub_id"])
-    folders = [folder, datasets.config.DOWNLOADED_DATASETS_PATH]
-    if folder.parent.name == "snapshots":  # of the hub's cache, whose files are links to its blobs
-        folders.append(folder.parent.parent / "blobs")
-    return tuple(Path(os.path.realpath(each)) for each in folders)
-
-
-@contextmanager
-def explained(source: Mapping[str, Any]) -> Iterator[None]:
-    """Turn what the library raises into a sentence: ValueError, FileNotFoundError, its own,
-    pyarrow's …
-    """
-    from core.hub.fetch import asking  # as above
-
-    wanted = repository(source)
-    if wanted is None:
-        with _opened(source):
-            yield
-        return
-    with _opened(source), asking(wanted):
-        yield
-
-
-@contextmanager
-def _opened(source: Mapping[str, Any]) -> Iterator[None]:
-    try:
-        yield
-    except PlatoscopeError:
-        raise
-    except Exception as error:
-        if is_out_of_memory(error):
-            raise
-        reason = " ".join(str(error).split())[:300]
-        raise StimuliError(
-            f"cannot open {source['hub_id']} as a hub data set: {reason}; check the id, the"
-            " revision (--revision) and the split (--split)"
-        ) from error
-
-
 STARTING = 15.0  # seconds that a process may take to import its libraries
+_ID = re.compile(r"\w[\w.-]*/\w[\w.-]*", re.ASCII)
 Source = dict[str, Any]
 R = TypeVar("R")
-
-
-def load_split(source: Source) -> tuple[datasets.Dataset, Source]:
-    """Return a split, and its source at the commit that it was read at; raises as
-    `HubDataset.open` does.
-    """
-    return _confined(_read_split, source)
-
-
-def load_first(source: Source, most: int, seconds: float) -> datasets.Dataset:
-    """Return the first rows of a split without those behind them; raises as `HubDataset.open` does,
-    StimuliError for a split that does not begin at its first row, or if they were not read within
-    so many seconds.
-    """
-    import datasets  # a second, only for those who use the hub
-
-    name, _, part = (source["split"] or "").partition("[")
-    if part and not part.startswith(":"):
-        raise StimuliError(
-            f"split {source['split']} begins in the middle, where it cannot be looked into; add it"
-            " as it is"
-        )
-    rows = _confined(
-        _read_first, {**source, "split": name or None}, most, within=STARTING + seconds
-    )
-    return datasets.Dataset.from_list(rows)
-
-
-def _confined(
-    work: Callable[..., R], source: Source, *given: object, within: float | None = None
-) -> R:
-    """Let another process read: a line of JSON or a member of an archive is read whole, however
-    long it is. within: seconds.
-    """
-    most, hub_id = room(), source["hub_id"]
-    try:
-        return confine(work, source, *given, memory=most, seconds=within)
-    except MemoryError as error:
-        raise StimuliError(
-            f"{hub_id} takes more than the {size_text(most)} of memory that may be used, half of"
-            " what is free, or is damaged; free some, or choose another data set"
-        ) from error
-    except TimeoutError as error:
-        raise StimuliError(
-            f"the first rows of {hub_id} were not read within {within:g} s; add it as it is, or"
-            " choose another data set"
-        ) from error
-
-
-def _read_split(source: Source) -> tuple[datasets.Dataset, Source]:
-    """Fetch the files and write their rows into the cache, where the split that is returned finds
-    them.
-    """
-    import datasets  # a second, only for those who use the hub
-
-    with explained(source):
-        if is_saved(Path(source["hub_id"])):
-            table, split = _saved(source)
-            return table, {**source, "split": split}
-        source = pinned(source)
-        builder = datasets.load_dataset_builder(source["hub_id"], revision=source["revision"])
-        builder.download_and_prepare()
-        source["split"] = source["split"] or _usual_split(builder.info.splits or ())
-        return builder.as_dataset(split=source["split"]), source
-
-
-def _read_first(source: Source, most: int) -> list[dict[str, Any]]:
-    import datasets  # a second, only for those who use the hub
-
-    with explained(source):
-        if is_saved(Path(source["hub_id"])):
-            table, _ = _saved(source)
-            first = table.select(range(min(most, len(table))))
-            return first.to_iterable_dataset().decode(False).take(most).to_list()
-        stream = datasets.load_dataset(
-            source["hub_id"], revision=source["revision"], split=source["split"], streaming=True
-        )
-        if not source["split"]:
-            stream = stream[_usual_split(stream)]
-        wanted = repository(source)
-        return [_fetched(row, wanted) for row in stream.decode(False).take(most)]
-
-
-def _saved(source: Source) -> tuple[datasets.Dataset, str]:
-    """Return a split of what `save_to_disk` wrote, and its name."""
-    import datasets  # a second, only for those who use the hub
-
-    held = datasets.load_from_disk(source["hub_id"])
-    if isinstance(held, datasets.Dataset):
-        return held, source["split"] or DEFAULTS["split"]
-    split = source["split"] or _usual_split(held)
-    return held[split], split
-
-
-def _usual_split(splits: Collection[str]) -> str:
-    """Return the only split, else the usual one."""
-    return next(iter(splits)) if len(splits) == 1 else DEFAULTS["split"]
-
-
-def _fetched(row: Mapping[str, Any], wanted: Repository | None) -> dict[str, Any]:
-    """Return a row with the bytes of images that are files of the repository."""
-    return {
-        name: _fetch(value, wanted) if isinstance(value, dict) else value
-        for name, value in row.items()
-    }
-
-
-def _fetch(value: Mapping[str, Any], wanted: Repository | None) -> Mapping[str, Any]:
-    path = value.get("path")
-    if value.get("bytes") is not None or not (wanted and _is_of(path, wanted)):
-        return value
-    from huggingface_hub import HfFileSystem
-
-    with HfFileSystem().open(path) as file:
-        if file.size > IMAGE:
-            raise StimuliError(
-                f"{path} has {size_text(file.size)}; expected an image, of {size_text(IMAGE)} at"
-                " most: save it smaller"
-            )
-        return {**value, "bytes": file.read()}
-
-
-def _is_of(path: Any, wanted: Repository) -> bool:
-    """Return whether a path names a file of a repository of data sets, which may be of any commit:
-    `..` would lead to those of others.
-    """
-    own = f"hf://datasets/{wanted.id}@"
-    return isinstance(path, str) and path.startswith(own) and ".." not in path.split("/")
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """The rows of a split, checked: the images, None of texts alone; the stimuli that are whole,
-    the digest of each good image by row, and what is wrong with the others. folders: those that
-    images may be files of.
-    """
-
-    images: datasets.Dataset | None
-    whole: Captioned
-    digests: Mapping[str, str]
-    problems: Sequence[Problem]
-    folders: Sequence[Path]
-
-    def image(self, name: str) -> bytes | None:
-        """Return the image of a stimulus that is whole, None of texts alone."""
-        if not self.images:
-            return None
-        return image_bytes(self.images[int(name)]["image"], name, self.folders)
-
-
-def read_rows(table: datasets.Dataset, source: Mapping[str, Any]) -> Rows:
-    """Check every row of a split; source: as `completed` returns it."""
-    alone = source["text_column"] == NO_TEXT
-    images = None
-    if source["image_column"] != NO_IMAGE:
-        images = _undecoded(table, source["image_column"])
-    rows = _nameless(table.num_rows) if alone else _texts(table, source)
-    folders = own_folders(source)
-    digests, unusable = _check_images(images, folders) if images else ({}, {})
-    whole, wrong = (gather_images if alone else gather)(rows, broken=unusable.keys())
-    problems = sorted([*unusable.values(), *wrong], key=lambda problem: problem.row)
-    return Rows(images, whole, digests, problems, folders)
-
-
-def _undecoded(table: datasets.Dataset, column: str) -> datasets.Dataset:
-    """Return the images alone, as bytes or path, in a column named image."""
-    import datasets
-
-    only = table.select_columns([column])
-    only = only if column == "image" else only.rename_column(column, "image")
-    try:
-        return only.cast_column("image", datasets.Image(decode=False))
-    except (TypeError, ValueError, NotImplementedError) as error:
-        raise StimuliError(
-            f"column {column!r} holds no images ({error}); name the column that does"
-            " (--image-column)"
-        ) from error
-
-
-def _texts(table: datasets.Dataset, source: Mapping[str, Any]) -> list[Row]:
-    cells = enumerate(table[source["text_column"]])
-    return [row for number, cell in cells for row in _captions(number, cell)]
-
-
-def _nameless(count: int) -> list[Row]:
-    return [Row(number + 1, str(number), "", None) for number in range(count)]
-
-
-def _captions(number: int, cell: Any) -> Iterator[Row]:
-    texts: Sequence[Any] = cell if isinstance(cell, list) and cell else [cell or None]
-    for level, text in enumerate(texts):
-        if level == 0 or text:
-            yield Row(number + 1, str(number), str(level), text)
-
-
-def _check_images(
-    images: datasets.Dataset, folders: Sequence[Path]
-) -> tuple[dict[str, str], dict[str, Problem]]:
-    digests: dict[str, str] = {}
-    bad: dict[str, Problem] = {}
-    for number, value in enumerate(images["image"]):
-        try:
-            data = image_bytes(value, str(number), folders)
-            check_image(data, name=str(number))
-            digests[str(number)] = hashlib.sha256(data).hexdigest()
-        except StimuliError as error:
-            bad[str(number)] = Problem(number + 1, str(error))
-    return digests, bad
-
-
-def image_bytes(value: Mapping[str, Any] | None, name: str, folders: Sequence[Path]) -> bytes:
-    """Return an image that the data set holds, as bytes or as a file below one of its folders;
-    raises StimuliError for any other.
-    """
-    if value and value["bytes"] is not None:
-        data: bytes = value["bytes"]
-        return data
-    path = value["path"] if value else None
-    file = _own_file(path, folders) if path else None
-    if file is None:
-        raise StimuliError(
-            f"image {name} is not in the data set{f' but at {shown(path)}' if path else ''}; only"
-            " images that the data set itself holds are read: put it in its folder, or skip what is"
-            " broken"
-        )
-    return read_image(file)
-
-
-def _own_file(path: str, folders: Sequence[Path]) -> Path | None:
-    """Return what a path leads to, links followed, where that is below one of the folders."""
-    try:
-        file = Path(os.path.realpath(path, strict=True))
-    except (OSError, ValueError):  # not there, too long; ValueError: a NUL in the name
-        return None
-    return file if any(map(file.is_relative_to, folders)) else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -438,39 +77,42 @@ class HubDataset:
         text_column: str | None = None,
         skip_broken: bool = False,
     ) -> HubDataset:
-        """Open one split, from the cache where it is there.
+        """Open one split, from the cache if it is there.
 
-        hub_id: `owner/name`, one of PRESETS, or a local folder. split, columns: the preset's, else
-        those of DEFAULTS, else the only split and columns of a usual name, where None.
+        hub_id: `owner/name`, one of PRESETS, or a local folder. split, columns: if None, the
+        preset's, else those of DEFAULTS, else the only split and columns of a usual name.
         image_column: NO_IMAGE for texts alone. text_column: a text, or a list of texts, whose
         places are the caption levels, or NO_TEXT for images alone; empty ones after the first are
-        captions that a stimulus does not have. Raises OfflineError where the hub is needed and
+        captions that a stimulus does not have. Raises OfflineError if the hub is needed and
         cannot be reached, StimuliError for all else.
         """
         check_name(name)
         columns = {"image_column": image_column, "text_column": text_column}
         source = source_of(hub_id, {"revision": revision, "split": split, **columns}, skip_broken)
-        table, source = load_split(source)
+        table, source = _confined(_read_split, source)
         source = completed(source, table.column_names)
         rows = read_rows(table, source)
         whole, problems = rows.whole, rows.problems
         if problems and not skip_broken:
             raise refuse(source["hub_id"], problems)
         if whole.stimuli.empty:
-            raise _nothing_left(source, problems)
-        kept = whole.stimuli["stimulus"].tolist()
-        has_images = rows.images is not None
+            first = f"; {problems[0]}" if problems else ""
+            raise StimuliError(
+                f"split {source['split']} of {source['hub_id']} has no usable stimulus{first}; try"
+                " another"
+            )
+        kept, has_images = whole.stimuli["stimulus"].tolist(), rows.images is not None
         revision = whole.revision([rows.digests[each] for each in kept] if has_images else [])
-        title = _title(source["hub_id"])
+        local = Path(source["hub_id"])
+        title = local.resolve().name if local.is_dir() else source["hub_id"]
         card = DatasetCard(name, title, revision, source, whole.levels, len(kept), has_images)
         chosen = rows.images and rows.images.select([int(each) for each in kept])
         broken = tuple(map(str, problems))
-        parts = (whole.stimuli, whole.captions, broken, whole.notes, chosen, rows.folders)
-        return cls(card, *parts)
+        return cls(card, whole.stimuli, whole.captions, broken, whole.notes, chosen, rows.folders)
 
     def image(self, index: int) -> Image.Image:
-        """Return a stimulus's image; raises StimuliError where there is no such stimulus, and where
-        there are only texts.
+        """Return a stimulus's image; raises StimuliError if there is no such stimulus, or there are
+        only texts.
         """
         check_images(self.card)
         if self._table is None or not 0 <= index < self.card.size:
@@ -482,12 +124,288 @@ class HubDataset:
         return load_image(data, name=name)
 
 
-def _nothing_left(source: Mapping[str, Any], problems: Sequence[Problem]) -> StimuliError:
-    first = f"; {problems[0]}" if problems else ""
-    return StimuliError(
-        f"split {source['split']} of {source['hub_id']} has no usable stimulus{first}; try another"
+def check_id(hub_id: str) -> None:
+    """Raise StimuliError for what is neither a preset nor `owner/name` on the hub: a local folder,
+    or one word, by which `datasets` may mean the files where a command runs.
+    """
+    if os.path.isdir(hub_id) or not (hub_id in PRESETS or _ID.fullmatch(hub_id)):
+        raise StimuliError(
+            f"expected a data set of the hub, as owner/name or {' or '.join(PRESETS)}, got"
+            f" {quoted(hub_id)}; for a local folder of data files, type the command in a terminal"
+        )
+
+
+def source_of(hub_id: str, values: Mapping[str, str | None], skip_broken: bool) -> Source:
+    """Return every choice that opens the data set again: those given, else the preset's. What is
+    None then is found in the data set: see `completed`.
+    """
+    local = Path(hub_id).is_dir()
+    if local and values["revision"] is not None:
+        raise StimuliError(
+            f"{hub_id} is a local folder and has no revision {values['revision']!r}; leave the"
+            " revision out"
+        )
+    preset = {} if local else PRESETS.get(hub_id, {})
+    place = str(Path(hub_id).resolve()) if local else preset.get("hub_id", hub_id)
+    chosen = {name: preset.get(name) if value is None else value for name, value in values.items()}
+    return {"kind": "hub", "hub_id": place, **chosen, "skip_broken": skip_broken}
+
+
+def completed(source: Source, columns: Sequence[str]) -> Source:
+    """Return a source with the columns of a data set that hold its images and its texts: those of
+    DEFAULTS, else those of another usual name; raises StimuliError if there is none.
+    """
+    chosen = dict(source)
+    for role, name in (("image", "image_column"), ("caption", "text_column")):
+        wanted = DEFAULTS[name] if source[name] is None else source[name]
+        if not wanted:  # NO_IMAGE, NO_TEXT
+            continue
+        found = wanted if wanted in columns else None
+        if found is None and source[name] is None:
+            found = role_of(columns, role)
+        if found is None:
+            raise missing_column("the data set", wanted, columns, role)
+        chosen[name] = found
+    return chosen
+
+
+def repository(source: Mapping[str, Any]) -> Repository | None:
+    """Return the hub's repository of a source, None for a local folder."""
+    import datasets
+
+    hub_id, revision = source["hub_id"], source["revision"]
+    if Path(hub_id).is_dir():
+        return None
+    cache = datasets.config.HF_DATASETS_CACHE
+    instead = f"HF_DATASETS_CACHE to name a cache that has it (now {cache})"
+    return Repository(hub_id, hub_id, instead, "dataset", revision)
+
+
+def load_first(source: Source, most: int, seconds: float) -> datasets.Dataset:
+    """Return the first rows of a split without those behind them; raises as `HubDataset.open` does,
+    StimuliError for a split that does not begin at its first row, or if they were not read within
+    so many seconds.
+    """
+    import datasets
+
+    name, _, part = (source["split"] or "").partition("[")
+    if part and not part.startswith(":"):
+        raise StimuliError(
+            f"split {source['split']} begins in the middle, where it cannot be looked into; add it"
+            " as it is"
+        )
+    first = {**source, "split": name or None}
+    return datasets.Dataset.from_list(
+        _confined(_read_first, first, most, within=STARTING + seconds)
     )
 
 
-def _title(hub_id: str) -> str:
-    return Path(hub_id).resolve().name if Path(hub_id).is_dir() else hub_id
+def _confined(
+    work: Callable[..., R], source: Source, *given: object, within: float | None = None
+) -> R:
+    """Let another process read: a line of JSON or a member of an archive is read whole, however
+    long it is. within: seconds.
+    """
+    most, hub_id = room(), source["hub_id"]
+    try:
+        return confine(work, source, *given, memory=most, seconds=within)
+    except MemoryError as error:
+        raise StimuliError(
+            f"{hub_id} takes more than the {size_text(most)} of memory that may be used, half of"
+            " what is free, or is damaged; free some, or choose another data set"
+        ) from error
+    except TimeoutError as error:
+        raise StimuliError(
+            f"the first rows of {hub_id} were not read within {within:g} s; add it as it is, or"
+            " choose another data set"
+        ) from error
+
+
+def _read_split(source: Source) -> tuple[datasets.Dataset, Source]:
+    """Fetch the files and write their rows into the cache, where the split that is returned finds
+    them; the source is that of the commit that they were read at.
+    """
+    import datasets
+
+    from core.hub.fetch import commit_of
+
+    with _explained(source):
+        if is_saved(Path(source["hub_id"])):
+            table, split = _saved(source)
+            return table, {**source, "split": split}
+        wanted = repository(source)
+        if wanted and not re.fullmatch("[0-9a-f]{40}", str(wanted.revision)):
+            source = {**source, "revision": commit_of(wanted) or wanted.revision}
+        builder = datasets.load_dataset_builder(source["hub_id"], revision=source["revision"])
+        builder.download_and_prepare()
+        source["split"] = source["split"] or _usual_split(builder.info.splits or ())
+        return builder.as_dataset(split=source["split"]), source
+
+
+def _read_first(source: Source, most: int) -> list[dict[str, Any]]:
+    import datasets
+
+    with _explained(source):
+        if is_saved(Path(source["hub_id"])):
+            table, _ = _saved(source)
+            first = table.select(range(min(most, len(table))))
+            return first.to_iterable_dataset().decode(False).take(most).to_list()
+        stream = datasets.load_dataset(
+            source["hub_id"], revision=source["revision"], split=source["split"], streaming=True
+        )
+        if not source["split"]:
+            stream = stream[_usual_split(stream)]
+        wanted = repository(source)
+        own = f"hf://datasets/{wanted.id}@" if wanted else ""
+        return [
+            {name: _fetched(value, own) for name, value in row.items()}
+            for row in stream.decode(False).take(most)
+        ]
+
+
+def _fetched(value: Any, own: str) -> Any:
+    """Return a value of a row; of an image that is a file of the repository, with its bytes. own:
+    what its path begins with, of any commit: `..` would lead to those of others.
+    """
+    path = value.get("path") if isinstance(value, dict) else None
+    if not (own and isinstance(path, str) and path.startswith(own)):
+        return value
+    if value.get("bytes") is not None or ".." in path.split("/"):
+        return value
+    from huggingface_hub import HfFileSystem
+
+    with HfFileSystem().open(path) as file:
+        if file.size > IMAGE:
+            raise StimuliError(
+                f"{path} has {size_text(file.size)}; expected an image, of {size_text(IMAGE)} at"
+                " most: save it smaller"
+            )
+        return {**value, "bytes": file.read()}
+
+
+def _saved(source: Source) -> tuple[datasets.Dataset, str]:
+    """Return a split of what `save_to_disk` wrote, and its name."""
+    import datasets
+
+    held = datasets.load_from_disk(source["hub_id"])
+    if isinstance(held, datasets.Dataset):
+        return held, source["split"] or DEFAULTS["split"]
+    split = source["split"] or _usual_split(held)
+    return held[split], split
+
+
+def _usual_split(splits: Collection[str]) -> str:
+    """Return the only split, else the usual one."""
+    return next(iter(splits)) if len(splits) == 1 else DEFAULTS["split"]
+
+
+@contextmanager
+def _explained(source: Source) -> Iterator[None]:
+    """Turn what the libraries raise into a sentence: ValueError, FileNotFoundError, pyarrow's …"""
+    from core.hub.fetch import asking
+
+    wanted = repository(source)
+    try:
+        if wanted is None:
+            yield
+        else:
+            with asking(wanted):
+                yield
+    except PlatoscopeError:
+        raise
+    except Exception as error:
+        if is_out_of_memory(error):
+            raise
+        reason = " ".join(str(error).split())[:300]
+        raise StimuliError(
+            f"cannot open {source['hub_id']} as a hub data set: {reason}; check the id, the"
+            " revision (--revision) and the split (--split)"
+        ) from error
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of a split, checked: the images, None of texts alone; the stimuli that are whole,
+    the digest of each good image by row, and what is wrong with the others. folders: those that
+    images may be files of.
+    """
+
+    images: datasets.Dataset | None
+    whole: Captioned
+    digests: Mapping[str, str]
+    problems: Sequence[Problem]
+    folders: Sequence[Path]
+
+    def image(self, name: str) -> bytes | None:
+        """Return the image of a stimulus that is whole, None of texts alone."""
+        if not self.images:
+            return None
+        return image_bytes(self.images[int(name)]["image"], name, self.folders)
+
+
+def read_rows(table: datasets.Dataset, source: Mapping[str, Any]) -> Rows:
+    """Check every row of a split; source: as `completed` returns it."""
+    import datasets
+
+    images, column = None, source["image_column"]
+    if column != NO_IMAGE:
+        only = table.select_columns([column])
+        only = only if column == "image" else only.rename_column(column, "image")
+        try:
+            images = only.cast_column("image", datasets.Image(decode=False))
+        except (TypeError, ValueError, NotImplementedError) as error:
+            raise StimuliError(
+                f"column {column!r} holds no images ({error}); name the column that does"
+                " (--image-column)"
+            ) from error
+    # the local folder, or what the hub's cache holds of the repository, links followed
+    wanted = repository(source)
+    folder = wanted.cache if wanted else Path(source["hub_id"])
+    folders = [folder, datasets.config.DOWNLOADED_DATASETS_PATH]
+    if folder.parent.name == "snapshots":  # of the hub's cache, whose files are links to its blobs
+        folders.append(folder.parent.parent / "blobs")
+    own = tuple(Path(os.path.realpath(each)) for each in folders)
+    digests: dict[str, str] = {}
+    bad: dict[str, Problem] = {}
+    for number, value in enumerate(images["image"] if images else ()):
+        try:
+            data = image_bytes(value, str(number), own)
+            check_image(data, name=str(number))
+            digests[str(number)] = hashlib.sha256(data).hexdigest()
+        except StimuliError as error:
+            bad[str(number)] = Problem(number + 1, str(error))
+    if source["text_column"] == NO_TEXT:
+        nameless = [Row(number + 1, str(number), "", None) for number in range(table.num_rows)]
+        whole, wrong = gather_images(nameless, broken=bad.keys())
+    else:
+        rows = []
+        for number, cell in enumerate(table[source["text_column"]]):
+            texts = cell if isinstance(cell, list) and cell else [cell or None]
+            rows += [
+                Row(number + 1, str(number), str(level), text)
+                for level, text in enumerate(texts)
+                if level == 0 or text
+            ]
+        whole, wrong = gather(rows, broken=bad.keys())
+    problems = sorted([*bad.values(), *wrong], key=lambda problem: problem.row)
+    return Rows(images, whole, digests, problems, own)
+
+
+def image_bytes(value: Mapping[str, Any] | None, name: str, folders: Sequence[Path]) -> bytes:
+    """Return an image that the data set holds, as bytes or as a file below one of its folders;
+    raises StimuliError for any other.
+    """
+    if value and value["bytes"] is not None:
+        data: bytes = value["bytes"]
+        return data
+    path = value["path"] if value else None
+    file = None
+    with suppress(OSError, ValueError):  # not there, too long; ValueError: a NUL in the name
+        file = Path(os.path.realpath(path, strict=True)) if path else None
+    if file is None or not any(map(file.is_relative_to, folders)):
+        raise StimuliError(
+            f"image {name} is not in the data set{f' but at {shown(path)}' if path else ''}; only"
+            " images that the data set itself holds are read: put it in its folder, or skip what is"
+            " broken"
+        )
+    return read_image(file)

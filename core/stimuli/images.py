@@ -22,24 +22,12 @@ from core.machine.memory import size_text
 
 FORMATS = ("JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP", "AVIF", "JPEG2000", "PPM")
 SUFFIXES = (
-    ".jpg",
-    ".jpeg",
-    ".png",
-    ".webp",
-    ".gif",
-    ".tif",
-    ".tiff",
-    ".bmp",
-    ".avif",
-    ".jp2",
-    ".ppm",
+    *(".jpg", ".jpeg", ".png", ".webp", ".gif", ".tif"),
+    *(".tiff", ".bmp", ".avif", ".jp2", ".ppm"),
 )
 MAX_PIXELS = 178_956_970  # half a gigabyte as RGB; 30,000 × 5,965
 
-_SHORT_SIDE = (
-    64,
-    64,
-)  # a JPEG is checked at an eighth of its size where that is not smaller than this
+_SHORT_SIDE = (64, 64)  # a JPEG is checked at an eighth of its size, but not below this
 _STRIP = 256  # rows of an image that are laid over white at a time
 _DOUBTFUL = ("I", "F", "LAB")  # whether these become RGB is known only after trying
 _OPENING = Lock()  # catch_warnings changes the filters of every thread

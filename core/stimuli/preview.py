@@ -8,7 +8,7 @@ look at everything.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -21,7 +21,7 @@ from core.progress import Progress
 from core.stimuli import hub
 from core.stimuli.addition import OF_HUB, Addition
 from core.stimuli.captions import Captioned, Problem, Row
-from core.stimuli.folder import Choices, Images, check_file, read_content, read_images
+from core.stimuli.folder import Choices, check_file, read_content, read_images
 from core.stimuli.images import Stored, load_image, read_size
 
 SIDE = 224  # pixels of a sample's longer side
@@ -83,26 +83,49 @@ def preview_folder(
     """Look at a folder of images with captions, or at one of the two; choices: as of
     `FolderDataset.open`.
 
-    Raises StimuliError where there is nothing that can be read.
+    The first images are decoded, the headers of the others are read, and these are decoded too
+    while there is time. Raises StimuliError if there is nothing that can be read.
     """
     chosen = Choices(**choices)
     content = read_content(folder, chosen, limits.rows)
-    rows = content.rows if chosen.has_images else ()
-    images = _look_at_images(content.images, rows, limits, report)
-    whole, wrong = content.gather(images.unusable)
-    problems = [*content.problems, *images.unusable.values(), *wrong]
+    end = time.monotonic() + limits.seconds
+    first_rows: dict[str, Row] = {}  # of each stimulus
+    for row in content.rows if chosen.has_images else ():
+        first_rows.setdefault(row.stimulus, row)
+    named = list(first_rows.values())
+    first, others = named[: limits.images], named[limits.images :]
+    at_once = {row.stimulus for row in first}
+
+    def check(place: Stored, name: str) -> str:
+        if name in at_once or place.size is not None:
+            return check_file(place, name)
+        read_size(place.path, name)
+        return ""
+
+    looked_for = chain(first, _in_time(others, end, report, "image headers"))
+    files, unusable = read_images(content.images, looked_for, check)
+    left = [row for row in others if row.stimulus in files]
+    for row in _in_time(left, end, report, "images"):
+        place, _ = files.pop(row.stimulus)
+        try:
+            files[row.stimulus] = place, check_file(place, row.stimulus)
+        except StimuliError as error:
+            unusable[row.stimulus] = Problem(row.number, str(error))
+    decoded = {name: place for name, (place, digest) in files.items() if digest}
+    whole, wrong = content.gather(unusable)
+    problems = [*content.problems, *unusable.values(), *wrong]
     names = whole.stimuli["stimulus"]
-    seen = [name for name in names if not chosen.has_images or name in images.decoded]
+    seen = [name for name in names if not chosen.has_images or name in decoded][: limits.samples]
     return Preview(
         samples=tuple(
-            _sample(whole, name, images.decoded[name].read() if chosen.has_images else None)
-            for name in seen[: limits.samples]
+            _sample(whole, name, decoded[name].read() if chosen.has_images else None)
+            for name in seen
         ),
         problems=tuple(sorted(problems, key=lambda problem: problem.row)),
         rows=content.count,
-        images=images.count,
-        unopened=images.unopened,
-        unread=images.count - len(images.unusable) - len(images.decoded) - images.unopened,
+        images=len(first_rows),
+        unopened=len(files) - len(decoded),
+        unread=len(first_rows) - len(unusable) - len(files),
         is_whole=content.is_whole,
         levels=whole.levels,
         factors=content.factors,
@@ -139,57 +162,6 @@ def preview_hub(addition: Addition, *, limits: Limits = FIRST_OF_HUB) -> Preview
         factors=(),
         notes=rows.whole.notes,
     )
-
-
-@dataclass(frozen=True)
-class _Images:
-    """What was seen of the images: files that were decoded, how many others were found, and what is
-    wrong with the rest; count: of all that are named.
-    """
-
-    count: int
-    decoded: Mapping[str, Stored]
-    unopened: int
-    unusable: Mapping[str, Problem]
-
-
-def _look_at_images(
-    places: Images, rows: Sequence[Row], limits: Limits, report: Progress | None
-) -> _Images:
-    """Decode the first images, read the headers of the others, and decode these too while there is
-    time.
-    """
-    end = time.monotonic() + limits.seconds
-    named = _first_of_each(rows)
-    first = {row.stimulus for row in named[: limits.images]}
-
-    def check(place: Stored, name: str) -> str:
-        if name in first or place.size is not None:
-            return check_file(place, name)
-        read_size(place.path, name)
-        return ""
-
-    looked_for = chain(
-        named[: limits.images], _in_time(named[limits.images :], end, report, "image headers")
-    )
-    files, unusable = read_images(places, looked_for, check)
-    left = [row for row in named[limits.images :] if row.stimulus in files]
-    for row in _in_time(left, end, report, "images"):
-        place, _ = files.pop(row.stimulus)
-        try:
-            files[row.stimulus] = place, check_file(place, row.stimulus)
-        except StimuliError as error:
-            unusable[row.stimulus] = Problem(row.number, str(error))
-    decoded = {name: place for name, (place, digest) in files.items() if digest}
-    return _Images(len(named), decoded, len(files) - len(decoded), unusable)
-
-
-def _first_of_each(rows: Sequence[Row]) -> list[Row]:
-    """Return the first row of each stimulus."""
-    first: dict[str, Row] = {}
-    for row in rows:
-        first.setdefault(row.stimulus, row)
-    return list(first.values())
 
 
 def _in_time(rows: Sequence[Row], end: float, report: Progress | None, what: str) -> Iterator[Row]:

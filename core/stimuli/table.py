@@ -76,7 +76,7 @@ class Table:
 
     @property
     def id_column(self) -> str | None:
-        """Return the column that says which texts belong together where there are no images."""
+        """Return the column that says which texts belong together if there are no images."""
         return next((name for name in ID_COLUMNS if name in self.columns), None)
 
     @property
@@ -87,7 +87,7 @@ class Table:
 
 def find_table(folder: Path, *, texts_only: bool = False) -> Path:
     """Return the only caption table of a folder, or of its subfolders; texts_only: any text is one,
-    of a caption in each line. Raises StimuliError where there is none or a choice.
+    of a caption in each line. Raises StimuliError if there is none or a choice.
     """
     if not os.path.isdir(folder):  # Path.is_dir raises for names that no folder can have
         raise StimuliError(
@@ -95,8 +95,12 @@ def find_table(folder: Path, *, texts_only: bool = False) -> Path:
         )
     files = list_tables(folder, texts_only=texts_only)
     if not files:
+        kinds = Counter(Path(place).suffix.lower() or "no ending" for place in walk(folder))
+        held = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common(6))
+        archives = "; unpack archives first" if any(kind in kinds for kind in _ARCHIVES) else ""
         raise StimuliError(
-            f"no caption table in {folder}, which holds {_held(folder)}; expected one such as"
+            f"no caption table in {folder}, which holds"
+            f" {f'files by ending: {held}{archives}' if held else 'no files'}; expected one such as"
             " captions.csv, with the columns image and caption, unless --images-only takes images"
             " alone"
         )
@@ -110,9 +114,9 @@ def find_table(folder: Path, *, texts_only: bool = False) -> Path:
 
 
 def list_tables(folder: Path, *, texts_only: bool = False) -> list[Path]:
-    """Return the tables of a folder by name, those of its subfolders where it has none itself: CSV,
+    """Return the tables of a folder by name, those of its subfolders if it has none itself: CSV,
     TSV, JSONL and Parquet; else JSON; else texts that look like one, or all texts. Raises
-    StimuliError where it cannot be listed.
+    StimuliError if it cannot be listed.
     """
     try:
         inside = [path for path in folder.iterdir() if _may_be(path)]
@@ -155,14 +159,6 @@ def walk(folder: Path, *, link: bool = False) -> Iterator[str]:
                 yield os.path.relpath(os.path.join(place, name), folder)
 
 
-def _held(folder: Path) -> str:
-    """Say which files a folder and its subfolders hold, by kind."""
-    kinds = Counter(Path(place).suffix.lower() or "no ending" for place in walk(folder))
-    held = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common(6))
-    archives = "; unpack archives first" if any(kind in kinds for kind in _ARCHIVES) else ""
-    return f"files by ending: {held}{archives}" if held else "no files"
-
-
 def _is_table(path: Path) -> bool:
     """Return whether a text begins with a header, or with the name of an image and a text."""
     try:
@@ -189,9 +185,9 @@ def read_table(
     """Read a table by its suffix and find its columns; wanted: those that it must have, a caption
     table's by default; of "id" alone, which any column may be that `id_line` takes, none if there
     is no such column. named: what the file calls some of them. most: how many rows are read, all
-    where None.
+    if None.
 
-    Raises StimuliError where the file is missing, is no such table, is not UTF-8, or lacks a
+    Raises StimuliError if the file is missing, is no such table, is not UTF-8, or lacks a
     column.
     """
     reader = _READERS.get(path.suffix.lower())
@@ -204,7 +200,13 @@ def read_table(
     )
     wrong: dict[int, str] = {}
     columns, rows = reader(file, most, wrong)
-    _check_lengths(path.name, rows)
+    for number, row in enumerate(rows, start=1):
+        for name, value in row.items():
+            if isinstance(value, str) and len(value) > userfile.FIELD:
+                raise StimuliError(
+                    f"row {number} of {path.name} has {len(value):,} characters in {shown(name)};"
+                    f" at most {userfile.FIELD:,} are read: shorten it"
+                )
     named, ids = {**(named or {})}, None
     if "id" in wanted:
         ids = id_line({one: [row[one] for row in rows] for one in columns})
@@ -348,16 +350,6 @@ def _check_columns(
         )
 
 
-def _check_lengths(where: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    for number, row in enumerate(rows, start=1):
-        for name, value in row.items():
-            if isinstance(value, str) and len(value) > userfile.FIELD:
-                raise StimuliError(
-                    f"row {number} of {where} has {len(value):,} characters in {shown(name)}; at"
-                    f" most {userfile.FIELD:,} are read: shorten it"
-                )
-
-
 def _names_image(cells: Sequence[str]) -> bool:
     """Return whether a row of a table without a header names an image, perhaps a number, a text."""
     first, *others = (cell.strip() for cell in cells)
@@ -418,7 +410,11 @@ def _records(document: Any) -> list[dict[str, Any]] | None:
         return document
     if not isinstance(document, dict):
         return None
-    lists = {name: one for name, one in document.items() if _records_in(one)}
+    lists = {
+        name: one
+        for name, one in document.items()
+        if isinstance(one, list) and one and all(isinstance(each, dict) for each in one)
+    }
     if {"images", "annotations"} <= lists.keys():
         if "caption" not in lists["annotations"][0]:
             return None
@@ -438,10 +434,6 @@ def _records(document: Any) -> list[dict[str, Any]] | None:
         for one in document.values()
     )
     return [{"image": name, "caption": one} for name, one in document.items()] if texts else None
-
-
-def _records_in(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
 
 
 def _read_jsonl(file: UserFile, most: int | None, _: dict[int, str]) -> Records:
