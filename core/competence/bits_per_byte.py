@@ -1,5 +1,5 @@
 """Bits per byte of any texts, however long: each token is coded once, in a window with what stands
-before it.
+before it. The store's language models are measured, and kept as rows of competence.
 
     bits per byte = Σ −log₂ p(token | its window up to it) / Σ UTF-8 bytes
 
@@ -7,9 +7,6 @@ A window begins with the special tokens that the model's tokenizer puts in front
 which cost nothing; the first window of a text has no other context, and every further one begins
 with the second half of the one before. Which tokens are coded, and which bytes count, is as for
 captions: see `coded_part`.
-
-Bits per byte of the store's language models over a stream of texts, kept as rows of
-competence.
 """
 
 from __future__ import annotations
@@ -33,7 +30,7 @@ from core.encoders.language.encoder import LanguageEncoder, coded_part, unknown_
 from core.errors import EncoderError, InputError
 from core.progress import Progress
 from core.recipe import Recipe
-from core.store import ModelEntry, Store
+from core.store import Store
 from core.store.schema import VERSIONS
 
 TOKENS = 4_000_000  # as many of OpenWebText the published study takes
@@ -90,7 +87,15 @@ def code_texts(
     where that is less. Raises EncoderError for a context that the model cannot read, InputError for
     less than two tokens of text in a window.
     """
-    length = _window_length(encoder, context)
+    length = context or min(CONTEXT, encoder.limit or CONTEXT)
+    if encoder.limit is not None and length > encoder.limit:
+        raise EncoderError(
+            f"{encoder.card.name} reads at most {encoder.limit} tokens, not {length}; use a"
+            " shorter --context"
+        )
+    vocabulary = encoder.model.get_input_embeddings().weight.shape[0]
+    # fewer together if the model returns the logits of all
+    most = 16 * CONTEXT if encoder.readout.blocks else _LOGITS // vocabulary
     pieces = list(read_pieces(encoder, texts, tokens=tokens))
     bits = [0.0 if piece.coded else np.nan for piece in pieces]
     windows = (
@@ -99,18 +104,15 @@ def code_texts(
         for window in cut_windows(piece, length, text=place)
     )
     done, total = 0, sum(len(piece.coded) for piece in pieces)
-    for batch in _batches(windows, _tokens_together(encoder)):
+    for batch in _batches(windows, most):
         costs = encoder.code([window.ids for window in batch], [window.places for window in batch])
         for window, cost in zip(batch, costs.tolist(), strict=True):
             bits[window.text] += cost if window.places else 0.0
             done += len(window.places)
         if report:
             report(done, total, f"tokens by {encoder.card.name}")
-    counts = {
-        "bytes": [piece.bytes for piece in pieces],
-        "tokens": [len(piece.ids) for piece in pieces],
-    }
-    return pd.DataFrame({"bits": bits} | counts, dtype=float)
+    rows = [(cost, one.bytes, len(one.ids)) for cost, one in zip(bits, pieces, strict=True)]
+    return pd.DataFrame(rows, columns=["bits", "bytes", "tokens"], dtype=float)
 
 
 def read_pieces(encoder: LanguageEncoder, texts: Iterable[str], *, tokens: int) -> Iterator[Piece]:
@@ -170,17 +172,6 @@ def _tokenize(encoder: LanguageEncoder, text: str, most: int) -> Piece:
     return Piece(ids[:front], [ids[place] for place in kept], here, size)
 
 
-def _window_length(encoder: LanguageEncoder, context: int | None) -> int:
-    if context is None:
-        return min(CONTEXT, encoder.limit or CONTEXT)
-    if encoder.limit is not None and context > encoder.limit:
-        raise EncoderError(
-            f"{encoder.card.name} reads at most {encoder.limit} tokens, not {context}; use a"
-            " shorter --context"
-        )
-    return context
-
-
 def _batches(windows: Iterable[Window], most: int) -> Iterator[list[Window]]:
     """Gather windows as long as all of them, padded to the longest, have at most so many tokens."""
     batch: list[Window] = []
@@ -192,12 +183,6 @@ def _batches(windows: Iterable[Window], most: int) -> Iterator[list[Window]]:
         batch.append(window)
     if batch:
         yield batch
-
-
-def _tokens_together(encoder: LanguageEncoder) -> int:
-    """Return the tokens at most of a batch: fewer where the model returns the logits of all."""
-    vocabulary = encoder.model.get_input_embeddings().weight.shape[0]
-    return 16 * CONTEXT if encoder.readout.blocks else _LOGITS // vocabulary
 
 
 def code_models(
@@ -221,15 +206,20 @@ def code_models(
     held, tables = Store(store), []
     for entry in entries_to_measure(held, dataset, models, "caption"):
         name = measured_name("texts", entry.card.name)
-        recipe = _recipe(entry, texts, extent, device)
+        recipe = Recipe.of(
+            "bits per byte",
+            version=VERSIONS["bits per byte"],
+            weights=entry.card.weights,
+            texts={"name": texts.name, **texts.source},  # the task is called by it
+            tokens=extent.tokens,
+            context=extent.context or f"{CONTEXT}, or as many as the model reads",
+            precision=precision_name(entry, device),
+        )
         kept = kept_rows(held, dataset, name, entry, recipe)
         if kept is None:
-            encoder = reopen(entry, device)
-            costs = (
-                code_texts(encoder, texts.read(), **vars(extent), report=report)
-                if predicts_text(encoder)
-                else None
-            )
+            encoder, costs = reopen(entry, device), None
+            if predicts_text(encoder):
+                costs = code_texts(encoder, texts.read(), **vars(extent), report=report)
             kept = keep_rows(held, dataset, name, entry, recipe, text_rows(costs, texts.name))
         tables.append(kept)
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=list(COLUMNS))
@@ -252,23 +242,8 @@ def text_rows(costs: pd.DataFrame | None, name: str) -> list[dict[str, Any]]:
         if len(coded):
             row["split"] = f"{coded['tokens'].sum():,.0f} tokens"
         if len(coded) == 1:
-            row |= {
-                "value": float((coded["bits"] / coded["bytes"]).iloc[0]),
-                "n": 1,
-                "reason": "a single text has no interval",
-            }
+            value = float((coded["bits"] / coded["bytes"]).iloc[0])
+            row |= {"value": value, "n": 1, "reason": "a single text has no interval"}
         elif costs is not None and not len(coded):
             row["reason"] = "no text has a token that another one stands before"
     return rows
-
-
-def _recipe(entry: ModelEntry, texts: Texts, extent: Extent, device: torch.device) -> Recipe:
-    return Recipe.of(
-        "bits per byte",
-        version=VERSIONS["bits per byte"],
-        weights=entry.card.weights,
-        texts={"name": texts.name, **texts.source},  # the task is called by it
-        tokens=extent.tokens,
-        context=extent.context or f"{CONTEXT}, or as many as the model reads",
-        precision=precision_name(entry, device),
-    )

@@ -1,24 +1,13 @@
-"""Sets of images with a label each, for probes: drawn by a seed, divided into parts, read from
-their files on demand.
+"""Labeled images for probes: drawn by a seed, divided into parts, read from their files on demand.
+They lie in a folder of one's own, or are a task of VTAB, from the hub or its cache.
 
-Labeled images as the hub's image benchmarks keep them: tar files of KEY.webp and KEY.cls, one
-folder for each part.
+    DIR/CLASS/….jpg                 a class is a folder of images; folders inside it count to it
+    DIR/train/CLASS/… DIR/test/…    the same, divided; `val` in place of `test`
+    DIR/labels.csv                  columns image, label and, if it is divided, split (train, test);
+                                    JSONL and Parquet too
+    DIR/train/0.tar … nshards.txt   tars of KEY.webp and KEY.cls, and how many there are; DIR/test
 
-    SET/train/0.tar 1.tar … nshards.txt      nshards.txt says how many there are
-    SET/test/0.tar … nshards.txt
-
-Nothing is unpacked: an image is read where it lies in its tar.
-
-Labeled images in a folder: one folder per class, a table beside the images, or tar files.
-
-DIR/CLASS/….jpg                 a class is a folder of images; folders inside it count to it
-DIR/train/CLASS/… DIR/test/…    the same, divided; `val` in place of `test` DIR/labels.csv
-columns image, label and, where it is divided, split (train, test); JSONL and Parquet too
-DIR/train/0.tar …               see core/competence/shards.py
-
-The nineteen tasks of the Visual Task Adaptation Benchmark, from the hub or its cache.
-
-Source: X. Zhai et al., A large-scale study of representation learning with the visual task
+Source of VTAB: X. Zhai et al., A large-scale study of representation learning with the visual task
 adaptation benchmark (2019).
 """
 
@@ -40,7 +29,7 @@ from core.errors import InputError, StimuliError, UnknownNameError
 from core.files.userfile import NOTE, UserFile
 from core.hub.repository import Repository
 from core.progress import Progress
-from core.stimuli.folder import Images, Member, list_members
+from core.stimuli.folder import Images, list_members
 from core.stimuli.images import SUFFIXES, Stored, load_image
 from core.stimuli.table import list_tables, read_table
 
@@ -50,6 +39,21 @@ LEAST = 6  # samples: three to train, one to validate, two to test
 SEED = 0  # of the draw
 _TEST = 1 / 3  # of the samples, as in `split`
 _VALIDATION = 1 / 4  # of what is not test, as there
+COUNT = "nshards.txt"
+IMAGES = (".webp", ".jpg", ".jpeg", ".png")
+LABEL = ".cls"
+_LONGEST = 18  # digits of a label
+GROUP = "own"
+TESTS = ("test", "val")  # what the part is called that a probe is measured on
+FORMS = (
+    "DIR/CLASS/*.jpg, DIR/train/CLASS/*.jpg with DIR/test, a table with the columns image and"
+    " label, or DIR/train/0.tar"
+)
+ALL = "vtab"  # stands for all of them
+PARTS = [f"{part}/{form}" for part in ("train", "test") for form in (COUNT, "*.tar")]
+# What the hub's labels count where the benchmark joins neighbors: positions and orientations of the
+# drawn figure.
+RAW_CLASSES: Mapping[str, int] = {"dSprites-Location": 32, "dSprites-Orientation": 40}
 
 
 class Sample(NamedTuple):
@@ -102,13 +106,19 @@ def draw(samples: Samples, *, limit: Limit = LIMIT, seed: int = SEED) -> tuple[l
     """Draw at most `limit` samples and divide them: half to train, a sixth to validate, a third to
     test.
 
-    Where the source has a test part, the test samples are drawn from it and all others from its
+    If the source has a test part, the test samples are drawn from it and all others from its
     training part; of two limits, the first is of those to learn from, a quarter of which validates,
     the second of those to be tested on. Raises InputError for a limit, and StimuliError for a
     source, that leaves a part empty; StimuliError for a single class.
     """
-    dice = np.random.default_rng(seed)
-    most_learned, most_tested = _limits(limit)
+    if isinstance(limit, int):
+        limit = limit - round(limit * _TEST), round(limit * _TEST)
+    if sum(limit) < LEAST:
+        raise InputError(
+            f"a probe takes at least {LEAST} samples to train, validate and test, not {sum(limit)};"
+            " raise --limit"
+        )
+    dice, (most_learned, most_tested) = np.random.default_rng(seed), limit
     if not samples.test:
         kept = _some(samples.train, most_learned + most_tested, dice)
         parts = split(len(kept))
@@ -156,28 +166,8 @@ def digest(samples: Sequence[Sample]) -> str:
     return total.hexdigest()
 
 
-def _limits(limit: Limit) -> tuple[int, int]:
-    """Return how many samples at most are learned from, and how many tested on; raises InputError
-    for too few.
-    """
-    if isinstance(limit, int):
-        limit = limit - round(limit * _TEST), round(limit * _TEST)
-    if sum(limit) < LEAST:
-        raise InputError(
-            f"a probe takes at least {LEAST} samples to train, validate and test, not {sum(limit)};"
-            " raise --limit"
-        )
-    return limit
-
-
 def _some(samples: Sequence[Sample], limit: int, dice: np.random.Generator) -> list[Sample]:
     return [samples[place] for place in dice.permutation(len(samples))[:limit]]
-
-
-COUNT = "nshards.txt"
-IMAGES = (".webp", ".jpg", ".jpeg", ".png")
-LABEL = ".cls"
-_LONGEST = 18  # digits of a label
 
 
 def has_shards(folder: Path) -> bool:
@@ -198,56 +188,38 @@ def read_shards(folder: Path, *, report: Progress | None = None) -> Samples:
     return Samples(*(_read_part(folder / part, report) for part in parts))
 
 
-def _listed(part: Path) -> list[Path]:
+def _read_part(part: Path, report: Progress | None) -> list[Sample]:
+    """List the samples of a part's tars, whose number is written; each key has one image and one
+    label.
+    """
     written = UserFile(part / COUNT, "the number of tar files", StimuliError, most=NOTE).read()
     text = written.decode("utf-8", errors="replace").strip()
     if not text.isdecimal() or not 0 < int(text) < 100_000:
         raise StimuliError(
             f"{part / COUNT} says {text[:20]!r}; expected the number of tar files beside it"
         )
-    return [part / f"{number}.tar" for number in range(int(text))]
-
-
-def _read_part(part: Path, report: Progress | None) -> list[Sample]:
-    paths, samples = _listed(part), []
-    for done, path in enumerate(paths, start=1):
-        samples += _read_shard(path)
+    samples = []
+    for number in range(int(text)):
+        path = part / f"{number}.tar"
+        members = list_members(path, read=(LABEL,), listed=IMAGES)
+        images = {one.key: one.place for one in members if one.suffix in IMAGES}
+        labels = {one.key: one.data for one in members if one.suffix == LABEL}
+        if odd := sorted(images.keys() ^ labels.keys()):
+            raise StimuliError(
+                f"{odd[0]!r} in {path} lacks its image or its label; expected KEY.webp (or jpg,"
+                f" png) and KEY{LABEL}"
+            )
+        for key, place in images.items():
+            label = labels[key][: 2 * _LONGEST].strip()
+            if not label.isdigit() or len(label) > _LONGEST:
+                raise StimuliError(
+                    f"the label {key}{LABEL} in {path} is {label!r}; expected a class number, 1 to"
+                    f" {_LONGEST} digits"
+                )
+            samples.append(Sample(place, int(label)))
         if report:
-            report(done, len(paths), f"lists of {part.parent.name}/{part.name}")
+            report(number + 1, int(text), f"lists of {part.parent.name}/{part.name}")
     return samples
-
-
-def _read_shard(path: Path) -> list[Sample]:
-    """Return the samples of a tar in the order of their images; each key has one image and one
-    label.
-    """
-    members = list_members(path, read=(LABEL,), listed=IMAGES)
-    images = {one.key: one.place for one in members if one.suffix in IMAGES}
-    labels = {one.key: _read_label(one) for one in members if one.suffix == LABEL}
-    if odd := sorted(images.keys() ^ labels.keys()):
-        raise StimuliError(
-            f"{odd[0]!r} in {path} lacks its image or its label; expected KEY.webp (or jpg, png)"
-            f" and KEY{LABEL}"
-        )
-    return [Sample(place, labels[key]) for key, place in images.items()]
-
-
-def _read_label(label: Member) -> int:
-    text = label.data[: 2 * _LONGEST].strip()
-    if not text.isdigit() or len(text) > _LONGEST:
-        raise StimuliError(
-            f"the label {label.key}{LABEL} in {label.place.path} is {text!r}; expected a class"
-            f" number, 1 to {_LONGEST} digits"
-        )
-    return int(text)
-
-
-GROUP = "own"
-TESTS = ("test", "val")  # what the part is called that a probe is measured on
-FORMS = (
-    "DIR/CLASS/*.jpg, DIR/train/CLASS/*.jpg with DIR/test, a table with the columns image and"
-    " label, or DIR/train/0.tar"
-)
 
 
 def open_folder(folder: Path, *, limit: Limit = LIMIT, report: Progress | None = None) -> ImageSet:
@@ -265,43 +237,32 @@ def _find(folder: Path, report: Progress | None) -> Samples:
         raise StimuliError(f"{folder} is not a folder; expected {FORMS}")
     if has_shards(folder):
         return read_shards(folder, report=report)
-    test = next((folder / name for name in TESTS if _class_folders(folder / name)), None)
-    if test and _class_folders(folder / "train"):
-        return _divided(folder / "train", test)
-    if classes := _class_folders(folder):
-        return Samples(_in_classes(classes, _numbered(classes)))
-    return _from_table(folder)
-
-
-def _divided(train: Path, test: Path) -> Samples:
-    training, testing = _class_folders(train), _class_folders(test)
+    train, test = folder / "train", next(filter(_class_folders, map(folder.joinpath, TESTS)), None)
+    if test is None or not _class_folders(train):
+        train, test = folder, None
+    training, testing = _class_folders(train), _class_folders(test) if test else {}
     if unknown := sorted(testing.keys() - training.keys()):
         raise StimuliError(
-            f"{test / unknown[0]} is a class that {train} does not have; expected the same folders"
-            " in both"
+            f"{(test or folder) / unknown[0]} is a class that {train} does not have; expected the"
+            " same folders in both"
         )
     numbers = _numbered(training)
-    return Samples(_in_classes(training, numbers), _in_classes(testing, numbers))
+    parts = [
+        [Sample(Stored(path), numbers[name]) for name, paths in classes.items() for path in paths]
+        for classes in (training, testing)
+    ]
+    return Samples(*parts) if training else _from_table(folder)
 
 
 def _class_folders(folder: Path) -> dict[str, list[Path]]:
     """Return the images of each subfolder that has any, in the order of their paths."""
     classes = {}
-    for inside in sorted(
-        path for path in folder.glob("*") if path.is_dir() and not path.name.startswith(".")
-    ):
-        images = sorted(
-            path for path in inside.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file()
-        )
-        if images:
-            classes[inside.name] = images
+    for inside in sorted(folder.glob("*")):
+        if inside.is_dir() and not inside.name.startswith("."):
+            found = (path for path in inside.rglob("*") if path.suffix.lower() in SUFFIXES)
+            if images := sorted(path for path in found if path.is_file()):
+                classes[inside.name] = images
     return classes
-
-
-def _in_classes(classes: Mapping[str, list[Path]], numbers: Mapping[str, int]) -> list[Sample]:
-    return [
-        Sample(Stored(path), numbers[name]) for name, paths in classes.items() for path in paths
-    ]
 
 
 def _numbered(names: Iterable[str]) -> dict[str, int]:
@@ -330,13 +291,6 @@ def _from_table(folder: Path) -> Samples:
     return Samples(**parts)
 
 
-ALL = "vtab"  # stands for all of them
-PARTS = [f"{part}/{form}" for part in ("train", "test") for form in (COUNT, "*.tar")]
-# What the hub's labels count where the benchmark joins neighbors: positions and orientations of the
-# drawn figure.
-RAW_CLASSES: Mapping[str, int] = {"dSprites-Location": 32, "dSprites-Orientation": 40}
-
-
 def task_names() -> list[str]:
     """Return the names of the nineteen tasks."""
     return vtab_tasks()["task"].tolist()
@@ -360,25 +314,18 @@ def open_vtab(name: str, *, limit: Limit = LIMIT, report: Progress | None = None
     folder = fetch_snapshot(wanted, PARTS)
     listed = read_shards(folder, report=report)
     samples, parts = draw(_in_benchmark_classes(listed, name, task["classes"]), limit=limit)
-    source = {
-        "hub": task["hub"],
-        "revision": folder.name,
-        "classes": task["classes"],
-        "limit": limit,
-        "seed": SEED,
-    }
+    source = {"hub": task["hub"], "revision": folder.name, "classes": task["classes"]}
+    source |= {"limit": limit, "seed": SEED}
     return as_set(name, task["group"], samples, parts, source=source)
 
 
 def _in_benchmark_classes(samples: Samples, name: str, classes: int) -> Samples:
-    """Return ⌊label · classes / raw⌋ for each label where labels count finer than the benchmark,
-    and else the labels.
+    """Return ⌊label · classes / raw⌋ for each label if labels count finer than the benchmark, and
+    else the labels.
 
     Raises StimuliError for labels beyond either count.
     """
-    highest = max(
-        (sample.label for part in (samples.train, samples.test) for sample in part), default=0
-    )
+    highest = max((sample.label for sample in (*samples.train, *samples.test)), default=0)
     if highest < classes:
         return samples
     raw = RAW_CLASSES.get(name, classes)

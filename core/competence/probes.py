@@ -16,13 +16,7 @@ from torch import Tensor
 
 from core.errors import FeatureError
 
-STRENGTHS = (
-    1e-4,
-    1e-3,
-    1e-2,
-    1e-1,
-    1.0,
-)  # λ; scikit-learn's C is 1 / (λ n), or 2 / (λ n) for two classes
+STRENGTHS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)  # λ; scikit-learn's C is 1 / (λ n), or 2 / (λ n) of two
 STEPS = 100  # of L-BFGS at most; in whitened coordinates about 30 are enough
 _HISTORY = 10  # steps that L-BFGS remembers
 _FLAT, _STILL = 1e-4, 1e-6  # gradient and change below which no answer changes any more
@@ -56,9 +50,8 @@ def split(n: int) -> Split:
     independent events.
     """
     first, second = (round(n * sum(_SHARES[:parts])) for parts in (1, 2))
-    return Split(
-        *(np.arange(*ends, dtype=np.int64) for ends in ((0, first), (first, second), (second, n)))
-    )
+    ends = (0, first), (first, second), (second, n)
+    return Split(*(np.arange(*each, dtype=np.int64) for each in ends))
 
 
 def probe(
@@ -102,18 +95,18 @@ def right_answers(
     rows = torch.from_numpy(features).to(device)
     targets = torch.from_numpy(labels).to(device)
     rows = standardize(rows, rows[parts.train])
-    strong_first = sorted(strengths, reverse=True)
-    weights = fit(
-        rows[parts.train],
-        targets[parts.train],
-        classes=int(labels.max()) + 1,
-        strengths=strong_first,
-    )
-    best = int(_right(weights, rows[parts.validation], targets[parts.validation]).sum(1).argmax())
-    right: np.ndarray = (
-        _right(weights[best : best + 1], rows[parts.test], targets[parts.test])[0].cpu().numpy()
-    )
-    return right
+    classes, strong_first = int(labels.max()) + 1, sorted(strengths, reverse=True)
+    learned = rows[parts.train], targets[parts.train]
+    weights = fit(*learned, classes=classes, strengths=strong_first)
+
+    def right(weights: Tensor, part: Int64[np.ndarray, "_"]) -> Tensor:
+        """Return which samples each strength's weights classify correctly."""
+        scores = rows[part] @ weights[:, :-1] + weights[:, -1:]
+        return scores.argmax(-1) == targets[part]
+
+    best = int(right(weights, parts.validation).sum(1).argmax())
+    answers: np.ndarray = right(weights[best : best + 1], parts.test)[0].cpu().numpy()
+    return answers
 
 
 def standardize(rows: Float[Tensor, "n d"], train: Float[Tensor, "m d"]) -> Float[Tensor, "n d"]:
@@ -142,26 +135,12 @@ def fit(
     curvature is the identity.
     """
     weight = torch.tensor(strengths, dtype=torch.float64)
-    turn, scale = _coordinates(rows, weight)
-    levels = weight.float().to(rows.device)
-    inner, bias = _minimize(rows @ turn, labels, scale, levels, classes=classes, steps=steps)
-    coefficients = (turn @ (scale * inner).flatten(1)).view_as(inner)
-    return torch.cat([coefficients, bias[None]]).detach().movedim(1, 0)
-
-
-def _minimize(
-    turned: Float[Tensor, "n d"],
-    labels: Tensor,
-    scale: Float[Tensor, "d s 1"],
-    levels: Float[Tensor, "s"],
-    *,
-    classes: int,
-    steps: int,
-) -> tuple[Float[Tensor, "d s classes"], Float[Tensor, "s classes"]]:
-    """Return the weights, in units of `scale`, and the biases that minimize the loss of `fit` for
-    all strengths; turned: the rows in these coordinates.
-    """
-    many = len(levels)
+    # not every device has doubles
+    values, vectors = torch.linalg.eigh((rows.T @ rows / len(rows)).cpu().double())
+    turn = vectors.float().to(rows.device)
+    widths = (values.clamp(min=0.0)[:, None] / 4 + weight).rsqrt()[:, :, None]
+    scale, levels = widths.float().to(rows.device), weight.float().to(rows.device)
+    turned, many = rows @ turn, len(strengths)
     wanted = labels.repeat_interleave(many)
     inner = turned.new_zeros(turned.shape[1], many, classes, requires_grad=True)
     bias = turned.new_zeros(many, classes, requires_grad=True)
@@ -185,19 +164,8 @@ def _minimize(
         return total
 
     solver.step(loss)
-    return inner, bias
-
-
-def _coordinates(
-    rows: Float[Tensor, "n d"], weight: Float[Tensor, "s"]
-) -> tuple[Float[Tensor, "d d"], Float[Tensor, "d s 1"]]:
-    """Return the axes, and each one's scale for each strength, in which Böhning's bound of the
-    curvature is the identity.
-    """
-    # not every device has doubles
-    values, vectors = torch.linalg.eigh((rows.T @ rows / len(rows)).cpu().double())
-    scale = (values.clamp(min=0.0)[:, None] / 4 + weight).rsqrt()[:, :, None]
-    return vectors.float().to(rows.device), scale.float().to(rows.device)
+    coefficients = (turn @ (scale * inner).flatten(1)).view_as(inner)
+    return torch.cat([coefficients, bias[None]]).detach().movedim(1, 0)
 
 
 def wilson(right: int, n: int) -> tuple[float, float]:
@@ -208,10 +176,3 @@ def wilson(right: int, n: int) -> tuple[float, float]:
     """
     interval = binomtest(right, n).proportion_ci(method="wilson")
     return float(interval.low), float(interval.high)
-
-
-def _right(
-    weights: Float[Tensor, "s rows classes"], rows: Float[Tensor, "n d"], labels: Tensor
-) -> Tensor:
-    """Return which samples each strength's weights classify correctly."""
-    return (rows @ weights[:, :-1] + weights[:, -1:]).argmax(-1) == labels

@@ -1,19 +1,14 @@
-"""Scores as people write them: a CSV table with a row per model and task, read with every mistake
-named by its line.
+"""Scores as people write them: a CSV table with a row per model and task.
 
-A table with one mistake is refused whole. Texts stay as they are written; numbers are plain
-decimals, so that nothing is guessed.
+Published figures ship so under data/published, each with the source that states it; a user's own
+scores are imported, and kept in the store next to what is measured here. A table with one mistake is
+refused whole. Texts stay as they are written; numbers are plain decimals, so that nothing is
+guessed.
 
-The user's own scores: imported from CSV, kept in the store beside what is measured here.
-
-A score names its model as the store does or by spec. That of a model which is not embedded yet is
-kept too, and counts once the model is embedded: a table of scores can be imported first.
-
-Published figures: shipped as CSV under data/published, a row per figure, each with the source
-that states it.
-
-A figure belongs to a model by its spec, `hf:ID` or `timm:NAME.TAG`, and to no other: a copy in a
-folder, or a timm name without its tag, may have other weights.
+A published figure belongs to a model by its spec, `hf:ID` or `timm:NAME.TAG`, and to no other: a
+copy in a folder, or a timm name without its tag, may have other weights. A user's score names its
+model as the store does or by spec. That of a model which is not embedded yet is kept too, and
+counts once the model is embedded.
 """
 
 from __future__ import annotations
@@ -53,17 +48,24 @@ from core.store import ModelEntry, Store, check_facts, locked, set_facts, write_
 from core.store.files import Stamp, stamp
 from core.store.schema import result_file
 
-UNITS: Mapping[str, tuple[float, float]] = {
+UNITS: Mapping[str, tuple[float, float]] = {  # least, most
     ACCURACY: (0, 1),
     PERCENT: (0, 100),
     BITS: (0, inf),
     SKILL: (-inf, 1),
-}  # least, most
+}
 NUMBERS = ("value", "low", "high", "chance", "n")
 LONGEST = 131_072  # characters of a cell
 SHOWN = 200  # characters of names of columns
 TOLD = 5  # mistakes that a message lists
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+RESULT = f"competence~{USER}"
+REQUIRED = ("model", "task", "value", "unit")
+OPTIONAL = ("group", "low", "high", "chance", "n", "split", "source")
+NO_GROUP = "own"
+MOST_NOTES = 5  # a table of published scores can name hundreds of models
+FOLDER = ROOT / "data" / "published"
+SCORES = ("language_scores.csv", "vision_scores.csv")
 
 Row = dict[str, str]
 
@@ -88,23 +90,26 @@ def read_sheet(
     rows = list(_rows(decode(data, name, InputError), name, required, optional))
     if not rows:
         raise InputError(f"{name} has no rows below its header; give one per model and task")
-    mistakes = [
-        f"line {line}: {mistake}" for line, row in rows for mistake in _mistakes(row, required)
-    ]
-    if mistakes := mistakes + list(_repeated(rows)):
+    mistakes = [f"line {line}: {wrong}" for line, row in rows for wrong in _mistakes(row, required)]
+    seen: dict[tuple[str, str], int] = {}
+    for line, row in rows:
+        first = seen.setdefault((row["model"], row["task"]), line)
+        if first != line and row["model"] and row["task"]:
+            mistakes.append(
+                f"line {line}: {row['model']!r} has a value of {row['task']!r} in line {first}"
+                " already"
+            )
+    if mistakes:
         more = f"; and {len(mistakes) - TOLD} more" if len(mistakes) > TOLD else ""
         raise InputError(
             f"nothing of {name} was taken: {'; '.join(mistakes[:TOLD])}{more}; correct the file and"
             " give it again"
         )
     table = pd.DataFrame([row for _, row in rows])
-    return table.assign(
-        **{
-            column: [_number(text) for text in table[column]]
-            for column in NUMBERS
-            if column in table
-        }
-    )
+    for column in NUMBERS:
+        if column in table:
+            table[column] = [float(text) if text else np.nan for text in table[column]]
+    return table
 
 
 def _rows(
@@ -116,16 +121,20 @@ def _rows(
     columns: list[str] = []
     first = 1
     try:
-        for cells in reader:
-            if any(cell.strip() for cell in cells):
-                if columns:
-                    yield (
-                        first,
-                        _row(cells, columns, (*required, *optional), f"line {first} of {name}"),
+        for line in reader:
+            cells = [cell.strip() for cell in line]
+            if any(cells) and not columns:
+                columns = [cell.lower() for cell in cells]
+                _check_columns(columns, required, optional, name)
+            elif any(cells):
+                if len(cells) != len(columns):
+                    raise InputError(
+                        f"line {first} of {name} has {len(cells)} fields where the header has"
+                        f" {len(columns)}; put texts with commas in double quotes, and write"
+                        " decimals with a point"
                     )
-                else:
-                    columns = [cell.strip().lower() for cell in cells]
-                    _check_columns(columns, required, optional, name)
+                values = dict(zip(columns, cells, strict=True))
+                yield first, {column: values.get(column, "") for column in (*required, *optional)}
             first = reader.line_num + 1
     except csv.Error as error:
         raise InputError(f"{name} is not a CSV table: {error} at line {reader.line_num}") from error
@@ -133,16 +142,6 @@ def _rows(
         raise InputError(
             f"{name} is empty; expected a table with the columns {', '.join(required)}"
         )
-
-
-def _row(cells: Sequence[str], columns: Sequence[str], wanted: Sequence[str], where: str) -> Row:
-    if len(cells) != len(columns):
-        raise InputError(
-            f"{where} has {len(cells)} fields where the header has {len(columns)}; put texts with"
-            " commas in double quotes, and write decimals with a point"
-        )
-    values = dict(zip(columns, (cell.strip() for cell in cells), strict=True))
-    return {column: values.get(column, "") for column in wanted}
 
 
 def _check_columns(
@@ -163,10 +162,9 @@ def _check_columns(
             f"{name} has no column {missing[0]!r}; it has {present[:SHOWN]}; name that column in"
             " line 1"
         )
-    if unknown := [column for column in columns if column not in (*required, *optional)]:
-        raise UnknownNameError(
-            f"column of scores in line 1 of {name}", unknown[0], (*required, *optional)
-        )
+    known = (*required, *optional)
+    if unknown := [column for column in columns if column not in known]:
+        raise UnknownNameError(f"column of scores in line 1 of {name}", unknown[0], known)
 
 
 def _mistakes(row: Row, required: Sequence[str]) -> Iterator[str]:
@@ -176,30 +174,22 @@ def _mistakes(row: Row, required: Sequence[str]) -> Iterator[str]:
         for column, text in row.items()
         if not text.isprintable()
     )
-    wrong = {
-        column: why for column in NUMBERS if (text := row.get(column)) and (why := _no_number(text))
-    }
-    yield from (f"{column} {row[column][:40]!r} {why}" for column, why in wrong.items())
-    if not wrong:
-        yield from _out_of_range(row)
-
-
-def _no_number(text: str) -> str:
-    """Return why a text is no number, "" where it is one."""
-    if not _NUMBER.fullmatch(text):
-        return "is not a plain number such as 81.2"
-    return "" if abs(float(text)) < inf else "is too large for a number"
-
-
-def _number(text: str) -> float:
-    return float(text) if text else np.nan
-
-
-def _out_of_range(row: Row) -> Iterator[str]:
-    numbers = {column: _number(row[column]) for column in NUMBERS if row.get(column)}
+    numbers: dict[str, float] = {}
+    wrong: list[str] = []
+    for column in NUMBERS:
+        if text := row.get(column):
+            if not _NUMBER.fullmatch(text):
+                wrong.append(f"{column} {text[:40]!r} is not a plain number such as 81.2")
+            elif abs(float(text)) == inf:
+                wrong.append(f"{column} {text[:40]!r} is too large for a number")
+            else:
+                numbers[column] = float(text)
+    if wrong:
+        yield from wrong
+        return
     least, most = UNITS.get(row["unit"], (-inf, inf))
     for column in ("value", "chance"):
-        if column in numbers and not least <= numbers[column] <= most:
+        if not least <= numbers.get(column, least) <= most:
             yield (
                 f"{column} {row[column]} is outside {least:g} … {most:g}, the range of the unit"
                 f" {row['unit']!r}"
@@ -211,23 +201,57 @@ def _out_of_range(row: Row) -> Iterator[str]:
         yield f"n {row['n']} is not a number of samples, 1 or more"
 
 
-def _repeated(rows: Sequence[tuple[int, Row]]) -> Iterator[str]:
-    """Say which rows give a model a second value of a task."""
-    seen: dict[tuple[str, str], int] = {}
-    for line, row in rows:
-        first = seen.setdefault((row["model"], row["task"]), line)
-        if first != line and row["model"] and row["task"]:
-            yield (
-                f"line {line}: {row['model']!r} has a value of {row['task']!r} in line {first}"
-                " already"
-            )
+def published_rows() -> pd.DataFrame:
+    """Return every published figure: COLUMNS, then checkpoint.
+
+    model: its spec. checkpoint: what was measured if that is another name of the model, or the
+    model after fine-tuning, else ""; the source says so too. What no source states has no row;
+    interval, chance and n are NaN, since none of the sources states them.
+    """
+    files = [FOLDER / name for name in SCORES]
+    return pd.concat([_read_once(file, stamp(file)) for file in files], ignore_index=True)
 
 
-RESULT = f"competence~{USER}"
-REQUIRED = ("model", "task", "value", "unit")
-OPTIONAL = ("group", "low", "high", "chance", "n", "split", "source")
-NO_GROUP = "own"
-MOST_NOTES = 5  # a table of published scores can name hundreds of models
+@lru_cache(maxsize=len(SCORES))
+def _read_once(path: Path, _: Stamp) -> pd.DataFrame:
+    return read_published(path)
+
+
+def read_published(path: Path) -> pd.DataFrame:
+    """Read a file of figures, as `published_rows` returns them; raises InputError for a figure
+    without a source or a known unit.
+    """
+    required = (*REQUIRED, "group", "source")
+    data, optional = path.read_bytes(), ("checkpoint", "split")
+    table = read_sheet(data, name=path.name, required=required, optional=optional)
+    if unknown := sorted(set(table["unit"]) - set(UNITS)):
+        raise InputError(
+            f"{path.name} has the unit {unknown[0]!r}; expected one of {', '.join(UNITS)}"
+        )
+    other = table["checkpoint"] != ""
+    source = table["source"].mask(other, table["source"] + ", measured on " + table["checkpoint"])
+    blank = dict.fromkeys(("low", "high", "chance", "n"), np.nan)
+    rows = table.assign(**blank, source=source, origin=PUBLISHED, reason="")
+    return rows[[*COLUMNS, "checkpoint"]]
+
+
+def published_models() -> pd.DataFrame:
+    """Return the models whose figures were looked for, whether or not any was found.
+
+    Columns model (its spec), family, modality, parameters (of a vision model with its head), width,
+    depth (blocks), source.
+    """
+    return pd.read_csv(FOLDER / "models.csv")
+
+
+def vtab_tasks() -> pd.DataFrame:
+    """Return the nineteen tasks of the Visual Task Adaptation Benchmark.
+
+    Columns task, group, classes, adaptation (what the benchmark's own code calls it), hub (id of
+    the data set), image and label (names of the parts of a sample there), note, source. Source:
+    Zhai et al. 2019.
+    """
+    return pd.read_csv(FOLDER / "vtab_tasks.csv", keep_default_na=False)
 
 
 @dataclass(frozen=True)
@@ -248,10 +272,8 @@ def read_scores(data: bytes, *, name: str) -> pd.DataFrame:
     name: of the file, the source of a row that names none. Raises InputError.
     """
     table = read_sheet(data, name=name, required=REQUIRED, optional=OPTIONAL)
-    source, group = (
-        table["source"].replace("", f"imported from {name}"),
-        table["group"].replace("", NO_GROUP),
-    )
+    source = table["source"].replace("", f"imported from {name}")
+    group = table["group"].replace("", NO_GROUP)
     return table.assign(source=source, group=group, origin=USER, reason="")[list(COLUMNS)]
 
 
@@ -274,11 +296,21 @@ def import_scores(root: Path, dataset: str, data: bytes, *, name: str) -> Import
         before = imported_rows(store, dataset)
         old = _keys(before, entries).isin(_keys(added, entries))
         table = pd.concat([part for part in (before[~old], added) if len(part)], ignore_index=True)
-        recipe = Recipe.of(
-            "imported-scores", content=hashlib.sha256(table.to_csv().encode()).hexdigest()
-        )
+        content = hashlib.sha256(table.to_csv().encode()).hexdigest()
+        recipe = Recipe.of("imported-scores", content=content)
         write_result(root, dataset=card, name=RESULT, table=table, recipe=recipe)
-    return Imported(added, int(old.sum()), _notes(added, entries))
+    names = [name for entry in entries for name in (entry.card.name, entry.card.spec)]
+    counts = Counter(map(str, added["model"]))
+    unknown = [model for model in counts if not find_models(model, entries)]
+    notes = [
+        f"{model!r} is not embedded, and its scores ({counts[model]}) are kept until it is: "
+        + str(UnknownNameError("model", model, names))
+        for model in unknown[:MOST_NOTES]
+    ]
+    if more := unknown[MOST_NOTES:]:
+        kept = sum(counts[model] for model in more)
+        notes.append(f"not embedded either: {len(more)} more, whose scores ({kept}) are kept, too")
+    return Imported(added, int(old.sum()), notes)
 
 
 def told_scores(model: str, said: Sequence[str]) -> bytes:
@@ -340,9 +372,7 @@ def imported_rows(store: Store, dataset: str) -> pd.DataFrame:
     if stored := store.result(dataset, RESULT):
         return stored[0]
     if store.results(dataset, RESULT):
-        problem = next(
-            (problem for problem in store.problems() if RESULT in problem), "it cannot be read"
-        )
+        problem = next((one for one in store.problems() if RESULT in one), "it cannot be read")
         raise StoreError(
             f"the scores imported before are out of reach: {problem}; then import them again"
         )
@@ -391,84 +421,3 @@ def _keys(rows: pd.DataFrame, entries: Sequence[ModelEntry]) -> pd.Series:
         index=rows.index,
         dtype="object",
     )
-
-
-def _notes(rows: pd.DataFrame, entries: Sequence[ModelEntry]) -> list[str]:
-    """Return a sentence for each model that is not embedded, with the nearest that are; of more
-    than a few, how many more.
-    """
-    names = [name for entry in entries for name in (entry.card.name, entry.card.spec)]
-    counts = {str(model): count for model, count in rows["model"].value_counts(sort=False).items()}
-    unknown = [model for model in counts if not find_models(model, entries)]
-    notes = [
-        f"{model!r} is not embedded, and its scores ({counts[model]}) are kept until it is: "
-        + str(UnknownNameError("model", model, names))
-        for model in unknown[:MOST_NOTES]
-    ]
-    more = unknown[MOST_NOTES:]
-    kept = sum(counts[model] for model in more)
-    return (
-        [*notes, f"not embedded either: {len(more)} more, whose scores ({kept}) are kept, too"]
-        if more
-        else notes
-    )
-
-
-FOLDER = ROOT / "data" / "published"
-SCORES = ("language_scores.csv", "vision_scores.csv")
-PUBLISHED_COLUMNS = ("model", "task", "group", "value", "unit", "source")
-PUBLISHED_OPTIONAL = ("checkpoint", "split")
-
-
-def published_rows() -> pd.DataFrame:
-    """Return every published figure: COLUMNS, then checkpoint.
-
-    model: its spec. checkpoint: what was measured where that is another name of the model, or the
-    model after fine-tuning, else ""; the source says so too. What no source states has no row;
-    interval, chance and n are NaN, since none of the sources states them.
-    """
-    files = [FOLDER / name for name in SCORES]
-    return pd.concat([_read_once(file, stamp(file)) for file in files], ignore_index=True)
-
-
-def published_models() -> pd.DataFrame:
-    """Return the models whose figures were looked for, whether or not any was found.
-
-    Columns model (its spec), family, modality, parameters (of a vision model with its head), width,
-    depth (blocks), source.
-    """
-    return pd.read_csv(FOLDER / "models.csv")
-
-
-def vtab_tasks() -> pd.DataFrame:
-    """Return the nineteen tasks of the Visual Task Adaptation Benchmark.
-
-    Columns task, group, classes, adaptation (what the benchmark's own code calls it), hub (id of
-    the data set), image and label (names of the parts of a sample there), note, source. Source:
-    Zhai et al. 2019.
-    """
-    return pd.read_csv(FOLDER / "vtab_tasks.csv", keep_default_na=False)
-
-
-def read_published(path: Path) -> pd.DataFrame:
-    """Read a file of figures, as `published_rows` returns them; raises InputError for a figure
-    without a source or a known unit.
-    """
-    table = read_sheet(
-        path.read_bytes(), name=path.name, required=PUBLISHED_COLUMNS, optional=PUBLISHED_OPTIONAL
-    )
-    if unknown := sorted(set(table["unit"]) - set(UNITS)):
-        raise InputError(
-            f"{path.name} has the unit {unknown[0]!r}; expected one of {', '.join(UNITS)}"
-        )
-    other = table["checkpoint"] != ""
-    source = table["source"].mask(other, table["source"] + ", measured on " + table["checkpoint"])
-    blank = dict.fromkeys(("low", "high", "chance", "n"), np.nan)
-    return table.assign(**blank, source=source, origin=PUBLISHED, reason="")[
-        [*COLUMNS, "checkpoint"]
-    ]
-
-
-@lru_cache(maxsize=len(SCORES))
-def _read_once(path: Path, _: Stamp) -> pd.DataFrame:
-    return read_published(path)
