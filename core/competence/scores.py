@@ -1,8 +1,8 @@
 """Scores as people write them: a CSV table with a row per model and task.
 
 Published figures ship so under data/published, each with the source that states it; a user's own
-scores are imported, and kept in the store next to what is measured here. A table with one mistake is
-refused whole. Texts stay as they are written; numbers are plain decimals, so that nothing is
+scores are imported, and kept in the store next to what is measured here. A table with one mistake
+is refused whole. Texts stay as they are written; numbers are plain decimals, so that nothing is
 guessed.
 
 A published figure belongs to a model by its spec, `hf:ID` or `timm:NAME.TAG`, and to no other: a
