@@ -186,4 +186,4 @@ def test_a_study_takes_models_of_the_store_and_counts_no_others(store, monkeypat
     counted = pd.read_csv(out / "overview.csv")
     assert counted["models"].max() == 2
     mean = pd.read_csv(out / "trend.csv")["score"].mean()
-    assert f"4 pairs is {mean:.3f} on average" in report
+    assert f"({mean:.3f}, n = 4 pairs)" in report

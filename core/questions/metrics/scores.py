@@ -137,6 +137,9 @@ def rank_agreement(scores: pd.DataFrame) -> pd.DataFrame:
     metric_x, metric_y, spearman, pairs (with both scores), reason, and left_out, the same in each
     row: the models that no variant scores. Source: Huh et al. 2024, figure 12.
     """
+    names = ["variant_x", "variant_y", "metric_x", "metric_y", "spearman", "pairs", "reason"]
+    if scores.empty:
+        return pd.DataFrame(columns=[*names, "left_out"])
     metric = dict(zip(scores["variant"], scores["metric"], strict=True))
     refused = scores[scores["reason"] != ""].drop_duplicates("variant").set_index("variant")
     why = refused["reason"]
@@ -155,7 +158,6 @@ def rank_agreement(scores: pd.DataFrame) -> pd.DataFrame:
         elif np.isnan(value):
             reason = "one of the two gives all pairs of models the same score"
         rows.append((a, b, metric[a], metric[b], value, count, reason))
-    names = ["variant_x", "variant_y", "metric_x", "metric_y", "spearman", "pairs", "reason"]
     return pd.DataFrame(rows, columns=names).assign(left_out=_unscored(scores))
 
 
