@@ -6,51 +6,48 @@ import math
 from dataclasses import replace
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
-from core.questions.asking import findings_of
-from core.questions.dispersion import figures
-from core.questions.dispersion.points import effect_points
+from core.questions.asking import Answered
 from core.questions.dispersion.question import (
-    DropEffect,
-    PartEffect,
-    Ranking,
+    DRAWN,
+    MOST_AXES,
+    DispersionPredictors,
+    HeldOutFits,
     SetEffect,
-    Trial,
+    Spaces,
+    StimulusDispersion,
 )
-from core.questions.dispersion.set_effects import PART
-from core.study.parts import Measure, Scope
-from pages._parts.dispersion import held_out, ranked, why
-from pages._parts.dispersion.pick import Choice, choose
+from core.questions.dispersion.residuals import SHUFFLES
+from core.questions.dispersion.trials import PART
+from pages._parts.dispersion import Choice, choose
 from pages._parts.published import listed
-from pages._shared import exportbar, frame, prose, queries, spread
+from pages._shared import exportbar, frame, queries, section, spread
 from pages._shared.queries import Place
 
 PARTS = 10
-READING = """The stimuli are ranked by the dispersion of {who}: the {size:,}
-least dispersed of {n:,} make the low set, the {size:,} most dispersed the high set.
-Each panel is a vision model, each dot a language model in the layer that aligns best
-with it on all stimuli, and the diamond their mean. **Intervals** (95 %) show how far a
-score would move with other stimuli of the same kind: from random three quarters of the
-low and the high set, and from {repeats} draws of the random set."""
-DROP = """The lowest or the highest quarter of the ranking is left out and
-alignment is measured again on the rest. Compare it with leaving out a random quarter,
-since neighbor metrics change with the number of stimuli. The lone dots on the left
-stand for all stimuli. **Intervals** (95 %) as above."""
-DECILES = """The stimuli are split into {count} parts by dispersion, and
-alignment is measured within each, with neighbors from that part only. **Intervals**
-(95 %) come from random three quarters of a part."""
-COLUMNS = {
-    "title_y": "model",
-    "title_x": "language model",
-    "set": "set",
-    "size": "stimuli",
-    "score": "alignment",
-    "low": "95 % from",
-    "high": "to",
-    "p": "p",
-    "reason": "what is missing, and why",
-}
+EFFECT = """The stimuli are ranked by the dispersion of {who}: the {size:,}
+least dispersed of {n:,} make the low set, the {size:,} most dispersed the high set. Each dot is a
+language model in the layer that aligns best with the panel's model on all stimuli. 95% intervals:
+random three quarters of the low and the high set, and {repeats} draws of the random set."""
+RANKED = """Each dot is a stimulus, ranked by the mean of its residuals, and by the first component
+of all residuals. The {size:,} at either end are the low and the high set of that ranking; the ticks
+below are a random set of as many."""
+SPACE = "How far the models lie from the consensus, two at a time"
+DROP = """The lowest or the highest quarter of the ranking is left out. Compare with leaving out a
+random quarter, since neighbor metrics change with the number of stimuli; the dots on the left stand
+for all stimuli."""
+DECILES = """The stimuli are split into {count} parts by dispersion. Neighbors are from the same
+part, and 95% intervals come from random three quarters of it."""
+HELD_OUT = """The model, turned onto the consensus of the others, deviates from it. Chance is not 0,
+since stimuli far from the middle of that consensus can be high on both axes: r is also taken with
+the model's stimuli shuffled {shuffles} times (p), and given the consensus's norm. Intervals are
+Fisher's, over stimuli."""
+IMPORTANCE = """A dot is how much worse held-out stimuli are predicted if one predictor is permuted,
+filled if its 95% interval lies above 0. Correlated predictors can stand in for each other; rows of
+whole kinds show what they do together. The consensus is that of the dispersion, from which part of
+what its density predicts may follow."""
+WORDS = """Filled words differ after correction for the false discovery rate over all words. Each
+distinct caption counts once per set."""
 
 
 def show(at: Place) -> None:
@@ -58,30 +55,52 @@ def show(at: Place) -> None:
     a stimulus dispersed.
     """
     frame.need_stimuli(at)
-    answer = st.container()
     choice = choose(at)
-    at = replace(at, scope=choice.effect.scope)
+    effect, n = choice.effect, queries.size(at)
+    at = replace(at, scope=effect.scope)
+    ranking, size = effect.ranking, effect.size or 0
     with frame.part():
         need_tested(at, choice)
         with frame.part():
-            show_effect(at, choice, answer)
+            how = EFFECT.format(who=choice.rankers, size=size, n=n, repeats=effect.trial.repeats)
+            section.draw(at, effect, key="effect", methods=f"{spread.MEANING}\n\n{how}", lead=3)
         with frame.part():
-            ranked.show(at, choice)
-        for show_part in (show_drop, show_parts):
-            with frame.part():
-                show_part(at, choice)
-    # without captions both of the last would say so
-    words = (why.show_words,) if queries.card(at).levels else ()
-    for show_part in (held_out.show, why.show_predictors, *words):
+            show_rankings(at, effect)
         with frame.part():
-            show_part(at, choice)
+            head = "What if the most dispersed stimuli are left out?"
+            drop = replace(effect, sets="drop", size=None)
+            section.draw(at, drop, key="drop", header=head, methods=DROP)
+        with frame.part():
+            count = count_parts(n, effect.measure.settings.get("k"))
+            parts = replace(effect, sets="parts", size=None, parts=count)
+            head = "Does alignment fall step by step?"
+            section.draw(at, parts, key="parts", header=head, methods=DECILES.format(count=count))
+    with frame.part():
+        head = "Is it a property of the stimulus, or of these models?"
+        if len(choice.spaces) < 3:
+            st.header(head, anchor=False)
+            st.markdown("Choose at least three models: the others need a consensus of their own.")
+        else:
+            joint = Spaces(choice.spaces, ranking.centering)
+            held, how = (
+                HeldOutFits(at.scope, joint, points=True),
+                HELD_OUT.format(shuffles=SHUFFLES),
+            )
+            sampled(section.draw(at, held, key="held-out", header=head, methods=how), n)
+    predictors = DispersionPredictors(at.scope, ranking)
+    with frame.part():
+        head = predictors.title()
+        section.draw(at, predictors, key="predictors", header=head, methods=IMPORTANCE)
+    if queries.card(at).levels:  # without captions both of the last would say so
+        with frame.part():
+            words = replace(predictors, words=True, size=size)
+            head = "Which words do captions of the two sets have?"
+            section.draw(at, words, key="words", header=head, methods=WORDS)
     listed.show(at, "dispersion")
 
 
 def need_tested(at: Place, choice: Choice) -> None:
-    """Raise NeededError where nothing can be aligned with language models, or not by this
-    ranking.
-    """
+    """Raise NeededError if nothing can be aligned with language models, or not by this ranking."""
     frame.need_readers(at, "caption")
     if not choice.tested:
         raise frame.NeededError(
@@ -95,65 +114,30 @@ def need_tested(at: Place, choice: Choice) -> None:
         )
 
 
-def show_effect(at: Place, choice: Choice, answer: DeltaGenerator) -> None:
-    """Draw alignment on the low, random and high set with the ratio, and say what is seen."""
-    question = choice.effect
-    table = queries.ask(at, question)
-    points, chance = effect_points(table, queries.models(at)), question.measure.chance(choice.size)
-    figure = figures.effect(
-        points, label=question.label, chance=chance, mode=frame.mode(), narrow=frame.narrow()
-    )
-    exportbar.draw(at, question, figure, key="effect", table=points)
-    how = READING.format(
-        who=choice.rankers, size=choice.size, n=queries.size(at), repeats=question.trial.repeats
-    )
-    findings = findings_of(question, spread.titled(at, table, "vision"))
-    prose.explain(f"{spread.MEANING}\n\n{how}", findings[prose.LEAD :])
-    with answer:
-        prose.answer(findings[: prose.LEAD])
-    with st.expander("The table behind the plot"):
-        st.dataframe(
-            points[list(COLUMNS)].fillna({"title_x": "mean"}).rename(columns=COLUMNS),
-            hide_index=True,
-        )
+def show_rankings(at: Place, effect: SetEffect) -> None:
+    """Draw both rankings and the space of residuals: figures 1C, 2A and 2F as published."""
+    joint, size = effect.ranking.joint, effect.size or 0
+    question = StimulusDispersion(at.scope, joint, size=size, rank=True, seed=effect.trial.seed)
+    head, how = "How are the stimuli ranked?", RANKED.format(size=size)
+    answered = section.draw(at, question, key="rankings", header=head, methods=how)
+    sampled(answered, queries.size(at))
+    if answered is None:
+        return
+    looks = spread.described(at, joint.spaces)
+    titles = dict(zip(looks["space"], looks["title"], strict=True))
+    figure = question.plot_space(answered.table, titles).draw(frame.mode(), narrow=frame.narrow())
+    exportbar.draw(at, question, figure, key="residual-space", table=answered.table)
+    first = f": the first {MOST_AXES} of {len(titles)}" if len(titles) > MOST_AXES else ""
+    st.caption(f"{SPACE}{first}; the dashed line is the first component.")
 
 
-def show_drop(at: Place, choice: Choice) -> None:
-    """Draw supplement 1."""
-    st.header("What if the most dispersed stimuli are left out?", anchor=False)
-    question = DropEffect(*_compared(choice.effect))
-    table = queries.ask(at, question)
-    points, chance = (
-        effect_points(table, queries.models(at)),
-        question.measure.chance(queries.size(at)),
-    )
-    figure = figures.drop(
-        points, label=question.label, chance=chance, mode=frame.mode(), narrow=frame.narrow()
-    )
-    exportbar.draw(at, question, figure, key="drop", table=points)
-    prose.explain(DROP, findings_of(question, spread.titled(at, table, "vision")))
+def sampled(answered: Answered | None, n: int) -> None:
+    """Say that a figure shows a sample of the stimuli."""
+    if answered is not None and n > DRAWN:
+        st.caption(f"The plot shows {DRAWN:,} of {n:,} stimuli, drawn at random.")
 
 
-def show_parts(at: Place, choice: Choice) -> None:
-    """Draw alignment by tenth of dispersion; by fewer parts where a tenth holds too few stimuli for
-    their neighbors.
-    """
-    st.header("Does alignment fall step by step?", anchor=False)
-    count = _count_parts(queries.size(at), choice.effect.measure.settings.get("k"))
-    question = PartEffect(*_compared(choice.effect), count)
-    table = queries.ask(at, question)
-    points, chance = (
-        effect_points(table, queries.models(at)),
-        question.measure.chance(queries.size(at) // count),
-    )
-    figure = figures.deciles(points, label=question.label, chance=chance, mode=frame.mode())
-    exportbar.draw(at, question, figure, key="parts", table=points)
-    prose.explain(
-        DECILES.format(count=count), findings_of(question, spread.titled(at, table, "vision"))
-    )
-
-
-def _count_parts(n: int, k: int | None) -> int:
+def count_parts(n: int, k: int | None) -> int:
     """Return into how many parts n stimuli are split, so that intervals have neighbors, too."""
     least = math.ceil(((spread.LEAST_SET if k is None else k) + 2) / PART)
     count = min(PARTS, n // least)
@@ -163,10 +147,6 @@ def _count_parts(n: int, k: int | None) -> int:
             " smaller k."
         )
     return count
-
-
-def _compared(question: SetEffect) -> tuple[Scope, Ranking, Trial, Measure]:
-    return question.scope, question.ranking, question.trial, question.measure
 
 
 frame.draw("Does agreement among models carry over to language?", show)

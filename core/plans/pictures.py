@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -16,17 +17,7 @@ from core.questions.adapters.gain_figures import before_after
 from core.questions.adapters.question import Adaptation
 from core.questions.asking import ask, completed
 from core.questions.competence.question import CompetenceScores, TasksSolved
-from core.questions.dispersion.figures import drop, effect
-from core.questions.dispersion.held_out_figures import held_out
-from core.questions.dispersion.points import effect_points
-from core.questions.dispersion.question import (
-    DispersionRankings,
-    DropEffect,
-    HeldOutFits,
-    HeldOutPoints,
-    SetEffect,
-)
-from core.questions.dispersion.ranking_figures import ranked as ranked_stimuli
+from core.questions.dispersion.question import HeldOutFits
 from core.questions.models.figures import map_points, model_map
 from core.questions.models.question import ModelMap
 from core.questions.question import Question
@@ -76,26 +67,10 @@ def _map(question: ModelMap, table: pd.DataFrame, study: Study) -> go.Figure:
     return model_map(points, color=color, distance=shown, named=(REALITY,), mode="light")
 
 
-def _effect(question: SetEffect, table: pd.DataFrame, study: Study) -> go.Figure:
-    chance = question.measure.chance(question.size or study.size)
-    points = effect_points(table, study.models())
-    return effect(points, label=question.label, chance=chance, mode="light")
-
-
-def _drop(question: DropEffect, table: pd.DataFrame, study: Study) -> go.Figure:
-    chance = question.measure.chance(study.size)
-    points = effect_points(table, study.models())
-    return drop(points, label=question.label, chance=chance, mode="light")
-
-
-def _held_out(question: HeldOutFits, table: pd.DataFrame, study: Study) -> go.Figure:
-    points = ask(HeldOutPoints(question.scope, question.joint), study)
-    looks = describe_spaces(question.joint.spaces, study.models())[["space", "title", "group"]]
-    return held_out(points.merge(looks, on="space"), table, mode="light")
-
-
-def _rankings(_: DispersionRankings, table: pd.DataFrame, __: Study) -> go.Figure:
-    return ranked_stimuli(table, mode="light")
+def _held_out(question: HeldOutFits, _: pd.DataFrame, study: Study) -> go.Figure:
+    """Draw the stimuli, which the table of correlations has not."""
+    points = replace(question, points=True)
+    return points.plot(ask(points, study)).draw("light")
 
 
 def _gains(question: Adaptation, table: pd.DataFrame, study: Study) -> go.Figure:
@@ -112,9 +87,6 @@ def _scores(study: Study) -> pd.DataFrame:
 
 DRAWS: Mapping[type[Question], Draw] = {
     ModelMap: _map,
-    SetEffect: _effect,
-    DropEffect: _drop,
     HeldOutFits: _held_out,
-    DispersionRankings: _rankings,
     Adaptation: _gains,
 }

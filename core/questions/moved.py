@@ -10,6 +10,12 @@ from core.errors import InputError
 MOVED: dict[str, str] = {
     "benefits bias": "benefits size",
     "benefits hallucination": "benefits size --of hallucination",
+    "dispersion deviations": "dispersion held-out --points",
+    "dispersion drop": "dispersion effect --sets drop",
+    "dispersion findings": "dispersion effect",
+    "dispersion parts": "dispersion effect --sets parts",
+    "dispersion rankings": "dispersion stimuli --rank",
+    "dispersion words": "dispersion predictors --words",
     "competence trends": "competence bins",
     "captions scores": "captions alignment --by pair",
     "models profiles": "models table --by layer",

@@ -16,7 +16,7 @@ from core.questions.color.sources import pixels as color_pixels
 from core.questions.dispersion.question import Trial
 from core.settings import ROOT
 from core.statistics.layouts import LAYOUTS
-from pages._parts.dispersion import pick
+from pages._parts import dispersion
 from pages._shared import runner
 from tests.navigation import PAGES
 from tests.pages import printed
@@ -50,8 +50,8 @@ def _quick(monkeypatch) -> None:
     monkeypatch.setattr(
         "core.questions.stimuli.answer.neighbor_plane", lambda joint, *, seed: joint[:, :2] + seed
     )
-    monkeypatch.setattr(pick, "Trial", partial(Trial, repeats=3, draws=4))
-    monkeypatch.setattr("core.questions.dispersion.prediction.regression.HALVES", 3)
+    monkeypatch.setattr(dispersion, "Trial", partial(Trial, repeats=3, draws=4))
+    monkeypatch.setattr("core.questions.dispersion.prediction.HALVES", 3)
     monkeypatch.setattr(
         color, "lay_out", lambda matrix, **how: lay_out(matrix, **(how | {"starts": 1}))
     )

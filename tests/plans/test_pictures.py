@@ -11,11 +11,10 @@ from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.questions.competence.question import CompetenceScores, Downstream
 from core.questions.dispersion.question import (
-    DispersionRankings,
-    DropEffect,
     HeldOutFits,
     SetEffect,
     Spaces,
+    StimulusDispersion,
     Trial,
 )
 from core.questions.metrics.question import MetricAgreement, MetricTrends
@@ -30,6 +29,7 @@ SCORES = "model,task,value,unit\n" + "".join(
     f"gpt-2-{size},reading,{value},%\n" for size, value in (("xs", 20), ("s", 30), ("m", 60))
 )
 NEAR = Comparison(k=3)
+THREE = Spaces(("vit-mae-m", "vit-clip-s", "vit-clip-m"))
 TRIAL = Trial(repeats=3, draws=3)
 
 
@@ -48,9 +48,11 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
         Downstream(comparison=NEAR, score="reading (user)", target="vit-clip-m"),
         ModelMap(comparison=NEAR, layout="mds"),
         SetEffect(trial=TRIAL, measure=Measure("mutual_knn", k=2)),
-        DropEffect(trial=TRIAL, measure=Measure("mutual_knn", k=2)),
-        HeldOutFits(joint=Spaces(("vit-mae-m", "vit-clip-s", "vit-clip-m"))),
-        DispersionRankings(joint=Spaces(("vit-mae-m", "vit-clip-s", "vit-clip-m")), size=5),
+        SetEffect(sets="drop", trial=TRIAL, measure=Measure("mutual_knn", k=2)),
+        HeldOutFits(joint=THREE),
+        StimulusDispersion(
+            joint=Spaces(("vit-mae-m", "vit-clip-s", "vit-clip-m")), size=5, rank=True
+        ),
         MetricAgreement(ks=(2, 3), metrics=("mutual_knn", "cka"), sizes=(10, 20)),
         MetricTrends(k=3, metrics=("mutual_knn", "cka")),
     ],

@@ -17,7 +17,6 @@ from core.encoders.encoder import IMPORTED, ModelCard
 from core.options import options_of
 from core.questions.asking import ask
 from core.questions.dispersion.question import SetEffect
-from core.questions.dispersion.trials import complete_trial
 from core.questions.modalities import Modalities
 from core.questions.swapping.answer import usual_spaces
 from core.stimuli.dataset import DatasetCard
@@ -170,7 +169,7 @@ def test_both_ways_of_matching_are_those_that_are_installed(store, capsys, monke
 
 
 def test_two_spaces_are_no_consensus(store: Path, capsys) -> None:
-    for command in ("dispersion rankings", "stimuli map --map residuals"):
+    for command in ("dispersion stimuli --rank", "stimuli map --map residuals"):
         words = [*command.split(), "--spaces", "m-vision-0", "m-vision-1"]
         code, _, said = run(capsys, words, store)
         assert code == 2
@@ -198,7 +197,7 @@ def test_two_models_that_see_are_aligned_with_language_and_no_model_is_named_twi
     for place in range(2, GOOD["vision"]):
         (store / "embeddings" / "mine" / f"m-vision-{place}.duckdb").unlink()
     study = Study(Store(store), "mine")
-    complete = complete_trial(SetEffect(Scope("mine")), study)
+    complete = SetEffect(Scope("mine")).complete(study)
     tested = {name.partition(":")[0] for name in complete.trial.tested}
     assert tested == {"m-vision-0", "m-vision-1"}
     assert tested.isdisjoint(complete.trial.language)

@@ -14,7 +14,7 @@ from core.options import option, part
 from core.progress import Progress
 from core.questions.asking import ask
 from core.questions.competence.question import TasksSolved
-from core.questions.dispersion.consensus import read
+from core.questions.dispersion.residuals import read
 from core.questions.question import Answer, StudyQuestion
 from core.spaces.bases import center, span
 from core.statistics.procrustes import generalized_procrustes

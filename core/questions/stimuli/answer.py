@@ -46,7 +46,7 @@ def name_joint(question: J, study: Study) -> J:
 
 def name_map(question: StimulusMap, study: Study) -> StimulusMap:
     """Name the spaces; raises MetricError where two have residuals, which are equal."""
-    question = name_joint(question, study)
+    question = JointQuestion.complete(question, study)
     if question.map == "residuals":
         check_several(question.joint.spaces)
     return question
@@ -55,7 +55,7 @@ def name_map(question: StimulusMap, study: Study) -> StimulusMap:
 def name_neighbors(question: StimulusNeighbors, study: Study) -> StimulusNeighbors:
     """Name the spaces; raises MetricError for k."""
     check_k(question.k, study.size)
-    return name_joint(question, study)
+    return JointQuestion.complete(question, study)
 
 
 P = TypeVar("P", SharedNeighbors, NearestStimuli)
@@ -152,7 +152,7 @@ def _position(stimulus: int, indices: Int[np.ndarray, " n"]) -> int:
 
 declare(
     StimulusResiduals,
-    Answer(rank_residuals, version=1, complete=name_joint, kept=never),
+    Answer(rank_residuals, version=1, complete=JointQuestion.complete, kept=never),
 )
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from core.errors import MetricError, UnknownNameError
 from core.questions.asking import ask
-from core.questions.dispersion import consensus
+from core.questions.dispersion import residuals as consensus
 from core.questions.dispersion import residuals as dispersion
 from core.questions.dispersion.question import (
     ConsensusSpace,

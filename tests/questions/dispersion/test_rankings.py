@@ -6,13 +6,16 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 import pytest
 from scipy.linalg import orthogonal_procrustes
 
-from core.questions.asking import ask, findings_of
-from core.questions.dispersion.question import DispersionRankings, Spaces, StimulusDispersion
-from core.questions.dispersion.ranking_figures import loading, ranked, residual_space
+from core.questions.asking import ask
+from core.questions.dispersion.question import (
+    Spaces,
+    StimulusDispersion,
+    loading,
+    ranking_findings,
+)
 from core.spaces.choices import Clamping
 from core.store import Store
 from core.study.parts import Scope
@@ -34,7 +37,7 @@ def study(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def table(study):
-    return ask(DispersionRankings(AS_THEY_ARE, PUBLISHED, 15, 3), study)
+    return ask(StimulusDispersion(AS_THEY_ARE, PUBLISHED, size=15, seed=3, rank=True), study)
 
 
 def slow_residuals(spaces: list[np.ndarray]) -> np.ndarray:
@@ -87,23 +90,21 @@ def test_the_first_component_is_what_principal_components_say(table):
 
 
 def test_figures_show_sets_random_ticks_and_an_axis_per_model(table):
-    curves = go.Figure(ranked(table, mode="light"))
-    names = [trace.name for trace in curves.data]
-    assert names[:4] == ["low set", " set", "high set", "random set"]
-    assert len(names) == 8
-    low = curves.data[0]
-    assert (list(low.x), list(low.y)) == (list(range(1, 16)), sorted(table["mean"])[:15])
+    question = StimulusDispersion(joint=PUBLISHED, rank=True)
+    curves = question.plot(table).draw("light")
+    panel = {trace.name or trace.legendgroup: trace for trace in curves.data if trace.xaxis == "x"}
+    low = panel["low set"]
+    assert (sorted(low.x), sorted(low.y)) == (list(range(1, 16)), sorted(table["mean"])[:15])
+    assert len(panel["random set"].x) == 15
     titles = dict(zip(SPACES, ("MAE <m>", "CLIP", "one label"), strict=True))
-    space = go.Figure(residual_space(table[:9], table, titles, mode="dark"))
-    assert len(space.data) == 2 * 3  # a panel per pair of models: dots and the component
-    assert list(space.data[0].x) == table[SPACES[0]].tolist()[:9]
+    space = question.plot_space(table, titles).draw("dark")
+    dots = [trace for trace in space.data if trace.mode == "markers" and len(trace.x) == 60]
+    assert len(dots) == 3  # a panel per pair of models
+    assert sorted(dots[0].x) == sorted(table[SPACES[0]])
     assert space.layout.xaxis.title.text == "MAE &lt;m&gt;"
-    two = dict(list(titles.items())[:2])
-    assert len(residual_space(table, table, two, mode="light", narrow=True).data) == 2
 
 
 def test_findings_say_how_far_both_rankings_agree():
-    question = DispersionRankings(AS_THEY_ARE, PUBLISHED)
     table = pd.DataFrame(
         {
             "mean": [1.0, 2, 3, 4],
@@ -113,9 +114,4 @@ def test_findings_say_how_far_both_rankings_agree():
             "explained": 0.6,
         }
     )
-    shared, held = findings_of(question, table)
-    assert shared == (
-        "Both rankings share 1 of 2 stimuli of the low set and 1 of the high set; over all stimuli"
-        " Spearman's ρ is 0.80."
-    )
-    assert held.startswith("The first component holds 60 % of the variance")
+    assert [one.value for one in ranking_findings(table)] == pytest.approx([0.8, 0.5, 0.5, 0.6])

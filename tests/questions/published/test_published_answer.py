@@ -15,8 +15,7 @@ from core.questions.alignment.axes import FIRST_KNOWN
 from core.questions.alignment.points import calibrated_points, shared_points
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
-from core.questions.dispersion.held_out_figures import held_out
-from core.questions.dispersion.question import HeldOutFits, HeldOutPoints, Spaces
+from core.questions.dispersion.question import HeldOutFits, Spaces
 from core.questions.published import (
     MANY,
     NO_METRIC,
@@ -76,8 +75,9 @@ def test_published_correlations_stand_over_the_models_held_out(root: Path):
     named = dict(zip(fits_of["space"].str.rpartition(":")[0], fits_of["published"], strict=True))
     models = [spec.partition(":")[2] for spec in DISPERSED]
     assert named == dict(zip(models, (0.33, 0.21, 0.43, 0.26), strict=True))
-    points = ask(HeldOutPoints(Scope(WIT)), study).assign(title="a model", group="MAE")
-    heads = [note.text for note in held_out(points, fits_of, mode="light").layout.annotations]
+    question = HeldOutFits(Scope(WIT), points=True)
+    figure = question.plot(ask(question, study)).draw("light")
+    heads = [note.text for note in figure.layout.annotations]
     assert sum("published 0.33" in head for head in heads) == 1
     spaces = tuple(fits_of["space"])[:3]
     fewer = ask(HeldOutFits(Scope(WIT), Spaces(spaces)), study)

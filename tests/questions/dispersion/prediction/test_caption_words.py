@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from core.errors import InputError
-from core.questions.dispersion.prediction.words import LEAST, enriched
+from core.questions.dispersion.prediction import LEAST_CAPTIONS, enriched
 
 
 def slow_p(a: int, b: int, low: int, high: int) -> float:
@@ -52,7 +52,7 @@ def test_the_lady_tasting_tea():
 def test_p_is_fishers_sum(a, b):
     low, high = [["w"]] * a + [["-"]] * (12 - a), [["w"]] * b + [["-"]] * (9 - b)
     table = enriched(low, high).set_index("word")
-    assert ("w" in table.index) == (LEAST <= a + b < 21)
+    assert ("w" in table.index) == (LEAST_CAPTIONS <= a + b < 21)
     if "w" in table.index:
         assert table.loc["w", "p"] == pytest.approx(slow_p(a, b, 12, 9))
         swapped = enriched(high, low).set_index("word")

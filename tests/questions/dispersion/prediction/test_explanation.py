@@ -13,15 +13,12 @@ from PIL import Image
 
 from core.errors import StimuliError, UnknownNameError
 from core.questions.asking import ask
-from core.questions.dispersion import answer
-from core.questions.dispersion.prediction import regression as prediction
-from core.questions.dispersion.prediction import stimuli as explanation
-from core.questions.dispersion.prediction.predictors import distance_to_neighbors
-from core.questions.dispersion.prediction.regression import TOGETHER
+from core.questions.dispersion import prediction
+from core.questions.dispersion import question as answer
+from core.questions.dispersion.prediction import TOGETHER, distance_to_neighbors, predict
 from core.questions.dispersion.question import (
     ConsensusSpace,
     DispersionPredictors,
-    DispersionWords,
     Ranking,
     Spaces,
     StimulusDispersion,
@@ -41,7 +38,7 @@ def explain(study: Study, *, seed=0, level="", report=None, **ranked) -> pd.Data
 
 
 def words(study: Study, size: int) -> pd.DataFrame:
-    return ask(DispersionWords(ranking=Ranking(SPACES), size=size), study)
+    return ask(DispersionPredictors(ranking=Ranking(SPACES), size=size, words=True), study)
 
 
 def disperse(study: Study) -> pd.DataFrame:
@@ -80,7 +77,7 @@ def given(monkeypatch) -> dict:
 
     def listen(target, predictors, **choices):
         seen.update(predictors, target=target)
-        return prediction.predict(target, predictors, **choices)
+        return predict(target, predictors, **choices)
 
     monkeypatch.setattr(answer, "predict", listen)
     return seen
@@ -121,7 +118,7 @@ def test_a_study_of_some_stimuli_explains_those_by_words_that_are_rare_in_all(ro
 
 
 def test_of_too_many_stimuli_some_are_drawn(study, given, monkeypatch):
-    monkeypatch.setattr(explanation, "LARGEST", 60)
+    monkeypatch.setattr(prediction, "LARGEST", 60)
     explain(study)
     everything = disperse(study)["mean"].to_numpy()
     places = [int(np.argmin(abs(everything - value))) for value in given["target"]]
@@ -149,7 +146,7 @@ def test_copies_of_a_caption_count_once_per_set(study, monkeypatch):
     as many stimuli.
     """
     ranked = disperse(study)["mean"].to_numpy().argsort()
-    texts = explanation.texts_of(study, "20")
+    texts = prediction.texts_of(study, "20")
     texts[ranked[1::2]] = texts[ranked[::2]]
     monkeypatch.setattr(answer, "texts_of", lambda *_: texts)
     table = words(study, size=30).set_index("word")

@@ -10,15 +10,15 @@ from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import KFold
 
 from core.errors import InputError
-from core.questions.dispersion import findings
-from core.questions.dispersion.prediction import regression as prediction
-from core.questions.dispersion.prediction.regression import (
+from core.questions.dispersion import prediction
+from core.questions.dispersion.prediction import (
     FOLDS,
     REPEATS,
     STRENGTHS,
     TOGETHER,
     predict,
 )
+from core.questions.dispersion.question import predictor_findings
 
 
 @pytest.fixture(autouse=True)
@@ -173,18 +173,21 @@ def test_where_every_predictor_is_left_out_there_are_reasons_and_no_numbers():
     target, _ = draw(60)
     table = predict(target, {"image": pd.DataFrame({"size": [9.0] * 60})})
     assert table[["importance", "r2", "r2_low", "r2_high"]].isna().all(axis=None)
-    assert "same value" in findings.prediction(table)
+    (finding,) = predictor_findings(table)
+    assert finding.verdict == "unknown"
+    assert "same value" in finding.reason
 
 
-def test_the_verdict_says_how_much_or_that_nothing_is_predicted():
+def test_the_finding_says_how_much_or_that_nothing_is_predicted():
     target, predictors = draw()
-    assert findings.prediction(predict(target, predictors)).startswith(
-        "Together these predictors predict 9"
-    )
+    table = predict(target, predictors)
+    whole, *needed = predictor_findings(table)
+    assert whole.verdict == "supported"
+    assert whole.value == table["r2"][0] > 0.9
+    assert [one.value for one in needed] == table["importance"][: len(needed)].tolist()
     shuffled = np.random.default_rng(0).permutation(target)
-    assert "no significant predictive power: R² −0.0" in findings.prediction(
-        predict(shuffled, predictors)
-    )
+    (nothing,) = predictor_findings(predict(shuffled, predictors))
+    assert nothing.verdict == "open"
 
 
 @pytest.mark.parametrize(

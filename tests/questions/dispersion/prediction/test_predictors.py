@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from core.errors import MetricError
-from core.questions.dispersion.prediction.predictors import (
+from core.questions.dispersion.prediction import (
     KRUSKAL,
     LEAST,
     SPEARMAN,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from core.questions.dispersion.question import Centering, Ranking, SetEffect, Spaces, Trial
-from core.questions.dispersion.set_effects import PART
+from core.questions.dispersion.trials import PART
 from core.study.models import reads
 from pages._shared import address, bar, controls, frame, queries, spread
 from pages._shared.address import bind
@@ -38,40 +38,17 @@ class Choice:
     effect: SetEffect
 
     @property
-    def size(self) -> int:
-        """Return how many stimuli make a set."""
-        return self.effect.size or 0
-
-    @property
-    def joint(self) -> Spaces:
-        """Return the spaces that the models are compared in."""
-        return Spaces(self.spaces, self.effect.ranking.centering)
-
-    @property
     def rankers(self) -> str:
         """Return whose agreement ranks the stimuli, for a sentence."""
         if self.effect.trial.cross_fitted:
             return "all models but the panel's own"
-        return (
-            "these models" if self.effect.ranking.spaces == self.spaces else "the language models"
-        )
-
-
-def _adopt_ranking() -> None:
-    """Take whose agreement ranks the stimuli from a question's link to its control."""
-    if address.take("cross_fitted"):
-        address.hand("ranker", ["others"])
-    tested, ranked = address.take("tested"), address.take("spaces")
-    if tested and not set(tested) & set(ranked):
-        address.hand("ranker", ["language"])
-        ranked = tested
-    if ranked:
-        address.hand("spaces", ranked)
+        own = self.effect.ranking.spaces == self.spaces
+        return "these models" if own else "the language models"
 
 
 def choose(at: Place) -> Choice:
     """Draw the controls, and return what they choose."""
-    _adopt_ranking()
+    adopt_ranking()
     with bar.controls_bar():
         rest = bar.more()
         with rest:
@@ -107,4 +84,16 @@ def choose(at: Place) -> Choice:
     trial = Trial(
         tested=() if tested == ranked else tested, cross_fitted=ranker == "others", seed=seed
     )
-    return Choice(spaces, tested, SetEffect(at.scope, ranking, trial, measure, size))
+    return Choice(spaces, tested, SetEffect(at.scope, ranking, trial, measure, size=size))
+
+
+def adopt_ranking() -> None:
+    """Take whose agreement ranks the stimuli from a question's link to its control."""
+    if address.take("cross_fitted"):
+        address.hand("ranker", ["others"])
+    tested, ranked = address.take("tested"), address.take("spaces")
+    if tested and not set(tested) & set(ranked):
+        address.hand("ranker", ["language"])
+        ranked = tested
+    if ranked:
+        address.hand("spaces", ranked)

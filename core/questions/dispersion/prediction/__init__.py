@@ -1,1 +1,0 @@
-"""What makes a stimulus dispersed: predictors of its dispersion, and words of its captions."""
