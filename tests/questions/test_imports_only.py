@@ -18,7 +18,7 @@ from core.options import options_of
 from core.questions.asking import ask
 from core.questions.dispersion.question import SetEffect
 from core.questions.modalities import Modalities
-from core.questions.swapping.answer import usual_spaces
+from core.questions.swapping.question import usual_spaces
 from core.stimuli.dataset import DatasetCard
 from core.store import Store, add_dataset
 from core.study.models import OPEN

@@ -1,21 +1,89 @@
-"""What the page Reading across asks of swapped probes, and `platoscope swap`."""
+"""What a probe of one model is worth on another: all pairs of models, by factor and by way."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+import pandas as pd
+from jaxtyping import Int64
+
+from core.errors import InputError, NotApplicableError, UnknownNameError
+from core.figures.grammar import Axis, Dots, Facet, Fixed, Heat, Palette, Plot, Scale, Symbols
+from core.figures.texts import fill
 from core.options import MOST_STIMULI, draws_option, option, seed_option
-from core.questions.question import StudyQuestion
+from core.progress import Progress
+from core.questions.finding import Finding
+from core.questions.question import Answer, StudyQuestion
+from core.statistics.intervals import crossed_mean, ratio_interval
+from core.statistics.nulls import ALPHA, adjust
+from core.study.spaces import (
+    default_spaces,
+    describe_spaces,
+    find_space,
+    find_spaces,
+    language_beside,
+)
+from core.study.study import Study, studied_indices
 
-LEAST = 3  # anchors; two lie on one line
+if TYPE_CHECKING:
+    from core.questions.swapping.trials import Trials
+
+Pair = tuple[int, int]  # whose probe, and on which space it is used
+LEAST, ANCHORS = 3, 256  # anchors: two lie on one line
+MOST_VALUES = 20  # of a factor
+ACROSS = "across modalities"
+OVERALL = "all factors"
+MEAN = "mean"  # over the pairs of a kind, in the place of both spaces
+WAYS = {"orthogonal": "by one orthogonal map", "relative": "by cosines with anchors"}
+NUMBERS = (
+    "[[<b>{kept:.0%}</b> [{kept_low:.0%}, {kept_high:.0%}] kept]]",
+    "right {score:.1%} [{low:.1%}, {high:.1%}]",
+    "chance {chance:.1%}, in its own space {own:.1%}, own probes there {native:.1%}",
+)
 
 
 @dataclass(frozen=True)
 class Swap(StudyQuestion):
     """Can one model's probe be used on another, without training?"""
 
-    command: ClassVar[str] = "swap"
+    command = "swap"
+    version = 3
+    shown = (
+        "way",
+        "probe",
+        "on",
+        "factor",
+        "score",
+        "low",
+        "high",
+        "chance",
+        "native",
+        "kept",
+        "q",
+    )
+    columns: ClassVar[Mapping[str, str]] = {
+        "way": "how the two spaces are joined: one orthogonal map, or cosines with anchors",
+        "kind": "within a modality or across modalities",
+        "probe": "space that the probe learned in; mean: over all pairs of a kind",
+        "on": "space that it is used on",
+        "probe_title": "name of the model that the probe learned from",
+        "on_title": "name of the model that it is used on",
+        "factor": "what it tells; all factors: mean over them",
+        "score": "share of stimuli on which it is right",
+        "low": "low end of its 95% interval over stimuli, models and probes given",
+        "high": "high end of that interval",
+        "chance": "the same share with anchors paired at random",
+        "own": "share of right answers of the probe in its own space",
+        "native": "share of right answers of a probe of the other space's own features",
+        "kept": "(score − chance) / (native − chance)",
+        "kept_low": "low end of its 95% interval; none if that of native holds chance",
+        "kept_high": "high end of that interval",
+        "p": "how often anchors paired at random do as well",
+        "q": "p adjusted over all pairs and ways, for single factors over them, too",
+    }
 
     spaces: tuple[str, ...] = option(
         (),
@@ -23,7 +91,7 @@ class Swap(StudyQuestion):
         label="Probes of",
         metavar="M[:LAYER]",
         help="models whose probes are swapped, each with every other, in their penultimate block"
-        " where no layer is named (usual vision models, and language models of their size)",
+        " if no layer is named (usual vision models, and language models of their size)",
     )
     factors: tuple[str, ...] = option(
         (),
@@ -37,7 +105,7 @@ class Swap(StudyQuestion):
         most=MOST_STIMULI,
         label="Anchors",
         help="stimuli by which two spaces are joined; they teach no probe (256, or a third of those"
-        " outside a fold where that is less)",
+        " outside a fold if that is less)",
     )
     folds: int = option(
         4, least=2, most=20, label="Folds", help="parts of the stimuli, each of them tested once"
@@ -49,3 +117,270 @@ class Swap(StudyQuestion):
         help="times that anchors are paired at random, which gives chance and p",
     )
     seed: int = seed_option("of folds, anchors and permutations")
+
+    def complete(self, study: Study) -> Swap:
+        named = self.spaces or usual_spaces(study)
+        spaces = tuple(map(str, find_spaces(study, named)))
+        if len(spaces) < 2:
+            raise InputError(
+                f"a probe is swapped between two models or more; got {len(spaces)}: name --models,"
+                " or embed another model"
+            )
+        left = study.size - -(-study.size // self.folds)
+        anchors = min(ANCHORS, left // 3) if self.anchors is None else self.anchors
+        if not LEAST <= anchors <= left // 2:
+            raise InputError(
+                f"anchors are expected to be {LEAST} or more, and at most half of the stimuli"
+                f" outside a fold, since the others teach the probes; got {anchors} of {left}:"
+                " choose other --anchors or more stimuli"
+            )
+        factors = tuple(factor_classes(study, self.factors))
+        return replace(self, spaces=spaces, factors=factors, anchors=anchors)
+
+    def answer(self, study: Study, report: Progress | None) -> Answer:
+        from core.questions.swapping.trials import run_trials  # torch takes seconds
+
+        classes = factor_classes(study, self.factors)
+        assert self.anchors is not None
+        trials = run_trials(
+            [study.spaces(place.model)[place.layer] for place in find_spaces(study, self.spaces)],
+            list(classes.values()),
+            anchors=self.anchors,
+            folds=self.folds,
+            permutations=self.permutations,
+            seed=self.seed,
+            report=report,
+        )
+        modalities = study.models().set_index("model")["modality"]
+        sides = [str(modalities[space.rpartition(":")[0]]) for space in self.spaces]
+        kinds = {
+            (one, other): f"within {sides[one]}" if sides[one] == sides[other] else ACROSS
+            for one in range(len(sides))
+            for other in range(len(sides))
+            if one != other
+        }
+        groups = [
+            [pair for pair, each in kinds.items() if each == kind]
+            for kind in dict.fromkeys(kinds.values())
+        ]
+        about = describe_spaces(self.spaces, study.models()).set_index("space")["title"]
+        titles = {**about, MEAN: MEAN}
+        rows = list[dict[str, Any]]()
+        for way in WAYS:
+            for pairs in [*([pair] for pair in kinds), *groups]:
+                alone = len(pairs) == 1  # a kind has both orders of two spaces, or more
+                probe, on = (self.spaces[at] if alone else MEAN for at in pairs[0])
+                named = {"way": way, "kind": kinds[pairs[0]], "probe": probe, "on": on}
+                named |= {"probe_title": titles[probe], "on_title": titles[on]}
+                rows += [
+                    named | row for row in _rows(trials, way, pairs, tuple(classes), tested=alone)
+                ]
+        table = pd.DataFrame(rows)
+        tested = table["probe"] != MEAN
+        by_factor = table[tested].groupby(table["factor"] == OVERALL)["p"]
+        table["q"] = by_factor.transform(lambda p: adjust(p.to_numpy(float)))
+        table = table[list(self.columns)]
+        return Answer(table, swap_findings(table))
+
+    def plot(self, table: pd.DataFrame) -> Plot:
+        pairs = table[(table["probe"] != MEAN) & (table["factor"] == OVERALL)]
+        order = tuple(dict.fromkeys(pairs["probe_title"]))
+        return Plot(
+            "Swapped probes",
+            marks=(
+                Heat(
+                    "on_title",
+                    "probe_title",
+                    Scale("kept", "kept", low=0, high=1, percent=True),
+                    label="{kept:.0%}",
+                    card=("<b>probe of {probe_title}<br>on {on_title}</b>", *NUMBERS, "{q:p:q}"),
+                    ids="{probe}, {on}",
+                ),
+            ),
+            x=Axis("used on", names=order),
+            y=Axis("whose probe", names=order),
+            facet=Facet("way", names=WAYS),
+            empty="No space's own probes tell a factor better than chance.",
+            height=30 * len(order) + 190,
+        ).over(pairs)
+
+
+def factor_plot(table: pd.DataFrame) -> Plot:
+    """Return what swapped probes tell of each factor, mean over pairs, next to chance and a space's
+    own probes: a panel per kind of pair. table: rows of `Swap`.
+    """
+    means = table[(table["probe"] == MEAN) & (table["factor"] != OVERALL)]
+    means = means.assign(name=means["factor"].str.replace("_", " "))
+    once = "way == 'orthogonal'"
+    return Plot(
+        "Swapped probes by factor",
+        marks=(
+            Dots(
+                "native",
+                "name",
+                rows=once,
+                color=Fixed("soft"),
+                symbol="circle-open",
+                size=13,
+                name="own probes",
+            ),
+            Dots(
+                "chance",
+                "name",
+                rows=once,
+                color=Fixed("chance"),
+                symbol="line-ns-open",
+                size=12,
+                name="chance",
+            ),
+            Dots(
+                "score",
+                "name",
+                color=Palette("way", {"orthogonal": "ember", "relative": "text"}, WAYS),
+                symbol=Symbols("way", {"orthogonal": "circle", "relative": "diamond"}),
+                left="low",
+                right="high",
+                card=("<b>{name}</b>", *NUMBERS),
+                ids="{way}",
+            ),
+        ),
+        x=Axis("share of right answers", percent=True, zero=True),
+        y=Axis(names=True),
+        facet=Facet("kind"),
+        row=30,
+    ).over(means)
+
+
+def usual_spaces(study: Study) -> list[str]:
+    """Return the spaces whose probes are swapped if none are named: of usual vision models, and of
+    language models of their size.
+    """
+    seeing = default_spaces(study)
+    names = language_beside(study, [space.rpartition(":")[0] for space in seeing])
+    every = [*seeing, *(str(find_space(study, name)) for name in names)]
+    return list(dict.fromkeys(every))  # the usual spaces are of language if few models see
+
+
+def seconds_for(question: Swap, study: Study) -> float:
+    """Return about how many seconds an answer takes here."""
+    from core.questions.swapping.trials import foresee  # torch takes seconds
+
+    complete = question.complete(study)
+    assert complete.anchors is not None
+    return foresee(
+        [
+            study.entry(place.model).dims[place.layer]
+            for place in find_spaces(study, complete.spaces)
+        ],
+        list(factor_classes(study, complete.factors).values()),
+        anchors=complete.anchors,
+        folds=complete.folds,
+        permutations=complete.permutations,
+    )
+
+
+def factor_classes(study: Study, names: Sequence[str]) -> dict[str, Int64[np.ndarray, " n"]]:
+    """Return the classes of factors from 0, by name; all that a probe can tell if none are named.
+
+    A probe can tell a factor that is known of every studied stimulus and has 2 to MOST_VALUES
+    values, no fractions. Raises UnknownNameError for other names, NotApplicableError if there is no
+    such factor.
+    """
+    stimuli = study.store.stimuli(study.dataset.name).iloc[studied_indices(study)]
+    fit = {
+        str(name): stimuli[name]
+        for name in stimuli
+        if name != "stimulus" and _can_tell(stimuli[name])
+    }
+    for name in names:
+        if name not in fit:
+            raise UnknownNameError("factor that a probe can tell", name, fit)
+    if not fit:
+        raise NotApplicableError(
+            f"a probe tells a factor, and {study.dataset.name!r} has none with 2 to {MOST_VALUES}"
+            " values that is known of every stimulus; add one as a column of the dataset's table,"
+            " or ask over the Cave"
+        )
+    return {name: pd.factorize(fit[name], sort=True)[0].astype(np.int64) for name in names or fit}
+
+
+def _can_tell(values: pd.Series) -> bool:
+    if values.isna().any() or not 2 <= values.nunique() <= MOST_VALUES:
+        return False
+    return not pd.api.types.is_float_dtype(values) or bool((values % 1 == 0).all())
+
+
+def _rows(
+    trials: Trials, way: str, pairs: Sequence[Pair], factors: Sequence[str], *, tested: bool
+) -> Iterator[dict[str, Any]]:
+    """Yield a row per factor of one pair, or of the mean over several."""
+    score = np.mean([trials.right[way, *pair] for pair in pairs], axis=0)
+    own = np.mean([trials.right[way, one, one] for one, _ in pairs], axis=0)
+    native = np.mean([trials.right["orthogonal", other, other] for _, other in pairs], axis=0)
+    null = np.mean([trials.null[way, *pair] for pair in pairs], axis=0)
+    for place, factor in enumerate((OVERALL, *factors)):
+        places = slice(None) if factor == OVERALL else slice(place - 1, place)
+        right, home, best = (part[places].mean(axis=0) for part in (score, own, native))
+        drawn = null[:, places].mean(axis=1)
+        share, chance = float(right.mean()), float(drawn.mean())
+        _, low, high, *_ = crossed_mean(right[None], fixed="rows")
+        kept = (np.nan,) * 3
+        if best.mean() > chance:
+            kept = ratio_interval(right - chance, best - chance)
+        p = (1 + int((drawn >= share).sum())) / (1 + len(drawn)) if tested else np.nan
+        yield {
+            "factor": factor,
+            "score": share,
+            "low": low,
+            "high": high,
+            "chance": chance,
+            "own": float(home.mean()),
+            "native": float(best.mean()),
+            **dict(zip(("kept", "kept_low", "kept_high"), kept, strict=True)),
+            "p": p,
+        }
+
+
+def swap_findings(table: pd.DataFrame) -> list[Finding]:
+    """Return what the better way keeps by kind of pair, of which factors it keeps most and least,
+    and how many swaps beat anchors paired at random.
+    """
+    means = table[(table["probe"] == MEAN) & table["kept"].notna()]
+    overall, factors = means[means["factor"] == OVERALL], means[means["factor"] != OVERALL]
+    best = overall.loc[overall.groupby("kind", sort=False)["kept"].idxmax()]
+    found = []
+    for row in best.to_dict("records"):
+        note = fill(
+            "{score:.0%} of its answers are right, those of own probes {native:.0%}, of chance"
+            " {chance:.0%}.",
+            row,
+        )
+        rows = factors[(factors["kind"] == row["kind"]) & (factors["way"] == row["way"])]
+        if len(rows) > 1:
+            most, least = (
+                fill("{factor:words} ({kept:.0%})", rows.loc[at].to_dict())
+                for at in (rows["kept_low"].idxmax(), rows["kept_high"].idxmin())
+            )
+            note += f" It surely keeps most of {most} and least of {least}."
+        found.append(
+            Finding(
+                f"{row['kind'].capitalize()}, another model's probe tells factors beyond chance,"
+                f" joined {WAYS[row['way']]}",
+                row["kept"],
+                row["kept_low"],
+                row["kept_high"],
+                name="share kept of what own probes tell",
+                unit="%",
+                expected="+",
+                note=note,
+            )
+        )
+    pairs = table[(table["probe"] != MEAN) & (table["factor"] == OVERALL)]
+    for way, rows in pairs.groupby("way", sort=False):
+        sure = int((rows["q"] <= ALPHA).sum())
+        claim = f"Swaps that beat anchors paired at random (q ≤ .05), {WAYS[str(way)]}: {sure}"
+        found.append(Finding(claim, n=len(rows), over="swaps"))
+    if best.empty:
+        why = "No space's own probes tell a factor better than chance, so none can be swapped"
+        found.insert(0, Finding(why))
+    return found

@@ -11,13 +11,17 @@ from scipy.linalg import orthogonal_procrustes
 
 from core.competence.probes import Split
 from core.errors import InputError, UnknownNameError
-from core.figures.theme import plain
-from core.questions.asking import ask, findings_of
-from core.questions.swapping.figures import factors, matrices
-from core.questions.swapping.labels import factor_classes
-from core.questions.swapping.question import Swap
-from core.questions.swapping.trials import fit_probes, foresee, run_trials
-from core.questions.swapping.ways import WAYS, cosines, hold, turned
+from core.questions.asking import answer, ask
+from core.questions.swapping.question import Swap, factor_classes, factor_plot
+from core.questions.swapping.trials import (
+    WAYS,
+    cosines,
+    fit_probes,
+    foresee,
+    hold,
+    run_trials,
+    turned,
+)
 from core.store import Store
 from core.study.study import Study
 from tests.pages.world import SMALL, PaintedDataset, build
@@ -113,11 +117,12 @@ def asked(tmp_path_factory):
     root = build(tmp_path_factory.mktemp("swapped"), PaintedDataset(60), **SMALL)
     study = Study(Store(root), "cave")
     question = Swap(spaces=("vit-mae-m", "vit-clip-m", "gpt-2-m:2"), permutations=19, folds=2)
-    return study, question, ask(question, study)
+    answered = answer(question, study)
+    return study, question, answered.table, answered.findings
 
 
-def test_every_pair_stands_beside_chance_its_home_and_native_probes(asked):
-    _, question, table = asked
+def test_every_pair_stands_next_to_chance_its_home_and_native_probes(asked):
+    _, _, table, findings = asked
     names = ["all factors", "scene", "thing_color", "count"]
     assert list(dict.fromkeys(table["factor"])) == names
     assert len(table) == 2 * (6 + 2) * len(names)  # ways, pairs and means of kinds
@@ -138,25 +143,33 @@ def test_every_pair_stands_beside_chance_its_home_and_native_probes(asked):
     shares = (swapped["score"] - swapped["chance"]) / (swapped["native"] - swapped["chance"])
     np.testing.assert_allclose(swapped["kept"], shares)
     assert swapped["kept"].between(swapped["kept_low"], swapped["kept_high"]).all()
-    said = findings_of(question, table)
-    assert "across modalities" in said[0]
-    assert "of 6 (orthogonal)" in said[1]
-    assert said[-1].startswith("By factor, the better way keeps")
+    within, across_kinds, orthogonal, _ = findings
+    assert (within.value, within.low, across_kinds.value) == pytest.approx(
+        (
+            *best_of(overall, "within vision")[["kept", "kept_low"]],
+            best_of(overall, "across modalities")["kept"],
+        )
+    )
+    assert orthogonal.n == 6
+
+
+def best_of(overall, kind):
+    means = overall[(overall["probe"] == "mean") & (overall["kind"] == kind)]
+    return means.loc[means["kept"].idxmax()]
 
 
 def test_matrix_and_factors_are_drawn(asked):
-    *_, table = asked
-    titles = {space: plain(space) for space in table["probe"]}
+    _, question, table, _ = asked
     for narrow in (False, True):
-        drawn = matrices(table, titles, "light", narrow=narrow)
-        assert [trace.type for trace in drawn.data] == ["heatmap"] * 2
-        assert drawn.data[0].z.shape == (3, 3)
-        assert np.isnan(np.diag(drawn.data[0].z.astype(float))).all()
-        assert len(factors(table, "dark", narrow=narrow).data) > 6
+        drawn = question.plot(table).draw("light", narrow=narrow)
+        heat = [trace for trace in drawn.data if trace.type == "heatmap"]
+        assert [trace.z.shape for trace in heat] == [(3, 3)] * 2
+        assert np.isnan(np.diag(heat[0].z.astype(float))).all()
+        assert len(factor_plot(table).draw("dark", narrow=narrow).data) > 6
 
 
 def test_what_cannot_be_swapped_is_refused(asked):
-    study, question, _ = asked
+    study, question, *_ = asked
     with pytest.raises(UnknownNameError, match="factor that a probe can tell named 'colour'"):
         ask(Swap(spaces=question.spaces, factors=("colour",)), study)
     with pytest.raises(InputError, match="got 99 of 45"):
