@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
 
 from core.errors import PlatoscopeError
-from core.questions.asking import findings_of
+from core.questions.asking import Answered
 from core.questions.color import figures, knowledge_figures
-from core.questions.color.findings import finished_correlation
-from core.questions.color.geometry.agreement import DISSIMILARITIES, LAYOUTS
-from core.questions.color.question import PERCEPTION, ColorAgreement, kind_of
+from core.questions.color.agreement import DISSIMILARITIES, LAYOUTS
+from core.questions.color.parts import PERCEPTION, kind_of
+from core.questions.color.question import finished_correlation
+from core.questions.finding import sentences
 from pages._parts.color import hues as controlled
 from pages._parts.color import spaces
 from pages._parts.color.hues import Hues
@@ -62,7 +64,7 @@ def show(at: Place) -> None:
     if tables:
         if len(tables) > 1:
             with answer, frame.part():
-                prose.answer(findings_of(*agree(at, hues, tables))[: prose.LEAD])
+                prose.answer(sentences(agree(at, hues, tables).findings)[: prose.LEAD])
         spaces.show(at, hues, tables)
         with frame.part():
             show_agreement(at, hues, tables)
@@ -91,13 +93,13 @@ def lay_out(at: Place, hues: Hues) -> dict[str, pd.DataFrame]:
     return tables
 
 
-def agree(at: Place, hues: Hues, tables: Tables) -> tuple[ColorAgreement, pd.DataFrame]:
-    """Return the question how similar every two sources are, and its answer with their titles."""
-    question = hues.agreement(*tables)
-    table = queries.ask(at, question)
+def agree(at: Place, hues: Hues, tables: Tables) -> Answered:
+    """Return how similar every two sources are, with their titles."""
+    found = queries.answer(at, hues.agreement(*tables))
+    table = found.table
     titles = dict(zip(dict.fromkeys([*table["x"], *table["y"]]), tables, strict=True))
     names = {title: hues.titles[name] for title, name in titles.items()}
-    return question, table.assign(x=table["x"].map(names), y=table["y"].map(names))
+    return replace(found, table=table.assign(x=table["x"].map(names), y=table["y"].map(names)))
 
 
 def show_agreement(at: Place, hues: Hues, tables: Tables) -> None:
@@ -106,12 +108,13 @@ def show_agreement(at: Place, hues: Hues, tables: Tables) -> None:
     if len(tables) < 2:
         raise frame.NeededError("Choose a source beside perception: one alone agrees with itself.")
     measure, of = _pick_measure()
-    question, table = agree(at, hues, tables)
+    found = agree(at, hues, tables)
+    table = found.table
     figure = figures.agreement(
         table, of=of, measure=measure, mode=frame.mode(), narrow=frame.narrow()
     )
-    exportbar.draw(at, question, figure, key="agreement", table=table)
-    findings = findings_of(question, table)
+    exportbar.draw(at, hues.agreement(*tables), figure, key="agreement", table=table)
+    findings = sentences(found.findings)
     how = AGREEMENT.format(colors=table["colors"].iloc[0])
     prose.explain("\n\n".join([how, *counted(at, hues, tables)]), findings[prose.LEAD :])
     with st.expander("The table behind the plot"):
@@ -156,7 +159,8 @@ def show_knowledge(at: Place, hues: Hues) -> None:
     """Draw what each language model knows of color against its competence and size."""
     st.header("Do better language models know color better?", anchor=False)
     frame.need_readers(at, "caption")
-    models = queries.ask(at, hues.models)
+    found = queries.answer(at, hues.models)
+    models = found.table
     measures = {name: title for name, title in figures.MEASURES.items() if name in models}
     measure = controls.pick_segment("Agreement with perception", measures, "known", start="kendall")
     notes = {
@@ -167,7 +171,7 @@ def show_knowledge(at: Place, hues: Hues) -> None:
         models, measure=measure, notes=notes, mode=frame.mode(), narrow=frame.narrow()
     )
     exportbar.draw(at, hues.models, figure, key="knowledge", table=models)
-    prose.explain(KNOWLEDGE, findings_of(hues.models, models))
+    prose.explain(KNOWLEDGE, sentences(found.findings))
 
 
 frame.draw("Is the geometry of color the same to eyes and to words?", show)

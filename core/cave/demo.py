@@ -207,9 +207,8 @@ def answer_demo(store: Path) -> None:
         tasks = spread(answer, questions, processes=count_processes(len(questions)))
         for done, _ in enumerate(tasks, start=1):
             report(done, len(questions), "first answers")
-        from core.questions.color.question import ColorAgreement, ColorLayout
-        from core.questions.color.sources.language import ends
-        from core.questions.color.sources.naming import usual_sources
+        from core.questions.color.question import ColorAgreement, ColorLayout, usual_sources
+        from core.questions.color.sources import ends
 
         layout, sources = ColorLayout(Scope(DATASET)), list[str]()
         with suppress(PlatoscopeError):  # which models these are, an answer from above says

@@ -54,7 +54,6 @@ TOPICS = {
     "color": _group(
         "is the geometry of color the same to eyes, in pixels and in words?",
         "questions.color.question",
-        "questions.color.cloud.question",
     ),
     "competence": _group("do better models agree more?", "questions.competence.question"),
     "convergence": _group(

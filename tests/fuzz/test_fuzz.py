@@ -27,7 +27,7 @@ from core.encoders.requests import ImportRequest
 from core.encoders.zoo import read_zoo
 from core.errors import PlatoscopeError
 from core.plans.reading import read_plan, shipped
-from core.questions.color.geometry.pictures import read_pictures
+from core.questions.color.photos import read_pictures
 from core.stimuli.folder import FolderDataset
 from core.store.listing import read_titles
 from core.store.uploads import keep_dataset

@@ -11,8 +11,8 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
-from core.questions.color import answer as color
-from core.questions.color.sources import pixels as color_pixels
+from core.questions.color import question as color
+from core.questions.color import sources as color_sources
 from core.questions.dispersion.question import Trial
 from core.settings import ROOT
 from core.statistics.layouts import LAYOUTS
@@ -44,7 +44,7 @@ def _quick(monkeypatch) -> None:
     and halves, shuffle colors once and count few pixels.
     """
     lay_out, agree = color.lay_out, color.agree
-    count = color_pixels.count_colors
+    count = color_sources.count_colors
     monkeypatch.setattr(runner, "PATIENCE", 0.0)
     monkeypatch.setitem(LAYOUTS, "umap", LAYOUTS["mds"])
     monkeypatch.setattr(
@@ -63,7 +63,7 @@ def _quick(monkeypatch) -> None:
         ),
     )
     monkeypatch.setattr(
-        color_pixels,
+        color_sources,
         "count_colors",
         lambda pictures, **how: count(pictures, **(how | {"pairs": 40_000})),
     )

@@ -14,9 +14,8 @@ import pytest
 
 from core.cli import make_parser
 from core.encoders.encoder import Encoding, ModelCard
-from core.questions.color.cloud.question import ColorPixels
-from core.questions.color.geometry.words import LAB, color_words
-from core.questions.color.question import ColorAgreement, ColorLayout, ColorModels
+from core.questions.color.perception import LAB, color_words
+from core.questions.color.question import ColorAgreement, ColorLayout, ColorModels, ColorPixels
 from core.questions.words import read_question
 from pages._parts.color import hues
 from tests.pages.seen import charts, said, seen
@@ -101,8 +100,8 @@ def test_the_page_draws_layouts_agreement_errors_and_knowledge(opened, store):
         "GPT-2 S (worst)",
     ]
     text = words(app)
-    assert seen(app) == 2  # of the layouts and the pixels; the answer says the others
-    assert "GPT-2 M (best) (τ 1.00)" in text
+    assert seen(app) == 3  # of the pixels, other sources and models; the answer says the first
+    assert "GPT-2 M arranges colors as perception does (τ = 1.00" in text
     assert "neither they nor their coordinates are public" in text.replace("\n", " ")
     assert "a pair that was never seen counts 1." in text
     lacks = app.dataframe[0].value.set_index("source")["missing words"]

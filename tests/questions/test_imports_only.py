@@ -90,7 +90,7 @@ NEEDS = {  # what these lack in such a store, as each says
 }
 OTHER = {  # of which such a dataset has nothing
     *("adapters probes", "benefits size", "captions facts", "swap"),
-    *("color agreement", "color layout", "prefix bits", "prefix captions"),
+    *("color agreement", "color layout", "models balance", "prefix bits", "prefix captions"),
     *("stitch", "stitching kinds", "stitching map", "stitching trend"),
 }
 

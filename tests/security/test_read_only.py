@@ -19,8 +19,7 @@ from core.jobs import queue
 from core.jobs.states import ensure_worker
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
-from core.questions.color.cloud.question import ColorPixels
-from core.questions.color.question import ColorLayout
+from core.questions.color.question import ColorLayout, ColorPixels
 from core.settings import READ_ONLY, ROOT, check_readable, check_writable, is_read_only
 from core.store import (
     Store,

@@ -34,7 +34,7 @@ def agreement(
 ) -> go.Figure:
     """Draw how alike every two sources are as a map with its numbers and their p.
 
-    table: as `core.questions.color.answer.compare_colors` gives it. of: "dissimilarities" or
+    table: as `ColorAgreement` gives it. of: "dissimilarities" or
     "layouts". measure: a key of MEASURES.
     """
     shown = table[(table["of"] == of) & (table["measure"] == measure)]

@@ -46,7 +46,7 @@ def knowledge(
     """Draw how well each language model knows perception against its competence and its size.
 
     points: a row per model: model, title, group, parameters, copy, competence, and the measure with
-    its p, as `core.questions.color.answer.compare_models` gives them. measure: a column of it.
+    its p, as `ColorModels` answers them. measure: a column of it.
     notes: what is said over the panels "competence" and "parameters". Hollow marks are models
     before the end of their training.
     """

@@ -30,7 +30,7 @@ def layouts(tables: Sequence[pd.DataFrame], *, mode: Mode, narrow: bool = False)
     """Draw each source's layout in a panel of its own, all seen from one side; colors are drawn in
     themselves.
 
-    tables: as `core.questions.color.answer.lay_out_colors` gives them, of one number of dimensions.
+    tables: as `ColorLayout` gives them, of one number of dimensions.
     All panels have one scale; see `core.questions.color.space_panels.project`.
     """
     columns = 1 if narrow else min(3, len(tables))

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.questions.asking import findings_of
 from core.questions.color import space_figures as figures
-from core.questions.color.cloud.answer import CLOUD, LAYOUT
-from core.questions.color.cloud.question import ColorPixels
-from core.questions.color.geometry.defaults import SHIPPED
-from core.questions.color.question import PairCounting
+from core.questions.color.parts import SHIPPED, PairCounting
+from core.questions.color.question import CLOUD, LAYOUT, ColorPixels
+from core.questions.finding import sentences
 from pages._parts.color.hues import Hues
 from pages._shared import controls, exportbar, frame, prose, queries
 from pages._shared.address import bind
@@ -25,12 +23,13 @@ def show(at: Place, hues: Hues) -> None:
     """Draw both panels."""
     st.header("Pixels, and the layout of their co-occurrences", anchor=False)
     question = pick(at, hues)
-    table = queries.ask(at, question)
+    found = queries.answer(at, question)
+    table = found.table
     panels = [table[table["source"] == source] for source in (CLOUD, LAYOUT)]
     figure = figures.layouts(panels, mode=frame.mode(), narrow=frame.narrow())
     exportbar.draw(at, question, figure, key="cloud", table=table)
     pixels = COUNTED if question.images == SHIPPED else SINGLE
-    prose.explain(READING.format(pixels=pixels), findings_of(question, table))
+    prose.explain(READING.format(pixels=pixels), sentences(found.findings))
 
 
 def pick(at: Place, hues: Hues) -> ColorPixels:

@@ -7,25 +7,25 @@ from pathlib import Path
 
 import streamlit as st
 
-from core.questions.color.geometry.defaults import GRIDS, SENTENCES, SHIPPED, SLOT
-from core.questions.color.geometry.language import LAST, LAST_FOUR, PRESETS
-from core.questions.color.geometry.words import color_words
-from core.questions.color.question import (
+from core.questions.color.parts import (
     BEST,
     CAPTIONS,
+    GRIDS,
     PERCEPTION,
     PIXELS,
+    SENTENCES,
+    SHIPPED,
+    SLOT,
     VECTORS,
     WORST,
-    ColorAgreement,
-    ColorLayout,
-    ColorModels,
     Counting,
     Palette,
     Reading,
     Survey,
 )
-from core.questions.color.sources.naming import usual_sources
+from core.questions.color.perception import color_words
+from core.questions.color.question import ColorAgreement, ColorLayout, ColorModels, usual_sources
+from core.questions.color.sources import LAST, LAST_FOUR, PRESETS
 from core.study.models import reads
 from pages._shared import bar, controls, facts, queries
 from pages._shared.address import bind, named_by

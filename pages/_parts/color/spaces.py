@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from core.questions.color import space_figures as figures
-from core.questions.color.geometry.words import color_words
+from core.questions.color.perception import color_words
 from pages._parts.color import cloud
 from pages._parts.color.hues import Hues
 from pages._shared import exportbar, frame, prose

@@ -15,7 +15,7 @@ from scipy.spatial import procrustes
 from scipy.spatial.distance import pdist, squareform
 
 from core.errors import MetricError
-from core.questions.color.geometry.agreement import COLUMNS, Arrangement, agree, shared_neighbors
+from core.questions.color.agreement import COLUMNS, Arrangement, agree, shared_neighbors
 from core.statistics.nulls import draw_orders
 
 SEEDS = st.integers(0, 2**32 - 1)

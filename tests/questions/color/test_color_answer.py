@@ -17,25 +17,12 @@ from core.encoders.encoder import Encoding, ModelCard
 from core.errors import FeatureError, InputError, MetricError, UnknownNameError
 from core.options import build as build_question
 from core.questions.asking import ask
-from core.questions.color import answer as coloring
-from core.questions.color.geometry.cooccurrence import count_colors
-from core.questions.color.geometry.shipped import FILE, PAIRS, read_counts, write_counts
-from core.questions.color.geometry.words import LAB, color_words
-from core.questions.color.question import (
-    BEST,
-    PERCEPTION,
-    PIXELS,
-    VECTORS,
-    WORST,
-    ColorAgreement,
-    ColorLayout,
-    ColorModels,
-    Counting,
-    Reading,
-)
-from core.questions.color.sources.language import LanguageModel, choose_model
-from core.questions.color.sources.pixels import Pixels
-from core.questions.color.sources.words import Captions, Vectors
+from core.questions.color.counts import count_colors
+from core.questions.color.parts import BEST, PERCEPTION, PIXELS, VECTORS, WORST, Counting, Reading
+from core.questions.color.perception import LAB, color_words
+from core.questions.color.question import ColorAgreement, ColorLayout, ColorModels
+from core.questions.color.shipped import FILE, PAIRS, read_counts, write_counts
+from core.questions.color.sources import Captions, LanguageModel, Pixels, Vectors, choose_model
 from core.store import Store
 from core.study.study import Study
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
@@ -123,8 +110,8 @@ def test_the_counts_that_come_along_are_of_all_their_pairs():
 def test_written_counts_are_read_again(tmp_path, monkeypatch):
     images = np.random.default_rng(0).integers(0, 256, (4, 6, 6, 3)).astype(np.uint8)
     np.savez(tmp_path / "images.npz", images=images)
-    monkeypatch.setattr("core.questions.color.geometry.shipped.PAIRS", 500)
-    monkeypatch.setattr("core.questions.color.geometry.shipped.FILE", tmp_path / "counts.npz")
+    monkeypatch.setattr("core.questions.color.shipped.PAIRS", 500)
+    monkeypatch.setattr("core.questions.color.shipped.FILE", tmp_path / "counts.npz")
     write_counts(tmp_path / "images.npz", tmp_path / "counts.npz")
     assert (read_counts() == count_colors(list(images), pairs=500)).all()
 
@@ -182,7 +169,7 @@ def test_captions_alone(study, monkeypatch):
         "teal blue",
         "peach red orange blue",
     ] * 5
-    monkeypatch.setattr("core.questions.color.sources.words._captions", lambda _: texts)
+    monkeypatch.setattr("core.questions.color.sources._captions", lambda _: texts)
     found = Captions(Counting(least=10)).gather(study, "xkcd")
     assert set(found.colors) == {"red", "orange", "blue", "teal", "maroon", "cyan", "peach"}
     near = found.of(["red", "orange", "teal"]).matrix
@@ -242,9 +229,7 @@ def test_language_models_are_asked_and_shown_beside_their_competence(study):
 def test_a_model_of_the_cave_is_asked_for_its_colors_alone(study, monkeypatch):
     name = study.readers("caption")[0]
     assert len(LanguageModel(name, Reading()).gather(study, "xkcd").colors) in (18, 24)
-    monkeypatch.setattr(
-        "core.questions.color.sources.language._in_the_cave", lambda words: words.head(7)
-    )
+    monkeypatch.setattr("core.questions.color.sources._in_the_cave", lambda words: words.head(7))
     trained = bool(study.entry(name).card.training.get("config"))
     assert len(LanguageModel(name, Reading()).gather(study, "xkcd").colors) == (
         7 if trained else 24
@@ -252,7 +237,7 @@ def test_a_model_of_the_cave_is_asked_for_its_colors_alone(study, monkeypatch):
 
 
 def test_the_caves_colors_are_eighteen_of_the_words():
-    from core.questions.color.sources.language import _in_the_cave
+    from core.questions.color.sources import _in_the_cave
 
     left_out = set(color_words()["word"]) - set(_in_the_cave(color_words())["word"])
     assert left_out == {"brown", "black", "white", "gray", "tan", "beige"}
@@ -320,7 +305,7 @@ def test_an_option_reaches_the_sources_that_have_it_alone(study, tmp_path):
 
 
 def test_without_any_source_one_of_each_kind_is_meant(study):
-    complete = coloring.complete_sources(ColorLayout(), study)
+    complete = ColorLayout().complete(study)
     best, worst = choose_model(study, BEST), choose_model(study, WORST)
     assert complete.source == (PERCEPTION, CIFAR, f"{PIXELS}cave", "captions", best, worst)
 

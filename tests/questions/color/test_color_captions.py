@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.questions.color.geometry.captions import count_together, find_words
+from core.questions.color.counts import count_together, find_words
 
 WORDS = ("red", "blue", "teal")
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from core.errors import InputError, MetricError
-from core.questions.color.geometry import cooccurrence as co
+from core.questions.color import counts as co
 
 
 def numbered(height: int, width: int, first: int = 0) -> np.ndarray:

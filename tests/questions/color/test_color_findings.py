@@ -4,92 +4,71 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 
-from core.questions.color.findings import (
-    model_sentences,
-    other_findings,
-    perception_findings,
-)
-from core.statistics.correlations import Correlation
-
-NAN = float("nan")
+from core.questions.color.question import agreement_findings, model_findings
 
 
 def agreement(*rows: tuple[str, str, float, float]) -> pd.DataFrame:
     table = pd.DataFrame(rows, columns=["x", "y", "value", "p_adjusted"]).assign(
-        of="dissimilarities", measure="kendall", colors=16
+        of="dissimilarities", measure="kendall", colors=16, low=np.nan, high=np.nan
     )
     other = table.assign(of="layouts", value=1.0, p_adjusted=0.001)  # is not read
     return pd.concat([table, other], ignore_index=True)
 
 
-def test_sources_that_agree_with_perception_are_named_first_and_the_others_said_to_be_at_chance():
+def test_sources_are_judged_against_perception_the_most_alike_first():
     table = agreement(
         ("perception", "pixels", 0.5, 0.01),
         ("words", "perception", 0.7, 0.01),
         ("perception", "noise", -0.1, 0.9),
     )
-    assert perception_findings(table) == [
-        "The 16 colors that all sources know are arranged as in perception, beyond chance, by"
-        " words (τ 0.70) and pixels (τ 0.50).",
-        "Agreement with perception is no better than by chance for noise (τ −0.10).",
+    found = agreement_findings(table, {"words": "captions of the Cave"})
+    assert [(one.verdict, one.value, one.n) for one in found] == [
+        ("supported", 0.7, 16),
+        ("supported", 0.5, 16),
+        ("open", -0.1, 16),
     ]
+    assert found[0].claim.startswith("captions of the Cave arranges")
 
 
-def test_others_are_counted_and_the_most_similar_named():
+def test_of_the_others_the_most_similar_two_are_named():
     table = agreement(
         ("perception", "a", 0.9, 0.01),
         ("a", "b", 0.2, 0.2),
         ("a", "c", 0.6, 0.01),
         ("b", "c", 0.1, 0.4),
     )
-    assert (
-        other_findings(table)
-        == "Of the 3 pairs without perception, 1 agree beyond chance; the most similar are a and c"
-        " (τ 0.60)."
-    )
-    assert other_findings(agreement(("perception", "a", 0.9, 0.01))) == ""
+    last = agreement_findings(table, {})[-1]
+    assert (last.value, last.verdict) == (0.6, "")
+    assert last.note == "1 of these 3 pairs agree beyond chance."
+    assert len(agreement_findings(agreement(("perception", "a", 0.9, 0.01)), {})) == 1
 
 
-def points() -> pd.DataFrame:
-    return pd.DataFrame(
-        {
-            "kendall": [0.5, 0.6, 0.1, -0.1, np.nan],
-            "kendall_p": [0.01, 0.01, 0.2, 0.8, np.nan],
-            "copy": [False, False, True, False, False],
-            "untrained": [False, False, False, True, False],
-        }
-    )
+def models(kendall: list[float], p: list[float], competence: list[float]) -> pd.DataFrame:
+    names = [f"m{number}" for number in range(len(kendall))]
+    table = pd.DataFrame({"kendall": kendall, "kendall_p": p, "competence": competence})
+    return table.assign(model=names, group=names, copy=False, untrained=False)
 
 
-def test_the_share_of_false_discoveries_is_held_over_all_models():
-    many = pd.DataFrame(
-        {
-            "kendall": 0.1,
-            "kendall_p": [0.02, *np.linspace(0.1, 0.9, 19)],
-            "copy": False,
-            "untrained": True,
-        }
-    )
-    first = model_sentences(many, Correlation(NAN, NAN, NAN, NAN, 0, "none"))[0]
-    assert first == (
-        "0 of 20 untrained models order color differences as perception does (p < 0.05, adjusted"
-        " for 20 models)."
-    )
+def test_false_discoveries_are_adjusted_over_all_models():
+    many = models([0.1] * 20, [0.02, *np.linspace(0.1, 0.9, 19)], list(range(20)))
+    share = model_findings(many.assign(untrained=True))[1]
+    assert (share.value, share.n) == (0.0, 20)
 
 
-def test_a_trend_that_is_not_significant_is_said_to_be_none():
-    def trend(*values: float, reason: str = "") -> str:
-        return model_sentences(points(), Correlation(*values, n=9, reason=reason))[1]
+@pytest.mark.parametrize(("sign", "verdict"), [(1, "supported"), (-1, "contradicted")])
+def test_a_trend_is_supported_or_contradicted(sign, verdict):
+    steps = np.linspace(0.1, 0.9, 9)
+    found = model_findings(models(list(sign * steps), [0.01] * 9, list(steps)))
+    assert found[0].value == pytest.approx(sign)
+    assert found[0].verdict == verdict
+    assert (found[1].value, found[1].n) == (1.0, 9)
 
-    none = "competence and knowledge of color show no significant correlation"
-    assert f"{none} (Spearman −0.20, −0.80 to 0.50, p = 0.6)" in trend(-0.2, -0.8, 0.5, 0.6)
-    assert none in trend(0.5, 0.1, 0.8, 0.127)
-    assert "cannot be tested: ties." in trend(0.5, NAN, NAN, 0.127, reason="ties")
-    assert "know color worse" in trend(-0.9, -1.0, -0.5, 0.01)
-    few = trend(NAN, NAN, NAN, NAN, reason="2 are too few")
-    assert "cannot be tested: 2 are too few." in few
-    silent = points().assign(kendall=np.nan)
-    assert model_sentences(silent, Correlation(NAN, NAN, NAN, NAN, 0, "none")) == [
-        "No language model here can be asked about colors."
-    ]
+
+def test_without_a_trend_the_claim_is_open_and_without_models_nothing_is_claimed():
+    rng = np.random.default_rng(1)
+    none = model_findings(models(list(rng.normal(size=9)), [0.5] * 9, list(rng.normal(size=9))))
+    assert none[0].verdict == "open"
+    silent = models([np.nan] * 3, [np.nan] * 3, [0.1, 0.2, 0.3])
+    assert np.isnan(model_findings(silent)[0].value)

@@ -9,7 +9,7 @@ import pytest
 
 from core.encoders.encoder import Encoding, ModelCard
 from core.errors import InputError
-from core.questions.color.geometry.language import (
+from core.questions.color.sources import (
     LAST_FOUR,
     PRESETS,
     SENTENCES,

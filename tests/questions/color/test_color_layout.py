@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import pdist, squareform
 
 from core.errors import MetricError
-from core.questions.color.geometry.cooccurrence import count_colors, dissimilarity, pmi
-from core.questions.color.geometry.layout import classical, lay_out, smacof, stress
-from core.questions.color.geometry.superpose import disparity
+from core.questions.color.counts import count_colors, dissimilarity, pmi
+from core.questions.color.layout import classical, disparity, lay_out, smacof, stress
 
 
 def distances(points: np.ndarray) -> np.ndarray:

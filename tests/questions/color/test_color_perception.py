@@ -8,8 +8,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.errors import UnknownNameError
-from core.questions.color.geometry.perception import differences, to_hex, to_lab, to_rgb
-from core.questions.color.geometry.words import LAB, color_words, nearest_word
+from core.questions.color.perception import (
+    LAB,
+    color_words,
+    differences,
+    nearest_word,
+    to_hex,
+    to_lab,
+    to_rgb,
+)
 
 # published values of sRGB's corners in CIELAB under D65 (Lindbloom, Color Calculator)
 PUBLISHED = {

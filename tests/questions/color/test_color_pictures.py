@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from core.errors import InputError, StimuliError
-from core.questions.color.geometry.pictures import read_pictures
+from core.questions.color.photos import read_pictures
 
 
 def test_a_folder_is_read_in_order_and_shrunk_by_averaging(tmp_path):

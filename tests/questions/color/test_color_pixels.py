@@ -11,15 +11,12 @@ import pytest
 
 from core.errors import InputError, StimuliError
 from core.options import build as build_question
-from core.questions.asking import ask, findings_of
+from core.questions.asking import answer
 from core.questions.color import space_figures as figures
-from core.questions.color.cloud.answer import CLOUD, LAYOUT
-from core.questions.color.cloud.drawn import draw_pixels
-from core.questions.color.cloud.question import ColorPixels
-from core.questions.color.geometry.batches import find_batches, read_batches
-from core.questions.color.geometry.cooccurrence import count_colors
-from core.questions.color.geometry.pictures import read_pictures
-from core.questions.color.sources.pixels import Pixels
+from core.questions.color.counts import count_colors
+from core.questions.color.photos import find_batches, read_batches, read_pictures
+from core.questions.color.question import CLOUD, LAYOUT, ColorPixels
+from core.questions.color.sources import Pixels, draw_pixels
 from core.store import Store
 from core.study.study import Study
 from tests.pages.world import SMALL, PaintedDataset, build
@@ -103,7 +100,8 @@ def test_pixels_lie_where_cielab_has_them_and_cells_where_they_meet(
 ):
     choices = {"images": str(batches), "grid": GRID, "radius": RADIUS, "pairs": PAIRS, "least": 0}
     question = build_question(ColorPixels, {**choices, "drawn": 50, **QUICK})
-    table = ask(question, study)
+    found = answer(question, study)
+    table = found.table
     cloud, cells = (table[table["source"] == name] for name in (CLOUD, LAYOUT))
     assert len(cloud) == 50
     assert (cloud[["x", "y", "z"]].to_numpy() == cloud[["L", "a", "b"]].to_numpy()).all()
@@ -117,8 +115,8 @@ def test_pixels_lie_where_cielab_has_them_and_cells_where_they_meet(
     expected = literal_pmi(counts[np.ix_(met, met)])
     assert source.gather(study, "xkcd").matrix == pytest.approx(np.array(expected))
     assert set(table["pictures"]) == {len(smooth)}
-    sentences = findings_of(question, table)
-    assert "Kendall τ" in sentences[0]
-    assert sentences[1] == "These are 3,000 pairs of pixels of 12 pictures."
+    (finding,) = found.findings
+    assert finding.value == cells["kendall"].iloc[0]
+    assert finding.n == len(cells)
     figure = figures.layouts([cloud, cells], mode="light")
     assert max(len(trace.x) for trace in figure.data) == max(50, len(cells))

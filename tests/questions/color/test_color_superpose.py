@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 from scipy.stats import ortho_group
 
 from core.errors import MetricError
-from core.questions.color.geometry.superpose import disparity, superpose
+from core.questions.color.layout import disparity, superpose
 
 SEEDS = st.integers(0, 2**32 - 1)
 

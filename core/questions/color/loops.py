@@ -1,4 +1,4 @@
-"""The compiled loop of `core.questions.color.geometry.layout`. It imports numba: import this on
+"""The compiled loop of `core.questions.color.layout`. It imports numba: import this on
 first use only.
 """
 

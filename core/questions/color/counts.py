@@ -1,17 +1,18 @@
-"""Which colors are seen close together: pairs of pixels, counted, and what the counts say of how
-colors belong together.
-"""
+"""Which colors occur together, in pictures or in captions, and what the counts say of how colors
+belong together."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
+from itertools import combinations
 
 import numpy as np
 from jaxtyping import Float, Float64, Int64, Integer, UInt8
 
 from core.errors import InputError, MetricError
 from core.progress import tell_each
-from core.questions.color.geometry.defaults import GRID, GRIDS, PAIRS, RADIUS, SMOOTHING
+from core.questions.color.parts import GRID, GRIDS, PAIRS, RADIUS, SMOOTHING
 
 _BATCH = 1_000_000  # pairs that are in memory at a time
 
@@ -210,3 +211,28 @@ def often(
     seen = counts.sum(axis=1)
     enough = np.flatnonzero(seen >= max(least, 1))
     return np.sort(enough[np.argsort(-seen[enough], kind="stable")[:most]]).astype(np.int64)
+
+
+def find_words(text: str, words: Sequence[str]) -> list[int]:
+    """Return which words a text has, in order and as often as they occur: whole words in lower or
+    upper case.
+    """
+    numbers = {word: number for number, word in enumerate(words)}
+    return [numbers[word] for word in re.findall(r"[a-z]+", text.lower()) if word in numbers]
+
+
+def count_together(
+    captions: Iterable[str], words: Sequence[str]
+) -> Int64[np.ndarray, "words words"]:
+    """Count how often two color words stand in one caption, in either order; twice the same word
+    counts on the diagonal.
+
+    The table is symmetric, as that of pixels is; see
+    `core.questions.color.counts.pmi`.
+    """
+    table = np.zeros((len(words), len(words)), np.int64)
+    for caption in captions:
+        for first, second in combinations(find_words(caption, words), 2):
+            table[first, second] += 1
+            table[second, first] += 1
+    return table

@@ -16,8 +16,8 @@ from jaxtyping import Float64, Integer
 from core.errors import MetricError
 from core.machine.memory import check_memory
 from core.progress import tell_each
-from core.questions.color.geometry.defaults import DRAWS, PERMUTATIONS, K
-from core.questions.color.geometry.superpose import disparity
+from core.questions.color.layout import disparity
+from core.questions.color.parts import DRAWS, PERMUTATIONS, K
 from core.statistics.intervals import LEVEL
 from core.statistics.nulls import draw_orders
 

@@ -1,7 +1,7 @@
 """The table of counts that comes with the project: colors of CIFAR-10's test images, without the
 images.
 
-    python -m core.questions.color.geometry.shipped IMAGES.npz
+    python -m core.questions.color.shipped IMAGES.npz
 
 makes it anew.
 """
@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Int64
 
-from core.questions.color.geometry.cooccurrence import count_colors
-from core.questions.color.geometry.defaults import GRID, RADIUS
-from core.questions.color.geometry.pictures import read_pictures
+from core.questions.color.counts import count_colors
+from core.questions.color.parts import GRID, RADIUS
+from core.questions.color.photos import read_pictures
 from core.settings import ROOT
 
 FILE = ROOT / "data" / "color" / "cifar10_counts.npz"
