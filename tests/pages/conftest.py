@@ -48,7 +48,7 @@ def _quick(monkeypatch) -> None:
     monkeypatch.setattr(runner, "PATIENCE", 0.0)
     monkeypatch.setitem(LAYOUTS, "umap", LAYOUTS["mds"])
     monkeypatch.setattr(
-        "core.questions.stimuli.answer.neighbor_plane", lambda joint, *, seed: joint[:, :2] + seed
+        "core.questions.stimuli.question.neighbor_plane", lambda joint, *, seed: joint[:, :2] + seed
     )
     monkeypatch.setattr(dispersion, "Trial", partial(Trial, repeats=3, draws=4))
     monkeypatch.setattr("core.questions.dispersion.prediction.HALVES", 3)

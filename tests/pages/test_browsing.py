@@ -48,7 +48,7 @@ def test_a_map_of_many_stimuli_is_a_sample_and_says_so(opened, three, tmp_path, 
     for kept in store.rglob("answer-*"):
         kept.unlink()
     monkeypatch.setattr(
-        "core.questions.stimuli.answer.draw_sample",
+        "core.questions.stimuli.question.draw_sample",
         lambda n, *_, **__: np.arange(20) * n // 20,
     )
     app = opened(store, "stimuli")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import FeatureError, MetricError
-from core.questions.stimuli.planes import neighbor_plane, principal_plane
+from core.questions.stimuli.question import neighbor_plane, principal_plane
 
 
 def drawn(n: int, d: int, seed: int = 0) -> np.ndarray:

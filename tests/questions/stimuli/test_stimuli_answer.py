@@ -68,7 +68,7 @@ def test_a_layout_by_umap_is_made_once_for_a_seed(study, joint, monkeypatch):
         seeds.append(seed)
         return space[:, :2] + seed
 
-    monkeypatch.setattr("core.questions.stimuli.answer.neighbor_plane", fake)
+    monkeypatch.setattr("core.questions.stimuli.question.neighbor_plane", fake)
     first, again, other = (
         ask(StimulusMap(joint=JOINT, map="umap", seed=seed), study) for seed in (0, 0, 1)
     )
@@ -80,7 +80,7 @@ def test_a_layout_by_umap_is_made_once_for_a_seed(study, joint, monkeypatch):
 
 def test_umap_lays_out_the_sample_alone_and_each_seed_draws_another(study, joint, monkeypatch):
     monkeypatch.setattr(
-        "core.questions.stimuli.answer.neighbor_plane", lambda space, *, seed: space[:, :2] + seed
+        "core.questions.stimuli.question.neighbor_plane", lambda space, *, seed: space[:, :2] + seed
     )
     drawn = set()
     for seed in range(3):
