@@ -193,4 +193,4 @@ def stop_with(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(_: object) -> None:
         raise error
 
-    monkeypatch.setattr(cli, "_check_store", stop)
+    monkeypatch.setattr(cli, "store_path", stop)

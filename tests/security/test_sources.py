@@ -20,6 +20,7 @@ RUNS_CODE = {  # what runs a text or a file as code, and pickles, which do
     *("torch.hub.load", "torch.jit.load", "runpy.run_path", "importlib.import_module"),
 }
 OWN_MODULES = {  # by module: what it imports by name, a part of this project or of what it needs
+    "core/cli/__init__.py": ["f'core.cli.{module}'"],
     "core/machine/compiling.py": ["'umap'"],  # late: it takes seconds
     "core/stimuli/worlds.py": ["_MODULES[kind]"],  # which lies above it
     "core/questions/registry.py": [

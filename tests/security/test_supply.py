@@ -38,6 +38,7 @@ HELPERS = {
     "core",
     "pages",
     "docs",
+    "platoscope",
     "tests",
     *(each.stem for each in ROOT.glob("tests/**/*")),
 }
@@ -81,7 +82,11 @@ def test_what_is_declared_is_locked_within_its_bounds(lock):
 @pytest.mark.parametrize(
     ("places", "ours", "named"),
     [
-        (("app.py", "core/**/*.py", "pages/**/*.py"), {"core", "pages"}, NAMED["app"]),
+        (
+            ("app.py", "core/**/*.py", "platoscope/*.py", "pages/**/*.py"),
+            {"core", "pages"},
+            NAMED["app"],
+        ),
         (("setup.py", "docs/**/*.py", "tests/**/*.py"), HELPERS, NAMED["app"] | NAMED["tests"]),
     ],
     ids=["app", "tests"],
