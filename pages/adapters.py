@@ -14,7 +14,7 @@ from core.questions.adapters.gain_figures import before_after
 from core.questions.adapters.maps.model import split
 from core.questions.adapters.question import Adaptation, PairsCurve
 from core.questions.asking import findings_of
-from pages._parts.adapters import examples, further, kernels, lessons, trainings
+from pages._parts.adapters import examples, further, kernels, lessons, training
 from pages._shared import controls, exportbar, frame, prose, queries
 from pages._shared.address import bind
 from pages._shared.queries import Place
@@ -55,15 +55,14 @@ def show(at: Place) -> None:
     with frame.part():
         parts = split(queries.size(at), pairs=pairs, seed=question.seed)
         show_verdict(at, question, len(parts.test), answer)
-    st.header("One training, as it goes", anchor=False)
+    st.header("One training", anchor=False)
     lesson = queries.lesson(at, question.spaces, pairs=pairs, seed=question.seed)
-    training = trainings.show(at, question, lesson)
+    adapters = training.show(at, question, lesson)
     with frame.part():
-        kernels.show(at, question, lesson, training, answer)
-    if training and training.adapters:
+        kernels.show(at, question, lesson, adapters, answer)
+    if adapters:
         with frame.part():
-            examples.show(at, question, lesson, training.adapters)
-    trainings.show_files(at, question, lesson, training)
+            examples.show(at, question, lesson, adapters)
 
 
 def show_verdict(at: Place, question: Adaptation, test: int, answer: DeltaGenerator) -> None:

@@ -6,10 +6,11 @@ parameters and numbers, never on arrays or tables.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import Lock
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -26,7 +27,7 @@ from core.store import Store, View
 from core.study.parts import Scope
 from core.study.study import Study
 
-MOST_HELD = 64  # tables of one place
+MOST_HELD = 64
 PATIENCE = 0.2  # seconds of waiting between two looks whether the visitor has gone on
 
 
@@ -44,6 +45,22 @@ class Place:
     def dataset(self) -> str:
         """Return the dataset's name."""
         return self.scope.dataset
+
+
+class Held(dict[Any, Any]):
+    """The last results of their kind."""
+
+    def __setitem__(self, key: Hashable, value: object) -> None:
+        """Hold one more, and let the oldest go if there are too many."""
+        super().__setitem__(key, value)
+        if len(self) > MOST_HELD:
+            self.pop(next(iter(self)))
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def computed() -> Held:
+    """Return what pages have computed without the store, such as simulations, for all visitors."""
+    return Held()
 
 
 def store() -> Store:
@@ -96,7 +113,7 @@ def answer(at: Place, question: StudyQuestion) -> Answered:
         if not (found := _find(at, question)):
             with bar() as report:
                 found = asking.answer(question, study(at), report)
-            _hold(held, question, found)
+            held[question] = found
         return found
 
 
@@ -107,7 +124,7 @@ def recall(at: Place, question: StudyQuestion) -> pd.DataFrame | None:
         found = asking.recall(question, study(at))
         if found is None:
             return None
-        _hold(_held(at), question, found)
+        _held(at)[question] = found
     return found.table
 
 
@@ -143,12 +160,6 @@ def recipe_of(at: Place, question: StudyQuestion) -> Recipe:
 def question_recipe(at: Place, question: StudyQuestion) -> Recipe:
     """Return a question in full, whether or not it is answered."""
     return asking.question_recipe(question, study(at))
-
-
-def _hold(held: dict[StudyQuestion, Answered], question: StudyQuestion, found: Answered) -> None:
-    held[question] = found
-    if len(held) > MOST_HELD:
-        held.pop(next(iter(held)))
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
@@ -205,8 +216,8 @@ def _makers(at: Place) -> dict[StudyQuestion, Lock]:  # noqa: ARG001 - the cache
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
-def _held(at: Place) -> dict[StudyQuestion, Answered]:  # noqa: ARG001 - the cache's key
+def _held(at: Place) -> Held:  # noqa: ARG001 - the cache's key
     """Return the tables that were made of a place: in a store that cannot be written they would be
     made on every click.
     """
-    return {}
+    return Held()

@@ -63,13 +63,11 @@ def test_every_page_opens_cold_and_fits_a_phone(visit, page: Page):
     links = window.get_by_test_id("stSidebar").get_by_test_id("stPageLink")
     expect(links).to_have_count(len(PAGES))
     settle(window)
-    window.locator(".st-key-stop").wait_for(state="detached")  # a simulation has ended
     settle(window)
     check_headings(window)
     assert 10 < window.evaluate(WORDS) <= 250
     window.set_viewport_size({"width": 390, "height": 844})
     settle(window)
-    window.locator(".st-key-stop").wait_for(state="detached")  # its plots move to their end
     window.wait_for_function(FITS, arg=DRAWN)
 
 

@@ -1,4 +1,4 @@
-"""The Adapters page: training that moves and stops, files that come and go, and the verdict."""
+"""The Adapters page: a training, its file, and the verdict."""
 
 from __future__ import annotations
 
@@ -9,12 +9,6 @@ import pytest
 import torch
 
 from core.cli import make_parser
-from core.questions.adapters.answer import train_adapters
-from core.questions.adapters.maps import files
-from core.questions.adapters.question import Adaptation, Fitting
-from core.store import Store
-from core.study.study import Study
-from pages._shared import experiment
 from tests.pages.seen import charts, said
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
@@ -32,10 +26,9 @@ def store(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _one_thread(monkeypatch):
+def _one_thread():
     before = torch.get_num_threads()
     torch.set_num_threads(1)
-    monkeypatch.setattr(experiment, "MOMENT", 0.0)  # one pass per redraw
     yield
     torch.set_num_threads(before)
 
@@ -58,22 +51,8 @@ def page(opened, store):
     return open_page
 
 
-def trained(store: Path, spaces=SPACES, **choices):
-    """Return adapters of two spaces, trained on what the page trains on, with their recipe."""
-    fields = {"pairs": choices.pop("pairs", None), "seed": choices.pop("seed", 0)}
-    question = Adaptation(
-        x=spaces[:1], y=spaces[1:], ref=("vit-clip-m",), fitting=Fitting(**choices), **fields
-    )
-    return train_adapters(question, Study(Store(store), "cave"))
-
-
 def words(app) -> str:
     return " ".join(text.value for text in app.markdown).replace("\\", "")
-
-
-def finish(app, monkeypatch):
-    monkeypatch.setattr(experiment, "MOMENT", 60.0)
-    return app.run()
 
 
 def test_before_any_training_the_kernels_are_drawn_and_the_encoders_are_the_usual_ones(
@@ -90,49 +69,24 @@ def test_before_any_training_the_kernels_are_drawn_and_the_encoders_are_the_usua
     assert "that of the common space" not in words(app)
 
 
-def test_a_training_moves_is_stopped_goes_on_and_loses_nothing(page, monkeypatch):
+def test_a_training_is_drawn_and_what_it_gives_is_held(page):
     app = page()
     app.button(key="train").click().run()
     assert not app.exception
-    training = next(iter(app.session_state["trainings"].values()))
-    app.run()
-    seen = len(training.course.looks)
-    assert seen > 1
     assert charts(app) == ["gains", "course", "kernels"]
-    assert "Kernels before" in [
-        head.value for head in app.header
-    ]  # what comes after would be out of date at once
-    assert "its median place is" not in words(app)
-    app.button(key="stop").click().run()
-    stopped = len(training.course.looks)
-    app.run()
-    assert len(training.course.looks) == stopped
     assert "Kernels before and after" in [head.value for head in app.header]
-    assert "its median place is" in words(app)
-    assert f"This is one training, stopped after {stopped - 1} pass" in words(app)
-    assert len(app.code) == 3
-    assert all(f"--passes {stopped - 1} " in code.value for code in app.code[1:])
-    app.number_input(key="k").set_value(4).run()
-    assert "measured as it was chosen when the training began: mutual k-NN, k = 3" in words(
-        app
-    ).replace("\n", " ")
-    app.number_input(key="k").set_value(3)
-    app.number_input(key="pairs").set_value(20).run()
-    assert charts(app) == ["gains", "kernels"]
-    app.number_input(key="pairs").set_value(40).run()
-    assert charts(app) == ["gains", "course", "kernels"]
-    app.button(key="go-on").click().run()
-    finish(app, monkeypatch)
-    assert not app.exception
-    assert training.course.state == "done"
     assert "the best adapters are those of pass" in words(app)
     assert "its median place is" in words(app)
     assert "This is one training; an interval takes several." in words(app)
-    assert [table.key for table in app.get("plotly_chart")] == ["gains", "course", "kernels"]
     for code in app.code:
         make_parser().parse_args(shlex.split(code.value)[1:])
     command = app.code[1].value
     assert "--x vit-mae-m:2 --y gpt-2-m:2 --ref vit-clip-m:2 --width 8 --k 3" in command
+    app.number_input(key="pairs").set_value(20).run()
+    assert charts(app) == ["gains", "kernels"]
+    app.number_input(key="pairs").set_value(40).run()
+    assert charts(app) == ["gains", "course", "kernels"]
+    assert [button.key for button in app.button if button.key == "train"] == []
 
 
 @pytest.mark.slow
@@ -165,22 +119,3 @@ def test_an_old_link_with_choices_opens_and_probes_of_no_cave_are_a_sentence(pag
     assert charts(app) == ["gains", "kernels"]
     app.toggle(key="probes").set_value(True).run()
     assert "known of the Cave's stimuli alone" in said(app)
-
-
-def upload(app, data: bytes, name: str = "mine.safetensors"):
-    app.file_uploader[0].set_value((name, data, "application/octet-stream"))
-    return next(button for button in app.button if button.label == "Load").click().run()
-
-
-def test_adapters_come_back_from_a_file_with_their_choices(page, store):
-    made = trained(store, width=16, pairs=20, seed=3)
-    app = upload(page(encoders=["vit-clip-s", "gpt-2-m"]), files.dump(*made))
-    assert not app.exception
-    assert "Loaded adapters of vit-mae-m:2, gpt-2-m:2" in " ".join(
-        text.value for text in app.success
-    ).replace("\\", "")
-    assert app.multiselect(key="encoders").value == ["vit-mae-m", "gpt-2-m"]
-    assert (app.number_input(key="pairs").value, app.number_input(key="seed").value) == (20, 3)
-    assert app.number_input(key="width").value == 16
-    assert "its median place is" in words(app)
-    assert next(button.label for button in app.button if button.key == "train") == "Train them anew"

@@ -12,11 +12,11 @@ from core.questions.adapters import kernel_figures as figures
 from core.questions.adapters.kernels import AFTER, BEFORE, Compared, compare_kernels, tabulate
 from core.questions.adapters.kernels import Kernel as Compare
 from core.questions.adapters.lesson import Lesson
+from core.questions.adapters.maps.model import Adapters
 from core.questions.adapters.measures import MEAN
 from core.questions.adapters.question import Adaptation, Kernels
 from core.questions.asking import findings_of
 from pages._parts.adapters import lessons
-from pages._parts.adapters.trainings import Training
 from pages._shared import exportbar, frame, prose, queries
 from pages._shared.queries import Place
 
@@ -31,11 +31,10 @@ def show(
     at: Place,
     question: Adaptation,
     lesson: Lesson,
-    training: Training | None,
+    adapters: Adapters | None,
     answer: DeltaGenerator,
 ) -> None:
     """Draw the kernels, and say what this one training changed."""
-    adapters = training.adapters if training else None
     st.header("Kernels before and after" if adapters else "Kernels before", anchor=False)
     reference = queries.reference(at, question.ref[0], seed=question.seed)
     name, test = question.ref[0], len(lesson.parts.test)
@@ -43,10 +42,7 @@ def show(
     compared = compare_kernels(
         lesson, name, reference, question.measure, adapters, products=products
     )
-    stopped = training.stopped if training else None
-    kernels = question.turned(
-        Kernels, pairs=question.pairs, passes=stopped, before=adapters is None
-    )
+    kernels = question.turned(Kernels, pairs=question.pairs, before=adapters is None)
     columns = 2 if frame.narrow() else 1 + len(question.spaces)
     figure = figures.kernels(
         _shown(at, question, compared),

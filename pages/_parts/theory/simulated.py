@@ -12,25 +12,17 @@ from core.progress import Progress
 from pages._shared import controls, queries
 from pages._shared.address import bind
 
-MOST_HELD = 64
 WIDTHS = Range(1, 32)  # wider ones are drawn too slowly
 T = TypeVar("T")
 
 
 def held(key: Hashable, run: Callable[[Progress], T]) -> T:
     """Return what a run has given before, or run it under a bar of its progress."""
-    results: dict[Hashable, T] = _results()
+    results: dict[Hashable, T] = queries.computed()
     if key not in results:
         with queries.bar() as report:
             results[key] = run(report)
-        if len(results) > MOST_HELD:
-            results.pop(next(iter(results)))
     return results[key]
-
-
-@st.cache_resource(max_entries=1, show_spinner=False)
-def _results() -> dict[Hashable, object]:
-    return {}
 
 
 def pick_numbers(one: Option, start: tuple[float, ...], numbers: Range) -> tuple[float, ...]:
