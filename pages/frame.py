@@ -35,10 +35,10 @@ PAGES = {
     ],
     "Experiments": [
         Entry("adapters.py", "adapters", "Adapters", "join"),
-        Entry("experiments/stitching.py", "stitching", "Stitching", "cable"),
-        Entry("experiments/reading.py", "reading", "Reading across", "auto_stories"),
-        Entry("experiments/neurons.py", "neurons", "Neurons", "neurology"),
-        Entry("experiments/translation.py", "translation", "Translation", "translate"),
+        Entry("stitching.py", "stitching", "Stitching", "cable"),
+        Entry("reading.py", "reading", "Reading across", "auto_stories"),
+        Entry("neurons.py", "neurons", "Neurons", "neurology"),
+        Entry("translation.py", "translation", "Translation", "translate"),
     ],
     "Theory": [
         Entry("theory.py", "theory", "Theory", "function"),

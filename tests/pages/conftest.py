@@ -27,7 +27,7 @@ MADE_APART = (
     "adapters",
     "benefits",
     "color",
-    "experiments/reading",
+    "reading",
 )  # plots of several answers, or kept ones
 
 

@@ -12,7 +12,7 @@ def test_units_of_two_models_are_mined_on_a_click_and_shown_with_what_excites_th
     opened, small, tmp_path
 ):
     store = shutil.copytree(small(40), tmp_path / "store")
-    app = opened(store, "experiments/neurons", null="19", rotations="1")
+    app = opened(store, "neurons", null="19", rotations="1")
     assert said(app).count("This takes about") == 2
     assert charts(app) == []
     offers = [button for button in app.button if button.label == "Compute it here"]
@@ -31,7 +31,7 @@ def test_translation_without_pot_says_so_and_matches_by_the_other_method(
     opened, small, monkeypatch
 ):
     monkeypatch.setattr(matching, "has_transport", lambda: False)
-    app = opened(small(40), "experiments/translation", starts="1", draws="1")
+    app = opened(small(40), "translation", starts="1", draws="1")
     assert not app.exception
     assert any("needs POT, which is not installed" in one.value for one in app.caption)
     assert app.selectbox(key="method").value == "qap"

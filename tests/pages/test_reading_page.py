@@ -16,7 +16,7 @@ from pages._shared import runner
 from tests.pages.seen import charts, said, tiles
 from tests.questions.answers import answer_by
 
-PAGE = "experiments/reading"
+PAGE = "reading"
 PAIR = {"x": ["gpt-2-m"], "y": ["vit-mae-m", "vit-clip-m"]}
 SWAPPED = {"models": ["gpt-2-m", "vit-clip-m"]}
 

@@ -28,7 +28,7 @@ from tests.pages.seen import charts, said
 pytestmark = pytest.mark.slow
 NAMES = ("vit-multitask-xs", "vit-clip-xs")
 CHOSEN = {"events": "64", "steps": "2"}
-PAGE = "experiments/stitching"
+PAGE = "stitching"
 
 
 @pytest.fixture(scope="module")
