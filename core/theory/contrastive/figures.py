@@ -122,35 +122,3 @@ def widths(table: pd.DataFrame) -> Plot:
         y=Axis("R² against K PMI", range=_UNIT),
         table=table,
     )
-
-
-def tasks(table: pd.DataFrame) -> Plot:
-    """Draw the alignment of two learners over how many tasks each has, of which they share none."""
-    return Plot(
-        "Alignment over the number of tasks",
-        (
-            Line(
-                "tasks", "predicted", color=Fixed("soft"), dash="dash", name="CKA of exact kernels"
-            ),
-            Dots(
-                "tasks", "cka", color=Fixed("ember"), name="CKA", card=("{tasks} tasks: {cka:.3f}",)
-            ),
-            Dots(
-                "tasks",
-                "mutual_knn",
-                color=Fixed("text"),
-                name="mutual k-NN",
-                card=("{tasks} tasks: {mutual_knn:.3f}",),
-            ),
-            Line(
-                "tasks",
-                "chance_knn",
-                color=Fixed("chance"),
-                dash="dot",
-                name="chance of mutual k-NN",
-            ),
-        ),
-        x=Axis("tasks of each learner", log=True, ticks="data"),
-        y=Axis("alignment", range=_UNIT),
-        table=table,
-    )

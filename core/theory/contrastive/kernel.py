@@ -29,16 +29,11 @@ class Offset(NamedTuple):
 
 
 class Smoothness(NamedTuple):
-    """Proposition 1 of a kernel: if low + delta ≤ 0, needed ≤ least_own makes K + offset
-    positive semi-definite.
-
-    low, delta: off-diagonal PMI lies in [low, low + delta], low = log ρ_min. needed: log ρ_min + N
-    δ. least_own: the smallest PMI of an event with itself. offset: the C of the proof,
-    −min_i Σ_j K_ij / N. holds: whether the condition does.
+    """Proposition 1 of a kernel: if all off-diagonal PMI lies in [log ρ_min, log ρ_min + δ] below 0
+    and needed = log ρ_min + N δ is at most least_own, the smallest PMI of an event with itself, it
+    holds: K + offset is positive semi-definite, with the C of the proof, −min_i Σ_j K_ij / N.
     """
 
-    low: float
-    delta: float
     needed: float
     least_own: float
     offset: float
@@ -76,18 +71,15 @@ def least_offset(kernel: Matrix) -> Offset:
     values, vectors = np.linalg.eigh(turned[1:, 1:])
     smallest, rounding = float(values[0]), ROUNDING * float(np.abs(kernel).max())
     if smallest < -rounding:
-        return Offset(
-            math.nan, smallest, "the kernel has a negative direction that no offset reaches"
-        )
+        why = "the kernel has a negative direction that no offset reaches"
+        return Offset(math.nan, smallest, why)
     reach = vectors.T @ turned[1:, 0]
     flat = values <= rounding
     if (np.abs(reach[flat]) > math.sqrt(ROUNDING) * np.abs(kernel).max()).any():
-        return Offset(
-            math.nan, smallest, "the kernel couples the constant to a direction in which it is 0"
-        )
-    return Offset(
-        float(((reach[~flat] ** 2 / values[~flat]).sum() - turned[0, 0]) / n), smallest, ""
-    )
+        why = "the kernel couples the constant to a direction in which it is 0"
+        return Offset(math.nan, smallest, why)
+    least = ((reach[~flat] ** 2 / values[~flat]).sum() - turned[0, 0]) / n
+    return Offset(float(least), smallest, "")
 
 
 def smoothness(kernel: Matrix) -> Smoothness:
@@ -97,20 +89,10 @@ def smoothness(kernel: Matrix) -> Smoothness:
     Sufficient, not necessary. Source: Huh et al. 2024, appendix F.2.
     """
     outside = kernel[~np.eye(len(kernel), dtype=bool)]
-    low, delta, least_own = (
-        float(outside.min()),
-        float(np.ptp(outside)),
-        float(kernel.diagonal().min()),
-    )
-    needed = low + len(kernel) * delta
-    return Smoothness(
-        low,
-        delta,
-        needed,
-        least_own,
-        float(-kernel.mean(axis=1).min()),
-        low + delta <= 0 and least_own >= needed,
-    )
+    needed = float(outside.min() + len(kernel) * np.ptp(outside))
+    own = float(kernel.diagonal().min())
+    holds = bool(outside.max() <= 0 and own >= needed)
+    return Smoothness(needed, own, float(-kernel.mean(axis=1).min()), holds)
 
 
 def best_r2(kernel: Matrix, width: int) -> float:

@@ -3,10 +3,10 @@ nothing else.
 
 Two losses, each on exact expectations and on sampled pairs. Negatives come from the marginal P.
 
-    binary NCE  −p E log σ(g(x, x₊)) − (1 − p) E log σ(−g(x, x₋))             least at g = K_PMI +
-    log p / (1 − p)
-    InfoNCE     −E log e^{g(x, x₊)/τ} / (e^{g(x, x₊)/τ} + Σₖ e^{g(x, x₋ᵏ)/τ})    least at g = τ
-    K_PMI + c, any c
+    binary NCE  −p E log σ(g(x, x₊)) − (1 − p) E log σ(−g(x, x₋))
+                least at g = K_PMI + log p / (1 − p)
+    InfoNCE     −E log e^{g(x, x₊)/τ} / (e^{g(x, x₊)/τ} + Σₖ e^{g(x, x₋ᵏ)/τ})
+                least at g = τ K_PMI + c, any c
 
 The offset of binary NCE is fixed by p, so that a tied embedding reaches its minimum only if
 K_PMI + log p / (1 − p) is positive semi-definite; InfoNCE takes an offset that makes it so. Source:
@@ -26,7 +26,7 @@ from jaxtyping import Float64
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from core.errors import InputError, MetricError, TrainingError, UnknownNameError
+from core.errors import InputError, MetricError, TrainingError
 from core.theory.contrastive.kernel import ROUNDING
 from core.theory.simulation import Matrix, descend
 
@@ -38,10 +38,8 @@ Scalar = Float64[Tensor, ""]
 
 @dataclass(frozen=True)
 class Learner:
-    """A loss and the width of the embedding; temperature: τ of InfoNCE. positives: p of binary NCE,
-    the share of positive pairs.
-
-    Raises UnknownNameError for the loss, InputError for numbers that it cannot have.
+    """A loss and the width of the embedding. temperature: τ of InfoNCE. positives: p of binary NCE,
+    the share of positive pairs. Raises InputError for numbers that it cannot have.
     """
 
     loss: str = "infonce"
@@ -50,10 +48,6 @@ class Learner:
     positives: float = 0.5
 
     def __post_init__(self) -> None:
-        if self.loss not in LOSSES:
-            raise UnknownNameError("contrastive loss", self.loss, LOSSES)
-        if self.width < 1:
-            raise InputError(f"an embedding is at least 1 wide, not {self.width}")
         if not 0 < self.temperature < math.inf:
             raise InputError(f"a temperature is a number above 0, not {self.temperature:g}")
         if not 0 < self.positives < 1:
@@ -63,12 +57,12 @@ class Learner:
 
     @property
     def slope(self) -> float:
-        """Return what the theory says g is in units of K_PMI."""
+        """What the theory says g is in units of K_PMI."""
         return self.temperature if self.loss == "infonce" else 1.0
 
     @property
     def offset(self) -> float:
-        """Return what the theory says is added to K_PMI; NaN if the loss leaves it open."""
+        """What the theory says is added to K_PMI; NaN if the loss leaves it open."""
         return math.log(self.positives / (1 - self.positives)) if self.loss == "nce" else math.nan
 
 
@@ -119,9 +113,13 @@ def learn_sampled(
     solver = torch.optim.Adam([embedding], lr=_RATE)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(solver, steps)
     batch_loss = {"nce": _nce_of_batch, "infonce": _infonce_of_batch}[learner.loss]
+    own, pairs = _cumulated(joint.sum(1)), _cumulated(joint.ravel())
     for _ in range(steps):
+        drawn = np.searchsorted(pairs, draw.random(BATCH), side="right")
+        others = np.searchsorted(own, draw.random((BATCH, NEGATIVES)), side="right")
+        first, second = np.divmod(drawn, len(joint))
         solver.zero_grad()
-        value = batch_loss(learner, embedding, *_draw_pairs(draw, joint))
+        value = batch_loss(learner, embedding, *map(torch.from_numpy, (first, second, others)))
         value.backward()
         solver.step()
         schedule.step()
@@ -147,22 +145,8 @@ def fit_products(embedding: Float64[np.ndarray, "n d"], kernel: np.ndarray) -> F
 
 
 def _start(learner: Learner, events: int, seed: int) -> Matrix:
-    draw = torch.Generator().manual_seed(seed)
-    return torch.randn(events, learner.width, generator=draw, dtype=torch.float64) / math.sqrt(
-        learner.width
-    )
-
-
-def _draw_pairs(draw: np.random.Generator, joint: np.ndarray) -> tuple[Tensor, Tensor, Tensor]:
-    """Draw events (BATCH,), one that co-occurs with each, and NEGATIVES (BATCH, NEGATIVES) from the
-    marginal.
-    """
-    pairs = np.searchsorted(_cumulated(joint.ravel()), draw.random(BATCH), side="right")
-    negatives = np.searchsorted(
-        _cumulated(joint.sum(1)), draw.random((BATCH, NEGATIVES)), side="right"
-    )
-    first, second = np.divmod(pairs, len(joint))
-    return torch.from_numpy(first), torch.from_numpy(second), torch.from_numpy(negatives)
+    draw, width = torch.Generator().manual_seed(seed), learner.width
+    return torch.randn(events, width, generator=draw, dtype=torch.float64) / math.sqrt(width)
 
 
 def _cumulated(probabilities: np.ndarray) -> np.ndarray:

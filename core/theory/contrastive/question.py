@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
@@ -22,9 +22,74 @@ from core.theory.simulation import in_one_thread
 if TYPE_CHECKING:
     from core.figures.grammar import Plot
 
-PresetName = Literal["infonce", "nce", "sampled", "rough", "modalities", "capacity", "tasks"]
+PresetName = Literal["infonce", "nce", "sampled", "rough", "modalities", "capacity"]
 World = Literal["ring", "clusters", "random"]
 Loss = Literal["infonce", "nce"]
+
+
+def _of_learner(setup: Setup, table: pd.DataFrame) -> Iterator[Finding]:
+    fit, learner = table.iloc[0], setup.learner
+    yield Finding(
+        "the products follow the PMI kernel",
+        fit["r2"],
+        name="R²",
+        digits=6 if fit["r2"] > 0.999 else 3,
+        note="The theory predicts 1 if the kernel is an inner product.",
+    )
+    offset = "" if math.isnan(learner.offset) else f" and offset {learner.offset:.3g}"
+    yield Finding(
+        f"their slope is {fit['slope']:.3f} and their offset {fit['offset']:.3g}",
+        note=f"The theory predicts slope {learner.slope:g}{offset}.",
+    )
+    kernel = pmi_kernel(setup.cooccur().joint)
+    least, condition, given = least_offset(kernel), smoothness(kernel), learner.offset
+    few = "; raise the share of positive pairs, which gives less" if given < least.value else ""
+    yield Finding(
+        f"least offset that makes the kernel an inner product{few}",
+        least.value,
+        reason=least.reason,
+    )
+    yield Finding(
+        f"the sufficient condition of proposition 1 is{'' if condition.holds else ' not'} met: the"
+        " least PMI of an event with itself",
+        condition.least_own,
+        note=f"It asks for {condition.needed:.3g}.",
+    )
+
+
+def _of_views(_: Setup, table: pd.DataFrame) -> Iterator[Finding]:
+    whole = table.loc[table["share"] == 0, "cka"].min()
+    yield Finding(
+        "alignment of one-to-one observations",
+        whole,
+        name="CKA",
+        digits=6,
+        note="The theory predicts 1.",
+    )
+    for view, rows in table.groupby("view", sort=False):
+        last = rows.iloc[-1]
+        yield Finding(
+            f"alignment with the most lost, {view}",
+            last["cka"],
+            name="CKA",
+            note=f"Chance is {last['chance_cka']:.2f}.",
+        )
+    yield Finding(
+        "farthest from the CKA of the exact kernels",
+        (table["cka"] - table["predicted"]).abs().max(),
+        digits=4,
+    )
+
+
+def _of_widths(_: Setup, table: pd.DataFrame) -> Iterator[Finding]:
+    for _, row in table.iloc[[0, -1]].iterrows():
+        yield Finding(
+            f"products at width {row['width']:.0f} against the kernel",
+            row["r2"],
+            name="R²",
+            digits=4,
+            note=f"The best possible is {row['best']:.4f}.",
+        )
 
 
 class Preset(NamedTuple):
@@ -34,6 +99,8 @@ class Preset(NamedTuple):
     claim: str
     formula: str
     setup: Setup = Setup()
+    run: Callable[[Setup], pd.DataFrame] = runs.learn_kernel
+    say: Callable[[Setup, pd.DataFrame], Iterator[Finding]] = _of_learner
 
 
 PRESETS: Mapping[str, Preset] = {
@@ -64,17 +131,15 @@ PRESETS: Mapping[str, Preset] = {
         "Two modalities",
         "One-to-one observations are learned alike; what a modality loses, alignment loses.",
         r"K_\mathsf{PMI}(x_a, x_b) = K_\mathsf{PMI}(z_a, z_b) = K_\mathsf{PMI}(y_a, y_b)",
+        run=runs.lose_sight,
+        say=_of_views,
     ),
     "capacity": Preset(
         "Too narrow",
         "A width below the rank cannot hold the kernel.",
         r"\operatorname{rank} \langle f, f \rangle \le d",
-    ),
-    "tasks": Preset(
-        "More tasks",
-        "With many tasks two learners become alike, though they share none of them.",
-        r"P_\mathsf{coor} = \tfrac{1}{m} \sum_{i=1}^{m} P^{(i)}_\mathsf{coor}",
-        Setup(loss="nce", positives=0.9),
+        run=runs.narrow,
+        say=_of_widths,
     ),
 }
 # what a question leaves to the preset if it does not say
@@ -139,7 +204,7 @@ class Contrastive(Question):
         most=1,
         metavar="P",
         label="Positive pairs",
-        help="share of positive pairs, of binary NCE (0.6; tasks 0.9)",
+        help="share of positive pairs, of binary NCE (0.6)",
     )
     seed: int = seed_option("seed of the world, the learner and what it samples")
 
@@ -170,109 +235,13 @@ class Contrastive(Question):
         return replace(self, **{name: getattr(setup, name) for name in used})
 
     def answer(self, study: None, report: Progress | None) -> Answer:
-        run = {
-            "modalities": runs.lose_sight,
-            "capacity": runs.narrow,
-            "tasks": runs.add_tasks,
-        }.get(self.preset, runs.learn_kernel)
+        preset = PRESETS[self.preset]
         with in_one_thread():
-            table = run(self.setup, report)
-        return Answer(table, self.findings(table))
-
-    def findings(self, table: pd.DataFrame) -> list[Finding]:
-        """Return what a run shows, next to what the theory says."""
-        say = {"modalities": _of_views, "capacity": _of_widths, "tasks": _of_tasks}
-        if self.preset in say:
-            return list(say[self.preset](table))
-        return [*_of_learner(self.setup, table), *_of_world(self.setup)]
+            table = preset.run(self.setup)
+        return Answer(table, list(preset.say(self.setup, table)))
 
     def plot(self, table: pd.DataFrame) -> Plot:
         from core.theory.contrastive import figures
 
-        plots = {
-            "modalities": figures.information,
-            "capacity": figures.widths,
-            "tasks": figures.tasks,
-        }
+        plots = {"modalities": figures.information, "capacity": figures.widths}
         return plots.get(self.preset, figures.products)(table)
-
-
-def _of_learner(setup: Setup, table: pd.DataFrame) -> Iterator[Finding]:
-    last, learner = table.iloc[-1], setup.learner
-    yield Finding(
-        "the products follow the PMI kernel",
-        last["r2"],
-        name="R²",
-        digits=6 if last["r2"] > 0.999 else 3,
-        note="The theory predicts 1 if the kernel is an inner product.",
-    )
-    offset = "" if math.isnan(learner.offset) else f" and offset {learner.offset:.3g}"
-    yield Finding(
-        f"their slope is {last['slope']:.3f} and their offset {last['offset']:.3g}",
-        note=f"The theory predicts slope {learner.slope:g}{offset}.",
-    )
-
-
-def _of_world(setup: Setup) -> Iterator[Finding]:
-    kernel = pmi_kernel(setup.cooccur().joint)
-    offset, condition, given = least_offset(kernel), smoothness(kernel), setup.learner.offset
-    yield Finding(
-        "least offset that makes the kernel an inner product",
-        offset.value,
-        reason=offset.reason,
-        note=""
-        if math.isnan(given)
-        else f"The share of positive pairs gives {given:.3g}"
-        + ("." if not given < offset.value else ", which is too little; raise it."),
-    )
-    yield Finding(
-        f"the sufficient condition of proposition 1 is{'' if condition.holds else ' not'} met: the"
-        " least PMI of an event with itself",
-        condition.least_own,
-        note=f"It asks for {condition.needed:.3g}.",
-    )
-
-
-def _of_views(table: pd.DataFrame) -> Iterator[Finding]:
-    whole = table.loc[table["share"] == 0, "cka"].min()
-    yield Finding(
-        "alignment of one-to-one observations",
-        whole,
-        name="CKA",
-        digits=6,
-        note="The theory predicts 1.",
-    )
-    for view, rows in table.groupby("view", sort=False):
-        last = rows.iloc[-1]
-        yield Finding(
-            f"alignment with the most lost, {view}",
-            last["cka"],
-            name="CKA",
-            note=f"Chance is {last['chance_cka']:.2f}.",
-        )
-    yield Finding(
-        "farthest from the CKA of the exact kernels",
-        (table["cka"] - table["predicted"]).abs().max(),
-        digits=4,
-    )
-
-
-def _of_widths(table: pd.DataFrame) -> Iterator[Finding]:
-    for _, row in table.iloc[[0, -1]].iterrows():
-        yield Finding(
-            f"products at width {row['width']:.0f} against the kernel",
-            row["r2"],
-            name="R²",
-            digits=4,
-            note=f"The best possible is {row['best']:.4f}.",
-        )
-
-
-def _of_tasks(table: pd.DataFrame) -> Iterator[Finding]:
-    for _, row in table.iloc[[0, -1]].iterrows():
-        yield Finding(
-            f"alignment of two learners of {row['tasks']:.0f} tasks each, none shared",
-            row["cka"],
-            name="CKA",
-            note=f"Their exact kernels give {row['predicted']:.2f}.",
-        )

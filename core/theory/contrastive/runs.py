@@ -1,4 +1,4 @@
-"""What is done with contrastive learners: one learner, two modalities, ever wider ones, more tasks.
+"""What is done with contrastive learners: one learner, two modalities, ever wider ones.
 
 A second modality observes the same events through a channel Q (N, M): the probability of each
 observation (columns) of each event (rows). A one-to-one channel leaves P_coor what it is; others do
@@ -11,15 +11,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float64, Int64
 
-from core.errors import InputError, MetricError, UnknownNameError
+from core.errors import MetricError
 from core.metrics import METRICS
-from core.progress import Progress
+from core.progress import tell_each
 from core.spaces.kernels import centered
 from core.theory.contrastive.kernel import best_r2, pmi_kernel
 from core.theory.contrastive.learners import Learner, fit_products, learn, learn_sampled
@@ -30,7 +31,6 @@ from core.theory.contrastive.world import (
     count_windows,
     draw_edges,
     make_chain,
-    mix,
     vary_edges,
 )
 
@@ -39,9 +39,7 @@ Indices = Int64[np.ndarray, " n"]
 VIEWS = ("lossy", "noisy", "shuffled")
 SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 DRAWS = 10  # of what is shown, over which alignment is averaged
-TASKS, SPREAD, PAIRS = (1, 2, 4, 8, 16, 32), 1.0, 2
 NEIGHBORS = 3
-MOST_TASKS = 1_000
 
 
 @dataclass(frozen=True)
@@ -72,15 +70,11 @@ class Setup:
         """The learner of this setup."""
         return Learner(self.loss, self.width or self.events, self.temperature, self.positives)
 
-    @property
-    def edges(self) -> Matrix:
-        """The weights of the world's steps."""
+    def cooccur(self) -> Cooccurrence:
+        """Return the world's co-occurrence."""
         plain = draw_edges(self.world, events=self.events, seed=self.seed)
-        return vary_edges(plain, spread=self.uneven, seed=self.seed)
-
-    def cooccur(self, edges: Matrix | None = None) -> Cooccurrence:
-        """Return the world's co-occurrence, or that of other edges."""
-        chain = make_chain(self.edges if edges is None else edges, jumps=self.jumps)
+        edges = vary_edges(plain, spread=self.uneven, seed=self.seed)
+        chain = make_chain(edges, jumps=self.jumps)
         return count_windows(chain, window=self.window, same=self.same)
 
     def learned(self, world: Cooccurrence, *, width: int = 0, seed: int = 0) -> Embedding:
@@ -90,7 +84,7 @@ class Setup:
         return train(learner, world.joint, seed=self.seed + seed)
 
 
-def learn_kernel(setup: Setup, _: Progress | None = None) -> pd.DataFrame:
+def learn_kernel(setup: Setup) -> pd.DataFrame:
     """Train one learner; return first, second, pmi and learned of every ordered pair of events, and
     slope, offset and r2 of the fit, the same in every row.
     """
@@ -103,7 +97,7 @@ def learn_kernel(setup: Setup, _: Progress | None = None) -> pd.DataFrame:
     return pd.DataFrame(pairs).assign(**fit)
 
 
-def narrow(setup: Setup, report: Progress | None = None) -> pd.DataFrame:
+def narrow(setup: Setup) -> pd.DataFrame:
     """Learn with ever wider embeddings. Columns: width, r2 against K_PMI, best: the greatest R²
     that the width allows.
     """
@@ -112,44 +106,10 @@ def narrow(setup: Setup, report: Progress | None = None) -> pd.DataFrame:
     shares = np.geomspace(1 / setup.events, 1, 12)
     widths = sorted({max(round(setup.events * share), 1) for share in shares})
     rows = []
-    for number, width in enumerate(widths, start=1):
+    for width in tell_each(widths, "widths"):
         fit = fit_products(setup.learned(world, width=width), kernel)
         rows.append({"width": width, "r2": fit.r2, "best": best_r2(kernel, width)})
-        if report:
-            report(number, len(widths), "widths")
     return pd.DataFrame(rows)
-
-
-def add_tasks(setup: Setup, report: Progress | None = None) -> pd.DataFrame:
-    """Give two learners ever more tasks, processes over the same events of which they share none,
-    and align them.
-
-    Columns: tasks each; cka and mutual_knn, means over pairs of learners; predicted, CKA of their
-    exact kernels; and chance_knn.
-    """
-    rows = []
-    for number, tasks in enumerate(TASKS, start=1):
-        found = [_align_tasks(setup, tasks, pair) for pair in range(PAIRS)]
-        means = pd.DataFrame(found).mean().to_dict()
-        rows.append({"tasks": tasks, **means, "chance_knn": NEIGHBORS / (setup.events - 1)})
-        if report:
-            report(number, len(TASKS), "numbers of tasks")
-    return pd.DataFrame(rows)
-
-
-def _align_tasks(setup: Setup, tasks: int, pair: int) -> dict[str, float]:
-    spaces, kernels = [], []
-    for side in (0, 1):
-        seeds = [MOST_TASKS * (2 * pair + side + 1) + task for task in range(tasks)]
-        edges = [vary_edges(setup.edges, spread=SPREAD, seed=seed) for seed in seeds]
-        world = mix([setup.cooccur(each) for each in edges])
-        spaces.append(setup.learned(world, seed=side))
-        kernels.append(centered(pmi_kernel(world.joint)))
-    return {
-        "cka": METRICS["cka"](*spaces),
-        "mutual_knn": METRICS["mutual_knn"](*spaces, k=NEIGHBORS),
-        "predicted": float((kernels[0] * kernels[1]).sum()),
-    }
 
 
 class View(NamedTuple):
@@ -166,12 +126,8 @@ def see(kind: str, share: float, *, events: int, seed: int) -> View:
 
     kind: "lossy" merges events at random until 1 − share of them are left, at least 2; "noisy"
     shows any observation in place of the event's own with that probability; "shuffled" pairs that
-    share at random. Raises UnknownNameError, InputError.
+    share at random.
     """
-    if kind not in VIEWS:
-        raise UnknownNameError("loss of a view", kind, VIEWS)
-    if not 0 <= share <= 1:
-        raise InputError(f"the share that a view loses lies in 0 … 1, not {share:g}")
     order = np.random.default_rng(seed).permutation(events)
     if kind == "lossy":
         left = max(round((1 - share) * events), 2)
@@ -199,7 +155,7 @@ def information_left(own: Vector, view: View) -> float:
     return float((joint[held] * np.log2(joint[held] / seen[held])).sum())
 
 
-def lose_sight(setup: Setup, report: Progress | None = None) -> pd.DataFrame:
+def lose_sight(setup: Setup) -> pd.DataFrame:
     """Learn a second modality that loses ever more, in three ways, and align it with the first,
     which shows every event.
 
@@ -210,27 +166,22 @@ def lose_sight(setup: Setup, report: Progress | None = None) -> pd.DataFrame:
     world = setup.cooccur()
     kernel, whole = pmi_kernel(world.joint), setup.learned(world)
     rows: list[dict[str, Any]] = []
-    for kind in VIEWS:
-        for share in SHARES:
-            view = see(kind, share, events=setup.events, seed=setup.seed + 1)
-            seen = observe(world, view.channel)
-            other = setup.learned(seen, seed=1)
-            unpaired = align_views(whole, other, view._replace(shuffled=1.0), seed=setup.seed)
-            rows.append(
-                {
-                    "view": kind,
-                    "share": share,
-                    "bits": information_left(world.joint.sum(axis=1), view),
-                    "predicted": align_kernels(
-                        kernel, pmi_kernel(seen.joint), view, seed=setup.seed
-                    ),
-                    "chance_cka": unpaired["cka"],
-                    "chance_knn": NEIGHBORS / (setup.events - 1),
-                    **align_views(whole, other, view, seed=setup.seed),
-                }
-            )
-            if report:
-                report(len(rows), len(VIEWS) * len(SHARES), "views")
+    for kind, share in tell_each([*product(VIEWS, SHARES)], "views"):
+        view = see(kind, share, events=setup.events, seed=setup.seed + 1)
+        seen = observe(world, view.channel)
+        other = setup.learned(seen, seed=1)
+        unpaired = align_views(whole, other, view._replace(shuffled=1.0), seed=setup.seed)
+        rows.append(
+            {
+                "view": kind,
+                "share": share,
+                "bits": information_left(world.joint.sum(axis=1), view),
+                "predicted": align_kernels(kernel, pmi_kernel(seen.joint), view, seed=setup.seed),
+                "chance_cka": unpaired["cka"],
+                "chance_knn": NEIGHBORS / (setup.events - 1),
+                **align_views(whole, other, view, seed=setup.seed),
+            }
+        )
     return pd.DataFrame(rows)
 
 
@@ -244,17 +195,13 @@ def align_views(
     NaN, such as events that the view merges. Raises MetricError if CKA is degenerate.
     """
     pairs = [(first[events], second[shown]) for events, shown in _pairings(view, seed)]
-    found: dict[str, float | str] = {
-        "cka": float(np.mean([METRICS["cka"](x, y) for x, y in pairs])),
-        "mutual_knn": math.nan,
-        "reason": "",
-    }
+    cka = float(np.mean([METRICS["cka"](x, y) for x, y in pairs]))
     try:
-        shared = [METRICS["mutual_knn"](x, y, k=NEIGHBORS) for x, y in pairs]
+        shared = float(np.mean([METRICS["mutual_knn"](x, y, k=NEIGHBORS) for x, y in pairs]))
     except MetricError:
         why = "mutual k-NN: most observations have others that equal them"
-        return found | {"reason": why}
-    return found | {"mutual_knn": float(np.mean(shared))}
+        return {"cka": cka, "mutual_knn": math.nan, "reason": why}
+    return {"cka": cka, "mutual_knn": shared, "reason": ""}
 
 
 def align_kernels(first: Matrix, second: Matrix, view: View, *, seed: int) -> float:

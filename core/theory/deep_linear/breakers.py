@@ -77,7 +77,7 @@ def add_private_features(nets: Pair, strength: float) -> Pair:
     world = nets[0].world
     own = PRIVATE**2 * torch.eye(len(world.inputs), dtype=torch.float64)
     seen = world.inputs + own
-    basis = torch.linalg.svd(world.target)[0][:, : _rank(world)]
+    basis = torch.linalg.svd(world.target)[0][:, : world.rank]
     parts = []
     for net in nets:  # within the labels that V reaches, so that the rank stays
         drawn = basis @ draw_matrix(basis.shape[1], len(own), seed=net.seed + 1000)
@@ -117,7 +117,7 @@ def narrow(nets: Pair, strength: float) -> Pair:
     """Make the hidden layers of the first network as narrow as the rank of V less s: its minimum is
     a saddle of the wider one.
     """
-    width = _rank(nets[0].world) - int(strength)
+    width = nets[0].world.rank - int(strength)
     return (replace(nets[0], widths=(width,) * len(nets[0].widths)) if strength else nets[0]), nets[
         1
     ]
@@ -125,7 +125,7 @@ def narrow(nets: Pair, strength: float) -> Pair:
 
 def part_ways(nets: Pair, strength: float) -> Pair:
     """Let both stop at saddles: the first lacks the s weakest modes, the second the strongest."""
-    rank, missing = _rank(nets[0].world), int(strength)
+    rank, missing = nets[0].world.rank, int(strength)
     first, second = range(rank - missing), range(missing, rank)
     return keep_modes(nets[0], first), keep_modes(nets[1], second)
 
@@ -134,7 +134,7 @@ def follow_flow(net: Net, strength: float) -> Weights:
     """Follow gradient flow from weights of which a share s is random and the rest is the aligned
     solution. W_{i+1}ᵀ W_{i+1} − W_i W_iᵀ stays what it was.
     """
-    aligned = least_entropy(net.world, net.frame, net.widths, seed=net.seed)
+    aligned = least_entropy(net, seed=net.seed)
     start = [
         (1 - strength) * solved + strength * drawn
         for solved, drawn in zip(aligned, net.start, strict=True)
@@ -154,7 +154,7 @@ def bend_inputs(nets: Pair, strength: float) -> Matrix:
     for net in nets:
         turn = torch.linalg.qr(draw_matrix(*world.inputs.shape, seed=net.seed))[0]
         bent = torch.tanh(strength * x @ turn) / strength if strength else x @ turn
-        features, after = bent @ (net.frame.before @ turn).T, net.frame.after
+        features, after = bent @ (net.before @ turn).T, net.after
         weights: Weights = net.start
         for step in ETAS:
 
@@ -178,16 +178,12 @@ def _both(nets: Pair, change: Callable[[Net], Net]) -> Pair:
     return change(nets[0]), change(nets[1])
 
 
-def _rank(world: World) -> int:
-    return int(torch.linalg.matrix_rank(world.target))
-
-
 def _heard(world: World) -> bool:
     """Return whether the noise reaches every mode of V: otherwise the entropy falls for ever as a
     mode fades from the hidden layers, and no solution has the least.
     """
     noisy = root(world.noise) @ world.target
-    return int(torch.linalg.matrix_rank(noisy, rtol=1e-10)) == _rank(world)
+    return int(torch.linalg.matrix_rank(noisy, rtol=1e-10)) == world.rank
 
 
 @dataclass(frozen=True)
@@ -241,7 +237,7 @@ def break_alignment(name: str, nets: Pair, strength: float) -> Broken:
     if name not in BREAKERS:
         raise UnknownNameError("breaker", name, BREAKERS)
     breaker, world = BREAKERS[name], nets[0].world
-    allowed = breaker.allowed(modes=_rank(world), labels=len(world.noise))
+    allowed = breaker.allowed(modes=world.rank, labels=len(world.noise))
     if not 0 <= strength <= allowed[-1]:
         raise InputError(
             f"the strength of {name} lies in 0 … {allowed[-1]:g} ({breaker.unit}), not {strength:g}"
@@ -260,12 +256,12 @@ def break_alignment(name: str, nets: Pair, strength: float) -> Broken:
     if solve is None:
         return Broken(measured, None)
     solved = breaker.theory(nets, strength) if breaker.theory else changed
-    goals = [solve(net.world, net.frame, net.widths) for net in solved]
+    goals = [solve(net) for net in solved]
     return Broken(measured, _align(solved, goals, breaker.related(strength)))
 
 
 def _align(nets: Pair, weights: Sequence[Weights], related: float) -> Matrix:
-    first, second = (hidden_maps(held, net.frame) for net, held in zip(nets, weights, strict=True))
+    first, second = (hidden_maps(held, net) for net, held in zip(nets, weights, strict=True))
     inputs = nets[0].world.inputs
     return torch.tensor(
         [
@@ -316,7 +312,7 @@ BREAKERS: Mapping[str, Breaker] = {
         (0.0, 1.0, 2.0),
         change=narrow,
         theory=lambda nets, s: (
-            keep_modes(nets[0], range(_rank(nets[0].world) - int(s))),
+            keep_modes(nets[0], range(nets[0].world.rank - int(s))),
             nets[1],
         ),
         counts="modes",

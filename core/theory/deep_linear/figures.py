@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -23,11 +24,13 @@ from core.figures.grammar import (
     Scale,
 )
 from core.figures.theme import INK, Mode
-from core.theory.deep_linear.runs import NO_NOISE, NOISE
+from core.theory.deep_linear.runs import DATA, NO_NOISE, NOISE
 
 ALIGNMENT = Axis("linear CKA", range=(0, 1.02))
 CKA = Scale("alignment", "linear CKA", low=0.0, high=1.0)
 RUNS = Palette("run", {NOISE: "ember", NO_NOISE: "soft", "entropic loss": "ember"})
+HIGH = Axis(log=True)
+STEPS = Axis("steps of training", log=True)
 MEASURES = {  # of a layer
     "proportion": "cosine of E[h hᵀ] and E[g gᵀ]",
     "offset": "λ* of the layer's scale",
@@ -61,16 +64,26 @@ def main(preset: str, rows: str, table: pd.DataFrame) -> Plot:
     return drawn.get(preset, broken)(table)
 
 
-def melted(table: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame:
-    """Return a row for each of these columns: panel, its name, and y."""
-    kept = [name for name in table if name not in names]
+def _panels(
+    title: str, line: Line, table: pd.DataFrame, columns: Mapping[str, tuple[str, Axis]], x: Axis
+) -> Plot:
+    """Draw a line in a panel for each of these columns: by column, the panel's name and y axis."""
+    names = {column: name for column, (name, _) in columns.items()}
+    return Plot(
+        title,
+        (line,),
+        x=x,
+        y=dict(columns.values()),
+        facet=Facet("panel", columns=3),
+        height=240,
+        table=_long(table, names),
+    )
+
+
+def _long(table: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame:
+    kept = [column for column in table if column not in names]
     long = table.melt(kept, list(names), "panel", "y")
     return long.assign(panel=long["panel"].map(dict(names)))
-
-
-def _steps(table: pd.DataFrame) -> Axis:
-    """Return the axis of steps; 0 has no place on a logarithmic one."""
-    return Axis("steps of training", log=bool(table["at"].max() > 1000))
 
 
 def layer_maps(pairs: pd.DataFrame) -> Plot:
@@ -81,70 +94,84 @@ def layer_maps(pairs: pd.DataFrame) -> Plot:
     for name in {"at", "strength", "value"} & set(pairs):
         pairs = pairs[pairs[name] == pairs[name].max()]
     if "run" in pairs:
-        least = pairs.groupby("run")["alignment"].transform("min")
-        pairs = pairs.assign(least=least)
+        pairs = pairs.assign(least=pairs.groupby("run")["alignment"].transform("min"))
         facet = Facet("run", note="least alignment {least:.2f}", share="xy")
+    card = ("{row} with {column}: {alignment:.4f}",)
     return Plot(
         "Alignment layer by layer",
-        (
-            Heat(
-                "column",
-                "row",
-                CKA,
-                label="{alignment:.2f}",
-                card=("{row} with {column}: {alignment:.4f}",),
-            ),
-        ),
+        (Heat("column", "row", CKA, label="{alignment:.2f}", card=card),),
         x=Axis(names=True),
         y=Axis(names=True),
         facet=facet,
         row=30,
-        empty="No alignment could be measured.",
         table=pairs,
     )
 
 
+def played(pairs: pd.DataFrame, mode: Mode, *, narrow: bool) -> go.Figure:
+    """Draw the layer maps after training, with a slider and a button that play it from the start.
+    pairs: of all moments.
+    """
+    moments = sorted(pairs["at"].unique())
+    drawn = [layer_maps(pairs[pairs["at"] == at]).draw(mode, narrow) for at in moments]
+    names = [f"{at:,}" for at in moments]
+    figure, ink = drawn[-1], INK[mode]
+    figure.frames = [
+        go.Frame(data=one.data, layout={"annotations": one.layout.annotations}, name=name)
+        for one, name in zip(drawn, names, strict=True)
+    ]
+    still = {"mode": "immediate", "frame": {"duration": 0, "redraw": True}}
+    play = {"fromcurrent": False, "frame": {"duration": 450, "redraw": True}}
+    look = {"x": 0, "y": 0, "bordercolor": ink.soft, "font": {"size": 12}}
+    slider = look | {
+        "steps": [{"label": one, "method": "animate", "args": [[one], still]} for one in names],
+        "active": len(names) - 1,
+        "currentvalue": {"prefix": "steps of training: ", "font": {"size": 13}},
+        "pad": {"l": 90, "t": 34},
+        "bgcolor": ink.soft,
+    }
+    menu = look | {
+        "type": "buttons",
+        "buttons": [{"label": "▶ Play", "method": "animate", "args": [names, play]}],
+        "pad": {"t": 48},
+        "bgcolor": ink.paper,
+        "showactive": False,
+        **{"xanchor": "left", "yanchor": "top"},
+    }
+    figure.update_layout(sliders=[slider], updatemenus=[menu])
+    return figure.update_layout(height=figure.layout.height + 90)
+
+
 def over_training(looks: pd.DataFrame) -> Plot:
     """Draw least alignment, loss and entropy over training, a line per network."""
-    panels = {
-        "min_alignment": "Least alignment of any two layers",
-        "excess_loss": "Loss above its floor",
-        "entropy": "Entropy over its least",
+    columns = {
+        "min_alignment": ("Least alignment of any two layers", ALIGNMENT),
+        "excess_loss": ("Loss above its floor", HIGH),
+        "entropy": ("Entropy over its least", HIGH),
     }
-    high = Axis("", log=True)
-    return Plot(
-        "Least alignment, loss and entropy over training",
-        (Line("at", "y", by="network", color=RUNS, card=("{run}, network {network}", "{y:.4g}")),),
-        x=_steps(looks),
-        y={"Least alignment of any two layers": ALIGNMENT}
-        | {panels[name]: high for name in ("excess_loss", "entropy")},
-        facet=Facet("panel"),
-        height=260,
-        table=melted(looks, panels),
-    )
+    card = ("{run}, network {network}", "{y:.4g}")
+    line = Line("at", "y", by="network", color=RUNS, card=card)
+    return _panels("Least alignment, loss and entropy over training", line, looks, columns, STEPS)
 
 
 def over_layers(layers: pd.DataFrame, measure: str) -> Plot:
     """Draw a measure of each layer over training, a panel per network and a shade per layer, named
     at its line's end; dotted without noise. measure: a key of MEASURES.
     """
-    rows = layers.dropna(subset=measure)
-    rows = rows[rows["layer"] > 0].assign(name=[f"network {name}" for name in rows["network"]])
-    shades = Palette("layer")
+    rows = layers.dropna(subset=measure).query("layer > 0")
+    rows = rows.assign(name="network " + rows["network"])
     marks: list[Mark] = []
-    for runs, dash in (((NOISE, "entropic loss"), "solid"), ((NO_NOISE,), "dot")):
-        query = f"run in {list(runs)}"
-        ends = "{layer}" if dash == "solid" else ""
+    for runs, dash, ends in (
+        ((NOISE, "entropic loss"), "solid", "{layer}"),
+        ((NO_NOISE,), "dot", ""),
+    ):
+        line = Line("at", measure, by="layer", rows=f"run in {list(runs)}", dash=dash, ends=ends)
         card = ("{name}, layer {layer}, {run}", f"{{{measure}:.4g}}")
-        marks.append(
-            Line(
-                "at", measure, by="layer", rows=query, color=shades, dash=dash, ends=ends, card=card
-            )
-        )
+        marks.append(replace(line, color=Palette("layer"), card=card))
     return Plot(
         MEASURES[measure],
         tuple(marks),
-        x=_steps(rows),
+        x=STEPS,
         y=Axis(MEASURES[measure], log=measure in ("norm", "spread")),
         facet=Facet("name"),
         legend=False,
@@ -157,52 +184,36 @@ def symmetry(looks: pd.DataFrame, *, at: float | None = None, least: float | Non
     """Draw entropy, loss and least alignment along a symmetry. at: the λ that is looked at; least:
     λ*.
     """
-    panels = {
-        "entropy": "Entropy S(λ) over the least of minima",
-        "excess_loss": "Loss above its floor",
-        "alignment": "Least alignment of the layers",
+    top = max(1e-6, 2 * float(looks["excess_loss"].max()))
+    columns = {
+        "entropy": ("Entropy S(λ) over its least", Axis()),
+        "excess_loss": ("Loss above its floor", Axis(range=(0, top))),
+        "alignment": ("Least alignment of the layers", ALIGNMENT),
     }
+    line = Line("value", "y", color=Fixed("ember"), card=("λ = {value:.2f}: {y:.4g}",))
+    title = "Entropy, loss and alignment along a symmetry"
     levels = []
     if least is not None and abs(least) <= looks["value"].max():
         levels.append(Level(least, "chance", f"λ* = {least:.3f}".replace("-", "−"), along="x"))
     if at is not None:
         levels.append(Level(at, "control", f"λ = {at:.2f}".replace("-", "−"), along="x"))
-    top = max(1e-6, 2 * float(looks["excess_loss"].max()))
-    return Plot(
-        "Entropy, loss and alignment along a symmetry",
-        (Line("value", "y", color=Fixed("ember"), card=("λ = {value:.2f}: {y:.4g}",)),),
-        x=Axis("λ"),
-        y={
-            panels["entropy"]: Axis(),
-            panels["excess_loss"]: Axis(range=(0, top)),
-            panels["alignment"]: ALIGNMENT,
-        },
-        facet=Facet("panel"),
-        levels=tuple(levels),
-        height=240,
-        table=melted(looks, panels),
-    )
+    return replace(_panels(title, line, looks, columns, Axis("λ")), levels=tuple(levels))
 
 
 def sharpness(looks: pd.DataFrame) -> Plot:
     """Draw sharpness, entropy and alignment over the same time, for data on which noise sharpens
     (first row) and on which it flattens.
     """
-    measures = {
-        "sharpness": "sharpness",
-        "entropy": "entropy over its least",
-        "alignment": "alignment with the theorem's solution",
-    }
-    data = {"sharpens": "Little noise in strong modes", "flattens": "Ill-conditioned view"}
-    long = melted(looks, measures)
-    long["panel"] = long["data"].map(data) + ": " + long["panel"]
-    names = [f"{kind}: {name}" for kind in data.values() for name in measures.values()]
-    axes = {name: ALIGNMENT if "alignment" in name else Axis(log=True) for name in names}
+    measures = {"sharpness": "sharpness", "entropy": "entropy over its least"}
+    measures["alignment"] = "alignment with the theorem's solution"
+    long = _long(looks, measures)
+    long["panel"] = long["data"].map(DATA) + ": " + long["panel"]
+    names = [f"{data}: {measure}" for data in DATA.values() for measure in measures.values()]
     return Plot(
         "Sharpness, entropy and alignment over training",
         (Line("at", "y", color=RUNS, card=("{run}, {at:,} steps", "{y:.4g}")),),
-        x=Axis("steps of training", log=True),
-        y=axes,
+        x=STEPS,
+        y={name: ALIGNMENT if "alignment" in name else HIGH for name in names},
         facet=Facet("panel", dict(zip(names, names, strict=True)), columns=3),
         height=230,
         table=long,
@@ -213,86 +224,62 @@ def edge(looks: pd.DataFrame) -> Plot:
     """Draw sharpness over 2 / η, sharpness and alignment over η² · steps, a color per size of
     steps.
     """
-    panels = {
-        "edge": "Sharpness over 2 / η",
-        "sharpness": "Sharpness",
-        "alignment": "Alignment with the theorem's solution",
-    }
-    top = float(np.nanmax([1.1, looks["edge"].max() * 1.05]))
     sizes = sorted(looks["step"].unique(), reverse=True)
-    colors = ["ember", "text", "soft", "language", "vision", "chance"]
-    palette = Palette(
-        "step",
-        dict(zip(sizes, colors, strict=False)),
-        {step: f"η = {step:.3g}" for step in sizes},
+    colors = dict(
+        zip(sizes, ("ember", "text", "soft", "language", "vision", "chance"), strict=False)
     )
+    palette = Palette("step", colors, {step: f"η = {step:.3g}" for step in sizes})
+    top = float(np.nanmax([1.1, looks["edge"].max() * 1.05]))
+    columns = {
+        "edge": ("Sharpness over 2 / η", Axis(range=(0, top))),
+        "sharpness": ("Sharpness", HIGH),
+        "alignment": ("Alignment with the theorem's solution", ALIGNMENT),
+    }
+    line = Line("time", "y", color=palette, card=("η = {step:.3g}, {at:,} steps", "{y:.4g}"))
+    title = "Sharpness and alignment at the edge of stability"
     theory = float(looks["sharpness_theory"].iloc[0])
-    return Plot(
-        "Sharpness and alignment at the edge of stability",
-        (Line("time", "y", color=palette, card=("η = {step:.3g}, {at:,} steps", "{y:.4g}")),),
-        x=Axis("η² · steps", log=True),
-        y={
-            panels["edge"]: Axis(range=(0, top)),
-            panels["sharpness"]: Axis(log=True),
-            panels["alignment"]: ALIGNMENT,
-        },
-        facet=Facet("panel"),
-        levels=(
-            Level(1.0, "ceiling", "the edge, 2 / η", rows=f"panel == '{panels['edge']}'"),
-            Level(theory, "control", "of the theorem's solution", rows="panel == 'Sharpness'"),
-        ),
-        height=260,
-        table=melted(looks, panels),
+    levels = (
+        Level(1.0, "ceiling", "the edge, 2 / η", rows="panel == 'Sharpness over 2 / η'"),
+        Level(theory, "control", "of the theorem's solution", rows="panel == 'Sharpness'"),
+    )
+    return replace(
+        _panels(title, line, looks, columns, Axis("η² · steps", log=True)), levels=levels
     )
 
 
 def broken(looks: pd.DataFrame) -> Plot:
     """Draw least and mean alignment over the strength of a breaker, measured and predicted."""
-    kinds = {"": "least over layer pairs", "_mean": "mean over layer pairs"}
-    long = pd.concat(
-        [
-            looks[["strength", f"measured{end}", f"predicted{end}"]]
-            .set_axis(["strength", "measured", "predicted"], axis=1)
-            .assign(kind=name, size=7 if end else 13)  # often on each other
-            for end, name in kinds.items()
-        ]
-    )
-    color = Palette("kind", dict(zip(kinds.values(), ("ember", "text"), strict=True)))
+    kinds = {"": ("least over layer pairs", 13), "_mean": ("mean over layer pairs", 7)}
+    parts = [
+        looks[["strength"]].assign(
+            measured=looks[f"measured{end}"],
+            predicted=looks[f"predicted{end}"],
+            kind=name,
+            size=size,  # often on each other
+        )
+        for end, (name, size) in kinds.items()
+    ]
+    color = Palette("kind", {"least over layer pairs": "ember", "mean over layer pairs": "text"})
+    card = ("{kind}: {measured:.4f}", "[[predicted {predicted:.4f}]]")
     return Plot(
         "Alignment as the theorem is broken",
         (
             Line("strength", "predicted", color=color, dash="dash", width=1.5),
-            Dots(
-                "strength",
-                "measured",
-                color=color,
-                size="size",
-                card=("{kind}: {measured:.4f}", "[[predicted {predicted:.4f}]]"),
-            ),
+            Dots("strength", "measured", color=color, size="size", card=card),
         ),
         x=Axis("strength"),
         y=Axis("linear CKA between the networks", range=(-0.03, 1.02)),
-        table=long,
+        table=pd.concat(parts),
     )
 
 
 def breakers(looks: pd.DataFrame) -> Plot:
     """Draw the alignment that each way to break the theorem leaves, measured and predicted."""
+    seen = Dots("reached", "title", name="measured", color=Fixed("ember"), card=("{reached:.4f}",))
+    theory = Dots("predicted", "title", symbol="line-ns-open", size=14, name="predicted")
     return Plot(
         "What breaks perfect alignment",
-        (
-            Dots(
-                "predicted",
-                "title",
-                symbol="line-ns-open",
-                size=14,
-                name="predicted",
-                color=Fixed("text"),
-            ),
-            Dots(
-                "reached", "title", name="measured", color=Fixed("ember"), card=("{reached:.4f}",)
-            ),
-        ),
+        (theory, seen),
         x=ALIGNMENT,
         y=Axis(names=True),
         row=26,
@@ -305,33 +292,18 @@ def limits(looks: pd.DataFrame) -> Plot:
     flow is dashed.
     """
     panels = {"time": "Over time t = η · steps", "noise": "Over η · t"}
-    long = looks.assign(noise=(looks["time"] * looks["step"]).where(looks["step"] > 0))
-    kept = [name for name in long if name not in panels]
-    long = long.melt(kept, list(panels), "panel", "x").assign(
-        panel=lambda rows: rows["panel"].map(panels)
-    )
-    steps = sorted(long.loc[long["step"] > 0, "step"].unique())
-    names = {step: f"SGD, η = {step:g}" for step in steps}
+    wide = looks.assign(noise=(looks["time"] * looks["step"]).where(looks["step"] > 0))
+    steps = sorted(looks.loc[looks["step"] > 0, "step"].unique())
+    shades = Palette("step", names={step: f"SGD, η = {step:g}" for step in steps})
+    flow = Line("y", "min_alignment", rows="step == 0", name="gradient flow, η → 0", dash="dash")
     card = ("η = {step:g}, {at:,} steps", "{min_alignment:.4f}")
     return Plot(
         "Alignment by size of steps and time",
-        (
-            Line(
-                "x",
-                "min_alignment",
-                rows="step == 0",
-                name="gradient flow, η → 0",
-                dash="dash",
-                card=card,
-            ),
-            Line(
-                "x", "min_alignment", rows="step > 0", color=Palette("step", names=names), card=card
-            ),
-        ),
-        x={name: Axis("", log=True) for name in panels.values()},
+        (flow, Line("y", "min_alignment", rows="step > 0", color=shades, card=card)),
+        x=dict.fromkeys(panels.values(), HIGH),
         y=Axis("least linear CKA", range=(0, 1.02)),
         facet=Facet("panel"),
-        table=long,
+        table=_long(wide, panels),
     )
 
 
@@ -340,23 +312,15 @@ def hierarchy(looks: pd.DataFrame) -> Plot:
     between two networks (columns).
     """
     table = looks.assign(within=looks[["within_a", "within_b"]].min(axis=1))
-    long = melted(table, STATEMENTS).rename(columns={"y": "alignment"})
+    card = ("{training}, networks that differ in {differs}: {alignment:.4f}",)
     return Plot(
         "What layers depend on, by way of training",
-        (
-            Heat(
-                "differs",
-                "training",
-                CKA,
-                label="{alignment:.2f}",
-                card=("{training}, networks that differ in {differs}: {alignment:.4f}",),
-            ),
-        ),
+        (Heat("differs", "training", CKA, label="{alignment:.2f}", card=card),),
         x=Axis(names=True),
         y=Axis(names=True),
         facet=Facet("panel", columns=3),
         row=40,
-        table=long,
+        table=_long(table, STATEMENTS).rename(columns={"y": "alignment"}),
     )
 
 
@@ -364,7 +328,6 @@ def other_minima(looks: pd.DataFrame) -> Plot:
     """Draw the least alignment of other minima as a histogram, with SGD's marked."""
     drawn = looks.loc[looks["by"] == "chance", "min_alignment"]
     counts, edges = np.histogram(drawn, bins=np.linspace(0, 1, 41))
-    bars = pd.DataFrame({"x": (edges[:-1] + edges[1:]) / 2, "minima": counts})
     reached = float(looks.loc[looks["by"] == "SGD", "min_alignment"].iloc[0])
     return Plot(
         "Alignment of other minima of the same loss",
@@ -375,37 +338,5 @@ def other_minima(looks: pd.DataFrame) -> Plot:
             Level(reached, "control", f"SGD: {reached:.3f}", along="x"),
             Level(1.0, "ceiling", "least entropy", along="x"),
         ),
-        table=bars,
+        table=pd.DataFrame({"x": (edges[:-1] + edges[1:]) / 2, "minima": counts}),
     )
-
-
-def played(pairs: pd.DataFrame, mode: Mode, *, narrow: bool) -> go.Figure:
-    """Draw the layer maps after training, with a slider and a button that play it from the start.
-    pairs: of all moments.
-    """
-    moments = sorted(pairs["at"].unique())
-    drawn = [layer_maps(pairs[pairs["at"] == at]).draw(mode, narrow) for at in moments]
-    names = [f"{at:,}" for at in moments]
-    figure = drawn[-1]
-    figure.frames = [
-        go.Frame(data=one.data, layout={"annotations": one.layout.annotations}, name=name)
-        for one, name in zip(drawn, names, strict=True)
-    ]
-    still = {"mode": "immediate", "frame": {"duration": 0, "redraw": True}}
-    steps = [{"label": name, "method": "animate", "args": [[name], still]} for name in names]
-    play = {"fromcurrent": False, "frame": {"duration": 450, "redraw": True}}
-    button = {"label": "▶ Play", "method": "animate", "args": [names, play]}
-    place = {"x": 0, "y": 0, "xanchor": "left", "yanchor": "top"}
-    look = {"bgcolor": INK[mode].paper, "bordercolor": INK[mode].soft, "font": {"size": 12}}
-    ink = {"font": {"size": 11}, "bgcolor": INK[mode].soft, "bordercolor": INK[mode].soft}
-    slider = {
-        "steps": steps,
-        "active": len(steps) - 1,
-        "currentvalue": {"prefix": "steps of training: ", "font": {"size": 13}},
-        "pad": {"l": 90, "t": 34},
-        **{"x": 0, "len": 1, "y": 0},
-        **ink,
-    }
-    menu = {"type": "buttons", "buttons": [button], "pad": {"t": 48}, "showactive": False}
-    figure.update_layout(sliders=[slider], updatemenus=[menu | place | look])
-    return figure.update_layout(height=figure.layout.height + 90)

@@ -9,12 +9,10 @@ import torch
 
 from core.errors import InputError
 from core.theory.deep_linear.network import Weights
-from core.theory.deep_linear.world import Frame, Matrix, World, root
+from core.theory.deep_linear.world import Matrix, Net, root
 
 
-def least_entropy(
-    world: World, frame: Frame, widths: Sequence[int], *, seed: int = 0
-) -> list[Matrix]:
+def least_entropy(net: Net, *, seed: int = 0) -> list[Matrix]:
     """Return weights of least entropy among all global minima of the loss: what noise drives
     training to.
 
@@ -33,39 +31,36 @@ def least_entropy(
     the rank of V. Source: Ziyin and Chuang 2025, equations 50 to 57; the scales from its equation
     47 at every layer.
     """
-    _, values, right = _modes(root(world.noise) @ world.target @ root(world.inputs), widths)
-    _check_noise(len(values), world)
-    depth, s = len(widths) + 1, values.sum()
-    q, p = _reach(world, frame), _pull(world, frame)
+    world, half = net.world, root(net.world.inputs)
+    _, values, right = _modes(root(world.noise) @ world.target @ half, net.widths)
+    if len(values) < world.rank:
+        raise InputError(
+            "a mode of the map comes without noise, and no minimum has the least entropy; give the"
+            " noise a higher rank"
+        )
+    depth, s = len(net.widths) + 1, values.sum()
+    q, p = _scales(net)
     ratio = (s**2 / (p * q)) ** (1 / depth)
-    turns = _turns(widths, len(values), seed)
+    turns = _turns(net.widths, len(values), seed)
     first, last = q * ratio / s, q * ratio ** (depth - 1) / s
-    weights = [
-        first.sqrt()
-        * turns[0]
-        * values.sqrt()
-        @ right
-        @ torch.linalg.inv(frame.before @ root(world.inputs))
-    ]
+    whitened = right @ torch.linalg.inv(net.before @ half)
+    weights = [first.sqrt() * turns[0] * values.sqrt() @ whitened]
     weights += [ratio.sqrt() * after @ before.T for before, after in pairwise(turns)]
-    closing = torch.linalg.inv(frame.after) @ world.target @ root(world.inputs) @ right.T
+    closing = torch.linalg.inv(net.after) @ world.target @ half @ right.T
     return [*weights, closing / values.sqrt() @ turns[-1].T / last.sqrt()]
 
 
-def least_entropy_value(world: World, frame: Frame, depth: int) -> float:
+def least_entropy_value(net: Net) -> float:
     """Return the entropy of `least_entropy`: 4 D s^{2 − 2/D} (p q)^{1/D}, for D trained
     matrices.
     """
+    world, depth = net.world, len(net.widths) + 1
     s = torch.linalg.svdvals(root(world.noise) @ world.target @ root(world.inputs)).sum()
-    return float(
-        4
-        * depth
-        * s ** (2 - 2 / depth)
-        * (_pull(world, frame) * _reach(world, frame)) ** (1 / depth)
-    )
+    q, p = _scales(net)
+    return float(4 * depth * s ** (2 - 2 / depth) * (p * q) ** (1 / depth))
 
 
-def least_norm(world: World, frame: Frame, widths: Sequence[int], *, seed: int = 0) -> list[Matrix]:
+def least_norm(net: Net, *, seed: int = 0) -> list[Matrix]:
     """Return weights of least norm among all global minima of the loss: what a weight decay without
     noise drives training to.
 
@@ -74,15 +69,15 @@ def least_norm(world: World, frame: Frame, widths: Sequence[int], *, seed: int =
     V^{i/D} Z^{(D−i)/D} x. Raises InputError for a width below the rank of V. Source: Ziyin and
     Chuang 2025, equations 58 to 60.
     """
-    product = torch.linalg.inv(frame.after) @ world.target @ torch.linalg.inv(frame.before)
-    left, values, right = _modes(product, widths)
-    share = values ** (1 / (len(widths) + 1))
-    turns = _turns(widths, len(values), seed)
+    product = torch.linalg.inv(net.after) @ net.world.target @ torch.linalg.inv(net.before)
+    left, values, right = _modes(product, net.widths)
+    share = values ** (1 / (len(net.widths) + 1))
+    turns = _turns(net.widths, len(values), seed)
     inner = [after * share @ before.T for before, after in pairwise(turns)]
     return [turns[0] * share @ right, *inner, left * share @ turns[-1].T]
 
 
-def whiten(world: World, frame: Frame, widths: Sequence[int]) -> list[Matrix]:
+def whiten(net: Net) -> list[Matrix]:
     """Return a global minimum of the loss whose hidden layers depend on neither view, frozen
     matrices nor labels: the first layer whitens, inner ones pass on, the last does everything.
 
@@ -92,17 +87,17 @@ def whiten(world: World, frame: Frame, widths: Sequence[int]) -> list[Matrix]:
     Z⁻ᵀ Σx⁻¹ x, invariance to Z takes the root. Raises InputError for a width below that of the
     inputs. Source: Ziyin and Chuang 2025, section 6.
     """
-    size = len(world.inputs)
-    if min(widths) < size:
+    size, half = len(net.before), root(net.world.inputs)
+    if min(net.widths) < size:
         raise InputError(
-            f"whitening keeps all {size} inputs, but a hidden layer is only {min(widths)} wide"
+            f"whitening keeps all {size} inputs, but a hidden layer is only {min(net.widths)} wide"
         )
-    sizes = [size, *widths]
-    passing = [torch.eye(out, into, dtype=torch.float64) for into, out in pairwise(sizes)]
-    half = root(world.inputs)
-    first = passing[0] @ torch.linalg.inv(frame.before @ half)
-    last = torch.linalg.inv(frame.after) @ world.target @ half
-    return [first, *passing[1:], last @ torch.eye(size, widths[-1], dtype=torch.float64)]
+    eyes = [
+        torch.eye(out, into, dtype=torch.float64) for into, out in pairwise((size, *net.widths))
+    ]
+    last = torch.linalg.inv(net.after) @ net.world.target @ half
+    first = eyes[0] @ torch.linalg.inv(net.before @ half)
+    return [first, *eyes[1:], last @ torch.eye(size, net.widths[-1], dtype=torch.float64)]
 
 
 def transform(weights: Weights, *, layer: int, by: Matrix) -> list[Matrix]:
@@ -129,14 +124,6 @@ def _modes(matrix: Matrix, widths: Sequence[int]) -> tuple[Matrix, torch.Tensor,
     return left[:, :rank], values[:rank], right[:rank]
 
 
-def _check_noise(heard: int, world: World) -> None:
-    if heard < torch.linalg.matrix_rank(world.target):
-        raise InputError(
-            "a mode of the map comes without noise, and no minimum has the least entropy; give the"
-            " noise a higher rank"
-        )
-
-
 def _turns(widths: Sequence[int], rank: int, seed: int) -> list[Matrix]:
     draw = torch.Generator().manual_seed(seed)
     return [
@@ -145,9 +132,7 @@ def _turns(widths: Sequence[int], rank: int, seed: int) -> list[Matrix]:
     ]
 
 
-def _reach(world: World, frame: Frame) -> torch.Tensor:
-    return torch.trace(frame.before @ world.inputs @ frame.before.T)
-
-
-def _pull(world: World, frame: Frame) -> torch.Tensor:
-    return torch.trace(frame.after.T @ world.noise @ frame.after)
+def _scales(net: Net) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return q = Tr[M^I Z Σx Zᵀ M^Iᵀ] and p = Tr[M^Oᵀ Σε M^O]."""
+    q = torch.trace(net.before @ net.world.inputs @ net.before.T)
+    return q, torch.trace(net.after.T @ net.world.noise @ net.after)

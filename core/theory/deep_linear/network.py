@@ -17,46 +17,51 @@ from jaxtyping import Float64
 from torch import Tensor
 
 from core.errors import MetricError
-from core.theory.deep_linear.world import Frame, Matrix, World, root
+from core.theory.deep_linear.world import Matrix, Net, root
 
 Weights = Sequence[Matrix]
 Scalar = Float64[Tensor, ""]
 
 
-def forward_maps(weights: Weights, frame: Frame) -> list[Matrix]:
+def forward_maps(weights: Weights, net: Net) -> list[Matrix]:
     """Return T_0 … T_D, the maps from x to each layer: h^i = T_i x, with h^0 = M^I Z x before any
     trained matrix.
     """
-    maps = [frame.before]
+    maps = [net.before]
     for weight in weights:
         maps.append(weight @ maps[-1])
     return maps
 
 
-def backward_maps(weights: Weights, frame: Frame) -> list[Matrix]:
+def backward_maps(weights: Weights, net: Net) -> list[Matrix]:
     """Return B_0 … B_D, the maps from each layer to the output: f = B_i h^i, so that the error e
     comes back as g^i = B_iᵀ e.
     """
-    maps = [frame.after]
+    maps = [net.after]
     for weight in reversed(weights):
         maps.append(maps[-1] @ weight)
     return maps[::-1]
 
 
-def hidden_maps(weights: Weights, frame: Frame) -> list[Matrix]:
+def hidden_maps(weights: Weights, net: Net) -> list[Matrix]:
     """Return T_1 … T_{D−1}: the hidden layers, of which the theorem speaks."""
-    return forward_maps(weights, frame)[1:-1]
+    return forward_maps(weights, net)[1:-1]
 
 
-def loss(weights: Weights, frame: Frame, world: World) -> Scalar:
+def loss(weights: Weights, net: Net) -> Scalar:
     """Return L = E‖f(x) − y‖² = Tr[R Σx Rᵀ] + Tr[Σε + C Cᵀ] with R the difference of the network's
     map and V; at least the world's floor.
     """
-    rest = _rest(weights, frame, world)
+    rest, world = _rest(weights, net), net.world
     return torch.trace(rest @ world.inputs @ rest.T) + torch.trace(world.missed)
 
 
-def entropy(weights: Weights, frame: Frame, world: World) -> Scalar:
+def excess_loss(weights: Weights, net: Net) -> float:
+    """Return the loss above the least that any network can have."""
+    return float(loss(weights, net) - torch.trace(net.world.missed))
+
+
+def entropy(weights: Weights, net: Net) -> Scalar:
     """Return S = Σᵢ E‖∇_{W_i} ℓ‖² of the loss of single samples; lower is flatter.
 
     ∇_{W_i} ℓ = 2 g^i h^{i−1}ᵀ, and by the fourth moments of normal inputs
@@ -67,23 +72,21 @@ def entropy(weights: Weights, frame: Frame, world: World) -> Scalar:
     with columns k. The second term is 0 at the minimum of the loss, the third if labels are
     linear. Source: Ziyin and Chuang 2025, equation 14.
     """
-    rest = _rest(weights, frame, world)
-    forward, backward = forward_maps(weights, frame), backward_maps(weights, frame)
+    rest, world = _rest(weights, net), net.world
+    forward, backward = forward_maps(weights, net), backward_maps(weights, net)
     passed = rest @ world.inputs
     errors = world.missed + passed @ rest.T  # second moment of the error
     total = torch.zeros((), dtype=torch.float64)
     for before, after in zip(forward[:-1], backward[1:], strict=True):
-        sizes = (after * (errors @ after)).sum() * (
-            before * (before @ world.inputs)
-        ).sum()  # Tr Bᵀ E B and Tr T Σ Tᵀ
-        total = total + 4 * (sizes + 2 * (after.T @ passed @ before.T).square().sum())
+        pull, size = (after * (errors @ after)).sum(), (before * (before @ world.inputs)).sum()
+        total = total + 4 * (pull * size + 2 * (after.T @ passed @ before.T).square().sum())
         if world.curve is not None:
             bent = (after.T @ world.curve).square().sum(0)
             total = total + 16 * bent @ (before @ root(world.inputs)).square().sum(0)
     return total
 
 
-def gradient_moments(weights: Weights, frame: Frame, world: World) -> list[tuple[Matrix, Matrix]]:
+def gradient_moments(weights: Weights, net: Net) -> list[tuple[Matrix, Matrix]]:
     """Return, for each hidden layer i, E[∇_{W_i} ∇_{W_i}ᵀ] and E[∇_{W_{i+1}}ᵀ ∇_{W_{i+1}}], both
     (width, width).
 
@@ -95,11 +98,19 @@ def gradient_moments(weights: Weights, frame: Frame, world: World) -> list[tuple
 
     with P = R Σx and columns k. Source: Ziyin and Chuang 2025, equations 33 and 39.
     """
-    forward, backward = forward_maps(weights, frame), backward_maps(weights, frame)
+    rest, world, half = _rest(weights, net), net.world, root(net.world.inputs)
+    forward, backward = forward_maps(weights, net), backward_maps(weights, net)
+    passed = rest @ world.inputs
+    missed = world.missed + passed @ rest.T
+    curve = torch.zeros_like(world.target) if world.curve is None else world.curve
     moments = []
     for i in range(1, len(weights)):
-        errors = _errors_by_size(forward[i - 1], weights, frame, world)
-        inputs = _inputs_by_error(backward[i + 1], weights, frame, world)
+        into, out = forward[i - 1], backward[i + 1]
+        sizes, pulls = (into @ half).square().sum(0), (out.T @ curve).square().sum(0)
+        errors = missed * sizes.sum() + 2 * passed @ into.T @ into @ passed.T
+        errors = errors + 4 * (curve * sizes) @ curve.T
+        inputs = world.inputs * torch.trace(out.T @ missed @ out)
+        inputs = inputs + 2 * passed.T @ out @ out.T @ passed + 4 * (half * pulls) @ half.T
         inward = 4 * backward[i].T @ errors @ backward[i]
         moments.append((inward, 4 * forward[i] @ inputs @ forward[i].T))
     return moments
@@ -112,46 +123,22 @@ def conserved(weights: Weights) -> list[Matrix]:
     return [after.T @ after - before @ before.T for before, after in pairwise(weights)]
 
 
-def _errors_by_size(before: Matrix, weights: Weights, frame: Frame, world: World) -> Matrix:
-    """Return E[e eᵀ ‖T x‖²] for a layer's map T."""
-    rest = _rest(weights, frame, world)
-    passed, half = rest @ world.inputs, before @ root(world.inputs)
-    errors = (world.missed + passed @ rest.T) * half.square().sum()
-    errors = errors + 2 * passed @ before.T @ before @ passed.T
-    if world.curve is not None:
-        errors = errors + 4 * (world.curve * half.square().sum(0)) @ world.curve.T
-    return errors
-
-
-def _inputs_by_error(after: Matrix, weights: Weights, frame: Frame, world: World) -> Matrix:
-    """Return E[x xᵀ ‖Bᵀ e‖²] for a layer's map B to the output."""
-    rest = _rest(weights, frame, world)
-    passed, half = rest @ world.inputs, root(world.inputs)
-    pull = torch.trace(after.T @ (world.missed + passed @ rest.T) @ after)
-    inputs = world.inputs * pull + 2 * passed.T @ after @ after.T @ passed
-    if world.curve is not None:
-        inputs = inputs + 4 * (half * (after.T @ world.curve).square().sum(0)) @ half.T
-    return inputs
-
-
-def layer_moments(weights: Weights, frame: Frame, world: World) -> list[tuple[Matrix, Matrix]]:
+def layer_moments(weights: Weights, net: Net) -> list[tuple[Matrix, Matrix]]:
     """Return E[h hᵀ] and E[g gᵀ] of each hidden layer, both (width, width).
 
     They are proportional at the least entropy. Source: Ziyin and Chuang 2025, footnote 16.
     """
-    rest = _rest(weights, frame, world)
+    rest, world = _rest(weights, net), net.world
     errors = world.missed + rest @ world.inputs @ rest.T
     return [
         (before @ world.inputs @ before.T, after.T @ errors @ after)
         for before, after in list(
-            zip(forward_maps(weights, frame), backward_maps(weights, frame), strict=True)
+            zip(forward_maps(weights, net), backward_maps(weights, net), strict=True)
         )[1:-1]
     ]
 
 
-def sharpness(
-    weights: Weights, frame: Frame, world: World, *, steps: int = 30, seed: int = 0
-) -> float:
+def sharpness(weights: Weights, net: Net, *, steps: int = 30, seed: int = 0) -> float:
     """Return the largest eigenvalue of ∇²L by Lanczos iteration with full reorthogonalization.
 
     steps: products of the Hessian with a vector, at most as many as there are weights. Gradient
@@ -159,7 +146,7 @@ def sharpness(
     al. 2021 for its meaning.
     """
     moving = [weight.clone().requires_grad_() for weight in weights]
-    gradients = torch.autograd.grad(loss(moving, frame, world), moving, create_graph=True)
+    gradients = torch.autograd.grad(loss(moving, net), moving, create_graph=True)
     flat = torch.cat([gradient.ravel() for gradient in gradients])
     draw = torch.Generator().manual_seed(seed)
     start = torch.randn(len(flat), generator=draw, dtype=torch.float64)
@@ -225,5 +212,5 @@ def disproportion(x: Matrix, y: Matrix) -> float:
     return float(torch.linalg.matrix_norm(second - (first * second).sum() * first))
 
 
-def _rest(weights: Weights, frame: Frame, world: World) -> Matrix:
-    return frame.after @ forward_maps(weights, frame)[-1] - world.target
+def _rest(weights: Weights, net: Net) -> Matrix:
+    return net.after @ forward_maps(weights, net)[-1] - net.world.target

@@ -12,7 +12,7 @@ import pandas as pd
 
 from core.errors import InputError, UnknownNameError
 from core.options import option, part, seed_option
-from core.progress import Progress
+from core.progress import Progress, tell_each
 from core.questions.finding import Finding
 from core.questions.question import Answer, Question
 from core.statistics.intervals import mean_interval
@@ -115,120 +115,99 @@ class Networks:
         return {"d": self.inputs, "c": self.labels, "rank": self.rank, "seed": self.seed}
 
 
-def _limits(ask: DeepLinear, report: Progress | None) -> Tables:
+def _limits(ask: DeepLinear) -> Tables:
     steps = ask.networks.step or (0.01, 0.003, 0.001, 0.0003)
     descents = [Descent(step, ask.descent.batch) for step in steps]
-    return runs.sweep_limits(ask.networks.draw()[:2], descents, report)
+    return runs.sweep_limits(ask.networks.draw()[:2], descents)
 
 
-def _approach(ask: DeepLinear, report: Progress | None) -> Tables:
+def _approach(ask: DeepLinear) -> Tables:
     networks, batch = ask.networks, ask.descent.batch
-    return runs.approach_edge(networks.world, networks.a[0], networks.step, batch, report)
+    return runs.approach_edge(networks.world, networks.a[0], networks.step, batch)
 
 
-def _sweep(ask: DeepLinear, report: Progress | None) -> Tables:
+def _sweep(ask: DeepLinear) -> Tables:
     strengths = ask.strength or BREAKERS[ask.preset].allowed(
         modes=ask.networks.rank, labels=ask.networks.labels
     )
-    return runs.sweep(ask.preset, ask.networks.draw(), strengths=strengths, report=report)
+    return runs.sweep(ask.preset, ask.networks.draw(), strengths)
 
 
-def _break_all(ask: DeepLinear, report: Progress | None) -> Tables:
-    """Break the theorem in every way at its last strength, and at the edge of stability."""
-    rows = []
-    for number, name in enumerate(WAYS, start=1):
-        rows.append(break_once(name, ask.networks))
-        if report:
-            report(number, len(WAYS), "ways")
+def _break_all(ask: DeepLinear) -> Tables:
+    rows = [break_once(name, ask.networks) for name in tell_each(WAYS, "ways")]
     return {"looks": pd.DataFrame(rows)}
 
 
 def break_once(name: str, networks: Networks) -> dict[str, Any]:
     """Return a row on a way to break the theorem: preset, title, broken, mechanism; reached: the
-    least alignment at the last strength, or of the larger step; predicted, NaN if the theory gives
-    no number.
+    least alignment at the last strength, or with the larger step; predicted, NaN if the theory
+    gives no number.
     """
-    if name == "edge-of-stability":
+    if name in BREAKERS:
+        one = BREAKERS[name]
+        hardest = one.allowed(modes=networks.rank, labels=networks.labels)[-1:]
+        last = runs.sweep(name, networks.draw(), hardest)["looks"].iloc[0]
+        about, values = (
+            (one.title, one.broken, one.mechanism),
+            (last["measured"], last["predicted"]),
+        )
+    else:
         looks = runs.approach_edge(networks.world, networks.a[0])["looks"]
         late = looks[looks["time"] > 0.4 * looks["time"].max()]
-        large = late[late["step"] == late["step"].max()]
-        return {
-            "preset": name,
-            "title": PRESETS[name].title,
-            "broken": "steps are small",
-            "mechanism": "A step cannot stay where the loss is sharper than 2 / η.",
-            "reached": float(large["alignment"].mean()),
-            "predicted": math.nan,
-        }
-    breaker = BREAKERS[name]
-    hardest = breaker.allowed(modes=networks.rank, labels=networks.labels)[-1:]
-    looks = runs.sweep(name, networks.draw(), strengths=hardest)["looks"]
-    return {
-        "preset": name,
-        "title": breaker.title,
-        "broken": breaker.broken,
-        "mechanism": breaker.mechanism,
-        "reached": float(looks["measured"].iloc[0]),
-        "predicted": float(looks["predicted"].iloc[0]),
-    }
+        reached = late.loc[late["step"] == late["step"].max(), "alignment"].mean()
+        preset = PRESETS[name]
+        about, values = (preset.title, "steps are small", preset.claim), (reached, math.nan)
+    columns = ("preset", "title", "broken", "mechanism", "reached", "predicted")
+    return dict(zip(columns, (name, *about, *map(float, values)), strict=True))
 
 
 # --- findings ---
+
+
+def _cka(claim: str, value: float, note: str = "", **more: Any) -> Finding:
+    return Finding(claim, value, name="CKA", digits=3 if value < 0.999 else 6, note=note, **more)
 
 
 def _of_training(looks: pd.DataFrame, tables: Tables) -> Iterator[Finding]:
     for run, rows in looks.groupby("run", sort=False):
         first, last = rows["min_alignment"].iloc[[0, -1]]
         final = rows[rows["at"] == rows["at"].max()]
-        aligned = run != NO_NOISE
-        yield Finding(
+        predicted = "" if run == NO_NOISE else " Theorem 1 predicts 1 for small steps."
+        yield _cka(
             f"least alignment of any two hidden layers of all networks, {run}",
             last,
-            name="CKA",
-            digits=3 if last < 0.999 else 6,
-            note=f"It was {first:.2f} at the start."
-            + (" Theorem 1 predicts 1 in the limit of small steps." if aligned else ""),
+            f"It was {first:.2f} at the start.{predicted}",
         )
         layers = tables["layers"]
-        layers = layers[(layers["run"] == run) & (layers["at"] == final["at"].iloc[0])]
+        layers = layers[(layers["run"] == run) & (layers["at"] == rows["at"].max())]
         yield Finding(
             f"least cosine of E[h hᵀ] and E[g gᵀ] of a layer, {run}",
             layers["proportion"].min(),
-            digits=3 if layers["proportion"].min() < 0.999 else 6,
-            note="Footnote 16 predicts 1." if aligned else "",
+            digits=3,
+            note="" if run == NO_NOISE else "Footnote 16 predicts 1.",
         )
-        if run != NO_NOISE:
-            yield Finding(
-                "entropy over the least of all minima, at most",
-                final["entropy"].max(),
-                digits=3,
-                note=f"The loss is at most {final['excess_loss'].max():.1g} above its floor.",
-            )
+        yield Finding(
+            f"entropy over the least of all minima, at most, {run}",
+            final["entropy"].max(),
+            digits=3,
+            note=f"The loss is at most {final['excess_loss'].max():.1g} above its floor.",
+        )
 
 
 def _of_minima(looks: pd.DataFrame, _: Tables) -> Iterator[Finding]:
     drawn = looks.loc[looks["by"] == "chance", "min_alignment"]
-    yield Finding(
-        "least alignment that SGD reaches", looks["min_alignment"].iloc[0], name="CKA", digits=3
-    )
-    yield Finding(
-        "most that one of the other minima reaches",
-        drawn.max(),
-        name="CKA",
-        digits=3,
-        n=len(drawn),
-        over="minima",
-        note=f"Their median is {drawn.median():.2f}; theorem 1 predicts 1 at the least entropy"
-        " alone.",
+    yield _cka("least alignment that SGD reaches", looks["min_alignment"].iloc[0])
+    note = f"Their median is {drawn.median():.2f}; theorem 1 predicts 1 at the least entropy alone."
+    yield _cka(
+        "most that one of the other minima reaches", drawn.max(), note, n=len(drawn), over="minima"
     )
 
 
 def _of_sharpness(looks: pd.DataFrame, _: Tables) -> Iterator[Finding]:
     for (data, run), rows in looks.groupby(["data", "run"], sort=False):
-        settled = rows[rows["at"] >= runs.SETTLED]
-        first, last = settled.iloc[0], settled.iloc[-1]
+        first, last = rows[rows["at"] >= runs.SETTLED].iloc[[0, -1]].to_dict("records")
         yield Finding(
-            f"{_DATA[str(data)]}, {run}, since the loss has settled: change in sharpness",
+            f"change in sharpness since the loss has settled, {runs.DATA[str(data)]}, {run}",
             last["sharpness"] / first["sharpness"],
             unit="times",
             note=f"Alignment with the theorem's solution went from {first['alignment']:.2f} to"
@@ -237,94 +216,61 @@ def _of_sharpness(looks: pd.DataFrame, _: Tables) -> Iterator[Finding]:
         )
 
 
-_DATA = {"sharpens": "strong modes with little noise", "flattens": "an ill-conditioned view"}
-
-
 def _of_edge(looks: pd.DataFrame, _: Tables) -> Iterator[Finding]:
     for step, rows in looks.groupby("step", sort=False):
-        if rows["sharpness"].isna().any():
-            yield Finding(f"η = {step:.3g}: descent diverged", reason=_lost(rows))
-            continue
         late = rows[rows["time"] > 0.4 * rows["time"].max()]
+        lost = rows["sharpness"].isna().any()
         theory = rows["sharpness_theory"].iloc[0] * step / 2
         yield Finding(
-            f"η = {step:.3g}: sharpness over 2 / η, in the later half",
-            late["edge"].mean(),
+            f"sharpness over 2 / η in the later half, with steps of {step:.3g}",
+            math.nan if lost else late["edge"].mean(),
             note=f"The theorem's solution lies at {theory:.2f}. Alignment with it is"
             f" {late['alignment'].mean():.3f}.",
+            reason=f"descent diverged before {rows['at'].iloc[-1]:,} steps" if lost else "",
         )
-
-
-def _lost(rows: pd.DataFrame) -> str:
-    return f"it diverged before {rows['at'].iloc[-1]:,} steps"
 
 
 def _of_limits(looks: pd.DataFrame, _: Tables) -> Iterator[Finding]:
-    for step, rows in looks.groupby("step", sort=False):
-        last = rows.iloc[-1]
-        lost = math.isnan(last["min_alignment"])
-        yield Finding(
-            f"{f'SGD, η = {step:g}' if step else 'gradient flow, η → 0'}: least alignment at time"
-            f" {last['time']:.3g}",
-            last["min_alignment"],
-            name="CKA",
-            digits=3,
-            reason=_lost(rows) if lost else "",
-        )
+    for step, last in looks.groupby("step", sort=False).last().iterrows():
+        run = f"SGD with steps of {step:g}" if step else "gradient flow"
+        lost = "descent diverged" if math.isnan(last["min_alignment"]) else ""
+        claim = f"least alignment at time {last['time']:.3g}, {run}"
+        yield _cka(claim, last["min_alignment"], reason=lost)
 
 
 def _of_hierarchy(looks: pd.DataFrame, _: Tables) -> Iterator[Finding]:
     for training, rows in looks.groupby("training", sort=False):
-        control = rows.loc[rows["differs"] == runs.CONTROL, "same_layer"].iloc[0]
-        least = rows[rows["differs"] != runs.CONTROL].sort_values("same_layer").iloc[0]
-        yield Finding(
+        same = rows.set_index("differs")["same_layer"]
+        others = same.drop(runs.CONTROL)
+        yield _cka(
             f"{training}: the same layers of two networks agree least if they differ in"
-            f" {least['differs']}",
-            least["same_layer"],
-            name="CKA",
-            digits=3,
-            note=f"With other {runs.CONTROL} alone it is {control:.3f}." if control < 1 else "",
+            f" {others.idxmin()}",
+            others.min(),
+            f"With other {runs.CONTROL} alone it is {same[runs.CONTROL]:.3f}.",
         )
 
 
 def _of_sweep(looks: pd.DataFrame, _: Tables) -> Iterator[Finding]:
-    last = looks.iloc[-1]
-    yield Finding(
+    first, last = looks.iloc[[0, -1]].to_dict("records")
+    yield _cka(
         f"least alignment of the two networks at strength {last['strength']:g}",
         last["measured"],
-        name="CKA",
-        digits=3,
-        note=""
-        if looks["strength"].iloc[0]
-        else f"At strength 0 it is {looks['measured'].iloc[0]:.6f}.",
+        f"At strength {first['strength']:g} it is {first['measured']:.6f}.",
     )
-    known = looks.dropna(subset="predicted")
-    apart = (known["measured"] - known["predicted"]).abs().max()
-    silent = known[known["strength"] > 0].empty
+    silent = looks.loc[looks["strength"] > 0, "predicted"].isna().all()
     yield Finding(
         "farthest from what the theory predicts",
-        math.nan if silent else apart,
+        math.nan if silent else (looks["measured"] - looks["predicted"]).abs().max(),
         digits=4,
         reason="the theory gives no number at strengths above 0" if silent else "",
     )
 
 
 def _of_breakers(looks: pd.DataFrame, _: Tables) -> Iterator[Finding]:
-    yield Finding(
-        "ways that break the alignment, below 0.99",
-        float((looks["reached"] < 0.99).sum()),
-        digits=0,
-        n=len(looks),
-        over="ways",
-    )
-    apart = (looks["reached"] - looks["predicted"]).abs()
-    yield Finding(
-        "farthest from a predicted alignment",
-        apart.max(),
-        digits=4,
-        n=int(apart.notna().sum()),
-        over="ways",
-    )
+    broken, apart = looks["reached"] < 0.99, (looks["reached"] - looks["predicted"]).abs()
+    count = float(broken.sum())
+    yield Finding("ways that leave less than 0.99", count, digits=0, n=len(looks), over="ways")
+    yield Finding("farthest from a predicted alignment", apart.max(), digits=4)
 
 
 # --- presets ---
@@ -339,7 +285,7 @@ class Preset:
     title: str
     claim: str
     formula: str
-    run: Callable[[DeepLinear, Progress | None], Tables]
+    run: Callable[[DeepLinear], Tables]
     say: Callable[[pd.DataFrame, Tables], Iterator[Finding]]
     descent: Descent | None = None
     compares: bool = False
@@ -351,7 +297,7 @@ PRESETS: Mapping[str, Preset] = {
         "SGD at a finite step leads every layer of every network near the same representation. The"
         " same steps without noise do not.",
         r"W_i \leftarrow W_i - \eta\, \nabla_{W_i} \ell(x)",
-        lambda ask, report: runs.train_noisily(ask.networks.draw(), ask.descent, report=report),
+        lambda ask: runs.train_noisily(ask.networks.draw(), ask.descent),
         _of_training,
         Descent(0.003),
     ),
@@ -360,14 +306,14 @@ PRESETS: Mapping[str, Preset] = {
         "At the least entropy all layers of all networks are aligned (theorem 1).",
         r"\min_\theta\; \mathbb{E}[\ell] + \eta\, \mathbb{E}\lVert\nabla \ell\rVert^2, \qquad \eta"
         r" \to 0",
-        lambda ask, _: runs.train_entropic(ask.networks.draw()),
+        lambda ask: runs.train_entropic(ask.networks.draw()),
         _of_training,
     ),
     "minima": Preset(
         "Other minima",
         "Almost all solutions of the same loss are not aligned (section 3).",
         r"W_i \to T^{-1} W_i, \qquad W_{i+1} \to W_{i+1} T",
-        lambda ask, _: runs.draw_minima(ask.networks.draw(), ask.descent),
+        lambda ask: runs.draw_minima(ask.networks.draw(), ask.descent),
         _of_minima,
         Descent(0.003),
     ),
@@ -376,9 +322,7 @@ PRESETS: Mapping[str, Preset] = {
         "The force that aligns also changes the sharpness. On some data it sharpens, on others it"
         " flattens (footnote 20); without noise neither happens.",
         r"\lambda_{\max}(\nabla^2 L)",
-        lambda ask, report: runs.follow_sharpness(
-            ask.networks.world, ask.networks.a, ask.descent, report
-        ),
+        lambda ask: runs.follow_sharpness(ask.networks.world, ask.networks.a, ask.descent),
         _of_sharpness,
         Descent(0.01, 256),
     ),
@@ -406,15 +350,15 @@ PRESETS: Mapping[str, Preset] = {
         "Hierarchy",
         "What layers depend on: with noise on the labels alone, with weight decay also on views and"
         " frozen matrices, with gradient flow on everything (section 6).",
-        r"h_A = R\, h_B",
-        lambda ask, report: runs.compare_universality(ask.networks.draw(), ask.descent, report),
+        "",
+        lambda ask: runs.compare_universality(ask.networks.draw(), ask.descent),
         _of_hierarchy,
         Descent(0.003),
     ),
     "breakers": Preset(
         "All ways to break it",
         "Perfect alignment is this model's default; each way breaks an assumption (section 5).",
-        r"h_A \neq R\, h_B",
+        "",
         _break_all,
         _of_breakers,
     ),
@@ -506,17 +450,17 @@ class DeepLinear(Question):
             strength = BREAKERS[self.preset].allowed(modes=networks.rank, labels=networks.labels)
         return replace(self, strength=strength)
 
-    def simulate(self, report: Progress | None = None) -> Tables:
+    def simulate(self) -> Tables:
         """Return all tables of the run; see `core.theory.deep_linear.runs`."""
         with in_one_thread():
-            return preset_of(self.preset).run(self.complete(None), report)
+            return preset_of(self.preset).run(self.complete(None))
 
     def findings(self, tables: Tables) -> list[Finding]:
         """Return what the tables say."""
         return list(preset_of(self.preset).say(tables["looks"], tables))
 
     def answer(self, study: None, report: Progress | None) -> Answer:
-        tables = self.simulate(report)
+        tables = self.simulate()
         if self.rows not in tables:
             raise InputError(f"{self.preset} has no {self.rows}; it has {', '.join(tables)}")
         return Answer(tables[self.rows], self.findings(tables))
@@ -565,9 +509,9 @@ class Symmetry(Question):
         if self.after == "SGD":
             return net, runs.solve_repeatedly(net, self.networks.descent(runs.SYMMETRY))
         start = self.after == "first weights"
-        return net, [net.start if start else least_entropy(net.world, net.frame, net.widths)]
+        return net, [net.start if start else least_entropy(net)]
 
-    def simulate(self, report: Progress | None = None) -> Tables:
+    def simulate(self) -> Tables:
         """Return `move_along`'s tables of the first training, and `least`: λ* of all."""
         with in_one_thread():
             net, ends = self.weights()
@@ -603,7 +547,7 @@ class Symmetry(Question):
         ]
 
     def answer(self, study: None, report: Progress | None) -> Answer:
-        tables = self.simulate(report)
+        tables = self.simulate()
         return Answer(tables["looks"], self.findings(tables))
 
     def plot(self, table: pd.DataFrame) -> Plot:

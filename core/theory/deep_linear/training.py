@@ -32,31 +32,38 @@ class Descent:
     step: float
     batch: int = 1
 
+    def check(self, held: Sequence[Weights], count: int) -> None:
+        """Raise InputError if any weights have diverged before a number of steps."""
+        if not all(map(is_finite, held)):
+            raise InputError(
+                f"descent diverged before {count:,} steps of size {self.step:g};"
+                " take a smaller step"
+            )
+
 
 def run_sgd(
     net: Net,
     descent: Descent,
     *,
     counts: Sequence[int],
-    start: Weights | None = None,
     stream: int | Sequence[int] | None = None,
 ) -> Iterator[list[Matrix]]:
     """Train by W ← W − step · ∇ of the loss of fresh samples, and yield the weights after each of
     these numbers of steps, rising.
 
-    start: other first weights than the net's. stream: seed of the samples, the net's if None. A run
-    that diverges yields weights that are not finite, and the caller has to say so.
+    stream: seed of the samples, the net's if None. A run that diverges yields weights that are not
+    finite, and the caller has to say so.
 
     A batch's gradient depends on E[x xᵀ] and E[ε xᵀ] over its samples alone; see `draw_samples`.
     """
     from core.theory.deep_linear.steps import take_steps  # numba takes half a second
 
-    weights = net.start if start is None else start
+    weights = net.start
     width = max(max(weight.shape) for weight in weights)
     stack = np.zeros((len(weights), width, width))  # padding has no gradient, so it stays 0
     for place, weight in zip(stack, weights, strict=True):
         place[: weight.shape[0], : weight.shape[1]] = weight.numpy()
-    before, after = (np.ascontiguousarray(each.numpy()) for each in vars(net.frame).values())
+    before, after = (np.ascontiguousarray(each.numpy()) for each in (net.before, net.after))
     of_inputs, of_noise = root(net.world.inputs).numpy(), root(net.world.noise).numpy()
     target = net.world.target.numpy()
     draws, done = np.random.default_rng(net.seed if stream is None else stream).spawn(3), 0
@@ -96,25 +103,24 @@ def draw_samples(
     return x, noise
 
 
+def end_noisily(
+    net: Net, descent: Descent, steps: int, stream: int | Sequence[int] | None = None
+) -> Weights:
+    """Return the weights after so many steps of SGD; raises InputError if it diverges."""
+    (end,) = run_sgd(net, descent, counts=[steps], stream=stream)
+    descent.check([end], steps)
+    return end
+
+
 def is_finite(weights: Weights) -> bool:
     return all(bool(weight.isfinite().all()) for weight in weights)
-
-
-def check_finite(weights: Weights, descent: Descent, *, count: int) -> None:
-    """Raise InputError if a run has diverged before a number of steps."""
-    if not is_finite(weights):
-        raise InputError(
-            f"descent diverged before {count:,} steps of size {descent.step:g}; take a smaller step"
-        )
 
 
 def entropic_loss(net: Net, *, step: float) -> Objective:
     """Return L(θ) + step · S(θ), which noisy descent at a small step follows. Source: Ziyin and
     Chuang 2025, equation 12.
     """
-    return lambda weights: (
-        loss(weights, net.frame, net.world) + step * entropy(weights, net.frame, net.world)
-    )
+    return lambda weights: loss(weights, net) + step * entropy(weights, net)
 
 
 def descend_entropic(net: Net, *, every: int = 25) -> Iterator[list[Matrix]]:
@@ -135,13 +141,13 @@ def end_mixed(net: Net, share: float) -> list[Matrix]:
     """Return the weights of least loss with the least (1 − share) S / S* + share ‖θ‖² / N*, each in
     units of its least value: weight decay and noise at once.
     """
-    least_s = least_entropy_value(net.world, net.frame, len(net.widths) + 1)
-    least_n = float(_norm(least_norm(net.world, net.frame, net.widths)))
+    least_s = least_entropy_value(net)
+    least_n = float(_norm(least_norm(net)))
 
     def penalized(eta: float) -> Objective:
         return lambda weights: (
-            loss(weights, net.frame, net.world)
-            + eta * (1 - share) / least_s * entropy(weights, net.frame, net.world)
+            loss(weights, net)
+            + eta * (1 - share) / least_s * entropy(weights, net)
             + eta * share / least_n * _norm(weights)
         )
 
@@ -170,7 +176,7 @@ def flow(
     ends = np.cumsum([weight.numel() for weight in weights])[:-1]
 
     shapes = [weight.shape for weight in weights]
-    before, after = net.frame.before.numpy(), net.frame.after.numpy()
+    before, after = net.before.numpy(), net.after.numpy()
     target, inputs = net.world.target.numpy(), net.world.inputs.numpy()
 
     def unpack(flat: np.ndarray) -> list[np.ndarray]:

@@ -46,29 +46,26 @@ class World:
         return self.noise if self.curve is None else self.noise + self.curve @ self.curve.T
 
     @property
+    def rank(self) -> int:
+        """The rank of V."""
+        return int(torch.linalg.matrix_rank(self.target))
+
+    @property
     def floor(self) -> float:
         """The loss of the best network of full rank: Tr Σε if labels are linear."""
         return float(torch.trace(self.missed))
 
 
 @dataclass(frozen=True)
-class Frame:
-    """What surrounds the trained layers and never changes: before = M^I Z (d, d), after = M^O (c,
-    c), both invertible.
-    """
-
-    before: Matrix
-    after: Matrix
-
-
-@dataclass(frozen=True)
 class Net:
-    """A network: what it learns from, what surrounds it, its hidden widths, and the seed and scale
-    of its first weights.
+    """A network: what it learns from, what surrounds it and never changes, before = M^I Z (d, d)
+    and after = M^O (c, c), both invertible, its hidden widths, and the seed and scale of its first
+    weights.
     """
 
     world: World
-    frame: Frame
+    before: Matrix
+    after: Matrix
     widths: tuple[int, ...]
     seed: int
     scale: float = 1.0
@@ -77,7 +74,7 @@ class Net:
     def start(self) -> list[Matrix]:
         """The weights before training: entries of variance scale² / width of the layer before."""
         draw = _generator(self.seed)
-        sizes = [len(self.frame.before), *self.widths, self.frame.after.shape[1]]
+        sizes = [len(self.before), *self.widths, len(self.after)]
         return [
             _normal(draw, out, into) * self.scale / math.sqrt(into) for into, out in pairwise(sizes)
         ]
@@ -98,19 +95,13 @@ def make_nets(
     """Draw a world and, for each element of `widths`, a network in it with M and Z of its own.
 
     condition: of each M^I Z. quiet, noise: as `make_world`. Raises InputError for a rank above d or
-    c, and for a network without hidden layers.
+    c.
     """
-    if not all(widths):
-        raise InputError(
-            "a network needs at least one hidden layer, that is two trained matrices; got none"
-        )
-    if min(map(min, widths)) < 1:
-        raise InputError(f"a hidden layer is at least 1 wide; got {min(map(min, widths))}")
     world = make_world(d=d, c=c, rank=rank, seed=seed, noise=noise, quiet=quiet)
     return tuple(
         Net(
             world,
-            make_frame(world, seed=seed + place, condition=condition),
+            *_surround(world, seed=seed + place, condition=condition),
             tuple(hidden),
             seed + place,
             scale,
@@ -151,23 +142,13 @@ def make_world(
     )
 
 
-def make_frame(world: World, *, seed: int, condition: float = 4.0) -> Frame:
-    """Draw frozen matrices and a view; `condition` is that of M^I Z, and 1 makes both rotations.
-    Norms are those of rotations.
-
-    Raises InputError for a condition that is none.
-    """
-    if not 1 <= condition < math.inf:
-        raise InputError(
-            "the condition of a matrix is a number of 1 or more, and 1 is that of a rotation;"
-            f" got {condition:g}"
-        )
-    draw = _generator(seed)
-    before = _rotation(draw, len(world.inputs)) @ draw_positive(draw, len(world.inputs), condition)
-    after = _rotation(draw, len(world.noise)) @ draw_positive(
-        draw, len(world.noise), math.sqrt(condition)
-    )
-    return Frame(_scaled(before), _scaled(after))
+def _surround(world: World, *, seed: int, condition: float) -> tuple[Matrix, Matrix]:
+    """Draw M^I Z of a condition and M^O of its root, both with the norm of rotations."""
+    draw, found = _generator(seed), []
+    for size, each in ((len(world.inputs), condition), (len(world.noise), math.sqrt(condition))):
+        matrix = _rotation(draw, size) @ draw_positive(draw, size, each)
+        found.append(matrix * math.sqrt(size) / torch.linalg.matrix_norm(matrix))
+    return found[0], found[1]
 
 
 def draw_positive(draw: torch.Generator, size: int, condition: float) -> Matrix:
@@ -190,11 +171,6 @@ def root(matrix: Matrix) -> Matrix:
     sound = values > _ROUNDING * values[-1]
     half: Tensor = (vectors * values.where(sound, 0.0).sqrt()) @ vectors.T
     return half
-
-
-def _scaled(matrix: Matrix) -> Matrix:
-    scaled: Tensor = matrix * math.sqrt(len(matrix)) / torch.linalg.matrix_norm(matrix)
-    return scaled
 
 
 def _rotation(draw: torch.Generator, size: int) -> Matrix:

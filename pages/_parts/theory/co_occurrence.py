@@ -92,7 +92,7 @@ def pick_learner(preset: str, usual: Setup) -> dict[str, object]:
 def show_run(question: Contrastive) -> None:
     """Draw what a run shows."""
     complete = question.complete(None)
-    answered = held(complete, lambda report: complete.answer(None, report))
+    answered = held(complete, lambda: complete.answer(None, None))
     table, said = answered.table, sentences(answered.findings)
     prose.answer(said[: prose.LEAD])
     mode, narrow, plot = frame.mode(), frame.narrow(), question.plot(table)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from core.options import build
-from core.progress import Progress
 from core.questions.finding import sentences
 from core.theory.deep_linear import figures
 from core.theory.deep_linear.breakers import BREAKERS
@@ -122,7 +120,7 @@ def show_run(question: DeepLinear) -> None:
     if "layers" in tables:
         show_layers(replace(question, rows="layers"), tables["layers"])
     prose.explain(f"{frame.plain(preset.claim)}\n\n{CLAIM}", said[prose.LEAD :])
-    prose.derive((preset.formula, *FORMULA))
+    prose.derive([*filter(None, [preset.formula]), *FORMULA])
 
 
 @fragment
@@ -195,7 +193,7 @@ def show_breakers(networks: Networks) -> None:
     with frame.part():
         place, rows = st.empty(), []
         for name in WAYS:
-            rows.append(held((name, networks), partial(_break, name, networks)))
+            rows.append(held((name, networks), partial(break_once, name, networks)))
             if len(rows) < len(WAYS):
                 place.progress(len(rows) / len(WAYS), f"Ways: {len(rows)} of {len(WAYS)}")
         table = pd.DataFrame(rows)
@@ -222,10 +220,6 @@ def show_breakers(networks: Networks) -> None:
         chosen = address.mark("breaker")
         if chosen in WAYS:
             show_breaker(chosen, networks)
-
-
-def _break(name: str, networks: Networks, _: Progress) -> dict[str, Any]:
-    return break_once(name, networks)
 
 
 def _open_row() -> None:

@@ -8,7 +8,7 @@ from typing import TypeVar
 import streamlit as st
 
 from core.options import Option, Range
-from core.progress import Progress
+from core.progress import heard_by
 from pages._shared import controls, queries
 from pages._shared.address import bind
 
@@ -16,12 +16,12 @@ WIDTHS = Range(1, 32)  # wider ones are drawn too slowly
 T = TypeVar("T")
 
 
-def held(key: Hashable, run: Callable[[Progress], T]) -> T:
+def held(key: Hashable, run: Callable[[], T]) -> T:
     """Return what a run has given before, or run it under a bar of its progress."""
     results: dict[Hashable, T] = queries.computed()
     if key not in results:
-        with queries.bar() as report:
-            results[key] = run(report)
+        with queries.bar() as report, heard_by(report):
+            results[key] = run()
     return results[key]
 
 

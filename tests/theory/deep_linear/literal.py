@@ -73,13 +73,13 @@ def gradients(weights: list[Rows], before: Rows, after: Rows, x, y) -> tuple[flo
     return sum(value**2 for value in error), found
 
 
-def moments(weights, frame, world) -> tuple[float, float, list[tuple[np.ndarray, np.ndarray]]]:
+def moments(weights, net) -> tuple[float, float, list[tuple[np.ndarray, np.ndarray]]]:
     """Return loss, entropy, and for every hidden layer E[∇W_i ∇W_iᵀ] and E[∇W_{i+1}ᵀ ∇W_{i+1}]."""
     plain = [rows_of(weight) for weight in weights]
-    before, after = rows_of(frame.before), rows_of(frame.after)
+    before, after = rows_of(net.before), rows_of(net.after)
     loss = entropy = 0.0
     sides = [[np.zeros((len(w), len(w))) for _ in range(2)] for w in plain[:-1]]
-    for share, x, y in samples(world, x_nodes=4, noise_nodes=2):
+    for share, x, y in samples(net.world, x_nodes=4, noise_nodes=2):
         value, found = gradients(plain, before, after, x, y)
         loss += share * value
         entropy += share * sum(entry**2 for one in found for row in one for entry in row)
@@ -92,10 +92,10 @@ def moments(weights, frame, world) -> tuple[float, float, list[tuple[np.ndarray,
     return loss, entropy, [(inward, outward) for inward, outward in sides]
 
 
-def descend(weights, frame, xs, ys, *, step: float, batch: int) -> list[Rows]:
+def descend(weights, net, xs, ys, *, step: float, batch: int) -> list[Rows]:
     """Return the weights after one step of SGD for each batch of inputs and labels."""
     moving = [rows_of(weight) for weight in weights]
-    before, after = rows_of(frame.before), rows_of(frame.after)
+    before, after = rows_of(net.before), rows_of(net.after)
     for inputs, labels in zip(xs, ys, strict=True):
         change = [[[0.0] * len(row) for row in weight] for weight in moving]
         for x, y in zip(inputs, labels, strict=True):

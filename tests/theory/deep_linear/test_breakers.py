@@ -99,7 +99,7 @@ def predicted(name, nets, strength) -> torch.Tensor:
     breaker = BREAKERS[name]
     changed = breaker.change(nets, strength)
     solve = breaker.solve(changed, strength)
-    goals = [solve(net.world, net.frame, net.widths) for net in changed]
+    goals = [solve(net) for net in changed]
     return breakers._align(changed, goals, 1.0).min()
 
 
@@ -164,7 +164,7 @@ def test_saddles_are_the_low_rank_solutions_of_the_loss() -> None:
     strong, weak, _ = np.linalg.svd(a.world.target.numpy() @ np.array(half))[1]
     for kept, missing in ((range(1), weak), (range(1, 2), strong)):
         moving = [weight.requires_grad_() for weight in end_entropic(keep_modes(a, kept))]
-        value = loss(moving, a.frame, a.world)
+        value = loss(moving, a)
         assert value.item() == pytest.approx(a.world.floor + missing**2, abs=1e-5)
         slopes = torch.autograd.grad(value, moving)
         assert max(slope.abs().max().item() for slope in slopes) < 2e-3  # of order η = 1e-4

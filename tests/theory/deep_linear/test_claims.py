@@ -13,10 +13,10 @@ from core.statistics.intervals import mean_interval
 from core.theory.deep_linear.minima import least_entropy, least_norm
 from core.theory.deep_linear.network import sharpness
 from core.theory.deep_linear.runs import (
-    EDGE,
     NO_NOISE,
     NOISE,
     SYMMETRY,
+    WORLDS,
     approach_edge,
     edge_steps,
     follow_sharpness,
@@ -215,7 +215,7 @@ def test_a_large_step_stays_at_the_edge_unaligned_and_a_small_one_passes_it() ->
 @pytest.mark.slow
 def test_descent_diverges_beyond_the_edge_of_every_solution() -> None:
     for seed in SEEDS:
-        (net,) = make_nets([[6]], **SIZES, seed=seed, **EDGE)
+        (net,) = make_nets([[6]], **SIZES, seed=seed, **WORLDS["edge"])
         large, _ = edge_steps(net)
         looks = approach_edge({**SIZES, "seed": seed}, 6, (8 * large,))["looks"]
         assert np.isnan(looks["sharpness"].iloc[-1])
@@ -233,10 +233,7 @@ def test_an_ill_conditioned_view_flattens_the_aligned_solution_and_quiet_modes_s
             ("noise", {"condition": 1.0, "quiet": 1e4}),
         ):
             (net,) = make_nets([[6]], **SIZES, seed=seed, **choices)
-            sharp, flat = (
-                sharpness(solve(net.world, net.frame, net.widths), net.frame, net.world)
-                for solve in (least_entropy, least_norm)
-            )
+            sharp, flat = (sharpness(solve(net), net) for solve in (least_entropy, least_norm))
             ratios[name].append(math.log(sharp / flat))
     differences = {
         name: np.array(ratios[name]) - np.array(ratios["neither"]) for name in ("view", "noise")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -25,18 +27,14 @@ from core.theory.deep_linear.network import (
     linear_cka,
     loss,
 )
-from core.theory.deep_linear.world import Frame, World, make_frame, make_nets, make_world
+from core.theory.deep_linear.world import Net, World, make_nets, make_world
 
 FEW = settings(max_examples=25)  # each solves two networks
 WIDTHS = st.lists(st.integers(3, 7), min_size=1, max_size=4)
 
 
 def both_layers(solve, nets):
-    return [
-        layer
-        for net in nets
-        for layer in hidden_maps(solve(net.world, net.frame, net.widths, seed=net.seed), net.frame)
-    ]
+    return [layer for net in nets for layer in hidden_maps(solve(net, seed=net.seed), net)]
 
 
 @FEW
@@ -54,25 +52,25 @@ def test_least_entropy_is_a_global_minimum_of_the_loss_with_the_entropy_that_is_
     widths, seed
 ) -> None:
     net = make_nets(widths=(widths, widths), seed=seed)[0]
-    weights = least_entropy(net.world, net.frame, widths, seed=seed)
-    assert float(loss(weights, net.frame, net.world)) == pytest.approx(net.world.floor, rel=1e-10)
-    least = least_entropy_value(net.world, net.frame, len(weights))
-    assert float(entropy(weights, net.frame, net.world)) == pytest.approx(least, rel=1e-9)
+    weights = least_entropy(net, seed=seed)
+    assert float(loss(weights, net)) == pytest.approx(net.world.floor, rel=1e-10)
+    least = least_entropy_value(net)
+    assert float(entropy(weights, net)) == pytest.approx(least, rel=1e-9)
 
 
 @FEW
 @given(widths=WIDTHS, seed=st.integers(0, 50), spread=st.floats(0.05, 1.0))
 def test_no_other_minimum_of_the_loss_has_less_entropy(widths, seed, spread) -> None:
     net = make_nets(widths=(widths, widths), seed=seed)[0]
-    weights = least_entropy(net.world, net.frame, widths)
+    weights = least_entropy(net)
     draw = torch.Generator().manual_seed(seed)
     for layer, width in enumerate(widths, start=1):
         noise = torch.randn(width, width, generator=draw, dtype=torch.float64)
         moved = transform(
             weights, layer=layer, by=torch.matrix_exp(spread * (noise + noise.T) / width)
         )
-        assert float(loss(moved, net.frame, net.world)) == pytest.approx(net.world.floor, rel=1e-8)
-        assert entropy(moved, net.frame, net.world) > entropy(weights, net.frame, net.world)
+        assert float(loss(moved, net)) == pytest.approx(net.world.floor, rel=1e-8)
+        assert entropy(moved, net) > entropy(weights, net)
 
 
 @FEW
@@ -81,28 +79,28 @@ def test_gradients_of_neighboring_layers_are_balanced_at_least_entropy_and_nowhe
     widths, seed
 ) -> None:
     net = make_nets(widths=(widths, widths), seed=seed)[0]
-    weights = least_entropy(net.world, net.frame, widths)
-    for inward, outward in gradient_moments(weights, net.frame, net.world):
+    weights = least_entropy(net)
+    for inward, outward in gradient_moments(weights, net):
         assert torch.allclose(inward.diagonal(), outward.diagonal(), rtol=1e-8)  # equation 33
         assert torch.allclose(
             inward, outward, atol=1e-8 * float(inward.abs().max())
         )  # equations 39 and 41
-    for hidden, back in layer_moments(weights, net.frame, net.world):  # footnote 16
+    for hidden, back in layer_moments(weights, net):  # footnote 16
         first, second = (moment / torch.linalg.matrix_norm(moment) for moment in (hidden, back))
         assert torch.allclose(first, second, atol=1e-8)
     moved = transform(
         weights, layer=1, by=torch.diag(torch.linspace(0.5, 2.0, widths[0], dtype=torch.float64))
     )
-    inward, outward = gradient_moments(moved, net.frame, net.world)[0]
+    inward, outward = gradient_moments(moved, net)[0]
     assert not torch.allclose(inward, outward, rtol=0.05)
-    hidden, back = layer_moments(moved, net.frame, net.world)[0]
+    hidden, back = layer_moments(moved, net)[0]
     norms = torch.linalg.matrix_norm(hidden) * torch.linalg.matrix_norm(back)
     assert float((hidden * back).sum() / norms) < 0.99
 
 
 def test_gradient_moments_equal_those_of_sampled_gradients() -> None:
     net = make_nets(widths=((4,), (4,)), seed=3)[0]
-    weights = least_entropy(net.world, net.frame, net.widths)
+    weights = least_entropy(net)
     draw = torch.Generator().manual_seed(0)
     x = (
         torch.randn(200_000, 5, generator=draw, dtype=torch.float64)
@@ -113,28 +111,24 @@ def test_gradient_moments_equal_those_of_sampled_gradients() -> None:
         @ torch.linalg.cholesky(net.world.noise).T
     )
     first, second = weights
-    hidden = x @ net.frame.before.T @ first.T
+    hidden = x @ net.before.T @ first.T
     error = (
-        2
-        * (hidden @ second.T @ net.frame.after.T - x @ net.world.target.T - noise)
-        @ net.frame.after
+        2 * (hidden @ second.T @ net.after.T - x @ net.world.target.T - noise) @ net.after
     )  # at the output of W_2
     inner = error @ second
-    inward = (inner.T * (x @ net.frame.before.T).square().sum(1)) @ inner / len(x)
+    inward = (inner.T * (x @ net.before.T).square().sum(1)) @ inner / len(x)
     outward = (hidden.T * error.square().sum(1)) @ hidden / len(x)
-    for exact, sampled in zip(
-        gradient_moments(weights, net.frame, net.world)[0], (inward, outward), strict=True
-    ):
+    for exact, sampled in zip(gradient_moments(weights, net)[0], (inward, outward), strict=True):
         assert torch.allclose(exact, sampled, atol=0.03 * float(exact.abs().max()))
 
 
 def test_the_transformed_minimum_has_the_same_loss_and_a_lower_alignment() -> None:
     a, b = make_nets()
-    weights, other = (least_entropy(net.world, net.frame, net.widths) for net in (a, b))
+    weights, other = (least_entropy(net) for net in (a, b))
     stretch = torch.diag(torch.logspace(-1, 1, 6, dtype=torch.float64))
     moved = transform(weights, layer=1, by=stretch)
-    assert float(loss(moved, a.frame, a.world)) == pytest.approx(a.world.floor)
-    layers = hidden_maps(moved, a.frame), hidden_maps(other, b.frame)
+    assert float(loss(moved, a)) == pytest.approx(a.world.floor)
+    layers = hidden_maps(moved, a), hidden_maps(other, b)
     scores = align_layers(*layers, a.world.inputs)
     assert scores[0].max() < 0.9  # the layer that was transformed
     assert scores[1:].min() > 1 - 1e-9  # the others are as they were
@@ -148,8 +142,8 @@ def test_least_norm_where_all_commute_is_a_product_of_powers() -> None:
         )
     )
     view = torch.diag(torch.tensor([0.5, 1.0, 4.0], dtype=torch.float64))
-    frame = Frame(view, torch.eye(3, dtype=torch.float64))
-    for i, layer in enumerate(hidden_maps(least_norm(world, frame, [3, 3, 3]), frame), start=1):
+    net = Net(world, view, torch.eye(3, dtype=torch.float64), (3, 3, 3), 0)
+    for i, layer in enumerate(hidden_maps(least_norm(net), net), start=1):
         expected = torch.diag(world.target.diagonal() ** (i / 4) * view.diagonal() ** ((4 - i) / 4))
         assert disproportion(layer, expected) < 1e-7
         assert torch.allclose(layer.T @ layer, expected.T @ expected)
@@ -159,8 +153,8 @@ def test_least_norm_where_all_commute_is_a_product_of_powers() -> None:
 @given(widths=WIDTHS, seed=st.integers(0, 50))
 def test_least_norm_is_a_global_minimum_of_balanced_weights(widths, seed) -> None:
     net = make_nets(widths=(widths, widths), seed=seed)[0]
-    weights = least_norm(net.world, net.frame, widths)
-    assert float(loss(weights, net.frame, net.world)) == pytest.approx(net.world.floor, rel=1e-10)
+    weights = least_norm(net)
+    assert float(loss(weights, net)) == pytest.approx(net.world.floor, rel=1e-10)
     norms = [float(weight.square().sum()) for weight in weights]
     assert norms == pytest.approx([norms[0]] * len(norms))
 
@@ -171,22 +165,20 @@ def test_whitened_layers_depend_on_neither_view_frozen_matrices_nor_labels() -> 
     worlds = (nets[0].world, World(nets[0].world.inputs, relabeled.target, relabeled.noise))
     layers = []
     for net, world in zip(nets, worlds, strict=True):
-        weights = whiten(world, net.frame, net.widths)
-        assert float(loss(weights, net.frame, world)) == pytest.approx(world.floor)
-        least = least_entropy_value(world, net.frame, len(weights))
-        assert entropy(weights, net.frame, world) > 1.01 * least
-        layers += hidden_maps(weights, net.frame)
+        changed = replace(net, world=world)
+        weights = whiten(changed)
+        assert float(loss(weights, changed)) == pytest.approx(world.floor)
+        assert entropy(weights, changed) > 1.01 * least_entropy_value(changed)
+        layers += hidden_maps(weights, net)
     assert align_layers(layers, layers, worlds[0].inputs).min() > 1 - 1e-9
     # the note's W_1 = Σ_x⁻¹, of the inputs Z x, keeps the view
     first, second = (
-        torch.linalg.inv(net.frame.before @ worlds[0].inputs @ net.frame.before.T)
-        @ net.frame.before
-        for net in nets
+        torch.linalg.inv(net.before @ worlds[0].inputs @ net.before.T) @ net.before for net in nets
     )
     inputs = worlds[0].inputs
     assert linear_cka(first, second, of_x=inputs, of_y=inputs, between=inputs) < 0.9
     with pytest.raises(InputError, match="keeps all 5 inputs, but a hidden layer is only 4 wide"):
-        whiten(worlds[0], nets[0].frame, (4,))
+        whiten(replace(nets[0], widths=(4,)))
 
 
 def test_what_cannot_be_is_refused() -> None:
@@ -195,19 +187,9 @@ def test_what_cannot_be_is_refused() -> None:
         InputError,
         match="the map has rank 3, but a hidden layer is only 2 wide; make it 3 or wider",
     ):
-        least_entropy(world, make_frame(world, seed=0), [4, 2])
+        least_entropy(make_nets([[4, 2]])[0])
     with pytest.raises(InputError, match="5 inputs to 4 labels has a rank of 1 … 4, not 5"):
         make_world(d=5, c=4, rank=5, seed=0)
-    with pytest.raises(InputError, match="at least one hidden layer"):
-        make_nets([[]])
-    with pytest.raises(InputError, match="a hidden layer is at least 1 wide; got 0"):
-        make_nets([[3, 0]])
-    for condition in (0.5, -1.0, float("nan"), float("inf")):
-        with pytest.raises(
-            InputError,
-            match=f"a number of 1 or more, and 1 is that of a rotation; got {condition:g}",
-        ):
-            make_frame(world, seed=0, condition=condition)
     nothing, moment = torch.zeros(3, 5, dtype=torch.float64), world.inputs
     with pytest.raises(MetricError, match="0 for every input has no representation"):
         linear_cka(nothing, nothing, of_x=moment, of_y=moment, between=moment)

@@ -40,7 +40,7 @@ def least_alignment(nets, held) -> float:
     maps = [
         literal.rows_of(layer)
         for net, weights in zip(nets, held, strict=True)
-        for layer in hidden_maps(weights, net.frame)
+        for layer in hidden_maps(weights, net)
     ]
     return min(literal.cka(x, y, own, own, own) for x in maps for y in maps)
 
@@ -81,9 +81,9 @@ def test_every_look_at_steps_and_time_is_a_descent(monkeypatch) -> None:
 
 def test_what_layers_depend_on_is_what_the_theory_says(monkeypatch) -> None:
     solved = {  # as each way of training ends
-        "whitening": lambda net, *_: whiten(net.world, net.frame, net.widths),
-        "entropy": lambda net, *_: least_entropy(net.world, net.frame, net.widths, seed=net.seed),
-        "norm": lambda net, *_: least_norm(net.world, net.frame, net.widths, seed=net.seed),
+        "whitening": lambda net, *_: whiten(net),
+        "entropy": lambda net, *_: least_entropy(net, seed=net.seed),
+        "norm": lambda net, *_: least_norm(net, seed=net.seed),
     }
     monkeypatch.setattr(runs, "TRAININGS", solved)
     table = compare_universality(make_nets(), Descent(0.01))["looks"]
@@ -100,7 +100,7 @@ def test_what_layers_depend_on_is_what_the_theory_says(monkeypatch) -> None:
 
 
 def test_every_descent_of_the_hierarchy_sees_samples_of_its_own(monkeypatch) -> None:
-    seen = []
+    seen, by_sgd = [], runs.TRAININGS["SGD"]
 
     def train(net, _, stream):
         seen.append(stream)
@@ -112,7 +112,7 @@ def test_every_descent_of_the_hierarchy_sees_samples_of_its_own(monkeypatch) -> 
     assert table["same_layer"][0] == pytest.approx(1)  # all else is the same
     assert len(set(seen)) == 1 + len(DIFFERENCES)
     monkeypatch.setattr(runs, "HIERARCHY_STEPS", 2_000)
-    monkeypatch.setattr(runs, "TRAININGS", {"sgd": runs._end_noisily})
+    monkeypatch.setattr(runs, "TRAININGS", {"sgd": by_sgd})
     with pytest.raises(InputError, match="diverged before 2,000 steps of size 3;"):
         compare_universality(make_nets(), Descent(3.0))
 
@@ -124,8 +124,8 @@ def test_a_difference_is_in_one_thing_alone() -> None:
         same = {
             "first weights": other.seed == a.seed,
             "widths": other.widths == a.widths,
-            "view": bool((other.frame.before == a.frame.before).all()),
-            "output matrix": bool((other.frame.after == a.frame.after).all()),
+            "view": bool((other.before == a.before).all()),
+            "output matrix": bool((other.after == a.after).all()),
             "labels": bool((other.world.target == a.world.target).all()),
         }
         changed = [key for key, kept in same.items() if not kept]
@@ -136,9 +136,9 @@ def test_the_entropy_along_the_symmetry_is_that_of_moved_weights_with_one_minimu
     """Anywhere in training: equation 27, equation 36 by hand, and equation 31 at λ*."""
     net = make_nets([(2, 3)], **FEW)[0]
     weights = net.start
-    _, begun, sides = literal.moments(weights, net.frame, net.world)
+    _, begun, sides = literal.moments(weights, net)
     for layer, (inward, outward) in enumerate(sides, start=1):
-        pair = gradient_moments(weights, net.frame, net.world)[layer - 1]
+        pair = gradient_moments(weights, net)[layer - 1]
         for name, by in generators(net.widths[layer - 1]).items():
             table = move_along(net, weights, layer=layer, by=by)["looks"]
             assert table["entropy"].to_numpy() == pytest.approx(table["predicted"], rel=1e-9)
@@ -152,13 +152,13 @@ def test_the_entropy_along_the_symmetry_is_that_of_moved_weights_with_one_minimu
             if name == "all units":
                 assert best == pytest.approx(math.log(np.trace(inward) / np.trace(outward)) / 4)
             moved = move(weights, layer=layer, by=by, to=best)
-            _, size, after = literal.moments(moved, net.frame, net.world)
+            _, size, after = literal.moments(moved, net)
             slope = np.trace(by.numpy() @ (after[layer - 1][1] - after[layer - 1][0]))
             assert slope == pytest.approx(0, abs=1e-8 * np.trace(after[layer - 1][0]))
             assert size <= begun + 1e-9
             for beside in (best - 0.1, best + 0.1):
                 there = move(weights, layer=layer, by=by, to=beside)
-                assert float(entropy(there, net.frame, net.world)) > size
+                assert float(entropy(there, net)) > size
 
 
 def test_a_symmetry_without_a_minimum_says_so() -> None:
@@ -177,21 +177,14 @@ def test_courses_measure_what_they_say(monkeypatch) -> None:
     small, large = (edge[edge["step"] == step] for step in (0.05, 1.0))
     assert small["edge"].to_numpy() == pytest.approx(small["sharpness"] * 0.025)
     assert np.isnan(large["sharpness"].iloc[-1])  # it diverged
-    (net,) = make_nets([[3]], **WORLD, **runs.EDGE)
-    solved = least_entropy(net.world, net.frame, net.widths)
-    assert edge["sharpness_theory"][0] == pytest.approx(sharpness(solved, net.frame, net.world))
+    (net,) = make_nets([[3]], **WORLD, **runs.WORLDS["edge"])
+    solved = least_entropy(net)
+    assert edge["sharpness_theory"][0] == pytest.approx(sharpness(solved, net))
 
 
-def test_a_sweep_has_a_row_for_each_strength_and_reports() -> None:
-    reports = []
-    found = sweep(
-        "saddle",
-        make_nets(((2,), (3,)), d=3, c=3, rank=2),
-        strengths=(0.0, 1.0),
-        report=lambda *each: reports.append(each),
-    )
+def test_a_sweep_has_a_row_for_each_strength() -> None:
+    found = sweep("saddle", make_nets(((2,), (3,)), d=3, c=3, rank=2), (0.0, 1.0))
     looks = found["looks"]
     assert looks["strength"].tolist() == [0.0, 1.0]
     assert looks["measured"].tolist() == pytest.approx(looks["predicted"].tolist(), abs=5e-3)
     assert len(found["pairs"]) == 2
-    assert reports == [(1, 2, "strengths"), (2, 2, "strengths")]

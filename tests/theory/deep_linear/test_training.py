@@ -69,10 +69,10 @@ def sampled_entropy(weights, net, count):
     )
 
     def of_one(moving, x, y):
-        value = net.frame.before @ x
+        value = net.before @ x
         for weight in moving:
             value = weight @ value
-        return (net.frame.after @ value - y).square().sum()
+        return (net.after @ value - y).square().sum()
 
     gradients = torch.func.vmap(torch.func.grad(of_one), (None, 0, 0))(
         tuple(weights), x, x @ net.world.target.T + noise
@@ -84,7 +84,7 @@ def test_entropy_by_moments_is_the_mean_squared_gradient_of_samples_also_far_fro
     nets,
 ) -> None:
     weights = nets[1].start
-    exact = float(entropy(weights, nets[1].frame, nets[1].world))
+    exact = float(entropy(weights, nets[1]))
     assert sampled_entropy(weights, nets[1], 50_000) == pytest.approx(exact, rel=0.05)
 
 
@@ -117,10 +117,10 @@ def test_a_step_of_descent_is_one_of_the_plain_formula(nets) -> None:
     x = torch.from_numpy(drawn.standard_normal((1, 2, 5))[0]) @ roots[0]
     y = x @ net.world.target.T + torch.from_numpy(missed.standard_normal((1, 2, 5))[0]) @ roots[1]
     moving = [weight.requires_grad_() for weight in net.start]
-    value = x @ net.frame.before.T
+    value = x @ net.before.T
     for weight in moving:
         value = value @ weight.T
-    gradients = torch.autograd.grad((value @ net.frame.after.T - y).square().sum() / 2, moving)
+    gradients = torch.autograd.grad((value @ net.after.T - y).square().sum() / 2, moving)
     for new, old, gradient in zip(found, net.start, gradients, strict=True):
         assert torch.allclose(new, old - 0.01 * gradient)
 
@@ -144,7 +144,7 @@ def test_without_noise_a_step_is_one_on_the_loss(nets) -> None:
     net = nets[1]
     (found,) = run_sgd(net, Descent(0.01, batch=0), counts=[1])
     moving = [weight.requires_grad_() for weight in net.start]
-    slopes = torch.autograd.grad(loss(moving, net.frame, net.world), moving)
+    slopes = torch.autograd.grad(loss(moving, net), moving)
     for new, old, slope in zip(found, net.start, slopes, strict=True):
         assert torch.allclose(new, old - 0.01 * slope)
 
@@ -153,7 +153,7 @@ def test_many_steps_are_those_written_out() -> None:
     net = make_nets([(2, 3)], d=2, c=2, rank=1, seed=3)[0]
     (found,) = run_sgd(net, Descent(0.05, batch=2), counts=[30], stream=(3, 1))
     xs, ys = drawn(net, steps=30, batch=2, stream=(3, 1))
-    slow = literal.descend(net.start, net.frame, xs, ys, step=0.05, batch=2)
+    slow = literal.descend(net.start, net, xs, ys, step=0.05, batch=2)
     for one, other in zip(found, slow, strict=True):
         assert one.numpy() == pytest.approx(np.array(other), rel=1e-8)
 
@@ -178,9 +178,9 @@ def test_a_run_that_diverges_is_told(nets) -> None:
 def test_flow_is_euler_written_out_and_keeps_what_is_conserved() -> None:
     net = make_nets([(2,)], d=2, c=2, rank=1, seed=3)[0]
     ends = list(flow(net, until=1.0, looks=5))
-    losses = [float(loss(weights, net.frame, net.world)) for weights in ends]
+    losses = [float(loss(weights, net)) for weights in ends]
     assert all(after <= before + 1e-9 for before, after in pairwise(losses))
-    before, after = net.frame.before.numpy(), net.frame.after.numpy()
+    before, after = net.before.numpy(), net.after.numpy()
     inputs, target = net.world.inputs.numpy(), net.world.target.numpy()
     first, second = (weight.numpy() for weight in net.start)
     for _ in range(20_000):
@@ -196,8 +196,8 @@ def test_flow_is_euler_written_out_and_keeps_what_is_conserved() -> None:
 def test_descent_on_penalties_ends_at_the_closed_forms() -> None:
     net = make_nets([(2,)], d=2, c=2, rank=2, seed=3)[0]
     for end, solve in ((end_entropic(net), least_entropy), (end_mixed(net, 1.0), least_norm)):
-        goal = hidden_maps(solve(net.world, net.frame, net.widths), net.frame)[0]
-        assert disproportion(hidden_maps(end, net.frame)[0], goal) < 0.02
+        goal = hidden_maps(solve(net), net)[0]
+        assert disproportion(hidden_maps(end, net)[0], goal) < 0.02
 
 
 def test_an_objective_that_is_no_number_is_told(nets) -> None:
@@ -212,12 +212,10 @@ def test_sharpness_is_the_largest_eigenvalue_of_the_whole_hessian(nets) -> None:
 
     def of_flat(values):
         parts = values.split([a * b for a, b in sizes])
-        return loss(
-            [part.view(size) for part, size in zip(parts, sizes, strict=True)], net.frame, net.world
-        )
+        return loss([part.view(size) for part, size in zip(parts, sizes, strict=True)], net)
 
     whole = torch.linalg.eigvalsh(torch.autograd.functional.hessian(of_flat, flat))
-    assert sharpness(net.start, net.frame, net.world) == pytest.approx(float(whole[-1]), rel=1e-6)
+    assert sharpness(net.start, net) == pytest.approx(float(whole[-1]), rel=1e-6)
 
 
 def test_most_global_minima_are_not_aligned() -> None:
