@@ -9,11 +9,10 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.questions.adapters import figures
-from core.questions.adapters.findings import proposal_findings
 from core.questions.adapters.gain_figures import before_after
 from core.questions.adapters.maps.model import split
 from core.questions.adapters.question import Adaptation, PairsCurve
-from core.questions.asking import findings_of
+from core.questions.finding import sentences
 from pages._parts.adapters import examples, further, kernels, lessons, training
 from pages._shared import controls, exportbar, frame, prose, queries
 from pages._shared.address import bind
@@ -73,14 +72,14 @@ def show_verdict(at: Place, question: Adaptation, test: int, answer: DeltaGenera
         return
     seeds = question.seeds
     titles, groups = (lessons.about(at, question.spaces, column) for column in ("title", "group"))
-    table = queries.ask(at, question)
+    found = queries.answer(at, question)
+    table = found.table
     figure = before_after(table, titles, groups, label=question.label, mode=frame.mode())
     exportbar.draw(at, question, figure, key="gains", table=table)
-    names = {**titles, question.ref[0]: lessons.reference_title(at, question)}
-    titled = table.replace({"what": names, "reference": names})
-    prose.answer(findings_of(question, titled))
+    said = sentences(found.findings)
     with answer:
-        prose.answer(proposal_findings(titled))
+        prose.answer(said[:1])
+    prose.answer(said[1:])
     trainings_text = "one training" if seeds == 1 else f"{seeds} trainings"
     prose.explain(f"{WHY}\n\n{READING.format(trainings=trainings_text)}")
     st.dataframe(_baselines(table, titles), hide_index=True, height="content", placeholder="")
@@ -109,10 +108,11 @@ def _pick_trainings(at: Place, question: Adaptation) -> Adaptation:
 def show_cost(at: Place, question: Adaptation) -> None:
     """Draw alignment and recall by the number of training pairs."""
     curve = question.turned(PairsCurve)
-    table = queries.ask(at, curve)
+    found = queries.answer(at, curve)
+    table = found.table
     figure = figures.cost(table, label=curve.label, mode=frame.mode(), narrow=frame.narrow())
     exportbar.draw(at, curve, figure, key="worth", table=table)
-    prose.explain(COST, findings_of(curve, table))
+    prose.explain(COST, sentences(found.findings))
 
 
 def _baselines(table: pd.DataFrame, titles: dict[str, str]) -> pd.DataFrame:

@@ -79,9 +79,8 @@ def run_question(kind: type[Question], arguments: argparse.Namespace) -> None:
 
 def save_adapters(question: Question, study: object, file: Path) -> None:
     """Write the adapters of the first seed; raises InputError for several sets of encoders."""
-    from core.questions.adapters.answer import train_adapters
     from core.questions.adapters.maps.files import dump
-    from core.questions.adapters.question import Adaptation
+    from core.questions.adapters.question import Adaptation, train_adapters
     from core.store.publishing import write_file
     from core.study.study import Study
 

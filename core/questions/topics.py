@@ -41,7 +41,7 @@ TOPICS = {
     "adapters": _group(
         "linear adapters between frozen encoders",
         "questions.adapters.question",
-        "questions.adapters.nuisances.question",
+        "questions.adapters.probes",
     ),
     "align": _single(
         "Do better language models agree more with vision models?", "questions.alignment.question"

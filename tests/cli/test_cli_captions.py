@@ -82,7 +82,8 @@ def test_adapt_prints_every_figure_and_the_verdict_and_saves(world: Path, answer
     spaces = "--x tiny-vit:1 --y tiny-gpt2~long --ref tiny-bloom"
     quick = "--k 2 --width 8 --seeds 2 --bootstrap 40 --device cpu"
     asked = f"adapt --dataset photos {spaces} {quick}"
-    rows = pd.DataFrame(json.loads(answer(f"{asked} --json --save {world / 'a.safetensors'}")[0]))
+    found = json.loads(answer(f"{asked} --json --save {world / 'a.safetensors'}")[0])
+    rows = pd.DataFrame(found["rows"])
     gains = rows[rows["measure"] == "gain"].set_index("what")
     assert list(gains.index) == ["tiny-vit:1", "tiny-gpt2~long:1", "mean"]
     assert set(gains["holds"]) <= {"yes", "no", "undecided"}
@@ -92,7 +93,7 @@ def test_adapt_prints_every_figure_and_the_verdict_and_saves(world: Path, answer
     assert adapters.width == 8
     assert set(rows["encoders"]) == {"tiny-vit:1 + tiny-gpt2~long:1"}
     assert set(rows["reference"]) == {"tiny-bloom:1", ""}
-    assert "it than the best encoder alone (" in answer(asked)[1]
+    assert found["findings"][0]["value"] == pytest.approx(gains.loc["mean", "value"], abs=1e-4)
 
 
 @pytest.mark.parametrize(

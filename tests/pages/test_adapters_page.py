@@ -65,8 +65,8 @@ def test_before_any_training_the_kernels_are_drawn_and_the_encoders_are_the_usua
     assert app.multiselect(key="encoders").value == ["vit-mae-m", "gpt-2-m"]
     assert app.selectbox(key="reference").value == "vit-clip-m"
     assert app.number_input(key="pairs").value == 40
-    assert "on average, before any training. Train adapters to see" in words(app)
-    assert "that of the common space" not in words(app)
+    assert "Train adapters to see what they change." in words(app)
+    assert "The alignment of the common space" not in words(app)
 
 
 def test_a_training_is_drawn_and_what_it_gives_is_held(page):

@@ -1,10 +1,11 @@
-"""What the tables of adapters say, in plain sentences: the verdict on the proposal, the baselines,
-and what fewer pairs are worth.
+"""What the tables of adapters say: the verdict on the proposal, the baselines, and what fewer pairs
+are worth.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from math import isnan, nan
 from typing import Any
 
@@ -25,95 +26,82 @@ from core.questions.adapters.measures import (
     REFERENCE,
     UNTRAINED,
 )
-from core.questions.adapters.question import Adaptation, Kernels, PairsCurve
+from core.questions.finding import Finding
 from core.statistics.intervals import mean_interval
 
-VERDICTS = {
-    "yes": "is nearer to",
-    "no": "is farther from",
-    "undecided": "is neither significantly nearer to nor farther from",
-}
 
-
-def adaptation_findings(_: Adaptation, summary: pd.DataFrame) -> list[str]:
-    """Say what becomes of the proposal, for each set of encoders and each reference, and whether
-    adapters retrieve better than the baselines.
+def adaptation_findings(summary: pd.DataFrame, titles: Mapping[str, str]) -> list[Finding]:
+    """Return what becomes of the proposal, for each set of encoders and each reference, and how
+    adapters retrieve next to the baselines; over several sets their lead first.
 
     summary: as `core.questions.adapters.measures.summarize` returns it, of one number of pairs for
     each set of encoders.
     """
     several = summary[ENCODERS].nunique() > 1
-    sentences = lead_finding(summary) if several else []
+    findings = lead(summary) if several else []
     for encoders, rows in summary.groupby(ENCODERS, sort=False):
-        prefix = f"{encoders}: " if several else ""
-        for reference in [name for name in rows[REFERENCE].unique() if name]:
-            of_one = rows[rows[REFERENCE].isin([reference, ""])]
-            sentences.append(prefix + " ".join(verdict(of_one, reference=reference)))
-        sentences.append(prefix + baseline_finding(rows))
-    return sentences
+        prefix = f"{_named(str(encoders), titles)}: " if several else ""
+        found = [
+            *(
+                finding
+                for reference in rows[REFERENCE].unique()
+                if reference
+                for finding in gains(rows, str(reference), titles)
+            ),
+            retrieval(rows),
+        ]
+        findings += [replace(one, claim=prefix + one.claim) for one in found]
+    return findings
 
 
-def curve_findings(_: PairsCurve, summary: pd.DataFrame) -> list[str]:
-    """Say what the fewest and the most training pairs reach, for each set of encoders and each
+def gains(summary: pd.DataFrame, reference: str, titles: Mapping[str, str]) -> list[Finding]:
+    """Return the proposal's inequality for each view of the common space, the mean of all encoders
+    first, and then whether it is nearer to the reference than each encoder alone.
+
+    summary: of one set of encoders and one number of pairs.
+    """
+    own = summary[summary[REFERENCE].eq(reference) & summary["measure"].isin((GAIN, OWN))]
+    order = own.sort_values("what", key=lambda what: what != MEAN, kind="stable")
+    named = titles.get(reference, reference)
+    found = []
+    for row in order.sort_values("measure", kind="stable").to_dict("records"):
+        view = titles.get(row["what"], row["what"])
+        space = "the mean of all encoders" if row["what"] == MEAN else view
+        alone = "the best encoder alone" if row["what"] == MEAN else f"{view} alone"
+        than = "the encoders are on average" if row["measure"] == GAIN else f"{alone} is"
+        found.append(_gain(row, f"the common space by {space} is nearer to {named} than {than}"))
+    if found:
+        seeds = int(order["seeds"].iloc[0])
+        found[0] = replace(found[0], note=" ".join([covered(seeds), *_unlearned(summary)]))
+    return found
+
+
+def _gain(row: Mapping[Any, Any], claim: str) -> Finding:
+    return Finding(
+        claim,
+        row["value"],
+        row["low"],
+        row["high"],
+        name="gain",
+        digits=3,
+        n=int(row["seeds"]),
+        over="trainings",
+        expected="+",
+    )
+
+
+def curve_findings(summary: pd.DataFrame, titles: Mapping[str, str]) -> list[Finding]:
+    """Return what the fewest and the most training pairs reach, for each set of encoders and each
     reference.
     """
-    sentences = []
-    for (encoders, reference), rows in _each(summary):
-        several = summary[[ENCODERS, REFERENCE]].drop_duplicates().query(f"{REFERENCE} != ''")
-        prefix = f"{encoders} beside {reference}: " if len(several) > 1 else ""
-        sentences.append(prefix + cost_finding(rows))
-    return sentences
-
-
-def proposal_findings(summary: pd.DataFrame) -> list[str]:
-    """Say for each reference whether the mean of all adapted encoders is nearer to it than they
-    were, and what the interval covers.
-
-    summary: as `adaptation_findings` takes it, of one set of encoders.
-    """
-    rows = summary[summary["what"] == MEAN].to_dict("records")
-    own = {row[REFERENCE]: row for row in rows if row["measure"] == OWN}
-    gains = [row for row in rows if row["measure"] == GAIN]
-    compared = [_compare(gain, own[gain[REFERENCE]], gain[REFERENCE]) for gain in gains]
-    return [*compared, covered(gains[0]["seeds"])]
-
-
-def kernel_findings(question: Kernels, table: pd.DataFrame) -> list[str]:
-    """Say how aligned the encoders are with the reference, and what one training changed.
-
-    table: as `core.questions.adapters.kernels.tabulate` returns it.
-    """
-    kernels = table.drop_duplicates(["when", "what"])
-    before = kernels.loc[kernels["when"] == BEFORE, "alignment"].mean()
-    after = kernels[(kernels["when"] == AFTER) & (kernels["what"] == MEAN)]["alignment"]
-    if isnan(before):
-        return ["The encoders' alignment with the reference is undefined."]
-    encoders = f"The encoders' alignment with the reference is {before:.3f} on average"
-    if after.empty:
-        return [f"{encoders}, before any training.", "Train adapters to see what they change."]
+    each = list(_each(summary))
     return [
-        f"{encoders}, that of the common space {after.item():.3f} (mean of all encoders).",
-        f"This is one training{stopped_words(question.passes)}; an interval takes several.",
+        replace(one, claim=f"{_named(encoders, titles)} beside {titles.get(to, to)}: {one.claim}")
+        if len(each) > 1
+        else one
+        for (encoders, to), rows in each
+        for one in costs(rows)
     ]
-
-
-def stopped_words(stopped: int | None) -> str:
-    """Return in words that a training was stopped, to be put after it, where it was."""
-    return "" if stopped is None else f", stopped after {counted(stopped, 'pass', 'passes')}"
-
-
-def verdict(summary: pd.DataFrame, *, reference: str) -> list[str]:
-    """Say what becomes of the proposal's inequality for each view of the common space, beside what
-    each encoder was alone.
-
-    summary: of one set of encoders, one reference and one number of pairs. reference: what people
-    call it.
-    """
-    rows = summary.to_dict("records")
-    own = {gain["what"]: gain for gain in rows if gain["measure"] == OWN}
-    gains = [gain for gain in rows if gain["measure"] == GAIN]
-    compared = [_compare(gain, own[gain["what"]], reference) for gain in gains]
-    return [*compared, *_unlearned(summary), covered(gains[0]["seeds"])]
 
 
 def _each(summary: pd.DataFrame) -> Iterator[tuple[tuple[str, str], pd.DataFrame]]:
@@ -124,16 +112,36 @@ def _each(summary: pd.DataFrame) -> Iterator[tuple[tuple[str, str], pd.DataFrame
         yield (encoders, reference), summary[of_one]
 
 
-def _compare(gain: Mapping[Any, Any], own: Mapping[Any, Any], reference: str) -> str:
-    mean = gain["what"] == MEAN
-    space, alone = (
-        ("the mean of all encoders", "the best encoder") if mean else (gain["what"], gain["what"])
+def _named(encoders: str, titles: Mapping[str, str]) -> str:
+    return " + ".join(titles.get(name, name) for name in encoders.split(" + "))
+
+
+def kernel_findings(table: pd.DataFrame, stopped: int | None) -> list[Finding]:
+    """Return how aligned the encoders are with the reference, and what one training changed.
+
+    table: as `core.questions.adapters.kernels.tabulate` returns it. stopped: after which pass.
+    """
+    kernels = table.drop_duplicates(["when", "what"])
+    before = float(kernels.loc[kernels["when"] == BEFORE, "alignment"].mean())
+    after = kernels[(kernels["when"] == AFTER) & (kernels["what"] == MEAN)]["alignment"]
+    encoders = Finding(
+        "The encoders' alignment with the reference, mean",
+        before,
+        digits=3,
+        reason="it is undefined" if isnan(before) else "",
     )
-    return (
-        f"The common space by {space} {VERDICTS[gain['holds']]} {reference} than the encoders are"
-        f" on average ({_interval(gain)}), and {VERDICTS[own['holds']]} it than {alone} alone"
-        f" ({_interval(own)})."
-    )
+    if isnan(before):
+        return [encoders]
+    if after.empty:
+        return [replace(encoders, note="Train adapters to see what they change.")]
+    note = f"This is one training{stopped_words(stopped)}; an interval takes several."
+    space = "The alignment of the common space with it, by the mean of all encoders"
+    return [encoders, Finding(space, float(after.item()), digits=3, note=note)]
+
+
+def stopped_words(stopped: int | None) -> str:
+    """Return in words that a training was stopped, to be put after it; "" if it was not."""
+    return "" if stopped is None else f", stopped after {counted(stopped, 'pass', 'passes')}"
 
 
 def _unlearned(summary: pd.DataFrame) -> list[str]:
@@ -152,68 +160,66 @@ def covered(seeds: int) -> str:
     """Say what the intervals of gains over this many trainings cover."""
     if seeds == 1:
         return (
-            "These intervals cover other test stimuli, not other trainings, since there was only"
-            " one, nor other encoders."
+            "Intervals cover other test stimuli, not other trainings, since there was only one, nor"
+            " other encoders."
         )
     return (
-        f"These intervals cover other test stimuli and, from {seeds} runs, other trainings, but not"
-        " other encoders."
+        f"Intervals cover other test stimuli and, from {seeds} runs, other trainings, but not other"
+        " encoders."
     )
 
 
-def _interval(gain: Mapping[Any, Any]) -> str:
-    return f"{gain['value']:+.3f}, 95 % interval {gain['low']:+.3f} to {gain['high']:+.3f}".replace(
-        "-", "−"
-    )
+def retrieval(summary: pd.DataFrame) -> Finding:
+    """Return how adapters retrieve next to the best method without training, by recall at 10 over
+    all directions.
 
-
-def baseline_finding(summary: pd.DataFrame) -> str:
-    """Say whether any method that needs no training retrieves better than the adapters, by recall
-    at 10 over all directions.
-
-    summary: as `core.questions.adapters.measures.summarize` returns it, of one number of pairs.
+    summary: of one set of encoders and one number of pairs.
     """
-    recalls = (
-        _recalls(summary).groupby("method", sort=False)["value"].mean().round(3)
-    )  # compared as they are printed
-    adapters, chance, others = (
-        recalls[ADAPTERS],
-        recalls[CHANCE],
-        recalls.drop([ADAPTERS, CHANCE]).dropna(),
+    recalls = _recalls(summary).groupby("method", sort=False)["value"].mean()
+    others = recalls.drop([ADAPTERS, CHANCE]).dropna()
+    best = (
+        f"The best method without training, {others.idxmax()}, reaches {others.max():.3f}"
+        if len(others)
+        else "There is no baseline to compare with"
     )
-    if isnan(adapters):
-        return "The adapters' retrieval cannot be measured."
-    reached = (
-        f"By recall at 10, averaged over directions, the adapters reach {adapters:.3f} (chance"
-        f" {chance:.3f})"
-    )
-    if others.empty:
-        return f"{reached}; there is no baseline to compare with."
-    best = others.max()
-    beside = "more than" if adapters > best else "less than" if adapters < best else "as much as"
-    return (
-        f"{reached}, {beside} the best method without training, {others.idxmax()}, with {best:.3f}."
+    value = float(recalls[ADAPTERS])
+    return Finding(
+        "recall at 10 by the adapters, mean over directions",
+        value,
+        digits=3,
+        reason="it cannot be measured" if isnan(value) else "",
+        note=f"{best}; chance is {recalls[CHANCE]:.3f}.",
     )
 
 
-def lead_finding(summary: pd.DataFrame) -> list[str]:
-    """Say whether adapters retrieve better than canonical correlation over several sets of
-    encoders, by recall at 10 averaged over directions and trainings; nothing where no set has both.
-    The interval over sets is left out where two of them share an encoder: they are not independent.
+def lead(summary: pd.DataFrame) -> list[Finding]:
+    """Return whether adapters retrieve better than canonical correlation over several sets of
+    encoders, by recall at 10 averaged over directions and trainings; nothing if no set has both.
+
+    The interval over sets is left out if two of them share an encoder: they are not independent.
     """
     recalls = _recalls(summary).groupby([ENCODERS, "method"], sort=False)["value"].mean().unstack()
     leads = (recalls[ADAPTERS] - recalls["CCA"]).dropna()
     if leads.empty:
         return []
-    low, high = (nan, nan) if _share(leads.index) else mean_interval(leads.to_numpy())
-    interval = "" if isnan(low) else f", 95 % interval over sets {low:+.3f} to {high:+.3f}"
+    shared = _share(leads.index)
+    low, high = (nan, nan) if shared else mean_interval(leads.to_numpy())
+    lowest = f"{leads.min():+.3f}".replace("-", "−")
     return [
-        (
-            f"By recall at 10 over {counted(len(leads), 'set', 'sets')} of encoders, the adapters"
-            f" reach {leads.mean():+.3f} over canonical correlation on average{interval}. They"
-            f" reach at least as much in {(leads.round(3) >= 0).sum()} of {len(leads)} sets; the"
-            f" lowest difference, {leads.min():+.3f}, is that of {leads.idxmin()}."
-        ).replace("-0.", "−0.")
+        Finding(
+            "adapters retrieve better than canonical correlation, by recall at 10",
+            float(leads.mean()),
+            low,
+            high,
+            name="lead",
+            digits=3,
+            n=len(leads),
+            over="sets of encoders",
+            expected="+",
+            reason="sets share encoders, so they are not independent" if shared else "",
+            note=f"They reach at least as much in {int((leads.round(3) >= 0).sum())} of"
+            f" {len(leads)} sets; the lowest lead, {lowest}, is that of {leads.idxmin()}.",
+        )
     ]
 
 
@@ -223,8 +229,8 @@ def _share(sets: Iterable[str]) -> bool:
     return len({*encoders}) < len(encoders)
 
 
-def cost_finding(summary: pd.DataFrame) -> str:
-    """Say what the fewest and the most training pairs reach.
+def costs(summary: pd.DataFrame) -> list[Finding]:
+    """Return how alignment and recall change from the fewest to the most training pairs.
 
     summary: of several numbers of pairs.
     """
@@ -236,12 +242,19 @@ def cost_finding(summary: pd.DataFrame) -> str:
     )
     align = summary[chosen].set_index(PAIRS)["value"]
     recalls = _recalls(summary[summary["method"] == ADAPTERS]).groupby(PAIRS)["value"].mean()
-    changes = [
-        f"{name} changes from {values[few]:.3f} to {values[most]:.3f}"
-        for name, values in (("alignment of the mean", align), ("recall at 10", recalls))
-        if not isnan(values[few] + values[most])
-    ]
-    return f"From {few:,} to {most:,} pairs, {' and '.join(changes) or 'nothing can be compared'}."
+    found = []
+    for name, values in (("alignment of the mean", align), ("recall at 10", recalls)):
+        change = float(values[most] - values[few])
+        found.append(
+            Finding(
+                f"change of {name} from {few:,} to {most:,} pairs",
+                change,
+                digits=3,
+                reason="one of them cannot be measured" if isnan(change) else "",
+                note="" if isnan(change) else f"It reaches {values[most]:.3f}.",
+            )
+        )
+    return found
 
 
 def _recalls(summary: pd.DataFrame) -> pd.DataFrame:

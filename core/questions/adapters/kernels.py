@@ -13,7 +13,7 @@ from core.questions.adapters.kernel_order import order_alike
 from core.questions.adapters.lesson import Lesson, Space
 from core.questions.adapters.maps.model import Adapters, compared
 from core.questions.adapters.measures import score_views, views_after, views_before
-from core.questions.adapters.question import Products
+from core.questions.adapters.parts import Products
 from core.spaces.preprocess import normalize_rows
 from core.study.parts import Measure
 

@@ -23,7 +23,7 @@ from core.metrics import METRICS
 from core.progress import tell_each
 from core.questions.adapters.baselines import METHODS
 from core.questions.adapters.maps.model import Adapters, Parts, compared, joined
-from core.questions.adapters.question import FEWEST_DRAWS, Products
+from core.questions.adapters.parts import FEWEST_DRAWS, Products
 from core.questions.adapters.retrieval import DEPTHS, median_rank, rank_own, recall
 from core.statistics.intervals import LEVEL, draw_halves
 from core.study.parts import Measure

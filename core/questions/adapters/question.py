@@ -1,91 +1,71 @@
-"""What the Adapters page, `platoscope adapt` and `platoscope adapters` ask."""
+"""Do linear adapters bring frozen encoders nearer to a strong model?
+
+The proposal: adapters learn from pairs alone that a picture and its caption belong in one place of
+a common space; that space is nearer to a strong model than the encoders are on average.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, TypeVar
+from functools import partial
+from itertools import product
+from typing import ClassVar, TypeVar
+
+import numpy as np
+import pandas as pd
 
 from core.errors import InputError
-from core.options import MOST_STIMULI, build, draws_option, option, part, seed_option, values_of
-from core.questions.question import StudyQuestion
+from core.options import build, option, part, seed_option, values_of
+from core.progress import Progress, note_rows
+from core.questions.adapters import measures
+from core.questions.adapters.course import follow, passes, train_once
+from core.questions.adapters.findings import adaptation_findings, curve_findings, kernel_findings
+from core.questions.adapters.kernels import compare_kernels, tabulate
+from core.questions.adapters.lesson import Lesson, Space, find_places, prepare, read_reference
+from core.questions.adapters.maps.model import Adapters, Settings, compared, settings_of, split
+from core.questions.adapters.parts import (
+    ALL_PAIRS,
+    USUAL,
+    Fitting,
+    halves_option,
+    pairs_option,
+    trainings_option,
+)
+from core.questions.adapters.provenance import Provenance, adapters_recipe
+from core.questions.adapters.usual import usual_models
+from core.questions.asking import ask
+from core.questions.competence.question import TasksSolved
+from core.questions.question import Answer, StudyQuestion
+from core.recipe import Recipe
+from core.study.models import usual
 from core.study.parts import Measure
+from core.study.spaces import Layer, find_space
+from core.study.study import Study
 
-SEEDS, DRAWS = 5, 200
-FEWEST_DRAWS = 40  # of which one lies beyond each end of a 95 % interval, on average
-WIDTH, TEMPERATURE = 256, 0.07
-COLDEST, HOTTEST = 0.001, 10.0  # temperatures
-LEAST = 3  # training pairs; two lie on one line
-WIDEST = 8192  # a wider common space fills a machine's memory and holds nothing more
-USUAL = "the usual ones where none are named"
-ALL_PAIRS = "training pairs (all that test and validation leave)"
-
-Start = Literal["canonical", "random"]
-Direction = Literal["both", "forward"]
-Products = Literal["cosine", "raw"]
+SMALLEST = 32  # training pairs from which a learning curve starts
+TABLE: Mapping[str, str] = {
+    "encoders": "encoders that were trained together",
+    "reference": "what the common space is compared with; empty if a row needs none",
+    "pairs": "training pairs",
+    "measure": "alignment, gain, own_gain, recall_1, recall_5, recall_10, median_rank, or of the"
+    " training start_loss, validation_loss, epochs, temperature, untrained",
+    "method": "adapters, before, centered, or a method that is not trained by gradient",
+    "what": "the space: an encoder, the mean of all, or a direction of retrieval",
+    "value": "mean over trainings",
+    "sd": "standard deviation over trainings",
+    "seeds": "trainings",
+    "low": "low end of the 95% interval of a gain, over halves of the test and trainings",
+    "high": "high end of that interval",
+    "holds": "what a gain says of the proposal: yes, no or undecided",
+    "reason": "why there is no value",
+}
 
 A = TypeVar("A", bound="AdapterQuestion")
-
-
-def pairs_option(default: tuple[int, ...] | None, *, help: str) -> Any:
-    """Declare how many pairs train adapters, or several such numbers."""
-    return option(default, least=LEAST, most=MOST_STIMULI, label="Pairs", help=help)
-
-
-def trainings_option(help: str) -> Any:
-    """Declare how often adapters are trained."""
-    return option(SEEDS, least=1, most=1_000, label="Trainings", help=help)
-
-
-def halves_option() -> Any:
-    """Declare on how many halves of the test stimuli a gain is measured again."""
-    help = "halves of the test stimuli, for the interval of the gain"
-    return draws_option(DRAWS, least=FEWEST_DRAWS, label="Draws", help=help)
-
-
-@dataclass(frozen=True)
-class Fitting:
-    """How adapters are trained. What the proposal does not name (first weights, decay, which pass
-    is kept) is this program's own. The loss's denominator runs over a batch of 256 pairs, the
-    proposal's over all.
-    """
-
-    width: int = option(
-        WIDTH, least=1, most=WIDEST, label="Width", help="dimensions of the common space"
-    )
-    temperature: float = option(
-        TEMPERATURE,
-        least=COLDEST,
-        most=HOTTEST,
-        label="Temperature",
-        metavar="T",
-        help="of the loss; at low temperatures only the nearest stimuli matter",
-    )
-    learned: bool = option(
-        False, label="Learn the temperature", help="learn the temperature from there"
-    )
-    start: Start = option(
-        "canonical",
-        label="Start",
-        help="canonical: weights of canonical correlation, learned in whitened coordinates of the"
-        " directions that it keeps, and decaying toward it; random: random weights of all"
-        " directions, decaying toward 0 (published: random, since the proposal names no start)",
-    )
-    direction: Direction = option(
-        "both",
-        label="Direction of the loss",
-        help="each encoder looks for its own stimulus in the other, or the first in the second"
-        " alone (published: forward)",
-    )
-    products: Products = option(
-        "cosine",
-        label="Products",
-        help="what the loss and all kernels compare: cosines, or inner products of vectors as long"
-        " as they are (published: raw)",
-    )
-    offset: bool = option(
-        True, label="Offset", help="center each encoder's vectors (published: no offset)"
-    )
+T = TypeVar("T", bound="OneSet")
+Trained = tuple[
+    list[measures.Row], list[dict[str, np.ndarray]]
+]  # what is measured of trainings, and their views of the test
 
 
 @dataclass(frozen=True)
@@ -156,12 +136,25 @@ class AdapterQuestion(StudyQuestion):
         k = self.measure.settings.get("k")
         return f"{self.measure.spec.short}{f', k = {k}' if k else ''}"
 
+    def titles(self, study: Study) -> dict[str, str]:
+        """Return what people call the encoders and references of a complete question."""
+        spaces = (*self.x, *self.y, *self.z, *self.ref)
+        titles = [study.entry(find_space(study, name).model).card.title for name in spaces]
+        named = zip(spaces, titles, strict=True)
+        return {name: title for name, title in named if titles.count(title) == 1}
+
 
 @dataclass(frozen=True)
 class Adaptation(AdapterQuestion):
-    """Do linear adapters bring frozen encoders nearer to a strong model?"""
+    """Do linear adapters bring frozen encoders nearer to a strong model?
 
-    command: ClassVar[str] = "adapt"
+    They are trained with several seeds and measured on test stimuli, which are the same for all
+    seeds, next to what needs no training.
+    """
+
+    command = "adapt"
+    version = 4
+    columns: ClassVar[Mapping[str, str]] = TABLE
 
     pairs: int | None = pairs_option(None, help=ALL_PAIRS)
     seeds: int = trainings_option(
@@ -169,12 +162,32 @@ class Adaptation(AdapterQuestion):
     )
     bootstrap: int = halves_option()
 
+    def complete(self, study: Study) -> Adaptation:
+        if self.seeds < 1:
+            raise InputError(f"expected at least one training; got {self.seeds} seeds")
+        complete = name_spaces(self, study)
+        parts = split(study.size, pairs=self.pairs, seed=self.seed)
+        return replace(complete, pairs=len(parts.train))
+
+    def is_kept(self) -> bool:
+        return len(self.x) == 1
+
+    def answer(self, study: Study, report: Progress | None) -> Answer:
+        if len(self.x) > 1:
+            tables = [ask(one, study, report) for one in self.each()]
+            table = pd.concat(tables, ignore_index=True)
+        else:
+            table = measures.summarize(measure_trainings(self, study, report))
+        return Answer(table, adaptation_findings(table, self.titles(study)))
+
 
 @dataclass(frozen=True)
 class PairsCurve(AdapterQuestion):
     """What are fewer training pairs worth?"""
 
-    command: ClassVar[str] = "adapters curve"
+    command = "adapters curve"
+    version = 2
+    columns: ClassVar[Mapping[str, str]] = TABLE
 
     pairs: tuple[int, ...] = pairs_option(
         (), help="numbers of training pairs (all, a half, a quarter …)"
@@ -182,12 +195,44 @@ class PairsCurve(AdapterQuestion):
     seeds: int = trainings_option("trainings per number of pairs")
     bootstrap: int = halves_option()
 
+    def complete(self, study: Study) -> PairsCurve:
+        """Name spaces and numbers of pairs, the fewest first."""
+        most = len(split(study.size, seed=self.seed).train)
+        halvings = [
+            most >> halving for halving in range(most.bit_length()) if most >> halving >= SMALLEST
+        ] or [most]
+        sizes = tuple(sorted(set(self.pairs or halvings)))
+        for size in sizes:
+            split(study.size, pairs=size, seed=self.seed)
+        return replace(name_spaces(self, study), pairs=sizes)
+
+    def is_kept(self) -> bool:
+        return False
+
+    def answer(self, study: Study, report: Progress | None) -> Answer:
+        tables = [ask(self.turned(Adaptation, pairs=size), study, report) for size in self.pairs]
+        table = pd.concat(tables, ignore_index=True)
+        return Answer(table, curve_findings(table, self.titles(study)))
+
 
 @dataclass(frozen=True)
 class OneSet(AdapterQuestion):
     """What is asked of one set of encoders."""
 
     pairs: int | None = pairs_option(None, help=ALL_PAIRS)
+
+    def complete(self: T, study: Study) -> T:
+        """Name spaces and pairs; raises InputError for several sets or references."""
+        complete = name_spaces(self, study)
+        if len(complete.x) > 1 or len(complete.ref) > 1:
+            raise InputError("this is asked of one --x, one --y and one --ref; use --z for more")
+        parts = split(study.size, pairs=self.pairs, seed=self.seed)
+        return replace(complete, pairs=len(parts.train))
+
+    def lesson(self, study: Study) -> tuple[Lesson, Space]:
+        """Return what a complete question trains on and what it compares with."""
+        lesson = prepare(study, self.spaces, pairs=self.pairs, seed=self.seed)
+        return lesson, read_reference(study, self.ref[0], seed=self.seed)
 
 
 @dataclass(frozen=True)
@@ -210,15 +255,196 @@ class OneTraining(OneSet):
 class Course(OneTraining):
     """How does one training of adapters go on?"""
 
-    command: ClassVar[str] = "adapters course"
+    command = "adapters course"
+    version = 2
+    columns: ClassVar[Mapping[str, str]] = {
+        "epoch": "passes over the training pairs",
+        "loss": "InfoNCE of the training pairs, in nats",
+        "validation": "InfoNCE of the validation stimuli",
+        "place": "median place of a stimulus's counterpart, if the training tells it",
+        "best": "the pass whose adapters are kept so far",
+        "alignment": "of those adapters' mean with the reference, on the validation stimuli",
+        "recall_10": "of those adapters, mean over directions, on the validation stimuli",
+    }
+
+    def answer(self, study: Study, report: Progress | None) -> Answer:
+        lesson, reference = self.lesson(study)
+        rows = []
+        settings = settings_of(self.fitting)
+        for epoch, row in follow(lesson, reference, self.measure, settings, device=study.device):
+            rows.append(row)
+            note_rows(rows)
+            if report:
+                report(epoch.number, epoch.most, "passes at most")
+            if epoch.number == self.passes:
+                break
+        return Answer(pd.DataFrame(rows))
 
 
 @dataclass(frozen=True)
 class Kernels(OneTraining):
     """Which test stimuli are alike to the encoders, to the reference and in the common space?"""
 
-    command: ClassVar[str] = "adapters kernels"
+    command = "adapters kernels"
+    version = 3
+    columns: ClassVar[Mapping[str, str]] = {
+        "when": "reference, before or after training",
+        "what": "the space, or mean of all",
+        "alignment": "of the space with the reference over all test stimuli",
+        "x": "a stimulus",
+        "y": "another",
+        "product": "their cosine, or their inner product if those are compared",
+    }
 
     before: bool = option(
         False, label="Before", help="the encoders and the reference alone; nothing is trained"
     )
+
+    def is_kept(self) -> bool:
+        return False
+
+    def answer(self, study: Study, _: Progress | None) -> Answer:
+        lesson, reference = self.lesson(study)
+        adapters, products = None, self.fitting.products
+        if not self.before:
+            settings = settings_of(self.fitting)
+            adapters = train_once(lesson, settings, device=study.device, stop=self.passes)
+        seen = compare_kernels(
+            lesson, self.ref[0], reference, self.measure, adapters, products=products
+        )
+        table = tabulate(seen)
+        return Answer(table, kernel_findings(table, self.passes))
+
+
+def name_spaces(question: A, study: Study) -> A:
+    """Name encoders, references and their layers, the usual ones where none are named.
+
+    Raises UnknownNameError, MetricError and InputError for names that mean nothing or do not go
+    together, for the metric and the training: all before anything is trained.
+    """
+    named = [bool(names) for names in (question.x, question.y, question.ref)]
+    if not any(named):
+        models, solved = usual(study.models()), ask(TasksSolved(question.scope), study)
+        (x, y), reference = usual_models(study, models, solved)
+        question = replace(question, x=(x,), y=(y,), ref=(reference,))
+    elif not all(named):
+        raise InputError("name --x, --y and --ref together, or none of them for the usual models")
+    settings_of(question.fitting)
+    question.measure.settings  # noqa: B018 — raises for the metric and its parameters
+    return _with_layers(question, study)
+
+
+def _with_layers(question: A, study: Study) -> A:
+    """Return the question with a layer for each model; raises as `name_spaces`."""
+    each: list[list[Layer]] = []
+    truths: list[Layer] = []
+    for one in question.each():
+        places, truths = find_places(study, one.spaces, question.ref)
+        if set(places) in [set(others) for others in each]:
+            raise InputError(
+                f"{' + '.join(map(str, places))} would be trained twice; leave one of its --x and"
+                " --y out"
+            )
+        each.append(places)
+    return replace(
+        question,
+        x=tuple(str(places[0]) for places in each),
+        y=tuple(str(places[1]) for places in each),
+        z=tuple(map(str, each[0][2:])),
+        ref=tuple(map(str, truths)),
+    )
+
+
+def measure_trainings(
+    question: Adaptation, study: Study, report: Progress | None = None
+) -> pd.DataFrame:
+    """Return a row per measure and seed. question: complete, of one x and one y."""
+    first = prepare(study, question.spaces, pairs=question.pairs, seed=question.seed)
+    lessons = [
+        first._replace(parts=split(study.size, pairs=question.pairs, seed=question.seed, draw=draw))
+        for draw in range(question.seeds)
+    ]
+    references = {name: read_reference(study, name, seed=question.seed) for name in question.ref}
+    settings = settings_of(question.fitting)
+    train = partial(_train_all, lessons, settings, device=study.device, report=report)
+    rows = _measure(question, first, references, train, report)
+    named = {measures.ENCODERS: " + ".join(question.spaces), measures.PAIRS: question.pairs}
+    every = [
+        {**named, measures.REFERENCE: reference, **row}
+        for reference, several in rows.items()
+        for row in several
+    ]
+    columns = [measures.ENCODERS, measures.REFERENCE, measures.PAIRS, *measures.COLUMNS]
+    return pd.DataFrame(every, columns=columns)
+
+
+def _measure(
+    question: Adaptation,
+    lesson: Lesson,
+    references: Mapping[str, Space],
+    train: Callable[[], Trained],
+    report: Progress | None,
+) -> dict[str, list[measures.Row]]:
+    """Return rows by reference; all that can be measured before training is, so that a metric that
+    does not fit is refused early.
+    """
+    parts, measure, seed = lesson.parts, question.measure, question.seed
+    products = question.fitting.products
+    score = partial(measures.score_halves, draws=question.bootstrap, seed=seed)
+    views = measures.views_before(lesson.spaces, parts, centered=False, products=products)
+    truths = {name: compared(space[parts.test], products) for name, space in references.items()}
+    before = {name: score(views, truth, measure) for name, truth in truths.items()}
+    rows = {
+        name: measures.alignment_rows(lesson.spaces, reference, parts, measure, products)
+        for name, reference in references.items()
+    }
+    rows[""], after = train()
+    reached: dict[str, list[measures.Scores]] = {name: [] for name in references}
+    for done, (name, views) in enumerate(product(references, after), start=1):
+        reached[name].append(score(views, truths[name], measure))
+        if report:
+            report(done, len(references) * len(after), "trainings compared with a reference")
+    for name, scores in reached.items():
+        rows[name] += measures.gain_rows(before[name], scores, measure, seed=seed)
+    return rows
+
+
+def _train_all(
+    lessons: Sequence[Lesson], settings: Settings, *, device: str, report: Progress | None
+) -> Trained:
+    """Train on each lesson; return what is measured of each, and the test stimuli in its common
+    space.
+    """
+    rows: list[measures.Row] = []
+    after = []
+    for seed, lesson in enumerate(lessons):
+        first, *_, last = passes(lesson, settings, seed=seed, device=device)
+        course = {
+            "start_loss": first.loss,
+            "validation_loss": last.best_validation,
+            "epochs": last.best_number,
+            "temperature": last.best.temperature,
+            measures.UNTRAINED: last.best_number == 0,
+        }
+        rows += [
+            measures.row(name, measures.ADAPTERS, "training", float(value), seed=seed)
+            for name, value in course.items()
+        ]
+        after.append(measures.views_after(last.best, lesson.spaces, lesson.parts))
+        rows += measures.retrieval_rows(lesson.spaces, after[-1], lesson.parts, seed=seed)
+        if report:
+            report(seed + 1, len(lessons), "adapters trained")
+    return rows, after
+
+
+def train_adapters(question: Adaptation, study: Study) -> tuple[Adapters, Recipe]:
+    """Train the adapters of one x and one y to the end, with the first seed; return them with the
+    recipe that their file keeps. Raises as `Adaptation.complete`.
+    """
+    complete = question.complete(study)
+    settings = settings_of(complete.fitting)
+    lesson = prepare(study, complete.spaces, pairs=complete.pairs, seed=complete.seed)
+    adapters = train_once(lesson, settings, device=study.device)
+    pairs = len(lesson.parts.train)
+    provenance = Provenance(complete.spaces, settings, pairs, complete.seed)
+    return adapters, adapters_recipe(study, provenance)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.questions.adapters.nuisances.figures import probes
-from core.questions.adapters.nuisances.question import AdapterProbes
+from core.questions.adapters.probe_figures import probes
+from core.questions.adapters.probes import AdapterProbes
 from core.questions.adapters.question import Adaptation
-from core.questions.asking import findings_of
+from core.questions.finding import sentences
 from pages._parts.adapters import lessons
 from pages._shared import exportbar, frame, prose, queries
 from pages._shared.address import bind
@@ -33,8 +33,9 @@ def show(at: Place, question: Adaptation) -> None:
 def show_probes(at: Place, question: Adaptation) -> None:
     """Draw what can be read of factors and nuisances before and after."""
     turned = question.turned(AdapterProbes, pairs=question.pairs)
-    table = queries.ask(at, turned)
+    found = queries.answer(at, turned)
+    table = found.table
     titles = lessons.about(at, question.spaces, "title")
     figure = probes(table, titles, mode=frame.mode(), narrow=frame.narrow())
     exportbar.draw(at, turned, figure, key="probes-drawn", table=table)
-    prose.explain(PROBES, findings_of(turned, table.replace({"space": titles})))
+    prose.explain(PROBES, sentences(found.findings))

@@ -9,13 +9,14 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core.questions.adapters import kernel_figures as figures
+from core.questions.adapters.findings import kernel_findings
 from core.questions.adapters.kernels import AFTER, BEFORE, Compared, compare_kernels, tabulate
 from core.questions.adapters.kernels import Kernel as Compare
 from core.questions.adapters.lesson import Lesson
 from core.questions.adapters.maps.model import Adapters
 from core.questions.adapters.measures import MEAN
 from core.questions.adapters.question import Adaptation, Kernels
-from core.questions.asking import findings_of
+from core.questions.finding import sentences
 from pages._parts.adapters import lessons
 from pages._shared import exportbar, frame, prose, queries
 from pages._shared.queries import Place
@@ -53,7 +54,7 @@ def show(
     table = tabulate(compared)
     exportbar.draw(at, kernels, figure, key="kernels", table=table)
     with answer:
-        prose.answer(findings_of(kernels, table))
+        prose.answer(sentences(kernel_findings(table, stopped)))
     level = question.measure.chance(test)
     chance = "" if np.isnan(level) else f"; chance is {level:.3f}"
     prose.explain(READING.format(n=len(compared.stimuli), test=test, chance=chance))

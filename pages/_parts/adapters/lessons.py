@@ -11,14 +11,8 @@ import streamlit as st
 
 from core.options import MOST_SEED, build
 from core.questions.adapters.maps.model import split
-from core.questions.adapters.question import (
-    COLDEST,
-    HOTTEST,
-    WIDEST,
-    Adaptation,
-    AdapterQuestion,
-    Fitting,
-)
+from core.questions.adapters.parts import COLDEST, HOTTEST, WIDEST, Fitting
+from core.questions.adapters.question import Adaptation, AdapterQuestion
 from core.questions.adapters.usual import usual_models
 from core.questions.competence.question import TasksSolved
 from core.study.spaces import describe_spaces

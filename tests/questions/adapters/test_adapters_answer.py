@@ -18,14 +18,8 @@ from core.metrics import METRICS
 from core.options import build as build_question
 from core.questions import asking
 from core.questions.adapters import course as courses
-from core.questions.adapters.answer import (
-    complete_adaptation,
-    measure_trainings,
-    settings_of,
-    train_adapters,
-)
 from core.questions.adapters.course import follow, train_once, watch
-from core.questions.adapters.findings import adaptation_findings, verdict
+from core.questions.adapters.findings import gains
 from core.questions.adapters.kernels import compare_kernels, tabulate
 from core.questions.adapters.lesson import prepare, read_reference
 from core.questions.adapters.maps.files import dump, load
@@ -38,6 +32,9 @@ from core.questions.adapters.question import (
     Course,
     Kernels,
     PairsCurve,
+    measure_trainings,
+    settings_of,
+    train_adapters,
 )
 from core.recipe import Recipe
 from core.spaces.choices import Clamping
@@ -124,8 +121,9 @@ def test_the_table_says_what_was_asked(study: Study) -> None:
     assert found.loc[("start_loss", "adapters", "training"), "value"] < np.log(len(parts.train) / 2)
     assert found.loc[("recall_10", "adapters", "vit-clip-m:2 → gpt-2-m:2"), "value"] > 10 / 30
     assert (table["pairs"] == len(parts.train)).all()
-    assert verdict(table, reference="reality")[0].startswith("The common space by vit-clip-m:2 is ")
-    rows = measure_trainings(complete_adaptation(question(), study), study)
+    first = gains(table, REFERENCE, {})[0]
+    assert first.value == found.loc[("gain", "adapters", "mean"), "value"]
+    rows = measure_trainings(question().complete(study), study)
     pd.testing.assert_frame_equal(summarize(rows), table)
 
 
@@ -268,7 +266,7 @@ def test_several_references_share_their_trainings_and_get_a_verdict_each(
     alone = ask(study)
     begun, real = [], courses.passes
     monkeypatch.setattr(
-        "core.questions.adapters.answer.passes",
+        "core.questions.adapters.question.passes",
         lambda *lesson, **how: begun.append(1) or real(*lesson, **how),
     )
     both = ask(study, ref=("vit-mae-m", REFERENCE))
@@ -279,14 +277,13 @@ def test_several_references_share_their_trainings_and_get_a_verdict_each(
     assert measures["recall_1"] == measures["epochs"] == {""}
     again = both[both["reference"] != "vit-mae-m:2"].reset_index(drop=True)
     pd.testing.assert_frame_equal(again, alone)
-    expected = [_verdict(both, "vit-mae-m:2"), _verdict(both, REFERENCE)]
-    assert adaptation_findings(question(), both)[:2] == expected
-    assert "By recall at 10" in adaptation_findings(question(), both)[2]
-
-
-def _verdict(both: pd.DataFrame, reference: str) -> str:
-    rows = both[both["reference"].isin([reference, ""])]
-    return " ".join(verdict(rows, reference=reference))
+    for name in ("vit-mae-m:2", REFERENCE):
+        rows = both[both["reference"] == name].set_index(["measure", "what"])
+        found = gains(both, name, {})
+        assert [one.value for one in found[:2]] == [
+            rows.loc[("gain", "mean"), "value"],
+            rows.loc[("gain", SPACES[0]), "value"],
+        ]
 
 
 def test_the_course_is_that_of_the_training_until_it_is_stopped(study: Study) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from core.figures.theme import INK, hue
 from core.questions.adapters.figures import cost, curve
-from core.questions.adapters.findings import baseline_finding, cost_finding
+from core.questions.adapters.findings import costs, retrieval
 from core.questions.adapters.gain_figures import before_after
 from core.questions.adapters.measures import row, summarize
 
@@ -74,45 +74,23 @@ def test_encoders_are_drawn_before_centered_and_after_with_the_interval_of_the_g
     )
 
 
-def test_sentences_compare_with_the_best_baseline_and_tell_what_pairs_are_worth():
-    said = baseline_finding(measured())
-    assert (
-        "the adapters reach 0.500 (chance 0.100), more than the best method without training, CCA,"
-        " with 0.400." in said
-    )
-    worse = measured()
-    worse.loc[worse["method"] == "adapters", "value"] = 0.3
-    assert "less than the best method" in baseline_finding(worse)
-    assert "there is no baseline to compare with" in baseline_finding(
-        measured().query("method != 'CCA'")
-    )
+def test_retrieval_is_told_next_to_the_best_baseline():
+    found = retrieval(measured())
+    assert found.value == pytest.approx(0.5)
+    assert found.note == "The best method without training, CCA, reaches 0.400; chance is 0.100."
+    assert "no baseline" in retrieval(measured().query("method != 'CCA'")).note
+
+
+def test_costs_are_the_change_from_the_fewest_to_the_most_pairs():
     several = pd.concat([measured(pairs=50, off=-0.1), measured(pairs=1000)])
-    said = cost_finding(several)
-    assert said.startswith(
-        "From 50 to 1,000 pairs, alignment of the mean changes from 0.300 to 0.400"
-    )
-    assert said.endswith("recall at 10 changes from 0.400 to 0.500.")
-
-
-def test_sentences_tell_no_difference_that_is_not_printed_and_nothing_that_is_missing():
-    close = measured()
-    close.loc[close["method"] == "CCA", "value"] = 0.4999
-    assert (
-        "reach 0.500 (chance 0.100), as much as the best method without training, CCA, with 0.500."
-        in baseline_finding(close)
-    )
+    assert [one.value for one in costs(several)] == pytest.approx([0.1, 0.1])
     missing = measured(pairs=1000)
-    missing.loc[
-        (missing["method"] == "adapters") & (missing["measure"] == "recall_10"), "value"
-    ] = np.nan
-    assert baseline_finding(missing) == "The adapters' retrieval cannot be measured."
-    said = cost_finding(pd.concat([measured(pairs=50), missing]))
-    assert said == "From 50 to 1,000 pairs, alignment of the mean changes from 0.400 to 0.400."
-    missing["value"] = np.nan
-    assert (
-        cost_finding(pd.concat([measured(pairs=50), missing]))
-        == "From 50 to 1,000 pairs, nothing can be compared."
-    )
+    lost = (missing["method"] == "adapters") & (missing["measure"] == "recall_10")
+    missing.loc[lost, "value"] = np.nan
+    assert np.isnan(retrieval(missing).value)
+    align, recall = costs(pd.concat([measured(pairs=50), missing]))
+    assert align.value == pytest.approx(0)
+    assert recall.reason
 
 
 @pytest.mark.parametrize("narrow", [False, True])

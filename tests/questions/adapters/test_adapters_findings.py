@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 from scipy import stats
 
-from core.questions.adapters.findings import kernel_findings, lead_finding, proposal_findings
-from core.questions.adapters.question import Kernels
+from core.questions.adapters.findings import gains, kernel_findings, lead
 
 BEFORE = [("reference", "world", np.nan), ("before", "a", 0.1), ("before", "b", 0.3)]
 
@@ -17,37 +17,37 @@ def kernels(*rows: tuple[str, str, float]) -> pd.DataFrame:
     return pd.DataFrame([*rows, *rows], columns=["when", "what", "alignment"])
 
 
-def test_encoders_are_averaged_before_any_training():
-    assert kernel_findings(Kernels(before=True), kernels(*BEFORE)) == [
-        "The encoders' alignment with the reference is 0.200 on average, before any training.",
-        "Train adapters to see what they change.",
-    ]
+def test_kernels_tell_the_mean_of_the_encoders_and_what_one_training_made():
+    (before,) = kernel_findings(kernels(*BEFORE), None)
+    assert before.value == pytest.approx(0.2)
+    _, after = kernel_findings(kernels(*BEFORE, ("after", "mean", 0.4)), 3)
+    assert after.value == pytest.approx(0.4)
+    assert "stopped after 3 passes" in after.note
+    (lost,) = kernel_findings(kernels(BEFORE[0], ("before", "a", np.nan)), None)
+    assert lost.reason
 
 
-def test_the_proposal_is_judged_by_the_mean_of_all_encoders_for_each_reference():
-    columns = ["measure", "what", "reference", "value", "low", "high", "holds", "seeds"]
+def test_the_proposal_is_judged_by_the_interval_the_mean_of_all_encoders_first():
+    columns = ["measure", "what", "reference", "value", "low", "high", "seeds"]
     rows = [
-        ("gain", "mean", "R", 0.05, 0.01, 0.09, "yes", 3),
-        ("own_gain", "mean", "R", -0.04, -0.06, -0.02, "no", 3),
-        ("gain", "a", "R", 0.5, 0.4, 0.6, "yes", 3),
-        ("own_gain", "a", "R", 0.5, 0.4, 0.6, "yes", 3),
-        ("gain", "mean", "S", 0.01, -0.01, 0.03, "undecided", 3),
-        ("own_gain", "mean", "S", 0.01, -0.01, 0.03, "undecided", 3),
+        ("gain", "a", "R", 0.5, 0.4, 0.6, 3),
+        ("own_gain", "a", "R", 0.01, -0.02, 0.04, 3),
+        ("gain", "mean", "R", 0.05, 0.01, 0.09, 3),
+        ("own_gain", "mean", "R", -0.04, -0.06, -0.02, 3),
+        ("gain", "mean", "S", 0.01, -0.01, 0.03, 3),
+        ("untrained", "training", "", 1 / 3, np.nan, np.nan, 3),
     ]
-    first, second, covered = proposal_findings(pd.DataFrame(rows, columns=columns))
-    assert first == (
-        "The common space by the mean of all encoders is nearer to R than the encoders are on"
-        " average (+0.050, 95 % interval +0.010 to +0.090), and is farther from it than the best"
-        " encoder alone (−0.040, 95 % interval −0.060 to −0.020)."
-    )
-    assert second.startswith(
-        "The common space by the mean of all encoders is neither significantly nearer to nor"
-        " farther from S"
-    )
-    assert covered == (
-        "These intervals cover other test stimuli and, from 3 runs, other trainings, but not other"
-        " encoders."
-    )
+    table = pd.DataFrame(rows, columns=columns)
+    found = gains(table, "R", {"R": "DINOv2"})
+    assert [(one.value, one.verdict) for one in found] == [
+        (0.05, "supported"),
+        (0.5, "supported"),
+        (-0.04, "contradicted"),
+        (0.01, "open"),
+    ]
+    assert "DINOv2" in found[0].claim
+    assert "In 1 of 3 trainings" in found[0].note
+    assert [one.verdict for one in gains(table, "S", {})] == ["open"]
 
 
 def leads(**each: float) -> pd.DataFrame:
@@ -62,14 +62,16 @@ def leads(**each: float) -> pd.DataFrame:
 
 
 def test_an_interval_over_sets_takes_sets_that_share_no_encoder():
-    lead = {"a:1 + b:2": 0.02, "c:1 + d:2": 0.0, "e + f": 0.01, "g + h": -0.04, "i + j": 0.03}
-    (said,) = lead_finding(leads(**lead))
-    spread = stats.t.ppf(0.975, 4) * stats.sem([*lead.values()])
-    low, high = 0.004 - spread, 0.004 + spread
-    assert said == (
-        "By recall at 10 over 5 sets of encoders, the adapters reach +0.004 over canonical"
-        f" correlation on average, 95 % interval over sets {low:+.3f} to {high:+.3f}. They reach at"
-        " least as much in 4 of 5 sets; the lowest difference, −0.040, is that of g + h."
-    ).replace("-", "−")
-    (shared,) = lead_finding(leads(**lead, **{"a:3 + k": 0.01}))
-    assert "on average. They reach at least as much in 5 of 6 sets" in shared
+    each = {"a:1 + b:2": 0.02, "c:1 + d:2": 0.0, "e + f": 0.01, "g + h": -0.04, "i + j": 0.03}
+    (found,) = lead(leads(**each))
+    spread = stats.t.ppf(0.975, 4) * stats.sem([*each.values()])
+    assert (found.value, found.low, found.high) == pytest.approx(
+        (0.004, 0.004 - spread, 0.004 + spread)
+    )
+    assert found.note == (
+        "They reach at least as much in 4 of 5 sets; the lowest lead, −0.040, is that of g + h."
+    )
+    (shared,) = lead(leads(**each, **{"a:3 + k": 0.01}))
+    assert np.isnan(shared.low)
+    assert shared.reason
+    assert shared.n == 6

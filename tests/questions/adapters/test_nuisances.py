@@ -17,13 +17,14 @@ from core.encoders.encoder import ModelCard
 from core.errors import InputError
 from core.options import build as build_question
 from core.questions import asking
+from core.questions.adapters.labels import factor_labels, nuisance_labels, study_events
 from core.questions.adapters.lesson import prepare
 from core.questions.adapters.maps.model import Parts, split
-from core.questions.adapters.nuisances.answer import complete_probes, probe_adapters
-from core.questions.adapters.nuisances.figures import probes
-from core.questions.adapters.nuisances.findings import probe_findings
-from core.questions.adapters.nuisances.labels import factor_labels, nuisance_labels, study_events
-from core.questions.adapters.nuisances.question import AdapterProbes
+from core.questions.adapters.probe_figures import probes
+from core.questions.adapters.probes import (
+    AdapterProbes,
+    probe_findings,
+)
 from core.recipe import Recipe
 from core.spaces.choices import Clamping
 from core.store import Embedding, Store, add_dataset, write_embedding
@@ -93,11 +94,10 @@ def test_nuisances_go_and_factors_stay(table: pd.DataFrame) -> None:
     assert strong.loc[("linear", "light"), "before"] > 0.9
     light = rows.loc[("vit:0", "linear", "light")]
     assert light["before"] < light["chance"] + 0.15
-    said = probe_findings(AdapterProbes(), table)
-    assert said[0].startswith(
-        "vit:0, by linear probes: adapters lower its nuisances (light, palette, texture), "
-    )
-    assert said[-1].endswith("shares are averaged over 1 training.")
+    found = {one.claim: one for one in probe_findings(table, {"vit:0": "ViT"})}
+    named = "adapters lower what linear probes read of ViT's nuisances (light, palette, texture)"
+    assert found[named].verdict == "supported"
+    assert len(found) == 8
     figure = probes(table, {"vit:0": "ViT", "gpt:0": "GPT"}, mode="light")
     assert sum(bool(trace.hovertext) for trace in figure.data) == 4
 
@@ -111,9 +111,9 @@ def test_probes_see_rows_of_length_1_before_and_after_whatever_the_loss_compares
         seen.append(space)
         return np.zeros(len(parts.test))
 
-    monkeypatch.setattr("core.questions.adapters.nuisances.answer.PROBES", {"linear": remember})
+    monkeypatch.setattr("core.questions.adapters.probes.PROBES", {"linear": remember})
     asked = build_question(AdapterProbes, {**ASKED, "products": "raw"})
-    probe_adapters(complete_probes(asked, study), study, None)
+    asked.complete(study).answer(study, None)
     assert {space.shape[1] for space in seen} > {ASKED["width"]}
     for space in seen:
         np.testing.assert_allclose(np.linalg.norm(space, axis=1), 1, rtol=1e-5)

@@ -14,7 +14,7 @@ from safetensors.numpy import save
 
 from core.errors import FeatureError
 from core.questions.adapters.maps.model import Adapter, Adapters
-from core.questions.adapters.question import Products
+from core.questions.adapters.parts import Products
 from core.recipe import Recipe
 
 FORMAT = "platoscope adapters 3"

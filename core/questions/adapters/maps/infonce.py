@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from core.questions.adapters.question import Direction
+from core.questions.adapters.parts import Direction
 
 
 def infonce(

@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float, Float32, Int64
 
 from core.errors import FeatureError, InputError
-from core.questions.adapters.question import LEAST, WIDEST, Direction, Fitting, Products, Start
+from core.questions.adapters.parts import LEAST, WIDEST, Direction, Fitting, Products, Start
 from core.spaces.preprocess import normalize_rows
 
 SHARES = (4, 8)  # one in four stimuli is a test, one in eight validates,

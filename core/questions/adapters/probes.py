@@ -1,10 +1,12 @@
-"""Probes of factors and nuisances on encoders' vectors before adapters, and in the common space."""
+"""Do adapters drop what only one modality knows? Probes of factors and nuisances on encoders'
+vectors before adapters, and in the common space.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,14 +15,14 @@ from jaxtyping import Float32, Float64, Int64
 from core.competence.probes import Split, right_answers
 from core.errors import InputError
 from core.progress import Progress
-from core.questions.adapters.answer import complete_training, lesson_of
 from core.questions.adapters.course import passes
+from core.questions.adapters.labels import factor_labels, nuisance_labels, study_events
 from core.questions.adapters.lesson import Lesson
 from core.questions.adapters.maps.model import Adapters, Parts, settings_of, split
-from core.questions.adapters.nuisances.findings import OVERALL, probe_findings
-from core.questions.adapters.nuisances.labels import factor_labels, nuisance_labels, study_events
-from core.questions.adapters.nuisances.question import AdapterProbes
-from core.questions.registry import Answer, declare
+from core.questions.adapters.parts import trainings_option
+from core.questions.adapters.question import OneSet
+from core.questions.finding import Finding
+from core.questions.question import Answer
 from core.spaces.preprocess import normalize_rows
 from core.statistics.intervals import mean_interval
 from core.study.spaces import find_space
@@ -28,6 +30,9 @@ from core.study.study import Study
 
 FACTOR, NUISANCE = "factor", "nuisance"
 NEAR = 10  # training stimuli that a neighbor probe looks at
+OVERALL = "all"  # in place of a label: the mean over those of a kind
+READS = {"linear": "linear probe", "neighbors": "nearest stimuli of the class"}
+BY = {"linear": "linear probes", "neighbors": "the nearest stimuli"}
 
 Labels = Int64[np.ndarray, "n"]
 Space = Float32[np.ndarray, "n _"]
@@ -42,44 +47,85 @@ class Task(NamedTuple):
     classes: Labels
 
 
-def complete_probes(question: AdapterProbes, study: Study) -> AdapterProbes:
-    """Name spaces and pairs; raises InputError where the stimuli are not the Cave's, and as
-    `core.questions.adapters.answer.complete_training`.
+@dataclass(frozen=True)
+class AdapterProbes(OneSet):
+    """Do adapters drop what only one modality knows, and keep what is real?
+
+    Each encoder is probed before and after its adapter, and the reference as it is. Both probes
+    learn from the pairs that the adapters learn from; rows have length 1 before and after.
     """
-    if question.seeds < 1:
-        raise InputError(f"expected at least one training; got {question.seeds} seeds")
-    study_events(study)
-    return complete_training(question, study)
+
+    command = "adapters probes"
+    version = 3
+    columns: ClassVar[Mapping[str, str]] = {
+        "space": "an encoder, or the reference",
+        "kind": "factor of the world, or nuisance of one modality",
+        "label": "which; all: the mean over those of a kind",
+        "probe": f"linear: share of test stimuli that a linear probe gets right; neighbors: share"
+        f" of the {NEAR} most similar training stimuli that have the class",
+        "chance": "what frequencies of classes alone reach",
+        "before": "share before adapters",
+        "after": "share after; empty for the reference",
+        "change": "after − before",
+        "low": "low end of its 95% interval over test stimuli, shares averaged over trainings",
+        "high": "high end of that interval",
+        "seeds": "trainings",
+    }
+
+    seeds: int = trainings_option("trainings over which probes are averaged")
+
+    def complete(self, study: Study) -> AdapterProbes:
+        if self.seeds < 1:
+            raise InputError(f"expected at least one training; got {self.seeds} seeds")
+        study_events(study)
+        return super().complete(study)
+
+    def answer(self, study: Study, report: Progress | None) -> Answer:
+        lesson, reference = self.lesson(study)
+        tasks = _tasks(study, [*lesson.spaces, self.ref[0]])
+        rows = list[dict[str, object]]()
+        for seed in range(self.seeds):
+            parts = split(study.size, pairs=self.pairs, seed=self.seed, draw=seed)
+            adapters = _train(lesson._replace(parts=parts), self, seed, study.device)
+            for name, space in {**lesson.spaces, self.ref[0]: reference}.items():
+                after = adapters.apply({name: space})[name] if name in lesson.spaces else None
+                rows += _probed(name, tasks[name], normalize_rows(space), after, parts)
+            if report:
+                report(seed + 1, self.seeds, "trainings probed")
+        table = _summarize(pd.DataFrame(rows), self.seeds)
+        return Answer(table, probe_findings(table, self.titles(study)))
 
 
-def probe_adapters(question: AdapterProbes, study: Study, report: Progress | None) -> pd.DataFrame:
-    """Probe each encoder before and after its adapter, and the reference as it is.
-
-    Returns a row per space, probe and label, and one per kind for all labels together: space, kind
-    (factor or nuisance), label, probe, chance, before, after, change with its 95 % interval, seeds.
-    linear: the share of test stimuli that a linear probe gets right. neighbors: the share of the
-    NEAR most similar training stimuli that have the test stimulus's class. Both learn from the
-    pairs that the adapters learn from. The interval covers other test stimuli, with shares averaged
-    over trainings. Rows have length 1 before and after. Of the reference after and change are NaN.
-    """
-    lesson, reference = lesson_of(question, study)
-    tasks = _tasks(study, [*lesson.spaces, question.ref[0]])
-    rows = list[dict[str, object]]()
-    for seed in range(question.seeds):
-        parts = split(study.size, pairs=question.pairs, seed=question.seed, draw=seed)
-        adapters = _train(lesson._replace(parts=parts), question, seed, study.device)
-        for name, space in {**lesson.spaces, question.ref[0]: reference}.items():
-            after = adapters.apply({name: space})[name] if name in lesson.spaces else None
-            rows += _probed(name, tasks[name], normalize_rows(space), after, parts)
-        if report:
-            report(seed + 1, question.seeds, "trainings probed")
-    return _summarize(pd.DataFrame(rows), question.seeds)
+def probe_findings(table: pd.DataFrame, titles: Mapping[str, str]) -> list[Finding]:
+    """Return for each encoder and probe what adapters change of nuisances and of factors."""
+    shown = table[(table["label"] == OVERALL) & table["change"].notna()]
+    nuisances = table[(table["kind"] == NUISANCE) & (table["label"] != OVERALL)]
+    labels = nuisances.groupby("space")["label"].unique().map(sorted)
+    found = []
+    for row in shown[shown["space"].isin(labels.index)].to_dict("records"):
+        what, by = titles.get(row["space"], row["space"]), BY[row["probe"]]
+        if row["kind"] == NUISANCE:
+            named = ", ".join(labels[row["space"]])
+            claim = f"adapters lower what {by} read of {what}'s nuisances ({named})"
+        else:
+            claim = f"change in what {by} read of the factors from {what}"
+        found.append(_change(row, claim))
+    return found
 
 
-declare(
-    AdapterProbes,
-    Answer(probe_adapters, version=2, complete=complete_probes, findings=probe_findings),
-)
+def _change(row: Mapping[Any, Any], claim: str) -> Finding:
+    before, after, chance = (f"{row[name]:.3f}" for name in ("before", "after", "chance"))
+    return Finding(
+        claim,
+        row["change"],
+        row["low"],
+        row["high"],
+        digits=3,
+        n=int(row["seeds"]),
+        over="trainings",
+        expected="-" if row["kind"] == NUISANCE else "",
+        note=f"The share right goes from {before} to {after}; chance is {chance}.",
+    )
 
 
 def _train(lesson: Lesson, question: AdapterProbes, seed: int, device: str) -> Adapters:

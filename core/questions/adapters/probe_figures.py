@@ -12,7 +12,7 @@ from core.figures.drawing import Drawing
 from core.figures.marks import SILENT, cards, interval, name_mark
 from core.figures.panels import cell, panels
 from core.figures.theme import INK, Mode, plain, wrap
-from core.questions.adapters.nuisances.findings import OVERALL, READS
+from core.questions.adapters.probes import OVERALL, READS
 
 HEIGHT = 250  # of a panel
 
@@ -23,7 +23,7 @@ def probes(
     """Draw each label's share before (hollow) and after (filled, with the interval of the change),
     beside chance; a panel per encoder and probe.
 
-    table: as `core.questions.adapters.nuisances.answer.probe_adapters` gives it. titles: of spaces.
+    table: as `core.questions.adapters.probes.probe_adapters` gives it. titles: of spaces.
     """
     shown = table[table["change"].notna() & (table["label"] != OVERALL)]
     parts = list(shown.groupby(["probe", "space"], sort=False))

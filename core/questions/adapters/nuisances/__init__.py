@@ -1,1 +1,0 @@
-"""What can be read of the Cave's factors and nuisances before and after adapters."""
