@@ -54,7 +54,7 @@ def show(
     table = tabulate(compared)
     exportbar.draw(at, kernels, figure, key="kernels", table=table)
     with answer:
-        prose.answer(sentences(kernel_findings(table, stopped)))
+        prose.answer(sentences(kernel_findings(table, None)))
     level = question.measure.chance(test)
     chance = "" if np.isnan(level) else f"; chance is {level:.3f}"
     prose.explain(READING.format(n=len(compared.stimuli), test=test, chance=chance))
