@@ -42,14 +42,14 @@ def test_it_offers_to_train_maps_and_swaps_probes_at_once(opened, store, monkeyp
 def test_maps_that_were_trained_are_drawn_with_what_is_written(opened, store, monkeypatch):
     for kind, make in ((PrefixPair, fake_pair), (WithoutImage, fake_without)):
         answer_by(monkeypatch, kind, make)
-    monkeypatch.setattr("core.questions.prefix.answer.reopen", lambda *_: None)
+    monkeypatch.setattr("core.questions.prefix.question.reopen", lambda *_: None)
     ask(PrefixBits(x=tuple(PAIR["x"]), y=tuple(PAIR["y"])), Study(Store(store), "cave"))
     app = opened(store, PAGE, **PAIR, **SWAPPED)
     assert not app.exception
     assert said(app).startswith("This takes about")
     assert charts(app) == ["bits", "saved"]
     words = " ".join(text.value for text in app.markdown).replace("\\", "")
-    assert "the image saves bits of the caption in 2 of 2 pairs" in words
+    assert "It saves bits in 2 of 2 pairs" in words
     assert [tile["note"]["text"] for tile in tiles(app, "written")] == ["a disk"] * 12
 
 

@@ -16,10 +16,36 @@ from PIL.Image import Image
 
 from core.embedding.reading import read_texts
 from core.errors import InputError, UnknownNameError
-from core.questions.prefix.question import LEAST, Lessons
+from core.options import option, seed_option
 from core.stimuli.catalog import open_dataset
 from core.stimuli.dataset import Dataset, check_captions, check_images
 from core.study.study import Study, studied_indices
+
+LEAST = 16  # pictures of a training: an eighth of them validate it
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """How a prefix is trained, and on what."""
+
+    events: int = option(
+        1024,
+        least=LEAST,
+        most=100_000,
+        label="Pictures",
+        help="pictures that each training sees: new events of the Cave, or of another dataset as"
+        " many of three quarters of the stimuli as there are",
+    )
+    passes: int = option(
+        4, least=1, most=100, label="Passes", help="passes over the pictures, with other captions"
+    )
+    seeds: int = option(
+        2, least=1, most=20, label="Trainings", help="trainings of each map; intervals cover others"
+    )
+    level: str = option(
+        "", label="Caption level", help="caption level that is coded (the dataset's first)"
+    )
+    seed: int = seed_option("of the events and of all draws")
 
 
 @dataclass(frozen=True)
@@ -32,7 +58,7 @@ class Told:
 
 
 def choose_level(study: Study, level: str) -> str:
-    """Return the caption level that is coded, the dataset's first where none is named; raises
+    """Return the caption level that is coded, the dataset's first if none is named; raises
     UnknownNameError, and StimuliError for a dataset without captions or without images.
     """
     check_captions(study.dataset)
@@ -43,7 +69,7 @@ def choose_level(study: Study, level: str) -> str:
 
 
 def taught(study: Study, lessons: Lessons, *, training: int) -> Told:
-    """Return what one training learns from; raises InputError where it would be too little."""
+    """Return what one training learns from; raises InputError if it would be too little."""
     if world := study.dataset.world:
         drawn = world.sample(f"prefix {lessons.seed} {training}", lessons.events)
 
@@ -55,7 +81,7 @@ def taught(study: Study, lessons: Lessons, *, training: int) -> Told:
     learned = _parts(study, lessons.seed)[0][: lessons.events]
     if len(learned) < LEAST:
         raise InputError(
-            f"a prefix is trained on {LEAST} stimuli or more, beside the quarter that it is"
+            f"a prefix is trained on {LEAST} stimuli or more next to the quarter that it is"
             f" measured on; {study.dataset.name!r} leaves {len(learned)}: study more stimuli"
         )
     return _of_dataset(study, lessons.level, learned)
@@ -73,11 +99,6 @@ def measured(study: Study, lessons: Lessons) -> tuple[Int64[np.ndarray, " n"], T
             f" are measured; got {len(rows)}: study more"
         )
     return rows, _of_dataset(study, lessons.level, rows)
-
-
-def texts_of(study: Study, lessons: Lessons) -> Sequence[str]:
-    """Return the captions that are measured, in the order of `measured`."""
-    return measured(study, lessons)[1].captions(0)
 
 
 def _of_dataset(study: Study, level: str, rows: Int64[np.ndarray, " n"]) -> Told:

@@ -1,46 +1,91 @@
-"""What the page Reading across asks of image prefixes, and the `platoscope prefix` commands."""
+"""How many bits of a caption a frozen vision model tells a frozen language model through one linear
+map, and what the language model writes.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, TypeVar
 
-from core.options import option, part, seed_option
-from core.questions.question import StudyQuestion
+import numpy as np
+import pandas as pd
+from jaxtyping import Float64
 
-LEAST = 16  # pictures of a training: an eighth of them validate it
+from core.competence.opened import entries_to_measure, reopen
+from core.competence.records import can_measure
+from core.errors import InputError, PlatoscopeError
+from core.figures.grammar import Axis, Dots, Facet, Fixed, Plot
+from core.modalities import VISION, Item
+from core.options import option, part
+from core.progress import Progress
+from core.questions.alignment.question import Alignment
+from core.questions.asking import ask
+from core.questions.competence.question import TasksSolved
+from core.questions.finding import Finding
+from core.questions.prefix.lessons import Lessons, choose_level, measured
+from core.questions.question import Answer, StudyQuestion
+from core.settings import choose_device
+from core.statistics.intervals import crossed_mean, grid_correlation
+from core.statistics.nulls import ALPHA, adjust
+from core.stimuli.worlds import World
+from core.study.models import lines, reads
+from core.study.spaces import by_size, default_spaces, language_beside
+from core.study.study import Study
 
-
-@dataclass(frozen=True)
-class Lessons:
-    """How a prefix is trained, and on what."""
-
-    events: int = option(
-        1024,
-        least=LEAST,
-        most=100_000,
-        label="Pictures",
-        help="pictures that each training sees: new events of the Cave, or of another dataset as"
-        " many of three quarters of the stimuli as there are",
-    )
-    passes: int = option(
-        4, least=1, most=100, label="Passes", help="passes over the pictures, with other captions"
-    )
-    seeds: int = option(
-        2, least=1, most=20, label="Trainings", help="trainings of each map; intervals cover others"
-    )
-    level: str = option(
-        "", label="Caption level", help="caption level that is coded (the dataset's first)"
-    )
-    seed: int = seed_option("of the events and of all draws")
+PER_BYTE = "bits per byte"
+BESIDE = {
+    "alignment": "alignment of the two models",
+    "solved": "share of tasks that the vision model solves",
+    "competence": "1 − bits per byte of the captions",
+}
+CARD = (
+    "<b>{y_title} → {x_title}</b>",
+    "own image {own:.3f}, another's {other:.3f}, none {without:.3f}",
+    "saved {saved:.3f} [{low:.3f}, {high:.3f}][[, {q:p:q}]]",
+    "{per_caption:.1f} bits per caption",
+)
 
 
 @dataclass(frozen=True)
 class PrefixBits(StudyQuestion):
     """Can a language model read an image through one linear map?"""
 
-    command: ClassVar[str] = "prefix bits"
-    device: ClassVar[str] = "auto"
+    command = "prefix bits"
+    version = 3
+    device = "auto"
+    shown = (
+        *("x", "y", "own", "other", "without", "saved", "low", "high", "p", "q"),
+        *("per_caption", "alignment", "competence", "solved"),
+    )
+    columns: ClassVar[Mapping[str, str]] = {
+        "x": "language model",
+        "y": "vision model",
+        "own": "bits per byte of the caption behind its own image, mean over captions",
+        "other": "the same behind another stimulus's image by the same map",
+        "without": "the same behind a prefix as long that was learned without images",
+        "saved": "without − own, bits per byte: positive if the image helps",
+        "low": "low end of its 95% interval over stimuli and trainings",
+        "high": "high end of that interval",
+        "p": "p of what is saved",
+        "q": "p adjusted over the pairs",
+        "misled": "other − without, bits per byte",
+        "misled_low": "low end of its 95% interval",
+        "misled_high": "high end of that interval",
+        "per_caption": "saved, in bits of a whole caption",
+        "alignment": "alignment of the two models",
+        "competence": "1 − bits per byte of the captions, language model",
+        "solved": "share of tasks that the vision model solves",
+        "tokens": "length of the prefix",
+        "trainings": "trainings of the map",
+        "captions": "captions that are coded",
+        "reason": "why the pair cannot be measured",
+        "line_x": "line of recipes of the language model",
+        "line_y": "line of recipes of the vision model",
+        "x_title": "name of the language model",
+        "y_title": "name of the vision model",
+        "group": "objective of the vision model",
+    }
 
     x: tuple[str, ...] = option(
         (),
@@ -62,13 +107,124 @@ class PrefixBits(StudyQuestion):
     )
     lessons: Lessons = part(Lessons)
 
+    def complete(self, study: Study) -> PrefixBits:
+        level = choose_level(study, self.lessons.level)
+        y = _named(study, self.y, "image") or usual_vision(study)
+        x = _named(study, self.x, "caption") or usual_language(study, y)
+        if not x or not y:
+            lacking = [*([] if y else ["vision model"]), *([] if x else ["causal language model"])]
+            raise InputError(
+                "an image prefix runs a vision model and a causal language model, and over"
+                f" {study.dataset.name!r} no {' and no '.join(lacking)} was embedded (imported"
+                " features are no model to run); embed one of each (platoscope embed)"
+            )
+        for name in x:
+            if not _is_causal(study, name):
+                raise InputError(
+                    f"{name} does not predict text from left to right, so it can code no caption"
+                    " after an image; name a causal language model"
+                )
+        return replace(self, x=x, y=y, lessons=replace(self.lessons, level=level))
+
+    def answer(self, study: Study, report: Progress | None) -> Answer:
+        # refused before any map is trained: what is not at hand now may be later
+        for name in (*self.x, *self.y):
+            reopen(study.entry(name), choose_device(study.device))
+        rows = []
+        for x in self.x:
+            for y in self.y:
+                try:
+                    rows.append({"x": x, "y": y, **_measure(self, x, y, study, report)})
+                except PlatoscopeError as error:
+                    study.store.note_failure(error)
+                    rows.append({"x": x, "y": y, "reason": str(error)})
+        table = pd.DataFrame(rows).reindex(columns=list(self.columns))
+        table["q"] = adjust(table["p"].to_numpy(float))
+        aligned = ask(Alignment(self.scope, x=self.x, y=self.y, axis=""), study)
+        scores = aligned.set_index(["model_x", "model_y"])["score"]
+        skills = study.coded().set_index("model")["value"]
+        solved = ask(TasksSolved(self.scope), study).set_index("model")["solved"]
+        models = study.models()
+        about, kin = models.set_index("model"), lines(models)
+        table = table.assign(
+            line_x=table["x"].map(kin),
+            line_y=table["y"].map(kin),
+            alignment=scores.reindex(pd.MultiIndex.from_frame(table[["x", "y"]])).to_numpy(),
+            competence=skills.reindex(table["x"]).to_numpy(),
+            solved=solved.reindex(table["y"]).to_numpy(),
+            x_title=table["x"].map(about["title"]),
+            y_title=table["y"].map(about["title"]),
+            group=table["y"].map(about["group"]),
+        )
+        return Answer(table, bits_findings(table, shuffled=self.shuffled))
+
+    def plot(self, table: pd.DataFrame) -> Plot:
+        ends = {"own_low": table["without"] - table["high"]}
+        ends |= {"own_high": table["without"] - table["low"]}
+        drawn = table.assign(**ends)
+        measured = drawn[drawn["saved"].notna()]
+        return Plot(
+            "Bits of a caption behind an image",
+            marks=(
+                Dots(
+                    "without",
+                    "y_title",
+                    rows="saved == saved",
+                    symbol="line-ns-open",
+                    size=11,
+                    name="no image, a prefix as long",
+                ),
+                Dots(
+                    "other",
+                    "y_title",
+                    rows="saved == saved",
+                    symbol="x-thin-open",
+                    size=11,
+                    name="another's image",
+                ),
+                Dots(
+                    "own",
+                    "y_title",
+                    rows="saved == saved",
+                    color=Fixed("ember"),
+                    symbol="circle",
+                    size=11,
+                    left="own_low",
+                    right="own_high",
+                    name="its own image",
+                    card=CARD,
+                    ids="{y}, {x}",
+                    select=("x", "y"),
+                ),
+            ),
+            x=Axis(PER_BYTE),
+            y=Axis(names=tuple(dict.fromkeys(measured["y_title"])) or True),
+            facet=Facet("x_title", columns=3, share="xy"),
+            empty="No pair could be measured: {reason}",
+            row=30,
+        ).over(drawn)
+
+
+Q = TypeVar("Q", bound="PrefixCaptions")
+
 
 @dataclass(frozen=True)
 class PrefixCaptions(StudyQuestion):
     """What does a language model write behind an image?"""
 
-    command: ClassVar[str] = "prefix captions"
-    device: ClassVar[str] = "auto"
+    command = "prefix captions"
+    version = 2
+    device = "auto"
+    columns: ClassVar[Mapping[str, str]] = {
+        "index": "index of the stimulus",
+        "caption": "its caption",
+        "written": "what the first training writes behind its image, the likeliest token each time",
+        "without": "what it writes without an image",
+        "named": "noun phrases of what is written, which is cut after its first caption (the Cave)",
+        "there": "of these, those that name a thing in the image",
+        "elsewhere": "of these, those that name a thing in the image of the stimulus before, by"
+        " chance",
+    }
 
     x: str = option("", name="x", label="Language model", metavar="M", help="the language model")
     y: str = option("", name="y", label="Vision model", metavar="M", help="the vision model")
@@ -76,6 +232,30 @@ class PrefixCaptions(StudyQuestion):
         False, label="Train on shuffled images", help="train on images of other captions"
     )
     lessons: Lessons = part(Lessons)
+
+    def complete(self: Q, study: Study) -> Q:
+        both = PrefixBits(
+            self.scope,
+            x=(self.x,) if self.x else (),
+            y=(self.y,) if self.y else (),
+            lessons=self.lessons,
+        ).complete(study)
+        return replace(self, x=both.x[0], y=both.y[0], lessons=both.lessons)
+
+    def answer(self, study: Study, report: Progress | None) -> Answer:
+        pair, plain = _both(self, self.x, self.y, study, report)
+        first = pair[pair["training"] == 0]
+        table = pd.DataFrame(
+            {
+                "index": first["index"].to_numpy(),
+                "caption": list(measured(study, self.lessons)[1].captions(0)),
+                "written": first["written"].to_list(),
+                "without": plain["written"].iloc[0],
+            }
+        )
+        world = study.dataset.world
+        table = _with_truth(table, study, world) if world else table
+        return Answer(table, caption_findings(table))
 
 
 @dataclass(frozen=True)
@@ -85,8 +265,15 @@ class PrefixPair(PrefixCaptions):
     The slow step of `PrefixBits`, kept by itself for each pair.
     """
 
-    command: ClassVar[str] = "prefix pair"
-    listed: ClassVar[bool] = False
+    command = "prefix pair"
+    version = 2
+    listed = False
+    columns: ClassVar[Mapping[str, str]] = {}
+
+    def answer(self, study: Study, report: Progress | None) -> Answer:
+        from core.questions.prefix.training import measure_pair  # timm takes seconds
+
+        return Answer(measure_pair(self, study, report))
 
 
 @dataclass(frozen=True)
@@ -96,10 +283,233 @@ class WithoutImage(StudyQuestion):
     The slow step of `PrefixBits` that pairs of one language model share.
     """
 
-    command: ClassVar[str] = "prefix without"
-    listed: ClassVar[bool] = False
-    device: ClassVar[str] = "auto"
+    command = "prefix without"
+    version = 2
+    listed = False
+    device = "auto"
 
     x: str = option("", name="x", label="Language model", metavar="M", help="the language model")
     tokens: int = option(1, least=1, most=1_024, label="Tokens", help="length of the prefix")
     lessons: Lessons = part(Lessons)
+
+    def answer(self, study: Study, report: Progress | None) -> Answer:
+        from core.questions.prefix.training import measure_without  # timm takes seconds
+
+        return Answer(measure_without(self, study, report))
+
+
+def usual_vision(study: Study) -> tuple[str, ...]:
+    """Return the vision models that are meant if none are named: the usual ones, of those that
+    can be opened again, or else the largest that can.
+    """
+    names = [space.rpartition(":")[0] for space in default_spaces(study)]
+    large = by_size(study, falling=True)
+    seeing = large.loc[reads(large, "image"), "model"]
+    can = [name for name in seeing if can_measure(study.entry(name))]
+    return tuple(name for name in names if name in can) or tuple(can[:1])
+
+
+def usual_language(study: Study, beside: Sequence[str]) -> tuple[str, ...]:
+    """Return the language models that are meant if none are named: the usual ones in the size of
+    some vision models, of those that can be opened again and are causal.
+    """
+    return tuple(
+        name
+        for name in language_beside(study, beside)
+        if can_measure(study.entry(name)) and _is_causal(study, name)
+    )
+
+
+def _named(study: Study, names: Sequence[str], item: Item) -> tuple[str, ...]:
+    if names:
+        entries_to_measure(study.store, study.dataset.name, names, item)
+    return tuple(dict.fromkeys(names))
+
+
+def _is_causal(study: Study, name: str) -> bool:
+    return study.store.text_costs(study.dataset.name, name) is not None
+
+
+def _both(
+    question: PrefixBits | PrefixCaptions, x: str, y: str, study: Study, report: Progress | None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return what is coded behind images, and behind a prefix as long without them."""
+    scope, lessons = question.scope, question.lessons
+    pair = ask(PrefixPair(scope, x, y, question.shuffled, lessons), study, report)
+    tokens = int(pair["tokens"].iloc[0])
+    return pair, ask(WithoutImage(scope, x, tokens, lessons), study, report)
+
+
+def _measure(
+    question: PrefixBits, x: str, y: str, study: Study, report: Progress | None
+) -> dict[str, Any]:
+    pair, plain = _both(question, x, y, study, report)
+
+    def wide(table: pd.DataFrame, name: str) -> Float64[np.ndarray, "trainings n"]:
+        return table[name].to_numpy(float).reshape(table["training"].nunique(), -1)
+
+    own, other, without = wide(pair, "own"), wide(pair, "other"), wide(plain, "without")
+    sizes = wide(pair, "bytes")
+    saved, misled = (
+        crossed_mean(bits / sizes, fixed="rows" if len(sizes) == 1 else "")
+        for bits in (without - own, other - without)
+    )
+    return {
+        "own": float((own / sizes).mean()),
+        "other": float((other / sizes).mean()),
+        "without": float((without / sizes).mean()),
+        "saved": saved.value,
+        "low": saved.low,
+        "high": saved.high,
+        "p": saved.p,
+        "misled": misled.value,
+        "misled_low": misled.low,
+        "misled_high": misled.high,
+        "per_caption": float((without - own).mean()),
+        "tokens": int(pair["tokens"].iloc[0]),
+        "trainings": question.lessons.seeds,
+        "captions": sizes.shape[1],
+        "reason": "",
+    }
+
+
+def _with_truth(table: pd.DataFrame, study: Study, world: World) -> pd.DataFrame:
+    """Add how many noun phrases a caption has, and how many name a thing that is there, or that is
+    in another image.
+    """
+    cut = table.assign(
+        **{
+            name: [world.judge(text.strip()).text for text in table[name]]
+            for name in ("written", "without")
+        }
+    )
+    stimuli = study.store.stimuli(study.dataset.name)
+    columns = [name for name in stimuli if str(name).startswith("kind_")]
+    things = stimuli.loc[cut["index"], columns].to_numpy()
+    kinds = [{str(kind) for kind in row if isinstance(kind, str)} for row in things]
+    named = [world.named(text) for text in cut["written"]]
+
+    def count(others: int) -> list[int]:
+        return [
+            sum(not phrase.isdisjoint(kinds[place - others]) for phrase in phrases)
+            for place, phrases in enumerate(named)
+        ]
+
+    return cut.assign(named=[len(one) for one in named], there=count(0), elsewhere=count(1))
+
+
+def bits_findings(table: pd.DataFrame, *, shuffled: bool = False) -> list[Finding]:
+    """Return whether images save bits, whether others' mislead, and what goes with saving."""
+    measured = table[table["saved"].notna()]
+    reasons = dict.fromkeys(table.loc[table["saved"].isna(), "reason"])
+    why = "; ".join(str(reason).rstrip(".") for reason in reasons)
+    if measured.empty:
+        return [Finding("No pair could be measured", reason=why)]
+    sure = measured[measured["q"] <= ALPHA]
+    helped, hurt = int((sure["saved"] > 0).sum()), int((sure["saved"] < 0).sum())
+    best = measured.sort_values("saved", kind="stable").iloc[-1]
+    check = "These maps were trained on images of other captions, a check of chance. "
+    count = len(measured)
+    found = [
+        Finding(
+            "Through one linear map the image saves bits of the caption",
+            best["saved"],
+            best["low"],
+            best["high"],
+            best["q"],
+            name="most saved",
+            unit=PER_BYTE,
+            digits=3,
+            expected="" if shuffled else "+",
+            note=(check if shuffled else "")
+            + f"It saves bits in {helped} of {count} pairs and costs bits in {hurt} (q ≤"
+            f" .05). Most, {best['per_caption']:.1f} bits per caption, are saved from"
+            f" {best['y_title']} to {best['x_title']}.",
+            n=count,
+            over="pairs",
+        ),
+        Finding(
+            "Another stimulus's image costs more bits than a prefix as long without images",
+            measured["misled"].mean(),
+            name="mean",
+            unit=PER_BYTE,
+            digits=3,
+            note=f"The interval lies above 0 in {int((measured['misled_low'] > 0).sum())} of them.",
+            n=count,
+            over="pairs",
+        ),
+    ]
+    for name, text in BESIDE.items():
+        grids = [measured.pivot(index="x", columns="y", values=each) for each in (name, "saved")]
+        kin = [
+            measured.drop_duplicates(side).set_index(side)[f"line_{side}"].reindex(names).tolist()
+            for side, names in (("x", grids[0].index), ("y", grids[0].columns))
+        ]
+        x, y = (grid.to_numpy(float) for grid in grids)
+        rho, p = grid_correlation(x, y, (kin[0], kin[1]), draws=4_999, seed=0)
+        if np.isfinite(p):
+            claim = f"More is saved with a higher {text}"
+            found.append(Finding(claim, rho, p=p, name="ρ", expected="+", n=count, over="pairs"))
+    if missing := len(table) - len(measured):
+        found.append(Finding(f"Pairs that could not be measured: {missing}", reason=why))
+    return found
+
+
+def caption_findings(table: pd.DataFrame) -> list[Finding]:
+    """Return how much of what is written is in the image, if that is known."""
+    if "named" not in table:
+        return [Finding("Whether what is written is true is not known here")]
+    captioned = table[table["named"] > 0]
+    if captioned.empty:
+        return [Finding("Nothing that was written is a caption of the Cave")]
+    own, other = (
+        (captioned[name] / captioned["named"]).to_numpy(float) for name in ("there", "elsewhere")
+    )
+    gain = crossed_mean((own - other)[None], fixed="rows")
+    return [
+        Finding(
+            "More of what is named behind an image is in it than in another stimulus's image",
+            gain.value,
+            gain.low,
+            gain.high,
+            name="difference",
+            unit="%",
+            n=len(captioned),
+            over="texts",
+            expected="+",
+            note=f"In it are {own.mean():.0%}, in the other {other.mean():.0%}. Of {len(table):,}"
+            " texts, those that begin with a caption of the Cave count.",
+        )
+    ]
+
+
+def saving_plot(table: pd.DataFrame) -> Plot:
+    """Return what images save against alignment and competence, a dot per pair in the hue of its
+    vision model. table: rows of `PrefixBits`.
+    """
+    kept = table[table["saved"].notna()]
+    panels = [
+        kept.assign(panel=name, value=kept[name]) for name in BESIDE if kept[name].nunique() > 1
+    ]
+    return Plot(
+        "Bits saved by the image, against alignment and competence",
+        marks=(
+            Dots(
+                "value",
+                "saved",
+                color="group",
+                modality=VISION,
+                size=10,
+                low="low",
+                high="high",
+                card=CARD,
+                ids="{y}, {x}",
+                select=("x", "y"),
+            ),
+        ),
+        x={name: Axis(text) for name, text in BESIDE.items()},
+        y=Axis(f"{PER_BYTE} saved"),
+        facet=Facet("panel", head=lambda _: ""),
+        empty="Fewer than two pairs differ in what saving could go with.",
+        height=340,
+    ).over(pd.concat(panels) if panels else kept.head(0).assign(panel="", value=np.nan))

@@ -8,24 +8,27 @@ import pandas as pd
 import streamlit as st
 
 from core.options import build
-from core.questions.asking import findings_of
-from core.questions.prefix import figures
-from core.questions.prefix.naming import usual_language, usual_vision
-from core.questions.prefix.question import PrefixBits, PrefixCaptions
+from core.questions.finding import sentences
+from core.questions.prefix.question import (
+    PrefixBits,
+    PrefixCaptions,
+    caption_findings,
+    saving_plot,
+    usual_language,
+    usual_vision,
+)
 from core.study.models import codes_text, reads
-from pages._shared import bar, controls, exportbar, frame, gallery, prose, queries, runner
+from pages._shared import bar, controls, exportbar, frame, gallery, prose, queries, section
 from pages._shared.address import bind, fragment
 from pages._shared.gallery import Clicks, Note
 from pages._shared.queries import Place
 
-READING = """A **prefix** is what a frozen vision model makes of an image, token by token, brought
-by one linear map to where a frozen language model has its words. Only the map learns, from the
-likelihood of captions of other images than those measured. Dots are the caption's bits per byte
-behind its own image, crosses behind another stimulus's image by the same map, strokes behind a
-prefix as long, learned without images: what a prefix does as such is not the image's.
-The bar is the 95 % **interval** of what the image saves, over other stimuli and other trainings.
-Below, the same savings stand against the pair's **alignment** and against both models'
-**competence**."""
+METHODS = """A **prefix** is what a frozen vision model makes of an image, token by token, brought
+by one linear map to where a frozen language model has its words; only the map learns, from
+captions of other images than those measured. Dots are the caption's bits per byte behind its own
+image, crosses behind another's by the same map, strokes behind a prefix as long that was learned
+without images. Bars are 95% **intervals** of what the image saves, over other stimuli and other
+trainings."""
 SAMPLES = """What the language model writes by itself behind each image, the likeliest word each
 time, by the map of the first training. The stimuli are the first of those that are measured; none
 was picked by hand."""
@@ -59,21 +62,13 @@ def show(at: Place, question: PrefixBits) -> None:
     """Draw what images save, or offer the job that measures it."""
     st.header("Can a language model read an image?", anchor=False)
     with frame.part():
-        answered = runner.ask(at, question, label="Train the maps")
+        answered = section.draw(at, question, key="bits", models=True, label="Train the maps")
         if answered is None:
-            prose.explain(READING)
             return
-        table = answered.table
-        titles = queries.models(at).set_index("model")["title"].to_dict()
-        said = findings_of(question, table.replace({"x": titles, "y": titles}))
-        prose.answer(said[: prose.LEAD])
-        mode, narrow = frame.mode(), frame.narrow()
-        figure = figures.bits(table, titles, mode, narrow=narrow)
-        exportbar.draw_models(at, question, figure, key="bits", table=table)
-        figure = figures.beside(table, queries.models(at), mode, narrow=narrow)
-        exportbar.draw_models(at, question, figure, key="saved", table=table)
-        prose.explain(READING, said[prose.LEAD :])
-        _show_samples(at, question, table)
+        figure = saving_plot(answered.table).draw(frame.mode(), narrow=frame.narrow())
+        exportbar.draw_models(at, question, figure, key="saved", table=answered.table)
+        prose.explain(METHODS, sentences(answered.findings)[1:])
+        _show_samples(at, question, answered.table)
 
 
 @fragment
@@ -82,10 +77,9 @@ def _show_samples(at: Place, question: PrefixBits, table: pd.DataFrame) -> None:
     finished = table[table["saved"].notna()]
     if finished.empty:
         return
-    titles = queries.models(at).set_index("model")["title"].to_dict()
     pairs = {
-        f"{y} > {x}": f"{titles[y]} → {titles[x]}"
-        for x, y in zip(finished["x"], finished["y"], strict=True)
+        f"{row['y']} > {row['x']}": f"{row['y_title']} → {row['x_title']}"
+        for row in finished.to_dict("records")
     }
     first = finished.sort_values("saved", kind="stable").iloc[-1]
     chosen = st.selectbox(
@@ -98,7 +92,7 @@ def _show_samples(at: Place, question: PrefixBits, table: pd.DataFrame) -> None:
     wanted = PrefixCaptions(question.scope, x, y, question.shuffled, question.lessons)
     with frame.part():
         table = queries.ask(at, wanted)
-        prose.answer(findings_of(wanted, table)[: prose.LEAD])
+        prose.answer(sentences(caption_findings(table)))
         written = dict(zip(table["index"], table["written"], strict=True))
         indices = [int(index) for index in table["index"][:SHOWN]]
         gallery.grid(

@@ -21,11 +21,10 @@ from core.embedding.runner import embed
 from core.encoders.catalog import open_encoder
 from core.errors import InputError, OfflineError, UnknownNameError
 from core.networks.prefixed import ImagePrefix, nothing, tokenize, word_vectors
-from core.questions.asking import ask, findings_of, recall
-from core.questions.prefix import figures, pairs
-from core.questions.prefix.lessons import choose_level, measured, taught
-from core.questions.prefix.naming import complete_bits
-from core.questions.prefix.question import Lessons, PrefixBits, PrefixCaptions
+from core.questions.asking import answer, ask, recall
+from core.questions.prefix import training
+from core.questions.prefix.lessons import Lessons, choose_level, measured, taught
+from core.questions.prefix.question import PrefixBits, PrefixCaptions
 from core.questions.prefix.training import code_all, train
 from core.settings import CAVE_WEIGHTS
 from core.stimuli.folder import FolderDataset
@@ -123,25 +122,26 @@ def test_pairs_of_the_cave_are_measured_and_kept(cave, monkeypatch):
     assert row["saved"] == pytest.approx(row["without"] - row["own"])
     assert row["misled"] == pytest.approx(row["other"] - row["without"])
     assert row["low"] < row["saved"] < row["high"]
-    monkeypatch.setattr("core.questions.prefix.pairs.train", None)  # nothing is trained anew
-    told = ask(PrefixCaptions(x="gpt2-xs", y="vit-clip-xs", lessons=TINY), cave)
+    monkeypatch.setattr("core.questions.prefix.training.train", None)  # nothing is trained again
+    answered = answer(PrefixCaptions(x="gpt2-xs", y="vit-clip-xs", lessons=TINY), cave)
+    told = answered.table
     assert (
         told["caption"].tolist()
         == cave.store.captions("cave").query("level == '20'")["text"].tolist()
     )
     assert (told["there"] <= told["named"]).all()
-    assert len(findings_of(PrefixCaptions(), told)) in (1, 2)
+    assert len(answered.findings) == 1
 
 
 def test_models_and_level_are_named_where_none_are(cave):
-    whole = complete_bits(PrefixBits(), cave)
+    whole = PrefixBits().complete(cave)
     assert whole.x == ("bloom-xs", "gpt2-xs")
     assert whole.y == ("vit-mae-xs", "vit-clip-xs")
     assert whole.lessons.level == "20"
     with pytest.raises(UnknownNameError, match="no caption level named '30'"):
         choose_level(cave, "30")
     with pytest.raises(InputError, match="not a language model; name"):
-        complete_bits(PrefixBits(x=("vit-mae-xs",)), cave)
+        PrefixBits(x=("vit-mae-xs",)).complete(cave)
 
 
 def test_what_teaches_is_never_what_measures(cave, tmp_path):
@@ -162,7 +162,7 @@ def test_what_teaches_is_never_what_measures(cave, tmp_path):
 
 
 def test_what_cannot_be_opened_is_refused_before_anything_is_trained(tmp_path, monkeypatch):
-    monkeypatch.setattr("core.questions.prefix.pairs.train", None)
+    monkeypatch.setattr("core.questions.prefix.training.train", None)
     study = Study(Store(build(tmp_path, PaintedDataset(30), **SMALL)), "cave")
     question = PrefixBits(x=("gpt-2-m",), y=("vit-mae-m",), lessons=TINY)
     with pytest.raises(OfflineError, match="is not in the cache folder"):
@@ -171,14 +171,15 @@ def test_what_cannot_be_opened_is_refused_before_anything_is_trained(tmp_path, m
 
 
 def test_a_pair_that_cannot_be_measured_says_why(cave, monkeypatch):
-    opened = pairs._language
-    monkeypatch.setattr(pairs, "_language", lambda *args: replace(opened(*args), limit=40))
+    opened = training._language
+    monkeypatch.setattr(training, "_language", lambda *args: replace(opened(*args), limit=40))
     question = PrefixBits(x=("gpt2-xs",), y=("vit-mae-xs",), lessons=TINY)
-    table = ask(question, cave)
+    answered = answer(question, cave)
+    table = answered.table
     assert np.isnan(table["saved"].iloc[0])
     assert "reads 40 tokens at most, and an image of 37" in table["reason"].iloc[0]
-    assert "No pair could be measured" in findings_of(question, table)[0]
-    assert "No pair could be measured" in figures.bits(table, {}, "light").layout.meta["title"]
+    assert "No pair could be measured" in answered.findings[0].sentence
+    assert "No pair could be measured" in question.plot(table).draw("light").layout.meta["title"]
 
 
 def test_a_real_language_model_reads_images_through_the_same_code(tmp_path, stories, flickr):
