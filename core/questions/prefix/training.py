@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -33,9 +33,11 @@ from core.networks.prefixed import (
 )
 from core.progress import Progress
 from core.questions.prefix.lessons import Lessons, Told, measured, taught
-from core.questions.prefix.question import PrefixPair, WithoutImage
 from core.settings import choose_device
 from core.study.study import Study
+
+if TYPE_CHECKING:
+    from core.questions.prefix.question import PrefixPair, WithoutImage
 
 BATCH = 32
 RATE = 0.03  # in units of the spread of word embeddings
