@@ -27,6 +27,7 @@ OWN_MODULES = {  # by module: what it imports by name, a part of this project or
         "f\"{kind.__module__.rpartition('.')[0]}.answer\""
     ],  # next to a question
     "core/questions/topics.py": ["f'core.{name}'"],
+    "pages/theory.py": ["f\"pages._parts.theory.{tab.replace('-', '_')}\""],
 }
 SQL = re.compile(r"\b(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|DROP|ATTACH|PRAGMA|COPY)\b")
 IDENTIFIERS = {  # by module: what stands within its SQL, all of it names of this project's own
