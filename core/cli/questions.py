@@ -63,15 +63,14 @@ def run_question(kind: type[Question], arguments: argparse.Namespace) -> None:
         report_problems(study.store)
     if arguments.json:
         facts = dict(question.facts(answered.table))
-        if answered.findings and not hasattr(kind, "declared_findings"):
+        if answered.findings:
             facts["findings"] = to_rows(answered.findings)
         if facts:
             print_object(facts, answered.table)
         else:
             print_table(answered.table, as_json=True)
         return
-    hidden = getattr(kind, "hidden", ())
-    shown = list(kind.shown or (name for name in answered.table.columns if name not in hidden))
+    shown = list(kind.shown or (name for name in answered.table.columns if name not in kind.hidden))
     print_table(answered.table[shown], as_json=False)
     for finding in answered.findings:
         print(finding.sentence, file=sys.stderr)

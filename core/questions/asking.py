@@ -18,9 +18,8 @@ import pandas as pd
 from core.errors import StoreError
 from core.metrics import METRICS, find_metric
 from core.progress import Patient, Progress, heard_by
-from core.questions.finding import Finding, from_rows, sentences, to_rows
-from core.questions.question import Answer, Question, StudyQuestion, choices_of
-from core.questions.registry import declared_findings, ready
+from core.questions.finding import Finding, from_rows, to_rows
+from core.questions.question import Question, StudyQuestion, choices_of
 from core.questions.topics import find_kind
 from core.recipe import Recipe
 from core.store import View, write_result
@@ -70,11 +69,11 @@ def answer(
     if study is None:
         with heard_by(report and Patient(report)):
             made = complete.answer(None, report)
-        return _answered(complete, made, recipe_of(complete), {})
+        return Answered(made.table, made.findings, recipe_of(complete), {})
     assert isinstance(complete, StudyQuestion)
     study.store.note_keys(*_version_keys(complete))
     recipe = _recipe(complete, study)
-    if kept := _fresh_answer(complete, study, recipe):
+    if kept := _fresh_answer(study, recipe):
         study.store.note(kept.reads)
         return kept
     noting = study.noting()
@@ -96,12 +95,11 @@ def answer(
                     reads=reads,
                     findings=to_rows(made.findings),
                 )
-    return _answered(complete, made, recipe, reads)
+    return Answered(made.table, made.findings, recipe, reads)
 
 
 def completed(question: Question, study: Study | None) -> Question:
     """Return a question with everything named that it leaves open; see `Question.complete`."""
-    ready(type(question))
     complete: Question = question.complete(study)
     return complete
 
@@ -111,10 +109,10 @@ def recall(question: StudyQuestion, study: Study) -> Answered | None:
     the question impossible.
     """
     complete = completed(question, study)
-    return _fresh_answer(complete, study, _recipe(complete, study))
+    return _fresh_answer(study, _recipe(complete, study))
 
 
-def _fresh_answer(complete: Question, study: Study, recipe: Recipe) -> Answered | None:
+def _fresh_answer(study: Study, recipe: Recipe) -> Answered | None:
     """Return the answer that is kept, None if there is none by this recipe or if anything that it
     read has changed.
     """
@@ -125,13 +123,7 @@ def _fresh_answer(complete: Question, study: Study, recipe: Recipe) -> Answered 
     stored = study.store.result(dataset, name)
     if stored is None or study.store.answer(dataset, name) != meta:  # replaced since
         return None
-    made = Answer(stored[0], from_rows(meta.findings))
-    return _answered(complete, made, recipe, meta.reads)
-
-
-def _answered(complete: Question, made: Answer, recipe: Recipe, reads: Reads) -> Answered:
-    findings = made.findings or declared_findings(complete, made.table)
-    return Answered(made.table, findings, recipe, reads)
+    return Answered(stored[0], from_rows(meta.findings), recipe, meta.reads)
 
 
 def recipe_of(question: Question) -> Recipe:
@@ -176,7 +168,7 @@ def _version_keys(complete: Question) -> list[str]:
 
 def _answer_version(command: str) -> str:
     kind = find_kind(command)
-    return str(ready(kind).version) if kind else ABSENT  # a question of another version
+    return str(kind.version) if kind else ABSENT  # a question of another version
 
 
 def _metric_version(name: str) -> str:
@@ -201,17 +193,11 @@ def _measures(part: object) -> Iterator[Measure]:
             yield from _measures(value)
 
 
-def findings_of(question: Question, table: pd.DataFrame) -> list[str]:
-    """Return what a table says, of a topic that still words its findings itself."""
-    return sentences(declared_findings(question, table))
-
-
 def left_out_of(question: StudyQuestion, study: Study) -> Sequence[str]:
     """Return what of a study's store an answer does not take in, and why."""
     values = (one if isinstance(one, list) else [one] for one in choices_of(question).values())
     named = {str(one).partition(":")[0] for value in values for one in value}  # of model:layer
     refused = [why for name, why in study.refused().items() if name not in named]
-    ready(type(question))
     said = [*question.left_out(study), *(f"Left out: {why}." for why in refused)]
     models = usual(study.models())
     opened = open_because(models, models["model"])

@@ -15,7 +15,6 @@ from core.errors import PlatoscopeError
 from core.metrics import find_metric
 from core.options import options_of, values_of
 from core.questions.question import Question
-from core.questions.registry import ready
 from core.questions.topics import find_kind
 from core.recipe import Recipe
 from core.spaces.choices import EXACT, Clamping
@@ -94,7 +93,7 @@ def _is_fresh(one: KeptResult, study: Study) -> bool:
 def _same_answer(one: KeptResult, study: Study, kind: type[Question]) -> bool:
     """Return whether an answer is of the present version and all that it read is the same."""
     versions = one.recipe.choices["versions"]
-    present = versions.get(kind.command) == ready(kind).version
+    present = versions.get(kind.command) == kind.version
     metrics = (name.partition("metric ")[2] for name in versions if name.startswith("metric "))
     same = all(find_metric(name).version == versions[f"metric {name}"] for name in metrics)
     return present and same and bool(one.reads) and study.store.is_fresh(one.reads)

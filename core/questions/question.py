@@ -49,7 +49,7 @@ class Question:
 
     command: its words after `platoscope`. version: raised by hand whenever results change.
     columns: what each column of the table means, with its unit. listed: whether it has a command of
-    its own. shown: the columns that a terminal has room for (all if empty).
+    its own. shown: the columns that a terminal has room for (if empty, all but the hidden ones).
     """
 
     command: ClassVar[str]
@@ -57,6 +57,7 @@ class Question:
     columns: ClassVar[Mapping[str, str]] = {}
     listed: ClassVar[bool] = True
     shown: ClassVar[tuple[str, ...]] = ()
+    hidden: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def title(cls) -> str:

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from core.questions.question import Answer, Question
-from core.questions.registry import ready
 
 
 def answer_by(
@@ -24,5 +23,5 @@ def answer_by(
     def answer(self: Question, study: Any, report: Any) -> Answer:
         return Answer(make(self, study, report))
 
-    monkeypatch.setattr(ready(kind), "answer", answer)
+    monkeypatch.setattr(kind, "answer", answer)
     monkeypatch.setattr(kind, "is_kept", lambda _: kept)

@@ -12,7 +12,6 @@ from core.questions.alignment.question import Alignment
 from core.questions.asking import ask, question_recipe
 from core.questions.metrics.question import MetricAgreement
 from core.questions.question import StudyQuestion
-from core.questions.registry import ready
 from core.questions.topics import every_kind
 from core.store import Store
 from core.study.parts import Calibration, Comparison
@@ -50,7 +49,7 @@ def test_a_metric_s_version_is_in_the_recipes_of_what_is_compared_by_it(study, m
 
 
 def test_an_answer_that_is_computed_across_a_change_is_not_kept(root, study, monkeypatch):
-    answer = ready(Alignment).answer
+    answer = Alignment.answer
 
     def meanwhile(*given):
         table = answer(*given).table

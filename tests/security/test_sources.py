@@ -23,9 +23,6 @@ OWN_MODULES = {  # by module: what it imports by name, a part of this project or
     "core/cli/__init__.py": ["f'core.cli.{module}'"],
     "core/machine/compiling.py": ["'umap'"],  # late: it takes seconds
     "core/stimuli/worlds.py": ["_MODULES[kind]"],  # which lies above it
-    "core/questions/registry.py": [
-        "f\"{kind.__module__.rpartition('.')[0]}.answer\""
-    ],  # next to a question
     "core/questions/topics.py": ["f'core.{name}'"],
     "pages/theory.py": ["f\"pages._parts.theory.{tab.replace('-', '_')}\""],
 }

@@ -16,8 +16,8 @@ from core.encoders.requests import ImportRequest
 from core.figures.numbers import count_text, time_text
 from core.machine.memory import size_text
 from core.questions.alignment.question import Alignment
-from core.questions.asking import findings_of
 from core.questions.competence.question import CompetenceScores
+from core.questions.finding import sentences
 from core.questions.kept import STALE, list_results
 from core.questions.models.pairs import ModelPairs
 from core.questions.models.standings import nearest_to
@@ -219,9 +219,10 @@ def _show_model(at: Place, models: pd.DataFrame, name: str) -> None:
         if entry.card.over:
             st.subheader("Reliability", anchor=False)
             question = Reliability(at.scope, (name,))
-            table = queries.ask(at, question)
+            found = queries.answer(at, question)
+            table = found.table
             st.dataframe(table.drop(columns="model"), hide_index=True, height=_height(table))
-            st.caption(frame.plain(" ".join(findings_of(question, table))))
+            st.caption(frame.plain(" ".join(sentences(found.findings))))
     with frame.part():
         _show_competence(at, name)
     _show_origin(at, entry)
