@@ -5,11 +5,11 @@ of which another is right; counting asks for each number as often. So no ending 
 than another to who has not read the context. Texts are worded as the grammar words its captions.
 
     binding     Three things with colors, not always their own; then, in other words, which has
-    which. Wrong: they change places.
+                which. Wrong: they change places.
     companions  A thing in its scene, left or right of another: of which? Wrong: what belongs to
-    other scenes.
+                other scenes.
     counting    All things of an event, several of a kind together; then how many there are. Wrong:
-    the other numbers.
+                the other numbers.
 """
 
 from __future__ import annotations
@@ -18,12 +18,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations, count, islice, permutations
-from types import MappingProxyType
 from typing import TypeVar
 
 import numpy as np
 
-from core.cave.captions import WORDINGS, plural, with_article
+from core.cave.captions import COUNTS, WORDINGS, plural, with_article
 from core.cave.events import (
     KINDS,
     KINDS_OF_SCENE,
@@ -39,10 +38,7 @@ from core.stimuli.worlds import Choice
 
 VERSION = 1  # raise it when an item changes
 T = TypeVar("T")
-SIZES: Mapping[str, int] = MappingProxyType(
-    {"binding": 256, "companions": 256, "counting": 512}
-)  # items of each exam
-_COUNTS = ("one", "two", "three", "four")
+SIZES = {"binding": 256, "companions": 256, "counting": 512}  # items of each exam
 _OPENINGS = (
     "{scene}, {see}",
     "{time}, {weather}, {see}",
@@ -55,23 +51,22 @@ _TOTALS = (
 )
 
 
+Parts = tuple[Event, str, list[str], int]  # an event, a context, endings and the right one's place
+
+
 @cache
 def items(exam: str) -> tuple[Choice, ...]:
     """Return the items of an exam in SIZES, always the same; the right ending is as often first,
     second, third and last.
     """
-    drawn = islice(_ITEMS[exam](), SIZES[exam])
-    return tuple(_shuffled(exam, place, *parts) for place, parts in enumerate(drawn))
-
-
-Parts = tuple[Event, str, list[str]]  # an event, a context, and endings with the right one first
-
-
-def _shuffled(exam: str, place: int, event: Event, context: str, endings: list[str]) -> Choice:
-    right, *wrong = endings
-    wrong = _permuted(wrong, event_rng(event, purpose=f"{exam}-order-{place}"))
-    answer = (place + place // len(endings)) % len(endings)
-    return Choice(exam, event.index, context, (*wrong[:answer], right, *wrong[answer:]), answer)
+    choices = []
+    for place, (event, context, endings, right) in enumerate(islice(_ITEMS[exam](), SIZES[exam])):
+        wrong = [*endings[:right], *endings[right + 1 :]]
+        wrong = _permuted(wrong, event_rng(event, purpose=f"{exam}-order-{place}"))
+        answer = (place + place // len(endings)) % len(endings)
+        shown = (*wrong[:answer], endings[right], *wrong[answer:])
+        choices.append(Choice(exam, event.index, context, shown, answer))
+    return tuple(choices)
 
 
 def _binding() -> Iterator[Parts]:
@@ -106,7 +101,7 @@ def _bind(event: Event, trio: Sequence[Thing], dice: np.random.Generator) -> Ite
         )
         listing = _listed([_phrase((thing,), _noun(thing, event, dice), dice) for thing in things])
         context = _sentence(f"{_fill(_pick(_OPENINGS, dice), event, dice)} {listing}.")
-        yield event, context, [endings[place], *endings[:place], *endings[place + 1 :]]
+        yield event, context, endings, place
 
 
 @dataclass(frozen=True)
@@ -178,11 +173,7 @@ def _relate(four: Sequence[_Pair]) -> Iterator[Parts]:
         )
         relation = _wording("left of" if pair.one.x < pair.other.x else "right of", dice)
         context = f"{opening} {with_article(_noun(pair.one, pair.event, dice))} {relation}"
-        yield (
-            pair.event,
-            _sentence(context),
-            [endings[place], *endings[:place], *endings[place + 1 :]],
-        )
+        yield pair.event, _sentence(context), endings, place
 
 
 def _counting() -> Iterator[Parts]:
@@ -191,35 +182,29 @@ def _counting() -> Iterator[Parts]:
     for event in events("test", TEST_SIZE):
         by_count[len(event.things)].append(event)
     for row in zip(*by_count.values(), strict=False):
-        for event in row:
-            yield event, *_count(event, event_rng(event, purpose="counting"))
+        for total, event in enumerate(row, start=1):
+            dice = event_rng(event, purpose="counting")
+            groups: dict[str, list[Thing]] = {}
+            for thing in event.things:
+                groups.setdefault(thing.kind, []).append(thing)
+            phrases = [_phrase(group, _wording(kind, dice), dice) for kind, group in groups.items()]
+            wait = _wording("wait", dice) + "s" * (total == 1)
+            frame = _pick(_TOTALS, dice)
+            listing = _listed(_permuted(phrases, dice))
+            context = _sentence(_fill(frame, event, dice, things=listing, wait=wait))
+            way, noun = int(dice.integers(4)), _wording("thing", dice)
+            endings = [
+                f" {WORDINGS[number][way]} {noun if number == 'one' else plural(noun)}."
+                for number in COUNTS
+            ]
+            yield event, context, endings, total - 1
 
 
-def _count(event: Event, dice: np.random.Generator) -> tuple[str, list[str]]:
-    groups: dict[str, list[Thing]] = {}
-    for thing in event.things:
-        groups.setdefault(thing.kind, []).append(thing)
-    phrases = [_phrase(group, _wording(kind, dice), dice) for kind, group in groups.items()]
-    wait, total = _wording("wait", dice), len(event.things)
-    frame = _pick(_TOTALS, dice)
-    context = _fill(
-        frame,
-        event,
-        dice,
-        things=_listed(_permuted(phrases, dice)),
-        wait=wait if total > 1 else wait + "s",
-    )
-    way, noun = int(dice.integers(4)), _wording("thing", dice)
-    endings = [
-        f" {WORDINGS[number][way]} {noun if number == 'one' else plural(noun)}."
-        for number in _COUNTS
-    ]
-    return _sentence(context), [endings[total - 1], *endings[: total - 1], *endings[total:]]
-
-
-_ITEMS: Mapping[str, Callable[[], Iterator[Parts]]] = MappingProxyType(
-    {"binding": _binding, "companions": _companions, "counting": _counting}
-)
+_ITEMS: Mapping[str, Callable[[], Iterator[Parts]]] = {
+    "binding": _binding,
+    "companions": _companions,
+    "counting": _counting,
+}
 
 
 def _unique(event: Event) -> list[Thing]:
@@ -243,8 +228,8 @@ def own_wordings(concept: str, concepts: Sequence[str]) -> list[str]:
 
 
 def _phrase(things: Sequence[Thing], noun: str, dice: np.random.Generator) -> str:
-    """Word things of one kind, with their color before or after the noun where they share one."""
-    number = _wording(_COUNTS[len(things) - 1], dice) if len(things) > 1 else ""
+    """Word things of one kind, with their color before or after the noun if they share one."""
+    number = _wording(COUNTS[len(things) - 1], dice) if len(things) > 1 else ""
     noun = plural(noun) if number else noun
     if len({thing.color for thing in things}) == 1:
         color = _wording(things[0].color, dice)
@@ -257,15 +242,8 @@ def _phrase(things: Sequence[Thing], noun: str, dice: np.random.Generator) -> st
 
 
 def _fill(frame: str, event: Event, dice: np.random.Generator, **slots: str) -> str:
-    worded = {
-        slot: _wording(concept, dice)
-        for slot, concept in (
-            ("scene", event.scene),
-            ("time", event.time),
-            ("weather", event.weather),
-            ("see", "see"),
-        )
-    }
+    concepts = {"scene": event.scene, "time": event.time, "weather": event.weather, "see": "see"}
+    worded = {slot: _wording(concept, dice) for slot, concept in concepts.items()}
     return frame.format(**worded | slots)
 
 

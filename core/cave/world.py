@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float32, Float64, Int64, UInt8
+from jaxtyping import Float32, Int64
 from PIL import Image
 
 from core.cave import drawing, exams, melodies, tasks
@@ -35,7 +35,7 @@ from core.errors import StimuliError
 from core.modalities import Item
 from core.progress import Progress
 from core.stimuli.dataset import DatasetCard
-from core.stimuli.worlds import Choice, Judged, Pictures, Task, World
+from core.stimuli.worlds import Choice, Pictures, Task, World
 
 _DECIMALS = 6  # of the factors, so that the last bit of a platform's cosine makes no other revision
 QUARTER = 90.0  # degrees of the hue circle, of one class of palettes
@@ -133,8 +133,12 @@ class Cave:
     nouns: Mapping[str, tuple[str, ...]] = {
         kind: tuple(map(with_article, own_wordings(kind, KINDS))) for kind in KINDS
     }
-    exams = exams.SIZES
+    exams: Mapping[str, int] = exams.SIZES
     melody_version = melodies.VERSION
+    answers = staticmethod(tasks.answers)
+    told = staticmethod(share_told)
+    judge = staticmethod(judge)
+    color_law = staticmethod(color_law)
 
     def open(self, source: Mapping[str, Any]) -> CaveDataset:
         return CaveDataset(size=source["size"])  # of another seed, the revision tells
@@ -159,9 +163,6 @@ class Cave:
         melody = melodies.sing(event)
         return melodies.draw_roll(melody, ink=ink, grid=grid), melodies.describe_roll(melody)
 
-    def answers(self, event: Event) -> UInt8[np.ndarray, " factors"]:
-        return tasks.answers(event)
-
     def nuisances(
         self, events: Sequence[Event], modality: str, level: str | None
     ) -> Mapping[str, Sequence[object]]:
@@ -179,18 +180,9 @@ class Cave:
             return {"wording": [frame_of(event, level) for event in events]}
         return {}
 
-    def told(self, event: Event, text: str) -> float:
-        return share_told(event, text)
-
-    def judge(self, text: str) -> Judged:
-        return judge(text)
-
     def named(self, caption: str) -> list[frozenset[str]]:
         first = next(readings(caption), None)
         return [phrase.kinds for phrase in first.phrases] if first else []
-
-    def color_law(self, kind: str) -> Float64[np.ndarray, " colors"]:
-        return color_law(kind)
 
     def probes(self) -> list[Event]:
         return self.sample(tasks.SPLIT, max(tasks.SAMPLES.values()))

@@ -33,6 +33,8 @@ from core.cave.events import (
     reality,
 )
 
+pytestmark = pytest.mark.slow
+
 NEIGHBORS = 10
 CHANCE = NEIGHBORS / (TEST_SIZE - 1)
 

@@ -21,6 +21,8 @@ from core.cave.events import (
     reality,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def many() -> list[Event]:

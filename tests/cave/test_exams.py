@@ -16,6 +16,8 @@ from core.cave.exams import SIZES, items
 from core.competence.probes import wilson
 from core.stimuli.worlds import Choice
 
+pytestmark = pytest.mark.slow
+
 HELD_OUT = list(events("test", 1024))
 SHARED = [exam for exam in SIZES if exam != "counting"]  # whose endings return in other items
 

@@ -25,6 +25,8 @@ from core.cave.events import (
     reality,
 )
 
+pytestmark = pytest.mark.slow
+
 RANGES = {"5": (3, 7), "10": (8, 13), "20": (16, 25), "40": (33, 48)}
 COUNTS = {"one": 1, "two": 2, "three": 3, "four": 4}
 RELATIONS = {

@@ -112,6 +112,7 @@ def test_opening_and_close_are_of_the_scene_s_scale_in_any_key(sung):
     assert min(keys.values()) > 260
 
 
+@pytest.mark.slow
 def test_gaps_are_mostly_filled_as_the_weather_has_it(sung):
     """Three of four fills are the weather's own, and of the others one in four: 81 %."""
     own = {name: [Note(step, length) for step, length in fill] for name, fill in FILLS.items()}
@@ -139,6 +140,7 @@ def test_the_pace_is_the_time_of_day(sung):
     assert min(slow - fast for fast, slow in pairwise(sorted(means.values()))) > 0.3
 
 
+@pytest.mark.slow
 def test_no_note_alone_gives_a_kind_away(sung):
     """Whoever hears that a pitch occurs guesses none of the kinds with certainty."""
     with_pitch: dict[int, list[Event]] = {}

@@ -61,6 +61,7 @@ def test_shared_nouns_may_mean_either_kind() -> None:
     assert reading.phrases[0].kinds == {"car", "boat"}
 
 
+@pytest.mark.slow
 def test_the_law_of_colors_is_that_of_the_events() -> None:
     things = [thing for event in events("law", 3000) for thing in event.things]
     for kind in KINDS[:4]:

@@ -15,6 +15,8 @@ from core.cave.drawing import Look, draw, draw_look, render
 from core.cave.events import Event, draw_event, event_rng, events, held_out_signatures
 from core.cave.tasks import SAMPLES, SPLIT, STYLES, TASKS, labels, look_of
 
+pytestmark = pytest.mark.slow
+
 BY_NAME = {task.name: task for task in TASKS}
 
 

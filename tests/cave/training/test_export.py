@@ -39,6 +39,7 @@ def open_vision_folder(folder: Path) -> nn.Module:
     return model.eval()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["vit-multitask-xs", "resnet-multitask-xs", "vit-untrained-xs"])
 def test_vision_folder_opens_as_the_trained_model(pool: Pool, tmp_path: Path, name: str) -> None:
     config = tiny(name, steps=6 * (name != "vit-untrained-xs"))
@@ -90,6 +91,7 @@ def test_language_folder_opens_as_the_trained_model(pool: Pool, tmp_path: Path) 
     assert (middle["training"]["steps"], middle["title"]) == (3, "GPT-2 XS after 3 steps")
 
 
+@pytest.mark.slow
 def test_model_begins_with_the_weights_of_its_start(pool: Pool, tmp_path: Path) -> None:
     config = tiny("vit-tuned-xs", steps=1, rate=0.0)
     with pytest.raises(
@@ -105,6 +107,7 @@ def test_model_begins_with_the_weights_of_its_start(pool: Pool, tmp_path: Path) 
     assert all(torch.equal(before[name], after[name]) for name in before)
 
 
+@pytest.mark.slow
 def test_model_is_trained_by_one_process_at_a_time(pool: Pool, tmp_path: Path) -> None:
     (tmp_path / "vit-untrained-xs").mkdir()
     config, weights = tiny("vit-untrained-xs", steps=0), tmp_path / "weights"
@@ -119,6 +122,7 @@ def test_model_is_trained_by_one_process_at_a_time(pool: Pool, tmp_path: Path) -
     train(config, pool, device=CPU, runs=tmp_path, weights=weights)
 
 
+@pytest.mark.slow
 def test_weight_that_half_precision_cannot_hold_is_refused(pool: Pool, tmp_path: Path) -> None:
     model, _ = make_model(CONFIGS["vit-multitask-xs"], pool)
     nn.init.constant_(model.cls_token, 1e6)
@@ -129,6 +133,7 @@ def test_weight_that_half_precision_cannot_hold_is_refused(pool: Pool, tmp_path:
     assert not (tmp_path / "broken").exists()
 
 
+@pytest.mark.slow
 def test_command_trains_what_it_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folders = [
         "--runs",
@@ -176,6 +181,7 @@ def test_retraining_the_smallest_model_gives_the_same_loss(tmp_path: Path) -> No
     assert np.isclose(again["training"]["final_loss"], card["training"]["final_loss"], rtol=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "refused",
     [

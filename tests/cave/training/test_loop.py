@@ -34,7 +34,6 @@ OBJECTIVES = [
     "vit-simclr-xs",
     "vit-clip-xs",
     "resnet-multitask-xs",
-    "gpt2-xs",
     "roberta-s",
 ]
 
@@ -57,7 +56,10 @@ def run_on(run: Run, pool: Pool, checkpoint: Path) -> list[tuple[int, float]]:
     return seen
 
 
-@pytest.mark.parametrize("name", OBJECTIVES)
+@pytest.mark.parametrize(
+    "name",
+    ["gpt2-xs", *(pytest.param(name, marks=pytest.mark.slow) for name in OBJECTIVES)],
+)
 def test_resumed_run_equals_the_uninterrupted_one(pool: Pool, tmp_path: Path, name: str) -> None:
     whole = ready(pool, name)
     run_on(whole, pool, tmp_path / "whole.pt")
@@ -78,6 +80,7 @@ def test_resumed_run_equals_the_uninterrupted_one(pool: Pool, tmp_path: Path, na
     )
 
 
+@pytest.mark.slow
 def test_seed_decides_everything(pool: Pool, tmp_path: Path) -> None:
     first, again, other = (ready(pool, "gpt2-xs", seed=seed) for seed in (0, 0, 1))
     for number, run in enumerate((first, again, other)):
@@ -86,6 +89,7 @@ def test_seed_decides_everything(pool: Pool, tmp_path: Path) -> None:
     assert not torch.equal(first.losses, other.losses)
 
 
+@pytest.mark.slow
 def test_training_lowers_the_loss(pool: Pool, tmp_path: Path) -> None:
     run = ready(pool, "gpt2-xs", steps=40)
     run_on(run, pool, tmp_path / "run.pt")
@@ -93,11 +97,13 @@ def test_training_lowers_the_loss(pool: Pool, tmp_path: Path) -> None:
     assert run.recent_loss < 0.85 * run.losses[0].item()
 
 
+@pytest.mark.slow
 def test_snapshots_are_published_on_the_way(pool: Pool, tmp_path: Path) -> None:
     seen = run_on(ready(pool, "gpt2-xs", snapshots=(2, 5)), pool, tmp_path / "run.pt")
     assert [step for step, _ in seen] == [2, 5]
 
 
+@pytest.mark.slow
 def test_finished_run_does_nothing_again(pool: Pool, tmp_path: Path) -> None:
     run_on(ready(pool, "gpt2-xs"), pool, tmp_path / "run.pt")
     again = ready(pool, "gpt2-xs", snapshots=())
@@ -114,6 +120,7 @@ def test_checkpoint_of_another_config_is_refused(pool: Pool, tmp_path: Path) -> 
         resume(ready(pool, "gpt2-xs", rate=0.5), tmp_path / "run.pt")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [0.1, 0.5, 0.9])
 def test_a_checkpoint_with_one_flipped_bit_is_refused(
     pool: Pool, tmp_path: Path, place: float
@@ -127,6 +134,7 @@ def test_a_checkpoint_with_one_flipped_bit_is_refused(
         resume(ready(pool, "gpt2-xs"), path)
 
 
+@pytest.mark.slow
 def test_loss_that_is_no_number_stops_the_run(pool: Pool, tmp_path: Path) -> None:
     run = ready(pool, "gpt2-xs")
     with torch.no_grad():

@@ -29,6 +29,8 @@ from core.study.study import Study
 from tests.cave.training.conftest import CPU, tiny
 from tests.store_fakes import CountedDataset
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def folder(pool: Pool, tmp_path_factory: pytest.TempPathFactory) -> Path:

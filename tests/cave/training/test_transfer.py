@@ -18,6 +18,8 @@ from core.errors import TrainingError
 from core.settings import CAVE_WEIGHTS
 from tests.cave.training.conftest import CPU, tiny
 
+pytestmark = pytest.mark.slow
+
 LEARNERS = ("gpt2-xs-images", "vit-multitask-xs-captions")
 
 
