@@ -9,7 +9,6 @@ copies what is fresh to `data/demo`.
 from __future__ import annotations
 
 import json
-import math
 import os
 import shutil
 import sys
@@ -37,7 +36,7 @@ SHIPPED = ("answer-", "competence-", "head-", "stitches-")  # beginnings of name
 def visit(store: Path) -> None:
     """Open each page over a store, and wait for whatever it shows; raises if one is in error."""
     os.environ["PLATOSCOPE_STORE"] = str(store)
-    runner.PATIENCE = math.inf
+    runner.PATIENCE = sys.float_info.max  # for all that is not left to a job
     manifest_scanner.scan_component_manifests = list  # type: ignore[assignment]
     for page in PAGES:
         app = AppTest.from_file(str(ROOT / "pages" / "frame.py"), default_timeout=7200)

@@ -4,6 +4,8 @@ minutes, and drawn once it is kept.
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 import streamlit as st
 
@@ -62,7 +64,9 @@ def show(at: Place, question: PrefixBits) -> None:
     """Draw what images save, or offer the job that measures it."""
     st.header("Can a language model read an image?", anchor=False)
     with frame.part():
-        answered = section.draw(at, question, key="bits", models=True, label="Train the maps")
+        answered = section.draw(
+            at, question, key="bits", models=True, seconds=math.inf, label="Train the maps"
+        )
         if answered is None:
             return
         figure = saving_plot(answered.table).draw(frame.mode(), narrow=frame.narrow())
