@@ -63,7 +63,7 @@ def test_steps_of_sgd_are_chosen_if_it_trains_the_networks(on_nothing):
 
 def test_contrastive_learners_end_at_the_pmi_kernel(on_nothing):
     app = on_nothing(tab="co-occurrence", events="10")
-    assert charts(app) == ["kernels", "infonce"]
+    assert charts(app) == ["kernels", "kernel"]
     assert "R² = 1.0000" in seen(app)
     assert said(app) == ""
     assert app.code[0].value == "platoscope theory contrastive --events 10"

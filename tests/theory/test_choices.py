@@ -8,7 +8,6 @@ import pytest
 from core.errors import InputError, UnknownNameError
 from core.options import options_of
 from core.theory.contrastive import question as contrastive
-from core.theory.contrastive.learners import LOSSES
 from core.theory.contrastive.question import Contrastive
 from core.theory.contrastive.world import KINDS
 from core.theory.deep_linear import breakers, runs
@@ -28,15 +27,19 @@ SMALL = Networks(inputs=3, labels=3, rank=2, a=(3,), b=(2, 3), c=(2,), d=(4,))
 @pytest.mark.parametrize(
     ("kind", "option", "names"),
     [
-        (Contrastive, "preset", contrastive.PRESETS),
         (Contrastive, "world", KINDS),
-        (Contrastive, "loss", LOSSES),
+        (Contrastive, "of", contrastive.RUNS),
         (DeepLinear, "preset", [*PRESETS, *BREAKERS]),
     ],
 )
 def test_every_name_is_offered_in_order(kind, option, names) -> None:
     (choices,) = (one.choices for one in options_of(kind) if one.name == option)
     assert choices == tuple(names)
+
+
+def test_presets_of_contrastive_learners_are_options() -> None:
+    names = {one.name for one in options_of(Contrastive)}
+    assert set().union(*(preset.choices for preset in contrastive.PRESETS.values())) <= names
 
 
 @pytest.fixture
@@ -50,8 +53,6 @@ def _short(monkeypatch) -> None:
     monkeypatch.setattr(runs, "UNTIL", 1.0)
     monkeypatch.setattr(runs, "SYMMETRY_STEPS", 50)
     monkeypatch.setattr(breakers, "FLOW_TIME", 1.0)
-    monkeypatch.setattr(breakers, "SAMPLES", 30)
-    monkeypatch.setattr(breakers, "ETAS", (1e-2,))
     monkeypatch.setattr("core.theory.deep_linear.training.ETAS", (1e-2,))
 
 

@@ -30,7 +30,6 @@ from core.errors import InputError, MetricError, TrainingError
 from core.theory.contrastive.kernel import ROUNDING
 from core.theory.simulation import Matrix, descend
 
-LOSSES = ("infonce", "nce")
 STEPS, BATCH, NEGATIVES = 2_500, 256, 32  # of sampled training; negatives for each positive pair
 _RATE = 0.05  # of Adam at the start; a cosine takes it to 0
 Scalar = Float64[Tensor, ""]

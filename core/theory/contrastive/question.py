@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import pandas as pd
 
 from core.errors import InputError
-from core.options import option, seed_option
+from core.options import option, options_of, part
 from core.progress import Progress
 from core.questions.finding import Finding
 from core.questions.question import Answer, Question
@@ -21,10 +21,6 @@ from core.theory.simulation import in_one_thread
 
 if TYPE_CHECKING:
     from core.figures.grammar import Plot
-
-PresetName = Literal["infonce", "nce", "sampled", "rough", "modalities", "capacity"]
-World = Literal["ring", "clusters", "random"]
-Loss = Literal["infonce", "nce"]
 
 
 def _of_learner(setup: Setup, table: pd.DataFrame) -> Iterator[Finding]:
@@ -93,14 +89,14 @@ def _of_widths(_: Setup, table: pd.DataFrame) -> Iterator[Finding]:
 
 
 class Preset(NamedTuple):
-    """A setup with a name. claim: what the theory says of it; formula: the same in LaTeX."""
+    """A question with a name. claim: what the theory says of it; formula: the same in LaTeX.
+    choices: options other than the default.
+    """
 
     title: str
     claim: str
     formula: str
-    setup: Setup = Setup()
-    run: Callable[[Setup], pd.DataFrame] = runs.learn_kernel
-    say: Callable[[Setup, pd.DataFrame], Iterator[Finding]] = _of_learner
+    choices: Mapping[str, Any]
 
 
 PRESETS: Mapping[str, Preset] = {
@@ -108,56 +104,52 @@ PRESETS: Mapping[str, Preset] = {
         "InfoNCE",
         "Products equal τ times the PMI kernel, plus a constant.",
         r"g = \tau K_\mathsf{PMI} + c",
+        {},
     ),
     "nce": Preset(
         "Binary NCE",
         "Products equal the PMI kernel plus log p / (1 − p).",
         r"g = K_\mathsf{PMI} + \log \tfrac{p}{1 - p}",
-        Setup(loss="nce"),
+        {"loss": "nce"},
     ),
     "sampled": Preset(
         "From sampled pairs",
         "Sampled pairs lead to the same kernel, with noise.",
         r"g = \tau K_\mathsf{PMI} + c",
-        Setup(sampled=True),
+        {"sampled": True},
     ),
     "rough": Preset(
         "A world that is not smooth",
         "No offset makes the kernel an inner product, so it can only be approached.",
         r"\forall C:\; K_\mathsf{PMI} + C \not\succeq 0",
-        Setup(window=2, jumps=0.1),
+        {"window": 2, "jumps": 0.1},
     ),
     "modalities": Preset(
         "Two modalities",
         "One-to-one observations are learned alike; what a modality loses, alignment loses.",
         r"K_\mathsf{PMI}(x_a, x_b) = K_\mathsf{PMI}(z_a, z_b) = K_\mathsf{PMI}(y_a, y_b)",
-        run=runs.lose_sight,
-        say=_of_views,
+        {"of": "modalities"},
     ),
     "capacity": Preset(
         "Too narrow",
         "A width below the rank cannot hold the kernel.",
         r"\operatorname{rank} \langle f, f \rangle \le d",
-        run=runs.narrow,
-        say=_of_widths,
+        {"of": "widths"},
     ),
 }
-# what a question leaves to the preset if it does not say
-OPTIONAL = (
-    *("world", "events", "window", "jumps", "uneven"),
-    *("loss", "width", "temperature", "positives"),
-)
+RUNS: Mapping[str, tuple[Callable[[Setup], pd.DataFrame], Callable[..., Iterator[Finding]]]] = {
+    "kernel": (runs.learn_kernel, _of_learner),
+    "modalities": (runs.lose_sight, _of_views),
+    "widths": (runs.narrow, _of_widths),
+}
 
 
 @dataclass(frozen=True)
 class Contrastive(Question):
-    """Why do contrastive learners converge?
-
-    A preset says what is done; what is None is as the preset has it.
-    """
+    """Why do contrastive learners converge?"""
 
     command: ClassVar[str] = "theory contrastive"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     columns: ClassVar[Mapping[str, str]] = {
         "pmi": "K_PMI of two events, in nats",
         "learned": "⟨f(a), f(b)⟩ of two events",
@@ -171,77 +163,30 @@ class Contrastive(Question):
         "predicted": "CKA of the exact kernels",
     }
 
-    preset: PresetName = option("infonce", help="what is done, and with what")
-    world: World | None = option(None, help="shape of the world (as the preset: ring)")
-    events: int | None = option(None, least=3, most=1_024, help="events of the world (24)")
-    window: int | None = option(
-        None, least=1, most=64, label="Window T", help="steps to either side (8; rough 2)"
+    of: Literal["kernel", "modalities", "widths"] = option(
+        "kernel",
+        label="Of",
+        help="what is learned: the kernel, by two modalities, or in ever wider embeddings",
     )
-    jumps: float | None = option(
-        None, least=0, most=1, metavar="P", help="share of steps to any event (0.3; rough 0.1)"
-    )
-    uneven: float | None = option(
-        None, least=0, most=10, metavar="S", help="spread of the steps' weights (0.3)"
-    )
-    apart: bool = option(
-        False, label="Leave t = t′ out", help="do not count an event with itself, t = t′"
-    )
-    loss: Loss | None = option(None, help="contrastive loss (as the preset)")
-    width: int | None = option(
-        None, least=0, most=1_024, help="width of the embedding, 0 for as many as events (0)"
-    )
-    temperature: float | None = option(
-        None,
-        least=0,
-        most=1_000,
-        metavar="T",
-        label="Temperature τ",
-        help="temperature of InfoNCE (1)",
-    )
-    positives: float | None = option(
-        None,
-        least=0,
-        most=1,
-        metavar="P",
-        label="Positive pairs",
-        help="share of positive pairs, of binary NCE (0.6)",
-    )
-    seed: int = seed_option("seed of the world, the learner and what it samples")
-
-    @property
-    def setup(self) -> Setup:
-        """The preset's setup with all that the question says itself; raises InputError for a choice
-        that its learner or experiment does not have.
-        """
-        preset = PRESETS[self.preset].setup
-        values = {name: getattr(self, name) for name in OPTIONAL}
-        said = {name: value for name, value in values.items() if value is not None}
-        setup = replace(preset, same=not self.apart, seed=self.seed, **said)
-        for name, why in self._unused(setup).items():
-            if name in said:
-                raise InputError(f"{name} cannot be chosen {why}; leave it out")
-        return setup
-
-    def _unused(self, setup: Setup) -> dict[str, str]:
-        """Return the options that make no difference, and why."""
-        idle = "positives" if setup.loss == "infonce" else "temperature"
-        unused = {idle: f"with the loss {setup.loss}"}
-        return unused | ({"width": "if every width is tried"} if self.preset == "capacity" else {})
+    setup: Setup = part(Setup)
 
     def complete(self, study: None) -> Contrastive:
-        """Name what the preset chooses if the question does not."""
         setup = self.setup
-        used = [name for name in OPTIONAL if name not in self._unused(setup)]
-        return replace(self, **{name: getattr(setup, name) for name in used})
+        unused = {"positives": "infonce", "temperature": "nce"}
+        for one in options_of(Setup):
+            idle = unused.get(one.name) == setup.loss or (one.name, self.of) == ("width", "widths")
+            if idle and getattr(setup, one.name) != one.default:
+                raise InputError(f"{one.name} makes no difference here; leave it out")
+        return self
 
     def answer(self, study: None, report: Progress | None) -> Answer:
-        preset = PRESETS[self.preset]
+        run, say = RUNS[self.of]
         with in_one_thread():
-            table = preset.run(self.setup)
-        return Answer(table, list(preset.say(self.setup, table)))
+            table = run(self.setup)
+        return Answer(table, list(say(self.setup, table)))
 
     def plot(self, table: pd.DataFrame) -> Plot:
         from core.theory.contrastive import figures
 
-        plots = {"modalities": figures.information, "capacity": figures.widths}
-        return plots.get(self.preset, figures.products)(table)
+        plots = {"modalities": figures.information, "widths": figures.widths}
+        return plots.get(self.of, figures.products)(table)

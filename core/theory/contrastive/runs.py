@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,7 @@ from jaxtyping import Float64, Int64
 
 from core.errors import MetricError
 from core.metrics import METRICS
+from core.options import option, seed_option
 from core.progress import tell_each
 from core.spaces.kernels import centered
 from core.theory.contrastive.kernel import best_r2, pmi_kernel
@@ -44,26 +45,35 @@ NEIGHBORS = 3
 
 @dataclass(frozen=True)
 class Setup:
-    """A world and a learner.
+    """A world and a learner."""
 
-    world, events: as `draw_edges`. uneven: spread of the edges' weights, as `vary_edges`; at 0 a
-    world has neighbors at equal distances. jumps, window, same: as `make_chain` and
-    `count_windows`. sampled: train on drawn pairs, not on exact expectations. width: of the
-    embedding, the number of events if it is 0. loss, temperature, positives: as `Learner`.
-    """
-
-    world: str = "ring"
-    events: int = 24
-    window: int = 8
-    uneven: float = 0.3
-    jumps: float = 0.3
-    same: bool = True
-    loss: str = "infonce"
-    sampled: bool = False
-    width: int = 0
-    temperature: float = 1.0
-    positives: float = 0.6
-    seed: int = 0
+    world: Literal["ring", "clusters", "random"] = option("ring", help="shape of the world")
+    events: int = option(24, least=3, most=1_024, help="events of the world")
+    window: int = option(8, least=1, most=64, label="Window T", help="steps to either side")
+    jumps: float = option(0.3, least=0, most=1, metavar="P", help="share of steps to any event")
+    uneven: float = option(
+        0.3, least=0, most=10, metavar="S", help="spread of the steps' weights, 0 for equal ones"
+    )
+    apart: bool = option(
+        False, label="Leave t = t′ out", help="do not count an event with itself, t = t′"
+    )
+    loss: Literal["infonce", "nce"] = option("infonce", help="contrastive loss")
+    sampled: bool = option(False, help="train on drawn pairs, not on exact expectations")
+    width: int = option(
+        0, least=0, most=1_024, help="width of the embedding, 0 for as many as events"
+    )
+    temperature: float = option(
+        1.0, least=0, most=1_000, metavar="T", label="Temperature τ", help="temperature of InfoNCE"
+    )
+    positives: float = option(
+        0.6,
+        least=0,
+        most=1,
+        metavar="P",
+        label="Positive pairs",
+        help="share of positive pairs, of binary NCE",
+    )
+    seed: int = seed_option("seed of the world, the learner and what it samples")
 
     @property
     def learner(self) -> Learner:
@@ -75,7 +85,7 @@ class Setup:
         plain = draw_edges(self.world, events=self.events, seed=self.seed)
         edges = vary_edges(plain, spread=self.uneven, seed=self.seed)
         chain = make_chain(edges, jumps=self.jumps)
-        return count_windows(chain, window=self.window, same=self.same)
+        return count_windows(chain, window=self.window, same=not self.apart)
 
     def learned(self, world: Cooccurrence, *, width: int = 0, seed: int = 0) -> Embedding:
         """Train on a co-occurrence and return the embedding."""
@@ -98,9 +108,7 @@ def learn_kernel(setup: Setup) -> pd.DataFrame:
 
 
 def narrow(setup: Setup) -> pd.DataFrame:
-    """Learn with ever wider embeddings. Columns: width, r2 against K_PMI, best: the greatest R²
-    that the width allows.
-    """
+    """Learn with ever wider embeddings."""
     world = setup.cooccur()
     kernel = pmi_kernel(world.joint)
     shares = np.geomspace(1 / setup.events, 1, 12)
@@ -157,11 +165,7 @@ def information_left(own: Vector, view: View) -> float:
 
 def lose_sight(setup: Setup) -> pd.DataFrame:
     """Learn a second modality that loses ever more, in three ways, and align it with the first,
-    which shows every event.
-
-    Columns: view and share lost; bits left; cka and mutual_knn, between both embeddings; predicted,
-    CKA of the two exact kernels; chance_cka, of the same embeddings paired at random, and
-    chance_knn; reason, why one is NaN.
+    which shows every event. chance_cka: of the same embeddings paired at random.
     """
     world = setup.cooccur()
     kernel, whole = pmi_kernel(world.joint), setup.learned(world)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 from typing import Literal
 
 import torch
@@ -18,13 +17,11 @@ import torch
 from core.errors import InputError, UnknownNameError
 from core.theory.deep_linear.minima import least_entropy, least_norm
 from core.theory.deep_linear.network import (
-    Scalar,
     Weights,
-    align_layers,
     hidden_maps,
     linear_cka,
 )
-from core.theory.deep_linear.training import ETAS, end_entropic, end_mixed, flow
+from core.theory.deep_linear.training import end_entropic, end_mixed, flow
 from core.theory.deep_linear.world import (
     Matrix,
     Net,
@@ -33,11 +30,9 @@ from core.theory.deep_linear.world import (
     draw_positive,
     root,
 )
-from core.theory.simulation import descend
 
 FLOW_TIME = 200.0
 PRIVATE = 1.0  # standard deviation of each private feature
-SAMPLES = 300
 Pair = tuple[Net, Net]
 Solve = Callable[..., list[Matrix]]
 
@@ -117,10 +112,9 @@ def narrow(nets: Pair, strength: float) -> Pair:
     """Make the hidden layers of the first network as narrow as the rank of V less s: its minimum is
     a saddle of the wider one.
     """
-    width = nets[0].world.rank - int(strength)
-    return (replace(nets[0], widths=(width,) * len(nets[0].widths)) if strength else nets[0]), nets[
-        1
-    ]
+    first, width = nets[0], nets[0].world.rank - int(strength)
+    widths = tuple(width if strength else each for each in first.widths)
+    return replace(first, widths=widths), nets[1]
 
 
 def part_ways(nets: Pair, strength: float) -> Pair:
@@ -140,38 +134,6 @@ def follow_flow(net: Net, strength: float) -> Weights:
         for solved, drawn in zip(aligned, net.start, strict=True)
     ]
     return list(flow(net, until=FLOW_TIME, start=start))[-1]
-
-
-def bend_inputs(nets: Pair, strength: float) -> Matrix:
-    """Train both on h⁰ = B tanh(s A x) / s in place of M^I Z x = B A x with a rotation A; return
-    the alignment of their hidden layers on SAMPLES inputs. Footnote 12 says: alignment to first
-    order in the variance of x.
-    """
-    world = nets[0].world
-    white = draw_matrix(SAMPLES, len(world.inputs), seed=0)
-    x = white @ torch.linalg.inv(root(white.T @ white / SAMPLES)) @ root(world.inputs)
-    hidden: list[list[Matrix]] = []
-    for net in nets:
-        turn = torch.linalg.qr(draw_matrix(*world.inputs.shape, seed=net.seed))[0]
-        bent = torch.tanh(strength * x @ turn) / strength if strength else x @ turn
-        features, after = bent @ (net.before @ turn).T, net.after
-        weights: Weights = net.start
-        for step in ETAS:
-
-            def entropic(held: Weights, step: float = step) -> Scalar:
-                layers = list(accumulate(held, lambda h, weight: h @ weight.T, initial=features))  # noqa: B023 - called within the loop
-                missed = layers[-1] @ after.T - x @ world.target.T  # noqa: B023
-                total, back = missed.square().sum(1).mean(), after  # noqa: B023
-                for layer, weight in zip(layers[-2::-1], reversed(held), strict=True):
-                    pulls = (missed @ back).square().sum(1) + (back * (world.noise @ back)).sum()
-                    total = total + 4 * step * (pulls * layer.square().sum(1)).mean()
-                    back = back @ weight
-                return total
-
-            *_, weights = descend(weights, entropic)
-        layers = list(accumulate(weights, lambda h, weight: h @ weight.T, initial=features))
-        hidden.append([layer.T for layer in layers[1:-1]])
-    return align_layers(hidden[0], hidden[1], torch.eye(SAMPLES, dtype=torch.float64))
 
 
 def _both(nets: Pair, change: Callable[[Net], Net]) -> Pair:
@@ -195,8 +157,7 @@ class Breaker:
     more than all labels, or all modes but one. change: both networks at a strength. train: a
     network at a strength. solve: the closed form of the solution at a strength, None if the theory
     gives none; theory: the networks that it is of, if others than the trained ones. related: the
-    correlation of the paired inputs on which layers are compared. measure: trains and compares in
-    their place.
+    correlation of the paired inputs on which layers are compared.
     """
 
     title: str
@@ -211,7 +172,6 @@ class Breaker:
     theory: Callable[[Pair, float], Pair] | None = None
     related: Callable[[float], float] = lambda _: 1.0
     counts: Literal["", "modes", "labels"] = ""
-    measure: Callable[[Pair, float], Matrix] | None = None
 
     def allowed(self, *, modes: int, labels: int) -> tuple[float, ...]:
         """Return the usual strengths in a world of so many labels whose map has so many modes."""
@@ -248,11 +208,8 @@ def break_alignment(name: str, nets: Pair, strength: float) -> Broken:
         )
     changed = breaker.change(nets, strength)
     solve = breaker.solve(changed, strength)
-    if breaker.measure:
-        measured = breaker.measure(changed, strength)
-    else:
-        ends = [breaker.train(net, strength) for net in changed]
-        measured = _align(changed, ends, breaker.related(strength))
+    ends = [breaker.train(net, strength) for net in changed]
+    measured = _align(changed, ends, breaker.related(strength))
     if solve is None:
         return Broken(measured, None)
     solved = breaker.theory(nets, strength) if breaker.theory else changed
@@ -367,15 +324,5 @@ BREAKERS: Mapping[str, Breaker] = {
         (0.0, 1.0, 2.0),
         change=part_ways,
         counts="modes",
-    ),
-    "nonlinear-inputs": Breaker(
-        "Nonlinear M",
-        "the frozen matrices are linear",
-        "A nonlinear layer before the trained ones is linear only if inputs vary little.",
-        r"h^0 = B \tanh(s A x) / s, \qquad B A = M^I Z",
-        "inputs of tanh, in standard deviations",
-        (0.0, 0.25, 0.5, 1.0, 2.0),
-        solve=lambda _, s: None if s else least_entropy,
-        measure=bend_inputs,
     ),
 }

@@ -45,7 +45,6 @@ PresetName = Literal[
     "quiet-labels",
     "unrelated-data",
     "two-saddles",
-    "nonlinear-inputs",
 ]
 MOST_STEPS = 6  # sizes of steps that are compared
 
