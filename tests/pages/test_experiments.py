@@ -1,24 +1,32 @@
-"""Pages of experiments: what takes long is offered, and made on a click."""
+"""Pages of experiments: what takes long is offered, and made by a job."""
 
 from __future__ import annotations
 
+import math
 import shutil
 
+from core.jobs import queue
 from core.questions.translation import matching
+from pages._shared import runner
 from tests.pages.seen import charts, said, tiles
 
 
-def test_units_of_two_models_are_mined_on_a_click_and_shown_with_what_excites_them(
-    opened, small, tmp_path
+def test_units_of_two_models_are_mined_by_a_job_and_shown_with_what_excites_them(
+    opened, small, tmp_path, monkeypatch
 ):
     store = shutil.copytree(small(40), tmp_path / "store")
+    monkeypatch.setattr(queue, "ensure_worker", lambda _: None)
     app = opened(store, "neurons", null="19", rotations="1")
     assert said(app).count("This takes about") == 2
     assert charts(app) == []
-    offers = [button for button in app.button if button.label == "Compute it here"]
-    offers[1].click().run()
+    app.button(key="queue-neurons-pairs").click().run()
     assert not app.exception
-    assert charts(app) == ["neurons-pairs"]
+    (job,) = queue.jobs(store)
+    assert job.words[:2] == ("neurons", "pairs")
+    assert said(app).count("This takes about") == 1  # the job is watched
+    monkeypatch.setattr(runner, "PATIENCE", math.inf)
+    app = opened(store, "neurons", null="19", rotations="1")
+    assert "neurons-pairs" in charts(app)
     first, second = (tiles(app, f"excited-{side}") for side in "xy")
     both = {tile["index"] for tile in first} & {tile["index"] for tile in second}
     assert len(first) == len(second) == 8
