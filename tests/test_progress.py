@@ -73,6 +73,7 @@ def test_a_job_notes_how_far_it_is_and_what_time_it_will_take(
     note, now = tmp_path / "1.json", [50.0]
     monkeypatch.setattr("core.progress.time.monotonic", lambda: now[0])
     monkeypatch.setenv(JOB_NOTE, str(note))
+    monkeypatch.setattr("core.progress._rows", [])  # of jobs before in this process
     assert read_note(note) is None
     report = ConsoleProgress(io.StringIO())
     report(40, 100, "texts")  # a resumed run

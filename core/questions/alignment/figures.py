@@ -155,7 +155,7 @@ def trend(points: pd.DataFrame, axis: Axis, *, label: str, bound: str = "") -> P
         levels=(
             Level("chance"),
             Level("ceiling", "ceiling", name="ceiling {ceiling:.3g}"),
-            Level(NOISE, "noise ceiling", name=noise.strip(), several=True),
+            Level(NOISE, "noise ceiling", name=_noise_name(bound), several=True),
         ),
         empty=_why_empty(points, axis),
         height=330 if len(panels) <= 3 else 265,
@@ -178,6 +178,11 @@ def _why_empty(points: pd.DataFrame, axis: Axis) -> str:
         " masked models have no bits per byte; say it by platoscope model set NAME --competence"
         " VALUE, or put another thing on the axis."
     )
+
+
+def _noise_name(bound: str) -> str:
+    """Return what the legend calls a noise ceiling, of which `bound` says that it is a bound."""
+    return f"noise ceiling ({bound.strip()})" if bound else "noise ceiling"
 
 
 def layer_map(table: pd.DataFrame, spec: MetricSpec, bound: str = "") -> Plot:
@@ -254,6 +259,6 @@ def layer_profiles(table: pd.DataFrame, spec: MetricSpec, bound: str = "") -> Pl
         y=PlotAxis("alignment with the other’s best layer"),
         levels=(
             Level("chance", table=table),
-            Level(NOISE, "noise ceiling", name=f"noise ceiling {bound}".strip(), several=True),
+            Level(NOISE, "noise ceiling", name=_noise_name(bound), several=True),
         ),
     ).over(pd.concat(parts, ignore_index=True))
