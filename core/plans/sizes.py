@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -72,11 +72,22 @@ def sizes(
     embedded: the model's name in the store, "" where it is not there yet. note: why the model
     cannot be had.
     """
-    cards, facts = _cards(plan, store), _published()
-    rows = [
-        _row(plan, group, model, facts, ask, rate) | _held(cards, model.spec)
-        for group, model in plan.members(only)
-    ]
+    reader, cards = Store(store), list[ModelCard]()
+    if plan.dataset.name in {card.name for card in reader.datasets()}:
+        cards = [entry.card for entry in reader.models(plan.dataset.name)]
+    rows = []
+    for group, model in plan.members(only):
+        card = next((card for card in cards if is_of(card, model.spec)), None)
+        row: dict[str, object] = {"group": group.name, "model": model.spec, "gated": model.gated}
+        row["embedded"] = card.name if card else ""
+        if not stored_name(model.spec):
+            row |= _needs(plan, group, model, ask, rate)
+        elif card is not None:  # of another program: what is known of it
+            row |= {"download": 0, "room": 0, "parameters": card.parameters}
+            row["layers"] = len(card.layers)
+        else:
+            row |= {"download": 0, "room": 0, "note": not_stored(model.spec)}
+        rows.append(row)
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     numbers = ["parameters", "layers", "width", "download", "room", "memory", "seconds"]
     return table.astype(dict.fromkeys(numbers, "float64"))
@@ -84,7 +95,7 @@ def sizes(
 
 def memory_of(spec: str, precision: Precision) -> int | None:
     """Return the bytes of a model's weights in memory, at most; None if no source states them."""
-    parameters, _ = _shape(spec, _published())
+    parameters, _ = _shape(spec)
     return None if parameters is None else BYTES[precision] * parameters
 
 
@@ -125,32 +136,26 @@ def totals(table: pd.DataFrame) -> Totals:
     )
 
 
-def _row(
-    plan: Plan,
-    group: Group,
-    model: PlannedModel,
-    facts: Mapping[str, Shape],
-    ask: Ask,
-    rate: float,
+def _needs(
+    plan: Plan, group: Group, model: PlannedModel, ask: Ask, rate: float
 ) -> dict[str, object]:
-    named = {"group": group.name, "model": model.spec, "gated": model.gated}
-    if stored_name(model.spec):
-        return {**named, "download": 0, "room": 0}
     try:
-        parameters, widths = _stated(model) or _shape(model.spec, facts)
+        if model.parameters is None:
+            parameters, widths = _shape(model.spec)
+        else:  # as the plan states
+            parameters = model.parameters
+            widths = (model.width,) * (model.layers or 0) if model.width else ()
         flops = flops_of(plan, group, model.spec, parameters)
         download = ask(model.spec)
     except PlatoscopeError as error:
-        return {**named, "note": f"{error}"}
-    levels = _levels(plan, group)
+        return {"note": f"{error}"}
     room = room_for(widths, plan.dataset.size) if plan.dataset.size else None
     return {
-        **named,
         "parameters": parameters,
         "layers": len(widths) or None,
         "width": max(widths, default=None),
         "download": download.size,
-        "room": None if room is None else room * levels,
+        "room": None if room is None else room * _levels(plan, group),
         "memory": None if parameters is None else BYTES[plan.precision] * parameters,
         "seconds": None if flops is None else flops / rate,
         "note": download.why,
@@ -179,13 +184,6 @@ def flops_of(plan: Plan, group: Group, spec: str, parameters: int | None) -> flo
     return None if patches is None else 2.0 * parameters * patches * images
 
 
-def _stated(model: PlannedModel) -> Shape | None:
-    """Return the shape that a plan states of a model, None where it states none."""
-    if model.parameters is None:
-        return None
-    return model.parameters, (model.width,) * (model.layers or 0) if model.width else ()
-
-
 def _levels(plan: Plan, group: Group) -> int:
     """Return at how many caption levels a group's models are embedded."""
     if group.modality != "language":
@@ -193,53 +191,20 @@ def _levels(plan: Plan, group: Group) -> int:
     return max(1, len(plan.levels)) + (len(plan.summaries.words) if plan.summaries else 0)
 
 
-def _shape(spec: str, facts: Mapping[str, Shape]) -> Shape:
+def _shape(spec: str) -> Shape:
     """Return a model's parameters and the width of each layer: published, or read from a folder on
-    this machine.
+    this machine; None and () if neither is known.
     """
-    if spec in facts:
-        return facts[spec]
-    if not _is_here(spec):
-        return None, ()
-    from core.encoders.outlines import outline  # as above
-
-    made = outline(spec)
-    return made.parameters, made.widths
-
-
-def _published() -> dict[str, Shape]:
-    """Return what is published of each model, by spec."""
-    shapes: dict[str, Shape] = {}
-    for row in published_models().to_dict("records"):
+    known = published_models().set_index("model")
+    if spec in known.index:
+        row = known.loc[spec]
         layers = int(row["depth"]) + (row["modality"] == "language")  # its embedding is one
-        shapes[f"{row['model']}"] = int(row["parameters"]), (int(row["width"]),) * layers
-    return shapes
-
-
-def _is_here(spec: str) -> bool:
-    """Return whether a spec names a folder on this machine that says what model it holds, or no
-    weights at all.
-    """
+        return int(row["parameters"]), (int(row["width"]),) * layers
     kind, _, place = split_marks(spec)[0].partition(":")
     name = place.partition("@")[2] if kind == "timm" else place
-    return name == UNTRAINED or (bool(name) and os.path.isfile(expand(name) / "config.json"))
+    if name == UNTRAINED or (name and os.path.isfile(expand(name) / "config.json")):
+        from core.encoders.outlines import outline  # as above
 
-
-def _cards(plan: Plan, store: Path) -> list[ModelCard]:
-    """Return the models that are embedded over the plan's dataset."""
-    reader = Store(store)
-    if plan.dataset.name not in {card.name for card in reader.datasets()}:
-        return []
-    return [entry.card for entry in reader.models(plan.dataset.name)]
-
-
-def _held(cards: Sequence[ModelCard], spec: str) -> dict[str, object]:
-    """Return what the store calls a model, "" where it is not there; and of one that is no other
-    program's, what is known of it.
-    """
-    card = next((card for card in cards if is_of(card, spec)), None)
-    if card is None:
-        note = {"note": not_stored(spec)} if stored_name(spec) else {}
-        return {"embedded": "", **note}
-    known = {"parameters": card.parameters, "layers": len(card.layers)} if stored_name(spec) else {}
-    return {"embedded": card.name, **known}
+        made = outline(spec)
+        return made.parameters, made.widths
+    return None, ()
