@@ -71,6 +71,14 @@ def test_every_preset_has_tables_findings_and_figures(preset) -> None:
 
 
 @pytest.mark.usefixtures("_short")
+def test_the_edge_and_the_sharpness_of_the_solution_stand_in_their_own_panels() -> None:
+    question = DeepLinear("edge-of-stability", networks=SMALL)
+    lines = question.plot(question.simulate()["looks"]).draw("light").layout.shapes
+    assert [line.yref for line in lines] == ["y", "y2"]
+    assert lines[0].y0 == 1
+
+
+@pytest.mark.usefixtures("_short")
 def test_the_ways_to_break_it_are_rows_of_one_table() -> None:
     assert len(WAYS) == len(BREAKERS) + 1
     rows = [break_once(name, SMALL) for name in ("labels", "edge-of-stability")]

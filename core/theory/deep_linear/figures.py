@@ -237,14 +237,17 @@ def edge(looks: pd.DataFrame) -> Plot:
     }
     line = Line("time", "y", color=palette, card=("η = {step:.3g}, {at:,} steps", "{y:.4g}"))
     title = "Sharpness and alignment at the edge of stability"
-    theory = float(looks["sharpness_theory"].iloc[0])
+    plot = _panels(title, line, looks, columns, Axis("η² · steps", log=True))
+    panel = plot.table["panel"]  # each level in its own
+    marked = plot.table.assign(
+        limit=panel.map({"Sharpness over 2 / η": 1.0}),
+        solution=plot.table["sharpness_theory"].where(panel == "Sharpness"),
+    )
     levels = (
-        Level(1.0, "ceiling", "the edge, 2 / η", rows="panel == 'Sharpness over 2 / η'"),
-        Level(theory, "control", "of the theorem's solution", rows="panel == 'Sharpness'"),
+        Level("limit", "ceiling", "the edge, 2 / η"),
+        Level("solution", "control", "of the theorem's solution"),
     )
-    return replace(
-        _panels(title, line, looks, columns, Axis("η² · steps", log=True)), levels=levels
-    )
+    return replace(plot, levels=levels, table=marked)
 
 
 def broken(looks: pd.DataFrame) -> Plot:

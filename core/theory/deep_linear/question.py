@@ -206,7 +206,7 @@ def _of_sharpness(looks: pd.DataFrame, _: Tables) -> Iterator[Finding]:
     for (data, run), rows in looks.groupby(["data", "run"], sort=False):
         first, last = rows[rows["at"] >= runs.SETTLED].iloc[[0, -1]].to_dict("records")
         yield Finding(
-            f"change in sharpness since the loss has settled, {runs.DATA[str(data)]}, {run}",
+            f"change in sharpness once the loss has settled, {runs.DATA[str(data)].lower()}, {run}",
             last["sharpness"] / first["sharpness"],
             unit="times",
             note=f"Alignment with the theorem's solution went from {first['alignment']:.2f} to"
