@@ -48,7 +48,7 @@ def _say(error: BaseException | None) -> None:
 
     expected = isinstance(error, PlatoscopeError)
     sentence = str(error) if expected else tell_unexpected(error or SystemError())
-    with suppress(OSError):  # nobody reads stderr
+    with suppress(OSError):  # stderr is closed
         print(f"platoscope: {visible(sentence)}", file=sys.stderr)
 
 

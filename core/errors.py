@@ -4,7 +4,7 @@ PlatoscopeError
 ├── InputError              what was given cannot be used
 │   ├── UnknownNameError    what does not exist, say a model or a page; names the nearest
 │   ├── StimuliError        a dataset: its table, captions or images
-│   │   └── NotApplicableError   what is asked is of another kind of dataset; nobody's mistake
+│   │   └── NotApplicableError   what is asked is of another kind of dataset; no one's mistake
 │   ├── FeatureError        imported features or a space: wrong length, NaN, infinity, unsafe file
 │   ├── EncoderError        a model spec, a checkpoint or a text that a model cannot take
 │   └── MetricError         k outside 1 … n − 1, spaces over different stimuli, degenerate input

@@ -28,7 +28,7 @@ class Modality:
     reads: what its encoders read of a stimulus, None where features can only be imported. grouping:
     which models share a hue: those of one objective, of one family, or none (each has its own).
     codes_text: whether its models may code captions, so that they have bits per byte. is_reality:
-    known factors rather than a model. is_measured: brains and people, which nobody trained: they
+    known factors rather than a model. is_measured: brains and people, which were not trained: they
     are compared with where they are named, and compete with no model. example: the spec of a usual
     model, for hints.
     """

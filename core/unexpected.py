@@ -1,4 +1,4 @@
-"""Errors that nobody foresaw: a sentence that asks for a report, and a file with the traceback."""
+"""Unforeseen errors: a sentence that asks for a report, and a file with the traceback."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _describe(error: BaseException) -> str:
 
 def _keep(text: str) -> Path:
     """Write a text into the folder of reports, or where that cannot be, into a file of its own
-    beside other temporary ones; raises OSError where neither can be.
+    next to other temporary ones; raises OSError where neither can be.
     """
     data = text.encode(errors="replace")
     path = report_folder() / f"traceback-{hashlib.sha256(data).hexdigest()[:12]}.txt"

@@ -25,10 +25,10 @@ than the encoders are on average, because what they share is what is real."""
 READING = """Filled dots are alignment with the reference in the common space,
 by one encoder's adapter or by the mean of all, over {trainings}; hollow circles are the encoders
 before. The proposal says that filled dots lie right of the dashed line, the average before. The bar
-is the 95 % **interval** of that gain, drawn around the value reached: where it crosses the line,
+is the 95% **interval** of that gain, drawn around the value reached: where it crosses the line,
 nothing is decided. With an offset, adapters also center, which by itself changes alignment:
 diamonds are the encoders centered, with nothing learned."""
-BASELINES = """Retrieval of {test:,} test stimuli beside methods that are not trained by gradient:
+BASELINES = """Retrieval of {test:,} test stimuli next to methods that are not trained by gradient:
 canonical correlation, orthogonal Procrustes, ridge regression, relative representations
 (similarities to the training stimuli) and the raw vectors; means over {trainings}. A median rank of
 1 is best."""
@@ -97,7 +97,7 @@ def _pick_trainings(at: Place, question: Adaptation) -> Adaptation:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         measure = st.toggle(
             "Measure over several trainings",
-            help="Trains anew for each seed; the answer is kept in the store.",
+            help="Trains again for each seed; the answer is kept in the store.",
             **bind("measure", kept),
         )
         one = lessons.OPTIONS["seeds"]

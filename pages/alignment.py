@@ -282,7 +282,7 @@ def pick_look(axis: Axis) -> Look:
 
 
 def pick_models(models: pd.DataFrame, axis: Axis) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Choose the models on the axis, and whom they are compared with: anyone."""
+    """Choose the models on the axis, and what they are compared with: anyone."""
     x, y = (controls.option_named(Alignment, name) for name in ("x", "y"))
     on_axis = models["modality"] == axis.side
     usual = without_variants(models)

@@ -28,7 +28,7 @@ AGREEMENT = """Each cell compares two sources over the {colors} colors that all
 sources have. τ and ρ correlate the dissimilarities of all pairs of colors; neighbors preserved is
 the mean share of a color's three nearest that two sources have in common; disparity is what remains
 after the best rotation, scaling and reflection: low means similar. p says how often shuffled colors
-agree at least as well, adjusted for all pairs; hover cards show the 95 % interval over other
+agree at least as well, adjusted for all pairs; hover cards show the 95% interval over other
 colors."""
 ERRORS = """How far each color lies from its place in perception, in ΔE of
 CIELAB: 2 is barely visible, 20 is another shade, 60 another color. Where a cell is empty, the
@@ -49,7 +49,7 @@ color words in one caption belong to two different things, which is why counting
 reveals less{seen}."""
 KNOWLEDGE = """Each mark is a language model, asked with the same sentences;
 larger marks have more parameters. Higher means that it finds the same colors similar that
-perception does. Abdou et al. (2021), whom the published figure follows, saw that similarity to
+perception does. Abdou et al. (2021), followed by the published figure, saw that similarity to
 perception grows as language models grow and get better at text."""
 
 
@@ -106,7 +106,7 @@ def show_agreement(at: Place, hues: Hues, tables: Tables) -> None:
     """Draw how similar every two sources are, and say what is seen."""
     st.header("How similar are they?", anchor=False)
     if len(tables) < 2:
-        raise frame.NeededError("Choose a source beside perception: one alone agrees with itself.")
+        raise frame.NeededError("Choose a source besides perception: one alone agrees with itself.")
     measure, of = _pick_measure()
     found = agree(at, hues, tables)
     table = found.table

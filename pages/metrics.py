@@ -128,7 +128,7 @@ def _pick(name: str, offered: Sequence[Any], start: tuple[int, ...] = ()) -> tup
 
 
 def show_trends(at: Place, models: pd.DataFrame, k: int) -> None:
-    """Draw how language models' alignment with vision models goes with competence, for
+    """Draw how language models' alignment with vision models changes with competence, for
     neighborhoods of every size and, since it takes long only if it is wanted, by every metric.
     """
     skill = facts.competence(at).set_index("model")["value"]

@@ -57,7 +57,7 @@ class Choice:
 
 
 def browse(at: Place) -> None:
-    """Draw all stimuli: as a map beside their pictures, as pictures, or those of least and of most
+    """Draw all stimuli: as a map next to their pictures, as pictures, or those of least and of most
     dispersion side by side; as pictures, too, where there are not enough models.
     """
     choice, answer = None, st.container()
@@ -93,7 +93,7 @@ def pick(at: Place) -> Choice:
 
 
 def show_map(at: Place, choice: Choice, look: plane.Look) -> None:
-    """Draw the map, and beside it the pictures of what is chosen on it."""
+    """Draw the map, and next to it the pictures of what is chosen on it."""
     left, right = st.columns([3, 2], gap="medium")
     with right:  # first, since a layout may take seconds
         show_gallery(at, choice.chosen or choice.passed, choice.chosen, width=92)

@@ -41,7 +41,7 @@ settings.load_profile("all" if ALL else "few")
 @pytest.fixture(autouse=True)
 def _main_is_pytest(monkeypatch: pytest.MonkeyPatch) -> None:
     """Undo what an earlier test of a page did: Streamlit takes the page for the main program, which
-    each process that a later test starts would run anew.
+    each process that a later test starts would run again.
     """
     monkeypatch.setitem(sys.modules, "__main__", MAIN)
 

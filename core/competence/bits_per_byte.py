@@ -156,7 +156,7 @@ def _tokenize(encoder: LanguageEncoder, text: str, most: int) -> Piece:
     several tokens spell.
     """
     read = encoder.tokenizer([text], verbose=False).encodings[0]
-    ids, spans = read.ids, read.offsets  # lists that are made anew at each access
+    ids, spans = read.ids, read.offsets  # lists that are made again at each access
     own = [place for place, special in enumerate(read.special_tokens_mask) if not special]
     if not own:
         return Piece([], [], frozenset(), 0)
@@ -226,8 +226,8 @@ def code_models(
 
 
 def text_rows(costs: pd.DataFrame | None, name: str) -> list[dict[str, Any]]:
-    """Return two rows: total bits / total bytes, and beside it the mean over texts of bits / bytes,
-    as the released code takes it.
+    """Return two rows: total bits / total bytes, and the mean over texts of bits / bytes, as the
+    released code takes it.
 
     costs: `bits`, `bytes` and `tokens` of each text, None for a model that codes none. Lower is
     better. 95% intervals with texts as the independent samples: t(.975, n − 1) standard errors to

@@ -196,7 +196,7 @@ def _read_part(part: Path, report: Progress | None) -> list[Sample]:
     text = written.decode("utf-8", errors="replace").strip()
     if not text.isdecimal() or not 0 < int(text) < 100_000:
         raise StimuliError(
-            f"{part / COUNT} says {text[:20]!r}; expected the number of tar files beside it"
+            f"{part / COUNT} says {text[:20]!r}; expected the number of tar files next to it"
         )
     samples = []
     for number in range(int(text)):

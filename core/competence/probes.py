@@ -34,7 +34,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Score:
-    """A share of right answers with its 95 % interval, beside chance; n: answers given. Higher is
+    """A share of right answers with its 95% interval, next to chance; n: answers given. Higher is
     better, 0 … 1.
     """
 
@@ -169,7 +169,7 @@ def fit(
 
 
 def wilson(right: int, n: int) -> tuple[float, float]:
-    """Return the 95 % interval of a share of `right` among n independent answers; inside [0, 1].
+    """Return the 95% interval of a share of `right` among n independent answers; inside [0, 1].
 
     Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference
     (1927).

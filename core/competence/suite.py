@@ -199,7 +199,7 @@ def bits_per_byte(costs: pd.DataFrame | None, quantile: float = _Z) -> list[dict
     """Return two rows over the texts of `costs` (bits, bytes): total bits / total bytes, and the
     mean of bits / bytes.
 
-    Lower is better. Intervals: `quantile` standard errors to each side, 95 % of a normal where not
+    Lower is better. Intervals: `quantile` standard errors to each side, 95% of a normal where not
     said otherwise, with texts as the independent samples; that of the total by linearization. There
     is no chance level. NaN for a model that codes no texts, or fewer than two.
     """

@@ -75,7 +75,7 @@ def probe_models(
 
     models: names of vision models, all of the dataset where empty. What is kept by the same recipe
     is not measured again, and each question is kept as soon as it is answered. Those of the last
-    layer are competence, as the store's other rows are; those of all layers are kept beside it.
+    layer are competence, as the store's other rows are; those of all layers are kept next to it.
     Raises UnknownNameError, InputError for models that see no images, EncoderError where weights
     are no longer those embedded.
     """

@@ -207,7 +207,7 @@ class Axis:
         return {name: place for place, name in enumerate(dict.fromkeys(names))}
 
     def look(self, values: pd.Series, places: Mapping[Any, int], *, upright: bool) -> Tree:
-        """Return the axis as Plotly has it. values: all that stands on it. upright: a y axis."""
+        """Return the axis as Plotly has it. values: all values on it. upright: a y axis."""
         if self.bare:
             return {"showticklabels": False, "showgrid": False}
         if self.names:
@@ -258,7 +258,7 @@ class Axis:
         }
 
     def _powers(self, values: pd.Series) -> list[float]:
-        """Return the ticks of a logarithmic axis: few enough to stand side by side."""
+        """Return the ticks of a logarithmic axis: few enough to are side by side."""
         if isinstance(self.ticks, str):
             every = sorted(set(values))
             gap = max(1.2, (every[-1] / every[0]) ** (1 / 8)) if every else 1.0
@@ -431,8 +431,8 @@ class Dots(Mark):
     """A dot per row.
 
     size: pixels, a column of them, or a `Size`. symbol: Plotly's, or a `Symbols`; by default the
-    modality's. low, high and left, right: ends of intervals up and across. label: a template beside
-    the dot, at `side`. join: a column whose equal rows a thin, faint line joins within a group, in
+    modality's. low, high and left, right: ends of intervals up and across. label: a template at
+    the dot's `side`. join: a column whose equal rows a thin, faint line joins within a group, in
     the order of x; True joins the whole group by a full one. hollow: in the paper's color. edge: a
     column of groups that color the edge. dodge: how far groups stand apart between two categories.
     """

@@ -1,4 +1,4 @@
-"""The legend of a printed figure: what a reader needs beside it, as text to copy."""
+"""The legend of a printed figure: what a reader needs next to it, as text to copy."""
 
 from __future__ import annotations
 

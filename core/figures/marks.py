@@ -19,7 +19,6 @@ from core.figures.numbers import count_text, small_text
 from core.figures.theme import (
     INK,
     Mode,
-    ceiling_line,
     chance_line,
     hue,
     noise_line,
@@ -60,24 +59,6 @@ def name_chance(figure: Drawing, mode: Mode) -> Drawing:
     return figure.add_scatter(x=[None], y=[None], **chance_line(mode))
 
 
-def add_ceiling(
-    figure: Drawing,
-    ends: Sequence[object],
-    level: float,
-    mode: Mode,
-    at: Mapping[str, int],
-    *,
-    name: str = "",
-) -> None:
-    """Draw a panel's ceiling from one end to the other, or nothing where it is NaN.
-
-    at: the panel's row and column. name: in the legend, "" where another line stands for it.
-    """
-    if not math.isnan(level):
-        look = {**ceiling_line(mode, name=name), "hoverinfo": "skip", "showlegend": bool(name)}
-        figure.add_scatter(x=list(ends), y=[level] * len(ends), **look, **at)
-
-
 def add_noise(
     figure: Drawing,
     ends: Sequence[object],
@@ -96,12 +77,6 @@ def add_noise(
         shown = {"hoverinfo": "skip", "showlegend": named and rank == 0}
         look = noise_line(mode, bound) | shown
         figure.add_scatter(x=list(ends), y=[level] * len(ends), **look, **at)
-
-
-def name_line(figure: Drawing, name: str, line: Mapping[str, object], *, group: str) -> Drawing:
-    """Add a line to the legend for the traces of a `legendgroup`; `name` is finished text."""
-    look = {"mode": "lines", "line": line, "name": name, "legendgroup": group}
-    return figure.add_scatter(x=[None], y=[None], **look)
 
 
 def name_mark(figure: Drawing, name: str, marker: Mapping[str, object], *, group: str) -> Drawing:
@@ -127,7 +102,7 @@ def group_mark(name: str, modality: Modality, mode: Mode) -> dict[str, object]:
 
 
 def add_level(figure: Drawing, x: float, name: str, line: Mapping[str, object]) -> None:
-    """Draw a vertical line from edge to edge that stands in the legend; `name` is finished text."""
+    """Draw a vertical line from edge to edge that is in the legend; `name` is finished text."""
     entry = {"name": name, "showlegend": True, "legendgroup": name}
     figure.add_vline(x=x, line=line, **entry)
 
@@ -190,13 +165,6 @@ def flat_color_bar(title: str, **look: object) -> dict[str, object]:
     """Return a slim color bar that lies down, its title on top."""
     head = {"text": title, "font": {"size": 12}, "side": "top"}
     return {"title": head, "thickness": 10, "outlinewidth": 0, "orientation": "h", **look}
-
-
-def in_percent(*, signed: bool = False) -> dict[str, object]:
-    """Return an axis of shares whose ticks read as the sentences do: 20 %; signed: +20 %, 0 %."""
-    percents = {f"{sign}{n}%": f"{sign}{n} %" for n in range(1, 101) for sign in ("", "+", "−")}
-    zero = {"0%": "0 %", "+0%": "0 %"}
-    return {"tickformat": "+.0%" if signed else ".0%", "labelalias": {**percents, **zero}}
 
 
 def logarithmic(ticks: Sequence[float | int]) -> dict[str, object]:

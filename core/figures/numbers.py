@@ -41,9 +41,9 @@ def share_text(share: object, digits: int = 0) -> str:
     """Return a share, a number or the cell of a table, in percent for people.
 
     >>> share_text(0.953), share_text(0.953, 1)
-    ('95 %', '95.3 %')
+    ('95%', '95.3%')
     """
-    return f"{share:.{digits}%}".replace("%", " %")
+    return f"{share:.{digits}%}"
 
 
 def small_text(number: object, digits: int = 2) -> str:

@@ -76,7 +76,7 @@ REALITY = ("reality", "world")  # has the color of ink
 
 @dataclass(frozen=True)
 class Look:
-    """How a group is drawn: its hue, and what its mark has beside the modality's symbol."""
+    """How a group is drawn: its hue, and what its mark has besides the modality's symbol."""
 
     hue: Pair
     mark: str = ""

@@ -53,17 +53,11 @@ def grid(
 
 
 def per_row(panels: int, narrow: bool) -> int:
-    """Return how many panels stand side by side: at most four."""
+    """Return how many panels are side by side: at most four."""
     return 1 if narrow else min(4, panels)
 
 
 def cell(place: int, columns: int) -> dict[str, int]:
-    """Return the row and column of a panel, counted from 1, where so many stand side by side."""
+    """Return the row and column of a panel, counted from 1, where so many are side by side."""
     row, column = divmod(place, columns)
     return {"row": row + 1, "col": column + 1}
-
-
-def name_rows(figure: Drawing, panels: int, columns: int, text: str) -> None:
-    """Write what the y axes say beside the first panel of each row."""
-    for row in range(1, math.ceil(panels / columns) + 1):
-        figure.update_yaxes(title_text=text, row=row, col=1)

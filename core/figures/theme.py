@@ -229,18 +229,6 @@ def chance_line(mode: Mode, *, name: str = "chance") -> dict[str, object]:
     }
 
 
-def ceiling_line(mode: Mode, *, name: str) -> dict[str, object]:
-    """Return the look of every ceiling, which two seeds of one recipe reach: dash-dotted and gray;
-    `name` is finished text.
-    """
-    return {
-        "mode": "lines",
-        "line": {"color": INK[mode].chance, "width": 1.5, "dash": "dashdot"},
-        "name": name,
-        "legendgroup": "ceiling",
-    }
-
-
 def noise_line(mode: Mode, bound: str = "", more: str = "") -> dict[str, object]:
     """Return the look of every noise ceiling, which noise of measurement sets: long dashes, gray.
 

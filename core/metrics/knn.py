@@ -302,8 +302,7 @@ EDIT_DISTANCE_KNN = Metric(
         short="edit k-NN",
         formula=r"1 - \frac{1}{n} \sum_{i=1}^{n} \frac{\mathrm{Levenshtein}(A_i, B_i)}{k}",
         sees=(
-            "Which stimuli are close together, and whether each stands at the same place in the"
-            " order."
+            "Which stimuli are close together, and whether each is at the same place in the order."
         ),
         misses=(
             "How close they are, and everything beyond the k neighbors; one place off costs as much"

@@ -1,7 +1,7 @@
 """What a network is for: heads of vision models, which answer several questions about a picture,
 and the next token of a language model; as a loss to fit by and a score to measure.
 
-A head is published beside the weights; what a training threw away is fitted again, by logistic
+A head is published next to the weights; what a training threw away is fitted again, by logistic
 regression on the frozen features of events that no store holds, and kept in the store.
 """
 
@@ -39,7 +39,7 @@ from core.stimuli.worlds import World
 from core.store import ModelEntry, Store, write_result
 
 VERSION = 1  # raise it when heads are fitted otherwise
-FILE = "head.safetensors"  # beside the weights of a supervised model
+FILE = "head.safetensors"  # next to the weights of a supervised model
 EVENTS = 1024  # that a head is fitted to
 SPLIT = "heads"  # the stream that they are drawn from
 STRENGTH = 1e-3  # λ of the logistic regression
@@ -143,7 +143,7 @@ def head_of(store: Store, dataset: str, entry: ModelEntry, network: VisionNetwor
             width = int(network.encoder.model.num_features)
             if len(head.weight) != width:
                 raise EncoderError(
-                    f"the head beside the weights of {card.name} reads {len(head.weight)} features,"
+                    f"the head of {card.name} reads {len(head.weight)} features,"
                     f" and the model has {width}; train the model again, or delete the head's file"
                 )
             return _to(head, network)

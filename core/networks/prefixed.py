@@ -33,7 +33,7 @@ PLACES = 64  # features of a place
 
 class ImagePrefix(nn.Module):
     """One linear map from a vision model's tokens to word embeddings, the same at every place, and
-    beside it what a prefix does without an image.
+    next to it what a prefix does without an image.
 
     seen: tokens that are to be read; each feature is set against its mean at the place, and scaled.
     words: the language model's word embeddings; the prefix is learned in units of their mean and

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.competence.records import BITS, MEASURED
 from core.encoders.encoder import REALITY
 from core.figures import palette
-from core.figures.theme import COMPETENCE as CODED
 from core.questions.adapters.gain_figures import before_after
 from core.questions.adapters.question import Adaptation
 from core.questions.asking import ask, completed
@@ -23,7 +21,6 @@ from core.questions.models.question import ModelMap
 from core.questions.question import Question
 from core.study.models import groups_by_age
 from core.study.parts import Scope
-from core.study.scores import known_scores, score_of
 from core.study.spaces import describe_spaces
 from core.study.study import Study
 
@@ -43,19 +40,6 @@ def picture(question: Question, table: pd.DataFrame, study: Study | None) -> go.
     made_at = {entry.card.name: entry.made_at for entry in entries}
     palette.show(palette.assign(groups_by_age(study.models(), made_at)))
     return draw(complete, table, study) if draw else complete.plot(table).draw("light")
-
-
-def _coded(study: Study, names: Sequence[str]) -> tuple[str, pd.Series]:
-    """Return how well language models code a text, by name, and what text it is: one on which they
-    were measured, as published, else the captions.
-    """
-    known = known_scores(_scores(study), names)
-    measured = [one for one in known if (one.unit, one.origin) == (BITS, MEASURED)]
-    if not measured:
-        return CODED, study.coded().set_index("model")["value"]
-    score = max(measured, key=lambda one: MEAN in one.task)
-    values = score_of(_scores(study), score.task, origin=score.origin)
-    return f"1 − {score.task}", 1 - values
 
 
 def _map(question: ModelMap, table: pd.DataFrame, study: Study) -> go.Figure:

@@ -368,5 +368,5 @@ def _too_few(*sides: pd.DataFrame) -> str:
 
 
 def _lines(side: pd.DataFrame) -> list[str]:
-    """Return what of a side is drawn anew in another sample; reality is alone."""
+    """Return what of a side is drawn again in another sample; reality is alone."""
     return side["line" if "line" in side else "model"].tolist()

@@ -1,4 +1,4 @@
-"""Published values beside one's own, where the store has their models and stimuli."""
+"""Published values next to one's own, where the store has their models and stimuli."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _layers(row: Mapping[Hashable, Any]) -> str:
 
 
 def _why(row: Mapping[Hashable, Any], study: Study, models: Mapping[str, list[str]]) -> str:
-    """Return why a published value has none of one's own beside it."""
+    """Return why a published value has none of one's own next to it."""
     if pd.isna(row["published"]):
         return NO_NUMBER
     if row["command"] == "":

@@ -143,8 +143,3 @@ def find_kind(command: str) -> type[Question] | None:
 def every_kind() -> tuple[type[Question], ...]:
     """Return all questions that have a command."""
     return tuple(kind for word in TOPICS for kind in kinds_of(word) if kind.listed)
-
-
-def every_answer() -> tuple[type[Question], ...]:
-    """Return all questions whose answers a store may keep, also those without a command."""
-    return tuple(kind for word in TOPICS for kind in kinds_of(word))

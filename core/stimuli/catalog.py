@@ -39,7 +39,7 @@ def subset_card(whole: DatasetCard, name: str, rows: Sequence[int]) -> DatasetCa
 
 
 def some_captions(captions: pd.DataFrame, rows: Sequence[int]) -> pd.DataFrame:
-    """Return the captions of some stimuli, which count anew from 0."""
+    """Return the captions of some stimuli, which count again from 0."""
     places = {row: place for place, row in enumerate(rows)}
     kept = captions[captions["index"].isin(places)]
     return kept.assign(index=kept["index"].map(places)).reset_index(drop=True)

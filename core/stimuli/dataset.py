@@ -43,7 +43,7 @@ class DatasetCard:
 
     @property
     def world(self) -> World | None:
-        """Return the world that the stimuli are drawn from, None if nobody knows one."""
+        """Return the world that the stimuli are drawn from, None if there is none."""
         return None if "subset" in self.source else find_world(str(self.source.get("kind")))
 
     @property
@@ -75,7 +75,7 @@ class Dataset(Protocol):
 
     @property
     def reality(self) -> Float32[np.ndarray, "n dims"] | None:
-        """The factors as vectors, None if nobody knows them all."""
+        """The factors as vectors, None if they are not all known."""
 
     def image(self, index: int) -> Image.Image:
         """Return a stimulus's image, RGB, upright, at full size; raises StimuliError where the file

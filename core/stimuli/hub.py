@@ -56,7 +56,7 @@ class HubDataset:
     skipped: what was left out and why (only with skip_broken). notes: what is odd but allowed.
     """
 
-    reality: ClassVar[None] = None  # nobody knows all factors
+    reality: ClassVar[None] = None  # its factors are not all known
     card: DatasetCard
     stimuli: pd.DataFrame
     captions: pd.DataFrame

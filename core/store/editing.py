@@ -215,7 +215,7 @@ class Deletion:
 
 
 def plan_model_deletion(root: Path, dataset: str, model: str) -> Deletion:
-    """Return what goes with a model: its embeddings at all caption levels, what depends on one."""
+    """Return what is deleted with a model: its embeddings, and what depends on them."""
     store = Store(root)
     store.model(dataset, model)
     further = [name for name, of in store.caption_variants(dataset).items() if of == model]
@@ -234,7 +234,7 @@ def plan_model_deletion(root: Path, dataset: str, model: str) -> Deletion:
 
 
 def plan_dataset_deletion(root: Path, dataset: str) -> Deletion:
-    """Return what goes with a dataset: all embeddings and results."""
+    """Return what is deleted with a dataset: all embeddings and results."""
     store = Store(root)
     store.dataset(dataset)
     embeddings = published_files(store.root / "embeddings" / dataset)
@@ -271,7 +271,7 @@ def carry_out(root: Path, deletion: Deletion) -> None:
     """
     root, dataset, model = Path(root).absolute(), deletion.dataset, deletion.model
     embeddings, results = (root / folder / dataset for folder in ("embeddings", "results"))
-    own = [dataset_file(root, dataset)]  # what nobody may write while the deletion lasts
+    own = [dataset_file(root, dataset)]  # not to be written during the deletion
     if model:
         own = [path for path in deletion.files if path.parent == embeddings]
     names = {path.stem for path in own}
@@ -311,7 +311,7 @@ def carry_out(root: Path, deletion: Deletion) -> None:
 
 
 def _delete(path: Path, *, locked_already: bool) -> None:
-    """Remove a file while nobody writes it, and what an unfinished run left next to it."""
+    """Remove a file while nothing writes it, and what an unfinished run left next to it."""
     with nullcontext() if locked_already else locked(path, patience=PATIENCE), writing(path):
         path.unlink(missing_ok=True)
         shutil.rmtree(path.with_name(f"{path.stem}.parts"), ignore_errors=True)

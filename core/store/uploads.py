@@ -29,7 +29,7 @@ from core.store.publishing import locked, sync, writing
 from core.store.reader import Store
 from core.store.schema import published_files
 
-ABANDONED = 24 * 3600.0  # seconds after which an upload that nobody needs is removed
+ABANDONED = 24 * 3600.0  # seconds after which an unused upload is removed
 PATIENCE = 300.0  # seconds to wait for the same upload of another visitor: 8 GB at 30 MB/s
 LONGEST = 100  # bytes of a name before its extension, and of the extension
 LONGEST_PART = 200  # bytes of the name of a file or folder in a zip

@@ -380,7 +380,7 @@ def convert_results(root: Path) -> None:
 
 
 def remove_leftovers(root: Path) -> None:
-    """Remove from a store what nobody is writing any more; batches that a run takes up again stay.
+    """Remove from a store what is no longer being written; batches that a run takes up again stay.
 
     Whatever cannot be removed now stays until the next time: it does no harm.
     """

@@ -41,7 +41,7 @@ class View:
     no control has taken yet. fresh: whether the address decides, which it does for one whole
     redraw, however often that is cut short. touched: whether a person changed something meanwhile.
     whole: whether the change of a part concerns the whole page. starts: by control, what it shows
-    where nobody has chosen. seen: by control, what it last showed. bound: the controls of this
+    if nothing was chosen. seen: by control, what it last showed. bound: the controls of this
     redraw, with what joins several values. marks: what lies in the address without a control, such
     as the stimulus that is open. named: what values of controls and marks are called. labels: of
     controls. stale: by key, in a sentence what a link says that is not there, and what is shown
@@ -146,7 +146,7 @@ def fragment(draw: Callable[P, None], *, run_every: str | None = None) -> Callab
 
 
 def redraw_page() -> None:
-    """Draw the whole page anew, although a control in a part of it was changed."""
+    """Draw the whole page again, although a control in a part of it was changed."""
     _view().whole = True
 
 
@@ -162,8 +162,8 @@ def bind(
 ) -> dict[str, str]:
     """Bind a control to the address and return its key, as a keyword of Streamlit's.
 
-    start: what it shows where nobody has chosen; a list where it takes several values. follow:
-    whether a control that nobody has set follows a start that depends on others. among: all that
+    start: what it shows if nothing was chosen; a list where it takes several values. follow:
+    whether a control that was not set follows a start that depends on others. among: all that
     can be chosen, where that is known, by value what it is called where that differs. within:
     least and most of a number. joint: what joins several values in the control's text. kind: what
     the values are, for a sentence. A value that is not there any more, since another dataset was
@@ -211,7 +211,7 @@ def hand(key: str, texts: list[str]) -> None:
 
 
 def release(keys: Iterable[str]) -> None:
-    """Let controls follow their start again, as if nobody had set them."""
+    """Let controls follow their start again, as if they had not been set."""
     view = _view()
     for key in keys:
         if key in view.starts:

@@ -62,8 +62,8 @@ class Look:
 
     labels: all that can be chosen, by value what it is called. start: what is shown at first, in
     place of the default. least, most, step: of a number. follow: whether a control that was not set
-    follows a start that depends on others. row: whether choices stand side by side. empty: what a
-    list says in which nothing is chosen. example: what stands in an empty text.
+    follows a start that depends on others. row: whether choices are side by side. empty: what a
+    list says in which nothing is chosen. example: the placeholder of an empty text.
     """
 
     label: str = ""
@@ -268,14 +268,6 @@ def pick_switch(one: Option) -> bool:
     return st.toggle(one.label, help=sentence(one.help), **bind(one.name, one.default))
 
 
-def pick_text(one: Option, *, start: str = "", example: str = "") -> str:
-    """Choose a text. start: what it is at first; example: what stands in an empty field."""
-    text = st.text_input(
-        one.label, placeholder=example, help=sentence(one.help), **bind(one.name, start)
-    )
-    return text.strip()
-
-
 def pick_number(one: Option, most: int | None = None, *, usual: int | None = None) -> int:
     """Choose a whole number. most: where a page offers fewer than the option's range has. usual:
     what it is at first, in place of the default.
@@ -396,7 +388,7 @@ def _decade(parameters: float) -> str:
 def pick_segment(
     label: str, labels: Mapping[T, str], key: str, *, start: T, hidden: bool = False
 ) -> T:
-    """Choose one of a few values that stand side by side. hidden: whether the label is for screen
+    """Choose one of a few values that are side by side. hidden: whether the label is for screen
     readers alone.
     """
     return st.segmented_control(
@@ -536,14 +528,6 @@ def pick_layers() -> str:
         st.warning(frame.plain(error))
         return str(one.default)
     return chosen
-
-
-def pick_size(sizes: Sequence[int], total: int) -> int:
-    """Choose on how many stimuli metrics are compared; the fewest that distinguish models at first,
-    since all take longer.
-    """
-    names = {size: f"all {size:,}" if size == total else f"{size:,} of {total:,}" for size in sizes}
-    return pick_segment("Stimuli", names, "size", start=sizes[min(1, len(sizes) - 1)])
 
 
 def pick_pair(

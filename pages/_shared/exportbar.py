@@ -30,7 +30,6 @@ from pages._shared import frame, queries, selection
 from pages._shared.queries import Place
 
 PRINTS_PLOT = "This prints the numbers behind the plot:"
-RUNS_IT = "This runs the same simulation; the plot shows its last state:"
 _WIDTHS = {ONE_COLUMN: "85 mm, one column", TWO_COLUMNS: "175 mm, two columns"}
 _FILES = {
     "HTML": ("html", "text/html"),

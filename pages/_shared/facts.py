@@ -138,7 +138,7 @@ def without_neighbors(at: Place, names: Sequence[str], *, k: int) -> dict[str, s
         try:
             queries.study(at).neighbors(
                 name, k=min(k, KEPT)
-            )  # more are not held: every click would find them anew
+            )  # more are not held: every click would find them again
         except NotEmbeddedError:  # which is no reason to leave it out of what is known of it
             continue
         except MetricError as error:

@@ -110,14 +110,14 @@ def plain(text: object) -> str:
     """Escape data for Markdown, so that a caption is shown and never obeyed.
 
     Backslashes keep Markdown from reading a character. What Streamlit looks for afterwards, links,
-    icons, emojis and arrows, is broken by a character that nobody sees.
+    icons, emojis and arrows, is broken by an invisible character.
     """
     line = re.sub(r"[ \t\n]+", " ", visible(str(text)))
     return _MARKUP.sub(r"\\\1", _REPLACED.sub(UNSEEN, line))
 
 
 def tell_shown(sentence: str) -> None:
-    """Say what nobody can do here, since the store is only shown."""
+    """Say what cannot be done here, since the store is only shown."""
     st.caption(f":material/visibility: This store is only shown: {sentence}.")
 
 
@@ -205,7 +205,7 @@ def _tell_refused(at: Place) -> None:
 
 @st.fragment(run_every="2s")
 def _await_models(dataset: str, shown: int) -> None:
-    """Draw a page that has nothing to show anew once there are other models, or no dataset."""
+    """Draw a page that has nothing to show again once there are other models, or no dataset."""
     with suppress(UnknownNameError):
         if queries.count_models(queries.place(dataset)) == shown:
             return

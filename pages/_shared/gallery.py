@@ -117,9 +117,9 @@ class Bar:
 
 @dataclass(frozen=True)
 class Note:
-    """What stands beneath a picture.
+    """The text below a picture.
 
-    head: beside the index, such as a similarity. text: up to three lines of it.
+    head: next to the index, such as a similarity. text: up to three lines of it.
     """
 
     head: str = ""
@@ -193,7 +193,7 @@ def grid(
     """Draw thumbnails, at least `width` pixels wide each, in as many columns as fit; `marked` ones
     are framed.
 
-    note: what stands beneath a picture. clicks: what a click does.
+    note: the text below a picture. clicks: what a click does.
     """
     texts, pictures = facts.default_captions(at), facts.thumbnails(at, tuple(indices))
     shown = [

@@ -44,7 +44,7 @@ from the last two. Escape drops all."""
 
 
 def pick(dataset: str) -> None:
-    """Draw the control of the chosen models, beside the links that take them along."""
+    """Draw the control of the chosen models, next to the links that take them along."""
     titles = queries.models(queries.place(dataset)).set_index("model")["title"].to_dict()
     st.multiselect(
         "Chosen models",
@@ -84,7 +84,7 @@ def by_click(chart: str) -> Callable[[], None]:
     """Return what takes a click on a dot of a chart: one model is chosen too or dropped, a pair is
     chosen in place of all others or dropped.
 
-    A chart forgets its own selection when it is drawn anew.
+    A chart forgets its own selection when it is drawn again.
     """
 
     def take() -> None:

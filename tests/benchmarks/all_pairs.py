@@ -1,10 +1,10 @@
-"""How long all layer pairs of a study take, beside a direct implementation that starts anew for
+"""How long all layer pairs of a study take, beside a direct implementation that starts again for
 every pair.
 
     python -m tests.benchmarks.all_pairs [--scale 0.1]
 
 The study has the size of the published one: 17 vision models of 25 layers and 12 language models of
-33, n = 1,024 stimuli, widths 384 to 4,096, random features. Features are made anew wherever they
+33, n = 1,024 stimuli, widths 384 to 4,096, random features. Features are made again wherever they
 are needed, and making them is not timed. The direct implementation normalizes both spaces, takes
 full Gram matrices, sorts whole rows and evaluates the formula; its time for the study is that of a
 few real calls on pairs drawn at random, times the number of pairs.

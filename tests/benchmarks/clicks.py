@@ -43,7 +43,7 @@ def step(key: str) -> Act:
 
 
 def segment(label: str) -> Act:
-    """Choose one of several values that stand side by side."""
+    """Choose one of several values that are side by side."""
     return lambda page: page.get_by_role("radio", name=label, exact=True).first.click
 
 

@@ -1,4 +1,4 @@
-"""`python -m tests.benchmarks.coverage`: how often an alignment's 95 % interval holds what it is to
+"""`python -m tests.benchmarks.coverage`: how often an alignment's 95% interval holds what it is to
 cover, and how wide it is.
 
 Stimuli are drawn from a world again and again. What is to be covered is the mean score of so many

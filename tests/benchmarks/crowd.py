@@ -155,7 +155,7 @@ def describe(round_: Round) -> str:
     half, most, last = np.percentile([one.seconds for one in round_.visits], (50, 95, 100))
     line = (
         f"{counted(len(round_.visits), 'visitor', 'visitors')}: all of a page sent after"
-        f" {half:.1f} s (median), {most:.1f} s (95 %), {last:.1f} s (last);"
+        f" {half:.1f} s (median), {most:.1f} s (95%), {last:.1f} s (last);"
         f" {counted(len(errors), 'error', 'errors')}; the server worked {round_.worked:.0f} s"
         f" and holds {round_.memory} MB"
     )

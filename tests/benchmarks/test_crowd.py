@@ -69,7 +69,7 @@ def test_a_server_that_only_shows_a_store_leaves_it_as_it_was(tmp_path, monkeypa
 def test_a_round_is_told_in_a_line_and_its_errors_in_one_each():
     visits = [Visit("/a", 1.0, 10, ""), Visit("/b", 3.0, 0, "TimeoutError")]
     assert describe(Round(visits, 900, 2.2, math.nan)).splitlines() == [
-        "2 visitors: all of a page sent after 2.0 s (median), 2.9 s (95 %), 3.0 s (last); 1 error;"
+        "2 visitors: all of a page sent after 2.0 s (median), 2.9 s (95%), 3.0 s (last); 1 error;"
         " the server worked 2 s and holds 900 MB",
         "/b: TimeoutError",
     ]

@@ -17,7 +17,7 @@ from tests.browser.seen import DRAWN, settle
 from tests.browser.server import CHROMIUM, FLAGS, PATIENCE, serve
 from tests.navigation import PAGES, Page
 
-QUIET = 2000  # ms without a change: a phone is told from its width, which draws plots anew
+QUIET = 2000  # ms without a change: a phone is told from its width, which draws plots again
 LOOKS = {"light": (1280, 800, "light"), "dark": (1280, 800, "dark"), "phone": (390, 844, "light")}
 
 

@@ -53,7 +53,7 @@ def chart(page, key: str):
 
 def aim(page, key: str, find: str = FIRST_DOT, arg: object = None) -> dict[str, Any]:
     """Hold the pointer over a dot of a chart until its card shows, and return the dot: a chart that
-    is just drawn anew hears nothing yet, and may still move. find: a function of the page that
+    is just drawn again hears nothing yet, and may still move. find: a function of the page that
     returns where the dot is by now, if it is anywhere. arg: what it is given, the key without.
     """
     chart(page, key).scroll_into_view_if_needed()
@@ -76,7 +76,7 @@ def press(
     page, key: str, find: str = FIRST_DOT, arg: object = None, *, until: str, held: str = ""
 ) -> dict[str, Any]:
     """Click a dot of a chart, found as by `aim`, and return it; a click that falls while the chart
-    is drawn anew is lost, and is made again. until: an expression that holds of the page once it
+    is drawn again is lost, and is made again. until: an expression that holds of the page once it
     has been heard. held: a key that is held down.
     """
     dot: dict[str, Any] = {}
@@ -123,7 +123,7 @@ def holding(page, key: str) -> Iterator[None]:
 
 def click_until(button, shown) -> None:
     """Click a button until something is shown: a click is lost where what is around the button was
-    drawn anew.
+    drawn again.
     """
     for attempt in range(PATIENCE // 45_000):
         if attempt and shown.is_visible():  # it was heard after all

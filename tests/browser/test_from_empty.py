@@ -69,7 +69,7 @@ def click_on_card(page: Page, number: int, name: str, label: str) -> None:
 
 def type_folder(form: Locator, folder: Path, shown: Locator) -> None:
     """Type a folder and wait for what its content shows; what is typed while a busy machine draws
-    the form anew may be lost, and is typed again.
+    the form again may be lost, and is typed again.
     """
     box = form.get_by_role("textbox", name="Folder")
     for patience in (30_000, 60_000, PATIENCE):
@@ -123,7 +123,7 @@ def type_command(page: Page, store: Path, command: str) -> None:
     form = page.get_by_test_id("stExpander").filter(has_text="Queue a command")
     if not form.get_by_role("textbox").is_visible():
         form.locator("summary").click()
-    for patience in (90_000, PATIENCE):  # what is typed while the page is drawn anew may be lost
+    for patience in (90_000, PATIENCE):  # what is typed while the page is drawn again may be lost
         form.get_by_role("textbox").fill(command)
         form.get_by_role("button", name="Queue").click()
         with suppress(TimeoutError):

@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 PANEL = ".st-key-chosen-models"
 PLACE = """([key, model]) => {
   const chart = document.querySelector(`.st-key-chart-${key} .js-plotly-plot`);
-  if (!chart?._fullLayout) return null;  // it is drawn anew in this moment
+  if (!chart?._fullLayout) return null;  // it is drawn again in this moment
   const trace = chart._fullData.find(one => one.customdata?.some(names => names[0] === model));
   const place = trace.customdata.findIndex(names => names[0] === model);
   const { xaxis, yaxis } = chart._fullLayout, { left, top } = chart.getBoundingClientRect();

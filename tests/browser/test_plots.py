@@ -52,7 +52,7 @@ def set_print(page, label: str, shows: str) -> None:
     button.evaluate("button => { window.former = button.onclick; }")
     dialog.get_by_role("radio", name=label).click()
     plot = "document.querySelector('.st-key-chart-print-trend .js-plotly-plot')"
-    page.wait_for_function(f"{plot}?._fullLayout?.{shows}")  # while it is drawn anew there is none
+    page.wait_for_function(f"{plot}?._fullLayout?.{shows}")  # while it is drawn again there is none
     page.wait_for_function("button => button.onclick !== former", arg=button)
 
 

@@ -37,7 +37,7 @@ def test_every_page_asks_its_question_and_draws(visit):
     headings = [window.locator("h1").inner_text()]
     window.locator(FIGURE).first.wait_for()
     for page in others:
-        window.evaluate(GO, page.link)  # loads no script anew, as the Back button does
+        window.evaluate(GO, page.link)  # loads no script again, as the Back button does
         expect(window.locator("h1")).not_to_have_text(headings[-1])
         headings.append(window.locator("h1").inner_text())
         drawn = window.get_by_test_id("stMain").locator(INSTEAD.get(page.path, FIGURE))

@@ -28,7 +28,7 @@ OPENED = "location.search.includes('stimulus=')"
 TOP = "document.querySelector('[data-testid=stMain]').scrollTop"
 DOTS = """() => {
   const chart = document.querySelector(".st-key-chart-stimulus-map .js-plotly-plot");
-  if (!chart?._fullLayout) return [];  // it is drawn anew in this moment
+  if (!chart?._fullLayout) return [];  // it is drawn again in this moment
   const { xaxis, yaxis } = chart._fullLayout, { left, top } = chart.getBoundingClientRect();
   return chart._fullData.filter((one) => one.customdata).flatMap((trace) =>
     trace.customdata.map(([id], i) => ({ id,

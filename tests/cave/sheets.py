@@ -1,6 +1,6 @@
 """Sheets of pictures as the Cave's present versions draw them.
 
-`python -m tests.cave.sheets` saves them anew, after a VERSION was raised.
+`python -m tests.cave.sheets` saves them again, after a VERSION was raised.
 """
 
 from __future__ import annotations

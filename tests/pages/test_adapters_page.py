@@ -95,7 +95,7 @@ def test_the_verdict_over_trainings_has_its_interval_and_the_baselines(page):
     assert not app.exception
     assert charts(app) == ["gains", "kernels"]
     assert "The common space by the mean of all encoders" in words(app)
-    assert "95 % interval" in words(app)
+    assert "95% interval" in words(app)
     table = app.dataframe[0].value
     assert {"adapters", "CCA", "Procrustes", "ridge", "relative", "raw", "chance"} == set(
         table["method"]

@@ -42,6 +42,7 @@ def test_a_command_that_has_ended_leaves_no_zombie(tmp_path: Path) -> None:
     with running_beside((sys.executable, "-c", f"open({str(tmp_path / 'done')!r}, 'w')")):
         until((tmp_path / "done").exists)
         until(lambda: set(psutil.Process().children()) == before)
+    assert set(psutil.Process().children()) == before
 
 
 def test_a_command_that_does_not_stop_is_killed(tmp_path: Path, monkeypatch) -> None:
@@ -55,6 +56,7 @@ time.sleep(600)"""
         process = started(before)
         until((tmp_path / "ready").exists)
     until(lambda: not process.is_running())
+    assert not process.is_running()
 
 
 STAND_IN = """

@@ -227,7 +227,7 @@ def test_a_permuted_layer_without_neighbors_has_no_score():
 
 
 def test_tied_neighbors_keep_the_order_that_they_had():
-    """Ties go to the lower index; a shuffled copy would break them anew, while permuted neighbors
+    """Ties go to the lower index; a shuffled copy would break them again, while permuted neighbors
     are those that were found.
     """
     tied = np.array([[1.0, 0], [1, 0], [1, 0], [0, 1]])

@@ -206,7 +206,7 @@ def draw_layers(n: int, seed: int = 4) -> tuple[np.ndarray, np.ndarray]:
 
 def effects(x: np.ndarray, y: np.ndarray, k: int, terms) -> tuple[np.ndarray, np.ndarray]:
     """Return the terms of all stimuli, and what their sum loses without each, its neighbors found
-    anew.
+    again.
     """
 
     def among(rows: np.ndarray) -> np.ndarray:
@@ -249,7 +249,7 @@ def test_lists_are_deep_enough_for_any_half(k):
 @pytest.mark.parametrize(("share", "terms"), KINDS)
 @pytest.mark.parametrize(("n", "k"), [(40, 4), (41, 3), (40, 1), (12, 8)])
 def test_the_interval_equals_its_definition(share, terms, n, k):
-    """Literally, with neighbors found anew for every half and every stimulus that is left out."""
+    """Literally, with neighbors found again for every half and every stimulus that is left out."""
     (x, y), count = draw_layers(n), 6  # of 12 stimuli t has 5 degrees of freedom
     fewer = {8: 4, 4: 2, 3: 2, 1: 1}[k]
     apart, jackknifed = [], []

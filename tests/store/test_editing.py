@@ -90,7 +90,7 @@ def test_a_title_is_shown_at_once_and_makes_nothing_stale(root: Path) -> None:
         "other": "Counting",
     }
     assert store.model("counted", "plain").card.title == "The <first>"
-    assert store.digest("counted") != before  # what pages hold is made anew
+    assert store.digest("counted") != before  # what pages hold is made again
     assert Study(store, "counted").recipe("models pairs", ["plain"]) == recipe
     assert {path: path.stat().st_mtime_ns for path in root.rglob("*.duckdb")} == stamps
     assert "大" in (root / "titles.json").read_text(encoding="utf-8")

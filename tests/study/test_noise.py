@@ -92,7 +92,7 @@ def test_dissimilarities_of_some_stimuli_are_those_among_them(root):
     some = Study(Store(root), "cave", where={"scene": "city"})
     by_vectors, alone = (aligned(some, name, "gpt-2-s") for name in (SPACE, "rdm"))
     assert some.size < SIZE
-    score = pytest.approx(by_vectors["score"].item(), abs=1e-3)  # clamped anew
+    score = pytest.approx(by_vectors["score"].item(), abs=1e-3)  # clamped again
     assert alone["score"].item() == score
 
 

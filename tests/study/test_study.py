@@ -37,7 +37,7 @@ def test_neighbors_are_kept_in_the_store_and_read_again(filled, study, monkeypat
     before = study.neighbors("ape")
     assert before.shape == (2, SIZE, 100)
     assert not before.flags.writeable
-    monkeypatch.setattr(core.study.study, "nearest", None)  # none may be found anew
+    monkeypatch.setattr(core.study.study, "nearest", None)  # none may be found again
     after = Study(Store(filled), "counted").neighbors("ape")
     np.testing.assert_array_equal(after, before)
     kept, recipe = Store(filled).result("counted", "neighbors-ape")

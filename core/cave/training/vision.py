@@ -286,7 +286,7 @@ class SelfDistillation(nn.Module):
     mean cross-entropy of the student's answer to each view with the teacher's to another one, which
     is centered by a running mean and sharpened. As in the paper it is the teacher that is
     published. Since an image has 48 pixels a side, a small view shows 15 to 40 % of its area, not 5
-    to 40. width: of the projection. outputs: classes that nobody names. momentum: what the teacher
+    to 40. width: of the projection. outputs: classes without names. momentum: what the teacher
     keeps of itself at each step, constant. temperatures: of student and teacher. spread: weight of
     `crowding`, which DINOv2 (Oquab et al. 2023) adds.
     """

@@ -23,7 +23,7 @@ Look = tuple["Epoch", Mapping[str, float]]
 def follow(
     lesson: Lesson, reference: Space, measure: Measure, settings: Settings, *, device: str
 ) -> Iterator[Look]:
-    """Train, and yield after each pass where the training stands, with a row of its figures:
+    """Train, and yield after each pass the state of the training, with a row of its figures:
     epoch, loss, validation, best (its pass), and recall_10 and alignment of the best adapters so
     far (see `watch`).
     """
@@ -36,7 +36,7 @@ def follow(
 
 
 def passes(lesson: Lesson, settings: Settings, *, seed: int, device: str) -> Iterator[Epoch]:
-    """Train, and yield after each pass where the training stands."""
+    """Train, and yield after each pass the state of the training."""
     from core.questions.adapters.maps.training import train  # torch takes seconds
 
     return train(lesson.spaces, lesson.parts, settings, seed=seed, device=choose_device(device))

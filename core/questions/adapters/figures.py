@@ -76,7 +76,7 @@ def _add_course(
     *,
     name: str = "",
 ) -> None:
-    """Add a measure by passes; one with a name stands in the legend."""
+    """Add a measure by passes; one with a name is in the legend."""
     figure.add_scatter(
         x=rows["epoch"],
         y=rows[column],
@@ -90,7 +90,7 @@ def _add_course(
 
 
 def cost(measures: pd.DataFrame, *, label: str, mode: Mode, narrow: bool = False) -> go.Figure:
-    """Draw alignment of the mean and recall at 10 by the number of training pairs, beside the
+    """Draw alignment of the mean and recall at 10 by the number of training pairs, next to the
     baselines.
 
     measures: as `core.questions.adapters.measures.summarize` gives them, by number of pairs.

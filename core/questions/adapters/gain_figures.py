@@ -141,4 +141,4 @@ def _gain(row: Mapping[Hashable, Any] | None) -> tuple[str, ...]:
     if row is None:
         return ()
     gain = f"gain over the average before {row['value']:+.3f}"
-    return gain, f"95 % interval {row['low']:+.3f} to {row['high']:+.3f}"
+    return gain, f"95% interval {row['low']:+.3f} to {row['high']:+.3f}"

@@ -1,5 +1,5 @@
 """What is known of the Cave's stimuli as classes: factors, which are the case in the world, and
-nuisances, which are drawn anew for each picture or caption, whatever is the case; wording nearly
+nuisances, which are drawn again for each picture or caption, whatever is the case; wording nearly
 so, since captions of a wrong length are drawn again (`tests/benchmarks/wording.py`).
 """
 

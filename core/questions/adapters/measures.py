@@ -103,7 +103,7 @@ def alignment_rows(
     measure: Measure,
     products: Products = "cosine",
 ) -> list[Row]:
-    """Measure the encoders and their average as they are and centered, beside the metric's chance
+    """Measure the encoders and their average as they are and centered, next to the metric's chance
     where a formula tells it.
 
     reference: over all stimuli, as the spaces are.
@@ -151,7 +151,7 @@ def score_halves(views: Views, truth: Space, measure: Measure, *, draws: int, se
     """
     if draws < FEWEST_DRAWS:
         raise MetricError(
-            f"a 95 % interval needs {FEWEST_DRAWS} draws or more, so that one lies beyond each of"
+            f"a 95% interval needs {FEWEST_DRAWS} draws or more, so that one lies beyond each of"
             f" its ends; got {draws}"
         )
     whole = score_views(views, truth, measure)  # first: its mistakes are those of the question
@@ -172,7 +172,7 @@ def gain_rows(before: Scores, after: Sequence[Scores], measure: Measure, *, seed
     GAIN is over the average encoder before, the proposal's inequality. OWN is over the encoder
     itself, and for the mean of all over the encoder that was best alone: what adapters add to what
     was there. before: of `views_before`; after: of `views_after`, one per seed; all over the same
-    halves. The 95 % interval is paired: on each half both sides are measured, and how their
+    halves. The 95% interval is paired: on each half both sides are measured, and how their
     difference, averaged over seeds, varies around its mean is laid around the gain, as for
     `half_interval`, but not at half of k, which would make each side noisier by itself. To each
     half comes how far the mean gain moves over one seed fewer than there are, drawn with
@@ -181,7 +181,7 @@ def gain_rows(before: Scores, after: Sequence[Scores], measure: Measure, *, seed
     other encoders, layers or worlds; with one seed it covers stimuli alone. seed: of the draws. In
     simulations with a true gain of 0, for 5 %: it misses 0 in 0.5 to 3 % by mutual kNN (k = 10, 48
     to 256 test stimuli, 1 and 5 seeds), being 1.1 to 1.4 times as wide as the gain varies, since
-    what neighbors do jointly counts too often; by CKA in 3 to 5 %. Source: Politis, Romano 1994
+    what neighbors do jointly counts too often; by CKA in 3 to 5%. Source: Politis, Romano 1994
     (subsampling); Rao, Wu 1988 (one draw fewer).
     """
     toward = 1 if measure.spec.higher_is_more_aligned else -1
@@ -234,7 +234,7 @@ def _quantiles_of_mean(
     seed: int,
 ) -> Float64[np.ndarray, "2 whats"]:
     """Return how far the mean gain varies: the quantiles of the halves' gains, each over seeds
-    drawn anew, less their mean.
+    drawn again, less their mean.
     """
     seeds = len(gains)
     drawn = max(1, seeds - 1)
@@ -251,7 +251,7 @@ def _quantiles_of_mean(
 
 def retrieval_rows(spaces: Views, after: Views, parts: Parts, *, seed: int) -> list[Row]:
     """Measure retrieval of the test stimuli from each encoder to each other one, by the adapters
-    and by METHODS, beside chance.
+    and by METHODS, next to chance.
 
     Recall at 1, 5 and 10 and the median rank (see `core.questions.adapters.retrieval`); NaN with
     the reason where a method cannot be had.

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from core.options import MOST_STIMULI, draws_option, option
 
 SEEDS, DRAWS = 5, 200
-FEWEST_DRAWS = 40  # of which one lies beyond each end of a 95 % interval, on average
+FEWEST_DRAWS = 40  # of which one lies beyond each end of a 95% interval, on average
 WIDTH, TEMPERATURE = 256, 0.07
 COLDEST, HOTTEST = 0.001, 10.0  # temperatures
 LEAST = 3  # training pairs; two lie on one line

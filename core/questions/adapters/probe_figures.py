@@ -21,7 +21,7 @@ def probes(
     table: pd.DataFrame, titles: Mapping[str, str], *, mode: Mode, narrow: bool = False
 ) -> go.Figure:
     """Draw each label's share before (hollow) and after (filled, with the interval of the change),
-    beside chance; a panel per encoder and probe.
+    next to chance; a panel per encoder and probe.
 
     table: as `core.questions.adapters.probes.probe_adapters` gives it. titles: of spaces.
     """
@@ -89,6 +89,6 @@ def _add_rows(figure: Drawing, rows: pd.DataFrame, mode: Mode, at: Mapping[str, 
 def _card(row: Mapping[Any, Any]) -> str:
     return (
         f"<b>{plain(row['label'])}</b><br>before {row['before']:.3f}<br>after {row['after']:.3f}"
-        f"<br>change {row['change']:+.3f}, 95 % interval {row['low']:+.3f} to {row['high']:+.3f}"
+        f"<br>change {row['change']:+.3f}, 95% interval {row['low']:+.3f} to {row['high']:+.3f}"
         f"<br>chance {row['chance']:.3f}"
     )

@@ -70,7 +70,7 @@ Trained = tuple[
 
 @dataclass(frozen=True)
 class AdapterQuestion(StudyQuestion):
-    """What is asked of linear adapters of some encoders, beside a reference."""
+    """What is asked of linear adapters of some encoders, next to a reference."""
 
     device: ClassVar[str] = "auto"
 

@@ -1,4 +1,4 @@
-"""What may stand on the horizontal axis of the trend, and where models stand on it."""
+"""What may be on the horizontal axis of the trend, and the positions of models on it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PLURALS: Mapping[Side, str] = {"language": LANGUAGE.plural, "vision": VISION.plu
 
 @dataclass(frozen=True)
 class Axis(Ruler):
-    """What stands on the horizontal axis. side: whose models do."""
+    """What is on the horizontal axis. side: whose models do."""
 
     side: Side = "language"
 
@@ -81,7 +81,7 @@ def short_name(axis: str) -> str:
 def offered_axes(
     registry: pd.DataFrame, models: pd.DataFrame, side: Side = "language", basis: str = ""
 ) -> dict[str, Axis]:
-    """Return what may stand on the axis, by name: what every model has, and the scores that models
+    """Return what may be on the axis, by name: what every model has, and the scores that models
     of the side have.
 
     registry: of all scores. models: as `core.study.models.describe` gives them. basis: what the
@@ -99,7 +99,7 @@ def axis_labels(axes: Mapping[str, Axis]) -> dict[str, str]:
 
 
 def side_of(models: pd.DataFrame, names: tuple[str, ...]) -> Side:
-    """Return whose competence stands on the axis: that of vision models where all of these are,
+    """Return whose competence is on the axis: that of vision models where all of these are,
     else of language models.
 
     models: as `core.study.models.describe` gives them.
@@ -135,7 +135,7 @@ def usual_axis(question: Alignment, study: Study) -> str:
 
 
 def axis_of(question: Alignment, study: Study) -> Axis:
-    """Return what stands on a question's axis, with the unit of a score, or what competence is."""
+    """Return what is on a question's axis, with the unit of a score, or what competence is."""
     models, name = study.models(), question.axis
     side = side_of(models, question.x)
     if name == COMPETENCE and side == "vision":
@@ -148,7 +148,7 @@ def axis_of(question: Alignment, study: Study) -> Axis:
 
 
 def axis_values(question: Alignment, study: Study) -> pd.Series:
-    """Return where each model stands on the axis, by name."""
+    """Return the position of each model on the axis, by name."""
     models = study.models()
     described = models.set_index("model")
     if question.axis in ("parameters", "step"):

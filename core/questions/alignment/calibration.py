@@ -64,7 +64,7 @@ def add_nulls(
 def add_intervals(
     table: pd.DataFrame, question: Alignment, study: Study, report: Progress | None
 ) -> pd.DataFrame:
-    """Add low and high, the 95 % interval of the score of the chosen layers, to a table of
+    """Add low and high, the 95% interval of the score of the chosen layers, to a table of
     alignments.
     """
     if table.empty:

@@ -98,7 +98,7 @@ class Alignment(StudyQuestion):
         "published": "published alignment of these models and stimuli",
         "published_layers": "layers that it is of",
         "published_by": "where it was published",
-        "axis": "where the model on the axis stands",
+        "axis": "position of the model on the axis",
         "panel": "what the other model is grouped by",
         "fitted": "recipes that the panel's fit takes",
         "slope": "change in alignment per unit of the axis",
@@ -120,7 +120,7 @@ class Alignment(StudyQuestion):
         "recipe_y": "recipe of the second",
         "line_x": "models of one line count once in tests",
         "counted": "whether the fit takes the pair",
-        "axis_title": "what stands on the axis",
+        "axis_title": "what is on the axis",
     }
     hidden: ClassVar[tuple[str, ...]] = (
         *(*FITTED, *BESIDE[1:], *ABOUT, "line_x", "counted", "axis_title"),

@@ -65,7 +65,7 @@ def agree(
     pairs of colors, and "neighbors", the mean share of a color's k nearest that are its nearest in
     both (of equally near ones, the first); of layouts "disparity". Higher is more alike, of
     disparity lower. chance: mean over `permutations` orders of y's colors, p the share of them that
-    is at least as alike: (1 + #) / (permutations + 1), one-sided. low, high: 95 % interval for
+    is at least as alike: (1 + #) / (permutations + 1), one-sided. low, high: 95% interval for
     other colors, from `draws` of them with replacement: the value plus the quantiles of the draws
     around their mean, cut off at the measure's range. A color and its copy are no pair. NaN where
     nothing is drawn, and where the value or some draw has none. Raises MetricError for fewer than
@@ -136,7 +136,7 @@ def _correlating(
     x: Square, y: Square, correlate: Callable[[np.ndarray, np.ndarray], float]
 ) -> Score:
     """Correlate by the ranks of all pairs, which stay when colors change places; where copies leave
-    pairs out they rank anew.
+    pairs out they rank again.
     """
     first, second = np.triu_indices(len(x), 1)
     ranks_x, ranks_y = (_ranks(matrix, first, second) for matrix in (x, y))

@@ -97,7 +97,7 @@ def _cell(row: Mapping[Hashable, Any], color: str, narrow: bool) -> str:
 def _agreement_card(row: Mapping[Hashable, Any], name: str) -> str:
     return hover_card(
         f"<b>{plain(row['x'])} × {plain(row['y'])}</b>",
-        f"{name} of {row['of']} {row['value']:.3f}, 95 % interval {row['low']:.3f} to"
+        f"{name} of {row['of']} {row['value']:.3f}, 95% interval {row['low']:.3f} to"
         f" {row['high']:.3f}",
         f"with shuffled colors {row['chance']:.3f}",
         f"{p_text(row['p'])} alone, {p_text(row['p_adjusted'])} adjusted for all pairs",

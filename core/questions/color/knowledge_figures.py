@@ -32,7 +32,7 @@ from core.questions.color.figures import MEASURES
 from core.statistics.correlations import Correlation
 
 AXES: Mapping[str, str] = {"competence": COMPETENCE, "parameters": "parameters"}
-COPIES = "copies"  # what a legend entry stands for, beside families and chance
+COPIES = "copies"  # what a legend entry stands for, besides families and chance
 
 
 def knowledge(

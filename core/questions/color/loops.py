@@ -21,7 +21,7 @@ def majorize(target, starts, iterations, tolerance, points, stresses):
     `iterations` are done.
 
     target: (n, n) dissimilarities. starts: (S, n, 3). tolerance: of the raw stress. Writes points
-    (S, n, 3) and stresses (S,), each the stress of the points beside it. Two points in one place do
+    (S, n, 3) and stresses (S,), each the stress of its points. Two points in one place do
     not push each other, as in the transform's definition.
     """
     n = starts.shape[1]

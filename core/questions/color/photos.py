@@ -95,7 +95,7 @@ def shrink(picture: Image.Image, side: int | None) -> Picture:
 
 
 def _from_npz(path: Path) -> UInt8[np.ndarray, "n height width 3"]:
-    """Return the one array of pictures in an .npz file; others beside it, such as labels, are left
+    """Return the one array of pictures in an .npz file; others next to it, such as labels, are left
     alone.
     """
     file = UserFile(path, "an .npz file of plain arrays", StimuliError)

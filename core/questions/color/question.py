@@ -189,7 +189,7 @@ class SourceQuestion(StudyQuestion):
 
 @dataclass(frozen=True)
 class ColorLayout(SourceQuestion):
-    """Where does a source put each color, beside where perception has it?
+    """Where does a source put each color, next to where perception has it?
 
     In three dimensions perception is CIELAB; in two it is the layout of its color differences,
     turned onto a* and b*.
@@ -238,7 +238,7 @@ class ColorAgreement(SourceQuestion):
         DRAWS,
         least=0,
         label="Draws of colors",
-        help="draws of colors, for the 95 %% interval of each agreement",
+        help="draws of colors, for the 95%% interval of each agreement",
     )
     k: int = option(
         K,

@@ -3,7 +3,7 @@ images.
 
     python -m core.questions.color.shipped IMAGES.npz
 
-makes it anew.
+makes it again.
 """
 
 from __future__ import annotations

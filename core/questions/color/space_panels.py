@@ -109,7 +109,7 @@ def _size(colors: int) -> float:
 
 
 def _texts(names: Sequence[str], places: Sequence[str], color: str) -> dict[str, object]:
-    """Return names as text beside points; one without a place is not written."""
+    """Return names as text next to points; one without a place is not written."""
     return {
         "text": [name if place else "" for name, place in zip(names, places, strict=True)],
         "textposition": [place or "top center" for place in places],

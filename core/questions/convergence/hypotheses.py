@@ -1,5 +1,5 @@
 """The three reasons that the hypothesis gives for convergence, each as one test that decides and
-others beside it.
+others next to it.
 
 Source: Huh et al. 2024, section 3: the multitask scaling, the capacity and the simplicity bias
 hypothesis.

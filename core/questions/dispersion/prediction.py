@@ -331,9 +331,9 @@ def predict(
     the mean over REPEATS partitions into FOLDS; at most 1, and 0 or less where nothing is
     predicted. importance: the loss of R² when a predictor's columns are permuted together among
     held-out stimuli, the mean over all permutations; 0 or less where the predictor is of no use,
-    and up to twice what it predicts, since a permuted value also misleads. low, high: 95 %
+    and up to twice what it predicts, since a permuted value also misleads. low, high: 95%
     intervals, ± 1.96 standard deviations over HALVES random halves of the stimuli, on which all is
-    fitted anew; their coverage is above.
+    fitted again; their coverage is above.
 
     target: one finite number per stimulus. predictors: tables of n rows by kind (image, caption …);
     columns as `read_predictor` takes them. Returns a row per predictor, most important first, then

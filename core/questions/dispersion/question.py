@@ -139,7 +139,7 @@ class Trial:
         least=0,
         most=10_000,
         label="Intervals by resampling",
-        help="random three quarters of a set, for its 95 %% interval",
+        help="random three quarters of a set, for its 95%% interval",
     )
     seed: int = seed_option("seed of random sets and draws")
 

@@ -47,7 +47,7 @@ class Summary(NamedTuple):
 
 
 class HeldOut(NamedTuple):
-    """Each space beside the consensus of the others, a column per space left out; see
+    """Each space next to the consensus of the others, a column per space left out; see
     `leave_one_out`.
     """
 
@@ -97,7 +97,7 @@ def leave_one_out(
     it has no part in the former. norm: the consensus's distance from the mean, which both contain,
     so that they go together even where the spaces have nothing in common. shuffled: what Pearson's
     r of both is by that alone, with the stimuli of the space left out in a random order and turned
-    anew; NaN where one is constant. Raises MetricError for fewer than three spaces, and as
+    again; NaN where one is constant. Raises MetricError for fewer than three spaces, and as
     `generalized_procrustes`.
     """
     if len(spaces) < 3:
@@ -191,7 +191,7 @@ def _first_axis(residuals: Residuals, mean: PerStimulus) -> tuple[PerStimulus, f
 def relate(x: PerStimulus, y: PerStimulus) -> Relation:
     """Correlate two values of the same stimuli, and fit y = slope · x + intercept.
 
-    The interval of Pearson's r is Fisher's, at 95 %: it takes stimuli as independent, which a
+    The interval of Pearson's r is Fisher's, at 95%: it takes stimuli as independent, which a
     common consensus makes them only nearly. There is no p-value against 0, since of what
     `leave_one_out` gives 0 is not chance. Raises MetricError for fewer than four stimuli and where
     either value is the same everywhere.
@@ -284,7 +284,7 @@ def relate_held_out(points: pd.DataFrame, spaces: Sequence[str]) -> pd.DataFrame
 
     Columns space, those of `relate`, shuffled and shuffled_p as `hold_out` has them, and partial,
     partial_low, partial_high: Pearson's r given the norm of the others' consensus, which both
-    contain, with its 95 % interval.
+    contain, with its 95% interval.
     """
     rows = []
     for space in spaces:

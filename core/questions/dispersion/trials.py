@@ -9,7 +9,7 @@ vary around the whole by 1/√3 of what the whole varies around the world, so th
 scaled by √3 (Shao, Wu 1989: the jackknife that leaves out many). The interval says how far the
 score would be from itself for other stimuli from the same part of the ranking. In simulations of
 CKNNA and mutual kNN it is 1.1 to 1.5 times as wide as it had to be, since what two neighbors do
-jointly is counted twice; of a ratio 0.9 to 1.05 times, with a coverage of 92 to 96 %. (Of halves it
+jointly is counted twice; of a ratio 0.9 to 1.05 times, with a coverage of 92 to 96%. (Of halves it
 is 1.5 to 1.9 times with half of k; with all of k that of a ratio is too narrow.) It takes as given
 the ranking, which the models at hand define, the layers, chosen on all stimuli, and the models, and
 it is that of one model: of four without any effect one or more has a ratio whose interval leaves
@@ -201,9 +201,9 @@ def effect_table(
     """Return a row for each pair of spaces and each set, the mean over y as a pair of its own (y is
     then ALL).
 
-    Columns vision, language, set, score, low and high (95 %), p, reason: why something is NaN.
+    Columns vision, language, set, score, low and high (95%), p, reason: why something is NaN.
     sets: chosen sets by name; p is two-sided against the random sets, NaN where there are none.
-    random: at most one name; its score is the mean over the draws, its interval their 2.5 to 97.5 %
+    random: at most one name; its score is the mean over the draws, its interval their 2.5 to 97.5%
     quantiles. ratio: adds a set `a/b` whose score is that of a over that of b, with the interval of
     its logarithm from parts of both.
     """

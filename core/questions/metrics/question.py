@@ -510,7 +510,7 @@ class Neighborhoods(StudyQuestion):
         "title": "name of the model",
         "parameters": "its parameters",
         "competence": "its competence",
-        "axis": "what stands on the axis",
+        "axis": "what is on the axis",
         "rho": "Spearman's ρ of competence and alignment at this k, from −1 to 1",
         "p": "its p, two-sided",
         "p_adjusted": "p adjusted for the false discovery rate over all k of a metric",

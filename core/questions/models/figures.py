@@ -51,7 +51,7 @@ STAR = 15.0
 MOST_NAMES = 18  # in the legend, which would leave the map no room
 MORE = "more"  # the entry of all others
 BITS_SAVED = "1 − bits per byte of the captions"
-LABEL, NARROW_LABEL = 44, 20  # characters of a model's title beside the tree
+LABEL, NARROW_LABEL = 44, 20  # characters of a model's title next to the tree
 TREE: Mapping[str, int] = {"row": 1, "col": 1}
 MATRIX: Mapping[str, int] = {"row": 1, "col": 2}
 
@@ -368,7 +368,7 @@ def _cells(scores: Scores, names: list[str]) -> dict[str, object]:
 
 
 def _name_leaves(figure: Drawing, models: pd.DataFrame, mode: Mode, *, narrow: bool) -> None:
-    """Write each model's title beside its row, after a mark in the color of its group."""
+    """Write each model's title next to its row, after a mark in the color of its group."""
     most = NARROW_LABEL if narrow else LABEL
     leaves = [
         f"<span style='color:{hue(group, mode)}'>■</span> {plain(shorten(title, most))}"

@@ -122,7 +122,7 @@ def _has_neighbors(study: Study, name: str) -> bool:
 def trends(
     alignment: pd.DataFrame, models: pd.DataFrame, *, axis: str = COMPETENCE
 ) -> pd.DataFrame:
-    """Return how competence, or what else is on the axis, goes with alignment: Spearman's ρ in
+    """Return how competence, or what else is on the axis, changes with alignment: Spearman's ρ in
     [−1, 1] over trained language models, a row per kind of target.
 
     The targets are each group of trained vision models, all of them, and reality; a language

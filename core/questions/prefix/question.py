@@ -399,7 +399,7 @@ def _with_truth(table: pd.DataFrame, study: Study, world: World) -> pd.DataFrame
 
 
 def bits_findings(table: pd.DataFrame, *, shuffled: bool = False) -> list[Finding]:
-    """Return whether images save bits, whether others' mislead, and what goes with saving."""
+    """Return whether images save bits, whether others' mislead, and what saving depends on."""
     measured = table[table["saved"].notna()]
     reasons = dict.fromkeys(table.loc[table["saved"].isna(), "reason"])
     why = "; ".join(str(reason).rstrip(".") for reason in reasons)

@@ -38,7 +38,7 @@ def stimulus_map(
 
     points: index, caption, x, y, value (a number, or a text where it is a factor's), and passed:
     whether a search leaves the stimulus in; the others are gray and cannot be chosen. value: what
-    it is. chosen: the indices beside which all others fade.
+    it is. chosen: the indices next to which all others fade.
     """
     figure = blank(mode, height=580, title=shape.title)
     passed, left_out = points[points["passed"]], points[~points["passed"]]

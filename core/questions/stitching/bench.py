@@ -310,7 +310,7 @@ def _stitch_all(
 
 
 def _add(study: Study, recipe: Recipe, kept: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
-    """Keep further rows beside those that are kept, and return all."""
+    """Keep further rows next to those that are kept, and return all."""
     table = pd.concat([kept, rows], ignore_index=True) if len(kept) else rows
     # kept only to save time later: a store that cannot be written now still gives every answer
     with suppress(StoreWriteError, StoreBusyError):

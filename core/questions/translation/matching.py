@@ -53,7 +53,7 @@ def agreement(a: Kernel, b: Kernel, matched: Permutation) -> float:
 def match(a: Kernel, b: Kernel, method: str, *, starts: int, seed: int) -> Permutation:
     """Return for each row of a its row of b, by a method of METHODS.
 
-    starts: random ones, beside that from matched profiles. The rows of b are shuffled first, so
+    starts: random ones, besides that from matched profiles. The rows of b are shuffled first, so
     that their order tells nothing.
     """
     rng = np.random.default_rng(seed)

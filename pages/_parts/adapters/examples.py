@@ -41,7 +41,7 @@ class Answer(NamedTuple):
 @fragment
 def show(at: Place, question: Adaptation, lesson: Lesson, adapters: Adapters) -> None:
     """Draw hits and misses of one direction; a fragment, so that another direction draws nothing
-    else anew.
+    else again.
     """
     st.header("Does one encoder find what the other saw?", anchor=False)
     test = lesson.parts.test

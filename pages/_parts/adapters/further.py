@@ -14,7 +14,7 @@ from pages._shared.address import bind
 from pages._shared.queries import Place
 
 PROBES = """A second claim of the proposal: adapters reduce what one modality alone knows. In the
-Cave that is known: palette, light and texture are drawn anew for each picture, the frame of the
+Cave that is known: palette, light and texture are drawn again for each picture, the frame of the
 sentence for each caption, nearly independently of what is the case (frames have to fit the length
 of a caption and so depend a little on the number of things: over 20,000 events Cramér's V is 0.06
 at most, 0.02 to 0.03 by chance). A linear probe tells what can still be read of them, in any

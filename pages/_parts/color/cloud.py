@@ -1,4 +1,4 @@
-"""Pixels in CIELAB, and the layout of their co-occurrences beside them: figure 8, left."""
+"""Pixels in CIELAB, and the layout of their co-occurrences next to them: figure 8, left."""
 
 from __future__ import annotations
 

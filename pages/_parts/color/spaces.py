@@ -37,7 +37,7 @@ Tables = Mapping[str, pd.DataFrame]  # layouts by source
 def show(at: Place, hues: Hues, tables: Tables) -> None:
     """Draw the layouts and the overlay.
 
-    A fragment: choosing what is overlaid draws nothing else anew.
+    A fragment: choosing what is overlaid redraws nothing else.
     """
     dims, above = hues.question.dims, st.container()
     st.header("Two layouts overlaid", anchor=False)

@@ -41,7 +41,7 @@ SOURCES = {
     "ids": "Ids alone",
 }
 OPTIONS = controls.options_by_name(Addition)
-FORM = ("from", *OPTIONS)  # the controls that start anew once a dataset is queued
+FORM = ("from", *OPTIONS)  # the controls that start again once a dataset is queued
 UPLOAD = "upload"  # what the address calls the folder of the upload
 WIDTH = 96  # pixels of a picture, at least: all samples fit one row
 MOST_HEIGHT = 240  # pixels of the table of problems
@@ -172,7 +172,7 @@ def _finish(addition: Addition, preview: Preview | None) -> None:
     if obstacle:
         st.warning(frame.plain(obstacle), icon=":material/error:")
 
-    def close() -> None:  # the next dataset starts anew
+    def close() -> None:  # the next dataset starts again
         address.release(FORM)
         address.set_mark(frame.FORM, "")
         address.set_mark(UPLOAD, "")

@@ -61,7 +61,7 @@ FOLDER = replace(
     name="embed_folder",
     many=False,
     label="Folder on the server",
-    help="one model in the format of timm or transformers: config.json beside model.safetensors",
+    help="one model in the format of timm or transformers: config.json next to model.safetensors",
 )
 POOLINGS: dict[Pooling, str] = {
     "auto": "as its folder says, or mean",
@@ -80,7 +80,7 @@ WAYS: Mapping[str, Mapping[str, Any]] = {  # what a file holds, in the words of 
 KNOWN = ("title", "level", *changes.FACTS)
 WAY = "import_way"  # the control of WAYS
 FEATURES = "features"  # what the address calls the file that was uploaded
-FORM = (  # the controls that start anew once models are queued
+FORM = (  # the controls that start again once models are queued
     *("embed_timm", "embed_hub", "embed_cave", "embed_folder", WAY),
     *(one.name for one in (*EMBED.values(), *IMPORT.values())),
 )
@@ -422,12 +422,12 @@ def _name_obstacle(at: Place, name: str) -> list[str]:
 
 
 def _finish(label: str, words: list[str], obstacles: list[str]) -> None:
-    """Draw the command, what stands in its way, and the button that queues it."""
+    """Draw the command, what is in its way, and the button that queues it."""
     st.code(frame.command(*words), language="bash", wrap_lines=True)
     for obstacle in obstacles:
         st.warning(frame.plain(obstacle), icon=":material/error:")
 
-    def close() -> None:  # the next form starts anew
+    def close() -> None:  # the next form starts again
         address.release(FORM)
         address.set_mark(FEATURES, "")
         address.set_mark(frame.FORM, "")

@@ -39,7 +39,7 @@ rotated or mirrored."""
 SIGNS = """Each mark is a model: squares see, circles read, triangles hear, diamonds
 are brains, hexagons people, the star is the world itself; larger marks have more
 parameters, and lines join checkpoints of one training. {layout} **Click a mark** to
-choose the model and see it beside its nearest ones; a ring marks what is chosen."""
+choose the model and see it next to its nearest ones; a ring marks what is chosen."""
 COLORING = {
     "rank": (
         "Color: rank in competence among the models of one modality (language:"
@@ -57,7 +57,7 @@ def show(at: Place, models: pd.DataFrame, question: ModelMap, answer: DeltaGener
 
     question: of which the map's layout is still to be chosen. answer: where the page says it; it
     holds one element, which a redraw of the map alone replaces. A fragment: what the map is colored
-    by draws nothing else anew.
+    by redraws nothing else.
     """
     with frame.part():
         try:

@@ -28,7 +28,7 @@ NEAR = 6  # stimuli drawn of each model
 
 @fragment
 def show(at: Place, models: pd.DataFrame, roster: Roster, comparison: Comparison) -> None:
-    """Draw the model that was chosen last beside the one chosen before it and its three nearest;
+    """Draw the model that was chosen last next to the one chosen before it and its three nearest;
     say how to choose where none is.
     """
     st.header("Side by side", anchor=False)

@@ -1,4 +1,4 @@
-"""The table of models: who is aligned with whom, layer by layer, and how competent; its ticked rows
+"""The table of models: which models are aligned, layer by layer, and how competent; its ticked rows
 are chosen for all pages.
 """
 
@@ -40,7 +40,7 @@ rotation are compared."""
 
 @fragment
 def show(at: Place, models: pd.DataFrame, roster: Roster, comparison: Comparison) -> None:
-    """Draw the table with its filters. A fragment: a filter draws nothing else anew."""
+    """Draw the table with its filters. A fragment: a filter redraws nothing else."""
     with frame.part():
         answer = st.container()
         with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -88,7 +88,7 @@ def _sorted(rows: pd.DataFrame, question: ModelTable) -> pd.DataFrame:
 
 
 def _pick_targets(models: pd.DataFrame) -> tuple[Targets, str]:
-    """Choose whom models are compared with, and which of these the lines show."""
+    """Choose what models are compared with, and which of these the lines show."""
     one, groups = controls.option_named(Targets, "targets"), list(groups_of(models))
     if not groups:
         raise frame.NeededError("None of these models finished a training: choose others as well.")
@@ -162,7 +162,7 @@ def _key(shown: Sequence[str]) -> str:
 
 
 def _choose(key: str, shown: Sequence[str]) -> None:
-    """Choose the models of the ticked rows, beside those chosen that are not shown."""
+    """Choose the models of the ticked rows, besides those chosen that are not shown."""
     ticked = [shown[place] for place in st.session_state[key].selection.rows]
     kept = [name for name in selection.chosen() if name in ticked or name not in shown]
     selection.choose([*kept, *(name for name in ticked if name not in kept)])

@@ -1,4 +1,4 @@
-"""The tree of models beside their alignment with each other."""
+"""The tree of models next to their alignment with each other."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pages._shared import exportbar, frame, prose, queries
 from pages._shared.address import fragment
 from pages._shared.queries import Place
 
-MOST = 150  # models whose names can be read beside the tree
+MOST = 150  # models whose names can be read next to the tree
 READING = """Rows and columns are the same models in the same order; a cell
 is the alignment of two. The tree on the left joins the two nearest groups first, at
 the mean of their distances, {distance}: models that join close to the matrix are

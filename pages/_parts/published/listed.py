@@ -23,7 +23,7 @@ COLUMNS = {
     "source": "source",
 }
 NOTE = """Values that others published, each with its source. Where this dataset, the whole of it,
-and these models, embedded as usual, are the same ones, one’s own values stand beside them in what
+and these models, embedded as usual, are the same ones, one’s own values stand next to them in what
 this prints{drawn}. A dataset that is not of the hub, such as COCO, is known by its name and size,
 and the name is taken on trust:"""
 DRAWN: Mapping[On, str] = {

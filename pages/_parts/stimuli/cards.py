@@ -72,7 +72,7 @@ export default function({ data, parentElement, setTriggerValue }) {
   if (data.card) KEPT.set(name(data.card.index), data.card);
   show();
   listen();
-  const clock = setInterval(listen, 300);  // a chart that is drawn anew is another element
+  const clock = setInterval(listen, 300);  // a chart that is drawn again is another element
   return () => {
     clearInterval(clock);
     Object.entries(heard).forEach(([event, act]) => chart?.removeListener?.(event, act));
@@ -84,8 +84,8 @@ _card = st.components.v2.component("platoscope_card", html=_HTML, css=_CSS, js=_
 
 @st.fragment
 def show(at: Place, chart: str, *, about: str, head: Callable[[int], str]) -> None:
-    """Show a card beside the dot of a chart that the mouse rests on; a fragment, so that nothing
-    else is drawn anew.
+    """Show a card next to the dot of a chart that the mouse rests on; a fragment, so that nothing
+    else is drawn again.
 
     chart: the key of its plot; the first of a dot's custom data is its index. about: what the heads
     depend on. head: what is said of a stimulus.

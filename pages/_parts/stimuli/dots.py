@@ -22,7 +22,7 @@ export default function({ data, setTriggerValue }) {
     chart = shown;
     chart.on("plotly_click", click);
   };
-  const clock = setInterval(listen, 300);  // a chart that is drawn anew is another element
+  const clock = setInterval(listen, 300);  // a chart that is drawn again is another element
   return () => { clearInterval(clock); chart?.removeListener?.("plotly_click", click); };
 }
 """

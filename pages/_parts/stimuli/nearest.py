@@ -65,7 +65,7 @@ def _count_shared(table: pd.DataFrame, pair: LayerPair, k: int) -> None:
     shared = int(table.loc[first, "shared"].sum())
     st.markdown(
         f"**{shared} of {k}** are among the nearest in both{', framed above' if shared else ''}."
-        " Most similar first; the number beside each is the cosine similarity."
+        " Most similar first; the number next to each is the cosine similarity."
     )
 
 

@@ -22,7 +22,7 @@ HEARD = """The **melody** of the event, which music models read: time runs to th
 upward, and lines mark every C. The scale of the opening and the close is the scene's, lengths go
 with the time of day, and each thing is a motif of four notes."""
 READING = """A bar is the residual of one model, its rank among all stimuli
-beside it: 1 is where that model lies closest to the consensus. The gray bar behind
+next to it: 1 is where that model lies closest to the consensus. The gray bar behind
 holds the middle half of all stimuli."""
 
 

@@ -113,7 +113,7 @@ def draw(
 
 
 def brush(size: int) -> None:
-    """Take the brushed dots to the address: a chart forgets its selection when it is drawn anew. A
+    """Take the brushed dots to the address: a chart forgets its selection when it is drawn again. A
     click is for `dots`.
     """
     firsts = {dot[0] for dot in picked_dots(KEY, around=True) if isinstance(dot[0], int)}

@@ -69,8 +69,7 @@ def test_encoders_are_drawn_before_centered_and_after_with_the_interval_of_the_g
         INK["light"].text,
     ]
     assert (
-        "gain over the average before +0.250<br>95 % interval +0.200 to +0.300"
-        in after.hovertext[2]
+        "gain over the average before +0.250<br>95% interval +0.200 to +0.300" in after.hovertext[2]
     )
 
 

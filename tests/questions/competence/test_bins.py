@@ -34,7 +34,7 @@ def all_pairs(score, names=tuple("abcdef")) -> pd.DataFrame:
 
 
 def slow_jackknife(scores, x, y, models) -> float:
-    """Leave every model out in turn, and take the mean anew."""
+    """Leave every model out in turn, and take the mean again."""
     means = np.array(
         [
             np.mean([s for s, a, b in zip(scores, x, y, strict=True) if i not in (a, b)])

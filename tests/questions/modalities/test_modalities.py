@@ -124,7 +124,7 @@ def test_every_two_modalities_and_each_with_reality(store):
         ("language", "music"),
         *((kind, "world") for kind in kinds),
     ]
-    assert (whole["chance"] > 5 / 39).all()  # layers are chosen anew for shuffled stimuli
+    assert (whole["chance"] > 5 / 39).all()  # layers are chosen again for shuffled stimuli
     assert (whole["mean"] > whole["chance"]).all()
     assert whole.loc[("music", "world"), "q"] < 0.05
     assert whole["untrained"].notna().tolist() == [False, False, False, True, False, False]

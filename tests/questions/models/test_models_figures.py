@@ -73,7 +73,7 @@ def test_points_are_the_models_that_have_a_place_described_with_their_nearest():
     table = points().set_index("model")
     assert set(table.index) == {"mae-s", "mae-s-100", "gpt", "raw", "reality"}
     assert table.loc["mae-s", "nearest"] == "GPT, GPT untrained"
-    assert table.loc["mae-s", "skill"] == "shares 50 %"
+    assert table.loc["mae-s", "skill"] == "shares 50%"
     assert table.loc["gpt", "skill"].endswith(": 0.40")
     assert table.loc["reality", "skill"] == ""
     assert table["followed"].to_dict() == {
@@ -130,7 +130,7 @@ def test_steps_are_logarithmic_and_an_untrained_model_is_hollow():
 
 def test_the_hover_card_is_the_model_card_with_its_nearest_models_escaped():
     card = next(trace for trace in marks(drawn()) if trace.name == "MAE").hovertext[1]
-    assert "<b>MAE &lt;s&gt;</b> (100k)<br>ViT, MAE, after 1,000 steps<br>shares 50 %" in card
+    assert "<b>MAE &lt;s&gt;</b> (100k)<br>ViT, MAE, after 1,000 steps<br>shares 50%" in card
     assert "nearest: GPT, GPT untrained" in card
     assert "mae-s</span>" in card
 

@@ -60,7 +60,7 @@ def load(data: bytes) -> tuple[Adapters, Recipe]:
         )
     if metadata.pop("digest", None) != digest(tensors, metadata):
         raise FeatureError(
-            "this file was changed after it was written; fetch it again, or train the adapters anew"
+            "this file was changed after it was written; fetch it or train the adapters again"
         )
     try:
         return _adapters(tensors, metadata), Recipe.of(

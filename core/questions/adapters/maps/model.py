@@ -5,7 +5,7 @@ needs torch.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from math import inf
 from typing import get_args
 
@@ -115,11 +115,6 @@ def settings_of(fitting: Fitting) -> Settings:
     return Settings(**asdict(fitting))
 
 
-def fitting_of(settings: Settings) -> Fitting:
-    """Return what a question says of settings."""
-    return Fitting(**{one.name: getattr(settings, one.name) for one in fields(Fitting)})
-
-
 @dataclass(frozen=True)
 class Adapter:
     """A linear map of one encoder's vectors into the common space: x ↦ x · weight + offset."""
@@ -166,7 +161,7 @@ class Adapters:
             raise FeatureError(
                 f"the adapter of {name} takes vectors of {len(weight)} dimensions; got"
                 f" {space.shape[1]}: it was trained on another model or layer of that name; train"
-                " it anew"
+                " it again"
             )
         return compared((space @ weight + offset).astype(np.float32), self.products)
 

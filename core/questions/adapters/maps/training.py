@@ -23,7 +23,7 @@ SURE = 2.0  # standard errors by which a pass has to lead the start
 
 @dataclass(frozen=True)
 class Epoch:
-    """Where a training stands after `number` of at most `most` passes; 0 is the start.
+    """The state of a training after `number` of at most `most` passes; 0 is the start.
 
     loss: mean over the training batches (of the first batch at the start). validation: over all
     validation stimuli at once. place: at which a validation stimulus's own vector comes among all,
