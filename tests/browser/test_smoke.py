@@ -13,8 +13,10 @@ from tests.navigation import PAGES, Page
 pytestmark = pytest.mark.browser
 FIGURE = ".js-plotly-plot .main-svg"
 INSTEAD = {  # of a figure, by the page's path
-    "stitching": ".st-key-queue-stitch button",  # it takes long and is offered
-    "reading": ".st-key-queue-swap button",
+    # an offer to compute it, or the figure where this machine does it within a moment
+    "stitching": f".st-key-queue-stitch button, {FIGURE}",
+    "reading": f".st-key-queue-swap button, {FIGURE}",
+    "neurons": f".st-key-queue-neurons-share button, {FIGURE}",
     "library": ".st-key-library-models canvas",
     "jobs": ".st-key-jobs",
 }
