@@ -38,7 +38,6 @@ __all__ = ["METRICS", "Metric", "MetricSpec", "find_metric"]
 
 
 def find_metric(name: str) -> Metric:
-    """Return a metric by its id; raises UnknownNameError."""
     if name not in METRICS:
         raise UnknownNameError("metric", name, METRICS)
     return METRICS[name]

@@ -17,9 +17,7 @@ _NAMED = {math.pi / 2: "π/2", math.inf: "∞", -math.inf: "−∞"}
 
 
 def metrics_table() -> pd.DataFrame:
-    """Return a row per metric: id, title, range, aligned (which end is), scope, symmetric,
-    parameters, sees, misses, formula, source, and the properties that Huh et al. 2024 print …
-    """
+    """Return what people read of every metric, a row each."""
     rows = []
     for spec in (metric.spec for metric in METRICS.values()):
         marks = zip(PROPERTIES, PRINTED.get(spec.id, ()), strict=False)
@@ -44,7 +42,6 @@ def metrics_table() -> pd.DataFrame:
 
 
 def range_text(spec: MetricSpec) -> str:
-    """Return a metric's range for people: 0 … 1."""
     return " … ".join(_NAMED.get(end, f"{end:g}".replace("-", "−")) for end in spec.range)
 
 
@@ -69,7 +66,6 @@ PRINTED: Mapping[str, tuple[str, ...]] = {
 
 
 def printed_table() -> pd.DataFrame:
-    """Return a row per metric of the paper, in its order: metric, title and its marks."""
     rows = [(name, METRICS[name].spec.title, *marks) for name, marks in PRINTED.items()]
     return pd.DataFrame(rows, columns=["metric", "title", *PROPERTIES])
 
@@ -78,9 +74,9 @@ def make_engine(metric: str, *, device: str = "cpu", **parameters: Parameter) ->
     """Return the engine of a metric; parameters that are not given have the metric's defaults.
 
     device: "cpu" for numpy, which has all metrics; "cuda" or "cuda:1" for torch, which has the most
-    used ones; "auto" for CUDA where this machine and the metric have it, else numpy. Raises
-    UnknownNameError for the metric, MetricError for a parameter that it does not take and for one
-    that torch does not have, DeviceError for a device that is not there or has no float64.
+    used ones; "auto" for CUDA if this machine and the metric have it. Raises UnknownNameError for
+    the metric, MetricError for a parameter that it or torch does not take, DeviceError for a device
+    that is not there or has no float64.
     """
     chosen = find_metric(metric)
     complete = chosen.complete(parameters)

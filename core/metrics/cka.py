@@ -1,6 +1,5 @@
-"""Kernel alignment: each space becomes one centered kernel of length 1, and two of those are
-compared by one inner product; CKNNA restricts it to pairs of stimuli that are neighbors in both
-spaces.
+"""Kernel alignment: each space becomes one centered kernel of length 1, and two are compared by one
+inner product; CKNNA restricts it to pairs of stimuli that are neighbors in both spaces.
 """
 
 from __future__ import annotations
@@ -20,12 +19,13 @@ from core.metrics.spec import (
     NEIGHBORS,
     AnyEngine,
     Chance,
+    CpuEngine,
     Metric,
     MetricSpec,
     PairChance,
 )
 from core.options import Range
-from core.pairs.engine import EachPair, PairRows, Sums, reorder_both, streamed, triangle
+from core.pairs.engine import EachPair, PairRows, Sums, streamed, triangle
 from core.pairs.subsets import CenteredLocal
 from core.spaces.kernels import (
     ROUNDING,
@@ -46,53 +46,9 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-def cosine(x: Float64[np.ndarray, "n n"], y: Float64[np.ndarray, "n n"]) -> float:
-    """Compare two centered kernels of length 1: Σᵢⱼ xᵢⱼ yᵢⱼ."""
-    return float(np.vdot(x, y))
-
-
-def cka(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"]) -> float:
-    """Return the linear centered kernel alignment: tr(KHLH) / √(tr(KHKH) tr(LHLH)), K = XXᵀ, L =
-    YYᵀ.
-
-    x, y: spaces over the same stimuli, clamped and normalized by the caller. Range [0, 1], higher
-    is more aligned; chance is tr(HKH) tr(HLH) / ((n − 1) ‖HKH‖ ‖HLH‖), near 1 where dimensions
-    outnumber stimuli. Raises MetricError for degenerate spaces. Source: Kornblith et al. 2019,
-    equations 3 and 4; Huh et al. 2024, appendix A.
-    """
-    return cosine(centered(linear(x)), centered(linear(y)))
-
-
-def unbiased_cka(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"]) -> float:
-    """Return the linear centered kernel alignment with the unbiased estimator of HSIC in all three
-    places.
-
-    x, y: as for `cka`. Range [−1, 1], higher is more aligned; chance is 0 whatever the widths.
-    Raises MetricError for fewer than four stimuli and degenerate spaces, also where all pairs are
-    equally similar. Source: Song et al. 2012 (HSIC₁); Huh et al. 2024, appendix B.
-    """
-    return cosine(u_centered(linear(x)), u_centered(linear(y)))
-
-
-def rbf_cka(
-    x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"], *, bandwidth: float, unit: str
-) -> float:
-    """Return the centered kernel alignment of Gaussian kernels, Kᵢⱼ = exp(−‖xᵢ − xⱼ‖² / 2σ²).
-
-    x, y: as for `cka`. bandwidth, unit: σ, as for `rbf`; one width has one unit, so a relative and
-    a fixed one cannot contradict. A wide kernel gives `cka`. Range [0, 1], higher is more aligned;
-    chance grows as the kernel narrows. Raises MetricError for degenerate spaces and widths. Source:
-    Kornblith et al. 2019, section 3.
-    """
-    kernels = (rbf(space, bandwidth=bandwidth, unit=unit) for space in (x, y))
-    return cosine(*map(centered, kernels))
-
-
 def cka_of_sums(sums: Sums) -> float:
-    """Return linear CKA from products of features: ‖XᵀY‖² / (‖XᵀX‖ ‖YᵀY‖), X and Y centered,
-    Frobenius norms.
-
-    Range [0, 1], higher is more aligned. Source: Kornblith et al. 2019, equation 4.
+    """Return linear CKA from products of features: ‖XᵀY‖² / (‖XᵀX‖ ‖YᵀY‖), X and Y centered
+    (Kornblith et al. 2019, equation 4).
     """
     xx, xy, yy = map(np.linalg.norm, sums.blocks)
     return float((xy / xx) * (xy / yy))
@@ -102,9 +58,8 @@ def unbiased_cka_of_sums(sums: Sums) -> float:
     """Return unbiased linear CKA from products of features and squared lengths.
 
     With K = XXᵀ of centered X, whose rows sum to 0, n(n − 3) HSIC₁(K, L) = ‖XᵀY‖² + tr(K)tr(L) /
-    ((n − 1)(n − 2)) − n/(n − 2) Σ kᵢᵢlᵢᵢ. Range [−1, 1], higher is more aligned. Raises MetricError
-    for fewer than four stimuli and where all pairs are equally similar. Source: Song et al. 2012,
-    equation 5.
+    ((n − 1)(n − 2)) − n/(n − 2) Σ kᵢᵢlᵢᵢ. Raises MetricError as `u_centered`. Source: Song et al.
+    2012, equation 5.
     """
     n, (xx, xy, yy) = sums.total.n, sums.blocks
     check_unbiased(n)
@@ -123,20 +78,15 @@ def unbiased_cka_of_sums(sums: Sums) -> float:
 
 def cka_chance(round_x: float, round_y: float, *, n: int) -> float:
     """Return the mean of biased linear CKA over all permutations of y's stimuli: tr(Kc) · tr(Lc) /
-    ((n − 1) · ‖Kc‖ · ‖Lc‖).
-
-    Kc, Lc: the centered linear kernels. It is far above 0 where there are more dimensions than
-    stimuli; unbiased CKA's is 0. round_x, round_y: the `roundness` of each space, over n stimuli.
-    Range (0, 1].
+    ((n − 1) · ‖Kc‖ · ‖Lc‖), with Kc, Lc the centered linear kernels; round_x, round_y: the
+    `roundness` of each space. In (0, 1], and far above 0 if dimensions outnumber stimuli.
     """
     return round_x * round_y / (n - 1)
 
 
 def roundness(space: Float[np.ndarray, "n d"]) -> float:
-    """Return tr(Kc) / ‖Kc‖, centered linear kernel: the root of the number of dimensions that the
-    variance would fill evenly.
-
-    Range [1, √(n − 1)]. Raises MetricError for a degenerate space.
+    """Return tr(Kc) / ‖Kc‖ of the centered linear kernel, in [1, √(n − 1)]: the root of the number
+    of dimensions that the variance would fill evenly. Raises MetricError for a degenerate space.
     """
     check_space(space)
     centered = space.astype(np.float64)
@@ -161,9 +111,9 @@ def cka_of_halves(
 ) -> Float64[np.ndarray, "count"]:
     """Return CKA on every half: HSIC(K, L) / √(HSIC(K, K) · HSIC(L, L)).
 
-    x, y: kernels of one layer each, centered or not. unbiased: HSIC as in `unbiased_cka`, else as
-    in `cka`. NaN where a half's similarities are all equal. Raises MetricError where those of all
-    stimuli are, and where unbiased for halves of fewer than four.
+    x, y: kernels of one layer each, centered or not. unbiased: HSIC as in unbiased CKA. NaN if a
+    half's similarities are all equal. Raises MetricError if those of all stimuli are, and, if
+    unbiased, for halves of fewer than four.
     """
     if unbiased:
         check_unbiased(int(halves.sum(axis=1).min()))
@@ -188,10 +138,7 @@ def _hsic(
     unbiased: bool,
 ) -> Float64[np.ndarray, "count"]:
     """Return tr(KHLH), or m(m − 3) times the unbiased HSIC, of the m stimuli with weight 1 in each
-    column.
-
-    Sums over a half are products with its weights, so all halves cost three matrix products.
-    Source: Song et al. 2012, equation 5.
+    column: sums over a half are products with its weights. Source: Song et al. 2012, equation 5.
     """
     m = weights.sum(axis=0)
     rows, whole = (m - 2, (m - 1) * (m - 2)) if unbiased else (m, m**2)
@@ -219,7 +166,6 @@ CKA = Metric(
         ),
         reference=f"{KORNBLITH}, equations 3 and 4",
     ),
-    cka,
     engine=lambda: PairRows(lambda x: triangle(centered(linear(x)), diagonal=True)),
     every_pair=True,
     streamed=lambda: streamed(cka_of_sums),
@@ -244,7 +190,6 @@ UNBIASED_CKA = Metric(
             " Maximization"
         ),
     ),
-    unbiased_cka,
     engine=lambda: PairRows(lambda x: triangle(u_centered(linear(x)), diagonal=False)),
     every_pair=True,
     streamed=lambda: streamed(unbiased_cka_of_sums),
@@ -276,23 +221,15 @@ RBF_CKA = Metric(
         choices={"unit": UNITS},
         reference=f"{KORNBLITH}, section 3",
     ),
-    rbf_cka,
     engine=lambda **width: PairRows(lambda x: triangle(centered(rbf(x, **width)), diagonal=True)),
     every_pair=True,
 )
 
 
-def compare_centered(x: csr_array, y: csr_array) -> float:
-    """Sum the products of two local kernels (variant "paper") over common neighbors."""
-    return float(x.multiply(y).sum())
-
-
 def compare_masked(x: csr_array, y: csr_array) -> float:
     """Compare two local kernels (variant "released") by the unbiased HSIC of what is left of them
-    on common neighbors.
-
-    Raises MetricError where the HSIC of either with itself is not positive beyond rounding; small k
-    and few stimuli can make it so.
+    on common neighbors. Raises MetricError if the HSIC of either with itself is not positive beyond
+    rounding; small k and few stimuli can make it so.
     """
     own = [_masked_hsic(kernel, kernel) for kernel in (x, y)]
     for kernel, value in zip((x, y), own, strict=True):
@@ -306,9 +243,7 @@ def compare_masked(x: csr_array, y: csr_array) -> float:
 
 def _masked_hsic(x: csr_array, y: csr_array) -> float:
     """Return n(n − 3) times the unbiased HSIC of x and y, each with zeros where the other has no
-    neighbor.
-
-    The estimator is tr(XY) + ΣX ΣY / ((n − 1)(n − 2)) − 2 · 1ᵀXY1 / (n − 2) for kernels without a
+    neighbor: tr(XY) + ΣX ΣY / ((n − 1)(n − 2)) − 2 · 1ᵀXY1 / (n − 2) for kernels without a
     diagonal. Masks are not symmetric: the trace is over reciprocal pairs alone, and the last term
     depends on which space comes first.
     """
@@ -321,39 +256,14 @@ def _masked_hsic(x: csr_array, y: csr_array) -> float:
     return float(x.multiply(y.T).sum() + ends - 2 * crossed / (n - 2))
 
 
-def cknna(
-    x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"], *, k: int, variant: str
-) -> float:
-    """Return the alignment of two kernels over the pairs that are neighbors in both: A(K, L) /
-    √(A(K, K) A(L, L)).
-
-    A(K, L) = Σᵢⱼ α(i, j) K̄ᵢⱼ L̄ᵢⱼ with K̄ᵢⱼ = Kᵢⱼ − (1/n) Σₗ Kᵢₗ, and α = 1 where j ≠ i is one of
-    the k nearest of i in both spaces.
-
-    x, y: spaces over the same stimuli, clamped and normalized by the caller. k: in 1 … n − 1.
-    variant: "paper", as above, is the default: it lies in [−1, 1] by the Cauchy–Schwarz inequality,
-    is symmetric, and centers a space in the same way whatever it is compared with. "released", for
-    comparison with published numbers, takes A = HSICᵤ(α ∘ K, α ∘ L), as the paper's code does (less
-    the 1e-6 that it adds to the denominator): it masks first, so that zeros are centered as if they
-    were similarities; it counts reciprocal pairs alone, can exceed 1, and is not quite symmetric.
-
-    At k = n − 1 "released" is unbiased CKA. "paper" is CKA there only in spaces whose mean is 0,
-    and without the kernels' diagonals, although its authors expect CKA: centering rows alone leaves
-    K̄ᵢⱼ ≠ K̄ⱼᵢ, so that Σᵢⱼ K̄ᵢⱼ L̄ᵢⱼ ≠ tr(K̄L̄).
-
-    Higher is more aligned; without common neighbors "paper" is 0. Raises MetricError for k outside
-    its range and degenerate spaces; in "released" also for fewer than four stimuli and where an
-    HSIC under the root is not positive. Source: Huh et al. 2024, appendix A, and their released
-    code.
-    """
-    local_x, local_y = (local_kernel(space, k=k, variant=variant) for space in (x, y))
-    return (compare_centered if variant == "paper" else compare_masked)(local_x, local_y)
-
-
-def _local_engine(*, k: int, variant: str) -> AnyEngine:
+def _local_engine(*, k: int, variant: str) -> CpuEngine:
     if variant == "paper":
         return CenteredLocal(k)
-    return EachPair(partial(local_kernel, k=k, variant=variant), compare_masked, reorder_both)
+    return EachPair(
+        partial(local_kernel, k=k, variant=variant),
+        compare_masked,
+        lambda kernel, order: kernel[order][:, order],
+    )
 
 
 def _local_on_torch(device: torch.device, *, k: int, variant: str) -> AnyEngine:
@@ -366,6 +276,14 @@ def _local_on_torch(device: torch.device, *, k: int, variant: str) -> AnyEngine:
     return TorchLocal(device, k)
 
 
+# K̄ᵢⱼ = Kᵢⱼ − (1/n) Σₗ Kᵢₗ, and α(i, j) = 1 if j ≠ i is one of the k nearest of i in both spaces.
+# "paper", the default, lies in [−1, 1] by the Cauchy–Schwarz inequality, is symmetric, and is 0
+# without common neighbors. "released", for comparison with published numbers, takes
+# A = HSICᵤ(α ∘ K, α ∘ L), as the paper's code does (less the 1e-6 that it adds to the denominator):
+# it masks first, so zeros are centered as if they were similarities; it counts reciprocal pairs
+# alone, can exceed 1, and is not quite symmetric. At k = n − 1 "released" is unbiased CKA; "paper"
+# is CKA there only in spaces of mean 0 and without the kernels' diagonals, since centering rows
+# alone leaves K̄ᵢⱼ ≠ K̄ⱼᵢ, so that Σᵢⱼ K̄ᵢⱼ L̄ᵢⱼ ≠ tr(K̄L̄).
 CKNNA = Metric(
     MetricSpec(
         id="cknna",
@@ -392,7 +310,6 @@ CKNNA = Metric(
         unbounded={"variant": "released"},
         reference=f"{HUH}, appendix A",
     ),
-    cknna,
     engine=_local_engine,
     on_torch=_local_on_torch,
 )

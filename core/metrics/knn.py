@@ -8,16 +8,14 @@ once: k steps, n · k cells of memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Float, Float64, Int32, Int64
+from jaxtyping import Float64, Int32, Int64
 
 from core.metrics.spec import ANGLES, HUH, NEIGHBORS, AnyEngine, Chance, Metric, MetricSpec
 from core.pairs.lists import NeighborLists, lists_of, overlaps, permuted_overlaps
-from core.spaces.neighbors import nearest
 from core.spaces.preprocess import check_k
 
 if TYPE_CHECKING:
@@ -72,70 +70,21 @@ def cycle_terms(a: Lists, b: Lists) -> Terms:
     return hits
 
 
-def mutual_knn(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"], *, k: int) -> float:
-    """Return the mean share of neighbors that two spaces have in common: (1/n) Σᵢ |Aᵢ ∩ Bᵢ| / k.
-
-    x, y: spaces over the same stimuli, clamped and normalized by the caller. Range [0, 1], higher
-    is more aligned; chance is k/(n − 1). Raises MetricError for k outside 1 … n − 1 and degenerate
-    spaces. Source: Huh et al. 2024, appendix A.
-    """
-    shared = count_shared(nearest(x, k=k), nearest(y, k=k))
-    # counts divided once: equal to the last bit however they are added up
-    return float(shared.sum() / (len(x) * k))
-
-
-def jaccard_knn(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"], *, k: int) -> float:
-    """Return the mean intersection over union of neighbors: (1/n) Σᵢ |Aᵢ ∩ Bᵢ| / |Aᵢ ∪ Bᵢ|.
-
-    x, y: spaces over the same stimuli, clamped and normalized by the caller. Range [0, 1], higher
-    is more aligned; a term is s / (2 − s) where mutual kNN's is s, so it is never above mutual kNN.
-    Raises MetricError for k outside 1 … n − 1 and degenerate spaces. Source: Klabunde et al. 2023
-    (k-NN Jaccard similarity).
-    """
-    return float(jaccard_terms(nearest(x, k=k), nearest(y, k=k)).mean())
-
-
-def cycle_knn(
-    x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"], *, k: int, sides: str = "given"
-) -> float:
-    """Return the share of stimuli that a step to a neighbor in y, then to a neighbor in x, can
-    return to.
-
-    (1/n) Σᵢ [∃ j ∈ Bᵢ: i ∈ Aⱼ], with A the neighbors in x and B those in y. Not symmetric, and
-    below 1 even for a space with itself where a stimulus is no neighbor of its neighbors. x, y:
-    spaces over the same stimuli, clamped and normalized by the caller. sides: "given", as the
-    released code defines it; "exchanged", as its pipeline (measure_alignment.py) calls it, with y
-    first: the first step is to a neighbor in x. Range [0, 1], higher is more aligned; chance is
-    about 1 − (1 − k/(n − 1))ᵏ, so it saturates at small k already: by k² ≈ 3n chance is 0.95.
-    Raises MetricError for k outside 1 … n − 1 and degenerate spaces. Source: released code of Huh
-    et al. 2024.
-    """
-    return float(_cycle_of(sides)(nearest(x, k=k), nearest(y, k=k)).mean())
-
-
-def _cycle_of(sides: str) -> Callable[[Lists, Lists], Terms]:
-    return cycle_terms if sides == "given" else lambda a, b: cycle_terms(b, a)
-
-
 def mutual_knn_chance(*, k: int, n: int) -> float:
-    """Return the mean mutual kNN of unrelated spaces, k/(n − 1): each other stimulus is a neighbor
-    with equal probability.
-
-    It holds for one pair of layers; the best of many pairs lies a little above it. Raises
-    MetricError for k outside 1 … n − 1.
+    """Return the mean mutual kNN of unrelated spaces, k/(n − 1), for one pair of layers; the best
+    of many pairs lies a little above it. Raises MetricError for k outside 1 … n − 1.
     """
     check_k(k, n)
     return k / (n - 1)
 
 
 def cycle_knn_chance(*, k: int, n: int) -> float:
-    """Return the share of stimuli that lie on a cycle by chance, about 1 − (1 − k/(n − 1))ᵏ: one of
+    """Return about the share of stimuli that lie on a cycle by chance, 1 − (1 − k/(n − 1))ᵏ: one of
     k random steps leads back.
 
-    An approximation: it takes every stimulus to be a neighbor of k others, and the k steps to be
-    independent. It is within 0.01 for Gaussian spaces of 3 to 1,000 dimensions (n of 256 and 1,024,
-    k up to 50); where a few stimuli are neighbors of most others, chance is lower. Raises
-    MetricError for k outside 1 … n − 1.
+    It takes every stimulus to be a neighbor of k others, and steps to be independent: within 0.01
+    for Gaussian spaces of 3 to 1,000 dimensions (n of 256 and 1,024, k up to 50); lower if a few
+    stimuli are neighbors of most others. Raises MetricError for k outside 1 … n − 1.
     """
     check_k(k, n)
     return 1 - (1 - k / (n - 1)) ** k
@@ -174,32 +123,6 @@ def edit_terms(a: Lists, b: Lists) -> Terms:
     return shares
 
 
-def lcs_knn(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"], *, k: int) -> float:
-    """Return the mean length of the longest common subsequence of neighbor lists, in units of k:
-    (1/n) Σᵢ lcs(Aᵢ, Bᵢ) / k.
-
-    x, y: spaces over the same stimuli, clamped and normalized by the caller. Range [0, 1], higher
-    is more aligned (the released code leaves it in [0, k]). It is never above mutual kNN, and at k
-    = n − 1 it still compares the whole order. Raises MetricError for k outside 1 … n − 1 and
-    degenerate spaces. Source: Huh et al. 2024, appendix A and released code.
-    """
-    return float(subsequence_terms(nearest(x, k=k), nearest(y, k=k)).mean())
-
-
-def edit_distance_knn(
-    x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"], *, k: int
-) -> float:
-    """Return how few edits turn one neighbor list into the other: 1 − (1/n) Σᵢ Levenshtein(Aᵢ, Bᵢ)
-    / k.
-
-    x, y: spaces over the same stimuli, clamped and normalized by the caller. Range [0, 1], higher
-    is more aligned; never above `lcs_knn`, since a common neighbor one place off counts for nothing
-    unless others shift with it. Raises MetricError for k outside 1 … n − 1 and degenerate spaces.
-    Source: Huh et al. 2024, appendix A and released code.
-    """
-    return float(edit_terms(nearest(x, k=k), nearest(y, k=k)).mean())
-
-
 _spec = partial(
     MetricSpec,
     scope="local",
@@ -219,7 +142,6 @@ MUTUAL_KNN = Metric(
         misses="How close they are, the order of the k neighbors, and everything beyond them.",
         reference=f"{HUH}, appendix A",
     ),
-    mutual_knn,
     engine=partial(NeighborLists, overlaps, shuffled=permuted_overlaps),
     on_torch=_mutual_on_torch,
     chance=Chance(mutual_knn_chance, "k/(n − 1)"),
@@ -241,11 +163,12 @@ JACCARD_KNN = Metric(
             "Klabunde, Schumacher, Strohmaier, Lemmerich 2023, Similarity of Neural Network Models"
         ),
     ),
-    jaccard_knn,
     engine=lists_of(jaccard_terms),
     share=jaccard_share,
 )
 
+# sides: "given", as the released code defines it; "exchanged", as its measure_alignment.py calls
+# it, with y first: the first step is to a neighbor in x
 CYCLE_KNN = Metric(
     _spec(
         id="cycle_knn",
@@ -269,8 +192,9 @@ CYCLE_KNN = Metric(
         ),
         self_aligned=False,
     ),
-    cycle_knn,
-    engine=lambda *, k, sides: lists_of(_cycle_of(sides))(k),
+    engine=lambda *, k, sides: lists_of(
+        cycle_terms if sides == "given" else lambda a, b: cycle_terms(b, a)
+    )(k),
     chance=Chance(lambda *, k, n, **_: cycle_knn_chance(k=k, n=n), "about 1 − (1 − k/(n − 1))ᵏ"),
 )
 
@@ -291,7 +215,6 @@ LCS_KNN = Metric(
         ),
         reference=f"{HUH}, appendix A",
     ),
-    lcs_knn,
     engine=lists_of(subsequence_terms),
 )
 
@@ -310,6 +233,5 @@ EDIT_DISTANCE_KNN = Metric(
         ),
         reference=f"{HUH}, appendix A",
     ),
-    edit_distance_knn,
     engine=lists_of(edit_terms),
 )

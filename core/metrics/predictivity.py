@@ -29,9 +29,9 @@ from core.pairs.engine import (
     merge,
     noise,
     stream,
-    streamed_from,
+    streamed,
 )
-from core.spaces.bases import Basis, center, span
+from core.spaces.bases import Basis
 
 # of the penalty, in units of the fitted features' summed variance
 STRENGTHS = 10.0 ** np.arange(-6, 2)
@@ -51,11 +51,8 @@ Parts = dict[frozenset[int], Part]
 
 
 def assign_folds(n: int, *, folds: int) -> Int64[np.ndarray, "n"]:
-    """Number each stimulus's fold: every `folds`-th stimulus is in the same one, so that a sorted
-    dataset is spread over all.
-
-    Raises MetricError for fewer than three folds (one to predict, one to choose by, one to fit) or
-    two stimuli in a fold.
+    """Number each stimulus's fold, every `folds`-th in the same one, so that a sorted dataset is
+    spread over all. Raises MetricError for fewer than three folds or two stimuli in a fold.
     """
     if folds < 3:
         raise MetricError(
@@ -70,7 +67,6 @@ def assign_folds(n: int, *, folds: int) -> Int64[np.ndarray, "n"]:
 
 
 def fit_parts(space: Basis, *, folds: int) -> Parts:
-    """Decompose a space once for every one or two folds left out."""
     fold = assign_folds(len(space.directions), folds=folds)
     return {
         frozenset(out): _part(space, ~np.isin(fold, out))
@@ -86,7 +82,6 @@ def _part(space: Basis, fitted: Bool[np.ndarray, "n"]) -> Part:
 
 
 def _check_varies(largest: float, least: float) -> None:
-    """Refuse a fitted part whose largest variance is no more than rounding."""
     if largest <= least:
         raise MetricError(
             "a space that varies in every part of the stimuli expected; here few stand out from all"
@@ -97,7 +92,6 @@ def _check_varies(largest: float, least: float) -> None:
 def _errors(
     part: Part, truth: Float64[np.ndarray, "n d"], held_out: Bool[np.ndarray, "n"]
 ) -> Float64[np.ndarray, "strengths"]:
-    """Return the summed squared error on held-out stimuli for each strength of the penalty."""
     off = truth - truth[part.fitted].mean(axis=0)
     products = part.scores[part.fitted].T @ off[part.fitted]
     penalties = STRENGTHS * part.squares.sum()
@@ -109,9 +103,8 @@ def _errors(
 
 def explained(parts: Parts, truth: Float64[np.ndarray, "n d"], *, folds: int) -> float:
     """Return R² of predicting one space from another's parts: 1 − Σ ‖y − ŷ‖² / Σ ‖y − ȳ‖², over
-    every stimulus when held out.
-
-    ȳ is the mean of the stimuli fitted, so predicting no more than that is 0.
+    every stimulus when held out, with ȳ the mean of the stimuli fitted: predicting no more than
+    that is 0.
     """
     fold = assign_folds(len(truth), folds=folds)
     missed = total = 0.0
@@ -127,26 +120,6 @@ def explained(parts: Parts, truth: Float64[np.ndarray, "n d"], *, folds: int) ->
     return float(1 - missed / total)
 
 
-def linear_predictivity(
-    x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"], *, folds: int
-) -> float:
-    """Return how well two spaces predict each other by cross-validated ridge regression: mean of R²
-    of y from x and of x from y.
-
-    R² is over all dimensions together, so a dimension counts by its variance; `explained` gives one
-    direction. x, y: spaces over the same stimuli; copies of a stimulus in other folds are predicted
-    too easily. folds: 3 or more. Range (−∞, 1], higher is more aligned: 0 is no better than the
-    mean, below 0 is worse; below 1 even for a space with itself. Raises MetricError for degenerate
-    spaces, rank one, fewer than 3 folds, fewer than 2 stimuli per fold, and a space that is
-    constant over a fitted part. Source: Kornblith et al. 2019, table 1 (linear regression), here
-    penalized, cross-validated and both ways.
-    """
-    a, b = span(center(x)), span(center(y))
-    forth = explained(fit_parts(a, folds=folds), b.scores, folds=folds)
-    back = explained(fit_parts(b, folds=folds), a.scores, folds=folds)
-    return (forth + back) / 2
-
-
 def stream_folds(space: Float[np.ndarray, "n d"], *, folds: int) -> Streamed:
     """Return a space with the moments of its folds; refuses what `fit_parts` refuses."""
     assign_folds(len(space), folds=folds)
@@ -160,10 +133,8 @@ def stream_folds(space: Float[np.ndarray, "n d"], *, folds: int) -> Streamed:
 
 
 def predictivity_of_sums(sums: Sums) -> float:
-    """Return the mean R² of predicting y from x and x from y by cross-validated ridge regression.
-
-    sums: of three folds or more. Penalties are those of `STRENGTHS`. Range (−∞, 1], higher is more
-    aligned.
+    """Return the mean R² of predicting y from x and x from y by cross-validated ridge regression,
+    of sums of three folds or more.
     """
     swapped = np.r_[sums.width : len(sums.total.mean), : sums.width]
     turned = [
@@ -175,7 +146,6 @@ def predictivity_of_sums(sums: Sums) -> float:
 
 
 def _explained_by_sums(folds: Sequence[Moments], width: int) -> float:
-    """Return R² of predicting the features from `width` on by those before."""
     missed = total = 0.0
     for held_out in folds:
         others = [fold for fold in folds if fold is not held_out]
@@ -224,12 +194,9 @@ LINEAR_PREDICTIVITY = Metric(
         self_aligned=False,
         costly=True,
     ),
-    linear_predictivity,
     engine=lambda *, folds: Predictions(
         partial(fit_parts, folds=folds), partial(explained, folds=folds)
     ),
-    streamed=lambda *, folds: streamed_from(
-        partial(stream_folds, folds=folds), predictivity_of_sums
-    ),
+    streamed=lambda *, folds: streamed(predictivity_of_sums, partial(stream_folds, folds=folds)),
     version=2,
 )

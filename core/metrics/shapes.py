@@ -18,13 +18,11 @@ from core.options import Range
 from core.pairs.engine import (
     EachPair,
     PairRows,
-    Streamed,
     Sums,
-    check_rank,
     reorder_basis,
     reorder_rows,
-    stream,
-    streamed_from,
+    stream_shape,
+    streamed,
 )
 from core.spaces.bases import Basis, basis_of, center, span, standardize
 
@@ -42,10 +40,9 @@ def overlap(a: Float64[np.ndarray, "n da"], b: Float64[np.ndarray, "n db"]) -> f
 
 
 def angle(a: Float64[np.ndarray, "n da"], b: Float64[np.ndarray, "n db"]) -> float:
-    """Return the angle in radians between one shape and the other rotated onto it.
-
-    It is 2 · arcsin(‖aQ − b‖ / 2) for the best rotation Q, which is the arc cosine of the overlap;
-    taken from the cosine, equal shapes would be 10⁻⁸ apart by rounding.
+    """Return the angle in radians between one shape and the other rotated onto it: 2 · arcsin(‖aQ −
+    b‖ / 2) for the best rotation Q. It is the arc cosine of the overlap, but from the cosine equal
+    shapes would be 10⁻⁸ apart by rounding.
     """
     if a.shape[1] > b.shape[1]:
         a, b = b, a  # the narrower one is rotated: in the wider one's dimensions it loses nothing
@@ -54,45 +51,12 @@ def angle(a: Float64[np.ndarray, "n da"], b: Float64[np.ndarray, "n db"]) -> flo
     return min(np.pi / 2, 2 * float(np.arcsin(min(1.0, chord / 2))))
 
 
-def procrustes(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"]) -> float:
-    """Return the orthogonal Procrustes similarity of two spaces: ‖XᵀY‖⁎ / (‖X‖ ‖Y‖), X and Y
-    centered.
-
-    It is the cosine of `shape_angle`, given as a similarity so that higher is more aligned, like
-    the other metrics; the squared Procrustes distance of Ding et al. is 2 − 2 times it. x, y:
-    spaces over the same stimuli; a narrower one is padded with zeros. Range [0, 1]. Raises
-    MetricError for degenerate spaces and rank one. Source: Schönemann 1966; Ding, Denain,
-    Steinhardt 2021.
-    """
-    return overlap(shape(span(center(x))), shape(span(center(y))))
-
-
-def shape_angle(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"]) -> float:
-    """Return the angle between two shapes in radians: arccos(‖XᵀY‖⁎ / (‖X‖ ‖Y‖)), X and Y centered.
-
-    A distance: 0 for shapes that are rotations of each other, and the triangle inequality holds. x,
-    y: spaces over the same stimuli; a narrower one is padded with zeros. Range [0, π/2], lower is
-    more aligned. Raises MetricError for degenerate spaces and rank one. Source: Williams et al.
-    2021 (angular Procrustes distance).
-    """
-    return angle(shape(span(center(x))), shape(span(center(y))))
-
-
 def procrustes_of_sums(sums: Sums) -> float:
-    """Return the orthogonal Procrustes similarity: ‖XᵀY‖⁎ / (‖X‖ ‖Y‖), X and Y centered.
-
-    Range [0, 1], higher is more aligned. Source: Schönemann 1966; Ding, Denain, Steinhardt 2021.
-    """
+    """Return the orthogonal Procrustes similarity: ‖XᵀY‖⁎ / (‖X‖ ‖Y‖), X and Y centered."""
     xx, xy, yy = sums.blocks
     lengths = np.sqrt(np.trace(xx)) * np.sqrt(np.trace(yy))
     cosine = np.linalg.svd(xy, compute_uv=False).sum() / lengths
     return min(1.0, float(cosine))  # rounding alone lifts a cosine above 1
-
-
-def _stream(space: Float[np.ndarray, "n d"]) -> Streamed:
-    part = stream(space)
-    check_rank(part)
-    return part
 
 
 PROCRUSTES = Metric(
@@ -114,9 +78,8 @@ PROCRUSTES = Metric(
             " Testing"
         ),
     ),
-    procrustes,
     engine=lambda: EachPair(lambda x: shape(basis_of(x)), overlap, reorder_rows),
-    streamed=lambda: streamed_from(_stream, procrustes_of_sums),
+    streamed=lambda: streamed(procrustes_of_sums, stream_shape),
     version=2,
 )
 
@@ -141,7 +104,6 @@ SHAPE_ANGLE = Metric(
             " Representations"
         ),
     ),
-    shape_angle,
     engine=lambda: EachPair(lambda x: shape(basis_of(x)), angle, reorder_rows),
     version=2,
 )
@@ -154,9 +116,8 @@ def correlate(
     correlations, largest first.
 
     a, b: orthonormal bases of centered spaces. The correlations are the r = min(ra, rb) singular
-    values of aᵀb (Björck and Golub 1973), in [0, 1]. Raises MetricError for ra + rb ≥ n: centered
-    features lie in n − 1 dimensions, where two such subspaces must meet, so some correlations would
-    be 1 whatever the spaces.
+    values of aᵀb (Björck and Golub 1973), in [0, 1]. Raises MetricError for ra + rb ≥ n: two such
+    subspaces of n − 1 dimensions must meet, so some correlations would be 1 whatever the spaces.
     """
     (n, rank_a), rank_b = a.shape, b.shape[1]
     if rank_a + rank_b >= n:
@@ -188,42 +149,6 @@ def weighted_correlation(a: Basis, b: Basis) -> float:
     return float(np.average(correlations, weights=weights))
 
 
-def svcca(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"], *, rank: int) -> float:
-    """Return the mean canonical correlation of two spaces' leading singular directions: (1/r) Σᵢ
-    σᵢ(UₓᵀU_y).
-
-    Order of work: center each feature, scale it to unit variance (a constant one is left out), keep
-    the leading `rank` left singular vectors U, exactly, where the released code draws a random
-    block on each call. x, y: spaces over the same stimuli. rank: directions kept, 2 or more. Range
-    [0, 1], higher is more aligned. Raises MetricError for degenerate spaces, rank one, a cut
-    between equal directions, and kept ranks that sum to n or more. Source: Raghu et al. 2017;
-    standardized and of fixed rank as in the released code of Huh et al. 2024.
-    """
-    return mean_correlation(leading_basis(x, rank=rank), leading_basis(y, rank=rank))
-
-
-def pwcca(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"]) -> float:
-    """Return the mean of canonical correlations, weighted by what x says with them: Σᵢ αᵢρᵢ / Σᵢ
-    αᵢ, αᵢ = Σⱼ |⟨hᵢ, xⱼ⟩|.
-
-    hᵢ: x's canonical variate i, of length 1; xⱼ: x's centered feature j. Not symmetric: the weights
-    are x's. x, y: spaces over the same stimuli. Range [0, 1], higher is more aligned. Raises
-    MetricError for degenerate spaces, rank one, and ranks that sum to n or more. Source: Morcos,
-    Raghu, Bengio 2018; Kornblith et al. 2019, table 1.
-    """
-    return weighted_correlation(span(center(x)), span(center(y)))
-
-
-def mean_cca(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"]) -> float:
-    """Return the mean of all canonical correlations: (1/r) Σᵢ ρᵢ, r the smaller rank.
-
-    x, y: spaces over the same stimuli. Range [0, 1], higher is more aligned; it rises to 1 by
-    chance as the ranks approach n. Raises MetricError for degenerate spaces, rank one, and ranks
-    that sum to n or more. Source: Hotelling 1936; Kornblith et al. 2019, table 1.
-    """
-    return mean_correlation(span(center(x)), span(center(y)))
-
-
 SVCCA = Metric(
     MetricSpec(
         id="svcca",
@@ -242,7 +167,6 @@ SVCCA = Metric(
             " Correlation Analysis"
         ),
     ),
-    svcca,
     engine=lambda *, rank: EachPair(
         partial(leading_basis, rank=rank), mean_correlation, reorder_basis
     ),
@@ -270,7 +194,6 @@ PWCCA = Metric(
             " Correlation"
         ),
     ),
-    pwcca,
     engine=lambda: EachPair(lambda x: span(center(x)), weighted_correlation, reorder_basis),
     version=2,
 )
@@ -293,7 +216,6 @@ MEAN_CCA = Metric(
         ),
         reference=f"{KORNBLITH}, table 1",
     ),
-    mean_cca,
     engine=lambda: EachPair(basis_of, mean_correlation, reorder_basis),
     version=2,
 )
@@ -308,10 +230,9 @@ def dissimilarities(
     """Return the Euclidean distances of all pairs of stimuli i < j, or their ranks, around their
     mean and of length 1.
 
-    Equal distances share their mean rank. They are summed difference by difference, since in a
-    matrix product equal pairs (of duplicates, of one-hot factors) would differ in the last bit and
-    rank by noise. Raises MetricError for another correlation and where all stimuli are equally far
-    apart.
+    On rows of length 1 the Euclidean distance orders pairs as the cosine does, and it normalizes
+    nothing by itself. Distances are summed difference by difference, since in a matrix product
+    equal pairs (of duplicates, of one-hot factors) would differ in the last bit and rank by noise.
     """
     from scipy.spatial import distance
 
@@ -321,7 +242,6 @@ def dissimilarities(
 def of_matrix(
     distances: Float[np.ndarray, "n n"], *, correlation: str
 ) -> Float64[np.ndarray, " pairs"]:
-    """Return the same of dissimilarities that are known without the vectors."""
     pairs = distances[np.triu_indices(len(distances), 1)].astype(np.float64)
     return unit_row(pairs, correlation=correlation)
 
@@ -329,7 +249,9 @@ def of_matrix(
 def unit_row(
     distances: Float64[np.ndarray, " pairs"], *, correlation: str
 ) -> Float64[np.ndarray, " pairs"]:
-    """Return distances, or their ranks, around their mean and of length 1."""
+    """Return distances, or their ranks (ties share the mean), around their mean and of length 1.
+    Raises MetricError if all are equal.
+    """
     from scipy.stats import rankdata
 
     if np.ptp(distances) <= np.finfo(np.float32).eps * distances.max():
@@ -341,20 +263,6 @@ def unit_row(
     around = values - values.mean()
     unit: np.ndarray = around / np.linalg.norm(around)
     return unit
-
-
-def rsa(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "n dy"], *, correlation: str) -> float:
-    """Return the correlation of two spaces' dissimilarities over all pairs of stimuli: ρ(‖xᵢ − xⱼ‖,
-    ‖yᵢ − yⱼ‖), i < j.
-
-    The dissimilarity is Euclidean: on rows of length 1 it orders pairs as the cosine does, and
-    unlike the cosine it normalizes nothing by itself. x, y: spaces over the same stimuli, clamped
-    and normalized by the caller. correlation: "spearman" compares the order of the distances,
-    "pearson" the distances. Range [−1, 1], higher is more aligned; chance is 0. Raises MetricError
-    for degenerate spaces, also where all stimuli are equally far apart. Source: Kriegeskorte et al.
-    2008.
-    """
-    return float(np.dot(*(dissimilarities(space, correlation=correlation) for space in (x, y))))
 
 
 RSA = Metric(
@@ -374,7 +282,6 @@ RSA = Metric(
         choices={"correlation": CORRELATIONS},
         reference="Kriegeskorte, Mur, Bandettini 2008, Representational similarity analysis",
     ),
-    rsa,
     engine=lambda correlation: PairRows(
         partial(dissimilarities, correlation=correlation),
         partial(of_matrix, correlation=correlation),

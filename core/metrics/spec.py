@@ -1,6 +1,6 @@
-"""What a metric is: one pure function of two spaces, and all that the program needs to know of it.
-
-Tests, tables and pages read the spec; engines, chance levels and intervals are the metric's own.
+"""What a metric is: an engine that compares two spaces, and all that the program needs to know of
+it. Tests, tables and pages read the spec; engines, chance levels and intervals are the metric's
+own.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float, Float64, Int64
 
 from core.errors import MetricError
 from core.options import MOST_STIMULI, Range
-from core.pairs.engine import Engine
+from core.pairs.engine import Engine, PairEngine
 from core.spaces.preprocess import check_pair
 
 Invariance = Literal["rotation", "isotropic_scaling", "translation", "invertible_linear"]
@@ -30,6 +30,7 @@ NEIGHBORS = Range(1, MOST_STIMULI)  # k; n − 1 at most
 
 Parameter = int | float | str
 AnyEngine = Engine[Any]  # metrics differ in how their engines hold layers
+CpuEngine = PairEngine[Any]
 Counts = Int64[np.ndarray, " n"]
 Space = Float[np.ndarray, "n _"]
 Halves = Bool[np.ndarray, "count n"]
@@ -39,16 +40,16 @@ Halves = Bool[np.ndarray, "count n"]
 class MetricSpec:
     """What is known about a metric without calling it.
 
-    short: its name where space is scarce. range: least and greatest value. symmetric: m(x, y) =
-    m(y, x). scope: whether it compares each stimulus's neighborhood (local) or all pairs of stimuli
-    at once (global). order_alone: of similarities only their order matters; the paper's "ordinal"
-    is another thing, see `core.metrics.catalog`. invariances: the maps of either space that never
+    short: its name if space is scarce. range: least and greatest value. symmetric: m(x, y) = m(y,
+    x). scope: whether it compares each stimulus's neighborhood (local) or all pairs of stimuli at
+    once (global). order_alone: of similarities only their order matters; the paper's "ordinal" is
+    another thing, see `core.metrics.catalog`. invariances: the maps of either space that never
     change the value; every map that is missing here changes some value. sees, misses: what it can
-    and cannot distinguish, one plain line each. defaults: its parameters. ranges: what the numbers
-    among them may be; choices: what the words may be. unbounded: the words with which a value can
+    and cannot distinguish, one plain line each. defaults: its parameters; ranges: what the numbers
+    among them may be; choices: what the words may be; unbounded: the words with which a value can
     leave the range. self_aligned: m(x, x) is the aligned end of the range, whatever x. costly:
-    takes longer than all other metrics together. Every metric ignores a common reordering of the
-    stimuli, save `linear_predictivity`, whose folds go by position.
+    takes longer than all other metrics together. Every metric but `linear_predictivity`, whose
+    folds go by position, ignores a common reordering of the stimuli.
     """
 
     id: str
@@ -74,9 +75,8 @@ class MetricSpec:
 
 @dataclass(frozen=True)
 class Chance:
-    """The mean score of any two unrelated spaces.
-
-    level: from the keyword n and the metric's parameters. text: the formula, for a sentence.
+    """The mean score of any two unrelated spaces. level: from the keyword n and the metric's
+    parameters. text: the formula, for a sentence.
     """
 
     level: Callable[..., float]
@@ -85,9 +85,8 @@ class Chance:
 
 @dataclass(frozen=True)
 class PairChance:
-    """The mean score of two unrelated spaces, from one number of each.
-
-    trait: that number of a space. level: from the trait of both spaces and the keyword n.
+    """The mean score of two unrelated spaces, from one number of each. trait: that number of a
+    space. level: from the trait of both spaces and the keyword n.
     """
 
     trait: Callable[[Space], float]
@@ -96,22 +95,20 @@ class PairChance:
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric's function with all that follows from it; call it like the function.
+    """A metric; call it with two spaces.
 
-    engine: makes the engine of all layer pairs from the parameters. every_pair: whether that engine
-    holds a number for each pair of stimuli. streamed: an engine that does not, where another one
-    does. on_torch: an engine from a torch device and the parameters, where there is one. chance,
-    pair_chance: where a formula gives it, of any two spaces or of each two. share: what each
-    stimulus adds to a mean, for one that depends on how many of its k neighbors are common alone.
-    halves: scores on many halves of the stimuli at once, for a metric that need not be asked half
-    by half. attenuates: a correlation over pairs of stimuli, which noise of measurement weakens as
-    Spearman's and Brown's formulas say. version: raised by hand when its values change, so that
-    answers by it are made again.
+    engine: makes the engine, which defines the metric, from the parameters. every_pair: whether
+    that engine holds a number for each pair of stimuli. streamed: an engine that does not.
+    on_torch: an engine from a torch device and the parameters. chance, pair_chance: of any two
+    spaces, or of each two, if a formula gives it. share: what each stimulus adds to a mean, if that
+    depends on how many of its k neighbors are common alone. halves: scores on many halves of the
+    stimuli at once. attenuates: a correlation over pairs of stimuli, which noise of measurement
+    weakens as Spearman's and Brown's formulas say. version: raised by hand when its values change,
+    so that answers by it are made again.
     """
 
     spec: MetricSpec
-    function: Callable[..., float]
-    engine: Callable[..., AnyEngine]
+    engine: Callable[..., CpuEngine]
     every_pair: bool = False
     streamed: Callable[..., AnyEngine] | None = None
     on_torch: Callable[..., AnyEngine] | None = None
@@ -125,14 +122,16 @@ class Metric:
     def __call__(
         self, x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "m dy"], **parameters: Parameter
     ) -> float:
-        """Compare two spaces over the same stimuli; raises MetricError."""
+        """Compare two spaces over the same stimuli, clamped and normalized by the caller; raises
+        MetricError.
+        """
         complete = self.complete(parameters)
         check_pair(x, y)
-        return self.function(x, y, **complete)
+        return self.engine(**complete).score(x, y)
 
     def complete(self, parameters: Mapping[str, Parameter]) -> dict[str, Parameter]:
-        """Return every parameter, its default where none is given; raises MetricError for unknown
-        ones, words as numbers, and values outside their range or choices.
+        """Return every parameter, its default if none is given; raises MetricError for unknown ones
+        and values of another kind or outside their range or choices.
         """
         defaults = self.spec.defaults
         if unknown := sorted(parameters.keys() - defaults.keys()):
@@ -154,7 +153,7 @@ class Metric:
         return {**defaults, **parameters}
 
     def spec_with(self, parameters: Mapping[str, Parameter]) -> MetricSpec:
-        """Return the spec as it is with these parameters: with some a metric has no range."""
+        """Return the spec with these parameters: with some a metric has no range."""
         words = self.spec.unbounded.items()
         free = any(parameters.get(name) == word for name, word in words)
         return replace(self.spec, range=UNBOUNDED) if free else self.spec

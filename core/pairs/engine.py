@@ -5,22 +5,17 @@ a symmetric kernel of length 1 alone, entries off the diagonal times √2, so th
 of two rows is that of the kernels; rounding rows to float32 changes a score by less than 1e-7.
 
 `streamed` engines serve two spaces of more stimuli than a kernel of all pairs allows, by products
-of features alone:
-
-    x, y = stream(space_x), stream(space_y)
-    cka_of_sums(join(x, y))                             # each metric says what it makes of sums
-
-Memory is that of a chunk and of d² numbers per space and fold, whatever the number of stimuli. A
-chunk's size changes results by rounding alone.
+of features alone. Memory is that of a chunk and of d² numbers per space and fold, whatever the
+number of stimuli. A chunk's size changes results by rounding alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import product
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Float32, Float64, Integer
@@ -55,9 +50,8 @@ CHUNK = 4096  # stimuli that are multiplied at once
 
 @dataclass(frozen=True)
 class FromNeighbors(Generic[P]):
-    """How an engine takes neighbor lists that were found before, in place of `prepare`.
-
-    k: how many neighbors of each stimulus it needs; lists may hold more, most similar first.
+    """How an engine takes neighbor lists that were found before, in place of `prepare`; they hold
+    at least k neighbors of each stimulus, most similar first.
     """
 
     k: int
@@ -72,7 +66,7 @@ class Engine(Protocol[P]):
 
     @property
     def from_neighbors(self) -> FromNeighbors[P] | None:
-        """How it takes neighbor lists; None where neighbors are not all that it compares."""
+        """How it takes neighbor lists; None if neighbors are not all that it compares."""
 
     def prepare(
         self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows
@@ -80,25 +74,32 @@ class Engine(Protocol[P]):
         """Preprocess each layer of a model and make it ready to be compared.
 
         layers: (n, d) each, clamped already; widths may differ. A layer that preprocessing or the
-        metric refuses has no scores. Raises MetricError where every layer is refused, with the
-        first reason.
+        metric refuses has no scores. Raises MetricError if every layer is refused, with the first
+        reason.
         """
 
     def scores(self, x: Prepared[P], y: Prepared[P]) -> Scores:
-        """Compare each layer of x with each layer of y.
-
-        Threads, tiles and whatever else is compared change no more than the last bits of float64,
-        and of counts nothing. Raises MetricError for other stimuli.
+        """Compare each layer of x with each layer of y. Threads, tiles and whatever else is
+        compared change no more than the last bits of float64, and of counts nothing. Raises
+        MetricError for other stimuli.
         """
 
-    def permuted(self, prepared: Prepared[P], order: Integer[np.ndarray, "n"]) -> Prepared[P]:
+    def permuted(self, prepared: Prepared[P], order: Order) -> Prepared[P]:
         """Give stimulus i all that order[i] has, as if rows had been reordered before `prepare`."""
+
+
+@runtime_checkable
+class PairEngine(Engine[P], Protocol[P]):
+    """An engine on the CPU; it also defines the metric."""
+
+    def score(self, x: Space, y: Space) -> float:
+        """Compare two spaces as they are, in float64; raises MetricError."""
 
 
 @dataclass(frozen=True)
 class PairRows:
-    """Layers as one value per pair of stimuli: those of i < j in order, then where the metric needs
-    them those of i = j. of_matrix: the same from the dissimilarities of all stimuli, where they are
+    """Layers as one value per pair of stimuli: those of i < j in order, then, if the metric needs
+    them, those of i = j. of_matrix: the same from the dissimilarities of all stimuli, if they are
     all that the metric compares.
     """
 
@@ -106,6 +107,9 @@ class PairRows:
     of_matrix: Callable[[Space], Float64[np.ndarray, " pairs"]] | None = None
 
     from_neighbors = None
+
+    def score(self, x: Space, y: Space) -> float:
+        return float(self.row(x) @ self.row(y))
 
     def prepare(
         self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows
@@ -117,7 +121,7 @@ class PairRows:
         return Prepared(stacked(rows, missing=np.nan), refusals)
 
     def prepare_matrices(self, layers: Sequence[Space]) -> Prepared[Rows]:
-        """Make dissimilarities ready, of a metric that has `of_matrix`; raises as `prepare`."""
+        """Make dissimilarities ready, of a metric that has `of_matrix`."""
         assert self.of_matrix is not None
         rows, refusals = each_layer(self.of_matrix, layers, lambda matrix: matrix)
         stack = stacked(rows, missing=np.nan).astype(np.float32)
@@ -136,7 +140,7 @@ class PairRows:
             values += a @ b.T
         return Scores(values, {})
 
-    def permuted(self, prepared: Prepared[Rows], order: Integer[np.ndarray, "n"]) -> Prepared[Rows]:
+    def permuted(self, prepared: Prepared[Rows], order: Order) -> Prepared[Rows]:
         n = len(order)
         i, j = np.triu_indices(n, 1)
         low, high = np.minimum(order[i], order[j]).astype(np.int64), np.maximum(order[i], order[j])
@@ -155,44 +159,20 @@ def triangle(
     return np.concatenate([above, np.diagonal(kernel)]) if diagonal else above
 
 
-@dataclass(frozen=True)
-class Parts(Generic[T]):
-    """What was made of each layer over so many stimuli; None for a layer that was refused."""
-
-    layers: list[T | None]
-    stimuli: int
-
-
-def make_parts(
-    part: Callable[[Space], T], layers: Sequence[Space], preprocess: Preprocess
-) -> Prepared[Parts[T]]:
-    """Preprocess each layer and make a part of it; raises as `each_layer`."""
-    parts, refusals = each_layer(part, layers, preprocess)
-    return Prepared(Parts(parts, len(layers[0])), refusals)
-
-
 def reorder_parts(
-    prepared: Prepared[Parts[T]], order: Order, reorder: Callable[[T, Order], T]
-) -> Prepared[Parts[T]]:
-    parts = prepared.layers
-    moved = [None if part is None else reorder(part, order) for part in parts.layers]
-    return Prepared(Parts(moved, parts.stimuli), prepared.refusals)
+    prepared: Prepared[list[T | None]], order: Order, reorder: Callable[[T, Order], T]
+) -> Prepared[list[T | None]]:
+    moved = [None if part is None else reorder(part, order) for part in prepared.layers]
+    return replace(prepared, layers=moved)
 
 
 def reorder_rows(part: np.ndarray, order: Order) -> np.ndarray:
-    """Give stimulus i the row of stimulus order[i]."""
     reordered: np.ndarray = part[order]
     return reordered
 
 
 def reorder_basis(basis: Basis, order: Order) -> Basis:
-    """Reorder the stimuli of a basis; its loadings are over features and stay."""
     return basis._replace(directions=basis.directions[order])
-
-
-def reorder_both(kernel: Any, order: Order) -> Any:
-    """Reorder the rows and the columns of a matrix, sparse or not."""
-    return kernel[order][:, order]
 
 
 @dataclass(frozen=True)
@@ -205,16 +185,19 @@ class EachPair(Generic[T]):
 
     from_neighbors = None
 
+    def score(self, x: Space, y: Space) -> float:
+        return self.compare(self.part(x), self.part(y))
+
     def prepare(
         self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows
-    ) -> Prepared[Parts[T]]:
-        return make_parts(self.part, layers, preprocess)
+    ) -> Prepared[list[T | None]]:
+        return Prepared(*each_layer(self.part, layers, preprocess), len(layers[0]))
 
-    def scores(self, x: Prepared[Parts[T]], y: Prepared[Parts[T]]) -> Scores:
+    def scores(self, x: Prepared[list[T | None]], y: Prepared[list[T | None]]) -> Scores:
         """Keep the reason where `compare` raises MetricError."""
-        check_same_stimuli(x.layers.stimuli, y.layers.stimuli)
+        check_same_stimuli(x.stimuli, y.stimuli)
         values, refusals = np.full((len(x.refusals), len(y.refusals)), np.nan), {}
-        every = list(product(enumerate(x.layers.layers), enumerate(y.layers.layers)))
+        every = list(product(enumerate(x.layers), enumerate(y.layers)))
         for (a, one), (b, other) in tell_each(every, "pairs of layers"):
             if one is not None and other is not None:
                 try:
@@ -223,8 +206,13 @@ class EachPair(Generic[T]):
                     refusals[a, b] = str(error)
         return Scores(values, refusals)
 
-    def permuted(self, prepared: Prepared[Parts[T]], order: Order) -> Prepared[Parts[T]]:
+    def permuted(
+        self, prepared: Prepared[list[T | None]], order: Order
+    ) -> Prepared[list[T | None]]:
         return reorder_parts(prepared, order, self.reorder)
+
+
+Bases = list[Basis | None]
 
 
 @dataclass(frozen=True)
@@ -241,15 +229,19 @@ class Predictions(Generic[F]):
 
     from_neighbors = None
 
+    def score(self, x: Space, y: Space) -> float:
+        a, b = basis_of(x), basis_of(y)
+        return (self.explained(self.fit(a), b.scores) + self.explained(self.fit(b), a.scores)) / 2
+
     def prepare(
         self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows
-    ) -> Prepared[Parts[Basis]]:
-        return make_parts(basis_of, layers, preprocess)
+    ) -> Prepared[Bases]:
+        return Prepared(*each_layer(basis_of, layers, preprocess), len(layers[0]))
 
-    def scores(self, x: Prepared[Parts[Basis]], y: Prepared[Parts[Basis]]) -> Scores:
-        check_same_stimuli(x.layers.stimuli, y.layers.stimuli)
-        forth, why_x = self._each_explained(x.layers.layers, y.layers.layers)
-        back, why_y = self._each_explained(y.layers.layers, x.layers.layers)
+    def scores(self, x: Prepared[Bases], y: Prepared[Bases]) -> Scores:
+        check_same_stimuli(x.stimuli, y.stimuli)
+        forth, why_x = self._each_explained(x.layers, y.layers)
+        back, why_y = self._each_explained(y.layers, x.layers)
         refusals = {
             (a, b): why_x[a] or why_y[b]
             for a, b in product(range(len(why_x)), range(len(why_y)))
@@ -258,25 +250,23 @@ class Predictions(Generic[F]):
         return Scores((forth + back.T) / 2, refusals)
 
     def _each_explained(
-        self, bases: Sequence[Basis | None], others: Sequence[Basis | None]
+        self, bases: Bases, others: Bases
     ) -> tuple[Float64[np.ndarray, "L others"], list[str]]:
-        """Return R² of predicting each of the others from each basis, NaN where either is missing
-        or nothing can be learned; and why nothing can be learned from a basis, else "".
+        """Return R² of predicting each of the others from each basis, NaN if either is missing or
+        nothing can be learned; and why nothing can be learned from a basis, else "".
         """
-        values, reasons = np.full((len(bases), len(others)), np.nan), []
+        values, reasons = np.full((len(bases), len(others)), np.nan), [""] * len(bases)
         for a, basis in tell_each(list(enumerate(bases)), "layers that predict others"):
             try:
                 fit = None if basis is None else self.fit(basis)
-                reasons.append("")
             except MetricError as error:
-                fit = None
-                reasons.append(str(error))
+                fit, reasons[a] = None, str(error)
             for b, other in enumerate(others):
                 if fit is not None and other is not None:
                     values[a, b] = self.explained(fit, other.scores)
         return values, reasons
 
-    def permuted(self, prepared: Prepared[Parts[Basis]], order: Order) -> Prepared[Parts[Basis]]:
+    def permuted(self, prepared: Prepared[Bases], order: Order) -> Prepared[Bases]:
         return reorder_parts(prepared, order, reorder_basis)
 
 
@@ -294,9 +284,8 @@ class Moments(NamedTuple):
 
 
 class Streamed(NamedTuple):
-    """A space with the moments of each fold, stimulus i in fold i mod the number of folds.
-
-    lengths: squared distance of each stimulus from the mean of all.
+    """A space with the moments of each fold, stimulus i in fold i mod the number of folds, and the
+    squared distance of each stimulus from the mean of all.
     """
 
     space: Float[np.ndarray, "n d"]
@@ -312,8 +301,8 @@ class Streamed(NamedTuple):
 class Sums:
     """Two spaces over the same stimuli as the moments of each fold in the joined features (x, y).
 
-    width: of x; what is left are y's features. lengths: Σ kᵢᵢkᵢᵢ, Σ kᵢᵢlᵢᵢ and Σ lᵢᵢlᵢᵢ, with kᵢᵢ
-    and lᵢᵢ the squared distances of stimulus i from the means of x and of y.
+    width: of x; the rest are y's features. lengths: Σ kᵢᵢkᵢᵢ, Σ kᵢᵢlᵢᵢ and Σ lᵢᵢlᵢᵢ, with kᵢᵢ and
+    lᵢᵢ the squared distances of stimulus i from the means of x and of y.
     """
 
     folds: tuple[Moments, ...]
@@ -328,22 +317,6 @@ class Sums:
     def blocks(self) -> Blocks:
         """XᵀX, XᵀY and YᵀY over all stimuli, X and Y centered."""
         return blocks(self.total.products, self.width)
-
-
-def streamed(score: Callable[[Sums], float], *, folds: int = 1) -> EachPair[Streamed]:
-    """Return the engine of a metric that sums alone give, over spaces of any rank."""
-    return streamed_from(lambda space: stream(space, folds=folds), score)
-
-
-def streamed_from(
-    part: Callable[[Space], Streamed], score: Callable[[Sums], float]
-) -> EachPair[Streamed]:
-    """Return the engine of a metric that sums alone give. part: may refuse a space."""
-
-    def reorder(part: Streamed, order: Order) -> Streamed:
-        return stream(part.space[order], folds=len(part.folds))  # folds go by position
-
-    return EachPair(part, lambda x, y: score(join(x, y)), reorder)
 
 
 def stream(space: Float[np.ndarray, "n d"], *, folds: int = 1) -> Streamed:
@@ -368,7 +341,6 @@ def _products(
     y: Float[np.ndarray, "n dy"],
     mean_y: Float64[np.ndarray, "dy"],
 ) -> Float64[np.ndarray, "dx dy"]:
-    """Sum the products of two spaces' features, each around a center of its own."""
     total = np.zeros((x.shape[1], y.shape[1]))
     for one, other in zip(_chunks(x), _chunks(y), strict=True):
         total += (one - mean_x).T @ (other - mean_y)
@@ -376,7 +348,6 @@ def _products(
 
 
 def join(x: Streamed, y: Streamed) -> Sums:
-    """Return the sums of two spaces; raises MetricError for other stimuli."""
     check_same_stimuli(len(x.space), len(y.space))
     count, folds = len(x.folds), []
     for fold, (of_x, of_y) in enumerate(zip(x.folds, y.folds, strict=True)):
@@ -387,6 +358,17 @@ def join(x: Streamed, y: Streamed) -> Sums:
     return Sums(tuple(folds), x.space.shape[1], (float(a @ a), float(a @ b), float(b @ b)))
 
 
+def streamed(
+    score: Callable[[Sums], float], part: Callable[[Space], Streamed] = stream
+) -> EachPair[Streamed]:
+    """Return the engine of a metric that sums alone give. part: may refuse a space."""
+
+    def reorder(part: Streamed, order: Order) -> Streamed:
+        return stream(part.space[order], folds=len(part.folds))  # folds go by position
+
+    return EachPair(part, lambda x, y: score(join(x, y)), reorder)
+
+
 def merge(a: Moments, b: Moments) -> Moments:
     """Return the moments of two groups of stimuli together (Chan, Golub, LeVeque 1983)."""
     n, apart = a.n + b.n, b.mean - a.mean
@@ -395,7 +377,6 @@ def merge(a: Moments, b: Moments) -> Moments:
 
 
 def blocks(products: Float64[np.ndarray, "d d"], width: int) -> Blocks:
-    """Cut summed products of the joined features (x, y) into those of x, of both, of y."""
     return products[:width, :width], products[:width, width:], products[width:, width:]
 
 
@@ -419,3 +400,10 @@ def check_rank(part: Streamed) -> None:
             f"a space of rank 2 or more expected; these {total.n} stimuli lie on one line: choose"
             " another layer"
         )
+
+
+def stream_shape(space: Space) -> Streamed:
+    """Return `stream` of a space of two directions or more; raises MetricError for others."""
+    part = stream(space)
+    check_rank(part)
+    return part

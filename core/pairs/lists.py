@@ -51,8 +51,8 @@ def overlaps(
 
     x, y: neighbors of each layer, most similar first, as `core.spaces.neighbors.nearest` gives
     them; the first k are compared. A layer of -1 has no neighbors (its space is degenerate) and its
-    scores are NaN. Range [0, 1], higher is more aligned. Counts are integers, so threads cannot
-    change the result. Raises MetricError where k is not in 1 … kx, ky or the stimuli differ.
+    scores are NaN. Counts are integers, so threads cannot change the result. Raises MetricError for
+    other stimuli and for k outside 1 … kx, ky.
     """
     from core.pairs.loops import count_common
 
@@ -79,7 +79,6 @@ def overlaps(
 def check_lists(
     x: Int32[np.ndarray, "Lx n kx"], y: Int32[np.ndarray, "Ly m ky"], *, k: int
 ) -> None:
-    """Refuse neighbors over other stimuli, and k outside what was kept of both."""
     check_same_stimuli(x.shape[1], y.shape[1], "neighbors")
     kept = min(x.shape[2], y.shape[2])
     if not 1 <= k <= kept:
@@ -110,6 +109,10 @@ class NeighborLists:
     ) -> Prepared[Lists]:
         lists, refusals = each_layer(partial(nearest, k=self.k), layers, preprocess)
         return Prepared(stacked(lists, missing=-1), refusals)
+
+    def score(self, x: Space, y: Space) -> float:
+        lists = (nearest(space, k=self.k)[None] for space in (x, y))
+        return float(self.compare(*lists, k=self.k)[0, 0])
 
     def scores(self, x: Prepared[Lists], y: Prepared[Lists]) -> Scores:
         return Scores(self.compare(x.layers, y.layers, k=self.k), {})
@@ -162,8 +165,12 @@ def scores_among(
     for start in range(0, len(names), HELD):
         block = names[start : start + HELD]
         held = prepare(block)
-        models = [held[name] for name in block if name in held]
-        stacked = _stack(engine, models) if isinstance(engine, NeighborLists) and models else None
+        models: list[Any] = [held[name] for name in block if name in held]
+        stacked: Lists | None = None
+        if isinstance(engine, NeighborLists) and models:
+            # one call costs more than a pair of layers; a stimulus's lists are side by side
+            lists = np.concatenate([model.layers[:, :, : engine.k] for model in models])
+            stacked = by_stimulus(lists, engine.k).transpose(1, 0, 2)
         for place in range(start + 1, len(names)):
             other = names[place]
             ready = held if other in block else prepare([other])
@@ -180,14 +187,6 @@ def scores_among(
                 found = [Scores(each, {}) for each in np.split(values, ends[:-1])]
             for name, scores in zip(earlier, found, strict=True):
                 yield name, other, scores
-
-
-def _stack(engine: NeighborLists, models: Sequence[Prepared[Any]]) -> Lists:
-    """Stack the lists of several models, since one call costs more than a pair of layers: each
-    stimulus's lists side by side in memory.
-    """
-    lists = np.concatenate([model.layers[:, :, : engine.k] for model in models])
-    return by_stimulus(lists, engine.k).transpose(1, 0, 2)
 
 
 def shuffled_scores(
@@ -219,11 +218,9 @@ def permuted_overlaps(
     """Return `overlaps` of x with y, y's stimuli in each of the given orders: stimulus i becomes
     order[i].
 
-    x, y: neighbors of each layer, of one model or of many stacked, most similar first. A layer of
-    -1 has no neighbors, and its scores are NaN. Equal to finding the shuffled space's neighbors
-    again, but exact ties keep the order that they had. Range [0, 1], higher is more aligned. Counts
-    are integers, so threads cannot change the result. Raises MetricError where k is not in 1 … kx,
-    ky, the stimuli differ, or an order is no permutation of them.
+    x, y: neighbors of each layer, of one model or of many stacked. It equals finding the shuffled
+    space's neighbors again, but exact ties keep the order that they had. Raises MetricError as
+    `overlaps`, and for an order that is no permutation.
     """
     from core.pairs.loops import count_permuted
 

@@ -11,10 +11,8 @@ from numba import extending, njit
 
 
 def compiled(function: Callable[..., None], **options: Any) -> Callable[..., None]:
-    """Compile without the interpreter lock; keep the machine code on disk where any folder can be
-    written.
-
-    options: further ones of numba's, such as `fastmath` where sums may be taken in any order.
+    """Compile without the interpreter lock; keep the machine code on disk if any folder can be
+    written. options: numba's, such as `fastmath` if sums may be taken in any order.
     """
     loop: Callable[..., None]
     try:
@@ -27,8 +25,6 @@ def compiled(function: Callable[..., None], **options: Any) -> Callable[..., Non
 @extending.intrinsic
 @no_type_check
 def _ones(_context, word):
-    """Count the set bits of a word in one instruction."""
-
     def codegen(_context, builder, _signature, arguments):
         return builder.ctpop(arguments[0])
 

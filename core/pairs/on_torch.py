@@ -1,8 +1,6 @@
 """The engines of mutual kNN, CKA and CKNNA on a device that torch knows: the same values as on the
-CPU, all work on the device.
-
-A layer without scores is NaN throughout, as lists -1. Importing this takes seconds: import it on
-first use only.
+CPU, all work on the device. A layer without scores is NaN throughout, as lists -1. Importing this
+takes seconds: import it on first use only.
 """
 
 from __future__ import annotations
@@ -158,7 +156,7 @@ def nearest_on(
     k: int,
     report: Callable[[int], None] | None = None,
 ) -> Int32[np.ndarray, "n k"]:
-    """Find neighbors on a device as `core.spaces.neighbors.nearest` does; raises as it does."""
+    """Find neighbors on a device as `core.spaces.neighbors.nearest` does."""
     check_space(space)
     near: np.ndarray = _nearest(space, k, device).int().cpu().numpy()
     if report:
@@ -167,7 +165,6 @@ def nearest_on(
 
 
 def _nearest(space: Space, k: int, device: torch.device) -> Tensor:
-    """Find each stimulus's k nearest by the rule of `core.spaces.neighbors.nearest`."""
     n = len(space)
     check_k(k, n)
     sides = sides_of(space)
@@ -194,7 +191,6 @@ def centered(kernel: Tensor) -> Tensor:
 
 
 def u_centered(kernel: Tensor) -> Tensor:
-    """Return the kernel centered as by `core.spaces.kernels.u_centered`."""
     n = len(kernel)
     check_unbiased(n)
     off = kernel.clone().fill_diagonal_(0)

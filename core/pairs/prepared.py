@@ -25,10 +25,8 @@ Place = tuple[int, int]  # a layer of x and a layer of y, counted from 0
 
 @contextmanager
 def one_core_each() -> Iterator[ThreadPoolExecutor]:
-    """Give as many threads as there are cores, and keep linear algebra to one core in each.
-
-    Decompositions gain little from more cores and lose much where those are busy; and no result
-    then depends on their number.
+    """Give as many threads as there are cores, and keep linear algebra to one core in each:
+    decompositions gain little from more cores, and no result then depends on their number.
     """
     from threadpoolctl import threadpool_limits  # comes with scikit-learn
 
@@ -40,19 +38,19 @@ def one_core_each() -> Iterator[ThreadPoolExecutor]:
 class Prepared(Generic[P]):
     """The layers of a model, ready to be compared.
 
-    layers: as the engine holds them. refusals: why each layer cannot be compared, "" where it can.
+    layers: as the engine holds them. refusals: why each layer cannot be compared, "" if it can.
+    stimuli: how many, if `layers` does not tell.
     """
 
     layers: P
     refusals: tuple[str, ...]
+    stimuli: int = 0
 
 
 @dataclass(frozen=True)
 class Scores:
-    """Every layer of x with every layer of y.
-
-    values: NaN for a refused pair. refusals: why two layers cannot be compared together although
-    each was sound alone.
+    """Every layer of x with every layer of y; NaN for a refused pair. refusals: why two layers
+    cannot be compared together although each was sound alone.
     """
 
     values: Float64[np.ndarray, "Lx Ly"]
@@ -64,9 +62,8 @@ class Scores:
 
 
 def mean_of_both(forth: Scores, back: Scores) -> Scores:
-    """Return the mean of the scores of both directions; a pair that either refuses has none.
-
-    back: flipped already.
+    """Return the mean of the scores of both directions, `back` flipped already; a pair that either
+    refuses has none.
     """
     return Scores((forth.values + back.values) / 2, {**back.refusals, **forth.refusals})
 
@@ -76,8 +73,8 @@ def each_layer(
 ) -> tuple[list[T | None], tuple[str, ...]]:
     """Preprocess every layer and make a part of it, several layers at once.
 
-    Returns the parts, None for a layer that is refused, and why each is refused, "" where it is
-    not. Raises MetricError where every layer is refused, with the first reason.
+    Returns the parts, None for a layer that is refused, and why each is refused, "" if it is not.
+    Raises MetricError if every layer is refused, with the first reason.
     """
 
     def attempt(layer: Space) -> tuple[T | None, str]:
@@ -104,16 +101,13 @@ def stacked(parts: Sequence[np.ndarray | None], missing: int | float) -> np.ndar
 
 
 def check_same_stimuli(n: int, m: int, what: str = "layers") -> None:
-    """Raise MetricError where two models are over other numbers of stimuli."""
     if n != m:
         raise MetricError(f"expected {what} over the same stimuli; got {n} and {m} stimuli")
 
 
 def run_shares(loop: Callable[..., None], shares: Iterable[tuple[np.ndarray | slice, ...]]) -> None:
-    """Call a compiled loop for each share of the work, each in a thread.
-
-    Python's threads rather than numba's: its default threading layer ends the process when two
-    pages compute at once.
+    """Call a compiled loop for each share of the work, each in a thread: Python's rather than
+    numba's, whose default threading layer ends the process when two pages compute at once.
     """
     with ThreadPoolExecutor(count_threads()) as pool:
         for done in [pool.submit(loop, *share) for share in shares]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
-from jaxtyping import Float32, Float64, Int16, Int32, Int64, Integer
+from jaxtyping import Float64, Int16, Int32, Int64, Integer
 
 from core.errors import MetricError
 from core.machine.processes import count_threads
@@ -57,6 +57,10 @@ class CenteredLocal:
     k: int
 
     from_neighbors = None
+
+    def score(self, x: Space, y: Space) -> float:
+        a, b = (local_kernel(space, k=self.k, variant="paper") for space in (x, y))
+        return float(a.multiply(b).sum())
 
     def prepare(
         self, layers: Sequence[Space], *, preprocess: Preprocess = normalize_rows
@@ -105,34 +109,33 @@ class CenteredLocal:
         return Prepared(moved, prepared.refusals)
 
 
-class Held(NamedTuple):
-    """Each space's ranking with its similarities, and all spaces side by side between edges."""
-
-    order: Order
-    similar: Float32[np.ndarray, "L n others"]
-    wide: Float32[np.ndarray, "n widths"]
-    edges: Int64[np.ndarray, " L1"]
-
-
 def score_sets(
     engine: Engine[P], x: Sequence[Space], y: Sequence[Space], *, k: int = 0
 ) -> SetScores:
     """Return what scores every space of x with every space of y over a set of stimuli, given by its
-    indices, rising.
+    rising indices.
 
-    Each score is what the metric gives for these rows of the normalized spaces, NaN where it
-    refuses them; only which of equally similar stimuli are neighbors may differ, and similarities
-    are rounded to float32. It may be called from several threads. engine: of the metric. x, y:
-    clamped spaces over the same stimuli. k: the metric's neighbors, 0 where it compares none.
-    Raises MetricError for spaces that the metric refuses over all stimuli and, once it is called,
-    for sets of k stimuli or fewer.
+    Each score is what the metric gives for these rows of the normalized spaces, NaN if it refuses
+    them; only which of equally similar stimuli are neighbors may differ, and similarities are
+    rounded to float32. It may be called from several threads. x, y: clamped spaces over the same
+    stimuli. k: the metric's neighbors, 0 if it compares none. Raises MetricError for spaces that
+    the metric refuses over all stimuli and, once it is called, for sets of k stimuli or fewer.
     """
+    score: SetScores
     if len(x[0]) <= LARGEST and isinstance(engine, NeighborLists | CenteredLocal):
-        a, b = ([normalize_rows(space) for space in side] for side in (x, y))
+        sides = [[normalize_rows(space) for space in side] for side in (x, y)]
         lists = isinstance(engine, NeighborLists)
-        score = _over_lists(engine, a, b) if lists else _over_kernels(engine, a, b)
+        score = _over_lists(engine, sides) if lists else _over_kernels(engine.k, sides)
     else:
-        score = _again(engine, x, y)
+
+        def again(rows: Rows) -> Float64[np.ndarray, "X Y"]:
+            try:
+                a, b = (engine.prepare([space[rows] for space in spaces]) for spaces in (x, y))
+            except MetricError:  # all spaces of a side are degenerate on this set
+                return np.full((len(x), len(y)), np.nan)
+            return engine.scores(a, b).values
+
+        score = again
 
     def scores(rows: Rows) -> Float64[np.ndarray, "X Y"]:
         if len(rows) <= k:
@@ -145,19 +148,8 @@ def score_sets(
     return scores
 
 
-def _again(engine: Engine[P], x: Sequence[Space], y: Sequence[Space]) -> SetScores:
-    def score(rows: Rows) -> Float64[np.ndarray, "X Y"]:
-        try:
-            a, b = (engine.prepare([space[rows] for space in spaces]) for spaces in (x, y))
-        except MetricError:  # all spaces of a side are degenerate on this set
-            return np.full((len(x), len(y)), np.nan)
-        return engine.scores(a, b).values
-
-    return score
-
-
-def _over_lists(engine: NeighborLists, x: Sequence[Space], y: Sequence[Space]) -> SetScores:
-    orders = [_rank_all(spaces, engine.k) for spaces in (x, y)]
+def _over_lists(engine: NeighborLists, sides: Sequence[Sequence[Space]]) -> SetScores:
+    orders = [_rank_all(spaces, engine.k) for spaces in sides]
 
     def score(rows: Rows) -> Float64[np.ndarray, "X Y"]:
         a, b = (_lists_within(order, rows, engine.k)[0].transpose(1, 0, 2) for order in orders)
@@ -166,16 +158,32 @@ def _over_lists(engine: NeighborLists, x: Sequence[Space], y: Sequence[Space]) -
     return score
 
 
-def _over_kernels(engine: CenteredLocal, x: Sequence[Space], y: Sequence[Space]) -> SetScores:
+def _over_kernels(k: int, sides: Sequence[Sequence[Space]]) -> SetScores:
     """Score by CKNNA: summed products of two local kernels of length 1."""
-    from core.pairs.loops import add_products
+    from core.pairs.loops import add_products, centered_within
 
-    k = engine.k
-    held = [_hold(spaces, k) for spaces in (x, y)]
+    held = []  # rankings, their similarities, and all spaces side by side between edges
+    for spaces in sides:
+        order, similar = _rank_all(spaces, k), []
+        for space, own in zip(spaces, order, strict=True):
+            wide = space.astype(np.float64)
+            products = (wide @ wide.T).astype(np.float32)
+            similar.append(np.take_along_axis(products, own.astype(np.int64), axis=1))
+        edges = np.cumsum([0, *(space.shape[1] for space in spaces)])
+        held.append((order, np.stack(similar), np.hstack(spaces), edges))
 
     def score(rows: Rows) -> Float64[np.ndarray, "X Y"]:
-        (near_x, values_x), (near_y, values_y) = (_kernels_within(one, rows, k) for one in held)
-        totals = np.zeros((len(x), len(y)))
+        parts = []
+        for order, similar, wide, edges in held:
+            lists, ranks = _lists_within(order, rows, k)
+            values = np.empty(ranks.shape)
+            centered_within(similar, wide, edges, rows, ranks, values)
+            lengths = np.sqrt((values**2).sum(axis=(0, 2)))
+            # rows have length 1: tr(K) = m; NaN where centering leaves no more than rounding
+            sound = np.where(lengths > ROUNDING * len(rows), lengths, np.nan)
+            parts.append((lists, values / sound[:, None]))
+        (near_x, values_x), (near_y, values_y) = parts
+        totals = np.zeros((values_x.shape[1], values_y.shape[1]))
         add_products(near_x, values_x, near_y, values_y, totals)
         totals[np.isnan(values_x[0, :, 0])] = np.nan
         totals[:, np.isnan(values_y[0, :, 0])] = np.nan
@@ -191,16 +199,6 @@ def _rank_all(spaces: Sequence[Space], k: int) -> Order:
     return order
 
 
-def _hold(spaces: Sequence[Space], k: int) -> Held:
-    order, similar = _rank_all(spaces, k), []
-    for space, own in zip(spaces, order, strict=True):
-        wide = space.astype(np.float64)
-        products = (wide @ wide.T).astype(np.float32)
-        similar.append(np.take_along_axis(products, own.astype(np.int64), axis=1))
-    edges = np.cumsum([0, *(space.shape[1] for space in spaces)])
-    return Held(order, np.stack(similar), np.hstack(spaces), edges)
-
-
 def _lists_within(
     order: Order, rows: Rows, k: int
 ) -> tuple[Int32[np.ndarray, "m L k"], Int32[np.ndarray, "m L k"]]:
@@ -212,17 +210,3 @@ def _lists_within(
     lists, ranks = (np.empty((len(rows), len(order), k), dtype=np.int32) for _ in range(2))
     first_within(order, rows, place, lists, ranks)
     return lists, ranks
-
-
-def _kernels_within(
-    held: Held, rows: Rows, k: int
-) -> tuple[Int32[np.ndarray, "m L k"], Float64[np.ndarray, "m L k"]]:
-    """Return local kernels of length 1, NaN where centering leaves no more than rounding."""
-    from core.pairs.loops import centered_within
-
-    lists, ranks = _lists_within(held.order, rows, k)
-    values = np.empty(ranks.shape)
-    centered_within(held.similar, held.wide, held.edges, rows, ranks, values)
-    lengths = np.sqrt((values**2).sum(axis=(0, 2)))
-    least = ROUNDING * len(rows)  # rows have length 1: tr(K) = m
-    return lists, values / np.where(lengths > least, lengths, np.nan)[:, None]

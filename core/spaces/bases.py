@@ -33,8 +33,8 @@ class Centered(NamedTuple):
 
 
 class Basis(NamedTuple):
-    """A centered space as the product directions · sizes · axes, largest first; those whose size is
-    at or below their noise are left out.
+    """A centered space as the product directions · sizes · axes, largest first, without those whose
+    size is at or below their noise.
     """
 
     directions: Float64[np.ndarray, "n r"]
@@ -83,9 +83,8 @@ def span(centered: Centered, *, rank: int | None = None) -> Basis:
     """Return the leading `rank` singular directions of a centered space, or all that stand above
     rounding.
 
-    Raises MetricError where fewer than two do, since stimuli on one line have no shape to compare;
-    and where the cut falls between directions of equal size, since which to keep would be left to
-    rounding.
+    Raises MetricError if fewer than two do, since stimuli on one line have no shape to compare, and
+    if the cut falls between directions of equal size, which rounding would choose from.
     """
     basis = None if rank is None else _leading(centered, rank)
     if basis is None:
@@ -107,8 +106,8 @@ def span(centered: Centered, *, rank: int | None = None) -> Basis:
 
 
 def _leading(centered: Centered, rank: int) -> Basis | None:
-    """Return the rank + 1 leading singular directions from the eigenvectors of XXᵀ or XᵀX, the
-    smaller one; None where a full decomposition has to decide.
+    """Return the rank + 1 leading singular directions from the eigenvectors of the smaller of XXᵀ
+    and XᵀX; None if a full decomposition has to decide.
     """
     values = centered.values
     wide = values if len(values) <= values.shape[1] else values.T
@@ -134,7 +133,6 @@ def _sound(
     sizes: Float64[np.ndarray, "r"],
     right: Float64[np.ndarray, "r d"],
 ) -> Basis:
-    """Leave out the directions that are at or below their noise."""
     noise = np.abs(right) @ centered.rounding + max(centered.values.shape) * EPS * sizes[0]
     sound = sizes > noise
     return Basis(left[:, sound], sizes[sound], right[sound], noise[sound])
@@ -150,9 +148,8 @@ def effective_rank(space: Float32[np.ndarray, "n d"]) -> float:
     """Return the effective rank of a centered space: exp(−Σ pᵢ log pᵢ), pᵢ = σᵢ / Σ σ, σ its
     singular values.
 
-    In [1, min(n − 1, d)]: 1 where all stimuli lie on a line, d where all directions matter alike.
-    It does not change with rotation, offset or scale. Raises MetricError for a space in which all
-    stimuli are equal. Source: Roy, Vetterli 2007, definition 1.
+    In [1, min(n − 1, d)]: 1 if all stimuli lie on a line, d if all directions matter alike. Raises
+    MetricError if all stimuli are equal. Source: Roy, Vetterli 2007, definition 1.
     """
     values = _singular_values(space)
     shares = values[values > 0] / values.sum()
@@ -161,10 +158,8 @@ def effective_rank(space: Float32[np.ndarray, "n d"]) -> float:
 
 def participation_ratio(space: Float32[np.ndarray, "n d"]) -> float:
     """Return the participation ratio of a centered space: (Σ λᵢ)² / Σ λᵢ², λ the variances along
-    its principal directions.
-
-    In [1, min(n − 1, d)], as `effective_rank`, with less weight on small directions. Raises
-    MetricError for a space in which all stimuli are equal. Source: Gao et al. 2017, equation 5.
+    its principal directions; in [1, min(n − 1, d)]. Raises MetricError if all stimuli are equal.
+    Source: Gao et al. 2017, equation 5.
     """
     variances = _singular_values(space) ** 2
     return float(variances.sum() ** 2 / (variances**2).sum())

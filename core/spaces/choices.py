@@ -19,8 +19,6 @@ Q = 0.95
 
 @dataclass(frozen=True)
 class Clamping:
-    """At which values features are clamped: q, a quantile, and of what it is taken."""
-
     q: float = option(
         Q,
         least=0.01,

@@ -1,8 +1,8 @@
 """Kernels: a space as the similarities of all pairs of its stimuli, or of each with its nearest.
 
 First a kernel (`linear`, `rbf`), then `centered` or `u_centered`, which also scale it to length 1.
-All kernels are float64. What centering would remove is left out of a kernel from the start, so that
-its differences keep all their digits.
+All kernels are float64. What centering would remove is left out from the start, so that differences
+keep all their digits.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ def rbf(
     """Return exp(−‖xᵢ − xⱼ‖² / 2σ²) − 1 of all pairs of stimuli; centering would remove the 1.
 
     bandwidth: σ as a multiple of the median distance between two stimuli (unit "median"), or in the
-    features' own unit ("feature"). Raises MetricError for another unit, a bandwidth that is not
-    positive and finite, a median of 0 (half of the stimuli are duplicates), and a σ so small that
-    no stimulus resembles another.
+    features' own unit ("feature"). A wide kernel gives linear CKA. Raises MetricError for another
+    unit, a bandwidth that is not positive and finite, a median of 0, and a σ so small that no
+    stimulus resembles another.
     """
     products = linear(space)
     lengths = np.diagonal(products)
@@ -73,10 +73,7 @@ def rbf(
 
 
 def centered(kernel: Float64[np.ndarray, "n n"]) -> Float64[np.ndarray, "n n"]:
-    """Return HKH / ‖HKH‖, H = I − 11ᵀ/n: a kernel without its row and column means, of length 1.
-
-    Raises MetricError where nothing is left but rounding: all stimuli are equally similar.
-    """
+    """Return HKH / ‖HKH‖, H = I − 11ᵀ/n. Raises MetricError if nothing is left but rounding."""
     means = kernel.mean(axis=1)
     return of_length_one(kernel - means[:, None] - means + means.mean(), kernel)
 
@@ -86,10 +83,9 @@ def u_centered(kernel: Float64[np.ndarray, "n n"]) -> Float64[np.ndarray, "n n"]
     kernels estimate HSIC without bias.
 
     K̃ᵢⱼ = Kᵢⱼ − Σₗ Kᵢₗ / (n − 2) − Σₗ Kₗⱼ / (n − 2) + Σₗₘ Kₗₘ / ((n − 1)(n − 2)) for i ≠ j over a
-    diagonal of 0, and K̃ᵢᵢ = 0. Σ K̃ᵢⱼ L̃ᵢⱼ / (n(n − 3)) equals the estimator of Song et al. 2012,
-    so that a kernel's own is a sum of squares, never negative. Raises MetricError for fewer than
-    four stimuli and where nothing is left but rounding: all pairs are equally similar. Source: Song
-    et al. 2012 (HSIC₁); Székely and Rizzo 2014, definition 2.
+    diagonal of 0, and K̃ᵢᵢ = 0. Σ K̃ᵢⱼ L̃ᵢⱼ / (n(n − 3)) equals the estimator of Song et al. 2012
+    (HSIC₁), so that a kernel's own is a sum of squares. Raises MetricError for fewer than four
+    stimuli and if nothing is left but rounding. Source: Székely and Rizzo 2014, definition 2.
     """
     n = len(kernel)
     check_unbiased(n)
@@ -104,11 +100,9 @@ def u_centered(kernel: Float64[np.ndarray, "n n"]) -> Float64[np.ndarray, "n n"]
 def of_length_one(
     rest: Float64[np.ndarray, "n _"], kernel: Float64[np.ndarray, "n n"]
 ) -> Float64[np.ndarray, "n _"]:
-    """Scale what centering has left of a kernel to length 1; raises MetricError where that is no
-    more than rounding.
-
-    Each product ⟨xᵢ, xⱼ⟩ of rounded features is off by at most eps ‖xᵢ‖ ‖xⱼ‖; all together by eps
-    tr(K) ≤ eps √n ‖K‖.
+    """Scale what centering has left of a kernel to length 1; raises MetricError if that is no more
+    than rounding: each ⟨xᵢ, xⱼ⟩ is off by at most eps ‖xᵢ‖ ‖xⱼ‖, all together by eps tr(K) ≤ eps √n
+    ‖K‖.
     """
     length = np.linalg.norm(rest)
     check_length(length, len(kernel), np.linalg.norm(kernel))
@@ -117,7 +111,6 @@ def of_length_one(
 
 
 def check_length(length: float | np.floating, n: int, whole: float | np.floating) -> None:
-    """Refuse a kernel of n stimuli and length `whole` that centering left no more than rounding."""
     if length <= np.sqrt(n) * ROUNDING * whole:
         raise MetricError(
             "all similarities in this space are equal, so that centering leaves only rounding;"
@@ -126,7 +119,6 @@ def check_length(length: float | np.floating, n: int, whole: float | np.floating
 
 
 def check_unbiased(n: int) -> None:
-    """Refuse fewer than four stimuli, since the unbiased estimator divides by n − 3."""
     if n < FEWEST_UNBIASED:
         raise MetricError(
             f"the unbiased estimator needs at least {FEWEST_UNBIASED} stimuli; got {n}"
@@ -138,9 +130,8 @@ def local_kernel(space: Float[np.ndarray, "n d"], *, k: int, variant: str) -> cs
     excluded.
 
     paper: ⟨xᵢ, xⱼ⟩ − (1/n) Σₗ ⟨xᵢ, xₗ⟩, the mean over all n stimuli, i included, scaled so that all
-    squares sum to 1. released: ⟨xᵢ, xⱼ⟩. Raises MetricError for another variant, k outside 1 … n −
-    1, degenerate spaces, where centering leaves nothing (paper), and for fewer than four stimuli
-    (released).
+    squares sum to 1. released: ⟨xᵢ, xⱼ⟩. Raises MetricError for another variant, as `nearest`, if
+    centering leaves nothing (paper), and for fewer than four stimuli (released).
     """
     from scipy.sparse import csr_array
 
@@ -164,7 +155,7 @@ def _similarities(
     x: Float[np.ndarray, "n d"], y: Float64[np.ndarray, "n d"], near: Int32[np.ndarray, "n k"]
 ) -> tuple[Float64[np.ndarray, "n k"], float]:
     """Return ⟨xᵢ, yⱼ⟩ of each stimulus i with those near it, and the length of all ⟨xᵢ, yⱼ⟩
-    together. In blocks, so that no matrix of all pairs is made.
+    together, in blocks.
     """
     n, squares = len(x), 0.0
     rows = max(1, BLOCK_BYTES // (8 * n))

@@ -39,9 +39,8 @@ class Sieve(NamedTuple):
     """A space prepared for `possible`.
 
     around: the vectors minus their mean: ranks are unchanged and rounding is smaller. slack: by how
-    much a product of a vector of
-    length 1 may fall short; never: of any vector. products: where they are written, group by group,
-    since taking new memory for each block costs as much as they do.
+    much a product of a vector of length 1 may fall short; never: of any vector. products: where
+    they are written, group by group.
     """
 
     scaled: Float64[np.ndarray, "n d"]
@@ -61,9 +60,8 @@ class Pairs(NamedTuple):
 def make_sieve(
     scaled: Float64[np.ndarray, "n d"], others: Float64[np.ndarray, "n d"], *, rows: int
 ) -> Sieve:
-    """Prepare a space whose values lie in −1 … 1 for at most so many rows at once.
-
-    others: what the exact products are with, the vectors themselves or all less one vector.
+    """Prepare a space whose values lie in −1 … 1 for at most so many rows at once. others: what the
+    exact products are with.
     """
     around = others - others.mean(axis=0)
     longest, farthest = (float(np.linalg.norm(some, axis=1).max()) for some in (others, around))
@@ -79,8 +77,8 @@ def make_sieve(
 
 
 def possible(sieve: Sieve, rows: slice, k: int) -> Pairs | None:
-    """Return which stimuli can be among the k nearest of these, themselves excluded; None where
-    those are many.
+    """Return which stimuli can be among the k nearest of these, themselves excluded; None if those
+    are many.
 
     All of the k nearest are there, and few others: those within the slack of rounding, and those
     above the k-th largest of the groups' largest products, which is at most the k-th largest of
@@ -142,10 +140,9 @@ def nearest(
     similar first.
 
     Order of work: scale by a power of two, inner products in float64, one rounding to float32; ties
-    in an order of the space's own. Memory is that of the space, twice in float64 and once in
-    float32, and of a block. report: called with the number of stimuli whose neighbors are found.
-    Centering, clamping and normalization are the caller's. Raises MetricError for k outside
-    1 … n − 1, fewer than three stimuli, NaN, infinity, constant features, and where most of the
+    in an order of the space's own. report: called with the number of stimuli whose neighbors are
+    found. Centering, clamping and normalization are the caller's. Raises MetricError for k outside
+    1 … n − 1, fewer than three stimuli, NaN, infinity, constant features, and if most of the
     neighbors are tied.
     """
     n = len(space)
@@ -174,19 +171,18 @@ def tie_order(scaled: Float64[np.ndarray, "n d"]) -> Int64[np.ndarray, "n"]:
     vectors.
 
     By index, two unrelated spaces would break them alike and seem aligned: with a fifth of the
-    stimuli sharing one vector in each, 70% of such pairs had p ≤ 0.05. The seed is a digest of
-    some of the values, so that wide spaces cost no time.
+    stimuli sharing one vector in each, 70% of such pairs had p ≤ 0.05. The seed is a digest of some
+    of the values.
     """
     some = scaled.ravel()[:: max(1, scaled.size // DIGESTED)]
     return np.random.default_rng(zlib.crc32(some.tobytes())).permutation(len(scaled))
 
 
 def check_ties(sides: Sides, k: int) -> None:
-    """Refuse a space where more than half of the neighbors are as similar as the next in line.
-
-    Chance would choose most of its neighbors. One dimension, scaled to unit length, is such a
-    space, and so are a few vectors that many stimuli share, and vectors that differ by less than
-    float32 resolves next to a common offset. Estimated from PROBED stimuli.
+    """Refuse a space in which more than half of the neighbors are as similar as the next in line,
+    so that chance would choose them: one dimension scaled to unit length, a few vectors that many
+    stimuli share, vectors that differ by less than float32 resolves next to a common offset.
+    Estimated from PROBED stimuli.
     """
     rows = np.unique(np.linspace(0, len(sides.own) - 1, PROBED).astype(int))
     similar = (sides.own[rows] @ sides.others.T).astype(np.float32)
@@ -195,7 +191,6 @@ def check_ties(sides: Sides, k: int) -> None:
 
 
 def check_falling(falling: Float32[np.ndarray, "rows _"]) -> None:
-    """Refuse falling similarities of which more than half equal the next in line."""
     tied = np.mean(falling[:, 1:] == falling[:, :-1])
     if tied > MOST_TIED:
         raise MetricError(
@@ -206,11 +201,9 @@ def check_falling(falling: Float32[np.ndarray, "rows _"]) -> None:
 
 
 def sides_of(space: Float[np.ndarray, "n d"]) -> Sides:
-    """Scale a space, and take out of the others what all have in common, where that is more than
-    COMMON times what they differ by.
-
-    The mean is rounded to float32, so that taking it out costs at most one rounding of float64, a
-    relative error of 2⁻⁵³; equal stimuli stay equal.
+    """Scale a space, and take out of the others what all have in common, if that is more than
+    COMMON times what they differ by. The mean is rounded to float32, so that taking it out costs at
+    most one rounding of float64; equal stimuli stay equal.
     """
     scaled = unit_scaled(space)
     mean = scaled.mean(axis=0)
@@ -230,7 +223,6 @@ def unit_scaled(space: Float[np.ndarray, "n d"]) -> Float64[np.ndarray, "n d"]:
 def _nearest_of_all(
     sides: Sides, rows: slice, k: int, order: Int64[np.ndarray, "n"]
 ) -> Int32[np.ndarray, "rows k"]:
-    """Return the k nearest of these stimuli, ties as they come in `order`, from all products."""
     similar = (sides.own[rows] @ sides.others.T).astype(np.float32)
     own = np.arange(len(similar))
     similar[own, own + rows.start] = -np.inf
@@ -280,9 +272,8 @@ def _falling_keys(
 
 
 def nearest_by(distances: Float[np.ndarray, "n n"], *, k: int) -> Int32[np.ndarray, "n k"]:
-    """Find the k stimuli least dissimilar to each, itself excluded, the least first.
-
-    distances: symmetric, with a diagonal of 0. Ties, errors: as of `nearest`.
+    """Find the k stimuli least dissimilar to each, itself excluded, the least first. distances:
+    symmetric, with a diagonal of 0. Ties, errors: as of `nearest`.
     """
     check_space(distances)
     n = len(distances)

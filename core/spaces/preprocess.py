@@ -38,7 +38,6 @@ def check_space(space: Float[np.ndarray, "n d"]) -> None:
 
 
 def check_pair(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "m dy"]) -> None:
-    """Refuse two spaces that are not over the same stimuli, and either one that is degenerate."""
     if len(x) != len(y):
         raise MetricError(
             f"expected two spaces over the same stimuli; got {len(x)} and {len(y)} stimuli"
@@ -48,7 +47,6 @@ def check_pair(x: Float[np.ndarray, "n dx"], y: Float[np.ndarray, "m dy"]) -> No
 
 
 def check_k(k: int, n: int) -> None:
-    """Refuse fewer than three stimuli and a number of neighbors outside 1 … n − 1."""
     if n < SMALLEST:
         raise MetricError(f"neighbors need at least {SMALLEST} stimuli; got {n}")
     if not 1 <= k <= n - 1:
@@ -61,8 +59,7 @@ def clamp_outliers(
     """Clamp every value of a layer to ± its threshold, since a few huge dimensions otherwise decide
     all inner products.
 
-    q: in (0, 1]; 1 clamps nothing, and the layers come back as they are. clamp: see
-    `thresholds`. Raises MetricError as `threshold` does.
+    q: in (0, 1]; 1 clamps nothing. clamp: see `thresholds`. Raises MetricError as `threshold`.
     """
     if q == 1:
         return list(layers)
@@ -76,12 +73,9 @@ def thresholds(
     """Return where the values of each layer of a model are clamped.
 
     clamp: "exact", the `threshold` of all layers together; "average", their `average_threshold`;
-    "layers", each layer's own `threshold` where their widths differ, else as "exact". Source:
-    released code of Huh et al. 2024: the first is its option exact for an array of layers, the
-    second what it does without for an array, the third its option exact for an array or a list,
-    which only layers of several widths need; what it does without for a list, each layer's own
-    average, is not here. Its `Alignment.score` always sets exact. Raises MetricError as `threshold`
-    does.
+    "layers", each layer's own `threshold` if their widths differ, else as "exact". Source: released
+    code of Huh et al. 2024: its option exact for an array of layers (`Alignment.score` always sets
+    it), its default for an array, and exact for a list; its default for a list is not here.
     """
     if clamp == "layers" and len({layer.shape[1] for layer in layers}) > 1:
         return [threshold([layer], q=q) for layer in layers]
@@ -91,9 +85,7 @@ def thresholds(
 
 def threshold(layers: Sequence[Float[np.ndarray, "n _"]], *, q: float) -> np.floating:
     """Return the entry at index int(q · m) of the m sorted absolute values of all layers together
-    (their widths may differ).
-
-    q: in (0, 1]; of 1 the largest. Raises MetricError for all else, and for a threshold of 0:
+    (their widths may differ). Raises MetricError for q outside (0, 1] and for a threshold of 0:
     sparse features would be wiped out.
     """
     check_q(q)
@@ -108,9 +100,7 @@ def threshold(layers: Sequence[Float[np.ndarray, "n _"]], *, q: float) -> np.flo
 
 def average_threshold(layers: Sequence[Float[np.ndarray, "n _"]], *, q: float) -> np.floating:
     """Return the mean over stimuli of the q quantile of a stimulus's absolute values in all layers,
-    interpolated linearly.
-
-    Raises MetricError as `threshold` does.
+    interpolated linearly. Raises MetricError as `threshold`.
     """
     check_q(q)
     sizes = np.abs(np.concatenate(layers, axis=1))
@@ -128,7 +118,6 @@ def _check_bound(bound: np.floating, sizes: Float[np.ndarray, "*_"], q: float) -
 
 
 def check_q(q: float) -> None:
-    """Refuse a share of values outside (0, 1], NaN included."""
     if not 0 < q <= 1:
         raise MetricError(f"q, the share of values kept as they are, must lie in (0, 1]; got {q}")
 

@@ -10,13 +10,12 @@ import pytest
 
 from core.cli import main
 from core.metrics import METRICS
-from core.metrics.catalog import PRINTED, PROPERTIES, make_engine, printed_table
+from core.metrics.catalog import PRINTED, PROPERTIES, make_engine
 from core.metrics.knn import cycle_terms, edit_terms, mutual_share, mutual_terms, subsequence_terms
 from core.metrics.spec import NEIGHBORS, Chance, Metric, MetricSpec
 from core.pairs.lists import lists_of
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
-from core.spaces.neighbors import nearest
 from core.store import Store, add_dataset
 from core.study.parts import Calibration, Comparison, Scope
 from core.study.study import Study
@@ -53,12 +52,6 @@ def test_ordinal_in_the_papers_sense_is_whether_the_order_of_a_list_counts():
     assert METRICS["mutual_knn"].spec.order_alone  # which is another thing
 
 
-def test_the_table_has_a_row_per_printed_metric():
-    table = printed_table()
-    assert table.columns.tolist() == ["metric", "title", *PROPERTIES]
-    assert table["metric"].tolist() == list(PRINTED)
-
-
 N = 40
 
 
@@ -67,19 +60,12 @@ def first_terms(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return (a[:, 0] == b[:, 0]).astype(float)
 
 
-def first_knn(x: np.ndarray, y: np.ndarray, *, k: int) -> float:
-    return float(first_terms(nearest(x, k=k), nearest(y, k=k)).mean())
-
-
 FIRST = Metric(
     MetricSpec(
         id="first_knn",
         title="Same nearest stimulus",
         short="first k-NN",
         formula=r"\frac{1}{n} \sum_i [A_{i1} = B_{i1}]",
-        range=(0.0, 1.0),
-        higher_is_more_aligned=True,
-        symmetric=True,
         scope="local",
         order_alone=True,
         invariances=frozenset({"rotation", "isotropic_scaling"}),
@@ -89,7 +75,6 @@ FIRST = Metric(
         ranges={"k": NEIGHBORS},
         reference="none",
     ),
-    first_knn,
     engine=lists_of(first_terms),
     chance=Chance(lambda *, n, k: 1 / (n - 1), "1/(n − 1)"),  # noqa: ARG005
     share=mutual_share,  # of one neighbor

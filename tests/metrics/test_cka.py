@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from itertools import permutations
 from pathlib import Path
 from unittest import mock
@@ -16,7 +15,6 @@ from hypothesis import strategies as st
 
 from core.errors import MetricError
 from core.metrics import METRICS
-from core.metrics.cka import compare_centered, cosine
 from core.spaces import neighbors
 from core.spaces.kernels import centered, linear, local_kernel, rbf, u_centered
 from core.spaces.preprocess import normalize_rows
@@ -161,19 +159,12 @@ def test_over_all_shufflings_unbiased_cka_averages_0_and_cka_its_analytic_chance
         f(linear(space)) for f in (u_centered, centered) for space in (x, y)
     )
     assert np.mean(
-        [cosine(free_x, free_y[np.ix_(order, order)]) for order in orders]
+        [np.vdot(free_x, free_y[np.ix_(order, order)]) for order in orders]
     ) == pytest.approx(0, abs=1e-12)
     chance = np.trace(biased_x) * np.trace(biased_y) / 5
     assert np.mean(
-        [cosine(biased_x, biased_y[np.ix_(order, order)]) for order in orders]
+        [np.vdot(biased_x, biased_y[np.ix_(order, order)]) for order in orders]
     ) == pytest.approx(chance, abs=1e-12)
-
-
-def test_in_wide_spaces_cka_is_high_by_chance_and_unbiased_cka_is_not():
-    rng = np.random.default_rng(0)
-    x, y = rng.standard_normal((2, 50, 2000))
-    assert cka(x, y) > 0.9
-    assert abs(unbiased_cka(x, y)) < 0.1
 
 
 @pytest.mark.parametrize("unit", ["median", "feature"])
@@ -249,18 +240,6 @@ def test_a_median_distance_of_0_is_refused_and_a_fixed_width_is_not():
     ):
         rbf_cka(x, y)
     assert 0 < rbf_cka(x, y, unit="feature") < 1
-
-
-@pytest.mark.parametrize("bandwidth", [0.0, -1.0, 1e-200, 1e200, math.nan, math.inf])
-def test_a_bandwidth_that_is_no_width_is_refused(bandwidth):
-    expected = f"bandwidth of rbf_cka is a number, 0.0001 to 1,000,000; got {bandwidth}"
-    with pytest.raises(MetricError, match=re.escape(expected)):
-        rbf_cka(*spaces(0), bandwidth=bandwidth)
-
-
-def test_an_unknown_unit_is_refused():
-    with pytest.raises(MetricError, match="unit of rbf_cka is median or feature; got 'pixels'"):
-        rbf_cka(*spaces(0), unit="pixels")
 
 
 cknna = METRICS["cknna"]
@@ -413,14 +392,7 @@ def test_a_local_kernel_holds_n_k_numbers_and_has_length_1(seed, k):
     x, _ = local_spaces(seed)
     local = local_kernel(x, k=k, variant="paper")
     assert local.nnz == 10 * k
-    assert compare_centered(local, local) == pytest.approx(1, abs=1e-12)
-
-
-@some
-@given(seed=seeds, k=st.integers(1, 9))
-def test_the_paper_s_variant_lies_in_its_range_for_every_k(seed, k):
-    x, y = local_spaces(seed)
-    assert abs(cknna(x, y, k=k)) <= 1
+    assert (local.data**2).sum() == pytest.approx(1, abs=1e-12)
 
 
 def octahedron() -> np.ndarray:
@@ -468,8 +440,3 @@ def test_the_released_variant_needs_four_stimuli():
     with pytest.raises(MetricError, match="the unbiased estimator needs at least 4 stimuli; got 3"):
         cknna(x[:3], y[:3], k=2, variant="released")
     assert -1 <= cknna(x[:3], y[:3], k=2) <= 1
-
-
-def test_an_unknown_variant_is_refused():
-    with pytest.raises(MetricError, match="variant of cknna is paper or released; got 'fast'"):
-        cknna(*local_spaces(0), k=2, variant="fast")

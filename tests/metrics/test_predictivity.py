@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from core.errors import MetricError
 from core.metrics import predictivity
-from core.metrics.predictivity import STRENGTHS, explained, fit_parts, linear_predictivity
+from core.metrics.predictivity import LINEAR_PREDICTIVITY, STRENGTHS, explained, fit_parts
 from core.spaces.bases import center, span
 
 seeds = st.integers(0, 2**32 - 1)
@@ -28,6 +28,10 @@ def spaces(
     return tuple(
         shared @ rng.standard_normal((2, d)) + 0.5 * rng.standard_normal((n, d)) for d in dims
     )
+
+
+def linear_predictivity(x: np.ndarray, y: np.ndarray, *, folds: int) -> float:
+    return LINEAR_PREDICTIVITY.engine(folds=folds).score(x, y)
 
 
 def r_squared(x: np.ndarray, y: np.ndarray, *, folds: int = 5) -> float:
@@ -105,12 +109,6 @@ def test_a_linear_map_without_noise_is_found_and_one_that_loses_dimensions_canno
     assert linear_predictivity(x, y, folds=5) == pytest.approx(
         (r_squared(x, y) + r_squared(y, x)) / 2, abs=1e-12
     )
-
-
-def test_independent_spaces_are_at_zero_or_below_even_where_they_are_wider_than_stimuli_are_many():
-    for seed in range(5):
-        x, y = np.random.default_rng(seed).standard_normal((2, 50, 200))
-        assert -0.2 < linear_predictivity(x, y, folds=5) < 0.02
 
 
 def test_a_match_that_holds_in_some_folds_only_is_worse_than_the_mean():

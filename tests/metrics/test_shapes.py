@@ -14,11 +14,17 @@ from hypothesis import strategies as st
 from core.errors import MetricError
 from core.metrics import METRICS
 from core.metrics.predictivity import predictivity_of_sums, stream_folds
-from core.metrics.shapes import mean_cca, procrustes, procrustes_of_sums, pwcca, shape_angle, svcca
+from core.metrics.shapes import SVCCA, procrustes_of_sums
 from core.pairs.engine import join
 from core.spaces.preprocess import normalize_rows
 
+procrustes, shape_angle = METRICS["procrustes"], METRICS["shape_angle"]
+mean_cca, pwcca = METRICS["mean_cca"], METRICS["pwcca"]
 seeds = st.integers(0, 2**32 - 1)
+
+
+def svcca(x: np.ndarray, y: np.ndarray, *, rank: int) -> float:
+    return SVCCA.engine(rank=rank).score(x, y)
 
 
 def spaces(seed: int, *, n: int = 20, dims: tuple[int, ...] = (4, 6)) -> list[np.ndarray]:
@@ -125,7 +131,7 @@ def test_more_dimensions_than_stimuli_give_the_same_as_the_inner_products_alone(
     assert procrustes(x, y) == pytest.approx(np.sqrt(np.clip(squares, 0, None)).sum(), abs=1e-6)
 
 
-@pytest.mark.parametrize("name", ["procrustes", "shape_angle"])
+@pytest.mark.parametrize("name", ["procrustes", "shape_angle", "svcca", "pwcca", "mean_cca"])
 def test_one_dimension_and_rank_one_are_refused(name):
     x, y = spaces(0)
     for line in (x[:, :1], x[:, :1] @ y[:1]):
@@ -187,15 +193,10 @@ def test_mean_cca_equals_an_eigenvalue_problem(seed):
     assert mean_cca(x, y) == pytest.approx(eigen_cca(x, y)[0].mean(), abs=1e-8)
 
 
+@pytest.mark.parametrize("dims", [(5, 8), (8, 5)])
 @given(seed=seeds)
-def test_pwcca_equals_its_definition_where_x_has_fewer_dimensions(seed):
-    x, y = noisy_spaces(seed)
-    assert pwcca(x, y) == pytest.approx(pwcca_literally(x, y), abs=1e-7)
-
-
-@given(seed=seeds)
-def test_pwcca_equals_its_definition_where_x_has_more_dimensions(seed):
-    x, y = noisy_spaces(seed, dims=(8, 5))
+def test_pwcca_equals_its_definition(seed, dims):
+    x, y = noisy_spaces(seed, dims=dims)
     assert pwcca(x, y) == pytest.approx(pwcca_literally(x, y), abs=1e-7)
 
 
@@ -250,13 +251,6 @@ def test_pwcca_ignores_an_invertible_map_of_y_but_not_of_x(seed):
     assert abs(pwcca(x @ stretch, y) - pwcca(x, y)) > 1e-6
 
 
-@pytest.mark.parametrize("name", ["svcca", "pwcca", "mean_cca"])
-@given(seed=seeds)
-def test_a_space_with_itself_is_one_and_rounding_never_lifts_it_above(name, seed):
-    x, _ = noisy_spaces(seed)
-    assert 1 - 1e-12 < METRICS[name](x, x) <= 1
-
-
 @given(seed=seeds)
 def test_svcca_takes_no_notice_of_a_feature_that_never_varies(seed):
     x, y = noisy_spaces(seed)
@@ -271,7 +265,7 @@ def test_duplicated_features_add_no_direction():
     )
 
 
-@pytest.mark.parametrize("metric", [mean_cca, pwcca])
+@pytest.mark.parametrize("metric", [mean_cca, pwcca], ids=["mean_cca", "pwcca"])
 def test_too_few_stimuli_would_make_correlations_trivial_and_are_refused(metric):
     """5 + 8 dimensions: from 14 stimuli on, no correlation is 1 by force; with 13 one is, whatever
     the noisy_spaces.
@@ -297,16 +291,6 @@ def test_svcca_is_refused_likewise_at_a_rank_that_is_too_high():
 def test_a_rank_below_two_is_refused(rank):
     with pytest.raises(MetricError, match=f"rank must be 2 or more; got {rank}$"):
         svcca(*noisy_spaces(0), rank=rank)
-
-
-@pytest.mark.parametrize("name", ["svcca", "pwcca", "mean_cca"])
-def test_one_dimension_and_rank_one_have_no_correlations(name):
-    x, y = noisy_spaces(0)
-    for line in (x[:, :1], x[:, :1] @ y[:1]):
-        with pytest.raises(MetricError, match="a space of rank 2 or more expected"):
-            METRICS[name](line, y)
-        with pytest.raises(MetricError, match="a space of rank 2 or more expected"):
-            METRICS[name](y, line)
 
 
 @pytest.mark.parametrize(
@@ -409,11 +393,6 @@ def test_bending_a_line_keeps_the_order_of_its_distances_and_not_their_proportio
     )
 
 
-def test_opposite_orders_are_at_the_other_end():
-    x, y = np.array([[0.0], [1], [3]]), np.array([[0.0], [3], [1]])
-    assert rsa(x, y) == pytest.approx(-1)
-
-
 @correlations
 def test_stimuli_that_are_all_equally_far_apart_are_refused(correlation):
     turn = np.linalg.qr(np.random.default_rng(0).standard_normal((9, 9)))[0]
@@ -424,11 +403,3 @@ def test_stimuli_that_are_all_equally_far_apart_are_refused(correlation):
             match="equally far apart in this space, so their distances correlate with nothing",
         ):
             rsa(simplex, y, correlation=correlation)
-
-
-def test_an_unknown_correlation_is_refused():
-    space = np.random.default_rng(0).standard_normal((9, 2))
-    with pytest.raises(
-        MetricError, match="correlation of rsa is spearman or pearson; got 'kendall'"
-    ):
-        rsa(space, space, correlation="kendall")

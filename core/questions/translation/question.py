@@ -19,7 +19,7 @@ from core.encoders.encoder import REALITY
 from core.errors import InputError, MetricError
 from core.figures.grammar import Axis, Dots, Facet, Level, Line, Palette, Plot, Ribbon, Symbols
 from core.machine.memory import check_memory
-from core.metrics.knn import mutual_knn
+from core.metrics import METRICS
 from core.options import MOST_STIMULI, neighbors_option, option, part, seed_option
 from core.progress import Progress
 from core.questions.finding import Finding
@@ -492,7 +492,7 @@ def _measured(
 
 
 def _aligned(x: Space, y: Space, k: int) -> float:
-    return mutual_knn(*(normalize_rows(each.astype(np.float32)) for each in (x, y)), k=k)
+    return METRICS["mutual_knn"](*(normalize_rows(each.astype(np.float32)) for each in (x, y)), k=k)
 
 
 @cache
