@@ -16,7 +16,6 @@ from core.questions.metrics.question import (
     MetricAgreement,
     MetricPair,
     MetricTrends,
-    Neighborhoods,
     sample_sizes,
 )
 from core.study.models import reads, usual, without_variants
@@ -135,9 +134,9 @@ def show_trends(at: Place, models: pd.DataFrame, k: int) -> None:
     language = reads(models, "caption") & models["model"].map(skill).notna()
     if not language.any() or not reads(models, "image").any():
         return
-    trends = Neighborhoods(at.scope)
-    section.draw(at, trends, key="trends", header=trends.title(), methods=TRENDS, models=True)
-    if not st.toggle(MetricTrends.title(), **bind("by_metric", False)):
+    trends, header = MetricTrends(at.scope, over="k"), "Does the trend depend on k?"
+    section.draw(at, trends, key="trends", header=header, methods=TRENDS, models=True)
+    if not st.toggle("Does the trend depend on the metric?", **bind("by_metric", False)):
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         question = MetricTrends(at.scope, k=k, rule=controls.pick_rule())

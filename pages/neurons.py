@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import streamlit as st
 
 from core.questions.finding import sentences
-from core.questions.neurons.question import NeuronShare, NeuronTrend
+from core.questions.neurons.question import NeuronShare
 from core.questions.neurons.units import Mining, foresee
 from core.study.models import is_reality, usual
 from pages._parts.neurons import pairs
@@ -48,7 +49,7 @@ def show_shares(at: Place, names: Sequence[str], mining: Mining) -> None:
         answered = runner.ask(at, question, lambda: _seconds(at, names, mining))
         if answered is None:
             return
-        trend = NeuronTrend(at.scope, tuple(names), mining)
+        trend = replace(question, by="competence")
         prose.answer(sentences(answered.findings))
         section.draw(at, trend, key="neurons-trend", methods=TREND, lead=0, models=True)
 

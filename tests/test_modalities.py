@@ -22,7 +22,7 @@ from core.modalities import (
     known_first,
     reader_of,
 )
-from core.questions.models.figures import model_map
+from core.questions.models.question import ModelMap
 from core.store import Store
 from core.study.models import codes_text, describe, is_reality, reads
 from tests.audio import AUDIO, NAMES, build_with_audio, register
@@ -114,14 +114,14 @@ def test_a_fourth_modality_is_placed_on_the_map_with_its_own_symbol_and_hue(stor
     placed = rows_of(capsys, "models", "map", "--layout", "mds", "--store", store)
     assert set(NAMES) < {row["model"] for row in placed}
     models = describe([entry.card for entry in Store(store).models("cave")])
-    points = models.assign(x=range(len(models)), y=0.0, skill="", nearest="", followed=False)
+    points = models.assign(x=range(len(models)), y=0.0, skill="", near="", reason="")
     marks = {
         str(trace.customdata[0][0]): trace.marker
-        for trace in model_map(points, color="group", mode="light").data
+        for trace in ModelMap().plot(points).draw("light").data
         if trace.customdata is not None
     }
     for name in NAMES:
-        assert set(marks[name].symbol) == {AUDIO.symbol}
+        assert marks[name].symbol == AUDIO.symbol
         assert marks[name].color == hue(name, "light")
 
 

@@ -327,7 +327,7 @@ FIRST: tuple[tuple[str, dict[str, Value]], ...] = (
     ("captions levels", {}),
     ("captions alignment", {}),
     ("captions facts", {}),
-    ("metrics neighborhoods", {}),
+    ("metrics trends", {"over": "k"}),
     ("metrics pair", {"over": "k"}),
     ("metrics pair", {"over": "stimuli"}),
     ("metrics agreement", {}),

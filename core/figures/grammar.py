@@ -208,8 +208,9 @@ class Axis:
 
     def look(self, values: pd.Series, places: Mapping[Any, int], *, upright: bool) -> Tree:
         """Return the axis as Plotly has it. values: all values on it. upright: a y axis."""
+        equal = {"scaleanchor": "x", "scaleratio": 1} if self.equal else {}
         if self.bare:
-            return {"showticklabels": False, "showgrid": False}
+            return {"showticklabels": False, "showgrid": False, **equal}
         if self.names:
             return self._categories(places, upright)
         look = self._ticks(values)
@@ -222,7 +223,7 @@ class Axis:
             look |= {"range": ends[:: -1 if self.reversed else 1]}
         elif self.reversed:
             look |= {"autorange": "reversed"}
-        return look | ({"scaleanchor": "x", "scaleratio": 1} if self.equal else {})
+        return look | equal
 
     def _ticks(self, values: pd.Series) -> Tree:
         if self.log:
@@ -917,11 +918,12 @@ class _Drawn:
 
     def _color_axis(self, mark: Mark, bars: list[tuple[Scale, pd.Series]]) -> str:
         """Return the name of the color axis of a mark, "" if it needs none."""
-        scale = mark.scale if isinstance(mark, Heat) else mark.color
-        if not isinstance(scale, Scale) or not scale.bar:
+        scale = _scale(mark)
+        if scale is None or not scale.bar:
             return ""
         if scale not in [one for one, _ in bars]:
-            parts = [rows for part in self.parts.values() for one, rows in part if one is mark]
+            layers = [layer for part in self.parts.values() for layer in part]
+            parts = [rows for one, rows in layers if _scale(one) == scale]
             bars.append((scale, scale.values(pd.concat(parts))))
         number = [one for one, _ in bars].index(scale) + 1
         return f"coloraxis{number if number > 1 else ''}"
@@ -976,6 +978,11 @@ class _Drawn:
                 look["showticklabels"] = False
             change = figure.update_xaxes if name == "x" else figure.update_yaxes
             change(**look, **at)
+
+
+def _scale(mark: Mark) -> Scale | None:
+    color = mark.scale if isinstance(mark, Heat) else mark.color
+    return color if isinstance(color, Scale) else None
 
 
 def _labeled(mark: Mark, name: Literal["x", "y"]) -> bool:

@@ -9,18 +9,13 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.encoders.encoder import REALITY
 from core.figures import palette
 from core.questions.adapters.gain_figures import before_after
 from core.questions.adapters.question import Adaptation
 from core.questions.asking import ask, completed
-from core.questions.competence.question import CompetenceScores, TasksSolved
 from core.questions.dispersion.question import HeldOutFits
-from core.questions.models.figures import map_points, model_map
-from core.questions.models.question import ModelMap
 from core.questions.question import Question
 from core.study.models import groups_by_age
-from core.study.parts import Scope
 from core.study.spaces import describe_spaces
 from core.study.study import Study
 
@@ -42,15 +37,6 @@ def picture(question: Question, table: pd.DataFrame, study: Study | None) -> go.
     return draw(complete, table, study) if draw else complete.plot(table).draw("light")
 
 
-def _map(question: ModelMap, table: pd.DataFrame, study: Study) -> go.Figure:
-    solved = ask(TasksSolved(question.scope), study)
-    points = map_points(table, study.models(), study.competence(), solved)
-    distance = "−log(alignment)" if question.comparison.spec.higher_is_more_aligned else ""
-    shown = distance if question.layout == "mds" else ""
-    color = "rank" if points["rank"].notna().any() else "group"
-    return model_map(points, color=color, distance=shown, named=(REALITY,), mode="light")
-
-
 def _held_out(question: HeldOutFits, _: pd.DataFrame, study: Study) -> go.Figure:
     """Draw the stimuli, which the table of correlations has not."""
     points = replace(question, points=True)
@@ -65,12 +51,7 @@ def _gains(question: Adaptation, table: pd.DataFrame, study: Study) -> go.Figure
     return before_after(table, titles, groups, label=question.label, mode="light")
 
 
-def _scores(study: Study) -> pd.DataFrame:
-    return ask(CompetenceScores(Scope(study.dataset.name)), study)
-
-
 DRAWS: Mapping[type[Question], Draw] = {
-    ModelMap: _map,
     HeldOutFits: _held_out,
     Adaptation: _gains,
 }

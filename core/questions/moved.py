@@ -21,8 +21,11 @@ MOVED: dict[str, str] = {
     "models profiles": "models table --by layer",
     "metrics calibrated": "metrics pair",
     "metrics matrix": "metrics agreement --k 10 50 --rank 10 --bandwidth 0.5 1 --size 128 256 512",
+    "metrics neighborhoods": "metrics trends --over k",
     "metrics sample-size": "metrics pair --over stimuli",
     "metrics sweep": "metrics pair --over k",
+    "neurons stimuli": "neurons pairs --pair 1",
+    "neurons trend": "neurons share --by competence",
     "theory attention": "models balance",
     "theory matrices": "theory deep-linear --rows layers",
 }

@@ -14,8 +14,8 @@ import streamlit as st
 from core.figures.numbers import count_text
 from core.figures.theme import INK
 from core.questions.competence.question import TasksSolved
-from core.questions.models.figures import skill_texts
 from core.questions.models.pairs import ModelPairs
+from core.questions.models.question import skill_texts
 from core.questions.models.standings import groups_of, nearest_to, standings
 from core.study.parts import Comparison
 from pages._shared import address, facts, frame, queries

@@ -32,7 +32,7 @@ def test_it_draws_the_map_and_the_tree_and_says_how_far_they_can_be_believed(on_
     assert not app.exception
     assert charts(app) == ["model-map"]
     assert "Stress of the map (0." in texts(app)
-    assert "A model's nearest model is of the same modality (" in texts(app)
+    assert "The most aligned model has the same modality (" in texts(app)
     assert any("models map --layout mds --store" in code for code in codes(app))
     pick(app, "view", "tree").run()
     assert not app.exception
@@ -106,7 +106,7 @@ def test_the_table_has_a_row_per_model_with_its_alignment_by_layer(tabulated):
     assert {"reality", "vision models", "language models", "skill", "solved", "lines"} <= set(table)
     assert table.loc[table["lines"].isna(), "title"].tolist() == ["Reality"]  # it is the target
     assert all(len(line) > 1 for line in table["lines"].dropna())
-    assert "Most aligned with reality" in texts(app)
+    assert "is most aligned with reality" in texts(app)
     assert table["reality"].iloc[:-1].is_monotonic_decreasing  # the last is reality itself
     assert any(code.startswith("platoscope models table") for code in codes(app))
 

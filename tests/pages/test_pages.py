@@ -148,7 +148,7 @@ def test_metrics_draws_its_five_plots_of_finished_models(opened, demo):
     pair = "--a llama-m --layer-a 2 --b vit-clip-m --layer-b 2"
     assert commands == [
         "platoscope metrics agreement",
-        "platoscope metrics neighborhoods",
+        "platoscope metrics trends --over k",
         f"platoscope metrics pair {pair}",
         f"platoscope metrics pair {pair} --over k",
         f"platoscope metrics pair {pair} --over stimuli",

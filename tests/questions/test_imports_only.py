@@ -85,12 +85,11 @@ def import_only(root: Path) -> Path:
 NEEDS = {  # what these lack in such a store, as each says
     "captions alignment": "embedded at two or more caption levels",
     "competence downstream": "no score of these models is known",
-    "metrics neighborhoods": "language model of known competence",
-    "metrics trends": "language model of known competence",
 }
 OTHER = {  # of which such a dataset has nothing
     *("adapters probes", "benefits size", "captions facts", "swap"),
-    *("color agreement", "color layout", "models balance", "prefix bits", "prefix captions"),
+    *("color agreement", "color layout", "models balance", "metrics trends", "prefix bits"),
+    "prefix captions",
     *("stitch", "stitching kinds", "stitching map", "stitching trend"),
 }
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
-from typing import Any, ClassVar, Literal, TypeVar
+from itertools import combinations, product
+from typing import ClassVar, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float32, Int64
 
-from core.errors import MetricError, UnknownNameError
+from core.errors import MetricError, NotApplicableError, UnknownNameError
 from core.figures.grammar import (
     Axis,
     Dots,
@@ -49,6 +49,8 @@ from core.questions.alignment.question import Alignment
 from core.questions.finding import ALPHA, Finding
 from core.questions.metrics.scores import (
     COMPARED,
+    FEWEST,
+    OVER_K,
     Variant,
     calibrate_metrics,
     curve_over_k,
@@ -73,12 +75,13 @@ from core.study.study import Study, finished_models
 
 LARGEST = 1024
 SEED = "seed of the stimuli drawn and shuffled"
-LEAST_DRAWN = -1.0  # linear R² has no least value: what lies lower is drawn here with its number
 FEW = 20  # variants of metrics whose names a map has room for
-SCOPES = {"local": "ember", "global": "text"}
-SEEN = {"local": "compares neighborhoods", "global": "compares all pairs of stimuli"}
+SCOPES = Palette(
+    "scope",
+    {"local": "ember", "global": "text"},
+    {"local": "local: compares neighborhoods", "global": "global: compares all pairs of stimuli"},
+)
 
-ByCompetence = TypeVar("ByCompetence", "Neighborhoods", "MetricTrends")
 Chosen = TypeVar("Chosen", str, int, float)
 
 
@@ -106,7 +109,7 @@ class MetricAgreement(StudyQuestion):
     """
 
     command = "metrics agreement"
-    version = 3
+    version = 4
     columns: ClassVar[Mapping[str, str]] = {
         "variant_x": "metric, its parameter, and the number of stimuli",
         "variant_y": "another one",
@@ -120,7 +123,7 @@ class MetricAgreement(StudyQuestion):
     shown = ("variant_x", "variant_y", "spearman", "pairs", "reason")
 
     names: tuple[str, ...] = option(
-        (), name="model", label="Models", metavar="M", help="models (all finished models)"
+        (), name="model", label="Models", metavar="M", help="models (all fully trained ones)"
     )
     metrics: tuple[str, ...] = option(
         (),
@@ -146,7 +149,7 @@ class MetricAgreement(StudyQuestion):
         name="size",
         least=2,
         most=MOST_STIMULI,
-        label="Stimuli",
+        label="Images",
         help="numbers of stimuli drawn, the same for all metrics (256, or all of fewer)",
     )
     seed: int = seed_option(SEED)
@@ -155,10 +158,7 @@ class MetricAgreement(StudyQuestion):
         return self.metrics
 
     def variants(self) -> list[Variant]:
-        """Return all that a complete question compares: by metric, then parameter, then size.
-
-        Raises MetricError for a k, rank or bandwidth that a metric refuses on so many stimuli.
-        """
+        """Return all that a complete question compares: by metric, then parameter, then size."""
         values = {"k": self.ks, "rank": self.ranks, "bandwidth": self.bandwidths}
         found = []
         for metric in self.metrics:
@@ -210,12 +210,14 @@ class MetricAgreement(StudyQuestion):
         return pd.concat(tables, ignore_index=True)
 
     def plot(self, table: pd.DataFrame) -> Plot:
+        """Draw ρ as a heat map in which variants that agree lie together."""
         variants = table.drop_duplicates("variant_x")
         alone = variants["metric_x"].is_unique
-        names = {
+        called = {
             row["variant_x"]: METRICS[row["metric_x"]].spec.short if alone else row["variant_x"]
             for row in variants.to_dict("records")
         }
+        names = {variant: called[variant] for variant in _clustered(table)}
         few = len(names) <= FEW
         low = np.floor(10 * table["spearman"].min()) / 10
         return Plot(
@@ -225,7 +227,6 @@ class MetricAgreement(StudyQuestion):
                     "variant_x",
                     "variant_y",
                     Scale("spearman", "Spearman’s ρ", low=min(low, 0.9), high=1.0),
-                    label="{spearman:.2f}",
                     card=(
                         "<b>{variant_x}<br>× {variant_y}</b>",
                         "{reason:wrap}",
@@ -233,72 +234,72 @@ class MetricAgreement(StudyQuestion):
                     ),
                 ),
             ),
-            x=Axis(names=names, bare=not few),
+            x=Axis(names=names, bare=True),
             y=Axis(names=names),
             empty="No two metrics can be compared here[[: {reason}]].",
-            row=34 if few else 15,
+            row=26 if few else 15,
             legend=False,
         ).over(table)
 
 
+def _clustered(table: pd.DataFrame) -> list[str]:
+    """Return the variants in the order of the leaves of average linkage by 1 − ρ."""
+    from scipy.cluster import hierarchy  # a third of a second
+    from scipy.spatial import distance
+
+    names = list(dict.fromkeys(table["variant_x"]))
+    if len(names) < 3:
+        return names
+    rho = table.pivot(index="variant_x", columns="variant_y", values="spearman")
+    apart = 1 - rho.loc[names, names].fillna(0.0).to_numpy(float)
+    np.fill_diagonal(apart, 0.0)
+    condensed = distance.squareform(apart, checks=False)
+    tree = hierarchy.linkage(condensed, method="average", optimal_ordering=True)
+    return [names[leaf] for leaf in hierarchy.leaves_list(tree)]
+
+
 def agreement_findings(table: pd.DataFrame) -> list[Finding]:
-    """Return the median of ρ over every two variants, within a metric and by what two metrics
-    compare, and what is left out.
+    """Return the median of ρ over every two variants, the same by what metrics compare, and what is
+    left out.
     """
     place = {title: number for number, title in enumerate(table["variant_x"].unique())}
     below = table["variant_x"].map(place) < table["variant_y"].map(place)  # each two once
     ranked = table[below].dropna(subset="spearman")
     if ranked.empty:
-        why = next(iter(table.loc[below, "reason"]), "there are no two metrics and three pairs")
-        return [Finding("Whether metrics agree cannot be judged", reason=why)]
+        why = next(iter(table.loc[below, "reason"]), "needs two metrics and three pairs of models")
+        return [Finding("Metrics rank pairs of models alike", reason=why)]
     least = ranked.sort_values("spearman", kind="stable").iloc[0]
     scope = {name: metric.spec.scope for name, metric in METRICS.items()}
     kinds = ranked["metric_x"].map(scope) + " " + ranked["metric_y"].map(scope)
-    same = ranked["metric_x"] == ranked["metric_y"]
-    parts = {
-        "Within one metric": same,
-        "Between two metrics that compare neighborhoods": ~same & (kinds == "local local"),
-        "Between two that compare all pairs of stimuli": ~same & (kinds == "global global"),
-        "Between one of each": ~same & kinds.isin(["local global", "global local"]),
-    }
-    every, median = ranked["spearman"], "median ρ"
-    left_out = str(table["left_out"].iloc[0])
-    return [
+    kinds = kinds.replace("global local", "local global").mask(
+        ranked["metric_x"] == ranked["metric_y"], "same"
+    )
+    medians = ranked.groupby(kinds)["spearman"].median()
+    parts = {"local local": "two local metrics", "global global": "two global ones"}
+    within = [f"{words} {medians[kind]:.2f}" for kind, words in parts.items() if kind in medians]
+    rho = f"{least['spearman']:.2f}".replace("-", "−")
+    found = [
         Finding(
-            f"Any two of {len(place)} variants of {table['metric_x'].nunique()} metrics rank pairs"
-            " of models alike",
-            every.median(),
-            name=median,
+            f"{len(place)} metrics rank pairs of models alike",
+            ranked["spearman"].median(),
+            name="median ρ",
             n=int(ranked["pairs"].max()),
             over="pairs of models",
-            note=f"{least['variant_x']} and {least['variant_y']} agree least"
-            f" (ρ = {least['spearman']:.2f}). Pairs share models, so ρ has no interval.",
+            note=f"{least['variant_x']} and {least['variant_y']} agree least (ρ = {rho})."
+            " Pairs share models, so ρ has no interval.",
             published="Published: most metrics are highly correlated over 78 vision models (Huh et"
             " al. 2024, figure 12).",
-        ),
-        *(
-            Finding(words, every[rows].median(), name=median)
-            for words, rows in parts.items()
-            if rows.any() and not rows.all()
-        ),
-        *([Finding("Left out are models without scores", reason=left_out)] if left_out else []),
-    ]
-
-
-def _complete_sides(question: ByCompetence, study: Study) -> ByCompetence:
-    """Name the models, those of x from the smallest to the largest, then by competence."""
-    skill = study.competence().dropna(subset="value").set_index("model")["value"]
-    x = _once(question.x) or [name for name in finished_models(study, "caption") if name in skill]
-    y = _once(question.y) or finished_models(study, "image")
-    if not (x and y):
-        raise MetricError(
-            "expected a finished language model of known competence and a finished vision model;"
-            f" got {len(x)} and {len(y)}: embed another one"
         )
-    parameters = study.models().set_index("model")["parameters"]
-    table = pd.DataFrame({"model": list(x), "parameters": parameters.reindex(list(x)).to_numpy()})
-    table = table.assign(skill=table["model"].map(skill)).sort_values(["parameters", "skill"])
-    return replace(question, x=tuple(table["model"]), y=tuple(y))
+    ]
+    if "local global" in medians:
+        claim, value = "A local and a global metric rank them less alike", medians["local global"]
+        if value >= found[0].value:
+            claim = "A local and a global metric rank them alike, too"
+        note = f"Between {' and '.join(within)}." if within else ""
+        found.append(Finding(claim, value, name="median ρ", note=note))
+    if left_out := str(table["left_out"].iloc[0]):
+        found.append(Finding("Left out are models without scores", reason=left_out))
+    return found
 
 
 def add_trends(
@@ -350,60 +351,71 @@ def trend_finding(claim: str, trends: pd.DataFrame, by: str, published: str = ""
 
 @dataclass(frozen=True)
 class MetricTrends(StudyQuestion):
-    """Does alignment rise with competence whatever the metric?
+    """Does alignment rise with competence whatever the metric, and the neighborhood?
 
-    Language models against vision models, as in figures 13 and 14 of Huh et al. 2024.
+    Language models against vision models by several metrics (figures 13 and 14 of Huh et al. 2024),
+    or by two metrics in their last layers from k = 2 to n − 1 (figure 10): models that see stand
+    over their size then, as published, others over their competence.
     """
 
     command = "metrics trends"
-    version = 3
+    version = 4
     columns: ClassVar[Mapping[str, str]] = {
         "metric": "metric",
         "model_x": "language model",
         "model_y": "model that it is compared with",
         "layer_x": "its layer, from 0",
         "layer_y": "layer of the other",
-        "score": "alignment",
+        "score": "alignment; over k the mean over the models compared with",
         "chance": "alignment of unrelated models",
+        "k": "neighbors",
+        "model": "model on the axis, from the smallest",
+        "scaled": "(score − score of the smallest model) / sd over models",
         "competence": "competence of the language model, as the axis says",
         "line": "models of one line count once in tests",
         "reason": "why there is no score",
         "rho": "Spearman's ρ of competence and mean alignment (higher is more aligned), from −1",
         "p": "its p, two-sided",
-        "p_adjusted": "p adjusted for the false discovery rate over the metrics",
-        "models": "language models that ρ rests on",
+        "p_adjusted": "p adjusted for the false discovery rate over the metrics, or over all k",
+        "models": "models that ρ rests on",
         "no_trend": "why there is no ρ",
         "axis": "what the competence is",
+        "title": "name of the model",
+        "parameters": "its parameters",
         "title_x": "name of the language model",
         "title_y": "name of the other",
         "group_y": "objective of the other",
         "parameters_y": "parameters of the other",
     }
-    shown = tuple(columns)[:10]
+    hidden = tuple(columns)[-14:]
 
     x: tuple[str, ...] = option(
         (),
-        label="Language models",
+        label="Models",
         metavar="M",
-        help="language models of known competence (all finished ones)",
+        help="models on the axis (all fully trained language models of known competence)",
     )
     y: tuple[str, ...] = option(
         (),
         label="Compared with",
         metavar="M",
-        help="models to compare them with (all finished vision models)",
+        help="models to compare them with (all fully trained vision models)",
+    )
+    over: Literal["metric", "k"] = option(
+        "metric", label="Over", help="what changes: the metric, or the neighbors k"
     )
     metrics: tuple[str, ...] = option(
         (), name="metric", label="Metrics", metavar="METRIC", help="metrics (the paper's eight)"
     )
     axis: str = option(
         COMPETENCE,
-        label="Horizontal axis",
+        label="Axis",
         metavar="AXIS",
         help="competence (1 - bits per byte of the captions), or a score by its task and origin",
     )
     k: int = neighbors_option()
     rule: LayerRule = part(LayerRule)
+    seed: int = seed_option(SEED)
 
     def compared_metrics(self) -> tuple[str, ...]:
         return self.metrics
@@ -413,18 +425,61 @@ class MetricTrends(StudyQuestion):
         return Alignment(self.scope, x=self.x, axis=self.axis)
 
     def complete(self, study: Study) -> MetricTrends:
-        self.rule.read_layers()
-        if self.axis != COMPETENCE and self.axis in AXES:
-            raise UnknownNameError("score", self.axis, [COMPETENCE])
-        check_axis(self._placed, study)
-        check_k(self.k, study.size)
-        metrics = _each_once(self.metrics) or tuple(PRINTED)
-        return replace(_complete_sides(self, study), metrics=metrics)
+        """Name the models, those of x from the smallest to the largest, then by competence; options
+        that do not count get their defaults.
+        """
+        usual_ones = MetricTrends()
+        if self.over == "k":
+            complete = replace(
+                self, metrics=OVER_K, axis=COMPETENCE, k=usual_ones.k, rule=usual_ones.rule
+            )
+        else:
+            self.rule.read_layers()
+            if self.axis != COMPETENCE and self.axis in AXES:
+                raise UnknownNameError("score", self.axis, [COMPETENCE])
+            check_axis(self._placed, study)
+            check_k(self.k, study.size)
+            metrics = _each_once(self.metrics) or tuple(PRINTED)
+            complete = replace(self, metrics=metrics, seed=usual_ones.seed)
+        skill = study.competence().dropna(subset="value").set_index("model")["value"]
+        known = [name for name in finished_models(study, "caption") if name in skill]
+        x, y = _once(self.x) or known, _once(self.y) or finished_models(study, "image")
+        if not (x and y):
+            raise NotApplicableError(
+                "Needs a language model of known competence and a vision model;"
+                f" {len(x)} and {len(y)} loaded."
+            )
+        parameters = study.models().set_index("model")["parameters"]
+        order = sorted(x, key=lambda name: (parameters.get(name), skill.get(name)))
+        return replace(complete, x=tuple(order), y=tuple(y))
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
+        table, by = (
+            (self._over_k(study, report), ["metric", "k"])
+            if self.over == "k"
+            else (self._over_metrics(study, report), ["metric"])
+        )
+        sizes = (table["axis"] == "parameters").all()
+        place, kin = "parameters" if sizes else "competence", lines(study.models())
+        parts = [part for _, part in table.groupby(by[:-1] or ["axis"], sort=False)]
+        table = pd.concat([add_trends(part, by, kin, place) for part in parts])
+        shorts = table["metric"].map(lambda name: METRICS[name].spec.short)
+        if self.over == "k":
+            named = table.assign(at=[f"k = {k:,}" for k in table["k"]])
+            claims = {
+                f"By {short}, alignment rises with {place} at every k": rows
+                for short, rows in named.groupby(shorts, sort=False)
+            }
+        else:
+            claim = f"Alignment rises with {short_name(self.axis)} by every metric"
+            claims = {claim: table.assign(at=shorts)}
+        findings = [trend_finding(claim, rows, "at") for claim, rows in claims.items()]
+        return Answer(table[[name for name in self.columns if name in table]], findings)
+
+    def _over_metrics(self, study: Study, report: Progress | None) -> pd.DataFrame:
         skill, models = axis_values(self._placed, study), study.models()
-        kin, tables = lines(models), []
         columns = ["model_x", "model_y", "layer_x", "layer_y", "score", "chance", "reason"]
+        tables = []
         for done, metric in enumerate(self.metrics, start=1):
             comparison = Comparison.of(metric, with_k(metric, self.k), **vars(self.rule))
             table = align_models(study, self.x, self.y, comparison)[columns]
@@ -432,24 +487,41 @@ class MetricTrends(StudyQuestion):
             if report:
                 report(done, len(self.metrics), "metrics over all pairs of models")
         joined = pd.concat(tables, ignore_index=True)
-        joined = joined.assign(
-            competence=joined["model_x"].map(skill),
-            line=joined["model_x"].map(kin),
-            model=joined["model_x"],
-            axis=axis_of(self._placed, study).title,
-        )
-        named = models.set_index("model")
-        joined = (
-            add_trends(joined, ["metric"], kin, "competence")
+        named, x = models.set_index("model"), joined["model_x"]
+        return (
+            joined.assign(competence=x.map(skill), line=x.map(lines(models)), model=x)
+            .assign(axis=axis_of(self._placed, study).title)
             .join(named[["title"]].add_suffix("_x"), on="model_x")
             .join(named[["title", "group", "parameters"]].add_suffix("_y"), on="model_y")
         )
-        shorts = joined["metric"].map(lambda name: METRICS[name].spec.short)
-        claim = f"Alignment rises with {short_name(self.axis)} by every metric"
-        finding = trend_finding(claim, joined.assign(short=shorts), "short")
-        return Answer(joined[list(self.columns)], [finding])
+
+    def _over_k(self, study: Study, report: Progress | None) -> pd.DataFrame:
+        """Return `scale_trends`, relative to the first model that has a score, described."""
+        size = min(study.size, LARGEST)
+        x, y = (_last_layers(study, names, size, self.seed) for names in (self.x, self.y))
+        ks = spread_ks(size, count=8)
+        scores = scores_over_k(x, y, ks=ks, device=study.device, report=report)
+        names = scores.dropna(subset="score")["model"]
+        smallest = str((names if len(names) else scores["model"]).iloc[0])
+        models = study.models().set_index("model")
+        skill = study.competence().set_index("model")["value"]
+        sees = reads(models.loc[list(self.x)], "image").all()
+        axis = "parameters" if sees else axis_of(self._placed, study).title
+        return (
+            scale_trends(scores, smallest=smallest)
+            .join(models[["title", "parameters"]], on="model")
+            .assign(competence=scores["model"].map(skill), axis=axis)
+        )
 
     def plot(self, table: pd.DataFrame) -> Plot:
+        return self._lines_by_k(table) if self.over == "k" else self._lines_by_metric(table)
+
+    def _lines_by_metric(self, table: pd.DataFrame) -> Plot:
+        card = (
+            "<b>{title_x} × {title_y}</b>",
+            "alignment {score:.3f}",
+            "layers {layer_x} and {layer_y}",
+        )
         return Plot(
             "Alignment and competence by metric",
             marks=(
@@ -467,11 +539,7 @@ class MetricTrends(StudyQuestion):
                     color="group_y",
                     size=6,
                     modality=LANGUAGE,
-                    card=(
-                        "<b>{title_x} × {title_y}</b>",
-                        "alignment {score:.3f}",
-                        "layers {layer_x} and {layer_y}",
-                    ),
+                    card=card,
                     ids="{model_x} × {model_y}",
                     select=("model_x", "model_y"),
                 ),
@@ -489,98 +557,17 @@ class MetricTrends(StudyQuestion):
             height=220,
         ).over(table)
 
-
-@dataclass(frozen=True)
-class Neighborhoods(StudyQuestion):
-    """Does the trend depend on the size of the neighborhood?
-
-    The last layers of x's models against those of y's, from k = 2 to n − 1, as in figure 10 of Huh
-    et al. 2024.
-    """
-
-    command = "metrics neighborhoods"
-    version = 2
-    columns: ClassVar[Mapping[str, str]] = {
-        "metric": "metric",
-        "k": "neighbors",
-        "model": "model on the axis, from the smallest",
-        "score": "its alignment, mean over the models that it is compared with",
-        "scaled": "(score − score of the smallest model) / sd over models",
-        "reason": "why there is no scaled score",
-        "title": "name of the model",
-        "parameters": "its parameters",
-        "competence": "its competence",
-        "axis": "what is on the axis",
-        "rho": "Spearman's ρ of competence and alignment at this k, from −1 to 1",
-        "p": "its p, two-sided",
-        "p_adjusted": "p adjusted for the false discovery rate over all k of a metric",
-        "models": "models that ρ rests on",
-        "no_trend": "why there is no ρ",
-    }
-    shown = tuple(columns)[:6]
-
-    x: tuple[str, ...] = option(
-        (),
-        label="Models",
-        metavar="M",
-        help="models on the axis (all finished language models of known competence)",
-    )
-    y: tuple[str, ...] = option(
-        (),
-        label="Compared with",
-        metavar="M",
-        help="models whose alignment with them is averaged (all finished vision models)",
-    )
-    seed: int = seed_option(SEED)
-
-    def compared_metrics(self) -> tuple[str, ...]:
-        return ("mutual_knn", "cknna")
-
-    def complete(self, study: Study) -> Neighborhoods:
-        return _complete_sides(self, study)
-
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        """Return `scale_trends`, relative to the first model that has a score, described.
-
-        Models that see stand over their size, as published, others over their competence.
-        """
-        size = min(study.size, LARGEST)
-        x, y = (_last_layers(study, names, size, self.seed) for names in (self.x, self.y))
-        ks = spread_ks(size, count=8)
-        scores = scores_over_k(x, y, ks=ks, device=study.device, report=report)
-        names = scores.dropna(subset="score")["model"]
-        smallest = str((names if len(names) else scores["model"]).iloc[0])
-        models = study.models().set_index("model")
-        skill = study.competence().set_index("model")["value"]
-        sees = reads(models.loc[list(self.x)], "image").all()
-        placed = Alignment(self.scope, x=self.x, axis=COMPETENCE)
-        axis = "parameters" if sees else axis_of(placed, study).title
-        table = (
-            scale_trends(scores, smallest=smallest)
-            .join(models[["title", "parameters"]], on="model")
-            .assign(competence=scores["model"].map(skill), axis=axis)
-        )
-        place = "parameters" if sees else COMPETENCE
-        kin, parts = lines(study.models()), table.groupby("metric", sort=False)
-        table = pd.concat([add_trends(part, ["metric", "k"], kin, place) for _, part in parts])
-        named = table.assign(at=[f"k = {k:,}" for k in table["k"]])
-        findings = [
-            trend_finding(
-                f"By {METRICS[metric].spec.short}, alignment rises with {place} at every k",
-                rows,
-                "at",
-            )
-            for metric, rows in named.groupby("metric", sort=False)
-        ]
-        return Answer(table[list(self.columns)], findings)
-
-    def plot(self, table: pd.DataFrame) -> Plot:
+    def _lines_by_k(self, table: pd.DataFrame) -> Plot:
         by_size = (table["axis"] == "parameters").all()
         place = "parameters" if by_size else COMPETENCE
         seen = table.dropna(subset=[place, "scaled"])
         enough = seen["model"].nunique() >= 3
         first = table.dropna(subset="score")["title"]
         smallest = first.iloc[0] if len(first) else "the smallest"
+        card = (
+            "<b>{title}</b>[[, {parameters:count} parameters]]",
+            "k = {k}: {scaled:.2f} sd, alignment {score:.3f}",
+        )
         return Plot(
             "Alignment for several sizes of the neighborhood",
             marks=(
@@ -590,19 +577,15 @@ class Neighborhoods(StudyQuestion):
                     join=True,
                     size=7,
                     color=Palette("k", names={k: f"k = {k:,}" for k in sorted(set(seen["k"]))}),
-                    card=(
-                        "<b>{title}</b>[[, {parameters:count} parameters]]",
-                        "k = {k}: {scaled:.2f} sd, alignment {score:.3f}",
-                    ),
+                    card=card,
                     ids="{model}",
                     select=("model",),
                 ),
             ),
             x=Axis(table["axis"].iloc[0], log=by_size),
-            y=Axis(f"alignment above {smallest}, in sd over models"),
+            y=Axis(f"alignment above {smallest} (sd)"),
             facet=Facet("metric", names={one: METRICS[one].spec.short for one in seen["metric"]}),
-            empty=f"At least three models of known {place} are needed to see a trend: embed more of"
-            " them.",
+            empty=f"Needs 3 models of known {place}.",
             height=330,
         ).over(seen if enough else seen.iloc[:0])
 
@@ -611,11 +594,12 @@ class Neighborhoods(StudyQuestion):
 class MetricPair(StudyQuestion):
     """How aligned are two layers by every metric, over neighborhoods, or over stimuli?
 
-    By metric the score stands next to that of shuffled stimuli, and is calibrated against it.
+    By metric the score is calibrated against shuffled stimuli, and the two models, in their last
+    layers, are compared with other pairs of fully trained models of their modalities.
     """
 
     command = "metrics pair"
-    version = 1
+    version = 2
     columns: ClassVar[Mapping[str, str]] = {
         "metric": "metric",
         "score": "alignment; over stimuli the mean over subsamples",
@@ -625,6 +609,9 @@ class MetricPair(StudyQuestion):
         "p": "p of the permutation test",
         "calibrated": "0 at the threshold, 1 at full alignment",
         "reason": "why there is no score",
+        "difference": "sd above the mean of other pairs of models; higher is more aligned",
+        "above": "share of these that are less aligned",
+        "others": "how many other pairs",
         "k": "neighbors",
         "n": "stimuli",
         "chance": "score of shuffled stimuli, mean",
@@ -649,7 +636,7 @@ class MetricPair(StudyQuestion):
         100,
         least=1,
         label="Permutations",
-        help="how often the stimuli of one model are shuffled to see what unrelated models reach",
+        help="shuffles of one model's stimuli, which show what unrelated models reach",
     )
     seed: int = seed_option(SEED)
 
@@ -672,27 +659,55 @@ class MetricPair(StudyQuestion):
     def answer(self, study: Study, report: Progress | None) -> Answer:
         rows = _sample(study, min(study.size, LARGEST), self.seed)
         x, y = (study.spaces(model)[layer][rows] for model, layer in self.pair.places)
-        told: dict[str, Any] = {"seed": self.seed, "report": report}
         if self.over == "k":
-            return Answer(curve_over_k(x, y, ks=spread_ks(len(x)), device=study.device, **told))
+            ks, device = spread_ks(len(x)), study.device
+            return Answer(curve_over_k(x, y, ks=ks, seed=self.seed, device=device, report=report))
         if self.over == "stimuli":
-            return Answer(grow_sample(normalize_rows(x), normalize_rows(y), k=self.k, **told))
+            x, y = normalize_rows(x), normalize_rows(y)
+            return Answer(grow_sample(x, y, k=self.k, seed=self.seed, report=report))
         engines = make_engines(self.metrics, k=self.k, device=study.device)
-        table = calibrate_metrics(x, y, engines, count=self.null, **told)
-        known = table.dropna(subset="score")
-        above = int((known["p"] < ALPHA).sum())
-        finding = Finding(
-            f"The two layers are aligned beyond chance by {above} of {len(known)} metrics",
-            note="p < .05 by permutations, for each metric alone.",
+        table = calibrate_metrics(
+            x, y, engines, count=self.null, seed=self.seed, report=report
+        ).merge(self._among_others(study, report), on="metric", how="left")
+        order = table["difference"].abs().sort_values(ascending=False, kind="stable").index
+        table = table.loc[order].reset_index(drop=True)
+        return Answer(
+            table[[*list(self.columns)[:8], "difference", "above", "others"]], pair_findings(table)
         )
-        return Answer(table, [finding])
+
+    def _among_others(self, study: Study, report: Progress | None) -> pd.DataFrame:
+        """Return by metric difference, above and others: the two models among all pairs of fully
+        trained models of their modalities, in last layers.
+        """
+        modality = study.models().set_index("model")["modality"]
+        sides = {modality[self.pair.x], modality[self.pair.y]}
+        models = usual(study.models())
+        names = models.loc[models["modality"].isin(sides), "model"]
+        names = list(dict.fromkeys([self.pair.x, self.pair.y, *names]))
+        size = usual_size(study.size, k=self.k)
+        spaces, own = _last_layers(study, names, size, self.seed), {self.pair.x, self.pair.y}
+        pairs = [two for two in combinations(names, 2) if {modality[one] for one in two} == sides]
+        rows = []
+        for done, metric in enumerate(self.metrics, start=1):
+            engine = make_engine(metric, device=study.device, **with_k(metric, self.k))
+            table = score_pairs(spaces, metric, engine, pairs)
+            scores = toward(metric) * table["score"]
+            mine = (table["model_x"].isin(own) & table["model_y"].isin(own)).to_numpy()
+            value, others = float(scores[mine].iloc[0]), scores[~mine].dropna()
+            if len(others) < FEWEST or np.isnan(value) or not others.std():
+                rows.append((metric, np.nan, np.nan, len(others)))
+            else:
+                difference = (value - others.mean()) / others.std()
+                rows.append((metric, difference, (others < value).mean(), len(others)))
+            if report:
+                report(done, len(self.metrics), "metrics over other pairs of models")
+        return pd.DataFrame(rows, columns=["metric", "difference", "above", "others"])
 
     def plot(self, table: pd.DataFrame) -> Plot:
         spec = {name: METRICS[name].spec for name in table["metric"]}
-        table = table.assign(sees=[spec[name].scope for name in table["metric"]])
-        color = Palette("sees", colors=SCOPES, names=SEEN)
+        table = table.assign(scope=[spec[name].scope for name in table["metric"]])
         if self.over == "metric":
-            return self._calibrated(table, color)
+            return _calibrated(table)
         over_k = self.over == "k"
         place, facet = ("k", "metric") if over_k else ("n", "curve")
         spread = " ± {sd:.1g}"
@@ -706,7 +721,7 @@ class MetricPair(StudyQuestion):
             f"Alignment over {'k' if over_k else 'the number of stimuli'}",
             marks=(
                 Line(place, "chance", color=chance, dash="dot", width=1.5, name="chance"),
-                Dots(place, "score", color=color, join=True, size=7, card=card),
+                Dots(place, "score", color=SCOPES, join=True, size=7, card=card),
             ),
             x=Axis("neighbors k" if over_k else "stimuli n", log=True, ticks="data"),
             y=Axis("alignment", zero=True),
@@ -714,65 +729,65 @@ class MetricPair(StudyQuestion):
             height=280,
         ).over(table)
 
-    def _calibrated(self, table: pd.DataFrame, color: Palette) -> Plot:
-        """Return raw scores next to their nulls, and calibrated scores in a second panel."""
-        scored = table.dropna(subset="score")
-        raw, scaled = "raw score and chance", "calibrated score"
-        panels = {raw: "score", scaled: "calibrated"}
-        each = [scored.assign(panel=name, at=scored[column]) for name, column in panels.items()]
-        points = pd.concat(each) if len(scored) else table.assign(panel=raw, at=np.nan)
-        ends = {
-            "low": points["null_mean"] - points["null_sd"],
-            "high": points["null_mean"] + points["null_sd"],
-        }
-        points = points.assign(**ends)
-        points["beyond"] = [f"{at:.2g}" if at < LEAST_DRAWN else "" for at in points["at"]]
-        for name in ("at", "null_mean", "low", "high", "threshold"):
-            points[name] = points[name].clip(lower=LEAST_DRAWN)
-        gray, here = Fixed("chance"), f"panel == '{raw}'"
-        card = (
-            "<b>{title}</b>",
-            "score {score:.3g}",
-            "{reason:wrap}",
-            "[[chance {null_mean:.3g} ± {null_sd:.2g}, threshold {threshold:.3g}]]",
-            "[[calibrated {calibrated:.3g}, {p:p}]]",
-        )
-        points["title"] = [METRICS[name].spec.title for name in points["metric"]]
-        return Plot(
-            "Metrics and their chance",
-            marks=(
-                Dots(
-                    "null_mean",
-                    "metric",
-                    rows=here,
-                    color=gray,
-                    symbol="circle-open",
-                    size=7,
-                    left="low",
-                    right="high",
-                    name="chance: mean ± sd of shuffled stimuli",
-                ),
-                Dots(
-                    "threshold",
-                    "metric",
-                    rows=here,
-                    color=gray,
-                    symbol="line-ns",
-                    size=15,
-                    name="threshold: 5% of shuffles lie beyond",
-                ),
-                Dots("at", "metric", color=color, size=11, label="{beyond}", card=card),
-            ),
-            x={
-                raw: Axis("score"),
-                scaled: Axis("0: chance, 1: full alignment", range=(-0.04, 1.04)),
-            },
-            y=Axis(names={name: _row_name(name) for name in scored["metric"]}),
-            facet=Facet("panel"),
-            levels=(Level(0.0, "zero", rows=f"panel == '{scaled}'", along="x"),),
-            empty="No metric compares these layers: {reason}.",
-            row=30,
-        ).over(points)
+
+def _calibrated(table: pd.DataFrame) -> Plot:
+    """Return a row per metric: how the pair differs from others, and its calibrated score."""
+    apart, scaled = "difference from other pairs", "calibrated score"
+    panels = {apart: "difference", scaled: "calibrated"}
+    points = pd.concat(
+        [table.assign(panel=name, at=table[column]) for name, column in panels.items()]
+    )
+    points["title"] = [METRICS[name].spec.title for name in points["metric"]]
+    card = (
+        "<b>{title}</b>",
+        "score {score:.3g}",
+        "{reason:wrap}",
+        "[[chance {null_mean:.3g} ± {null_sd:.2g}, threshold {threshold:.3g}]]",
+        "[[calibrated {calibrated:.3g}, {p:p}]]",
+        "[[{difference:+.1f} sd from {others} other pairs, above {above:.0%} of them]]",
+    )
+    names = dict.fromkeys(table["metric"])
+    return Plot(
+        "Two models by every metric",
+        marks=(Dots("at", "metric", color=SCOPES, size=11, card=card),),
+        x={
+            apart: Axis("sd; right: more aligned than usual", signed=True),
+            scaled: Axis("0: chance, 1: full alignment", range=(-0.04, 1.04)),
+        },
+        y=Axis(names={name: METRICS[name].spec.short for name in names}),
+        facet=Facet("panel", names={name: name for name in panels}),
+        levels=(Level(0.0, "zero", along="x"),),
+        empty="No metric compares these layers: {reason}.",
+        row=26,
+    ).over(points)
+
+
+def pair_findings(table: pd.DataFrame) -> list[Finding]:
+    """Return by which metric two models differ most from other pairs, and by how many they are
+    aligned beyond chance. table: the metric that differs most first.
+    """
+    first, known = table.iloc[0], table.dropna(subset="score")
+    above = int((known["p"] < ALPHA).sum())
+    chance = Finding(
+        f"Aligned beyond chance by {above} of {len(known)} metrics",
+        note="p < .05 by permutations, for each metric alone.",
+    )
+    if np.isnan(first["difference"]):
+        return [chance]
+    than = "more" if first["difference"] > 0 else "less"
+    return [
+        Finding(
+            f"By {METRICS[first['metric']].spec.short} these models are {than} aligned than usual:"
+            " no metric differs more",
+            first["difference"],
+            name="difference",
+            unit="sd",
+            digits=1,
+            n=int(first["others"]),
+            over="other pairs",
+        ),
+        chance,
+    ]
 
 
 def _row_name(metric: str) -> str:

@@ -6,14 +6,14 @@ Spaces are one layer of each model over the same stimuli, clamped by the caller 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float, Float64, Int64
+from jaxtyping import Float
 
 from core.errors import MetricError
 from core.metrics import METRICS
@@ -30,11 +30,9 @@ COMPARED = tuple(name for name, metric in METRICS.items() if not metric.spec.cos
 OVER_K = ("mutual_knn", "cknna")
 FEWEST = 3  # pairs of models that can be ranked in more than two ways
 SHUFFLES = 20
-REPEATS = 20
 REPEATS_GROWN = 10  # of each of four curves
 SMALLEST_SAMPLE = 16  # stimuli from which curves over the sample size start
 FIXED_K, FIXED_SHARE = "mutual k-NN, k fixed", "mutual k-NN, k/n fixed"
-PARTS = 10  # of each metric's shuffles, between reports; fewer than any null has shuffles
 
 P = TypeVar("P")
 Spaces = Mapping[str, Space]
@@ -48,23 +46,6 @@ class Variant:
     metric: str
     parameter: tuple[tuple[str, Parameter], ...]
     size: int
-
-    def __post_init__(self) -> None:
-        for name, value in self.parameter:
-            number = float(value)
-            fine, expected = {
-                "k": (number < self.size, "k below the number of stimuli"),
-                "rank": (
-                    2 <= number < self.size / 2,
-                    "a rank of 2 or more, below half the number of stimuli",
-                ),
-                "bandwidth": (number > 0, "a bandwidth above 0"),
-            }[name]
-            if not fine:
-                raise MetricError(
-                    f"expected {expected}; got {name} = {value} on {self.size} stimuli: choose"
-                    f" another {name} or number of stimuli"
-                )
 
     @property
     def title(self) -> str:
@@ -100,8 +81,11 @@ def prepare_each(
     return ready, refused
 
 
-def score_pairs(spaces: Spaces, metric: str, engine: AnyEngine) -> pd.DataFrame:
-    """Score every pair of models: metric, model_x, model_y, score, reason.
+def score_pairs(
+    spaces: Spaces, metric: str, engine: AnyEngine, pairs: Iterable[tuple[str, str]] = ()
+) -> pd.DataFrame:
+    """Score these pairs of models, every pair if none is named: metric, model_x, model_y, score,
+    reason.
 
     A metric that is not symmetric gives the mean of both directions. NaN with the metric's own
     words if it refuses a pair.
@@ -109,7 +93,7 @@ def score_pairs(spaces: Spaces, metric: str, engine: AnyEngine) -> pd.DataFrame:
     spec = METRICS[metric].spec
     ready, refused = prepare_each(engine, spaces)
     rows = []
-    for x, y in combinations(spaces, 2):
+    for x, y in pairs or combinations(spaces, 2):
         score, reason = np.nan, refused.get(x) or refused.get(y) or ""
         if not reason:
             scores = engine.scores(ready[x], ready[y])
@@ -135,7 +119,8 @@ def rank_agreement(scores: pd.DataFrame) -> pd.DataFrame:
     that is low for aligned spaces is turned first. Pairs that share a model are not independent: ρ
     has no p-value here. scores: of `score_pairs`, and variant. Returns variant_x, variant_y,
     metric_x, metric_y, spearman, pairs (with both scores), reason, and left_out, the same in each
-    row: the models that no variant scores. Source: Huh et al. 2024, figure 12.
+    row: the models that no variant scores, each with its most frequent reason. Source: Huh et al.
+    2024, figure 12.
     """
     names = ["variant_x", "variant_y", "metric_x", "metric_y", "spearman", "pairs", "reason"]
     if scores.empty:
@@ -158,20 +143,14 @@ def rank_agreement(scores: pd.DataFrame) -> pd.DataFrame:
         elif np.isnan(value):
             reason = "one of the two gives all pairs of models the same score"
         rows.append((a, b, metric[a], metric[b], value, count, reason))
-    return pd.DataFrame(rows, columns=names).assign(left_out=_unscored(scores))
-
-
-def _unscored(scores: pd.DataFrame) -> str:
-    """Return the models that have no score at all, each with its most frequent reason; "" if all
-    have none, since then each has its reason in the table.
-    """
     ends = [scores.rename(columns={f"model_{side}": "model"}) for side in "xy"]
     whole = pd.concat(ends).groupby("model")
     without = whole["score"].count() == 0
-    if without.all():
-        return ""
-    whys = whole["reason"].agg(lambda reasons: reasons.mode().iloc[0])[without]
-    return "; ".join(f"{name} ({why})" for name, why in whys.items())
+    left_out = ""
+    if not without.all():  # else each has its reason in the table
+        whys = whole["reason"].agg(lambda reasons: reasons.mode().iloc[0])[without]
+        left_out = "; ".join(f"{name} ({why})" for name, why in whys.items())
+    return pd.DataFrame(rows, columns=names).assign(left_out=left_out)
 
 
 def spread_ks(n: int, *, count: int = 12) -> list[int]:
@@ -264,32 +243,27 @@ def scale_trends(scores: pd.DataFrame, *, smallest: str) -> pd.DataFrame:
 def size_curve(
     metric: Metric,
     x: Float[np.ndarray, "n dx"],
-    y: Float[np.ndarray, "m dy"],
+    y: Float[np.ndarray, "n dy"],
     *,
     sizes: Sequence[int],
     parameters: Parameters,
     seed: int,
-    repeats: int = REPEATS,
+    repeats: int = REPEATS_GROWN,
 ) -> pd.DataFrame:
-    """Score random subsamples of the stimuli, and the same subsamples with those of y shuffled,
-    which is chance.
+    """Score random subsamples of the stimuli, and the same with those of y shuffled, which is
+    chance. Each repeat grows one sample, so near the whole sd shrinks to 0.
 
-    x, y: normalized by the caller. parameters: those of the metric, given the number of stimuli.
-    Each repeat grows one sample, so that its sizes share their stimuli. Near the whole, sd shrinks
-    to 0, since all subsamples are almost the same; an interval for the whole is another question
-    (`core.statistics.intervals`). Returns a row for each size: n, the parameters, score and chance
-    (means over repeats), sd (of the score over repeats), repeats.
+    x, y: normalized. parameters: of the metric, given the number of stimuli. Returns a row for each
+    size: n, the parameters, score and chance (means over repeats), sd (of the score over repeats),
+    repeats.
     """
     check_pair(x, y)
     rows = []
     for size in sizes:
         drawn, chosen = draw_orders(len(x), count=repeats, seed=seed)[:, :size], parameters(size)
-        scores = [metric(x[sample], y[sample], **chosen) for sample in drawn]
         shuffled = np.random.default_rng((seed, size)).permuted(drawn, axis=1)
-        chance = [
-            metric(x[sample], y[other], **chosen)
-            for sample, other in zip(drawn, shuffled, strict=True)
-        ]
+        scores = [metric(x[one], y[one], **chosen) for one in drawn]
+        chance = [metric(x[a], y[b], **chosen) for a, b in zip(drawn, shuffled, strict=True)]
         means = {"score": np.mean(scores), "chance": np.mean(chance), "sd": np.std(scores, ddof=1)}
         rows.append({"n": size, **chosen, **means, "repeats": repeats})
     return pd.DataFrame(rows)
@@ -323,15 +297,7 @@ def grow_sample(
     }
     tables = []
     for done, (curve, (name, parameters, few)) in enumerate(curves.items(), start=1):
-        table = size_curve(
-            METRICS[name],
-            x,
-            y,
-            sizes=few,
-            parameters=parameters,
-            seed=seed,
-            repeats=REPEATS_GROWN,
-        )
+        table = size_curve(METRICS[name], x, y, sizes=few, parameters=parameters, seed=seed)
         tables.append(table.assign(curve=curve, metric=name))
         if report:
             report(done, len(curves), "curves over the number of stimuli")
@@ -355,28 +321,21 @@ def calibrate_metrics(
     """
     check_pair(x, y)
     orders, tables = draw_orders(len(x), count=count, seed=seed), []
-    for done, (metric, engine) in enumerate(engines.items()):
+    for done, (metric, engine) in enumerate(engines.items(), start=1):
         try:
             score = shuffled_scores(engine, [engine.prepare([x])], [engine.prepare([y])])
         except MetricError as refusal:
             refused = {**dict.fromkeys(COLUMNS, np.nan), "reason": str(refusal)}
-            tables.append(pd.DataFrame([refused]).assign(metric=metric))
-            continue
-
-        def scores(
-            part: Int64[np.ndarray, "_ n"], score: Any = score
-        ) -> Float64[np.ndarray, "_ pairs"]:
-            return null_scores(score, part, choice=fixed_pair(0, 0), layers_x=[1], layers_y=[1])
-
-        null = []
-        for part in np.array_split(orders, PARTS):
-            null.append(scores(part))
-            if report:
-                sofar = count * done + sum(map(len, null))
-                report(sofar, count * len(engines), "shuffles for all metrics")
-        observed = scores(np.arange(len(x))[None])[0]
-        table = calibrate(observed, np.concatenate(null), spec=METRICS[metric].spec)
+            table = pd.DataFrame([refused])
+        else:
+            observed, null = (
+                null_scores(score, part, choice=fixed_pair(0, 0), layers_x=[1], layers_y=[1])
+                for part in (np.arange(len(x))[None], orders)
+            )
+            table = calibrate(observed[0], null, spec=METRICS[metric].spec)
         tables.append(table.assign(metric=metric))
+        if report:
+            report(done, len(engines), "metrics against shuffled stimuli")
     table = pd.concat(tables, ignore_index=True)
     table.insert(0, "metric", table.pop("metric"))
     return table

@@ -22,7 +22,7 @@ from core.study.study import Study
 from core.study.trainings import choose_names
 
 if TYPE_CHECKING:
-    from core.encoders.language.encoder import LanguageEncoder
+    pass
 
 PANELS = {
     "gradients_alike": "gradients alike",
@@ -41,7 +41,7 @@ class ModelBalance(StudyQuestion):
     """
 
     command = "models balance"
-    version = 1
+    version = 2
     columns: ClassVar[Mapping[str, str]] = {
         "model": "language model",
         "step": "steps of training, if known",
@@ -92,66 +92,86 @@ class ModelBalance(StudyQuestion):
         for number, name in enumerate(self.names, start=1):
             card = study.entry(name).card
             step = float(card.training.get("steps", math.nan))
-            row = {
-                "model": name,
-                "title": card.title,
-                "family": about["family"][name],
-                "step": step,
-            }
+            row = {"model": name, "title": card.title, "family": about["family"][name]}
+            row |= {"step": step}
             try:
                 encoder = reopen(study.entry(name), torch.device("cpu"))
                 assert isinstance(encoder, LanguageEncoder)
-                heads = measure_heads(encoder.model, _tokens(encoder, texts), seed=self.seed)
+                tokens: list[list[int]] = []  # of a model that does not predict the next
+                if encoder.readout.is_causal:  # cut where the model's positions end
+                    cut = {"truncation": encoder.limit is not None, "max_length": encoder.limit}
+                    tokens = encoder.tokenizer(texts, **cut)["input_ids"]
+                heads = measure_heads(encoder.model, tokens, seed=self.seed)
                 rows += [{**row, **head, "reason": ""} for head in heads]
             except EncoderError as error:
                 rows.append({**row, "reason": str(error)})
             if report:
                 report(number, len(self.names), "models")
         table = pd.DataFrame(rows)
-        return Answer(
-            table.reindex(columns=[*table.columns.union(list(PANELS), sort=False)]), find(table)
-        )
+        every = table.columns.union(list(PANELS), sort=False)
+        return Answer(table.reindex(columns=list(every)), find(table))
 
     def plot(self, table: pd.DataFrame) -> Plot:
-        return balance(table)
-
-
-def _tokens(encoder: LanguageEncoder, texts: list[str]) -> list[list[int]]:
-    """Return texts as tokens, cut where the model's positions end; none for a model that does not
-    predict the next.
-    """
-    if not encoder.readout.is_causal:
-        return []
-    tokens: list[list[int]] = encoder.tokenizer(
-        texts, truncation=encoder.limit is not None, max_length=encoder.limit
-    )["input_ids"]
-    return tokens
+        """Draw both sides' cosine and distance over training: a dot per head, the median of a model
+        on its family's line, fresh weights dashed, chance dotted.
+        """
+        table = table.sort_values("step", kind="stable")
+        places = [
+            row["title"]
+            if math.isnan(row["step"])
+            else f"{row['step']:,.0f}"
+            if row["step"]
+            else "untrained"
+            for row in table.to_dict("records")
+        ]
+        ends = {"": "value", "_initial": "initial", "_chance": "chance"}
+        about = table.assign(place=places)[["model", "title", "family", "place", "layer", "head"]]
+        heads = pd.concat(
+            [
+                about.assign(
+                    panel=title, **{name: table[f"{column}{end}"] for end, name in ends.items()}
+                )
+                for column, title in PANELS.items()
+                if column in table
+            ]
+        )
+        middle = heads.groupby(["panel", "family", "place"], sort=False)[list(ends.values())]
+        medians = middle.median().reset_index()
+        chance = medians.groupby(["panel", "place"], sort=False)["chance"].median().reset_index()
+        card = ("<b>{title}</b>", "layer {layer}, head {head}: {value:.3f}")
+        solid = Line("place", "value", table=medians, color="family", by="family", ordered=False)
+        dotted = Line("place", "chance", table=chance, color=Fixed("chance"), ordered=False)
+        return Plot(
+            "Balance of queries and keys",
+            (
+                Dots("place", "value", color="family", size=4, opacity=0.5, card=card),
+                solid,
+                replace(solid, y="initial", dash="dash"),
+                replace(dotted, dash="dot", name="chance"),
+            ),
+            x=Axis("steps of training", names=True),
+            facet=Facet("panel", columns=2, share="x"),
+            height=240,
+            empty="Queries and keys of no model here are known.",
+        ).over(heads)
 
 
 def find(table: pd.DataFrame) -> list[Finding]:
     """Return how alike both sides are in the latest model of each family."""
     if "gradients_alike" not in table:
-        return [
-            Finding("queries and keys could be compared in no model", reason=table["reason"][0])
-        ]
-    last = table.sort_values("step", kind="stable", na_position="first").drop_duplicates(
-        "family", keep="last"
-    )
+        return [Finding("Queries and keys are known of no model", reason=table["reason"][0])]
+    latest = table.sort_values("step", kind="stable", na_position="first")
+    last = latest.drop_duplicates("family", keep="last")["model"]
     found = []
     for kind in ("gradients", "weights"):
-        for _, heads in table[table["model"].isin(last["model"])].groupby("model", sort=False):
-            middle = heads[[f"{kind}_alike{end}" for end in ("", "_initial", "_chance")]].median()
-            value, initial, chance = middle
+        for _, heads in table[table["model"].isin(last)].groupby("model", sort=False):
+            ends = [f"{kind}_alike{end}" for end in ("", "_initial", "_chance")]
+            value, initial, chance = heads[ends].median()
             if not math.isnan(value):
+                claim = f"{kind.capitalize()} of queries and keys in {heads['title'].iloc[0]}"
+                note = f"With fresh weights {initial:.2f}, by chance {chance:.2f}."
                 found.append(
-                    Finding(
-                        f"{kind} of queries and keys in {heads['title'].iloc[0]}",
-                        value,
-                        name="median cosine",
-                        n=len(heads),
-                        over="heads",
-                        note=f"With fresh weights it is {initial:.2f}, by chance {chance:.2f}.",
-                    )
+                    Finding(claim, value, name="cosine", n=len(heads), over="heads", note=note)
                 )
     return found
 
@@ -160,72 +180,3 @@ def median(table: pd.DataFrame) -> pd.Series:
     """Return the median cosine of gradients over heads, by model."""
     middle: pd.Series = table.groupby("model")["gradients_alike"].median()
     return middle
-
-
-def balance(table: pd.DataFrame) -> Plot:
-    """Draw both sides' cosine and distance over training: a dot per head, the median of a model on
-    its family's line, fresh weights dashed, chance dotted.
-    """
-    table = table.sort_values("step", kind="stable").assign(
-        place=[
-            str(row.title)
-            if math.isnan(row.step)
-            else f"{row.step:,.0f}"
-            if row.step
-            else "untrained"
-            for row in table.sort_values("step", kind="stable").itertuples()
-        ]
-    )
-    ends = {"": "value", "_initial": "initial", "_chance": "chance"}
-    about = ["model", "title", "family", "place", "layer", "head"]
-    heads = pd.concat(
-        [
-            table[about].assign(
-                panel=title, **{name: table[f"{column}{end}"] for end, name in ends.items()}
-            )
-            for column, title in PANELS.items()
-            if column in table
-        ]
-    )
-    middle = heads.groupby(["panel", "family", "place"], sort=False)[list(ends.values())]
-    medians = middle.median().reset_index()
-    return Plot(
-        "Balance of queries and keys",
-        (
-            Dots(
-                "place",
-                "value",
-                color="family",
-                size=4,
-                opacity=0.5,
-                card=("<b>{title}</b>", "layer {layer}, head {head}: {value:.3f}"),
-            ),
-            Line("place", "value", table=medians, color="family", by="family", ordered=False),
-            Line(
-                "place",
-                "initial",
-                table=medians,
-                color="family",
-                by="family",
-                dash="dash",
-                ordered=False,
-            ),
-            Line(
-                "place",
-                "chance",
-                table=medians.groupby(["panel", "place"], sort=False)["chance"]
-                .median()
-                .reset_index(),
-                color=Fixed("chance"),
-                dash="dot",
-                name="chance",
-                ordered=False,
-            ),
-        ),
-        x=Axis("steps of training", names=True),
-        y=Axis(),
-        facet=Facet("panel", columns=2, share="x"),
-        height=240,
-        empty="Queries and keys of no model here are known.",
-        table=heads,
-    )

@@ -1,4 +1,4 @@
-"""How far apart models are, the tree that their distances give, and the map as a table."""
+"""How far apart models are, and the tree that their distances give."""
 
 from __future__ import annotations
 
@@ -10,10 +10,7 @@ from jaxtyping import Bool, Float64
 
 from core.errors import InputError
 from core.metrics.spec import MetricSpec
-from core.statistics.layouts import Layout
 from core.study.layers import score_matrix
-
-NEAREST = ("nearest_1", "nearest_2", "nearest_3")
 
 
 @dataclass(frozen=True)
@@ -72,22 +69,6 @@ def distances(pairs: pd.DataFrame, *, spec: MetricSpec) -> Distances:
     return Distances(names, np.maximum(matrix, 0.0), floor, floored, left_out)
 
 
-def nearest(apart: Distances, *, count: int = 3) -> pd.DataFrame:
-    """Return each model's nearest models: model, rank from 1, neighbor, distance.
-
-    Of equally near ones those whose distance is no floor come first, then the first by name.
-    """
-    rows = []
-    for place, name in enumerate(apart.names):
-        order = np.lexsort((apart.floored[place], apart.matrix[place]))
-        others = [other for other in order if other != place][:count]
-        rows += [
-            (name, rank, apart.names[other], apart.matrix[place, other])
-            for rank, other in enumerate(others, start=1)
-        ]
-    return pd.DataFrame(rows, columns=["model", "rank", "neighbor", "distance"])
-
-
 @dataclass(frozen=True)
 class Clustering:
     """A tree of models.
@@ -120,10 +101,7 @@ def cluster(apart: Distances) -> Clustering:
     condensed = distance.squareform(apart.matrix, checks=False)
     merged = hierarchy.linkage(condensed, method="average", optimal_ordering=True)
     drawn = hierarchy.dendrogram(merged, no_plot=True, labels=apart.names)
-    x, y = (
-        np.array(drawn["icoord"]),
-        np.array(drawn["dcoord"]),
-    )  # scipy's leaves stand at 5, 15, 25 …
+    x, y = np.array(drawn["icoord"]), np.array(drawn["dcoord"])  # scipy's leaves are at 5, 15, …
     branches = pd.DataFrame(
         {"branch": np.repeat(np.arange(len(x)), 4), "x": (x.ravel() - 5) / 10, "y": y.ravel()}
     )
@@ -132,43 +110,3 @@ def cluster(apart: Distances) -> Clustering:
     return Clustering(
         drawn["ivl"], branches, float(np.corrcoef(condensed, heights)[0, 1]) if varied else np.nan
     )
-
-
-def map_table(apart: Distances, drawn: Layout) -> pd.DataFrame:
-    """Return a row per model, by name: those of the map, then those that are left out.
-
-    model, x, y; nearest_1 … nearest_3: the nearest models by distance, not as drawn, "" where there
-    are fewer; floored: how many of its scores are not above 0; reason: why it has no place (x and y
-    are then NaN), else empty. Of the whole map, in every row: stress, trustworthiness, neighbors
-    (that the latter asks for), and floor: the score that took the place of those not above 0, NaN
-    where there was none.
-    """
-    wide = nearest(apart, count=len(NEAREST)).pivot(
-        index="model", columns="rank", values="neighbor"
-    )
-    near = {
-        column: wide.get(rank, pd.Series("", wide.index)).fillna("").reindex(apart.names).tolist()
-        for rank, column in enumerate(NEAREST, start=1)
-    }
-    placed = pd.DataFrame(
-        {
-            "model": apart.names,
-            "x": drawn.points[:, 0],
-            "y": drawn.points[:, 1],
-            **near,
-            "floored": apart.floored.sum(axis=1),
-            "reason": "",
-        }
-    )
-    left_out = [
-        {"model": name, **dict.fromkeys(NEAREST, ""), "floored": 0, "reason": why}
-        for name, why in apart.left_out.items()
-    ]
-    table = pd.concat([placed, pd.DataFrame(left_out)]) if left_out else placed
-    whole = {
-        "stress": drawn.stress,
-        "trustworthiness": drawn.trustworthiness,
-        "neighbors": drawn.neighbors,
-        "floor": apart.floor,
-    }
-    return table.reset_index(drop=True).assign(**whole)

@@ -32,25 +32,23 @@ class Roster:
     )
     unfinished: bool = option(
         True,
-        label="Unfinished models",
+        label="Checkpoints",
         help="if no models are named, checkpoints and untrained models too",
     )
     variants: bool = option(
         False,
-        label="Replicates and variants",
-        help="if no models are named, other seeds of a recipe too, and models that vary one on"
+        label="Seeds and variants",
+        help="if no models are named, other seeds of a setup too, and models that vary one on"
         " purpose: its tasks, data, weight decay or width",
     )
     world: bool = option(
         True,
-        label="The world itself",
+        label="Ground truth",
         help="if no models are named, the known factors of a made world too, as if they were a"
         " model's features",
     )
     measured: bool = option(
-        False,
-        label="Brains and people",
-        help="if no models are named, brains and people too",
+        False, label="Brains and people", help="if no models are named, brains and people too"
     )
 
     def of_kinds(self, models: pd.DataFrame) -> pd.DataFrame:
@@ -93,18 +91,14 @@ class ModelPairs(StudyQuestion):
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
         table = pair_models(study, self.roster.names, self.comparison, report)
+        claim = "A tree fits these models"
         if table.empty:
-            return Answer(table, [Finding("A tree fits these models", reason="there is no pair")])
+            return Answer(table, [Finding(claim, reason="there is no pair")])
         try:
             fit = cluster(distances(table, spec=self.comparison.spec)).cophenetic
         except InputError as error:
-            return Answer(table, [Finding("A tree fits these models", reason=str(error))])
-        if np.isnan(fit):
-            claim, why = "A tree fits these models", "distances are too few or equal"
-        elif fit >= CLEAN_TREE:
-            claim, why = "A tree fits these models", ""
-        elif fit >= ROUGH_TREE:
-            claim, why = "A tree fits these models roughly", ""
-        else:
-            claim, why = "No tree fits these models", ""
+            return Answer(table, [Finding(claim, reason=str(error))])
+        if fit < CLEAN_TREE:
+            claim = f"{claim} roughly" if fit >= ROUGH_TREE else "No tree fits these models"
+        why = "distances are too few or equal" if np.isnan(fit) else ""
         return Answer(table, [Finding(claim, fit, name="cophenetic correlation", reason=why)])

@@ -1,7 +1,8 @@
-"""Which models are alike? Every pair of models, their map, their tree, and a table of them."""
+"""Which models are alike? Their map, and a table of them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, TypeVar
@@ -9,13 +10,18 @@ from typing import ClassVar, Literal, TypeVar
 import numpy as np
 import pandas as pd
 
+from core.competence.records import SKILL
 from core.encoders.encoder import REALITY
+from core.figures.grammar import Axis, Dots, Fixed, Line, Mark, Plot, Scale, Text
+from core.figures.numbers import share_text
+from core.figures.theme import mark_sizes
+from core.modalities import find_modality
 from core.options import option, part, seed_option
 from core.progress import Progress
 from core.questions.asking import ask
 from core.questions.competence.question import TasksSolved
-from core.questions.finding import NAN, Finding
-from core.questions.models.geometry import NEAREST, distances, map_table
+from core.questions.finding import Finding
+from core.questions.models.geometry import distances
 from core.questions.models.pairs import ModelPairs, Roster
 from core.questions.models.standings import (
     DESCRIBED,
@@ -28,15 +34,35 @@ from core.questions.models.standings import (
 from core.questions.question import Answer, StudyQuestion
 from core.statistics.layouts import check_layout, lay_out
 from core.study.comparing import check_pairing
-from core.study.models import known_kinds
+from core.study.models import basis_of, is_reality, known_kinds, named_kinds, skill_ranks
 from core.study.parts import Comparison, Measure
 from core.study.study import Study
 
 LayoutName = Literal["umap", "mds", "tsne"]
+Coloring = Literal["group", "family", "rank", "parameters", "step"]
+NEAREST = ("nearest_1", "nearest_2", "nearest_3")
 FAIR_STRESS, POOR_STRESS = 0.1, 0.2  # Kruskal 1964: 10% is fair, 20% poor
-TRUSTED = 0.9
-KINDS = (("modality", "modality"), ("group", "objective (language: family)"), ("run", "training"))
-ABOUT = ["title", "modality", "group", "run"]
+KINDS = (("modality", "modality"), ("group", "objective or family"))
+ABOUT = ["title", "modality", "family", "objective", "group", "run", "step", "parameters", "copy"]
+SHRUNK, CHECKPOINT, STAR = 0.75, 0.6, 15.0  # of marks: all of them, checkpoints, reality in pixels
+BITS_SAVED = "1 − bits per byte of the captions"
+CARD = (
+    "<b>{title}</b>[[ ({parameters:count})]]",
+    "{family}, {objective}[[, after {step:,.0f} steps]]",
+    "{skill}",
+    "[[nearest: {near:wrap:50}]]",
+)
+SCALES: Mapping[str, Scale] = {
+    "rank": Scale(
+        "rank",
+        "competence: rank in its modality",
+        low=0,
+        high=1,
+        ticks={0: "least", 0.5: "middle", 1: "most"},
+    ),
+    "parameters": Scale("parameters", "parameters", log=True),
+    "step": Scale("step", "training steps", log=True),
+}
 
 
 @dataclass(frozen=True)
@@ -84,11 +110,31 @@ class ModelLayout(StudyQuestion):
         return question
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
-        """Place models in a plane by −log(alignment); see `map_table` for the columns."""
+        """Place models in a plane by −log(alignment): those that have a place by name, then those
+        left out. Of equally near models those whose distance is no floor come first, then the first
+        by name.
+        """
         pairs = ask(ModelPairs(self.scope, self.roster, self.comparison), study, report)
         apart = distances(pairs, spec=self.comparison.spec)
         drawn = lay_out(apart.matrix, layout=self.layout, seed=self.seed)
-        return Answer(map_table(apart, drawn).assign(layout=self.layout))
+        rows = []
+        for place, name in enumerate(apart.names):
+            order = np.lexsort((apart.floored[place], apart.matrix[place]))
+            near = [apart.names[other] for other in order if other != place]
+            near += [""] * len(NEAREST)
+            row = {"model": name, "x": drawn.points[place, 0], "y": drawn.points[place, 1]}
+            row |= dict(zip(NEAREST, near, strict=False))
+            rows.append({**row, "floored": int(apart.floored[place].sum()), "reason": ""})
+        for name, why in apart.left_out.items():
+            rows.append({"model": name, **dict.fromkeys(NEAREST, ""), "floored": 0, "reason": why})
+        whole = {
+            "stress": drawn.stress,
+            "trustworthiness": drawn.trustworthiness,
+            "neighbors": drawn.neighbors,
+            "floor": apart.floor,
+            "layout": self.layout,
+        }
+        return Answer(pd.DataFrame(rows).assign(**whole))
 
 
 @dataclass(frozen=True)
@@ -96,7 +142,7 @@ class ModelMap(StudyQuestion):
     """Which models are alike?"""
 
     command = "models map"
-    version = 2
+    version = 3
     columns: ClassVar[Mapping[str, str]] = {
         "model": "a model",
         "x": "where the map places it",
@@ -113,14 +159,23 @@ class ModelMap(StudyQuestion):
         "layout": "how distances are drawn",
         "title": "name of the model",
         "modality": "its modality",
+        "family": "its family",
+        "objective": "its objective",
         "group": "its objective, or family if it reads",
         "run": "its training",
+        "step": "training steps",
+        "parameters": "its parameters",
+        "copy": "whether it is a checkpoint",
+        "rank": "rank of its competence in its modality, from 0 to 1",
+        "skill": "its competence in words",
+        "near": "names of the nearest models",
     }
     shown = ("model", "x", "y", *NEAREST, "floored", "reason")
 
     roster: Roster = part(Roster)
     comparison: Comparison = part(Comparison)
     layout: LayoutName = option("umap", label="Map", help="how distances are drawn in a plane")
+    color: Coloring = option("group", label="Color", help="what colors stand for in the figure")
     seed: int = seed_option("seed of UMAP and t-SNE")
 
     def complete(self, study: Study) -> ModelMap:
@@ -131,16 +186,90 @@ class ModelMap(StudyQuestion):
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
         layout = ModelLayout(self.scope, self.roster, self.comparison, self.layout, self.seed)
-        about = study.models().set_index("model")[ABOUT]
+        models, competence = study.models(), study.competence()
+        solved = ask(TasksSolved(self.scope), study)
+        about = models.set_index("model")[ABOUT].assign(
+            family=named_kinds(models, "family").to_numpy()
+        )
         table = ask(layout, study, report).join(about, on="model")
+        skills, titles = skill_texts(competence, solved), about["title"]
+        near = [
+            ", ".join(titles[name] for name in names if name)
+            for names in table[list(NEAREST)].itertuples(index=False)
+        ]
+        table = table.assign(
+            rank=table["model"].map(skill_ranks(models, competence, solved)).astype(float),
+            skill=[skills.get(name, "") for name in table["model"]],
+            near=near,
+        )
         return Answer(table, map_findings(table))
+
+    def plot(self, table: pd.DataFrame) -> Plot:
+        """Draw a dot per model; a line joins those of one training in the order of their steps. A
+        column `named` says which have their title next to them, reality has it anyway.
+        """
+        placed = table[table["reason"] == ""].sort_values(["modality", "group", "run", "step"])
+        sizes = SHRUNK * mark_sizes(placed["parameters"])
+        sizes = sizes.mask(placed["copy"].astype(bool), CHECKPOINT * sizes)
+        named = placed.get("named", pd.Series(False, placed.index)).astype(bool)
+        placed = placed.assign(
+            size=sizes.mask(is_reality(placed), STAR), named=named | is_reality(placed)
+        )
+        dots = Dots("x", "y", size="size", modality="modality", card=CARD, ids="{model}")
+        dots = replace(dots, select=("model",))
+        steps = placed.sort_values(["run", "step"])
+        runs = Line("x", "y", by="run", color=Fixed("soft"), table=steps, ordered=False)
+        marks: list[Mark] = [replace(runs, opacity=0.5, width=1)]
+        if self.color in SCALES:
+            column = placed[self.color]
+            known = column.notna() & ((column > 0) | (self.color == "rank"))
+            placed = placed.assign(known=known)
+            for one in dict.fromkeys(placed["modality"]):
+                here, name = f"modality == '{one}'", find_modality(one).title
+                seen = replace(dots, name=name, rows=f"{here} and known", color=SCALES[self.color])
+                hollow = replace(dots, name=name, rows=f"{here} and not known", hollow=True)
+                marks += [seen, hollow]
+        else:
+            marks.append(replace(dots, color=self.color))
+        marks.append(Text("x", "y", "{title}", rows="named", size=12, side="top center"))
+        if self.layout == "mds" and (width := float(np.ptp(placed[["x", "y"]], axis=0).max())):
+            high = self.comparison.spec.higher_is_more_aligned
+            length, left = 10.0 ** math.floor(math.log10(width / 2)), placed["x"].min()
+            bar = pd.DataFrame({"x": [left, left + length], "length": length})
+            bar["y"] = placed["y"].min() - 0.08 * width
+            bar["distance"] = "−log(alignment)" if high else "the metric"
+            end = "{distance} {length:g}"
+            marks.append(Line("x", "y", table=bar, color=Fixed("soft"), width=3, ends=end))
+        return Plot(
+            "Map of models",
+            tuple(marks),
+            x=Axis(bare=True),
+            y=Axis(bare=True, equal=True),  # a place means nothing: maps may be turned and mirrored
+            height=560,
+            empty="No model has a place on the map.",
+        ).over(placed)
+
+
+def skill_texts(competence: pd.DataFrame, solved: pd.DataFrame) -> dict[str, str]:
+    """Return in words the competence of each measured model, by name; arguments as of
+    `core.study.models.skill_ranks`.
+    """
+    told = competence.dropna(subset="value")
+    units = told["unit"].replace(SKILL, BITS_SAVED)
+    values = zip(told["model"], units, told["value"], strict=True)
+    shares = solved.dropna(subset="solved").set_index("model")["solved"]
+    return {
+        **{str(name): f"{unit}: {value:.2f}" for name, unit, value in values},
+        **{
+            str(name): f"{basis_of(solved)} {share_text(one) if 0 <= one <= 1 else f'{one:g}'}"
+            for name, one in shares.items()
+        },
+    }
 
 
 def map_findings(table: pd.DataFrame) -> list[Finding]:
-    """Return how often a model's nearest model is of its own kind, and how far to trust the map.
-
-    The nearest model is the most aligned one, not the nearest mark. Chance: another model taken at
-    random. Nothing is said of a kind that is not known of all.
+    """Return how often a model's nearest model, the most aligned one, is of its own kind, and how
+    far to trust the map. Chance: another model taken at random.
     """
     placed = table[(table["reason"] == "") & (table["nearest_1"] != "")]
     found = []
@@ -151,33 +280,24 @@ def map_findings(table: pd.DataFrame) -> list[Finding]:
             continue
         counts, n = own.value_counts(), len(placed)
         chance = float((counts * (counts - 1)).sum() / (n * (n - 1)))
-        found.append(
-            Finding(
-                f"A model's nearest model is of the same {name}",
-                float((own == placed["nearest_1"].map(kind)).mean()),
-                unit="%",
-                n=n,
-                note=f"By chance {chance:.0%}.",
-            )
-        )
+        same = float((own == placed["nearest_1"].map(kind)).mean())
+        claim, note = f"The most aligned model has the same {name}", f"Chance {chance:.0%}."
+        found.append(Finding(claim, same, unit="%", n=n, note=note))
     row = table.iloc[0]
     stress, trust = float(row["stress"]), float(row["trustworthiness"])
-    worth = "distances mean little" if stress > POOR_STRESS else "distances are rough"
-    worth = "distances can be read off the map" if stress <= FAIR_STRESS else worth
     if np.isnan(stress):
-        worth = "all marks coincide"
-    often = "usually" if trust >= TRUSTED else "often not"
-    near = f"the {row['neighbors']:.0f} nearest marks are {often} the nearest models"
-    if np.isnan(trust) or pd.isna(row["neighbors"]):
-        near, trust = "there are too few models for neighborhoods", NAN
-    found += [
-        Finding("Stress of the map", stress, reason=worth),
-        Finding("Trustworthiness of the map", trust, reason=near),
-    ]
+        worth = "all points coincide"
+    elif stress <= FAIR_STRESS:
+        worth = "distances can be read off the map"
+    else:
+        worth = (
+            f"read clusters{', not distances' if stress > POOR_STRESS else ' and rough distances'}"
+        )
+    note = "" if np.isnan(trust) else f"Trustworthiness of neighborhoods {trust:.2f}."
     if not pd.isna(row["floor"]):
         pairs = int(table["floored"].sum()) // 2
-        claim = f"{pairs} of the pairs have no alignment above 0 and are drawn at the least above 0"
-        found.append(Finding(claim, float(row["floor"]), name="floor", digits=4))
+        note += f" {pairs} pairs without alignment above 0 are drawn at {row['floor']:.4f}."
+    found.append(Finding("Stress of the map", stress, reason=worth, note=note.strip()))
     return found
 
 
@@ -186,7 +306,7 @@ class ModelTable(StudyQuestion):
     """How aligned and how competent is each model, and in which layers?"""
 
     command = "models table"
-    version = 2
+    version = 3
     columns: ClassVar[Mapping[str, str]] = {
         "model": "a model",
         "title": "its name",
@@ -258,11 +378,11 @@ class ModelTable(StudyQuestion):
             of = target if target == REALITY else titles.get(target, target)
             found.append(
                 Finding(
-                    f"Most aligned with {of} is {most['title']}",
+                    f"{most['title']} is most aligned with {of}",
                     float(most[target]),
                     digits=3,
                     n=len(scored),
-                    note=f"Least is {least['title']} ({least[target]:.3f}).",
+                    note=f"Least aligned: {least['title']} ({least[target]:.3f}).",
                 )
             )
         return found

@@ -1,4 +1,4 @@
-"""Units that recur: features of two models that rise and fall together over the same stimuli.
+"""Matched units: features of two models that rise and fall together over the same stimuli.
 
 A unit is one feature of one layer. Two units are partners if each is, of all units of the other
 model, the one it is most correlated with. Controls: permuted stimuli, and random bases of either
@@ -8,10 +8,8 @@ neighbors over all layers of two models).
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from jaxtyping import Float, Float32, Float64, Int64
@@ -25,15 +23,14 @@ from core.study.study import Study
 
 ALL_LAYERS = "all"
 BLOCK = 2048  # units of either model that are correlated at once: 16 MB
-HELD = 2**31  # bytes of models that are held while all of them are compared
-PROBE = 512  # units with which a machine's pace is measured
+PACE = 2e10  # floating-point operations a second, of a slow machine
 
 Layers = Mapping[int, Float32[np.ndarray, "n _"]]
 
 
 @dataclass(frozen=True)
 class Mining:
-    """Where units are looked for, and against what their recurrence is held."""
+    """Which units are matched, and against what chance."""
 
     layers: str = option(
         ALL_LAYERS,
@@ -45,14 +42,10 @@ class Mining:
         39,
         least=19,
         label="Permutations",
-        help="of the stimuli of one model: what the best pair reaches by chance",
+        help="of one model's stimuli: what the best pair reaches by chance",
     )
     rotations: int = option(
-        3,
-        least=1,
-        most=100,
-        label="Rotations",
-        help="random bases of one model's layers, in which no unit is special",
+        3, least=1, most=100, label="Rotations", help="random bases of one model's layers"
     )
     seed: int = seed_option("seed of permutations and rotations")
 
@@ -71,7 +64,6 @@ class Units:
 
     @property
     def count(self) -> int:
-        """Return how many units vary."""
         return len(self.layers)
 
 
@@ -114,14 +106,24 @@ def find_partners(x: Units, y: Units) -> Partners:
     """Return the units of x and y that are each other's best: no other unit of y is more correlated
     with that of x, and none of x with that of y; of equals the first counts.
     """
-    best_x, best_y = _Best(x.count), _Best(y.count)
+    (r_x, at_x), (r_y, at_y) = (
+        (np.full(each.count, -np.inf, dtype=np.float32), np.zeros(each.count, dtype=np.int64))
+        for each in (x, y)
+    )
     for rows, columns, r in _correlations(x, y):
-        best_x.note(rows, columns.start, r)
-        best_y.note(columns, rows.start, r.T)
-    mutual = np.flatnonzero(best_y.at[best_x.at] == np.arange(x.count))
-    order = mutual[np.argsort(-best_x.r[mutual], kind="stable")]
-    means = (float(best.r.mean(dtype=np.float64)) for best in (best_x, best_y))
-    return Partners(order, best_x.at[order], best_x.r[order], *means)
+        for best, at, here, start, part in (
+            (r_x, at_x, rows, columns.start, r),
+            (r_y, at_y, columns, rows.start, r.T),
+        ):
+            nearest = part.argmax(axis=1)
+            values = part[np.arange(len(part)), nearest]
+            higher = values > best[here]
+            at[here] = np.where(higher, nearest + start, at[here])
+            best[here] = np.where(higher, values, best[here])
+    mutual = np.flatnonzero(at_y[at_x] == np.arange(x.count))
+    order = mutual[np.argsort(-r_x[mutual], kind="stable")]
+    means = (float(best.mean(dtype=np.float64)) for best in (r_x, r_y))
+    return Partners(order, at_x[order], r_x[order], *means)
 
 
 def null_maxima(x: Units, y: Units, orders: Int64[np.ndarray, "P n"]) -> Float64[np.ndarray, " P"]:
@@ -164,32 +166,13 @@ def rotate(
     }
 
 
-class _Best:
-    """The highest correlation of each unit so far, and with which unit."""
-
-    def __init__(self, count: int) -> None:
-        self.r = np.full(count, -np.inf, dtype=np.float32)
-        self.at = np.zeros(count, dtype=np.int64)
-
-    def note(self, rows: slice, start: int, r: Float32[np.ndarray, "a b"]) -> None:
-        """Take in the correlations of some units with others, counted from `start`."""
-        nearest = r.argmax(axis=1)
-        values = r[np.arange(len(r)), nearest]
-        higher = values > self.r[rows]
-        self.at[rows] = np.where(higher, nearest + start, self.at[rows])
-        self.r[rows] = np.where(higher, values, self.r[rows])
-
-
 def _correlations(x: Units, y: Units) -> Iterator[tuple[slice, slice, Float32[np.ndarray, "a b"]]]:
     """Yield the correlations of all units of x with all of y, a block at a time."""
-    for rows in _blocks(x.count):
-        for columns in _blocks(y.count):
+    for row in range(0, x.count, BLOCK):
+        rows = slice(row, min(row + BLOCK, x.count))
+        for column in range(0, y.count, BLOCK):
+            columns = slice(column, min(column + BLOCK, y.count))
             yield rows, columns, x.values[:, rows].T @ y.values[:, columns]
-
-
-def _blocks(count: int) -> Iterator[slice]:
-    for start in range(0, count, BLOCK):
-        yield slice(start, min(start + BLOCK, count))
 
 
 @dataclass(frozen=True)
@@ -268,21 +251,8 @@ def read_model(study: Study, name: str, layers: Sequence[int]) -> Model:
         raise MetricError(f"{name}: {error}") from error
 
 
-def reader(study: Study, names: Sequence[str], layers: str) -> Callable[[str], Model]:
-    """Return what reads models and holds as many of the last ones as there is room for."""
-    counts = {name: study.entry(name).dims for name in names}
-    largest = max(8 * study.size * sum(dims) for dims in counts.values())
-
-    @lru_cache(maxsize=max(2, HELD // largest))
-    def read(name: str) -> Model:
-        count = len(counts[name])
-        return read_model(study, name, chosen_layers(layers, count, count)[0])
-
-    return read
-
-
 def mine(x: Model, y: Model, mining: Mining) -> Recurrence:
-    """Return which units of two models recur, and what chance gives."""
+    """Return which units of two models match, and what chance gives."""
     orders = draw_orders(len(x.units.values), count=mining.null, seed=mining.seed)
     seeds = range(mining.seed, mining.seed + mining.rotations)
     return Recurrence(
@@ -293,27 +263,10 @@ def mine(x: Model, y: Model, mining: Mining) -> Recurrence:
     )
 
 
-def shuffled_partners(x: Units, y: Units, *, seed: int) -> Partners:
-    """Return the partners after one shuffling of the stimuli of y."""
-    order = draw_orders(len(y.values), count=1, seed=seed)[0]
-    return find_partners(x, Units(y.values[order], y.layers, y.numbers))
-
-
 def foresee(models: Sequence[Sequence[int]], stimuli: int, mining: Mining) -> float:
-    """Return about how many seconds it takes to mine every two of these models, at the pace that
-    this machine has now. models: of each the widths of its layers.
+    """Return about how many seconds it takes to mine every two of these models. models: of each the
+    widths of its layers.
     """
-    counts = [_count_units(widths, mining.layers) for widths in models]
+    counts = [sum(one) if mining.layers == ALL_LAYERS else max(one) for one in models]
     pairs = (sum(counts) ** 2 - sum(count**2 for count in counts)) / 2
-    values = np.random.default_rng(0).random((stimuli, PROBE), dtype=np.float32)
-    units = Units(values, np.zeros(PROBE, dtype=np.int64), np.arange(PROBE))
-    find_partners(units, units)  # wakes the threads
-    began = time.perf_counter()
-    find_partners(units, units)
-    pace = (time.perf_counter() - began) / PROBE**2
-    return pace * pairs * (1 + mining.null + 2 * mining.rotations)
-
-
-def _count_units(widths: Sequence[int], layers: str) -> int:
-    """Return about how many units the layers have that are looked at."""
-    return sum(widths) if layers == ALL_LAYERS else max(widths)
+    return 2 * stimuli * pairs * (1 + mining.null + 2 * mining.rotations) / PACE

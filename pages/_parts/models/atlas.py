@@ -9,21 +9,18 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core.encoders.encoder import REALITY
 from core.errors import InputError
 from core.questions.alignment.axes import COMPETENCE, find_axis
 from core.questions.competence.question import TasksSolved
 from core.questions.finding import sentences
-from core.questions.models import figures
-from core.questions.models.figures import map_points
-from core.questions.models.question import LayoutName, ModelMap
+from core.questions.models.question import Coloring, LayoutName, ModelMap
 from core.study.models import basis_of, language_basis
 from pages._shared import controls, exportbar, facts, frame, prose, queries, selection
 from pages._shared.address import fragment
 from pages._shared.queries import Place
 
 LAYOUTS: Mapping[LayoutName, str] = {"umap": "UMAP", "mds": "MDS", "tsne": "t-SNE"}
-COLORS = {
+COLORS: Mapping[Coloring, str] = {
     "group": "objective",
     "family": "family",
     "rank": "competence",
@@ -75,22 +72,14 @@ def draw(at: Place, models: pd.DataFrame, question: ModelMap) -> list[str]:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         layout = controls.pick_segment(options["layout"].label, LAYOUTS, "layout", start="umap")
         color = controls.pick_segment("Color", COLORS, "color", start="group")
-    question = replace(question, layout=layout)
+    question = replace(question, layout=layout, color=color)
     table = _placed(at, question)
     solved = queries.ask(at, TasksSolved(at.scope))
-    points = map_points(table, models, facts.competence(at), solved)
     aligned_high = question.comparison.spec.higher_is_more_aligned
     distance = "−log(alignment)" if aligned_high else "the metric"
-    figure = figures.model_map(
-        points,
-        color=color,
-        distance=distance if layout == "mds" else "",
-        named=(REALITY, *selection.chosen()),
-        mode=frame.mode(),
-        narrow=frame.narrow(),
-    )
-    csv = points.drop(columns="layers")
-    exportbar.draw_models(at, question, figure, key="model-map", table=csv)
+    named = table.assign(named=table["model"].isin(selection.chosen()))
+    figure = question.plot(named).draw(frame.mode(), narrow=frame.narrow())
+    exportbar.draw_models(at, question, figure, key="model-map", table=table)
     reading = (
         DISTANCES.format(distance=distance)
         if layout == "mds"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
 
 from core.errors import MetricError
-from core.questions.neurons.question import AS_IS, NeuronPairs, NeuronStimuli
+from core.questions.neurons.question import AS_IS, NeuronPairs
 from core.questions.neurons.units import ALL_LAYERS, Mining, check_layers, foresee
 from core.study.models import is_reality, usual
 from core.study.spaces import largest_models
@@ -127,8 +128,7 @@ def _show_stimuli(
     at: Place, question: NeuronPairs, number: int, row: pd.Series, models: pd.DataFrame
 ) -> None:
     """Draw the stimuli that excite both units of a pair, one row of pictures per model."""
-    stimuli = NeuronStimuli(at.scope, question.a, question.b, question.mining, number, SHOWN)
-    table = queries.ask(at, stimuli)
+    table = queries.ask(at, replace(question, pair=number, count=SHOWN))
     st.caption(
         f"Pair {number}: correlation {row['r']:.2f}. Most exciting first; the number is by how many"
         " standard deviations, framed is what excites both most."

@@ -13,9 +13,9 @@ import core.metrics.catalog
 import core.questions.asking
 from core.errors import PlatoscopeError
 from core.metrics import METRICS
-from core.questions.asking import ask, question_recipe
+from core.questions.asking import answer, ask, question_recipe
 from core.questions.metrics import question as comparison
-from core.questions.metrics.question import MetricAgreement, MetricPair, Neighborhoods
+from core.questions.metrics.question import MetricAgreement, MetricPair, MetricTrends
 from core.questions.metrics.scores import (
     COMPARED,
     FIXED_K,
@@ -84,9 +84,27 @@ def test_the_pair_is_calibrated_in_its_layers(study):
     assert table.loc["cka", "score"] == pytest.approx(own)
 
 
+def test_two_models_are_placed_among_other_pairs_of_their_modalities(study):
+    answered = answer(MetricPair(pair=PAIR, metrics=("shape_angle", "cka"), k=4, null=20), study)
+    last = {name: normalize_rows(study.spaces(name)[-1]) for name in NAMES}
+    for metric, toward in (("cka", 1), ("shape_angle", -1)):
+        scores = {
+            (x, y): toward * METRICS[metric](last[x], last[y]) for x in NAMES[:2] for y in NAMES[2:]
+        }
+        own = scores.pop((PAIR.x, PAIR.y))
+        others = np.array(list(scores.values()))
+        row = answered.table.set_index("metric").loc[metric]
+        difference = (own - others.mean()) / others.std(ddof=1)
+        assert row["difference"] == pytest.approx(difference, rel=1e-5)
+        assert row["above"] == pytest.approx((others < own).mean())
+        assert row["others"] == 3
+    assert answered.table["difference"].abs().is_monotonic_decreasing
+    assert answered.findings[0].value == answered.table["difference"].iloc[0]
+
+
 def test_neighborhoods_reach_from_2_to_all_others(study):
     swept = ask(MetricPair(pair=PAIR, over="k"), study)
-    over = ask(Neighborhoods(x=NAMES[:2], y=NAMES[2:]), study)
+    over = ask(MetricTrends(over="k", x=NAMES[:2], y=NAMES[2:]), study)
     for table in (swept, over):
         assert (table["k"].min(), table["k"].max()) == (2, 79)
     assert set(over["model"]) == set(NAMES[:2])
@@ -153,9 +171,9 @@ def test_a_pair_that_is_left_out_is_the_best_aligned_one_in_its_best_layers(stud
 
 
 def test_models_are_centered_on_the_smallest(study):
-    complete = Neighborhoods().complete(study)
+    complete = MetricTrends(over="k").complete(study)
     assert complete.x == ("gpt-2-s", "gpt-2-m")  # by parameters
-    table = ask(Neighborhoods(x=("gpt-2-m", "gpt-2-s")), study)
+    table = ask(MetricTrends(over="k", x=("gpt-2-m", "gpt-2-s")), study)
     assert list(dict.fromkeys(table["model"])) == list(complete.x)
     first = table[table["model"] == "gpt-2-s"].dropna(subset="scaled")
     assert len(first)
@@ -183,7 +201,7 @@ def test_what_cannot_be_compared_is_refused_before_anything_is_computed(study, q
 ON_DEVICE = (
     MetricAgreement(names=NAMES, metrics=("mutual_knn", "cka"), ks=(4,), sizes=(30,)),
     MetricPair(pair=PAIR, metrics=("mutual_knn", "cka"), k=4, null=20),
-    Neighborhoods(x=NAMES[:2], y=NAMES[2:]),
+    MetricTrends(over="k", x=NAMES[:2], y=NAMES[2:]),
     MetricPair(pair=PAIR, over="k"),
 )
 

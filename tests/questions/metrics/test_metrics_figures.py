@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from core.figures.theme import INK
-from core.questions.metrics.question import LEAST_DRAWN, MetricAgreement, MetricPair, Neighborhoods
+from core.questions.metrics.question import MetricAgreement, MetricPair, MetricTrends
 
 
 def test_agreement_is_a_map_of_numbers_with_the_reason_of_an_empty_cell():
@@ -32,7 +32,7 @@ def test_trends_have_a_line_per_k_and_name_it_once():
     ]
     points = pd.DataFrame(rows, columns=["metric", "k", "model", "competence", "scaled"])
     points = points.assign(title="m <s>", parameters=1e5, score=0.2, axis="competence")
-    figure = Neighborhoods().plot(points).draw("light")
+    figure = MetricTrends(over="k").plot(points).draw("light")
     assert [trace.name for trace in figure.data if trace.name] == ["k = 2", "k = 9"]
     lines = [trace for trace in figure.data if trace.mode == "lines" and trace.x[0] is not None]
     assert [list(line.y) for line in lines[:2]] == [
@@ -40,9 +40,8 @@ def test_trends_have_a_line_per_k_and_name_it_once():
         pytest.approx([0, 0.9, 1.8, 2.7]),
     ]
     assert "m &lt;s&gt;" in figure.layout.yaxis.title.text.replace("<br>", " ")
-    assert (
-        "three models" in Neighborhoods().plot(points[:2]).draw("light").layout.annotations[0].text
-    )
+    few = MetricTrends(over="k").plot(points[:2]).draw("light")
+    assert "Needs 3 models" in few.layout.annotations[0].text
 
 
 @pytest.mark.parametrize(("over", "place"), [("k", "k"), ("stimuli", "n")])
@@ -59,20 +58,17 @@ def test_curves_have_their_chance_dotted(over, place):
     assert figure.layout.xaxis.type == "log"
 
 
-def test_raw_scores_stand_next_to_chance_and_calibrated_ones_in_a_panel_of_their_own():
-    rows = [
-        ("mutual_knn", 0.3, 0.1, 0.12, 0.2),
-        ("shape_angle", 1.1, 1.5, 1.4, 0.3),
-        ("linear_predictivity", -7.5, -8.0, -6.0, 0.0),
-    ]
-    points = pd.DataFrame(rows, columns=["metric", "score", "null_mean", "threshold", "calibrated"])
-    figure = MetricPair().plot(points.assign(null_sd=0.01, p=0.01, reason="")).draw("light")
-    drawn = [trace for trace in figure.data if trace.x[0] is not None]
-    null, threshold, *dots = drawn
-    assert null.x.tolist() == [0.1, 1.5, LEAST_DRAWN]
-    assert threshold.x.tolist() == [0.12, 1.4, LEAST_DRAWN]
+def test_each_metric_has_a_row_with_its_difference_and_its_calibrated_score():
+    rows = [("mutual_knn", 2.5, 0.2), ("shape_angle", -1.0, 0.3), ("rsa", np.nan, 0.0)]
+    table = pd.DataFrame(rows, columns=["metric", "difference", "calibrated"])
+    table = table.assign(
+        score=0.3, null_mean=0.1, null_sd=0.01, threshold=0.2, p=0.01, above=0.9, others=9
+    )
+    figure = MetricPair().plot(table.assign(reason="")).draw("light")
+    dots = [trace for trace in figure.data if trace.x[0] is not None]
     assert {dot.marker.color for dot in dots} == {INK["light"].ember, INK["light"].text}
     values = sorted(float(x) for dot in dots for x in dot.x)
-    assert values == sorted([0.3, 1.1, LEAST_DRAWN, 0.2, 0.3, 0.0])
+    assert values == sorted([2.5, -1.0, 0.2, 0.3, 0.0])
     ticks = [text.replace("<br>", " ") for text in figure.layout.yaxis.ticktext]
-    assert ticks == ["mutual k-NN", "shape angle (low: aligned)", "linear R²"]
+    assert ticks == ["mutual k-NN", "shape angle", "RSA"]
+    assert "+2.5 sd from 9 other pairs, above 90% of them" in dots[0].hovertext[0]

@@ -13,7 +13,7 @@ from core.embedding.runner import embed
 from core.encoders.catalog import open_encoder
 from core.errors import NotApplicableError, UnknownNameError
 from core.questions.asking import answer, ask
-from core.questions.models.balance import ModelBalance, balance, find, median
+from core.questions.models.balance import ModelBalance, find, median
 from core.settings import CAVE_WEIGHTS
 from core.store import Store
 from core.study.study import Study
@@ -36,10 +36,10 @@ def test_every_head_of_every_language_model_has_a_row(study):
     assert masked["gradients_alike"].isna().all()  # it does not predict the next token
     assert masked["weights_alike"].notna().all()
     claims = [one.claim for one in answered.findings]
-    assert [claim.split()[0] for claim in claims] == ["gradients", "weights", "weights"]
+    assert [claim.split()[0] for claim in claims] == ["Gradients", "Weights", "Weights"]
     assert answered.findings[0].value == pytest.approx(causal["gradients_alike"].median())
     assert median(table)["gpt2-xs"] == answered.findings[0].value
-    panels = [note.text for note in balance(table).draw("light").layout.annotations]
+    panels = [note.text for note in ModelBalance().plot(table).draw("light").layout.annotations]
     assert len(panels) == 4
     with pytest.raises(UnknownNameError, match="no language model that can be run named 'gpt3'"):
         ask(ModelBalance(names=("gpt3",)), study)
@@ -50,7 +50,7 @@ def test_models_whose_attention_is_not_known_have_a_reason():
         [{"model": "m", "title": "M", "family": "f", "step": math.nan, "reason": "no"}]
     )
     (said,) = find(table)
-    assert said.sentence == "Queries and keys could be compared in no model: no."
+    assert said.sentence == "Queries and keys are known of no model: no."
 
 
 def test_features_alone_cannot_be_run(study, monkeypatch):

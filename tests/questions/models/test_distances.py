@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.metrics import METRICS
-from core.questions.models.geometry import distances, nearest
+from core.questions.models.geometry import distances
 
 KNN, ANGLE = METRICS["mutual_knn"].spec, METRICS["shape_angle"].spec
 
@@ -85,23 +85,3 @@ def test_the_order_and_the_direction_of_pairs_do_not_matter(scores, order):
     )
     np.testing.assert_array_equal(straight.matrix, turned.matrix)
     assert straight.names == turned.names
-
-
-def test_the_nearest_models_by_distance_and_name():
-    table = nearest(
-        distances(pairs_of(ab=0.5, ac=0.25, ad=0.5, bc=0.9, bd=0.8, cd=0.1), spec=KNN), count=2
-    )
-    assert table[table["model"] == "a"]["neighbor"].tolist() == ["b", "d"]
-    assert table[table["model"] == "c"][["rank", "neighbor"]].to_numpy().tolist() == [
-        [1, "b"],
-        [2, "a"],
-    ]
-    assert table["distance"].iloc[0] == pytest.approx(math.log(2))
-
-
-def test_two_models_have_one_neighbor_each_even_where_they_are_one():
-    table = nearest(distances(pairs_of(ab=1.0), spec=KNN))
-    assert table[["model", "rank", "neighbor"]].to_numpy().tolist() == [
-        ["a", 1, "b"],
-        ["b", 1, "a"],
-    ]

@@ -50,7 +50,8 @@ def map_models(
     **parameters: Value,
 ) -> pd.DataFrame:
     comparison = Comparison.of(metric, parameters)
-    return ask(ModelMap(Scope(), Roster(tuple(names)), comparison, layout, seed), study)
+    question = ModelMap(Scope(), Roster(tuple(names)), comparison, layout, seed=seed)
+    return ask(question, study)
 
 
 FLAT, HALF = (
@@ -178,6 +179,9 @@ def test_the_map_names_the_most_aligned_models_and_leaves_out_who_has_no_score(s
         pairs[(pairs[["model_x", "model_y"]] == "gpt-2-m").any(axis=1)].nlargest(1, "score").iloc[0]
     )
     assert table.loc["gpt-2-m", "nearest_1"] in (mine["model_x"], mine["model_y"])
+    titles = study.models().set_index("model")["title"]
+    near = [titles[table.loc["gpt-2-m", f"nearest_{rank}"]] for rank in (1, 2, 3)]
+    assert table.loc["gpt-2-m", "near"] == ", ".join(near)
     assert f"no score with {len(names)} of {len(names)} other models" in table.loc[FLAT, "reason"]
     assert np.isnan(table.loc[FLAT, "x"])
 

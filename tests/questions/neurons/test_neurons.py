@@ -6,21 +6,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.errors import InputError, MetricError, UnknownNameError
+from core.errors import MetricError, NotApplicableError, UnknownNameError
 from core.questions.asking import ask
+from core.questions.neurons import question as module
 from core.questions.neurons.question import (
     BEYOND,
-    RECUR,
+    MATCHED,
     NeuronPairs,
     NeuronShare,
-    NeuronStimuli,
-    NeuronTrend,
     pair_findings,
     share_findings,
     trend_findings,
     trend_rows,
 )
-from core.questions.neurons.units import Mining
+from core.questions.neurons.units import Mining, Model, read_model
 from core.store import Store
 from core.study.parts import Scope
 from core.study.study import Study
@@ -55,13 +54,13 @@ def test_every_two_models_have_a_row_of_shares_that_pairs_make(study, shares) ->
     assert pairs["threshold"].eq(row["threshold"]).all()
     assert set(pairs["basis"]) == {"as they are", "rotated", "shuffled"}
     found = pair_findings(pairs, "X", "Y")
-    assert found[0].claim == f"Units of X that recur in Y: {row['pairs']}"
+    assert found[0].claim.startswith(f"{row['pairs']} units of X have a match in Y")
     assert found[0].value == pytest.approx(as_is.loc[as_is["recurs"], "r"].median())
     assert question.plot(pairs).draw("light").layout.shapes[0].y0 == row["threshold"]
 
 
 def test_the_stimuli_are_those_that_excite_both_units_most(study) -> None:
-    question = NeuronStimuli(SCOPE, "vit-clip-m", "vit-mae-m", MINING, pair=1, count=5)
+    question = NeuronPairs(SCOPE, "vit-clip-m", "vit-mae-m", MINING, pair=1, count=5)
     table = ask(question, study)
     pairs = ask(NeuronPairs(SCOPE, "vit-clip-m", "vit-mae-m", MINING), study)
     first = pairs.iloc[0]
@@ -75,7 +74,7 @@ def test_the_stimuli_are_those_that_excite_both_units_most(study) -> None:
     twice = table["index"].duplicated(keep=False)
     assert (table["shared"] == twice).all()
     with pytest.raises(MetricError, match="choose a lower number"):
-        ask(NeuronStimuli(SCOPE, "vit-clip-m", "vit-mae-m", MINING, pair=9999), study)
+        ask(NeuronPairs(SCOPE, "vit-clip-m", "vit-mae-m", MINING, pair=9999), study)
 
 
 def test_what_cannot_be_compared_is_refused_at_once(study) -> None:
@@ -83,9 +82,9 @@ def test_what_cannot_be_compared_is_refused_at_once(study) -> None:
         (NeuronPairs(SCOPE, "gpt-2-m", "gpt-2-m"), MetricError, "two different models"),
         (NeuronPairs(SCOPE, "gpt-2-m", "nobody"), UnknownNameError, "nobody"),
         (NeuronPairs(SCOPE, mining=Mining("9:9")), MetricError, "no layer 9"),
-        (NeuronShare(SCOPE, ("gpt-2-m",)), InputError, "two models or more"),
+        (NeuronShare(SCOPE, ("gpt-2-m",)), NotApplicableError, "Needs 2 models; 1 loaded"),
         (NeuronShare(SCOPE, ("reality", "gpt-2-m")), UnknownNameError, "reality"),
-        (NeuronTrend(SCOPE, (), Mining("1:2")), MetricError, "got '1:2'"),
+        (NeuronShare(SCOPE, (), Mining("1:2"), by="competence"), MetricError, "got '1:2'"),
     ):
         with pytest.raises(error, match=match):
             ask(question, study)
@@ -121,20 +120,37 @@ def planted(slope: float) -> tuple[pd.DataFrame, pd.DataFrame, pd.Series]:
 
 def test_a_planted_trend_is_found_and_kin_do_not_count() -> None:
     table = trend_rows(*planted(0.5), draws=199, seed=0)
-    assert set(table["measure"]) == {RECUR, BEYOND}
+    assert set(table["measure"]) == {MATCHED, BEYOND}
     assert (table["models"] == 6).all()
     assert table["rise"].to_numpy() == pytest.approx(0.5)
     assert (table["q"] < 0.05).all()
     assert [one.verdict for one in trend_findings(table)] == ["supported"] * 2
     assert [one.value for one in trend_findings(table)] == pytest.approx([0.05] * 2)
-    figure = NeuronTrend(SCOPE).plot(table.assign(group="MAE")).draw("dark", narrow=True)
+    figure = (
+        NeuronShare(SCOPE, by="competence")
+        .plot(table.assign(group="MAE"))
+        .draw("dark", narrow=True)
+    )
     assert "+5.0 points per 0.1" in figure.layout.annotations[0].text
 
 
 def test_a_random_basis_that_does_as_well_is_open(shares) -> None:
-    same = share_findings(shares.assign(alike=shares["alike_rotated"]))[0]
+    same = share_findings(shares.assign(alike=shares["alike_rotated"]))[1]
     assert (same.verdict, same.value) == ("open", 0)
-    more = share_findings(shares.assign(alike=0.9, alike_rotated=0.1))[0]
+    more = share_findings(shares.assign(alike=0.9, alike_rotated=0.1))[1]
     assert more.verdict == "supported"
     assert more.value == pytest.approx(0.8)
-    assert len(share_findings(shares.assign(kin=True))) == 1
+    assert share_findings(shares.assign(kin=True))[0].verdict == "unknown"
+
+
+def test_a_constant_model_empties_no_other_pair(study, monkeypatch) -> None:
+    def read(study: Study, name: str, layers: list[int]) -> Model:
+        if name == "gpt-2-m":
+            raise MetricError("gpt-2-m: all are constant")
+        return read_model(study, name, layers)
+
+    monkeypatch.setattr(module, "read_model", read)
+    names = ("gpt-2-m", "vit-clip-m", "vit-mae-m")
+    table = NeuronShare(SCOPE, names, MINING).answer(study, None).table
+    assert table["reason"].ne("").tolist() == [True, True, False]
+    assert table["share"].notna().tolist() == [False, False, True]
