@@ -23,7 +23,8 @@ from core.figures.grammar import (
     Plot,
     Scale,
 )
-from core.figures.theme import INK, Mode
+from core.figures.panels import play
+from core.figures.theme import Mode
 from core.theory.deep_linear.runs import DATA, NO_NOISE, NOISE
 
 ALIGNMENT = Axis("linear CKA", range=(0, 1.02))
@@ -115,31 +116,7 @@ def played(pairs: pd.DataFrame, mode: Mode, *, narrow: bool) -> go.Figure:
     moments = sorted(pairs["at"].unique())
     drawn = [layer_maps(pairs[pairs["at"] == at]).draw(mode, narrow) for at in moments]
     names = [f"{at:,}" for at in moments]
-    figure, ink = drawn[-1], INK[mode]
-    figure.frames = [
-        go.Frame(data=one.data, layout={"annotations": one.layout.annotations}, name=name)
-        for one, name in zip(drawn, names, strict=True)
-    ]
-    still = {"mode": "immediate", "frame": {"duration": 0, "redraw": True}}
-    play = {"fromcurrent": False, "frame": {"duration": 450, "redraw": True}}
-    look = {"x": 0, "y": 0, "bordercolor": ink.soft, "font": {"size": 12}}
-    slider = look | {
-        "steps": [{"label": one, "method": "animate", "args": [[one], still]} for one in names],
-        "active": len(names) - 1,
-        "currentvalue": {"prefix": "steps of training: ", "font": {"size": 13}},
-        "pad": {"l": 90, "t": 34},
-        "bgcolor": ink.soft,
-    }
-    menu = look | {
-        "type": "buttons",
-        "buttons": [{"label": "▶ Play", "method": "animate", "args": [names, play]}],
-        "pad": {"t": 48},
-        "bgcolor": ink.paper,
-        "showactive": False,
-        **{"xanchor": "left", "yanchor": "top"},
-    }
-    figure.update_layout(sliders=[slider], updatemenus=[menu])
-    return figure.update_layout(height=figure.layout.height + 90)
+    return play(drawn, names, mode, prefix="steps of training: ", active=len(names) - 1)
 
 
 def over_training(looks: pd.DataFrame) -> Plot:

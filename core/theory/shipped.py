@@ -1,0 +1,43 @@
+"""Tables of the theory's default runs, which come with the project, so that a page has them at
+once.
+
+    python -m core.theory.shipped
+
+makes them again. A table belongs to one recipe: after a version is raised it is no longer found.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from core.questions.asking import recipe_of
+from core.settings import ROOT
+from core.theory.deep_linear.question import PRESETS, DeepLinear
+from core.theory.deep_linear.runs import Tables
+
+FOLDER = ROOT / "data" / "theory"
+
+
+def recall(question: DeepLinear, folder: Path = FOLDER) -> Tables:
+    """Return the tables of a run by name; none if they do not come with the project."""
+    digest = recipe_of(question).digest
+    return {
+        file.stem.removeprefix(f"{digest}-"): pd.read_parquet(file)
+        for file in folder.glob(f"{digest}-*.parquet")
+    }
+
+
+def ship(question: DeepLinear, folder: Path = FOLDER) -> None:
+    """Simulate a run and write its tables."""
+    digest = recipe_of(question).digest
+    for name, table in question.simulate().items():
+        table.to_parquet(folder / f"{digest}-{name}.parquet", index=False)
+
+
+if __name__ == "__main__":
+    for old in FOLDER.glob("*.parquet"):
+        old.unlink()
+    for preset in PRESETS:
+        ship(DeepLinear(preset))  # type: ignore[arg-type]

@@ -1,0 +1,30 @@
+"""Tables that come with the project are those of the present code."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from core.theory.deep_linear.question import PRESETS, DeepLinear
+from core.theory.shipped import recall
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_comes_with_the_project(preset):
+    question = DeepLinear(preset)
+    tables = recall(question)
+    assert "looks" in tables
+    assert question.findings(tables)
+    assert recall(DeepLinear(preset, strength=()).complete(None)).keys() == tables.keys()
+
+
+def test_other_choices_do_not_come_with_the_project():
+    assert recall(DeepLinear("minima", rows="layers")) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("preset", ["sgd", "minima", "breakers"])
+def test_shipped_tables_are_computed_again(preset):
+    question = DeepLinear(preset)
+    for name, table in question.simulate().items():
+        pd.testing.assert_frame_equal(recall(question)[name], table, rtol=1e-4, atol=1e-6)
