@@ -1,4 +1,4 @@
-"""What better models buy: transfer between modalities, less bias, fewer inventions.
+"""What better models buy: transfer between modalities, less bias, fewer hallucinations.
 
 A learner without transfer at several shares N of the data draws a curve, linear in log N between
 the shares. A learner that saw N events with transfer is as good as one without that saw N′: the
@@ -21,15 +21,15 @@ from scipy.stats import t
 from core.competence.language import amplification, distance, guess_colors, sample_texts
 from core.competence.opened import reopen
 from core.competence.records import can_measure
-from core.encoders.encoder import Encoder, ModelCard
+from core.encoders.encoder import ModelCard
 from core.errors import NotApplicableError, PlatoscopeError
-from core.figures.grammar import Axis, Dots, Facet, Level, Line, Palette, Plot
+from core.figures.grammar import Axis, Dots, Facet, Heat, Level, Line, Palette, Plot, Scale
 from core.modalities import LANGUAGE
 from core.options import draws_option, option, seed_option
 from core.progress import Progress
 from core.questions.asking import ask
 from core.questions.competence.question import TasksSolved
-from core.questions.finding import Finding
+from core.questions.finding import ALPHA, Finding
 from core.questions.question import Answer, StudyQuestion
 from core.settings import choose_device
 from core.statistics.nulls import adjust
@@ -48,18 +48,16 @@ IMPOSSIBLE, NO_CAPTION = "impossible captions", "no caption"
 REAL, SHUFFLED = "captions of held-out events", "the same with their words shuffled"
 TOKENS = 80  # the longest caption of the Cave is about 60 of its own tokenizer
 CONTROLS = 64  # held-out events, described at every level
-ABOUT_LEARNERS = {
-    "language": "language models that learn from images",
-    "vision": "vision models that learn from captions",
-}
+TEACHING = {"language": "image transfer", "vision": "caption transfer"}  # by the learner's modality
+LEARNING = {"language": "language models", "vision": "vision models"}
 
 
 @dataclass(frozen=True)
 class Transfer(StudyQuestion):
-    """Does what a model of the other modality knows replace data?"""
+    """Does transfer from the other modality replace data?"""
 
     command = "benefits transfer"
-    version = 3
+    version = 4
     columns: ClassVar[Mapping[str, str]] = {
         "modality": "modality of the learner",
         "learner": "kind of learner",
@@ -110,7 +108,7 @@ class Transfer(StudyQuestion):
 
 @dataclass(frozen=True)
 class SizeEffects(StudyQuestion):
-    """Do larger language models have less bias, or invent less?
+    """Are larger language models less biased, or do they hallucinate less?
 
     Bias: how far the colors that a model expects of each kind of thing are from the law of its
     world: the total variation distance, in [0, 1], and the amplification of the most common color,
@@ -120,7 +118,7 @@ class SizeEffects(StudyQuestion):
     """
 
     command = "benefits size"
-    version = 2
+    version = 3
     columns: ClassVar[Mapping[str, str]] = {
         "measure": "what is measured",
         "model": "language model, empty for a control",
@@ -146,7 +144,7 @@ class SizeEffects(StudyQuestion):
         name="models",
         label="Language models",
         metavar="M",
-        help="language models (all that finished a usual training)",
+        help="language models (all that finished a default training)",
     )
     permutations: int = draws_option(
         999, least=1, help="times that sizes are exchanged within families"
@@ -157,7 +155,7 @@ class SizeEffects(StudyQuestion):
     )
 
     def complete(self, study: Study) -> SizeEffects:
-        _world(study)
+        world_of(study)
         trainings = describe_trainings(study)
         language = trainings[trainings["modality"] == "language"]
         choose_names(self.names, list(language["model"]), "finished language model")
@@ -166,7 +164,7 @@ class SizeEffects(StudyQuestion):
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
         scope = Scope(study.dataset.name)  # no measure depends on which stimuli are studied
-        whole = scope.open(study.store)
+        whole, world = scope.open(study.store), world_of(study)
 
         def bias(model: str) -> Measured:
             rows = ask(ModelColors(scope, model), whole)
@@ -183,21 +181,19 @@ class SizeEffects(StudyQuestion):
             captions = ModelCaptions(scope, model, self.samples, self.seed)
             return shares(ask(captions, whole)["verdict"])
 
-        measures, measure = (
-            ((DISTANCE, AMPLIFICATION), bias)
-            if self.of == "bias"
-            else ((IMPOSSIBLE, NO_CAPTION), hallucination)
-        )
+        measures, measure = (DISTANCE, AMPLIFICATION), bias
+        if self.of == "hallucination":
+            measures, measure = (IMPOSSIBLE, NO_CAPTION), hallucination
         rows = measure_models(study, self.names, measures, measure, report)
         table = with_trends(rows, draws=self.permutations, seed=self.seed)
         if self.of == "hallucination":
-            world, checks = _world(study), []
-            for title, texts in controls(world).items():
-                judged = shares(pd.Series([world.judge(text).verdict for text in texts]))
-                checks += [
-                    {"measure": name, "model": "", "title": title, "value": value, "reason": ""}
-                    for name, value in judged.items()
-                ]
+            checks = [
+                {"measure": name, "model": "", "title": title, "value": value, "reason": ""}
+                for title, texts in controls(world).items()
+                for name, value in shares(
+                    pd.Series([world.judge(text).verdict for text in texts])
+                ).items()
+            ]
             table = pd.concat([table, pd.DataFrame(checks)], ignore_index=True)
         return Answer(table, size_findings(table))
 
@@ -207,21 +203,88 @@ class SizeEffects(StudyQuestion):
 
 
 @dataclass(frozen=True)
+class Trends(StudyQuestion):
+    """What follows from better alignment: transfer, less bias, fewer hallucinations?"""
+
+    command = "benefits trends"
+    version = 1
+    columns: ClassVar[Mapping[str, str]] = {
+        "panel": "transfer, bias or hallucination",
+        "modality": "modality of the learner or model",
+        "title": "learner or model",
+        "line": "what a line joins: a learner, or a family and objective",
+        "x": "share of the data (transfer), or parameters",
+        "y": "gain by transfer, total variation distance, or share of impossible captions",
+        "low": "low end of the 95% interval of the gain",
+        "high": "high end of that interval",
+        "p": "p of the gain, adjusted for all shares, or of the trend over size",
+        "rise": "change per tenfold of the parameters",
+    }
+
+    def answer(self, study: Study, report: Progress | None) -> Answer:
+        parts, findings, reasons = [], list[Finding](), list[str]()
+        scope = self.scope
+        asked: dict[str, StudyQuestion] = {
+            "transfer": Transfer(scope),
+            "bias": SizeEffects(scope),
+            "hallucination": SizeEffects(scope, "hallucination"),
+        }
+        for panel, question in asked.items():
+            try:
+                table = ask(question, study, report)
+            except PlatoscopeError as error:
+                study.store.note_failure(error)
+                reasons.append(str(error))
+                continue
+            if panel == "transfer":
+                findings += transfer_verdicts(table)
+                rows = table[table["seed"] == MEAN].rename(
+                    columns={"share": "x", "gain": "y", "gain_q": "p", "learner": "title"}
+                )
+                rows = rows.rename(columns={"gain_low": "low", "gain_high": "high"})
+                rows = rows.assign(line=rows["title"])
+            else:
+                findings += size_findings(table)[:1]
+                rows = table[table["measure"].isin([DISTANCE, IMPOSSIBLE]) & (table["model"] != "")]
+                rows = rows.rename(columns={"parameters": "x", "value": "y"})
+                rows = rows.assign(modality=LANGUAGE.name)
+            parts.append(rows.assign(panel=panel))
+        if not parts:
+            raise NotApplicableError("; ".join(dict.fromkeys(reasons)))
+        table = pd.concat(parts, ignore_index=True).reindex(columns=list(self.columns))
+        return Answer(table, findings)
+
+    def plot(self, table: pd.DataFrame) -> Plot:
+        return TRENDS.over(table)
+
+
+@dataclass(frozen=True)
 class ModelColors(StudyQuestion):
-    """What color does a language model expect of each kind of thing?"""
+    """Which color does a language model expect of each kind of object?"""
 
     command = "benefits colors"
     version = 1
     listed = False
+    columns: ClassVar[Mapping[str, str]] = {
+        "kind": "kind of object",
+        "color": "one of the world's colors",
+        "guess": "the model's probability of the color",
+        "law": "the world's",
+    }
 
     model: str = option("", label="Language model", metavar="M", help="the language model")
 
     def complete(self, study: Study) -> ModelColors:
-        _world(study)
+        world_of(study)
         return self
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
-        return Answer(guess_colors(_open(self.model, study), _world(study)))
+        encoder = reopen(study.entry(self.model), choose_device())
+        return Answer(guess_colors(encoder, world_of(study)))
+
+    def plot(self, table: pd.DataFrame) -> Plot:
+        names = {"law": "The world's law", "guess": "The model's guess"}
+        return COLORS.over(table.melt(["kind", "color"], list(names), "panel", "probability"))
 
 
 @dataclass(frozen=True)
@@ -237,102 +300,124 @@ class ModelCaptions(StudyQuestion):
     seed: int = seed_option("seed of sampling")
 
     def complete(self, study: Study) -> ModelCaptions:
-        _world(study)
+        world_of(study)
         return self
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
-        world, encoder = _world(study), _open(self.model, study)
+        world, encoder = world_of(study), reopen(study.entry(self.model), choose_device())
         texts = sample_texts(encoder, count=self.samples, tokens=TOKENS, seed=self.seed)
         return Answer(pd.DataFrame([asdict(world.judge(text)) for text in texts]))
 
 
-def _world(study: Study) -> World:
-    world = study.dataset.world
-    if world is None:
+def world_of(study: Study) -> World:
+    """Return the world that a study's dataset was made by; raises NotApplicableError without."""
+    if study.dataset.world is None:
         raise NotApplicableError(
             "bias and hallucination are measured against the law that a world is made by, which is"
             f" not known of {study.dataset.name!r}"
         )
-    return world
+    return study.dataset.world
 
 
-def _open(model: str, study: Study) -> Encoder:
-    return reopen(study.entry(model), choose_device())
+# --- findings ---
+
+
+def transfer_verdicts(table: pd.DataFrame) -> list[Finding]:
+    """Return for each kind of learner whether transfer helps, hurts or does neither: at the share
+    of the data with the largest gain or loss beyond chance, or else with all the data.
+    """
+    means = table[table["seed"] == MEAN]
+    findings = []
+    for _, rows in means.groupby("learner", sort=False):
+        sure = rows[rows["gain_q"] < ALPHA]
+        row = rows.iloc[-1]
+        if len(sure):
+            row = sure.loc[sure["gain"].abs().idxmax()]
+        change = "does not change"
+        if len(sure):
+            change = "hurts" if row["gain"] < 0 else "helps"
+        claim = f"{TEACHING[row['modality']]} {change} {LEARNING[row['modality']]}"
+        findings.append(replace(_gain(claim, row, table), expected=""))
+    return findings or [Finding("No learner here was trained with and without transfer")]
 
 
 def transfer_findings(table: pd.DataFrame) -> list[Finding]:
     """Return for each learner and share whether transfer helps, and what it is worth in data."""
     units = {"language": "captions per image", "vision": "images per caption"}
     findings = []
-    for row in table[table["seed"] == MEAN].to_dict("records"):
+    for _, row in table[table["seed"] == MEAN].iterrows():
         share = "all the data" if row["share"] == 1 else f"1/{round(1 / row['share'])} of the data"
-        same = (table["learner"] == row["learner"]) & (table["share"] == row["share"])
-        seeds = int(same.sum()) - 1
-        who = ABOUT_LEARNERS[row["modality"]]
+        who = f"{LEARNING[row['modality']]} with {share}"
+        gain = _gain(f"{TEACHING[row['modality']]} helps {who}", row, table)
         findings += [
+            gain,
             Finding(
-                f"Transfer helps {who}, with {share}",
-                row["gain"],
-                row["gain_low"],
-                row["gain_high"],
-                row["gain_q"],
-                name="gain",
-                digits=3,
-                expected="+",
-                reason="" if np.isfinite(row["gain"]) else "a learner was not measured",
-                n=seeds,
-                over="seeds",
-            ),
-            Finding(
-                f"The exchange rate of {who}, with {share}",
+                f"exchange rate of {who}",
                 row["rate"],
                 row["rate_low"],
                 row["rate_high"],
                 unit=units[row["modality"]],
                 reason="" if np.isfinite(row["rate"]) else row["reason"],
-                n=seeds,
+                n=gain.n,
                 over="seeds",
             ),
         ]
     return findings or [Finding("No learner here was trained with and without transfer")]
 
 
+def _gain(claim: str, row: pd.Series, table: pd.DataFrame) -> Finding:
+    same = (table["learner"] == row["learner"]) & (table["share"] == row["share"])
+    return Finding(
+        claim,
+        row["gain"],
+        row["gain_low"],
+        row["gain_high"],
+        row["gain_q"],
+        name="gain",
+        digits=3,
+        n=int(same.sum()) - 1,
+        over="seeds",
+        expected="+",
+        reason="" if np.isfinite(row["gain"]) else "a learner was not measured",
+    )
+
+
 def size_findings(table: pd.DataFrame) -> list[Finding]:
     """Return the trend of each measure over size, and what the controls show."""
     claims = {
-        DISTANCE: ("Larger language models expect colors closer to the world's law", "-"),
-        AMPLIFICATION: ("Larger language models exaggerate the most common color less", "-"),
-        IMPOSSIBLE: ("Larger language models write fewer captions of impossible events", "-"),
-        NO_CAPTION: ("Larger language models write fewer texts that begin with no caption", "-"),
+        DISTANCE: "larger language models are less biased",
+        AMPLIFICATION: "larger language models exaggerate the most common color less",
+        IMPOSSIBLE: "larger language models hallucinate less",
+        NO_CAPTION: "larger language models write fewer texts without a caption",
     }
     models = table[table["model"] != ""]
     if models["value"].isna().all():
-        row = models.iloc[0] if len(models) else {}
-        why = f"; of {row['title']}: {row['reason']}" if len(models) else ""
-        return [Finding(f"No language model here could be measured{why}")]
-    findings = []
-    for row in models.drop_duplicates("measure").to_dict("records"):
-        claim, expected = claims[row["measure"]]
-        findings.append(
-            Finding(
-                claim,
-                row["rise"],
-                row["rise_low"],
-                row["rise_high"],
-                row["p"],
-                name="change per tenfold",
-                digits=3,
-                n=int(row["recipes"]),
-                over="recipes",
-                expected=expected,
-                reason=row["trend_reason"],
-            )
+        why = f"{models['title'].iloc[0]}: {models['reason'].iloc[0]}" if len(models) else ""
+        return [Finding("No language model here could be measured", reason=why)]
+    trends = [
+        Finding(
+            claims[row["measure"]],
+            row["rise"],
+            row["rise_low"],
+            row["rise_high"],
+            row["p"],
+            name="change per tenfold",
+            digits=3,
+            n=int(row["recipes"]),
+            over="training setups",
+            expected="-",
+            reason=row["trend_reason"],
         )
-    checks = table[table["model"] == ""].dropna(subset="value").to_dict("records")
-    return findings + [
-        Finding(f"Check: {row['title']}, {row['measure']}", row["value"], unit="%")
-        for row in checks
+        for _, row in models.drop_duplicates("measure").iterrows()
     ]
+    checks = table[table["model"] == ""].dropna(subset="value")
+    return trends + [
+        Finding(f"control: {row['title']}, {row['measure']}", row["value"], unit="%")
+        for _, row in checks.iterrows()
+    ]
+
+
+# --- transfer ---
 
 
 @dataclass(frozen=True)
@@ -515,6 +600,8 @@ def controls(world: World) -> dict[str, list[str]]:
     return {REAL: real, SHUFFLED: shuffled}
 
 
+# --- size ---
+
 Measured = Mapping[str, float]  # by the name of the measure
 
 
@@ -529,66 +616,68 @@ def measure_models(
     models = describe_trainings(study).set_index("model").loc[list(names)]
     rows = []
     for done, (model, about) in enumerate(models.iterrows(), start=1):
-        values, reason = _values(study, str(model), measure)
-        for name in measures:
-            value = values.get(name, np.nan)
-            shown = {key: about[key] for key in ("title", "line", "recipe", "parameters")}
-            rows.append({"measure": name, "model": model, **shown, "value": value})
-            rows[-1]["reason"] = reason
+        values: Measured = {}
+        reason = ""
+        if not can_measure(study.entry(str(model))):
+            reason = "it has features only, and no model to run"
+        elif study.store.text_costs(study.dataset.name, str(model)) is None:
+            reason = "it does not predict text from left to right"
+        else:
+            try:
+                values = measure(str(model))
+            except PlatoscopeError as error:
+                study.store.note_failure(error)
+                reason = str(error)
+        shown = {key: about[key] for key in ("title", "line", "recipe", "parameters")}
+        rows += [
+            {"measure": name, "model": model, **shown, "value": values.get(name, np.nan)}
+            | {"reason": reason}
+            for name in measures
+        ]
         if report:
             report(done, len(models), "language models measured")
     return pd.DataFrame(rows, columns=list(SizeEffects.columns)[:8])
 
 
-def _values(study: Study, model: str, measure: Callable[[str], Measured]) -> tuple[Measured, str]:
-    """Return what was measured of a model, or why nothing was."""
-    if not can_measure(study.entry(model)):
-        return {}, "it has features only, and no model to run"
-    if study.store.text_costs(study.dataset.name, model) is None:
-        return {}, "it does not predict text from left to right"
-    try:
-        return measure(model), ""
-    except PlatoscopeError as error:
-        study.store.note_failure(error)
-        return {}, str(error)
-
-
 def with_trends(rows: pd.DataFrame, *, draws: int, seed: int) -> pd.DataFrame:
     """Add to the rows of each measure its trend over size.
 
-    rise: how much the measure changes as parameters grow tenfold, between recipes of one family,
-    each the mean over its seeds. p, rise_low, rise_high: as of `recipe_trend`, sizes exchanged
-    within families.
+    rise: how much the measure changes as parameters grow tenfold, between training setups of one
+    family, each the mean over its seeds. p, rise_low, rise_high: as of `recipe_trend`, sizes
+    exchanged within families.
     """
-    parts = [_with_trend(part, draws, seed) for _, part in rows.groupby("measure", sort=False)]
-    return (
-        pd.concat(parts, ignore_index=True)
-        if parts
-        else rows.reindex(columns=list(SizeEffects.columns))
-    )
+    parts = []
+    for _, part in rows.groupby("measure", sort=False):
+        recipes = (
+            part.dropna(subset=["value", "parameters"])
+            .groupby("recipe", sort=False)
+            .agg(
+                value=("value", "mean"), parameters=("parameters", "first"), line=("line", "first")
+            )
+        )
+        trend = recipe_trend(
+            recipes["value"].to_numpy(float),
+            np.log10(recipes["parameters"].to_numpy(float)),
+            pd.factorize(recipes["line"])[0].astype(np.int64),
+            draws=draws,
+            seed=seed,
+        )
+        parts.append(
+            part.assign(
+                rise=trend.rise,
+                rise_low=trend.low,
+                rise_high=trend.high,
+                p=trend.p,
+                recipes=trend.recipes,
+                trend_reason=trend.reason,
+            )
+        )
+    if not parts:
+        return rows.reindex(columns=list(SizeEffects.columns))
+    return pd.concat(parts, ignore_index=True)
 
 
-def _with_trend(rows: pd.DataFrame, draws: int, seed: int) -> pd.DataFrame:
-    present = rows[rows["value"].notna() & rows["parameters"].notna()]
-    recipes = present.groupby("recipe", sort=False).agg(
-        value=("value", "mean"), parameters=("parameters", "first"), line=("line", "first")
-    )
-    trend = recipe_trend(
-        recipes["value"].to_numpy(float),
-        np.log10(recipes["parameters"].to_numpy(float)),
-        pd.factorize(recipes["line"])[0].astype(np.int64),
-        draws=draws,
-        seed=seed,
-    )
-    return rows.assign(
-        rise=trend.rise,
-        rise_low=trend.low,
-        rise_high=trend.high,
-        p=trend.p,
-        recipes=trend.recipes,
-        trend_reason=trend.reason,
-    )
-
+# --- figures ---
 
 SIZE = Axis("parameters", log=True, ticks=(50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000))
 KINDS = Palette(
@@ -596,8 +685,35 @@ KINDS = Palette(
     {"without": "soft", "with transfer": "CLIP"},
     {name: f"{name}, mean and seeds" for name in ("without", "with transfer")},
 )
+BY_MODALITY = Palette("modality", {name: name for name in LEARNING}, LEARNING)
+TRENDS = Plot(
+    "Transfer, bias and hallucination",
+    marks=(
+        Line("x", "y", color=BY_MODALITY, by="line", mean="x"),
+        Dots(
+            "x", "y", color=BY_MODALITY, low="low", high="high", card=("<b>{title}</b>", "{y:.3f}")
+        ),
+    ),
+    facet=Facet(
+        "panel",
+        {"transfer": "Transfer", "bias": "Bias", "hallucination": "Hallucination"},
+        note="{rise:+.3f} per tenfold, {p:p} || with − without transfer",
+    ),
+    x={
+        "transfer": Axis("share of the data", log=True, ticks="data"),
+        "bias": SIZE,
+        "hallucination": SIZE,
+    },
+    y={
+        "transfer": Axis("gain in score", signed=True),
+        "bias": Axis("distance from the law"),
+        "hallucination": Axis("impossible captions", percent=True),
+    },
+    levels=(Level(0.0, "zero"),),
+    empty="Nothing here was trained with transfer, and no language model could be measured.",
+)
 TRANSFER = Plot(
-    "Transfer between modalities",
+    "Learning curves with and without transfer",
     marks=(
         Dots("events", "score", rows=f"seed != '{MEAN}'", color=KINDS, size=6, opacity=0.55),
         Line("events", "score", rows=f"seed == '{MEAN}'", color=KINDS),
@@ -614,10 +730,7 @@ TRANSFER = Plot(
     ),
     facet=Facet(
         "modality",
-        {
-            "language": "Language models that learn from images",
-            "vision": "Vision models that learn from captions",
-        },
+        {"language": "Image transfer to language", "vision": "Caption transfer to vision"},
     ),
     x={
         "language": Axis("captioned events seen", log=True, ticks="data"),
@@ -628,6 +741,21 @@ TRANSFER = Plot(
         "vision": Axis("share of tasks solved"),
     },
     empty="No learner here was trained with and without transfer.",
+)
+COLORS = Plot(
+    "Colors that a model expects of each kind of object",
+    marks=(
+        Heat(
+            "color",
+            "kind",
+            Scale("probability", "probability", low=0.0),
+            card=("{color} {kind}: {probability:.2f}",),
+        ),
+    ),
+    x=Axis(names=True),
+    y=Axis(names=True),
+    facet=Facet("panel", {"law": "The world's law", "guess": "The model's guess"}, share="xy"),
+    row=24,
 )
 BIAS = Plot(
     "Bias over size",
@@ -650,8 +778,8 @@ BIAS = Plot(
     ),
     x=SIZE,
     y={
-        "distance from the law": Axis("total variation distance from the world's own colors"),
-        "amplification": Axis("probability of the most common color, model − world"),
+        DISTANCE: Axis("total variation distance"),
+        AMPLIFICATION: Axis("most common color, model − world"),
     },
     levels=(
         Level(0.0, "zero"),
@@ -663,8 +791,8 @@ HALLUCINATION = replace(
     BIAS,
     title="Hallucination over size",
     y={
-        "impossible captions": Axis("share of captions of impossible events", percent=True),
-        "no caption": Axis("share of texts that do not begin with a caption", percent=True),
+        IMPOSSIBLE: Axis("impossible captions", percent=True),
+        NO_CAPTION: Axis("texts without a caption", percent=True),
     },
 )
 SIZES = {"bias": BIAS, "hallucination": HALLUCINATION}

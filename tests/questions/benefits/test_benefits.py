@@ -31,6 +31,7 @@ from core.questions.benefits import (
     size_findings,
     t_test,
     transfer_findings,
+    transfer_verdicts,
     with_trends,
 )
 from core.questions.finding import Finding
@@ -206,3 +207,15 @@ def test_only_trainings_that_differ_in_data_and_teacher_are_compared() -> None:
     assert learner_of(card("wide", varies="width")) is None
     assert learner_of(card("copy", steps=9)) is None
     assert learner_of(card("tuned", start="other")) is None
+
+
+def test_a_verdict_says_whether_transfer_helps_hurts_or_does_neither() -> None:
+    def claim(gain: float, noise: float) -> str:
+        every, values = family(gain)
+        values = values + np.random.default_rng(0).normal(0, noise, len(values))
+        (found,) = transfer_verdicts(exchange(every, values))
+        return found.claim
+
+    assert claim(0.05, 0.001) == "caption transfer helps vision models"
+    assert claim(-0.05, 0.001) == "caption transfer hurts vision models"
+    assert claim(0.0, 0.01) == "caption transfer does not change vision models"
