@@ -8,17 +8,16 @@ from dataclasses import replace
 import streamlit as st
 
 from core.questions.asking import Answered
+from core.questions.dispersion.effect import PART, SetEffect
 from core.questions.dispersion.question import (
     DRAWN,
     MOST_AXES,
     DispersionPredictors,
     HeldOutFits,
-    SetEffect,
     Spaces,
     StimulusDispersion,
 )
 from core.questions.dispersion.residuals import SHUFFLES
-from core.questions.dispersion.trials import PART
 from pages._parts.dispersion import Choice, choose
 from pages._parts.published import listed
 from pages._shared import exportbar, frame, queries, section, spread

@@ -10,6 +10,7 @@ from core.errors import InputError
 MOVED: dict[str, str] = {
     "benefits bias": "benefits size",
     "benefits hallucination": "benefits size --of hallucination",
+    "dispersion consensus": "dispersion stimuli --axes",
     "dispersion deviations": "dispersion held-out --points",
     "dispersion drop": "dispersion effect --sets drop",
     "dispersion findings": "dispersion effect",

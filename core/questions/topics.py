@@ -59,7 +59,11 @@ TOPICS = {
     "convergence": _group(
         "do models converge as they get better, and why?", "questions.convergence.question"
     ),
-    "dispersion": _group("on which stimuli do models agree?", "questions.dispersion.question"),
+    "dispersion": _group(
+        "on which stimuli do models agree?",
+        "questions.dispersion.question",
+        "questions.dispersion.effect",
+    ),
     "headline": _single("Do better models agree more across modalities?", "questions.headline"),
     "metrics": _group("does the answer depend on the metric?", "questions.metrics.question"),
     "modalities": _single(

@@ -53,6 +53,11 @@ class DatasetCard:
             return "image–caption pairs" if self.has_images else "texts"
         return "images" if self.has_images else "ids"
 
+    @property
+    def items(self) -> str:
+        """Return what a sentence calls several stimuli: images, or items if they are none."""
+        return "images" if self.has_images else "items"
+
 
 @runtime_checkable
 class Dataset(Protocol):

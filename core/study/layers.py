@@ -170,7 +170,7 @@ class HeldScores:
     pairs: by the metric's recipe and the digests of both models. models: why a model cannot be
     compared, by recipe and digest. traits: numbers of a model's layers that its chance depends on.
     noise: what its repeated measurements say of each layer, by recipe and digest. scorers: see
-    `core.questions.dispersion.trials`.
+    `core.questions.dispersion.effect`.
     """
 
     def __init__(self) -> None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from core.questions.dispersion.question import Centering, Ranking, SetEffect, Spaces, Trial
-from core.questions.dispersion.trials import PART
+from core.questions.dispersion.effect import PART, SetEffect, Trial
+from core.questions.dispersion.question import Centering, Ranking, Spaces
 from core.study.models import reads
 from pages._shared import address, bar, controls, frame, queries, spread
 from pages._shared.address import bind

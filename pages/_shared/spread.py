@@ -8,7 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from core.errors import InputError
-from core.questions.dispersion.question import Ranking, SetEffect, Spaces, StimulusDispersion
+from core.questions.dispersion.effect import SetEffect
+from core.questions.dispersion.question import Ranking, Spaces, StimulusDispersion
 from core.study.selections import ends
 from core.study.spaces import (
     LEAST,

@@ -13,7 +13,7 @@ from streamlit.util import calc_hash
 
 from core.questions.color import question as color
 from core.questions.color import sources as color_sources
-from core.questions.dispersion.question import Trial
+from core.questions.dispersion.effect import Trial
 from core.settings import ROOT
 from core.statistics.layouts import LAYOUTS
 from pages._parts import dispersion

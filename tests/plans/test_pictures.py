@@ -10,13 +10,8 @@ from core.plans.pictures import picture
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.questions.competence.question import CompetenceScores, Downstream
-from core.questions.dispersion.question import (
-    HeldOutFits,
-    SetEffect,
-    Spaces,
-    StimulusDispersion,
-    Trial,
-)
+from core.questions.dispersion.effect import SetEffect, Trial
+from core.questions.dispersion.question import HeldOutFits, Spaces, StimulusDispersion
 from core.questions.metrics.question import MetricAgreement, MetricTrends
 from core.questions.models.question import ModelMap
 from core.questions.question import StudyQuestion

@@ -16,7 +16,7 @@ from core.cli import main
 from core.encoders.encoder import IMPORTED, ModelCard
 from core.options import options_of
 from core.questions.asking import ask
-from core.questions.dispersion.question import SetEffect
+from core.questions.dispersion.effect import SetEffect
 from core.questions.modalities import Modalities
 from core.questions.swapping.question import usual_spaces
 from core.stimuli.dataset import DatasetCard

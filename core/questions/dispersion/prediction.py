@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
@@ -36,21 +36,34 @@ from core.pairs.prepared import one_core_each
 from core.progress import Progress
 from core.spaces.preprocess import check_k, check_space
 from core.statistics.intervals import draw_halves
-from core.statistics.nulls import adjust, draw_sample
+from core.statistics.nulls import adjust
 from core.stimuli.dataset import check_captions
 from core.stimuli.statistics import describe_captions, describe_images, split_words
 from core.study.study import Study
 
 LEAST = 10  # stimuli that must have a number, or share a text, for it to be used
 SPEARMAN, KRUSKAL = "Spearman", "Kruskal-Wallis"
+LEAST_CAPTIONS = 5  # that must have a word: a rarer one cannot be distinguished from chance
+K = 10  # neighbors in the consensus
+CHUNK = 128  # thumbnails that are held at a time
+FOLDS = 5
+REPEATS = 4  # partitions into folds
+HALVES = 40
+LEAST_STIMULI = 50  # half of them still have five in each fold
+# penalties per stimulus; the best is chosen among each fold's training stimuli
+STRENGTHS = np.logspace(-5, 2, 15)
+TOGETHER = "all together"
+
+Key = tuple[str, str]  # kind, predictor
 
 
 class Predictor(NamedTuple):
-    """A predictor's columns and what it tells of the target by itself; no columns where `reason`
-    says why.
+    """A predictor's columns and what it tells of the target by itself; no columns, but a reason, if
+    it cannot be used.
 
-    n: stimuli where it is known. spearman: in [−1, 1], NaN for a text. p: two-sided, of the test;
-    NaN where there is none, since the values or the target are all equal where it is known.
+    n: stimuli that have it. spearman: in [−1, 1], NaN for a text. p: two-sided, of the test; NaN if
+    there is none, since the values or the target are all equal. share: of the variance of the
+    target's ranks, at most 1; below 0 if chance would explain more.
     """
 
     columns: Float64[np.ndarray, "n width"]
@@ -58,64 +71,44 @@ class Predictor(NamedTuple):
     spearman: float = np.nan
     test: str = ""
     p: float = np.nan
+    share: float = np.nan
     reason: str = ""
 
 
 def read_predictor(values: pd.Series, target: Float64[np.ndarray, "n"]) -> Predictor:
     """Return a predictor's columns, each of mean 0, and its test with the target over the stimuli
-    where it is known.
+    that have it.
 
-    A number is scaled to variance 1; where it is missing it is 0 and, if LEAST are missing, marked
-    by one more column; its test is Spearman's. A text is a column of 0 and 1, less the mean, for
-    each value that LEAST stimuli share, one for all rarer values and one for missing; its test is
-    that of Kruskal and Wallis over these values. values: text or numbers, may be missing; an
-    infinite number counts as missing. target: finite. Source: Spearman 1904; Kruskal, Wallis 1952.
+    A number is scaled to variance 1; if missing it is 0 and, if LEAST are missing, marked by one
+    more column; its test is Spearman's, its share 1 − (1 − ρ²)(n − 1) / (n − 2). A text is a column
+    of 0 and 1, less the mean, for each value that LEAST stimuli share, one for all rarer values and
+    one for missing; its test is that of Kruskal and Wallis over these g values, its share
+    ε² = (H − g + 1) / (n − g). values: text or numbers, may be missing; an infinite number counts
+    as missing. target: finite. Source: Spearman 1904; Kruskal, Wallis 1952; Tomczak, Tomczak 2014.
     """
     if pd.api.types.is_numeric_dtype(values):
         return _number(values.to_numpy(np.float64, na_value=np.nan), target)
     return _text(values, target)
 
 
-def distance_to_neighbors(
-    consensus: Float64[np.ndarray, "n d"], *, k: int
-) -> Float64[np.ndarray, "n"]:
-    """Return each stimulus's mean Euclidean distance to its k nearest others: small where the space
-    is dense.
-
-    0 for a stimulus with k copies. Raises MetricError for k outside 1 … n − 1 and where all stimuli
-    are one point. Source: Loftsgaarden, Quesenberry 1965 (density by nearest neighbors).
-    """
-    from sklearn.neighbors import (
-        NearestNeighbors,  # a second that pages without a regression must not pay
-    )
-
-    check_space(consensus)
-    check_k(k, len(consensus))
-    distances, _ = (
-        NearestNeighbors(n_neighbors=k, algorithm="brute").fit(consensus).kneighbors()
-    )  # itself excluded
-    means: np.ndarray = distances.mean(axis=1)
-    return means
-
-
 def _number(values: Float64[np.ndarray, "n"], target: Float64[np.ndarray, "n"]) -> Predictor:
     from scipy import stats  # a third of a second that pages without a test must not pay
 
     present = np.isfinite(values)
-    count = int(present.sum())
-    if count < LEAST:
-        return _refused(present, f"it is known of {count} stimuli, and at least {LEAST} are needed")
+    n = int(present.sum())
+    if n < LEAST:
+        return _refused(present, f"it is known of {n} stimuli, and at least {LEAST} are needed")
     numbers = values[present]
     if np.ptp(numbers) == 0:
         return _refused(present, "all stimuli of which it is known have the same value")
     scaled = np.zeros(len(values))
     scaled[present] = (numbers - numbers.mean()) / numbers.std()
-    marked = [scaled, present.mean() - present] if len(values) - count >= LEAST else [scaled]
+    marked = [scaled, present.mean() - present] if len(values) - n >= LEAST else [scaled]
     columns = np.stack(marked, axis=1)
     if np.ptp(target[present]) == 0:
-        return Predictor(columns, count)
-    rho, p = stats.spearmanr(numbers, target[present])
-    return Predictor(columns, count, float(rho), SPEARMAN, float(p))
+        return Predictor(columns, n)
+    rho, p = map(float, stats.spearmanr(numbers, target[present]))
+    return Predictor(columns, n, rho, SPEARMAN, p, 1 - (1 - rho**2) * (n - 1) / (n - 2))
 
 
 def _text(values: pd.Series, target: Float64[np.ndarray, "n"]) -> Predictor:
@@ -130,118 +123,118 @@ def _text(values: pd.Series, target: Float64[np.ndarray, "n"]) -> Predictor:
     if columns.shape[1] < 2:
         return _refused(present, f"no two values occur in {LEAST} stimuli each")
     groups = [target[present & (classes == each)] for each in pd.unique(classes[present])]
-    columns = columns - columns.mean(axis=0)
-    if len(groups) < 2 or np.ptp(target[present]) == 0:
-        return Predictor(columns, int(present.sum()))
-    return Predictor(
-        columns, int(present.sum()), np.nan, KRUSKAL, float(stats.kruskal(*groups).pvalue)
-    )
+    columns, n, g = columns - columns.mean(axis=0), int(present.sum()), len(groups)
+    if g < 2 or np.ptp(target[present]) == 0:
+        return Predictor(columns, n)
+    h, p = map(float, stats.kruskal(*groups))
+    share = (h - g + 1) / (n - g) if n > g else np.nan
+    return Predictor(columns, n, np.nan, KRUSKAL, p, share)
 
 
 def _refused(present: Bool[np.ndarray, "n"], reason: str) -> Predictor:
     return Predictor(np.empty((len(present), 0)), int(present.sum()), reason=reason)
 
 
-# captions of both sets together that must have a word: among many words a rarer one cannot be
-# distinguished from chance
-LEAST_CAPTIONS = 5
+def distance_to_neighbors(
+    consensus: Float64[np.ndarray, "n d"], *, k: int
+) -> Float64[np.ndarray, "n"]:
+    """Return each stimulus's mean Euclidean distance to its k nearest others: small where the space
+    is dense.
+
+    0 for a stimulus with k copies. Raises MetricError for k outside 1 … n − 1 and if all stimuli
+    are one point. Source: Loftsgaarden, Quesenberry 1965 (density by nearest neighbors).
+    """
+    from sklearn.neighbors import NearestNeighbors  # a second
+
+    check_space(consensus)
+    check_k(k, len(consensus))
+    # itself excluded
+    distances, _ = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(consensus).kneighbors()
+    means: np.ndarray = distances.mean(axis=1)
+    return means
 
 
 def enriched(low: Sequence[Collection[str]], high: Sequence[Collection[str]]) -> pd.DataFrame:
     """Test every word of two sets of captions for being in more captions of one set than of the
     other.
 
-    odds_ratio: a (H − b) / (b (L − a)), where a of the L low and b of the H high captions have the
-    word, however often: above 1 it is more frequent in the low set; 0 where no low caption has it,
-    or all high ones; infinite in the opposite case. p: Fisher's exact test, two-sided; p_adjusted:
-    for the false discovery rate over all words tested. Words of fewer than LEAST_CAPTIONS
-    captions, or of all, are not tested; a word's total says nothing of its sets, so this leaves p
-    valid. low, high:
-    the words of each caption. Returns a row per word, lowest p first: word, in_low, in_high
+    odds_ratio: a (H − b) / (b (L − a)), if a of the L low and b of the H high captions have the
+    word, however often: above 1 it is more frequent in the low set; 0 if no low caption has it, or
+    all high ones; infinite in the opposite case. p: Fisher's exact test, two-sided; p_adjusted: for
+    the false discovery rate over all words tested. Words of fewer than LEAST_CAPTIONS captions, or
+    of all, are not tested; a word's total says nothing of its sets, so this leaves p valid. low,
+    high: the words of each caption. Returns a row per word, lowest p first: word, in_low, in_high
     (captions), low, high (sizes of the sets), odds_ratio, p, p_adjusted. Raises InputError for an
     empty set. Source: Fisher 1935; Bourgon, Gentleman, Huber 2010 (leaving out by the total).
     """
-    for captions, name in ((low, "low"), (high, "high")):
-        if not len(captions):
-            raise InputError(
-                f"words are compared between two sets of captions; the {name} set is empty: choose"
-                " a larger size"
-            )
+    from scipy import stats
+
+    if not (low and high):
+        raise InputError(
+            f"words are compared between two sets of captions; the {'high' if low else 'low'} set"
+            " is empty: choose a larger size"
+        )
     in_low, in_high = (
         Counter(word for words in captions for word in set(words)) for captions in (low, high)
     )
-    total = in_low + in_high
     tested = sorted(
-        word for word, count in total.items() if LEAST_CAPTIONS <= count < len(low) + len(high)
+        word
+        for word, count in (in_low + in_high).items()
+        if LEAST_CAPTIONS <= count < len(low) + len(high)
     )
-    test = cache(lambda a, b: _fisher(a, b, len(low), len(high)))
+
+    @cache
+    def fisher(a: int, b: int) -> tuple[float, float]:  # neither is undefined
+        exact = stats.fisher_exact(np.array([[a, len(low) - a], [b, len(high) - b]]))
+        return float(exact.statistic), float(exact.pvalue)
+
     rows = [
-        (word, in_low[word], in_high[word], len(low), len(high), *test(in_low[word], in_high[word]))
+        (
+            word,
+            in_low[word],
+            in_high[word],
+            len(low),
+            len(high),
+            *fisher(in_low[word], in_high[word]),
+        )
         for word in tested
     ]
-    table = pd.DataFrame(
-        rows, columns=["word", "in_low", "in_high", "low", "high", "odds_ratio", "p"]
-    ).astype({"odds_ratio": np.float64, "p": np.float64})
+    columns = ["word", "in_low", "in_high", "low", "high", "odds_ratio", "p"]
+    table = pd.DataFrame(rows, columns=columns)
+    table = table.astype({"odds_ratio": np.float64, "p": np.float64})
     table["p_adjusted"] = adjust(table["p"].to_numpy())
     return table.sort_values(["p", "word"], ignore_index=True)
-
-
-def _fisher(a: int, b: int, low: int, high: int) -> tuple[float, float]:
-    """Return the odds ratio and p; neither is undefined, since not every caption has the word and
-    some do.
-    """
-    from scipy import stats  # a third of a second that pages without a test must not pay
-
-    exact = stats.fisher_exact(np.array([[a, low - a], [b, high - b]]))
-    return float(exact.statistic), float(exact.pvalue)
-
-
-LARGEST = 4096  # stimuli that are explained; of more as many are drawn
-K = 10  # neighbors in the consensus
-CHUNK = 128  # thumbnails that are held at a time
-
-
-def draw_stimuli(study: Study, *, seed: int) -> Int64[np.ndarray, " m"]:
-    """Return which of the studied stimuli are explained, by position and rising: all, or LARGEST of
-    more.
-    """
-    return draw_sample(study.size, LARGEST, seed=seed)
 
 
 def describe_stimuli(
     study: Study, indices: Int64[np.ndarray, " m"], level: str, report: Progress | None
 ) -> dict[str, pd.DataFrame]:
-    """Return the predictors of some of the dataset's stimuli, all but those that depend on models,
-    and of a dataset of texts alone those of images.
+    """Return the predictors of some of the dataset's stimuli, all but those that depend on models.
 
-    image: size in pixels and `core.stimuli.statistics`; caption: its words, characters and rarity
-    among all captions of the level; factor: all that the dataset knows.
+    image: size in pixels and `core.stimuli.statistics`, unless there are only texts; caption: its
+    words, characters and rarity among all captions of the level; factor: all that the dataset
+    knows.
     """
-    name = study.dataset.name
-    sizes = study.store.image_sizes(name)
-    pixels = (
-        np.full(study.dataset.size, np.nan) if sizes is None else sizes["width"] * sizes["height"]
-    )
-    captions = describe_captions(texts_of(study, level).tolist()).iloc[indices]
-    factors = study.store.stimuli(name).drop(columns="stimulus").iloc[indices]
+    name, store = study.dataset.name, study.store
     kinds = {
-        "caption": captions.reset_index(drop=True),
-        "factor": factors.reset_index(drop=True),
+        "caption": describe_captions(texts_of(study, level).tolist()).iloc[indices],
+        "factor": store.stimuli(name).drop(columns="stimulus").iloc[indices],
     }
+    kinds = {kind: table.reset_index(drop=True) for kind, table in kinds.items()}
     if not study.dataset.has_images:
         return kinds
-    images = _describe_thumbnails(study, indices, report)
-    return {"image": images.assign(size=np.asarray(pixels)[indices]), **kinds}
+    described = []
+    for start in range(0, len(indices), CHUNK):
+        held = store.thumbnails(name, indices[start : start + CHUNK].tolist())
+        described.append(describe_images(Image.open(io.BytesIO(webp)) for webp in held))
+        if report:
+            report(min(start + CHUNK, len(indices)), len(indices), "images described")
+    images, sizes = pd.concat(described, ignore_index=True), store.image_sizes(name)
+    pixels = np.nan if sizes is None else np.asarray(sizes["width"] * sizes["height"])[indices]
+    return {"image": images.assign(size=pixels), **kinds}
 
 
-def density(joint: Float64[np.ndarray, "m d"]) -> pd.DataFrame:
-    """Return the mean distance to the K nearest stimuli in the consensus: large where it is
-    sparse.
-    """
-    return pd.DataFrame({f"distance to {K} neighbors": distance_to_neighbors(joint, k=K)})
-
-
-def words_of(texts: Iterable[str | None]) -> list[list[str]]:
+def words_of(texts: np.ndarray) -> list[list[str]]:
     """Return the words of each distinct caption; stimuli without one are left out.
 
     Copies of a stimulus have one dispersion and so fall in one set, where they are no independent
@@ -260,62 +253,13 @@ def name_level(study: Study, level: str) -> str:
     return level or study.dataset.levels[0]
 
 
-def _describe_thumbnails(
-    study: Study, indices: Int64[np.ndarray, " m"], report: Progress | None
-) -> pd.DataFrame:
-    tables = []
-    for start in range(0, len(indices), CHUNK):
-        held = study.store.thumbnails(study.dataset.name, indices[start : start + CHUNK].tolist())
-        tables.append(describe_images(Image.open(io.BytesIO(webp)) for webp in held))
-        if report:
-            report(min(start + CHUNK, len(indices)), len(indices), "images described")
-    return pd.concat(tables, ignore_index=True)
-
-
 def texts_of(study: Study, level: str) -> np.ndarray:
-    """Return the caption of every stimulus of the dataset, None where it has none of the level."""
+    """Return the caption of every stimulus of the dataset, None if it has none of the level."""
     captions = study.store.captions(study.dataset.name)
     texts = np.full(study.dataset.size, None, dtype=object)
     chosen = captions[captions["level"] == level]
     texts[chosen["index"].to_numpy()] = chosen["text"].to_numpy(object)
     return texts
-
-
-FOLDS = 5
-REPEATS = 4  # partitions into folds
-HALVES = 40
-LEAST_STIMULI = 50  # half of them still have five in each fold
-STRENGTHS = np.logspace(
-    -5, 2, 15
-)  # penalties per stimulus; the best is chosen among each fold's training stimuli
-TOGETHER = "all together"
-COLUMNS = (
-    "kind",
-    "predictor",
-    "covers",
-    "importance",
-    "low",
-    "high",
-    "spearman",
-    "test",
-    "p",
-    "n",
-    "reason",
-    "p_adjusted",
-    "r2",
-    "r2_low",
-    "r2_high",
-)
-
-Key = tuple[str, str]  # kind, predictor
-
-
-class Group(NamedTuple):
-    """Predictors that are permuted together, under one name."""
-
-    kind: str
-    name: str
-    keys: Sequence[Key]
 
 
 def predict(
@@ -327,89 +271,64 @@ def predict(
 ) -> pd.DataFrame:
     """Rank predictors by what a regression loses when one is permuted.
 
-    r2: 1 − Σ(y − ŷ)² / Σ(y − ȳ)², where ŷ is of a ridge regression that has not seen the stimulus,
-    the mean over REPEATS partitions into FOLDS; at most 1, and 0 or less where nothing is
-    predicted. importance: the loss of R² when a predictor's columns are permuted together among
-    held-out stimuli, the mean over all permutations; 0 or less where the predictor is of no use,
-    and up to twice what it predicts, since a permuted value also misleads. low, high: 95%
-    intervals, ± 1.96 standard deviations over HALVES random halves of the stimuli, on which all is
-    fitted again; their coverage is above.
+    r2: 1 − Σ(y − ŷ)² / Σ(y − ȳ)², with ŷ of a ridge regression that has not seen the stimulus, the
+    mean over REPEATS partitions into FOLDS; at most 1, and 0 or less if nothing is predicted.
+    importance: the loss of R² when a predictor's columns are permuted together among held-out
+    stimuli, the mean over all permutations; 0 or less if the predictor is of no use, and up to
+    twice what it predicts, since a permuted value also misleads. low, high: 95% intervals, ± 1.96
+    standard deviations over HALVES random halves of the stimuli, on which all is fitted again;
+    their coverage is above.
 
-    target: one finite number per stimulus. predictors: tables of n rows by kind (image, caption …);
+    target: one number per stimulus. predictors: tables of n rows by kind (image, caption …);
     columns as `read_predictor` takes them. Returns a row per predictor, most important first, then
     a row per kind of several, permuted together: kind, predictor (TOGETHER), covers (how many),
-    importance, low, high; spearman, test, p of the predictor alone; n: stimuli where it is known;
+    importance, low, high; spearman, test, p of the predictor alone; n: stimuli that have it;
     reason: why it is left out (then its numbers are NaN); p_adjusted: for the false discovery rate
-    over all; r2, r2_low, r2_high: of all together, NaN where all are left out. Raises InputError
-    for fewer than LEAST_STIMULI stimuli, no predictor, a target that is constant or not finite and
-    tables of other lengths. Source: Breiman 2001, section 10; Fisher et al. 2019, section 3.
+    over all; r2, r2_low, r2_high: of all together, NaN if all are left out. Raises InputError for
+    fewer than LEAST_STIMULI stimuli and a target that is constant or not finite. Source: Breiman
+    2001, section 10; Fisher et al. 2019, section 3.
     """
-    _check(target, predictors)
+    if len(target) < LEAST_STIMULI:
+        raise InputError(
+            f"a regression over stimuli needs at least {LEAST_STIMULI} of them; got {len(target)}"
+        )
+    if not np.isfinite(target).all() or np.ptp(target) == 0:
+        raise InputError(
+            "there is nothing to predict: stimuli have no value or the same one; choose other"
+            " spaces"
+        )
     by_key = {
         (kind, str(name)): read_predictor(table[name], target)
         for kind, table in predictors.items()
         for name in table
     }
-    groups = _group([key for key, predictor in by_key.items() if not predictor.reason])
-    scores: list[list[float]] = _bounded(target, by_key, groups, seed=seed, report=report).tolist()
-    left_out = [Group(*key, [key]) for key, predictor in by_key.items() if predictor.reason]
-    (r2, low, high), *parts = *scores, *[[np.nan] * 3] * len(left_out)
-    every = zip([*groups, *left_out], parts, strict=True)
-    return _ranked([_row(group, by_key, *score) for group, score in every]).assign(
-        r2=r2, r2_low=low, r2_high=np.minimum(high, 1.0)
-    )
-
-
-def _ranked(rows: Sequence[Sequence[object]]) -> pd.DataFrame:
-    """Return the rows with adjusted p-values, single predictors before kinds, most important
-    first.
-    """
-    table = pd.DataFrame(rows, columns=list(COLUMNS[: len(rows[0])]))
+    used = [key for key, one in by_key.items() if not one.reason]
+    kinds = [[key for key in used if key[0] == kind] for kind in predictors]
+    groups = [*([key] for key in used), *(keys for keys in kinds if len(keys) > 1)]
+    scores = _bounded(target, by_key, groups, seed=seed, report=report)
+    left_out = [[key] for key, one in by_key.items() if one.reason]
+    r2, low, high = scores[0]
+    parts = np.vstack([scores[1:], np.full((len(left_out), 3), np.nan)])
+    rows = []
+    for keys, (importance, *ends) in zip([*groups, *left_out], parts.tolist(), strict=True):
+        (kind, name), alone = keys[0], len(keys) == 1
+        one = by_key[keys[0]] if alone else Predictor(np.empty(0), len(target))
+        score = {"importance": importance, "low": ends[0], "high": ends[1]}
+        test = {name: getattr(one, name) for name in ("spearman", "test", "p", "n", "reason")}
+        about = {"kind": kind, "predictor": name if alone else TOGETHER, "covers": len(keys)}
+        rows.append({**about, **score, **test})
+    table = pd.DataFrame(rows)
     table = table.assign(p_adjusted=adjust(table["p"].to_numpy()), joint=table["covers"] > 1)
     ranked = table.sort_values(
         ["joint", "importance"], ascending=[True, False], kind="stable", ignore_index=True
-    )
-    return ranked.drop(columns="joint")
-
-
-def _check(target: Float64[np.ndarray, "n"], predictors: Mapping[str, pd.DataFrame]) -> None:
-    if not any(len(table.columns) for table in predictors.values()):
-        raise InputError("expected at least one predictor; got none: add a factor or a statistic")
-    if len(target) < LEAST_STIMULI:
-        raise InputError(
-            f"a regression over stimuli needs at least {LEAST_STIMULI} of them; got {len(target)}"
-        )
-    if not np.isfinite(target).all():
-        raise InputError(
-            f"a finite number per stimulus expected; {int((~np.isfinite(target)).sum())} of"
-            f" {len(target)} are not"
-        )
-    if np.ptp(target) == 0:
-        raise InputError(
-            f"all {len(target)} stimuli have the same value, so there is nothing to predict; choose"
-            " other spaces"
-        )
-    for kind, table in predictors.items():
-        if len(table) != len(target):
-            raise InputError(
-                f"one row of predictors per stimulus expected; {kind} has {len(table)} rows for"
-                f" {len(target)} stimuli"
-            )
-
-
-def _group(usable: Sequence[Key]) -> list[Group]:
-    """Return what is permuted together: each predictor alone, then all of each kind that has
-    several.
-    """
-    kinds = {kind: [key for key in usable if key[0] == kind] for kind, _ in usable}
-    alone = [Group(*key, [key]) for key in usable]
-    return alone + [Group(kind, TOGETHER, keys) for kind, keys in kinds.items() if len(keys) > 1]
+    ).drop(columns="joint")
+    return ranked.assign(r2=r2, r2_low=low, r2_high=np.minimum(high, 1.0))
 
 
 def _bounded(
     target: Float64[np.ndarray, "n"],
     by_key: Mapping[Key, Predictor],
-    groups: Sequence[Group],
+    groups: Sequence[Sequence[Key]],
     *,
     seed: int,
     report: Progress | None,
@@ -417,11 +336,11 @@ def _bounded(
     """Return R² and then every importance, each with its interval; NaN without a group."""
     if not groups:
         return np.full((1, 3), np.nan)
-    used = list(dict.fromkeys(key for group in groups for key in group.keys))
+    used = list(dict.fromkeys(key for keys in groups for key in keys))
     x = np.hstack([by_key[key].columns for key in used])
     owner = np.repeat(np.arange(len(used)), [by_key[key].columns.shape[1] for key in used])
     members = np.stack(
-        [np.isin(owner, [used.index(key) for key in group.keys]) for group in groups], axis=1
+        [np.isin(owner, [used.index(key) for key in keys]) for keys in groups], axis=1
     ).astype(np.float64)
     with one_core_each() as pool:
         again = pool.map(
@@ -472,25 +391,3 @@ def _held_out(
         lost += np.append(error @ error, 2 * (part * (error[:, None] + part)).sum(axis=0)) / spread
     lost[0] = 1 - lost[0]
     return lost
-
-
-def _row(
-    group: Group, by_key: Mapping[Key, Predictor], importance: float, low: float, high: float
-) -> tuple[object, ...]:
-    """Return what COLUMNS begin with."""
-    one = by_key[group.keys[0]]
-    if len(group.keys) > 1:
-        one = Predictor(one.columns, len(one.columns))
-    return (
-        group.kind,
-        group.name,
-        len(group.keys),
-        importance,
-        low,
-        high,
-        one.spearman,
-        one.test,
-        one.p,
-        one.n,
-        one.reason,
-    )

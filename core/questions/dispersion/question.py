@@ -1,9 +1,8 @@
-"""On which stimuli do models agree, and does their agreement carry over to language?
+"""On which stimuli do models agree, what predicts it, and is it a property of the stimulus?
 
-Source: single-stimulus dispersion (Generalized Procrustes), figure 2 and supplements S1 and S2,
-over 1,024 pictures of Wikipedia and four vision models: CKNNA is up to twice as high on the low set
-as on the high one and higher in every model; without the most dispersed quarter it rises and
-without the least dispersed it falls in every model; Pearson's r of held-out models is 0.21 to 0.43.
+Source: single-stimulus dispersion (Generalized Procrustes), figures 1C, 2A and 2F and supplement
+S2, over 1,024 images of Wikipedia and four vision models: Pearson's r of held-out models is 0.21 to
+0.43.
 """
 
 from __future__ import annotations
@@ -11,73 +10,66 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from statistics import NormalDist
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
-from core.errors import MetricError, UnknownNameError
-from core.figures.grammar import Axis, Dots, Facet, Fixed, Level, Line, Palette, Plot, Scale, Size
-from core.modalities import LANGUAGE, VISION
+from core.errors import UnknownNameError
+from core.figures.grammar import Axis, Bars, Dots, Facet, Fixed, Level, Line, Palette, Plot, Scale
+from core.modalities import VISION
 from core.options import MOST_STIMULI, option, part, seed_option
 from core.progress import Progress
 from core.questions.asking import ask
-from core.questions.dispersion import trials
 from core.questions.dispersion.prediction import (
-    density,
+    K,
     describe_stimuli,
-    draw_stimuli,
+    distance_to_neighbors,
     enriched,
     name_level,
     predict,
+    read_predictor,
     texts_of,
     words_of,
 )
 from core.questions.dispersion.residuals import (
     SHUFFLES,
     SUMMARIES,
-    apart_from_others,
-    fit_consensus,
-    hold_out,
-    relate_held_out,
-    summarize_residuals,
+    correlate,
+    leave_one_out,
+    read,
+    relate,
+    residuals,
+    summarize,
+    tail,
 )
 from core.questions.finding import ALPHA, NAN, Finding
 from core.questions.question import Answer, StudyQuestion
 from core.questions.sentences import listed
-from core.statistics.correlations import LEAST_MODELS, competence_fit
+from core.statistics.correlations import partial_correlation
 from core.statistics.nulls import adjust, draw_sample
-from core.study.models import reads
-from core.study.parts import Measure
+from core.statistics.procrustes import generalized_procrustes
 from core.study.published import deviations_here
-from core.study.selections import check_ends, check_parts, count_share, ends, random_sets
-from core.study.spaces import (
-    by_size,
-    check_several,
-    default_language,
-    describe_spaces,
-    find_spaces,
-    name_spaces,
-)
-from core.study.study import Study
+from core.study.selections import check_ends, ends, random_sets
+from core.study.spaces import check_several, describe_spaces, find_spaces, name_spaces
+from core.study.study import Study, studied_stimuli
 
 Centering = Literal["features", "stimuli", "none"]
 RANKINGS = {"mean": "mean over models", "pc1": "first component"}  # as published
 QUARTER = 4  # of all stimuli: a set is one over it if no size is named
 DRAWN = 5000  # stimuli in a figure
+LARGEST = 4096  # stimuli whose dispersion is predicted; of more as many are drawn
 MOST_AXES = 4  # models whose residuals are drawn in pairs: six panels
-LEAST_SETS = 40  # random ones for a two-sided p below 0.05
+LEAST_RANKED = 20  # stimuli for a finding about tenths of them
 MOST_NAMED = 3  # predictors, and words of each set
 MOST_PREDICTORS, MOST_WORDS = 15, 20  # drawn
 SIZE_HELP = "stimuli in the low, the high and each random set (a quarter of all)"
-NO_SCORE = "No alignment can be computed on these sets[[: {reason}]]."
 
 
 def size_option(help: str = SIZE_HELP) -> Any:
-    """Declare how many stimuli are in each set, None for the usual share."""
-    return option(None, least=1, most=MOST_STIMULI, label="Stimuli in each set", help=help)
+    """Declare how many stimuli are in each set, None for a quarter of all."""
+    return option(None, least=1, most=MOST_STIMULI, label="Set size", help=help)
 
 
 @dataclass(frozen=True)
@@ -86,10 +78,10 @@ class Spaces:
 
     spaces: tuple[str, ...] = option(
         (),
-        label="Consensus of",
+        label="Consensus",
         metavar="M:LAYER",
         help="layers of models whose consensus is taken, a model alone in its penultimate block"
-        " (three or four vision models of different kinds, of one size where that can be, else the"
+        " (three or four vision models of different kinds, of one size if there is one, else the"
         " largest)",
     )
     centering: Centering = option(
@@ -106,7 +98,7 @@ class Ranking(Spaces):
 
     by: str = option(
         "mean",
-        label="Dispersion is the",
+        label="Dispersion",
         help="residual that ranks the stimuli: mean, pc1, median or trimmed over the spaces, or"
         " that of one space",
     )
@@ -115,33 +107,6 @@ class Ranking(Spaces):
     def joint(self) -> Spaces:
         """Return the spaces whose consensus ranks the stimuli."""
         return Spaces(self.spaces, self.centering)
-
-
-@dataclass(frozen=True)
-class Trial:
-    """Whose alignment with language is measured on sets of stimuli, and against what chance."""
-
-    tested: tuple[str, ...] = option(
-        (), metavar="M:LAYER", help="spaces that are aligned with language (those of the consensus)"
-    )
-    language: tuple[str, ...] = option(
-        (),
-        label="Language models",
-        metavar="M",
-        help="language models, each in its best layer (all finished ones)",
-    )
-    cross_fitted: bool = option(
-        False, help="rank the stimuli for each tested space by the other models alone"
-    )
-    repeats: int = option(50, least=0, most=10_000, label="Random sets", help="random sets")
-    draws: int = option(
-        100,
-        least=0,
-        most=10_000,
-        label="Intervals by resampling",
-        help="random three quarters of a set, for its 95%% interval",
-    )
-    seed: int = seed_option("seed of random sets and draws")
 
 
 @dataclass(frozen=True)
@@ -163,22 +128,27 @@ class ConsensusSpace(JointQuestion):
 
     command = "dispersion consensus"
     version = 3
-    columns: ClassVar[Mapping[str, str]] = {
-        "index": "place of the stimulus in its dataset",
-        "stimulus": "its id",
-        "iterations": "rounds until the consensus stayed",
-        "objective": "sum of squared residuals, of spaces of norm 1",
-        "axis_1": "place along the consensus's first principal axis; further axes follow",
-    }
+    listed = False  # dispersion stimuli --axes
 
     weights: tuple[float, ...] = option(
         (), least=0, most=1_000_000, help="weight of each space (1 each)"
     )
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
-        places, weights = find_spaces(study, self.joint.spaces), self.weights or None
-        centering = self.joint.centering
-        return Answer(fit_consensus(study, places, centering=centering, weights=weights))
+        """Return index, stimulus, its residual in each space, iterations, objective and its place
+        along the consensus's principal axes, axis_1 … largest first.
+
+        Raises as `generalized_procrustes`, and MetricError that names a degenerate space.
+        """
+        places = find_spaces(study, self.joint.spaces)
+        fitted = generalized_procrustes(
+            read(study, places), centering=self.joint.centering, weights=self.weights or None
+        )
+        apart = pd.DataFrame(residuals(fitted), columns=list(self.joint.spaces))
+        rounds = apart.assign(iterations=len(fitted.objective), objective=fitted.objective[-1])
+        names = [f"axis_{axis}" for axis in range(1, fitted.joint.shape[1] + 1)]
+        axes = pd.DataFrame(fitted.joint, columns=names)
+        return Answer(pd.concat([studied_stimuli(study), rounds, axes], axis=1))
 
 
 @dataclass(frozen=True)
@@ -186,7 +156,7 @@ class StimulusDispersion(JointQuestion):
     """How far is each stimulus from the consensus of models?"""
 
     command = "dispersion stimuli"
-    version = 3
+    version = 4
     columns: ClassVar[Mapping[str, str]] = {
         "index": "place of the stimulus in its dataset",
         "stimulus": "its id",
@@ -194,75 +164,75 @@ class StimulusDispersion(JointQuestion):
         "pc1": "score on the first component of the residuals",
         "median": "median residual",
         "trimmed": "mean residual without the lowest and highest quarter of models",
+        "explained": "share of the residuals' variance along the first component",
         "iterations": "rounds until the consensus stayed",
         "objective": "sum of squared residuals, of spaces of norm 1",
-        "explained": "share of the residuals' variance along the first component",
-        "set": "low or high, at either end of the ranking",
         "rank_mean": "rank by the mean, 1 is the least dispersed",
         "set_mean": "low or high by the mean",
         "rank_pc1": "rank by the first component",
         "set_pc1": "low or high by the first component",
         "random": "whether the first random set of this seed has it",
+        "axis_1": "place along the consensus's first principal axis; further axes follow",
     }
 
+    weights: tuple[float, ...] = option(
+        (), least=0, most=1_000_000, help="weight of each space in the consensus (1 each)"
+    )
     by: str = option(
         "",
         label="Ranked by",
         help="rank the stimuli by mean, pc1, median, trimmed or one of the spaces (by index)",
     )
-    size: int | None = size_option(
-        "mark so many at either end of the ranking (with --rank a quarter of all)"
-    )
-    without_each: bool = option(
-        False, help="measure each space's residuals to the consensus of the others"
-    )
     rank: bool = option(
         False, help="add both published rankings, with the low, high and random set of each"
     )
+    size: int | None = size_option("stimuli in each set of --rank (a quarter of all)")
+    axes: bool = option(False, help="add the place along each principal axis of the consensus")
     seed: int = seed_option("seed of the random set")
 
     def complete(self, study: Study) -> Self:
         question = super().complete(study)
         check_summary(self.by or "mean", question.joint.spaces)
-        if self.rank:
-            check_several(question.joint.spaces)  # all summaries rank two spaces alike
-            return replace(question, size=_set_size(self.size, study))
-        if self.size is not None:
-            check_ends(study.size, self.size)
-        return question
+        if not self.rank:
+            return question
+        check_several(question.joint.spaces)  # all summaries rank two spaces alike
+        return replace(question, size=set_size(self.size, study))
 
     def is_kept(self) -> bool:
         return False
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
-        joint, by = self.joint, self.by or "mean"
-        if self.without_each:
-            points = ask(HeldOutPoints(self.scope, joint), study, report)
-            fitted = apart_from_others(points, joint.spaces)
-        else:
-            fitted = ask(ConsensusSpace(self.scope, joint), study, report)
-        table = summarize_residuals(fitted, joint.spaces)
-        if self.size is not None:
-            table["set"] = _sets_of(table[by], self.size)
+        fitted = ask(ConsensusSpace(self.scope, self.joint, self.weights), study, report)
+        names = list(self.joint.spaces)
+        summary = summarize(fitted[names].to_numpy())
+        shown = [*names, "iterations", "objective"]
+        shown += list(fitted.filter(like="axis_")) if self.axes else []
+        about = fitted[["index", "stimulus"]]
+        table = pd.concat([about, summary, fitted[shown]], axis=1)
         if self.rank:
             for name in RANKINGS:
+                low, high = ends(table[name].to_numpy(), self.size or 0)
                 table[f"rank_{name}"] = table[name].rank(method="first").astype(int)
-                table[f"set_{name}"] = _sets_of(table[name], self.size or 0)
+                table[f"set_{name}"] = ""
+                table.loc[low, f"set_{name}"], table.loc[high, f"set_{name}"] = "low", "high"
             (drawn,) = random_sets(len(table), self.size or 0, count=1, seed=self.seed)
             table["random"] = table.index.isin(drawn)
-        findings = ranking_findings(table) if self.rank else ()
-        return Answer(table.sort_values(by, kind="stable") if self.by else table, findings)
+            findings = ranking_findings(table, study.dataset.items)
+        else:
+            factors = study.store.stimuli(study.dataset.name).drop(columns="stimulus")
+            factors = factors.iloc[table["index"]].reset_index(drop=True)
+            findings = spread_findings(table[self.by or "mean"], factors, study.dataset.items)
+        return Answer(table.sort_values(self.by, kind="stable") if self.by else table, findings)
 
     def plot(self, table: pd.DataFrame) -> Plot:
-        shown, by = list(RANKINGS) if self.rank else [self.by or "mean"], self.by or "mean"
+        shown = list(RANKINGS) if self.rank else [self.by or "mean"]
         dots = table.iloc[draw_sample(len(table), DRAWN, seed=1)]
-        marked = dots.get("set", pd.Series("", index=dots.index))
         rows = pd.concat(
             dots.assign(
                 ranking=name,
                 value=dots[name],
                 place=table[name].rank(method="first"),
-                part=dots[f"set_{name}"] if self.rank else marked,
+                part=dots[f"set_{name}"] if self.rank else "",
                 floor=table[name].min(),
                 drawn=dots["random"] if self.rank else False,
             )
@@ -270,14 +240,15 @@ class StimulusDispersion(JointQuestion):
         )
         names = {"": "neither set", "low": "low set", "high": "high set"}
         return Plot(
-            "Stimuli ranked by their dispersion",
+            "Dispersion by rank",
             marks=(
                 Dots(
                     "place",
                     "value",
                     color=Palette("part", {"": "soft", "low": "text", "high": "ember"}, names),
                     size=4,
-                    card=("stimulus {index}", "rank {place:,.0f}", "dispersion {value:.3g}"),
+                    card=("<b>#{index}</b>", "rank {place:,.0f}", "dispersion {value:.3g}"),
+                    select=("index",),
                 ),
                 Dots(
                     "place",
@@ -288,13 +259,10 @@ class StimulusDispersion(JointQuestion):
                     name="random set",
                 ),
             ),
-            x=Axis("rank: 1 is the least dispersed"),
-            y={
-                name: Axis("score on the first component" if name == "pc1" else "residual")
-                for name in shown
-            },
-            facet=Facet("ranking", {name: f"by the {RANKINGS.get(name, by)}" for name in shown}),
-            height=400,
+            x=Axis("rank, 1 = least dispersed"),
+            y={name: Axis("first component" if name == "pc1" else "residual") for name in shown},
+            facet=Facet("ranking", {name: f"by the {RANKINGS.get(name, name)}" for name in shown}),
+            height=360,
         ).over(rows)
 
     def plot_space(self, table: pd.DataFrame, titles: Mapping[str, str]) -> Plot:
@@ -312,40 +280,118 @@ class StimulusDispersion(JointQuestion):
         rows = pd.concat(dots.assign(pair=f"{x} {y}", x=dots[x], y=dots[y]) for x, y in pairs)
         lines = [pd.DataFrame({"pair": f"{x} {y}", "x": ray[x], "y": ray[y]}) for x, y in pairs]
         return Plot(
-            "Residuals of the stimuli, an axis per model",
+            "Residuals, an axis per model",
             marks=(
                 Dots(
                     "x",
                     "y",
                     color=Scale("mean", "mean residual"),
                     size=4,
-                    card=("stimulus {index}", "residuals {x:.3g} and {y:.3g}", "mean {mean:.3g}"),
+                    card=("<b>#{index}</b>", "residuals {x:.3g} and {y:.3g}", "mean {mean:.3g}"),
                 ),
                 Line("x", "y", table=pd.concat(lines), dash="dash", name="first component"),
             ),
             x={f"{x} {y}": Axis(titles[x]) for x, y in pairs},
             y={f"{x} {y}": Axis(titles[y]) for x, y in pairs},
             facet=Facet("pair", head=lambda _: "", columns=3),
+            height=240,
+        ).over(rows)
+
+    def plot_one(self, table: pd.DataFrame, index: int, about: pd.DataFrame) -> Plot:
+        """Return the residual of one stimulus in each space next to the middle half of all.
+
+        about: as `describe_spaces` gives it.
+        """
+        every = table[list(self.joint.spaces)]
+        own = every[table["index"] == index].iloc[0]
+        rows = about.assign(
+            residual=about["space"].map(own),
+            rank=about["space"].map((every < own).sum() + 1),
+            n=len(every),
+            lower=about["space"].map(every.quantile(0.25)),
+            upper=about["space"].map(every.quantile(0.75)),
+        )
+        return Plot(
+            "Residual by model",
+            marks=(
+                Bars(
+                    "upper",
+                    "title",
+                    lying=True,
+                    base="lower",
+                    color=Fixed("chance"),
+                    opacity=0.35,
+                    width=0.9,
+                    name="middle half",
+                ),
+                Bars(
+                    "residual",
+                    "title",
+                    lying=True,
+                    color="group",
+                    width=0.45,
+                    label="rank {rank:,} of {n:,}",
+                    card=("<b>{title}</b>", "residual {residual:.3g}", "rank {rank:,} of {n:,}"),
+                ),
+            ),
+            x=Axis("residual: distance to the consensus"),
+            y=Axis(names=True),
+            row=38,
         ).over(rows)
 
 
-def ranking_findings(table: pd.DataFrame) -> list[Finding]:
+def spread_findings(values: pd.Series, factors: pd.DataFrame, items: str) -> list[Finding]:
+    """Return how much more models disagree on some stimuli than on others, and which factor
+    predicts it best; p is corrected for how many factors there are (Bonferroni).
+
+    values: the dispersion of each stimulus. factors: a column each, with the same rows.
+    """
+    n = len(values)
+    claim = f"Models disagree more on the hardest 10% of {items} than on the easiest 10%"
+    if n < LEAST_RANKED:
+        return [Finding(claim, reason=f"needs {LEAST_RANKED} {items}; {n} loaded")]
+    ranked, tenth = np.sort(values.to_numpy()), n // 10
+    low, high = float(ranked[:tenth].mean()), float(ranked[-tenth:].mean())
+    ratio = high / low if low > 0 else NAN
+    extent = Finding(claim, ratio, unit="times", digits=1, n=n, over=items)
+    links = {name: read_predictor(factors[name], values.to_numpy()) for name in factors}
+    links = {name: one for name, one in links.items() if not np.isnan(one.p)}
+    if not links:
+        return [extent]
+    beyond = {name: one for name, one in links.items() if one.p * len(links) <= ALPHA}
+    if not beyond:
+        p = min(1.0, min(one.p for one in links.values()) * len(links))
+        return [extent, Finding(f"None of {len(links)} factors predicts disagreement", p=p)]
+    best = max(beyond, key=lambda name: beyond[name].share)
+    named = str(best).replace("_", " ")
+    return [
+        extent,
+        Finding(
+            f"Of {len(links)} factors, {named} predicts disagreement best",
+            beyond[best].share,
+            p=min(1.0, beyond[best].p * len(links)),
+            name="R² of ranks",
+            n=beyond[best].n,
+            over=items,
+        ),
+    ]
+
+
+def ranking_findings(table: pd.DataFrame, items: str = "stimuli") -> list[Finding]:
     """Return how far both published rankings agree, and what the first component leaves out."""
     order = float(spearmanr(table["mean"], table["pc1"]).statistic)
-    n = len(table)
     shared = [
         Finding(
-            f"Both rankings share stimuli of the {name} set",
+            f"Both rankings share {items} of the {name} set",
             float((table.loc[table["set_mean"] == name, "set_pc1"] == name).mean()),
-            name="share",
             unit="%",
             n=int((table["set_mean"] == name).sum()),
-            over="stimuli",
+            over=items,
         )
         for name in ("low", "high")
     ]
     return [
-        Finding("Both rankings order the stimuli alike", order, name="ρ", n=n, over="stimuli"),
+        Finding("Both rankings order the models' disagreement alike", order, name="ρ"),
         *shared,
         Finding(
             "The first component holds a share of the variance of the residuals",
@@ -369,8 +415,20 @@ class HeldOutPoints(JointQuestion):
     listed = False  # dispersion held-out --points
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
-        places = find_spaces(study, self.joint.spaces)
-        return Answer(hold_out(study, places, centering=self.joint.centering, report=report))
+        """Return a row per space and stimulus: space, index, stimulus, dispersion (of the others in
+        their own consensus), deviation (of the space from it), norm (of that consensus), and the
+        same in all rows of a space: shuffled (the mean of Pearson's r if the space's stimuli are
+        shuffled) and shuffled_p (one-sided: how often r is as high then). See `leave_one_out`.
+        """
+        places, stimuli = find_spaces(study, self.joint.spaces), studied_stimuli(study)
+        held = leave_one_out(read(study, places), centering=self.joint.centering, report=report)
+        tables = []
+        for place, x, y, norm, null in zip(places, *(each.T for each in held), strict=True):
+            table = stimuli.assign(dispersion=x, deviation=y, norm=norm, shuffled=null.mean())
+            table["shuffled_p"] = tail(correlate(x, y[None])[0], null)
+            table.insert(0, "space", str(place))
+            tables.append(table)
+        return Answer(pd.concat(tables, ignore_index=True))
 
 
 @dataclass(frozen=True)
@@ -378,7 +436,7 @@ class HeldOutFits(JointQuestion):
     """Does a model deviate where the other models disagree?"""
 
     command = "dispersion held-out"
-    version = 3
+    version = 4
     columns: ClassVar[Mapping[str, str]] = {
         "space": "the space that is held out",
         "n": "stimuli",
@@ -410,24 +468,26 @@ class HeldOutFits(JointQuestion):
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
         points = ask(HeldOutPoints(self.scope, self.joint), study, report)
-        table = relate_held_out(points, self.joint.spaces)
+        rows = []
+        for space, own in points.groupby("space", sort=False):
+            x, y, norm = (own[name].to_numpy() for name in ("dispersion", "deviation", "norm"))
+            rest = partial_correlation(x, y, control=norm)
+            partial = {"partial": rest.value, "partial_low": rest.low, "partial_high": rest.high}
+            chance = {name: float(own[name].iloc[0]) for name in ("shuffled", "shuffled_p")}
+            rows.append({"space": space, **relate(x, y), **chance, **partial})
         about = describe_spaces(self.joint.spaces, study.models())
-        table = table.merge(about[["space", "title", "group"]], on="space")
+        table = pd.DataFrame(rows).merge(about[["space", "title", "group"]], on="space")
         published, models = deviations_here(study), table["space"].str.rpartition(":")[0]
         if set(models) == set(published):
             table = table.assign(published=models.map(published))
-        findings = held_out_findings(table)
+        findings = held_out_findings(table, study.dataset.items)
         if self.points:
             table = points.merge(table.drop(columns=["shuffled", "shuffled_p"]), on="space")
         return Answer(table, findings)
 
     def plot(self, table: pd.DataFrame) -> Plot:
         """Return the stimuli if the table has them, else the correlations."""
-        note = (
-            "r = {pearson:.2f} [{pearson_low:.2f}, {pearson_high:.2f}], {shuffled_p:p}<br>"
-            "shuffled {shuffled:.2f}, ρ = {spearman:.2f}[[<br><b>published {published:.2f}</b>]]"
-            " || no correlation: one side does not vary"
-        )
+        r = "r = {pearson:.2f} [{pearson_low:.2f}, {pearson_high:.2f}], {shuffled_p:p}"
         if not self.points:
             return Plot(
                 "Correlation of a model's deviation with the dispersion of the others",
@@ -439,7 +499,7 @@ class HeldOutFits(JointQuestion):
                         modality=VISION,
                         left="pearson_low",
                         right="pearson_high",
-                        card=("<b>{title}</b>", *note.split(" ||")[0].split("<br>")[:1]),
+                        card=("<b>{title}</b>", r),
                         ids="{space}",
                     ),
                 ),
@@ -448,27 +508,16 @@ class HeldOutFits(JointQuestion):
                 levels=(Level(0.0, "zero", along="x"),),
                 row=36,
             ).over(table)
-        n = int(table.groupby("space").size().max())
-        shown = draw_sample(n, DRAWN, seed=0)
+        shown = draw_sample(int(table.groupby("space").size().max()), DRAWN, seed=0)
         dots = table[table.groupby("space").cumcount().isin(shown)]
-        lines = table.groupby("space", sort=False)["dispersion"].agg(["min", "max"]).stack()
-        fit = lines.rename("dispersion").reset_index()[["space", "dispersion"]]
+        ends = table.groupby("space", sort=False)["dispersion"].agg(["min", "max"]).stack()
+        fit = ends.rename("dispersion").reset_index()[["space", "dispersion"]]
         fit = fit.merge(table.drop_duplicates("space")[["space", "slope", "intercept"]])
+        card = ("<b>#{index}</b>", "dispersion {dispersion:.3g}", "deviation {deviation:.3g}")
         return Plot(
-            "Dispersion and the deviation of a model that does not define it",
+            "A model's deviation and the dispersion of the others",
             marks=(
-                Dots(
-                    "dispersion",
-                    "deviation",
-                    color="group",
-                    size=5,
-                    opacity=0.45,
-                    card=(
-                        "stimulus {index}",
-                        "dispersion {dispersion:.3g}",
-                        "deviation {deviation:.3g}",
-                    ),
-                ),
+                Dots("dispersion", "deviation", color="group", size=5, opacity=0.45, card=card),
                 Line(
                     "dispersion",
                     "line",
@@ -479,16 +528,23 @@ class HeldOutFits(JointQuestion):
             ),
             x=Axis("dispersion of the others"),
             y=Axis("deviation from their consensus"),
-            facet=Facet("space", head="<b>{title}</b>", note=note),
+            facet=Facet(
+                "space",
+                head="<b>{title}</b>",
+                note=f"{r}<br>shuffled {{shuffled:.2f}}[[, published {{published:.2f}}]]"
+                " || no correlation: one side does not vary",
+            ),
+            height=260,
         ).over(dots)
 
 
-def held_out_findings(fits: pd.DataFrame) -> list[Finding]:
+def held_out_findings(fits: pd.DataFrame, items: str = "stimuli") -> list[Finding]:
     """Return, for each space, whether it deviates where the others disagree.
 
     p: one-sided against the space's stimuli shuffled, adjusted for the false discovery rate over
-    spaces. If Pearson's interval holds 0, the claim stays open. Of four spaces that share nothing
-    one or more is supported in 3 to 4% of simulations; by intervals alone in most.
+    spaces; left out if Pearson's interval holds 0, so that the claim stays open. Of four spaces
+    that share nothing one or more is supported in 3 to 4% of simulations; by intervals alone in
+    most.
     """
     above = adjust(fits["shuffled_p"].to_numpy())
     # of the other tail: each draw lies on one side of r
@@ -496,349 +552,51 @@ def held_out_findings(fits: pd.DataFrame) -> list[Finding]:
     findings = []
     for row, high, low in zip(fits.to_dict("records"), above, below, strict=True):
         r = float(row["pearson"])
-        given = "" if np.isnan(row["partial"]) else f" and {row['partial']:.2f} given the norm"
+        given = "" if np.isnan(row["partial"]) else f", {row['partial']:.2f} given the norm"
+        holds_0 = row["pearson_low"] <= 0 <= row["pearson_high"]
         findings.append(
             Finding(
                 f"{row['title']} deviates where the other models disagree",
                 r,
                 row["pearson_low"],
                 row["pearson_high"],
-                float(high if r > 0 else low),
+                NAN if holds_0 else float(high if r > 0 else low),
                 name="r",
                 n=int(row["n"]),
-                over="stimuli",
+                over=items,
                 expected="+",
-                reason="its interval holds 0"
-                if row["pearson_low"] <= 0 <= row["pearson_high"]
-                else "one side does not vary"
-                if np.isnan(r)
-                else "",
-                note=f"r is {row['shuffled']:.2f} with its stimuli shuffled{given}.".replace(
-                    "-", "−"
-                ),
+                reason="one side does not vary" if np.isnan(r) else "",
+                note=f"Shuffled: r = {row['shuffled']:.2f}{given}.".replace("-", "−"),
                 published=f"Published: r = {row['published']:.2f}." if "published" in row else "",
             )
         )
-    if findings and "published" not in fits:
-        findings[0] = replace(findings[0], published="Published: r = 0.21 to 0.43 (supplement S2).")
-    return findings
-
-
-@dataclass(frozen=True)
-class SetEffect(StudyQuestion):
-    """Are models better aligned with language on stimuli they agree on?"""
-
-    command = "dispersion effect"
-    version = 3
-    columns: ClassVar[Mapping[str, str]] = {
-        "vision": "space that is aligned with language",
-        "language": "language model, empty for the mean over all",
-        "layer": "its layer, -1 for the mean",
-        "set": "set of stimuli: low, high, random, full (all); parts by number, 1 is the least"
-        " dispersed; without an end; low/high is the ratio",
-        "size": "stimuli in the set",
-        "dispersion": "mean dispersion of the set",
-        "score": "alignment",
-        "low": "low end of its 95% interval",
-        "high": "high end of that interval",
-        "p": "p against random sets, two-sided",
-        "reason": "what is missing, and why",
-        "title": "name of the space",
-        "group": "objective of its model",
-        "language_title": "name of the language model",
-        "language_group": "its family",
-        "parameters": "its parameters",
-        "chance": "alignment of unrelated models on sets of this size",
-    }
-
-    ranking: Ranking = part(Ranking)
-    trial: Trial = part(Trial)
-    measure: Measure = part(Measure, metric="cknna")
-    sets: Literal["ends", "parts", "drop"] = option(
-        "ends",
-        label="Sets",
-        help="which stimuli are compared: both ends of the ranking, all parts of it, or all stimuli"
-        " without either end",
-    )
-    size: int | None = size_option()
-    parts: int = option(10, least=2, most=1_000, help="parts that the ranking is split into")
-    share: float = option(
-        0.25, least=0, most=0.5, help="share of the stimuli that is left out at either end"
+    published = "" if "published" in fits else "Published: r = 0.21 to 0.43 (supplement S2)."
+    return counted(
+        findings, "deviate where the others disagree", name="median r", published=published
     )
 
-    def complete(self, study: Study) -> Self:
-        size = _set_size(self.size, study) if self.sets == "ends" else None
-        if self.sets == "parts":
-            check_parts(study.size, self.parts)
-        elif self.sets == "drop":
-            count_share(self.share, study.size)
-        spaces = name_spaces(study, self.ranking.spaces)
-        ranking = replace(self.ranking, spaces=spaces)
-        language = self.trial.language or tuple(default_language(study))
-        named = self.trial.tested or spaces
-        if not self.trial.tested and {one.model for one in find_spaces(study, named)} & {*language}:
-            models = by_size(study)  # the usual spaces are of language if few models see
-            named = tuple(models.loc[reads(models, "image"), "model"])
-        tested = find_spaces(study, named)
-        self.measure.settings  # noqa: B018 - raises for a metric or a parameter that is not there
-        if not self.trial.cross_fitted:
-            check_summary(ranking.by, spaces)
-        _check_models(study, list(dict.fromkeys(place.model for place in tested)), language)
-        trial = replace(self.trial, tested=tuple(map(str, tested)), language=language)
-        return replace(self, ranking=ranking, trial=trial, size=size)
 
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        """Score vision with language on the sets that the ranking chooses, one ranking for each
-        tested space if it is cross-fitted.
-        """
-        n, ranking = study.size, self.ranking
-        sizes = {"ends": self.size or 0, "parts": n // self.parts, "drop": n}
-        sets = {
-            "ends": lambda: trials.low_and_high(self.size or 0),
-            "parts": lambda: trials.by_part(self.parts),
-            "drop": lambda: trials.without_ends(count_share(self.share, n)),
-        }[self.sets]()
-        if self.trial.cross_fitted:
-            groups = []
-            for at, place in enumerate(find_spaces(study, self.trial.tested)):
-                others = tuple(s for s in ranking.spaces if s.rpartition(":")[0] != place.model)
-                values = self._values(replace(ranking, spaces=others), study, report)
-                groups.append((slice(at, at + 1), values))
-        else:
-            groups = [(slice(None), self._values(ranking, study, report))]
-        table = trials.score_trial(study, self.trial, self.measure, groups, sets, report)
-        models = study.models()
-        spaces = describe_spaces(list(dict.fromkeys(table["vision"])), models).set_index("space")
-        about = models.set_index("model")[["title", "group", "parameters"]]
-        names = {"title": "language_title", "group": "language_group"}
-        table = table.join(spaces[["title", "group"]], on="vision")
-        table = table.join(about.rename(columns=names), on="language")
-        table = table.fillna(dict.fromkeys(names.values(), ""))
-        table["chance"] = self.measure.chance(sizes[self.sets])
-        return Answer(table, self._findings(table))
+def counted(findings: Sequence[Finding], says: str, **look: Any) -> list[Finding]:
+    """Return findings about one model each, after one that counts how many of them are supported.
 
-    def _values(self, ranking: Ranking, study: Study, report: Progress | None) -> trials.Values:
-        check_summary(ranking.by, ranking.spaces)
-        table = ask(StimulusDispersion(self.scope, ranking.joint), study, report)
-        return table[ranking.by].to_numpy()
-
-    def _findings(self, table: pd.DataFrame) -> list[Finding]:
-        better = self.measure.spec.higher_is_more_aligned
-        if self.sets == "ends":
-            return ratio_findings(table, higher_is_better=better)
-        if self.sets == "parts":
-            return trend_findings(table, higher_is_better=better)
-        return drop_findings(table, repeats=self.trial.repeats, higher_is_better=better)
-
-    @property
-    def label(self) -> str:
-        """Return what an axis of the scores says."""
-        k = self.measure.settings.get("k")
-        neighbors = f", k = {k}" if k else ""
-        return f"alignment with language models ({self.measure.spec.short}{neighbors})"
-
-    def plot(self, table: pd.DataFrame) -> Plot:
-        if self.sets == "parts":
-            return self._plot_parts(table)
-        ends = self.sets == "ends"
-        names = (
-            {"low": "low", "random": "random", "high": "high"}
-            if ends
-            else {
-                "full": "none",
-                "without low": "lowest",
-                "without random": "random",
-                "without high": "highest",
-            }
-        )
-        ratios = table[(table["set"] == "low/high") & (table["language"] == "")]
-        ratios = ratios.set_index("vision")[["score", "low", "high", "reason"]]
-        rows = table.join(ratios.add_prefix("ratio_"), on="vision")
-        note = "low / high <b>{ratio_score:.2f}</b> [{ratio_low:.2f}, {ratio_high:.2f}]"
-        card = (
-            "{set}, {size:,} stimuli",
-            "alignment {score:.3f}",
-            "[[95% interval {low:.3f} to {high:.3f}]]",
-            "[[{p:p} against random sets]]",
-        )
-        single = Dots(
-            "set",
-            "score",
-            rows="language != '' and set != 'full'",
-            color="language_group",
-            modality=LANGUAGE,
-            size=Size("parameters", times=0.7),
-            join="language",
-            card=("<b>{language_title}</b> × {title}", *card),
-            ids="{language} × {vision}",
-        )
-        mean = Dots(
-            "set",
-            "score",
-            rows="language == '' and set != 'full'",
-            symbol="diamond",
-            size=10,
-            low="low",
-            high="high",
-            join=True,
-            name="mean, 95% interval",
-            card=("<b>mean over the language models</b> × {title}", *card),
-            ids="mean × {vision}",
-        )
-        whole = [  # what all stimuli reach cannot be compared with smaller sets: no line joins it
-            replace(one, rows=one.rows.replace("!= 'full'", "== 'full'"), join="")
-            for one in (single, mean)
-        ]
-        return Plot(
-            "Alignment by dispersion"
-            if ends
-            else "Alignment without the lowest or the highest dispersion",
-            marks=(single, mean) if ends else (single, mean, *whole),
-            x=Axis("dispersion" if ends else "left out by dispersion", names=names),
-            y=Axis(self.label, zero=True),
-            facet=Facet(
-                "vision",
-                head="<b>{title}</b>",
-                note=f"{note} || no ratio: {{ratio_reason:wrap}}" if ends else "",
-            ),
-            levels=(Level("chance"),),
-            empty=NO_SCORE,
-            height=330,
-        ).over(rows)
-
-    def _plot_parts(self, table: pd.DataFrame) -> Plot:
-        mean = table[(table["language"] == "") & table["set"].str.isdigit()]
-        aside = pd.Series(range(mean["vision"].nunique()), index=mean["vision"].unique())
-        aside = 0.06 * (aside - aside.mean())  # intervals stay apart
-        rows = mean.assign(part=mean["set"].astype(int) + mean["vision"].map(aside))
-        return Plot(
-            "Alignment by part of the ranking by dispersion",
-            marks=(
-                Line("part", "score", color="group", by="vision"),
-                Dots(
-                    "part",
-                    "score",
-                    color="group",
-                    modality=VISION,
-                    low="low",
-                    high="high",
-                    card=(
-                        "<b>{title}</b>, mean over the language models",
-                        f"part {{set}} of {self.parts}, {{size:,}} stimuli",
-                        "alignment {score:.3f}[[, 95% interval {low:.3f} to {high:.3f}]]",
-                        "[[{p:p} against random sets]]",
-                    ),
-                    ids="{vision}",
-                ),
-            ),
-            x=Axis(
-                "dispersion: part 1 has the least",
-                ticks={part: str(part) for part in range(1, self.parts + 1)},
-            ),
-            y=Axis(self.label, zero=True),
-            levels=(Level("chance"),),
-            empty=NO_SCORE,
-            height=400,
-        ).over(rows)
-
-
-def ratio_findings(table: pd.DataFrame, *, higher_is_better: bool = True) -> list[Finding]:
-    """Return, for each space, whether it is better aligned on the low set, by the interval of the
-    ratio of scores.
-
-    Of several spaces the intervals are widened on the scale of logarithms, so that with no effect
-    at all one or more is supported in about 5% of cases (Bonferroni; measured: 6% of 200
-    simulations of four).
+    says: what these models do. look: further fields of the first finding, whose value is the median
+    over the models.
     """
-    means = table[table["language"] == ""]
-    ratios = means[means["set"] == "low/high"]
-    tested = int(ratios["low"].notna().sum())
-    usual, wide = (NormalDist().inv_cdf(1 - ALPHA / 2 / max(count, 1)) for count in (1, tested))
-    findings = []
-    for row in ratios.to_dict("records"):
-        ratio = float(row["score"])
-        low, high = (ratio * (row[end] / ratio) ** (wide / usual) - 1 for end in ("low", "high"))
-        findings.append(
-            Finding(
-                f"{row['title']} is better aligned with language where models agree",
-                ratio - 1,
-                low,
-                high,
-                name="low / high set − 1",
-                unit="%",
-                n=tested,
-                over="spaces tested",
-                expected="+" if higher_is_better else "-",
-                reason=row["reason"] or ("there is no interval" if np.isnan(low) else ""),
-            )
-        )
-    if findings:
-        note = f"Intervals are widened for {tested} spaces." if tested > 1 else ""
-        published = "Published: up to +100% with CKNNA, above 0 in every model (figure 2)."
-        findings[0] = replace(findings[0], note=note, published=published)
-    return findings
-
-
-def drop_findings(
-    table: pd.DataFrame, *, repeats: int, higher_is_better: bool = True
-) -> list[Finding]:
-    """Return, for each space, whether it is better aligned without the most dispersed stimuli and
-    worse without the least dispersed ones, each compared with as many left out at random, since a
-    metric of neighbors moves with their number. p: of the random sets, two-sided.
-    """
-    mean = table[table["language"] == ""]
-    findings = []
-    few = f"{repeats} random sets are too few to judge chance; {LEAST_SETS} are needed"
-    for _, rows in mean.groupby("vision", sort=False):
-        sets = rows.set_index("set")
-        title, random = rows["title"].iloc[0], float(sets["score"].get("without random", NAN))
-        for end, which, way in (("high", "most", "better"), ("low", "least", "worse")):
-            change = float(sets["score"].get(f"without {end}", NAN)) - random
-            findings.append(
-                Finding(
-                    f"{title} is {way} aligned without the {which} dispersed stimuli",
-                    change,
-                    p=float(sets["p"].get(f"without {end}", NAN)),
-                    name="change",
-                    digits=3,
-                    n=repeats,
-                    over="random sets",
-                    expected="+" if (way == "better") == higher_is_better else "-",
-                    reason=few if repeats < LEAST_SETS else "",
-                )
-            )
-    if findings:
-        published = "Published: both in every model (supplement S1)."
-        findings[0] = replace(findings[0], published=published)
-    return findings
-
-
-def trend_findings(table: pd.DataFrame, *, higher_is_better: bool = True) -> list[Finding]:
-    """Return, for each space, whether alignment falls along the parts of the ranking, by Spearman's
-    correlation of the mean over language models; p adjusted over spaces.
-
-    The parts hold other stimuli each, so that their scores are independent.
-    """
-    mean = table[(table["language"] == "") & table["set"].str.isdigit()].dropna(subset="score")
-    fits = {
-        str(title): competence_fit(*run[["set", "score"]].to_numpy(np.float64).T)
-        for title, run in mean.groupby("title", sort=False)
-    }
-    known = [title for title, fit in fits.items() if not fit.reason]
-    p = dict(zip(known, adjust(np.array([fits[title].p for title in known])), strict=True))
-    return [
-        Finding(
-            f"{title} is less aligned with language where models disagree",
-            fit.spearman if title in p else NAN,
-            p=float(p.get(title, NAN)),
-            name="ρ",
-            n=int((mean["title"] == title).sum()),
-            over="parts",
-            expected="-" if higher_is_better else "+",
-            reason="" if title in p else f"it takes {LEAST_MODELS} parts with different scores",
-        )
-        for title, fit in fits.items()
-    ]
+    tested = [one for one in findings if not one.reason]
+    if not tested:
+        why = dict.fromkeys(one.reason for one in findings)
+        head = Finding(f"Models {says}", expected="+", reason="; ".join(why))
+        return [head, *findings] if findings else []
+    held = sum(one.verdict == "supported" for one in tested)
+    against = sum(one.verdict == "contradicted" for one in tested)
+    note = f"{against} of them {'does' if against == 1 else 'do'} the opposite." if against else ""
+    head = Finding(
+        f"{held or 'None'} of {len(tested)} models {says}",
+        float(np.median([one.value for one in tested])),
+        note=" ".join(filter(None, (note, look.pop("note", "")))),
+        **look,
+    )
+    return [head, *findings]
 
 
 @dataclass(frozen=True)
@@ -846,7 +604,7 @@ class DispersionPredictors(StudyQuestion):
     """What makes a stimulus dispersed?"""
 
     command = "dispersion predictors"
-    version = 3
+    version = 4
     device: ClassVar[None] = None
     columns: ClassVar[Mapping[str, str]] = {
         "kind": "image, caption, factor or consensus",
@@ -871,7 +629,7 @@ class DispersionPredictors(StudyQuestion):
     }
 
     ranking: Ranking = part(Ranking)
-    level: str = option("", label="Caption level", help="caption level (the dataset's default)")
+    level: str = option("", label="Captions", help="caption level (the dataset's default)")
     seed: int = seed_option("seed of folds and halves")
     words: bool = option(
         False, help="which words distinguish captions of the low and the high set instead"
@@ -883,7 +641,7 @@ class DispersionPredictors(StudyQuestion):
     def complete(self, study: Study) -> Self:
         spaces = name_spaces(study, self.ranking.spaces)
         check_summary(self.ranking.by, spaces)
-        size = _set_size(self.size, study) if self.words else None
+        size = set_size(self.size, study) if self.words else None
         ranking, level = replace(self.ranking, spaces=spaces), name_level(study, self.level)
         return replace(self, ranking=ranking, level=level, size=size)
 
@@ -891,7 +649,7 @@ class DispersionPredictors(StudyQuestion):
         return not self.words
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
-        joint = self.ranking.joint
+        joint, items = self.ranking.joint, study.dataset.items
         dispersion = ask(StimulusDispersion(self.scope, joint), study, report)
         values = dispersion[self.ranking.by].to_numpy()
         if self.words:
@@ -899,32 +657,35 @@ class DispersionPredictors(StudyQuestion):
             low, high = ends(values, self.size or 0)
             table = enriched(words_of(texts[low]), words_of(texts[high]))
             return Answer(table, [word_finding(table)])
-        drawn = draw_stimuli(study, seed=self.seed)
+        drawn = draw_sample(study.size, LARGEST, seed=self.seed)
         consensus = ask(ConsensusSpace(self.scope, joint), study, report)
         indices = dispersion["index"].to_numpy()[drawn]
         predictors = describe_stimuli(study, indices, self.level, report)
-        predictors["consensus"] = density(consensus.filter(like="axis_").to_numpy()[drawn])
+        axes = consensus.filter(like="axis_").to_numpy()[drawn]
+        sparse = {f"distance to {K} neighbors": distance_to_neighbors(axes, k=K)}
+        predictors["consensus"] = pd.DataFrame(sparse)  # large if it is sparse
         table = predict(values[drawn], predictors, seed=self.seed, report=report)
-        return Answer(table, predictor_findings(table))
+        return Answer(table, predictor_findings(table, items))
 
     def plot(self, table: pd.DataFrame) -> Plot:
         return _plot_words(table) if self.words else _plot_predictors(table)
 
 
-def predictor_findings(table: pd.DataFrame) -> list[Finding]:
+def predictor_findings(table: pd.DataFrame, items: str = "stimuli") -> list[Finding]:
     """Return how much of the dispersion all predictors predict and, if they do beyond doubt, those
     without which the regression loses most.
     """
     r2, low, high = map(float, table[["r2", "r2_low", "r2_high"]].iloc[0])
     reason = table["reason"].iloc[0] if np.isnan(r2) else ""
     whole = Finding(
-        "Images, captions and factors predict the dispersion of held-out stimuli",
+        f"{'Images, captions' if items == 'images' else 'Captions'} and factors predict where"
+        " models disagree",
         r2,
         low,
         high,
         name="R²",
         n=int(table["n"].max()),
-        over="stimuli",
+        over=items,
         expected="+",
         reason=reason or ("there is no interval" if np.isnan(low) else ""),
     )
@@ -952,10 +713,7 @@ def word_finding(table: pd.DataFrame) -> Finding:
         if rows.any()
     ]
     return Finding(
-        "Words distinguish captions of the low and the high set",
-        float(len(sure)),
-        digits=0,
-        unit="words",
+        f"{len(sure) or 'No'} words distinguish captions of the low and the high set",
         n=len(table),
         over="words tested",
         note=f"Above all {'; '.join(named)}." if named else "",
@@ -966,10 +724,7 @@ def _plot_predictors(table: pd.DataFrame) -> Plot:
     used = table.dropna(subset="importance")
     rows = pd.concat([used[used["covers"] == 1].head(MOST_PREDICTORS), used[used["covers"] > 1]])
     rows = rows.assign(
-        name=[
-            f"{p.replace('_', ' ')} ({k})"
-            for p, k in zip(rows["predictor"], rows["kind"], strict=True)
-        ],
+        name=rows["predictor"].str.replace("_", " ") + " (" + rows["kind"] + ")",
         joint=np.where(rows["covers"] > 1, "all of a kind together", "one predictor"),
     )
     dots = Dots(
@@ -982,12 +737,12 @@ def _plot_predictors(table: pd.DataFrame) -> Plot:
         right="high",
         card=(
             "<b>{name}</b>",
-            "importance {importance:.3f}, 95% interval {low:.3f} to {high:.3f}",
-            "[[alone: {test}, {p:p}, adjusted {p_adjusted:p}, {n} stimuli]]",
+            "loss of R² {importance:.3f} [{low:.3f}, {high:.3f}]",
+            "[[alone: {test}, {p:p}, adjusted {p_adjusted:p}, n = {n}]]",
         ),
     )
     return Plot(
-        "What predicts a stimulus's dispersion",
+        "What predicts dispersion",
         marks=(dots, replace(dots, rows="not low > 0", hollow=True)),
         x=Axis("loss of R² if permuted"),
         y=Axis(names=list(rows["name"])),
@@ -1016,9 +771,7 @@ def _plot_words(table: pd.DataFrame) -> Plot:
     return Plot(
         "Words of the low and the high set",
         marks=(dots, replace(dots, rows=f"p_adjusted >= {ALPHA}", hollow=True)),
-        x=Axis(
-            "share of captions that have the word: low set − high set", percent=True, signed=True
-        ),
+        x=Axis("captions that have the word: low − high set", percent=True, signed=True),
         y=Axis(names=list(rows["word"])),
         levels=(Level(0.0, "zero", along="x"),),
         empty="No word is in enough of these captions to be compared: take larger sets.",
@@ -1034,34 +787,8 @@ def check_summary(by: str, spaces: Sequence[str]) -> None:
         raise UnknownNameError("summary of dispersion", by, [*SUMMARIES, *spaces])
 
 
-def _set_size(size: int | None, study: Study) -> int:
+def set_size(size: int | None, study: Study) -> int:
     """Return the sets' size, a quarter of all stimuli if none is named; raises StimuliError."""
     size = study.size // QUARTER if size is None else size
     check_ends(study.size, size)
     return size
-
-
-def _sets_of(values: pd.Series, size: int) -> pd.Series:
-    low, high = ends(values.to_numpy(), size)
-    sets = pd.Series("", index=values.index)
-    sets[low], sets[high] = "low", "high"
-    return sets
-
-
-def _check_models(study: Study, tested: Sequence[str], language: Sequence[str]) -> None:
-    if not tested:
-        raise MetricError(
-            f"expected vision models to test; dataset {study.dataset.name} has none: embed one, or"
-            " name some with --tested"
-        )
-    if not language:
-        raise MetricError(
-            f"expected language models to align with; dataset {study.dataset.name} has none: embed"
-            " one, or name some"
-        )
-    named = [*tested, *language]
-    if twice := sorted({name for name in named if named.count(name) > 1}):
-        raise MetricError(
-            f"expected each model once, tested or as a language model; got {', '.join(twice)}"
-            " more than once"
-        )

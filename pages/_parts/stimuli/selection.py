@@ -14,7 +14,7 @@ import streamlit as st
 from core.errors import StimuliError
 from core.figures import exports
 from core.questions.alignment.question import Alignment
-from core.questions.dispersion.question import SetEffect
+from core.questions.dispersion.effect import SetEffect
 from core.questions.stimuli.question import StimulusList
 from core.questions.words import to_query
 from core.study.selections import decode, encode

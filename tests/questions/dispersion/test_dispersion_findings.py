@@ -2,24 +2,40 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from core.questions.dispersion.question import (
+from core.questions.dispersion.effect import (
     LEAST_SETS,
     drop_findings,
-    held_out_findings,
     ratio_findings,
     trend_findings,
-    word_finding,
 )
+from core.questions.dispersion.question import held_out_findings, word_finding
 
 TITLES = {"a:1": "ViT A", "b:1": "DINO-v2 B", "c:1": "CLIP C"}
 
 
+COUNT = re.compile(r"(\d+|None) of \d+ models |Models ")  # over all models
+
+
+def each(findings) -> list:
+    return [one for one in findings if not COUNT.match(one.claim)]
+
+
 def verdicts(findings) -> list[str]:
-    return [one.verdict for one in findings]
+    return [one.verdict for one in each(findings)]
+
+
+def values(findings) -> list[float]:
+    return [one.value for one in each(findings)]
+
+
+def heads(findings) -> list[str]:
+    return [one.claim.partition(" models ")[0] for one in findings if COUNT.match(one.claim)]
 
 
 def ratios(*rows: tuple[float, float, float]) -> pd.DataFrame:
@@ -34,7 +50,9 @@ def test_ratios_above_below_and_about_one_are_told_apart():
     table = ratios((1.62, 1.3, 1.9), (0.7, 0.6, 0.9), (1.1, 0.9, 1.4))
     findings = ratio_findings(table)
     assert verdicts(findings) == ["supported", "contradicted", "open"]
-    assert [one.value for one in findings] == pytest.approx([0.62, -0.3, 0.1])
+    assert values(findings) == pytest.approx([0.62, -0.3, 0.1])
+    assert (findings[0].claim[:6], findings[0].value) == ("1 of 3", pytest.approx(0.1))
+    assert findings[0].note.startswith("1 of them does the opposite.")
     of_distances = ratio_findings(table, higher_is_better=False)
     assert verdicts(of_distances) == ["contradicted", "supported", "open"]
 
@@ -49,7 +67,7 @@ def test_an_interval_that_leaves_out_1_alone_does_not_among_several():
     near = (1.5, 1.5 * np.exp(-0.35), 1.5 * np.exp(0.35))  # 0.35 · 1.1436 = 0.4003 < 0.405
     findings = ratio_findings(ratios(near, near))
     assert verdicts(findings) == ["supported", "supported"]
-    assert findings[0].low == pytest.approx(1.5 * np.exp(-0.35 * 2.2414 / 1.96) - 1, abs=1e-4)
+    assert findings[1].low == pytest.approx(1.5 * np.exp(-0.35 * 2.2414 / 1.96) - 1, abs=1e-4)
 
 
 def test_without_a_ratio_or_an_interval_there_is_no_verdict():
@@ -79,14 +97,16 @@ def dropped(*scores: tuple[float, float, float]) -> pd.DataFrame:
 
 def test_each_end_that_is_left_out_is_compared_with_random_stimuli():
     findings = drop_findings(dropped((0.4, 0.2, 0.05), (0.1, 0.3, 0.25)), repeats=50)
-    assert verdicts(findings) == ["supported", "supported", "contradicted", "open"]
-    assert [one.value for one in findings] == pytest.approx([0.2, -0.15, -0.2, -0.05])
+    assert heads(findings) == ["1 of 2", "1 of 2"]
+    assert verdicts(findings) == ["supported", "contradicted", "supported", "open"]
+    assert values(findings) == pytest.approx([0.2, -0.2, -0.15, -0.05])
 
 
 def test_too_few_random_sets_are_said_to_be_too_few():
     table = dropped((0.4, 0.2, 0.05))
     few = drop_findings(table.assign(p=2 / LEAST_SETS), repeats=LEAST_SETS - 1)
     assert verdicts(few) == ["open", "open"]
+    assert [one.verdict for one in few[:2]] == ["unknown"] * 2  # no count of what was not tested
     enough = drop_findings(table.assign(p=2 / (LEAST_SETS + 1)), repeats=LEAST_SETS)
     assert verdicts(enough) == ["supported", "supported"]
 
@@ -132,14 +152,14 @@ def test_trends_along_the_parts_are_told_by_rank():
     table = parts(a=[0.9, 0.5, 0.4, 0.3, 0.2, 0.1], b=[1, 2, 3, 4, 5, 60], c=[1, 5, 2, 4, 3, 1.5])
     findings = trend_findings(table)
     assert verdicts(findings) == ["supported", "contradicted", "open"]
-    assert [one.value for one in findings] == pytest.approx([-1, 1, 0.03], abs=0.01)
+    assert values(findings) == pytest.approx([-1, 1, 0.03], abs=0.01)
 
 
 def test_few_parts_are_tested_exactly():
     """ρ = −0.9 of five parts: 10 of the 120 orders are as far from 0, so p = 0.083; the t
     approximation gives 0.037.
     """
-    (finding,) = trend_findings(parts(a=[0.5, 0.4, 0.3, 0.1, 0.2]))
+    _, finding = trend_findings(parts(a=[0.5, 0.4, 0.3, 0.1, 0.2]))
     assert (finding.verdict, finding.p) == ("open", pytest.approx(10 / 120))
     assert verdicts(trend_findings(parts(a=[0.5, 0.4, 0.3, 0.2, 0.1]))) == ["supported"]
 
@@ -156,9 +176,9 @@ def test_words_are_named_by_the_set_that_has_them():
         }
     )
     finding = word_finding(table)
-    assert (finding.value, finding.n) == (2, 3)
+    assert (finding.claim[:7], finding.n) == ("2 words", 3)
     assert finding.note == "Above all “fog” in the low set; “owl” in the high set."
-    assert word_finding(table.assign(p_adjusted=1.0)).value == 0
+    assert word_finding(table.assign(p_adjusted=1.0)).claim.startswith("No words")
 
 
 def fits(*rows: tuple[float, float, float, float]) -> pd.DataFrame:

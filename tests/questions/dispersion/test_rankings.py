@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.linalg import orthogonal_procrustes
+from scipy.stats import rankdata
 
 from core.questions.asking import ask
 from core.questions.dispersion.question import (
@@ -15,6 +16,7 @@ from core.questions.dispersion.question import (
     StimulusDispersion,
     loading,
     ranking_findings,
+    spread_findings,
 )
 from core.spaces.choices import Clamping
 from core.store import Store
@@ -115,3 +117,46 @@ def test_findings_say_how_far_both_rankings_agree():
         }
     )
     assert [one.value for one in ranking_findings(table)] == pytest.approx([0.8, 0.5, 0.5, 0.6])
+
+
+N = 400
+SCENE = np.repeat(["beach", "farm", "forest", "town"], N // 4)
+
+
+def planted(seed: int = 0) -> tuple[pd.Series, pd.DataFrame]:
+    rng = np.random.default_rng(seed)
+    values = pd.Series(1 + 0.1 * (SCENE == "farm") + rng.normal(scale=0.02, size=N))
+    coin, x = rng.choice(["heads", "tails"], N), rng.normal(size=N)
+    rare = ["seen"] + [None] * (N - 1)
+    return values, pd.DataFrame({"scene": SCENE, "coin": coin, "x_1": x, "one": "a", "rare": rare})
+
+
+def test_the_spread_is_the_ratio_of_tenths_and_a_planted_factor_is_named_with_its_share():
+    values, factors = planted()
+    extent, best = spread_findings(values, factors, "images")
+    ranked = np.sort(values)
+    assert extent.value == pytest.approx(ranked[-40:].mean() / ranked[:40].mean())
+    assert "Of 3 factors, scene" in best.claim
+    ranks = rankdata(values)  # an analysis of variance of them
+    groups = [ranks[name == SCENE] for name in np.unique(SCENE)]
+    between = sum(len(one) * (one.mean() - ranks.mean()) ** 2 for one in groups)
+    share = between / ((ranks - ranks.mean()) ** 2).sum()
+    assert best.value == pytest.approx(1 - (1 - share) * (N - 1) / (N - 4), abs=1e-9)
+    assert best.p < 0.001
+
+
+def test_without_a_link_none_is_claimed():
+    claims = []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        factors = pd.DataFrame({f"f{i}": rng.choice(list("abc"), 100) for i in range(5)})
+        claims.append(spread_findings(pd.Series(rng.normal(5, 1, 100)), factors, "items")[1].claim)
+    assert sum(claim.startswith("Of 5 factors") for claim in claims) <= 6
+
+
+def test_few_stimuli_and_no_factors_say_so():
+    (few,) = spread_findings(pd.Series(np.arange(19.0)), pd.DataFrame(), "images")
+    assert few.reason == "needs 20 images; 19 loaded"
+    assert len(spread_findings(pd.Series(np.arange(1.0, 31)), pd.DataFrame(), "images")) == 1
+    same = spread_findings(pd.Series(np.zeros(30)), pd.DataFrame({"a": ["x", "y"] * 15}), "items")
+    assert np.isnan(same[0].value)

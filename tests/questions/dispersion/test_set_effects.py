@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.metrics import METRICS
-from core.questions.dispersion.trials import (
+from core.questions.dispersion.effect import (
     ALL,
     NO_RATIO,
     NO_SCORE,

@@ -13,14 +13,9 @@ import pytest
 from core.errors import MetricError, StimuliError, UnknownNameError
 from core.metrics import METRICS
 from core.questions.asking import ask
-from core.questions.dispersion import trials
-from core.questions.dispersion.question import (
-    Ranking,
-    SetEffect,
-    Spaces,
-    StimulusDispersion,
-    Trial,
-)
+from core.questions.dispersion import effect as trials
+from core.questions.dispersion.effect import SetEffect, Trial
+from core.questions.dispersion.question import Ranking, Spaces, StimulusDispersion
 from core.spaces.preprocess import normalize_rows
 from core.store import Store
 from core.study.parts import Measure

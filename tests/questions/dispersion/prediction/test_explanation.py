@@ -118,7 +118,7 @@ def test_a_study_of_some_stimuli_explains_those_by_words_that_are_rare_in_all(ro
 
 
 def test_of_too_many_stimuli_some_are_drawn(study, given, monkeypatch):
-    monkeypatch.setattr(prediction, "LARGEST", 60)
+    monkeypatch.setattr(answer, "LARGEST", 60)
     explain(study)
     everything = disperse(study)["mean"].to_numpy()
     places = [int(np.argmin(abs(everything - value))) for value in given["target"]]

@@ -38,6 +38,7 @@ def test_spearman_is_that_of_its_formula_over_what_is_known():
     assert found.spearman == pytest.approx(
         1 - 6 * ((ranks[0] - ranks[1]) ** 2).sum() / (53 * (53**2 - 1))
     )
+    assert found.share == pytest.approx(1 - (1 - found.spearman**2) * 52 / 51)
     assert found.columns[:7].tolist() == [[0]] * 7  # too few are missing to be marked
 
 
@@ -71,6 +72,7 @@ def test_kruskal_and_wallis_compare_the_known_values_by_their_formula():
     assert found.test == KRUSKAL
     assert found.p == pytest.approx(stats.chi2.sf(h, 2))
     assert np.isnan(found.spearman)
+    assert found.share == pytest.approx((h - 2) / (47 - 3))
 
 
 @pytest.mark.parametrize(
