@@ -9,75 +9,58 @@ from pages._shared import address, frame, selection, sidebar
 
 
 class Entry(NamedTuple):
-    """A page in the navigation: its file in pages/, its name in the address, and its icon."""
+    """A page in the navigation: its file in pages/, its name in the address, and its icon.
+
+    over_store: whether it is about a dataset of the store.
+    """
 
     file: str
     path: str
     title: str
     icon: str
+    over_store: bool = True
 
 
-PAGES = {
-    "": [Entry("overview.py", "start", "Overview", "landscape")],
-    "Models": [
-        Entry("alignment.py", "alignment", "Alignment", "query_stats"),
-        Entry("competence.py", "competence", "Competence", "trending_up"),
-        Entry("convergence.py", "convergence", "Convergence", "join_inner"),
-        Entry("benefits.py", "benefits", "Benefits", "redeem"),
-        Entry("models.py", "models", "Models", "hub"),
-        Entry("metrics.py", "metrics", "Metrics", "straighten"),
-    ],
-    "Stimuli": [
-        Entry("stimuli.py", "stimuli", "Stimuli", "photo_library"),
-        Entry("dispersion.py", "dispersion", "Dispersion", "scatter_plot"),
-        Entry("captions.py", "captions", "Captions", "notes"),
-        Entry("color.py", "color", "Color", "palette"),
-    ],
-    "Experiments": [
-        Entry("adapters.py", "adapters", "Adapters", "join"),
-        Entry("stitching.py", "stitching", "Stitching", "cable"),
-        Entry("reading.py", "reading", "Reading across", "auto_stories"),
-        Entry("neurons.py", "neurons", "Neurons", "neurology"),
-        Entry("translation.py", "translation", "Translation", "translate"),
-    ],
-    "Theory": [
-        Entry("theory.py", "theory", "Theory", "function"),
-    ],
-    "Store": [
-        Entry("library.py", "library", "Library", "inventory_2"),
-        Entry("jobs.py", "jobs", "Jobs", "manufacturing"),
-    ],
-}
-START = PAGES[""][0]
+PAGES = (
+    Entry("overview.py", "start", "Overview", "landscape"),
+    Entry("trends.py", "trends", "Trends", "trending_up"),
+    Entry("why.py", "why", "Why", "psychology_alt"),
+    Entry("models.py", "models", "Models", "hub"),
+    Entry("images.py", "images", "Images", "photo_library"),
+    Entry("color.py", "color", "Color", "palette"),
+    Entry("robustness.py", "robustness", "Robustness", "straighten"),
+    Entry("transfer.py", "transfer", "Transfer", "cable"),
+    Entry("implications.py", "implications", "Implications", "redeem"),
+    Entry("theory.py", "theory", "Theory", "function", over_store=False),
+    Entry("data.py", "data", "Data", "inventory_2"),
+)
+START = PAGES[0]
 
 
 def draw() -> None:
     """Draw the page that the address names, in its frame."""
     icon = str(ROOT / "data" / "icon.png")
     st.set_page_config(page_title="Platoscope", page_icon=icon, layout="wide")
-    pages = {
-        group: [
-            st.Page(
-                page.file,
-                title=page.title,
-                icon=f":material/{page.icon}:",
-                url_path=page.path,
-                default=page is START,
-            )
-            for page in entries
-        ]
-        for group, entries in PAGES.items()
+    entries = {
+        st.Page(
+            entry.file,
+            title=entry.title,
+            icon=f":material/{entry.icon}:",
+            url_path=entry.path,
+            default=entry is START,
+        ): entry
+        for entry in PAGES
     }
-    every = [page for group in pages.values() for page in group]
+    every = [*entries]
     page = st.navigation([*every, *address.former_pages(every)], position="hidden")
     if page not in every:
         page.run()  # opens another page
     address.begin(page.url_path)
     frame.watch_window()
     frame.keep_legible()
-    over_store = page not in pages["Theory"]
+    over_store = entries[page].over_store
     with st.sidebar:
-        dataset = sidebar.draw(pages, over_store=over_store)
+        dataset = sidebar.draw(every, over_store=over_store)
     if dataset:
         sidebar.offer_news(dataset)
     if over_store:

@@ -1,5 +1,5 @@
-"""The one list of pages, as the navigation in `pages/frame.py` has them, each with an address to
-try.
+"""The one list of pages and their tabs, as the navigation in `pages/frame.py` has them, each with
+an address to try.
 """
 
 from __future__ import annotations
@@ -8,53 +8,67 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from pages import frame
+from pages.frame import PAGES as ENTRIES
+from pages.frame import START
 
 Query = Mapping[str, str | list[str]]
 
-# By url path: a query with which a page draws its first figure over the store that
+# By page and tab: a query with which it draws its first figure over the store that
 # `tests.pages.world.build` makes of sixty stimuli. Captions draw once `tests.pages.levels.retell`
-# was called too, the theory once it has run; Stitching and Reading across offer what takes long,
-# and the library and the jobs have tables instead.
+# was called too; stitching, soft prompts and probes offer what takes long; data and jobs have
+# tables instead.
 EXAMPLES: dict[str, Query] = {
-    "": {},
-    "alignment": {},
-    "competence": {},
-    "convergence": {},
-    "benefits": {},
-    "models": {"layout": "mds"},
-    "metrics": {},
-    "stimuli": {"view": "map", "map": "pca"},
-    "dispersion": {},
-    "captions": {},
+    "overview": {},
+    "trends/across": {},
+    "trends/within": {},
+    "trends/training": {},
+    "why/hypotheses": {},
+    "why/captions": {},
+    "models/map": {"layout": "mds"},
+    "models/table": {},
+    "models/tree": {},
+    "models/compare": {
+        "models": ["gpt-2-m", "vit-clip-m", "vit-mae-m"],
+        "null": "19",
+        "rotations": "1",
+    },
+    "images/explore": {"map": "pca"},
+    "images/language": {},
     "color": {"source": ["pixels:cifar10"], "dims": "2"},
-    "adapters": {},
-    "stitching": {},
-    "reading": {},
-    "neurons": {"models": ["gpt-2-m", "vit-clip-m", "vit-mae-m"], "null": "19", "rotations": "1"},
-    "translation": {"method": "qap", "size": "12", "starts": "1", "draws": "1"},
-    "theory": {"tab": "co-occurrence", "events": "6"},
-    "library": {},
-    "jobs": {},
+    "robustness": {},
+    "transfer/adapters": {},
+    "transfer/stitching": {},
+    "transfer/prefixes": {},
+    "transfer/probes": {},
+    "transfer/unpaired": {"method": "qap", "size": "12", "starts": "1", "draws": "1"},
+    "implications": {},
+    "theory/deep-linear": {},
+    "theory/co-occurrence": {"events": "6"},
+    "data/models": {},
+    "data/datasets": {},
+    "data/results": {},
+    "data/jobs": {},
 }
 
 
 @dataclass(frozen=True)
 class Page:
-    """script: its file in pages/, without .py. path: of its address, "" for the first. example: a
-    query to open it with. over_store: whether it is about a store.
+    """A page, or one of its tabs.
+
+    name: of the page's file in pages/, and of the tab after a slash. path: of its address, "" for
+    the first page. example: a query to open it with. over_store: whether it is about a store.
     """
 
-    script: str
+    name: str
     path: str
     title: str
     example: Query
     over_store: bool
 
     @property
-    def name(self) -> str:
-        """Return what a test that is made for each page calls it."""
-        return self.path or "start"
+    def tab(self) -> str:
+        """Return the tab's name in the address, "" for a page without tabs."""
+        return self.name.partition("/")[2]
 
     @property
     def link(self) -> str:
@@ -63,13 +77,18 @@ class Page:
         return f"/{self.path}?{query}" if query else f"/{self.path}"
 
 
-def _list_pages(group: str) -> list[Page]:
-    paths = {one: "" if one is frame.START else one.path for one in frame.PAGES[group]}
-    return [
-        Page(one.file.removesuffix(".py"), path, one.title, EXAMPLES[path], group != "Theory")
-        for one, path in paths.items()
-    ]
+def _list_pages() -> list[Page]:
+    entries = {one.file.removesuffix(".py"): one for one in ENTRIES}
+    pages = []
+    for name, example in EXAMPLES.items():
+        script, _, tab = name.partition("/")
+        entry = entries[script]
+        path = "" if entry is START else entry.path
+        query = {"tab": tab, **example} if tab else example
+        pages.append(Page(name, path, entry.title, query, entry.over_store))
+    return pages
 
 
-PAGES = tuple(page for group in frame.PAGES for page in _list_pages(group))
-assert set(EXAMPLES) == {page.path for page in PAGES}
+VIEWS = tuple(_list_pages())  # each page's tabs
+PAGES = tuple({one.path: one for one in reversed(VIEWS)}.values())[::-1]  # with the first tab
+assert len(PAGES) == len(ENTRIES)

@@ -24,9 +24,24 @@ from core.options import Range, options_of
 from core.questions.topics import every_kind
 
 MOVED: dict[str, str] = {  # old address of a page: present one, with what it says besides
-    "theory-attention": "models?view=table",
+    "adapters": "transfer?tab=adapters",
+    "alignment": "trends?tab=across",
+    "benefits": "implications",
+    "captions": "why?tab=captions",
+    "competence": "trends?tab=training",
+    "convergence": "trends?tab=within",
+    "dispersion": "images?tab=language",
+    "jobs": "data?tab=jobs",
+    "library": "data",
+    "metrics": "robustness",
+    "neurons": "models?tab=compare",
+    "reading": "transfer?tab=prefixes",
+    "stimuli": "images",
+    "stitching": "transfer?tab=stitching",
+    "theory-attention": "models?tab=table",
     "theory-contrastive": "theory?tab=co-occurrence",
     "theory-deep-linear": "theory",
+    "translation": "transfer?tab=unpaired",
 }
 _KEY = "address"
 P = ParamSpec("P")

@@ -32,8 +32,8 @@ from pages._shared import address, facts, queries
 from pages._shared.queries import Place
 
 LEAST_STIMULI = 3
-LIBRARY = "library"  # the address of the page whose forms queue commands
-FORM = "add"  # what the address calls the form of the Library that is open
+DATA = "data"  # the address of the page whose forms queue commands
+FORM = "add"  # what the address calls the form of the page Data that is open
 FORMS = {  # by command: what its form is called in the address, and on its button
     "embed": ("models", "Add models"),
     "dataset": ("dataset", "Add a dataset"),
@@ -177,16 +177,12 @@ def keep_legible() -> None:
     st.html(STYLE.format(ink=INK[mode()]))
 
 
-def draw(
-    question: str, show: Callable[[Place], None], *, first: Callable[[], None] | None = None
-) -> None:
+def draw(question: str, show: Callable[[Place], None]) -> None:
     """Draw a page: its question first, then what `show` draws, or one sentence that says what to do
-    next. first: draws what an empty store has, too.
+    next.
     """
     with _titled(question):
-        if first:
-            first()
-        at = _place()
+        at = place()
         shown = queries.count_models(at)
         try:
             show(at)
@@ -254,16 +250,17 @@ def part() -> Iterator[None]:
 
 
 def _link_form(command: str) -> None:
-    """Link to the form of the Library that queues such a command."""
+    """Link to the form of the page Data that queues such a command."""
     kind = shlex.split(command)[1]
     name, label = FORMS.get(kind, ("", ""))
     is_built = kind == "demo" and queries.store().datasets()  # and lacks what is being made
-    if name and not is_built and address.page() != LIBRARY and not is_read_only():
+    if name and not is_built and address.page() != DATA and not is_read_only():
         along = address.chosen("dataset") | {FORM: [name]}
-        st.page_link("library.py", label=label, icon=":material/arrow_forward:", query_params=along)
+        st.page_link("data.py", label=label, icon=":material/arrow_forward:", query_params=along)
 
 
-def _place() -> Place:
+def place() -> Place:
+    """Return what the sidebar chose; raises NeededError if the store has no dataset."""
     if not queries.store().datasets():
         problems = queries.store().problems()
         if problems:

@@ -33,7 +33,7 @@ STYLE = """<style>
 :has(> .st-key-chosen-models) {{ position: absolute; }}
 [data-testid=stMainBlockContainer]:has(.st-key-chosen-models) {{ padding-bottom: 5rem; }}
 </style>"""
-STIMULI, CLOSED_FIRST = "stimuli", ("stimulus", "brushed")  # a page, and keys of its address
+IMAGES, CLOSED_FIRST = "images", ("stimulus", "brushed")  # a page, and keys of its address
 OPEN = "about"  # the chosen model of which more is shown
 MOST = 4  # models that have room by name; the last ones
 KEY = "chosen"
@@ -144,7 +144,7 @@ def show_chosen() -> None:
         if opened in names:
             _describe(at, models, opened)
         # Escape closes a stimulus first, or drops a set of them
-        first = address.page() == STIMULI and any(address.mark(key) for key in CLOSED_FIRST)
+        first = address.page() == IMAGES and any(address.mark(key) for key in CLOSED_FIRST)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.caption("Chosen")
             for name in names[-MOST:]:

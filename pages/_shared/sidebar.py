@@ -4,7 +4,7 @@ button that shows what came into the store after a page was drawn.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ from pages._shared import address, queries, selection
 from pages._shared.address import Texts
 from pages._shared.frame import part
 
-JOBS = "jobs"  # the address of the page that shows them
+DATA = "data"  # the address of the page that shows jobs
 WORDMARK = """<style>
 .st-key-head { margin-top: -2.6rem; }
 .st-key-navigation { gap: 0.7rem; }  /* all pages and the dataset fit a window of 800 px */
@@ -34,30 +34,26 @@ IN_VIEW = """<style>
 </style>"""
 
 
-def draw(pages: Mapping[str, Sequence[Page]], *, over_store: bool) -> str | None:
-    """Draw the product's name, links to all pages and, for a page over the store, the choice of the
-    dataset; return the name of the dataset, None if there is none.
+def draw(pages: Sequence[Page], *, over_store: bool) -> str | None:
+    """Draw the product's name, for a page over the store the choice of the dataset and of models,
+    and links to all pages; return the name of the dataset, None if there is none.
 
     The dataset goes along with the links, and what was chosen of it.
     """
     st.container(key="head").html(WORDMARK)
-    links = st.container(gap="small", key="navigation")
     dataset = _pick_dataset() if over_store else None
     keys = ("dataset", selection.KEY, "stimulus")
     along = {name: texts for key in keys for name, texts in address.chosen(key).items()}
-    with links:
-        for group, members in pages.items():
-            if group:
-                st.caption(group)
-            for page in members:
-                link = _link_jobs if page.url_path == JOBS else st.page_link
-                link(page, query_params=along)
+    with st.container(gap="small", key="navigation"):
+        for page in pages:
+            link = _link_jobs if page.url_path == DATA else st.page_link
+            link(page, query_params=along)
     return dataset
 
 
 @st.fragment(run_every="5s")
 def _link_jobs(page: Page, *, query_params: Texts) -> None:
-    """Link to the jobs, and say how many run and wait."""
+    """Link to the data and jobs, and say how many run and wait."""
     jobs: list[Job] = []
     with suppress(PlatoscopeError):  # the page itself says what is wrong with the queue
         jobs = queue.unfinished(store_path())

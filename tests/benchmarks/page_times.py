@@ -58,7 +58,7 @@ def open_page(page: Page, dataset: str) -> tuple[AppTest, float, float]:
     if page.path:  # the first page comes first, and is not drawn
         with mock.patch("pages._shared.frame.draw"):
             app.run()
-        app.switch_page(f"{page.script}.py")
+        app.switch_page(f"{page.name.partition('/')[0]}.py")
     began, worked = time.perf_counter(), time.process_time()
     app.run()
     return app, time.perf_counter() - began, time.process_time() - worked

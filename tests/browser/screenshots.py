@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, sync_playwright
 from core.settings import ROOT
 from tests.browser.seen import DRAWN, settle
 from tests.browser.server import CHROMIUM, FLAGS, PATIENCE, serve
-from tests.navigation import PAGES, Page
+from tests.navigation import PAGES, VIEWS, Page
 
 QUIET = 2000  # ms without a change: a phone is told from its width, which draws plots again
 LOOKS = {"light": (1280, 800, "light"), "dark": (1280, 800, "dark"), "phone": (390, 844, "light")}
@@ -27,15 +27,16 @@ def main(store: Path, folder: Path) -> None:
     with serve(store, log=folder / "server.log") as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
         for look in LOOKS:
-            for page in PAGES:
+            for page in VIEWS:
                 path = folder / f"{name_of(page)}-{look}.png"
-                shoot(browser, f"{address}/{page.path}", path, look=look)
+                query = f"?tab={page.tab}" if page.tab else ""
+                shoot(browser, f"{address}/{page.path}{query}", path, look=look)
         browser.close()
 
 
 def name_of(page: Page) -> str:
-    """Return what a page's files are called."""
-    return page.script.replace("/", "_")
+    """Return what a tab's files are called."""
+    return page.name.replace("/", "_")
 
 
 def shoot(browser: Browser, url: str, path: Path, *, look: str) -> None:
@@ -56,13 +57,13 @@ def renew(folder: Path) -> None:
     data, small = ROOT / "data" / "screenshots", ROOT / "docs" / "pictures"
     for place in (data, small):
         place.mkdir(parents=True, exist_ok=True)
-    for page in map(name_of, PAGES):
-        picture = Image.open(folder / f"{page}-light.png").convert("RGB")
-        if page == "overview":
+    for page in PAGES:
+        picture = Image.open(folder / f"{name_of(page)}-light.png").convert("RGB")
+        if page.name == "overview":
             picture.save(data / "overview.png", optimize=True)
         picture.crop((0, 0, 1280, 800)).resize((256, 160), Image.Resampling.LANCZOS).quantize(
             64
-        ).save(small / f"{page}.png", optimize=True)
+        ).save(small / f"{page.name.partition('/')[0]}.png", optimize=True)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ TOP_OF_BAR = "document.querySelector('.st-key-bar')?.getBoundingClientRect().y"
 
 
 def test_back_and_forward_pass_through_what_was_shown_and_nothing_else(visit):
-    page = visit("/alignment")
+    page = visit("/trends")
     chart(page, "trend")
     for label, text, said in (
         ("Metric", "Unbiased CKA", "metric=unbiased_cka"),
@@ -47,11 +47,11 @@ def test_back_and_forward_pass_through_what_was_shown_and_nothing_else(visit):
     assert "layers" not in shown[1]
     assert "metric=unbiased_cka" in shown[1]
     assert shown[1] == shown[3]
-    assert shown[2].endswith("/alignment")
+    assert shown[2].endswith("/trends")
 
 
 def test_a_dropdown_changes_the_plot_and_the_link_opens_the_same_view(visit):
-    page = visit("/alignment")
+    page = visit("/trends")
     chart(page, "layer-map")
     rest(page)  # a run that ends closes the list
     page.get_by_label("Compared with").first.click()
@@ -66,7 +66,7 @@ def test_a_dropdown_changes_the_plot_and_the_link_opens_the_same_view(visit):
     page.wait_for_url("**metric=unbiased_cka*")
     rest(page)
     expect(field(page, "Language model").locator("input")).to_have_value(pair)
-    again = visit(page.url[page.url.index("/alignment") :])
+    again = visit(page.url[page.url.index("/trends") :])
     chart(again, "layer-map")
     expect(field(again, "Language model").locator("input")).to_have_value(pair)
     expect(again.locator(notes)).to_have_text(page.locator(notes).all_text_contents())
@@ -89,7 +89,7 @@ def check_bar_stays(page) -> None:
 
 
 def test_a_stale_link_says_what_is_not_there_and_keeps_the_rest(visit):
-    page = visit("/alignment?dataset=gone&metric=ckaa&x=nobody&x=gpt-2-m&k=99999&layers=last")
+    page = visit("/trends?dataset=gone&metric=ckaa&x=nobody&x=gpt-2-m&k=99999&layers=last")
     chart(page, "trend")
     for text in ("'gone'", "'ckaa'", "'nobody'", "'99999'"):
         page.get_by_test_id("stAlert").filter(has_text=text).first.wait_for()

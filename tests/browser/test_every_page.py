@@ -81,7 +81,7 @@ def check_headings(window) -> None:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_captions_stand_out_from_their_ground(visit, theme):
-    page = visit("/alignment", theme=theme)
+    page = visit("/trends", theme=theme)
     captions = "[data-testid=stCaptionContainer] p"
     page.locator(captions).first.wait_for()
     settle(page)
@@ -91,7 +91,7 @@ def test_captions_stand_out_from_their_ground(visit, theme):
 
 
 def test_a_swipe_over_a_plot_moves_the_page_of_a_phone(visit):
-    page = visit("/alignment", width=390, height=844)
+    page = visit("/trends", width=390, height=844)
     page.get_by_text("Controls", exact=True).wait_for()  # it knows that it is narrow
     chart(page, "trend")
     rest(page)

@@ -16,11 +16,11 @@ from tests.pages.hostile import MARKUP, build_hostile, hostile
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 VIEWS = {  # what a page shows of the store, by its link: forms, plots, a table, pictures, jobs
-    "/library?model=vision-1": "title vision-1",
-    "/alignment?chosen=vision-1": "title vision-1",
+    "/data?model=vision-1": "title vision-1",
+    "/trends?chosen=vision-1": "title vision-1",
     "/models?view=table": "dataset",
-    "/stimuli?stimulus=1": "caption 1 of =1+1 level A",
-    "/jobs": "dataset",
+    "/images?stimulus=1": "caption 1 of =1+1 level A",
+    "/data?tab=jobs": "dataset",
 }
 MADE = """() => {
   const made = `img[src=x], img[alt='Streamlit logo'], a[href*=evil], a[href^=javascript],
@@ -80,7 +80,7 @@ def test_no_text_of_a_store_becomes_more_than_text(visit, link):
 
 
 def test_a_hover_card_and_a_legend_show_names_as_they_are(visit):
-    page = visit("/alignment")
+    page = visit("/trends")
     aim(page, "trend")
     card, shown = (flat(text) for text in page.wait_for_function(CARD_AND_PLOT).json_value())
     assert f"{MARKUP[:40]}" in card

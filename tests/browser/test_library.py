@@ -38,7 +38,7 @@ def address(store, log):
 
 def test_a_model_is_found_opened_renamed_and_deleted(store, visit):
     build(store, PaintedDataset(20), **SMALL)
-    page = visit("/library?view=models")
+    page = visit("/data?view=models")
     page.get_by_text("7 of 7 models").wait_for()
     search = page.get_by_role("textbox", name="Search")
     search.fill("gpt-2 m")
@@ -77,7 +77,7 @@ def test_a_model_is_found_opened_renamed_and_deleted(store, visit):
 
 
 def test_the_first_dataset_of_a_store_is_uploaded_and_added(visit, store):
-    page = visit("/library")
+    page = visit("/data")
     page.get_by_role("button", name="Add a dataset").click()
     form = page.locator(".st-key-dataset-form")
     data = zipped({f"birds/{name}": data for name, data in files(broken=True).items()})

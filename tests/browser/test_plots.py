@@ -15,7 +15,7 @@ WIDTHS = "texts => texts.map(one => [one.textContent, one.getComputedTextLength(
 
 
 def test_a_figure_for_paper_sets_its_texts_as_the_page_does(visit, tmp_path):
-    page = visit("/alignment", theme="dark")
+    page = visit("/trends", theme="dark")
     chart(page, "trend")
     name, svg = save(page, "trend", "SVG")
     shown = page.locator(".st-key-chart-print-trend .legendtext").evaluate_all(WIDTHS)
@@ -59,7 +59,7 @@ def set_print(page, label: str, shows: str) -> None:
 def test_a_figure_is_as_wide_as_a_column_in_every_format_and_has_no_ground_where_none_is_asked(
     visit,
 ):
-    page = visit("/alignment")
+    page = visit("/trends")
     chart(page, "trend")
     for width in (175, 85):
         _, png = save(page, "trend", "PNG")
@@ -79,7 +79,7 @@ def test_a_figure_is_as_wide_as_a_column_in_every_format_and_has_no_ground_where
 
 
 def test_table_page_and_recipe_are_downloaded(visit):
-    page = visit("/alignment")
+    page = visit("/trends")
     chart(page, "trend")
     name, table = download(page, "trend", "CSV")
     assert name.endswith(".csv")

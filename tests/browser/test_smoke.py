@@ -12,14 +12,7 @@ from tests.navigation import PAGES, Page
 
 pytestmark = pytest.mark.browser
 FIGURE = ".js-plotly-plot .main-svg"
-INSTEAD = {  # of a figure, by the page's path
-    # an offer to compute it, or the figure where this machine does it within a moment
-    "stitching": f".st-key-queue-stitch button, {FIGURE}",
-    "reading": f".st-key-queue-swap button, {FIGURE}",
-    "neurons": f".st-key-queue-neurons-share button, {FIGURE}",
-    "library": ".st-key-library-models canvas",
-    "jobs": ".st-key-jobs",
-}
+INSTEAD = {"data": ".st-key-library-models canvas"}  # of a figure, by the page's path
 GO = """link => {
   history.pushState({}, "", link);
   dispatchEvent(new PopStateEvent("popstate"));
@@ -28,7 +21,7 @@ GO = """link => {
 
 def question_of(page: Page) -> str | None:
     """Return the heading that a page's source states; None where it words it itself."""
-    source = (ROOT / "pages" / f"{page.script}.py").read_text()
+    source = (ROOT / "pages" / f"{page.name.partition('/')[0]}.py").read_text()
     stated = re.search(r'^frame\.draw\w*\("([^"]+)"', source, re.MULTILINE)
     return stated and stated[1]
 

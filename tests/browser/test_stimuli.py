@@ -22,7 +22,7 @@ from tests.browser.seen import (
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 SIZE = 60
-MAP = "/stimuli?map=residuals"
+MAP = "/images?map=residuals"
 FIVE = "/[?&]stimulus=5(&|$)/.test(location.search)"
 OPENED = "location.search.includes('stimulus=')"
 TOP = "document.querySelector('[data-testid=stMain]').scrollTop"
@@ -113,7 +113,7 @@ def test_stimuli_brushed_on_the_map_are_shown_and_studied(visit):
 
 
 def test_a_stimulus_opens_from_the_gallery_and_its_neighbor_in_sight(visit):
-    page = visit("/stimuli?view=gallery")
+    page = visit("/images?view=gallery")
     picture(page, "all", 5).click()
     page.wait_for_url("**stimulus=5*")
     chart(page, "agreement")
@@ -133,7 +133,7 @@ def test_a_stimulus_opens_from_the_gallery_and_its_neighbor_in_sight(visit):
 
 
 def test_keys_walk_between_stimuli_and_back_to_all(visit):
-    page = visit("/stimuli?stimulus=5&map=residuals")
+    page = visit("/images?stimulus=5&map=residuals")
     tiles(page, "a").first.wait_for()
     chart(page, "residuals")
     strike(page, "ArrowRight", until="location.search.includes('stimulus=6')")

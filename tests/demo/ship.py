@@ -28,7 +28,7 @@ from core.store.listing import FILE, TEXTS
 from core.store.schema import dump_meta, published_files
 from core.study.study import Study
 from pages._shared import runner
-from tests.navigation import PAGES
+from tests.navigation import VIEWS
 
 SHIPPED = ("answer-", "competence-", "head-", "stitches-")  # beginnings of names
 
@@ -38,16 +38,17 @@ def visit(store: Path) -> None:
     os.environ["PLATOSCOPE_STORE"] = str(store)
     runner.PATIENCE = 60.0  # seconds; what takes longer is left to a job, as for a visitor
     manifest_scanner.scan_component_manifests = list  # type: ignore[assignment]
-    for page in PAGES:
+    for page in VIEWS:
         app = AppTest.from_file(str(ROOT / "pages" / "frame.py"), default_timeout=7200)
         app._page_hash = calc_hash(page.path)
-        app.query_params.update({"measure": "true"} if page.path == "adapters" else {})
+        app.query_params.update({"tab": page.tab} if page.tab else {})
+        app.query_params.update({"measure": "true"} if page.name == "transfer/adapters" else {})
         app.run()
         if app.exception or app.error:
             raise RuntimeError(
-                f"{page.path}: {[one.value for one in (*app.exception, *app.error)]}"
+                f"{page.name}: {[one.value for one in (*app.exception, *app.error)]}"
             )
-        print(page.path, file=sys.stderr)
+        print(page.name, file=sys.stderr)
 
 
 def ship(store: Path, to: Path = DEMO_ANSWERS) -> None:

@@ -16,19 +16,20 @@ from core.questions.color import sources as color_sources
 from core.questions.dispersion.effect import Trial
 from core.settings import ROOT
 from core.statistics.layouts import LAYOUTS
-from pages._parts import dispersion
+from pages._parts.images import choice as dispersion
 from pages._shared import runner
 from tests.navigation import PAGES
 from tests.pages import printed
 from tests.pages.seen import dead_entries
 from tests.pages.world import LANGUAGE, SMALL, VISION, PaintedDataset, build
 
-MADE_APART = (
-    "adapters",
-    "benefits",
+MADE_APART = (  # plots of several answers, or kept ones
+    "transfer/adapters",
+    "implications",
     "color",
-    "reading",
-)  # plots of several answers, or kept ones
+    "transfer/prefixes",
+    "transfer/probes",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -118,13 +119,16 @@ def opened(monkeypatch):
     # Every opened page would look for components of others in all installed packages: half of the
     # time of most tests
     monkeypatch.setattr("streamlit.components.v2.manifest_scanner.scan_component_manifests", list)
-    paths, record = {page.script: page.path for page in PAGES}, printed.record(monkeypatch)
+    paths = {page.name.partition("/")[0]: page.path for page in PAGES}
+    record = printed.record(monkeypatch)
 
     def open_page(store: Path, page: str, **query: str) -> AppTest:
+        """Open a page, or one of its tabs: "trends", "trends/within"."""
+        script, _, tab = page.partition("/")
         monkeypatch.setenv("PLATOSCOPE_STORE", str(store))
         app = AppTest.from_file(str(ROOT / "pages" / "frame.py"), default_timeout=180)
-        app.query_params.update(query)
-        app._page_hash = calc_hash(paths[page])  # `switch_page` would draw the first page before
+        app.query_params.update(({"tab": tab} if tab else {}) | query)
+        app._page_hash = calc_hash(paths[script])  # `switch_page` would draw the first page before
         record.asked.clear()
         record.drawn.clear()
         app.run()

@@ -46,7 +46,7 @@ def page(opened, store):
             "seeds": "1",
             "measure": "true",
         }
-        return opened(store, "adapters", **{**small, **query})
+        return opened(store, "transfer/adapters", **{**small, **query})
 
     return open_page
 
@@ -58,7 +58,7 @@ def words(app) -> str:
 def test_before_any_training_the_kernels_are_drawn_and_the_encoders_are_the_usual_ones(
     opened, store
 ):
-    app = opened(store, "adapters")
+    app = opened(store, "transfer/adapters")
     assert not app.exception
     assert not said(app)
     assert charts(app) == ["kernels"]

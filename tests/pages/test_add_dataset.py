@@ -72,7 +72,7 @@ def folder(path: Path, broken: bool = False) -> Path:
 
 
 def opened_form(opened, store: Path, **query: str):
-    app = opened(store, "library", add="dataset", **query)
+    app = opened(store, "data/models", add="dataset", **query)
     assert not app.exception
     return app
 
@@ -229,7 +229,7 @@ def test_an_empty_store_takes_its_first_dataset(opened, tmp_path):
 def test_an_empty_store_offers_the_demo_and_hides_its_job_when_it_has_ended(
     opened, tmp_path, monkeypatch
 ):
-    app = opened(tmp_path, "library")
+    app = opened(tmp_path, "data/models")
     for _ in range(2):  # one job, however often it is clicked
         app.button(key="build-demo").click().run()
     (job,) = queue.jobs(tmp_path)

@@ -48,7 +48,7 @@ def alone(monkeypatch) -> None:
 
 
 def form(opened, store: Path, **query: str):
-    app = opened(store, "library", add="models", **query)
+    app = opened(store, "data/models", add="models", **query)
     assert not app.exception
     return app
 

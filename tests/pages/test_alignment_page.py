@@ -24,9 +24,8 @@ def heads(app) -> list[str]:
 
 
 def test_the_axis_may_hold_parameters_on_a_logarithmic_scale(opened, demo):
-    app = opened(demo, "alignment", axis="parameters")
+    app = opened(demo, "trends/across", axis="parameters")
     assert not app.exception
-    assert app.title[0].value == "Does alignment rise with size?"
     layout = spec(app, "trend")["layout"]
     assert layout["xaxis"]["type"] == "log"
     assert '"text": "parameters"' in json.dumps(layout)
@@ -35,7 +34,7 @@ def test_the_axis_may_hold_parameters_on_a_logarithmic_scale(opened, demo):
 
 
 def test_panels_and_colors_group_by_what_is_chosen(opened, demo):
-    app = opened(demo, "alignment", panels="none", color="size", y=["vit-clip-m", "vit-mae-m"])
+    app = opened(demo, "trends/across", panels="none", color="size", y=["vit-clip-m", "vit-mae-m"])
     assert not app.exception
     assert heads(app) == ["All models"]
     names = {
@@ -48,7 +47,7 @@ def test_panels_and_colors_group_by_what_is_chosen(opened, demo):
 
 def test_vision_models_may_stand_on_the_axis_and_language_models_in_panels(opened, demo):
     chosen = {"axis_models": "vision", "axis": "parameters", "y": ["gpt-2-m", "gpt-2-s"]}
-    app = opened(demo, "alignment", **chosen)
+    app = opened(demo, "trends/across", **chosen)
     assert not app.exception
     assert heads(app) == ["GPT-2"]
     groups = {trace["legendgroup"] for trace in spec(app, "trend")["data"] if "customdata" in trace}
@@ -59,7 +58,7 @@ def test_vision_models_may_stand_on_the_axis_and_language_models_in_panels(opene
 
 @pytest.mark.slow
 def test_the_ceiling_is_drawn_where_recipes_were_trained_twice(opened, twice):
-    app = opened(twice, "alignment", vertical="share")
+    app = opened(twice, "trends/across", vertical="share")
     assert not app.exception
     entries = [trace["name"] for trace in spec(app, "trend")["data"] if trace.get("name")]
     assert any(name.startswith("ceiling 1") for name in entries)
@@ -74,7 +73,7 @@ def test_all_layers_side_by_side_are_a_layer_of_the_map_and_stand_for_no_other_m
     opened, demo, view
 ):
     chosen = {"layer_view": view, "pair_x": "gpt-2-m", "pair_y": "vit-clip-m"}
-    app = opened(demo, "alignment", **chosen, **{"as": "paper"})
+    app = opened(demo, "trends/across", **chosen, **{"as": "paper"})
     assert not app.exception
     assert "layer-map" in charts(app)
     assert all("side by side" not in one for one in app.selectbox(key="layer_x").options)
@@ -82,7 +81,9 @@ def test_all_layers_side_by_side_are_a_layer_of_the_map_and_stand_for_no_other_m
 
 @pytest.mark.slow
 def test_layers_have_profiles_over_depth_and_two_of_them_stand_for_all_models(opened, demo):
-    app = opened(demo, "alignment", layer_view="profiles", pair_x="gpt-2-m", pair_y="vit-clip-m")
+    app = opened(
+        demo, "trends/across", layer_view="profiles", pair_x="gpt-2-m", pair_y="vit-clip-m"
+    )
     assert not app.exception
     lines = [trace for trace in spec(app, "layer-map")["data"] if trace["mode"] == "lines+markers"]
     assert [line["name"] for line in lines] == ["GPT-2 M", "ViT M · CLIP"]
@@ -98,7 +99,7 @@ def test_layers_have_profiles_over_depth_and_two_of_them_stand_for_all_models(op
 
 
 def test_alignment_draws_the_trend_and_the_layers_of_the_best_pair(opened, demo):
-    app = opened(demo, "alignment")
+    app = opened(demo, "trends/across")
     assert len(app.get("plotly_chart")) == 2
     assert app.selectbox(key="pair_x").value == "llama-m"
     assert app.selectbox(key="pair_y").value == "vit-clip-m"
@@ -106,7 +107,7 @@ def test_alignment_draws_the_trend_and_the_layers_of_the_best_pair(opened, demo)
 
 
 def test_reality_is_one_of_the_models_to_compare_with(opened, demo):
-    app = opened(demo, "alignment")
+    app = opened(demo, "trends/across")
     assert "Reality" in app.multiselect(key="y").options
     assert "Reality" in set(app.dataframe[0].value["compared with"])
     app.multiselect(key="y").set_value(["reality"]).run()
@@ -119,7 +120,7 @@ def test_a_dataset_with_fewer_stimuli_pulls_k_down(opened, tmp_path):
     for size, name in ((40, "cave"), (5, "few")):
         dataset = PaintedDataset(size, name=name, title=name.title())
         build(tmp_path, dataset, vision=VISION[:1], language=LANGUAGE[:1], reality=False)
-    app = opened(tmp_path, "alignment")
+    app = opened(tmp_path, "trends/across")
     app.number_input(key="k").set_value(30).run()
     app.selectbox(key="dataset").set_value("few").run()
     assert not app.exception
@@ -130,7 +131,7 @@ def test_a_dataset_with_fewer_stimuli_pulls_k_down(opened, tmp_path):
 def test_alignment_by_any_metric_on_a_part_of_the_stimuli_calibrated(opened, demo, tmp_path):
     store = tmp_path / "store"
     shutil.copytree(demo, store)
-    app = opened(store, "alignment")
+    app = opened(store, "trends/across")
     app.selectbox(key="metric").set_value("cka")
     app.selectbox(key="null").set_value(100)
     app.multiselect(key="where").set_value(["scene=forest"]).run()
@@ -147,7 +148,7 @@ def test_alignment_by_any_metric_on_a_part_of_the_stimuli_calibrated(opened, dem
 
 
 def test_alignment_on_a_set_of_stimuli_from_a_link_which_can_be_left(opened, demo):
-    app = opened(demo, "alignment", stimuli=encode(range(25), 60))
+    app = opened(demo, "trends/across", stimuli=encode(range(25), 60))
     assert not app.exception
     assert (app.dataframe[0].value["stimuli"] == 25).all()
     assert f"--stimuli {encode(range(25), 60)}" in app.get("code")[0].value
@@ -165,7 +166,7 @@ def test_a_model_that_holds_one_vector_only_is_left_out_once_with_its_reason(
     add_features(
         tmp_path, dataset, dataset.reality * 0 + 1, title="Flat", name="flat", modality=modality
     )
-    app = opened(tmp_path, "alignment")
+    app = opened(tmp_path, "trends/across")
     assert not app.exception
     reasons = [one.value for one in app.caption if "flat" in one.value]
     assert ["this space has no neighbors" in reason for reason in reasons] == [True]

@@ -12,10 +12,10 @@ def chips(app) -> dict[str, str]:
 
 
 def test_every_choice_that_is_no_default_has_a_chip(opened, demo):
-    app = opened(demo, "alignment")
+    app = opened(demo, "trends/across")
     assert chips(app) == {}
     chosen = {"x": ["gpt-2-m", "gpt-2-s"], "k": "7", "layers": "last", "unfinished": "false"}
-    app = opened(demo, "alignment", stimuli=encode(range(25), 60), **chosen)
+    app = opened(demo, "trends/across", stimuli=encode(range(25), 60), **chosen)
     assert chips(app) == {
         "stimuli": "25 of 60 stimuli",
         "x": "Language models: GPT-2 M, GPT-2 S",
@@ -25,7 +25,7 @@ def test_every_choice_that_is_no_default_has_a_chip(opened, demo):
 
 
 def test_a_chip_drops_its_choice_from_page_and_address(opened, demo):
-    app = opened(demo, "alignment", k="7", layers="last")
+    app = opened(demo, "trends/across", k="7", layers="last")
     app.button(key="drop-k").click().run()
     assert app.number_input(key="k").value == 10
     assert chips(app) == {"layers": "Layers: last"}
@@ -34,5 +34,5 @@ def test_a_chip_drops_its_choice_from_page_and_address(opened, demo):
 
 def test_more_than_two_values_are_counted(opened, demo):
     names = ["gpt-2-m", "gpt-2-s", "llama-m"]
-    app = opened(demo, "alignment", x=names)
+    app = opened(demo, "trends/across", x=names)
     assert chips(app) == {"x": "Language models: 3 chosen"}

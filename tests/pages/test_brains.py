@@ -31,7 +31,7 @@ def texts(app) -> str:
 
 
 def test_alignment_draws_the_noise_ceiling_of_brains(opened, store):
-    app = opened(store, "alignment", y=["cortex-1", "cortex-3"], k="5")
+    app = opened(store, "trends/across", y=["cortex-1", "cortex-3"], k="5")
     assert not app.exception
     assert not said(app)
     trend = json.loads(app.get("plotly_chart")[0].proto.spec)
@@ -46,7 +46,6 @@ def test_alignment_draws_the_noise_ceiling_of_brains(opened, store):
     (table,) = [one.value for one in app.dataframe if "noise ceiling" in one.value]
     assert table["noise ceiling"].notna().all()
     assert "The noise ceiling is at least 0." in texts(app)
-    assert app.title[0].value == "Do better language models agree more with brains?"
     assert "agree more with brains" in texts(app)
     layers = app.get("plotly_chart")[1].proto.spec
     assert "noise ceiling at least 0." in layers

@@ -25,7 +25,7 @@ def captions(app) -> list[str]:
 def studied(app) -> list[list[int]]:
     """Return the sets that the links to Alignment carry; those to Dispersion carry the same."""
     links = [link.proto for link in app.main.get("page_link")]
-    assert [link.page for link in links] == ["alignment", "dispersion"] * (len(links) // 2)
+    assert [link.page for link in links] == ["trends", "images"] * (len(links) // 2)
     sets = [
         decode(link.query_string.split("stimuli=")[1].split("&")[0], 60).tolist() for link in links
     ]
@@ -34,7 +34,7 @@ def studied(app) -> list[list[int]]:
 
 
 def test_a_quantile_of_dispersion_filters_the_gallery(opened, three):
-    app = opened(three, "stimuli")
+    app = opened(three, "images/explore")
     app.slider(key="quantile").set_value((0, 25)).run()
     low = studied(app)[0]
     assert len(low) == 15
@@ -51,7 +51,7 @@ def test_a_map_of_many_stimuli_is_a_sample_and_says_so(opened, three, tmp_path, 
         "core.questions.stimuli.question.draw_sample",
         lambda n, *_, **__: np.arange(20) * n // 20,
     )
-    app = opened(store, "stimuli")
+    app = opened(store, "images/explore")
     assert not app.exception
     (said_so,) = [text for text in captions(app) if text.startswith("The map shows")]
     assert said_so == "The map shows 20 of 60 stimuli, drawn at random with seed 0."
@@ -61,7 +61,7 @@ def test_a_map_of_many_stimuli_is_a_sample_and_says_so(opened, three, tmp_path, 
 
 
 def test_low_and_high_stand_side_by_side_from_their_ends(opened, three):
-    app = opened(three, "stimuli", view=ENDS)
+    app = opened(three, "images/explore", view=ENDS)
     assert not app.exception
     low, high = shown(app, "low"), shown(app, "high")
     assert len(low) == len(high) == 12
@@ -82,7 +82,7 @@ def test_low_and_high_stand_side_by_side_from_their_ends(opened, three):
 
 @pytest.mark.parametrize("kind", ["residuals", "pca", "umap"])
 def test_the_map_lays_out_all_and_grays_what_a_search_leaves_out(opened, three, kind):
-    app = opened(three, "stimuli", map=kind, search="event 5")
+    app = opened(three, "images/explore", map=kind, search="event 5")
     assert not app.exception
     assert charts(app) == ["stimulus-map"]
     assert app.selectbox(key="map").value == kind
@@ -103,7 +103,7 @@ def count(trace: dict) -> int:
 
 
 def test_a_link_opens_what_was_brushed_and_it_can_be_left(opened, three):
-    app = opened(three, "stimuli", brushed=encode([3, 7, 9], 60))
+    app = opened(three, "images/explore", brushed=encode([3, 7, 9], 60))
     assert shown(app, "all") == [3, 7, 9]
     assert traces(app)[0]["selectedpoints"] == [3, 7, 9]
     assert studied(app) == [[3, 7, 9]]
@@ -113,7 +113,7 @@ def test_a_link_opens_what_was_brushed_and_it_can_be_left(opened, three):
 
 
 def test_the_opened_stimulus_shows_residuals_and_neighbors_of_every_space(opened, three):
-    app = opened(three, "stimuli")
+    app = opened(three, "images/explore")
     app.query_params["stimulus"] = "1"
     app.run()
     assert not app.exception
@@ -129,7 +129,9 @@ def test_the_opened_stimulus_shows_residuals_and_neighbors_of_every_space(opened
 
 
 def test_an_opened_stimulus_leads_to_its_neighbors_and_back_to_all(opened, three):
-    app = opened(three, "stimuli", stimulus="59", trail="17.99.x.3")  # as older links have it
+    app = opened(
+        three, "images/explore", stimulus="59", trail="17.99.x.3"
+    )  # as older links have it
     assert said(app) == ""
 
     def press(name: str) -> None:
@@ -147,7 +149,7 @@ def test_an_opened_stimulus_leads_to_its_neighbors_and_back_to_all(opened, three
 
 
 def test_the_gallery_searches_filters_and_opens(opened, demo):
-    app = opened(demo, "stimuli", view="gallery")
+    app = opened(demo, "images/explore", view="gallery")
     assert "60 of 60 stimuli" in [caption.value for caption in app.caption]
     app.text_input(key="search").set_value("EVENT 5").run()
     assert "11 of 60 stimuli" in [caption.value for caption in app.caption]  # 5 and 50 … 59

@@ -39,7 +39,7 @@ def codes(app) -> list[str]:
 
 
 def test_it_draws_levels_what_they_tell_and_one_stimulus(opened, leveled):
-    app = opened(leveled, "captions")
+    app = opened(leveled, "why/captions")
     assert not app.exception
     assert charts(app) == PLOTS
     assert not said(app)
@@ -55,7 +55,7 @@ def test_it_draws_levels_what_they_tell_and_one_stimulus(opened, leveled):
 
 @pytest.mark.slow
 def test_a_stimulus_is_shown_as_it_is_at_every_level_whichever_are_studied(opened, leveled):
-    app = opened(leveled, "captions", stimulus="1", where="scene=city", q="0.9")
+    app = opened(leveled, "why/captions", stimulus="1", where="scene=city", q="0.9")
     assert not app.exception
     assert not app.warning
     assert all("--where scene=city" in code and "--q 0.9" in code for code in codes(app))
@@ -66,7 +66,7 @@ def test_a_stimulus_is_shown_as_it_is_at_every_level_whichever_are_studied(opene
 
 
 def test_one_level_of_the_cave_names_the_demo(opened, small):
-    app = opened(small(40), "captions")
+    app = opened(small(40), "why/captions")
     assert "at one caption level" in said(app)
     assert "adds the other levels of the Cave, in about a minute" in said(app)
     assert codes(app)[0].startswith("platoscope demo")
@@ -94,6 +94,6 @@ def test_levels_that_were_written_since_are_to_be_embedded_and_what_read_other_t
     root = build(tmp_path, photos, vision=VISION[:1], language=LANGUAGE[1:2], reality=False)
     summarize(root, "photos", Clerk(), words=3)
     retell(root, photos, ["gpt-2-s"], kept={"3-by-clerk": 1.0})  # of other texts, by its recipe
-    app = opened(root, "captions")
+    app = opened(root, "why/captions")
     assert "--caption-level a 3-by-clerk" in codes(app)[0]
     assert "gpt-2-s~3-by-clerk is left out" in said(app)

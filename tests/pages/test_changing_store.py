@@ -60,29 +60,29 @@ CHANGES: dict[str, Change] = {
     "the store vanishes": vanish,
 }
 CLICKS: dict[str, tuple[str, dict[str, str], Callable[[AppTest], AppTest]]] = {
-    "alignment": ("alignment", {}, lambda app: app.number_input(key="k").set_value(7).run()),
+    "alignment": ("trends/across", {}, lambda app: app.number_input(key="k").set_value(7).run()),
     "models": (
-        "models",
-        {"view": "table", "chosen": "vit-clip-m"},
+        "models/table",
+        {"chosen": "vit-clip-m"},
         lambda app: app.number_input(key="k").set_value(7).run(),
     ),
     "stimulus": (
-        "stimuli",
+        "images/explore",
         {"stimulus": "39"},
         lambda app: app.number_input(key="k").set_value(7).run(),
     ),
     "open model": (
-        "library",
+        "data/models",
         {"model": "vit-clip-m"},
         lambda app: app.button(key="delete-model").click().run(),
     ),
     "dataset": (
-        "library",
-        {"view": "datasets"},
+        "data/datasets",
+        {},
         lambda app: app.button(key="delete-dataset").click().run(),
     ),
-    "results": ("library", {"view": "results"}, lambda app: app.run()),
-    "form": ("library", {"add": "models", "models_from": "cave"}, lambda app: app.run()),
+    "results": ("data/results", {}, lambda app: app.run()),
+    "form": ("data/models", {"add": "models", "models_from": "cave"}, lambda app: app.run()),
 }
 QUICK = {
     "open model": ("a model is deleted", "the dataset is deleted"),
@@ -115,7 +115,7 @@ def test_a_click_on_what_has_changed_meanwhile_is_answered(opened, small, tmp_pa
 
 
 def test_a_deletion_is_refused_once_another_has_deleted_it(opened, store):
-    app = opened(store, "library", model="vit-clip-m")
+    app = opened(store, "data/models", model="vit-clip-m")
     app.button(key="delete-model").click().run()
     delete_model(store)
     app.button(key="confirm-deletion").click().run()
@@ -125,7 +125,7 @@ def test_a_deletion_is_refused_once_another_has_deleted_it(opened, store):
 
 
 def test_a_title_is_not_given_to_what_another_has_deleted(opened, store):
-    app = opened(store, "library", model="vit-clip-m")
+    app = opened(store, "data/models", model="vit-clip-m")
     title = next(one for one in app.text_input if one.label == "Title")
     title.set_value("mine")
     delete_model(store)
@@ -135,7 +135,7 @@ def test_a_title_is_not_given_to_what_another_has_deleted(opened, store):
 
 
 def test_a_store_that_vanishes_and_comes_back_is_shown_again(opened, store):
-    app = opened(store, "alignment")
+    app = opened(store, "trends/across")
     options = app.multiselect(key="y").options
     vanish(store)
     app.run()
@@ -150,6 +150,6 @@ def test_a_store_that_vanishes_and_comes_back_is_shown_again(opened, store):
 
 def test_a_store_that_is_a_file_is_a_sentence(opened, tmp_path):
     (tmp_path / "store").write_text("no store")
-    app = opened(tmp_path / "store", "alignment")
+    app = opened(tmp_path / "store", "trends")
     assert not app.exception
     assert said(app)

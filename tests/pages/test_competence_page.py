@@ -43,7 +43,7 @@ def codes(app) -> list[str]:
 
 
 def test_it_draws_bins_scores_and_training_and_says_what_is_seen(opened, measured):
-    app = opened(measured, "competence")
+    app = opened(measured, "trends/training")
     assert not app.exception
     assert not said(app)
     assert charts(app) == ["competence-bins", "downstream", "training"]
@@ -56,7 +56,7 @@ def test_it_draws_bins_scores_and_training_and_says_what_is_seen(opened, measure
 def test_any_score_is_set_against_alignment_with_any_target_and_the_bits_per_byte_are_named(
     opened, demo
 ):
-    app = opened(demo, "competence")
+    app = opened(demo, "trends/training")
     assert app.selectbox(key="score").value == f"{CAPTIONS} (measured)"
     assert "for each text its bits over its UTF-8 bytes" in " ".join(texts(app).split())
     app.selectbox(key="target").set_value("reality").run()
@@ -67,7 +67,7 @@ def test_any_score_is_set_against_alignment_with_any_target_and_the_bits_per_byt
 
 @pytest.mark.slow
 def test_the_table_has_every_value_with_its_origin_and_is_filtered(opened, measured):
-    app = opened(measured, "competence")
+    app = opened(measured, "trends/training")
     table = app.dataframe[0].value
     assert set(table["origin"]) == {"measured", "published"}
     assert table["source, or digest of the recipe"].str.len().min() > 0
@@ -103,7 +103,7 @@ def test_own_scores_are_imported_told_and_can_be_drawn(opened, measured, tmp_pat
 
 
 def test_a_table_with_a_mistake_is_answered_by_a_sentence_and_nothing_is_taken(opened, measured):
-    app = opened(measured, "competence")
+    app = opened(measured, "trends/training")
     for text, sentence in MISTAKES:
         upload(app, text)
         assert not app.exception

@@ -26,7 +26,7 @@ def commands(app) -> list[str]:
 
 @pytest.mark.slow
 def test_the_page_draws_figure_two_its_supplements_and_what_explains_them(opened, three):
-    app = opened(three, "dispersion")
+    app = opened(three, "images/language")
     assert not app.exception
     assert charts(app) == PLOTS
     assert not said(app)
@@ -47,7 +47,7 @@ def test_the_page_draws_figure_two_its_supplements_and_what_explains_them(opened
 
 @pytest.mark.slow
 def test_set_size_summary_ranking_and_metric_are_followed(opened, three):
-    app = opened(three, "dispersion")
+    app = opened(three, "images/language")
     app.slider(key="size").set_value(20)
     app.selectbox(key="ranker").set_value("others")
     app.selectbox(key="by").set_value("median")
@@ -73,7 +73,7 @@ def test_set_size_summary_ranking_and_metric_are_followed(opened, three):
 
 @pytest.mark.slow
 def test_language_models_alone_are_not_aligned_with_themselves(opened, small):
-    app = opened(small(40), "dispersion")
+    app = opened(small(40), "images/language")
     app.multiselect(key="spaces").set_value(["gpt-2-m:2", "gpt-2-s:2", "gpt-2-xs:2"]).run()
     assert not app.exception
     assert "Choose models other than language models" in said(app)
@@ -85,7 +85,7 @@ def test_language_models_alone_are_not_aligned_with_themselves(opened, small):
 @pytest.mark.slow
 def test_a_plot_of_many_stimuli_shows_a_sample_and_says_so(opened, demo, monkeypatch):
     monkeypatch.setattr("core.questions.dispersion.question.DRAWN", 20)
-    app = opened(demo, "dispersion")
+    app = opened(demo, "images/language")
     assert not app.exception
     said_so = [one.value for one in app.caption if one.value.startswith("The plot shows")]
     assert set(said_so) == {"The plot shows 20 of 60 stimuli, drawn at random."}

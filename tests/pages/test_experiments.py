@@ -16,7 +16,7 @@ def test_units_of_two_models_are_mined_by_a_job_and_shown_with_what_excites_them
 ):
     store = shutil.copytree(small(40), tmp_path / "store")
     monkeypatch.setattr(queue, "ensure_worker", lambda _: None)
-    app = opened(store, "neurons", null="19", rotations="1")
+    app = opened(store, "models/compare", null="19", rotations="1")
     assert said(app).count("This takes about") == 2
     assert charts(app) == []
     app.button(key="queue-neurons-pairs").click().run()
@@ -25,7 +25,7 @@ def test_units_of_two_models_are_mined_by_a_job_and_shown_with_what_excites_them
     assert job.words[:2] == ("neurons", "pairs")
     assert said(app).count("This takes about") == 1  # the job is watched
     monkeypatch.setattr(runner, "PATIENCE", math.inf)
-    app = opened(store, "neurons", null="19", rotations="1")
+    app = opened(store, "models/compare", null="19", rotations="1")
     assert "neurons-pairs" in charts(app)
     first, second = (tiles(app, f"excited-{side}") for side in "xy")
     both = {tile["index"] for tile in first} & {tile["index"] for tile in second}
@@ -39,7 +39,7 @@ def test_translation_without_pot_says_so_and_matches_by_the_other_method(
     opened, small, monkeypatch
 ):
     monkeypatch.setattr(matching, "has_transport", lambda: False)
-    app = opened(small(40), "translation", starts="1", draws="1")
+    app = opened(small(40), "transfer/unpaired", starts="1", draws="1")
     assert not app.exception
     assert any("needs POT, which is not installed" in one.value for one in app.caption)
     assert app.selectbox(key="method").value == "qap"

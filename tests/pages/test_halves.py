@@ -60,12 +60,12 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_page_that_needs_no_caption_draws(opened, pictures: Path):
-    app = opened(pictures, "stimuli", map="pca")
+    app = opened(pictures, "images/explore", map="pca")
     assert not app.exception
     assert NEEDS not in said(app)
 
 
-@pytest.mark.parametrize("page", ["alignment", "dispersion"])
+@pytest.mark.parametrize("page", ["trends/across", "images/language"])
 def test_a_page_that_needs_captions_says_so(opened, pictures: Path, page: str):
     app = opened(pictures, page)
     assert not app.exception
@@ -73,7 +73,7 @@ def test_a_page_that_needs_captions_says_so(opened, pictures: Path, page: str):
 
 
 def test_texts_stand_where_pictures_would_be(opened, words: Path):
-    app = opened(words, "stimuli", view="gallery")
+    app = opened(words, "images/explore", view="gallery")
     assert not app.exception
     assert NEEDS_IMAGES not in said(app)
     first = tiles(app, "all")[0]
@@ -82,15 +82,15 @@ def test_texts_stand_where_pictures_would_be(opened, words: Path):
 
 def test_a_text_is_opened_without_a_picture(opened, words: Path, monkeypatch: pytest.MonkeyPatch):
     for plots in ("nearest.show", "opened.show_residuals", "opened.show_neighbors"):
-        monkeypatch.setattr(f"pages._parts.stimuli.{plots}", lambda *_: None)
-    app = opened(words, "stimuli", stimulus="0")
+        monkeypatch.setattr(f"pages._parts.images.{plots}", lambda *_: None)
+    app = opened(words, "images/explore", stimulus="0")
     assert not app.exception
     assert not app.get("imgs")
     assert sum(CAPTION in text.value for text in app.text) == len(LEVELS)
 
 
 def test_a_page_that_needs_images_says_so(opened, words: Path):
-    app = opened(words, "alignment")
+    app = opened(words, "trends/across")
     assert not app.exception
     assert NEEDS_IMAGES in said(app)
 
@@ -104,10 +104,10 @@ def test_ids_stand_where_there_is_nothing_else(opened, tmp_path: Path):
         content = Content([dice.normal(size=(n, 4)).astype(np.float32)])
         card = Store(store).dataset("mine")
         import_features(store, card, content, name=name, modality=kind)
-    first = tiles(opened(store, "stimuli", view="gallery"), "all")[0]
+    first = tiles(opened(store, "images/explore", view="gallery"), "all")[0]
     assert (first["image"], first["caption"]) == ("", "stim0")
-    for page, holds in (("overview", "30 stimuli"), ("captions", "holds ids alone")):
+    for page, holds in (("overview", "30 stimuli"), ("why/captions", "holds ids alone")):
         app = opened(store, page)
         assert not app.exception
         assert holds in said(app) + " ".join(one.value for one in app.caption)
-    assert said(opened(store, "dispersion")).count("no captions, which this needs") == 1
+    assert said(opened(store, "images/language")).count("no captions, which this needs") == 1

@@ -16,20 +16,19 @@ from streamlit.testing.v1 import AppTest
 
 from core.visible import visible
 from pages._shared.frame import UNSEEN, plain
-from tests.navigation import PAGES, Page, Query
+from tests.navigation import VIEWS, Page, Query
 from tests.pages.hostile import build_hostile
 
-VIEWS: list[tuple[Page, Query]] = [
-    *((page, {}) for page in PAGES if page.over_store),
+OPENED: list[tuple[Page, Query]] = [
+    *((page, {}) for page in VIEWS if page.over_store),
     *(
         (page, query)
-        for page in PAGES
+        for page in VIEWS
         for query in {
-            "library": ({"model": "vision-1"}, {"view": "datasets"}, {"view": "results"}),
-            "alignment": ({"chosen": ["vision-1", "language-2"]},),
-            "models": ({"view": "table"},),
-            "stimuli": ({"view": "gallery"}, {"stimulus": "1"}),
-        }.get(page.path, ())
+            "data/models": ({"model": "vision-1"},),
+            "trends/across": ({"chosen": ["vision-1", "language-2"]},),
+            "images/explore": ({"view": "gallery"}, {"stimulus": "1"}),
+        }.get(page.name, ())
     ),
 ]
 # what a browser shows as it is, whatever it says, and names that it does not show
@@ -114,13 +113,13 @@ def obeyed(app: AppTest) -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize(
     ("page", "query"),
-    VIEWS,
+    OPENED,
     ids=lambda one: one.name if isinstance(one, Page) else "-".join(map(str, one.values())),
 )
 def test_every_page_over_a_store_of_ones_own_shows_its_texts_and_obeys_none(
     opened, store, page, query
 ):
-    app = opened(store, page.script, **query)
+    app = opened(store, page.name, **query)
     assert not app.exception
     assert app.title
     assert obeyed(app) == []
@@ -128,7 +127,7 @@ def test_every_page_over_a_store_of_ones_own_shows_its_texts_and_obeys_none(
 
 def test_what_would_be_obeyed_is_found(opened, store, monkeypatch):
     monkeypatch.setattr("pages._shared.frame.plain", str)
-    app = opened(store, "library", model="vision-1")
+    app = opened(store, "data/models", model="vision-1")
     assert {kind for _, kind, _ in obeyed(app)} == {"markup", "icon", "control"}
 
 

@@ -63,12 +63,12 @@ def labels(app) -> list[str]:
 def line(app) -> str:
     """Return what the sidebar's link to the jobs says."""
     links = [link.proto for link in app.sidebar.get("page_link")]
-    (label,) = [link.label for link in links if link.page == "jobs"]
+    (label,) = [link.label for link in links if link.page == "data"]
     return label
 
 
 def test_every_job_is_drawn_with_what_it_does_and_how_far_it_is(opened, busy):
-    app = opened(busy, "jobs")
+    app = opened(busy, "data/jobs")
     assert not app.exception
     assert [words.split()[3] for words in cards(app)] == [MODELS[i] for i in (2, 3, 1, 0)]
     assert all(words.endswith(f"--store {busy}") for words in cards(app))
@@ -78,7 +78,7 @@ def test_every_job_is_drawn_with_what_it_does_and_how_far_it_is(opened, busy):
     assert "cpu · began" in app.main.caption[0].value.replace("\\", "")
     assert app.main.caption[1].value.replace("\\", "").endswith(" · waits for #3")
     assert labels(app)[1:] == ["Log", "Cancel", "Log", "Cancel", "Log", "Retry", "Log"]
-    assert line(app) == "Jobs: 1 running, 1 waiting"
+    assert line(app) == "Data: 1 running, 1 waiting"
 
 
 @pytest.mark.parametrize(
@@ -86,13 +86,13 @@ def test_every_job_is_drawn_with_what_it_does_and_how_far_it_is(opened, busy):
     [("unfinished", [2, 3]), ("failed", [1]), ("done", [0]), ("canceled", [])],
 )
 def test_a_link_shows_the_jobs_of_a_state(opened, busy, state, shown):
-    app = opened(busy, "jobs", state=state)
+    app = opened(busy, "data/jobs", state=state)
     assert [words.split()[3] for words in cards(app)] == [MODELS[i] for i in shown]
     assert ("No such job" in said(app)) == (not shown)
 
 
 def test_jobs_are_canceled_and_retried(opened, busy):
-    app = opened(busy, "jobs")
+    app = opened(busy, "data/jobs")
     app.button(key="cancel-3").click().run()
     assert queue.job(busy, 3).is_stopping
     assert app.button(key="cancel-3").disabled
@@ -105,12 +105,12 @@ def test_jobs_are_canceled_and_retried(opened, busy):
 
 
 def test_a_log_opens_by_a_click_and_by_its_link(opened, busy):
-    app = opened(busy, "jobs")
+    app = opened(busy, "data/jobs")
     app.button(key="log-3").click().run()
     assert app.query_params["log"] == "3"
     assert "one line" in [code.value for code in app.main.get("code")]
     log_file(busy, 3).write_text("one line\nanother\n")
-    app = opened(busy, "jobs", log="3")
+    app = opened(busy, "data/jobs", log="3")
     assert "one line\nanother" in [code.value for code in app.main.get("code")]
     app.button(key="log-3").click().run()
     assert "log" not in app.query_params
@@ -125,7 +125,7 @@ def test_a_typed_command_is_queued_as_the_command_line_does_it(opened, store, mo
         return subprocess.CompletedProcess(words, 0, "7\n", "")
 
     monkeypatch.setattr(adding.subprocess, "run", run)
-    app = opened(store, "jobs")
+    app = opened(store, "data/jobs")
     app.text_input(key="add-command").set_value(
         f"platoscope models map --dataset cave --store {store} --k 5"
     )

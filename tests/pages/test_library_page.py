@@ -48,7 +48,7 @@ def rename(app, before: str, title: str) -> None:
 
 
 def test_models_are_listed_searched_and_filtered(opened, demo):
-    app = opened(demo, "library")
+    app = opened(demo, "data/models")
     table = app.dataframe[0].value
     assert len(table) == 13
     sizes = [path.stat().st_size for path in (demo / "embeddings" / "cave").glob("*.duckdb")]
@@ -73,7 +73,7 @@ def test_models_are_listed_searched_and_filtered(opened, demo):
 
 
 def test_an_open_model_shows_its_card_layers_neighbors_competence_recipe_and_command(opened, demo):
-    app = opened(demo, "library", model="gpt-2-m")
+    app = opened(demo, "data/models", model="gpt-2-m")
     assert not app.exception
     assert headings(app) == ["GPT-2 M"]
     assert all(part in texts(app) for part in ("**Family** GPT-2", "**Parameters** 1.1M", "cpu"))
@@ -93,25 +93,25 @@ def test_an_open_model_shows_its_card_layers_neighbors_competence_recipe_and_com
 
 
 def test_a_new_title_is_on_every_page_at_once(opened, store):
-    app = opened(store, "library", model="gpt-2-m")
+    app = opened(store, "data/models", model="gpt-2-m")
     rename(app, "GPT-2 M", f"  {NASTY[:60]} ")
     assert not app.exception
     assert Store(store).model("cave", "gpt-2-m").card.title == NASTY[:60]
     assert headings(app) == [NASTY[:60]]
     assert not any(one.value.startswith("<img") for one in app.markdown)
     assert NASTY[:60] in app.multiselect(key="chosen").options
-    table = opened(store, "alignment").dataframe[0].value
+    table = opened(store, "trends/across").dataframe[0].value
     assert NASTY[:60] in table["language model"].tolist()
-    app = opened(store, "library", view="datasets")
+    app = opened(store, "data/models", view="datasets")
     rename(app, "The Cave", "My cave")
     assert app.selectbox(key="dataset").options == ["My cave"]
 
 
 @pytest.mark.slow
 def test_a_deletion_names_what_goes_and_every_page_goes_on(opened, store):
-    opened(store, "models", layout="mds")  # keeps neighbors, pairs and a map
-    page = opened(store, "models", layout="mds", chosen="gpt-2-m")
-    app = delete(opened(store, "library", model="gpt-2-m"), "delete-model")
+    opened(store, "models/map", layout="mds")  # keeps neighbors, pairs and a map
+    page = opened(store, "models/map", layout="mds", chosen="gpt-2-m")
+    app = delete(opened(store, "data/models", model="gpt-2-m"), "delete-model")
     said_of_it = texts(app)
     assert "1 list of neighbors" in said_of_it
     assert "kept answer" in said_of_it
@@ -131,7 +131,7 @@ def test_a_deletion_names_what_goes_and_every_page_goes_on(opened, store):
 
 
 def test_what_is_being_written_stays_and_says_so(opened, store):
-    app = delete(opened(store, "library", model="gpt-2-m"), "delete-model")
+    app = delete(opened(store, "data/models", model="gpt-2-m"), "delete-model")
     with locked(store / "embeddings" / "cave" / "gpt-2-m.duckdb"):
         app.button(key="confirm-deletion").click().run()
     assert "is writing 'gpt-2-m'" in said(app)
@@ -139,9 +139,9 @@ def test_what_is_being_written_stays_and_says_so(opened, store):
 
 
 def test_results_are_listed_and_stale_ones_deleted(opened, store):
-    opened(store, "models", layout="mds")
+    opened(store, "models/map", layout="mds")
     (store / "embeddings" / "cave" / "gpt-2-s.duckdb").unlink()
-    app = opened(store, "library", view="results")
+    app = opened(store, "data/models", view="results")
     assert {"fresh", "stale"} == set(rows(app, "state"))
     assert "How aligned is each pair of models, and do models form groups?" in rows(app, "result")
     app.button(key="delete-results").click().run()

@@ -26,14 +26,17 @@ CHOSEN: Query = {
     "layers": "last",
 }
 VIEWS = [  # pages, each with an address that chooses much
-    ("alignment", CHOSEN),
-    ("models", {"models": NAMED, "layout": "mds", "k": "5", "seed": "3", "q": "0.9"}),
+    ("trends/across", CHOSEN),
+    ("models/map", {"models": NAMED, "layout": "mds", "k": "5", "seed": "3", "q": "0.9"}),
     pytest.param(
-        "dispersion",
+        "images/language",
         {"by": "median", "size": "20", "metric": "mutual_knn", "seed": "4"},
         marks=pytest.mark.slow,
     ),
-    ("stimuli", {"stimulus": "5", "k": "7", "a": "gpt-2-m", "layer_a": "1", "b": "vit-mae-m"}),
+    (
+        "images/explore",
+        {"stimulus": "5", "k": "7", "a": "gpt-2-m", "layer_a": "1", "b": "vit-mae-m"},
+    ),
 ]
 
 
@@ -65,7 +68,7 @@ def texts(address: Mapping[str, str | list[str]]) -> dict[str, list[str]]:
 
 
 def test_an_address_says_what_was_chosen_and_nothing_else(opened, demo):
-    app = opened(demo, "alignment", **CHOSEN, utm="foreign")
+    app = opened(demo, "trends/across", **CHOSEN, utm="foreign")
     app.number_input(key="k").set_value(8).run()
     assert texts(app.query_params) == texts({**CHOSEN, "k": "8"})
     app.selectbox(key="layers").set_value("best").run()
@@ -75,7 +78,7 @@ def test_an_address_says_what_was_chosen_and_nothing_else(opened, demo):
 
 def test_a_choice_that_a_page_has_no_control_for_is_said(opened, demo):
     app = opened(
-        demo, "competence", q="0.9", where="scene=city", set="variant=paper", utm="foreign"
+        demo, "trends/training", q="0.9", where="scene=city", set="variant=paper", utm="foreign"
     )
     said = [warning.value for warning in app.warning]
     assert [text.removeprefix("Not in this view: ") for text in said] == [
@@ -89,11 +92,11 @@ def test_a_choice_that_a_page_has_no_control_for_is_said(opened, demo):
 
 def test_an_old_address_opens_the_present_page_with_its_query(tmp_path, monkeypatch):
     monkeypatch.setenv("PLATOSCOPE_STORE", str(tmp_path))
-    monkeypatch.setattr(address, "MOVED", {"queue": "jobs"})
+    monkeypatch.setattr(address, "MOVED", {"queue": "data?tab=jobs"})
     app = AppTest.from_file(str(ROOT / "pages" / "frame.py"), default_timeout=180)
     app.query_params.update({"dataset": "d"})
     app._page_hash = calc_hash("queue")
     app.run()
     assert not app.exception
-    assert any("waiting" in one.value for one in app.title)
-    assert texts(app.query_params) == {"dataset": ["d"]}
+    assert app.segmented_control(key="tab").value == "jobs"
+    assert texts(app.query_params) == {"dataset": ["d"], "tab": ["jobs"]}

@@ -24,14 +24,14 @@ def store(tmp_path_factory) -> Path:
 def test_every_page_opens_over_a_store_with_a_fourth_modality(opened, store, monkeypatch, page):
     register(monkeypatch)
     monkeypatch.setattr("pages._shared.runner.PATIENCE", 10.0)
-    app = opened(store, page.script)
+    app = opened(store, page.name)
     assert_calm(app)
-    assert not said(app) or page.path in SPEAKS
+    assert not said(app) or page.name in SPEAKS
 
 
 def test_convergence_asks_whether_they_meet(opened, store, monkeypatch):
     register(monkeypatch)
-    app = opened(store, "convergence")
+    app = opened(store, "trends/within")
     assert "Do more than two modalities meet?" in [header.value for header in app.header]
     assert any("audio models" in text.value for text in app.markdown)
     assert "chance: shuffled stimuli" in app.get("plotly_chart")[-1].proto.spec
@@ -45,7 +45,7 @@ def test_the_overview_counts_its_models(opened, store, monkeypatch):
 
 def test_alignment_can_compare_with_its_models_and_does_not_unasked(opened, store, monkeypatch):
     register(monkeypatch)
-    app = opened(store, "alignment")
+    app = opened(store, "trends/across")
     assert set(NAMES) < set(app.multiselect(key="y").options)
     assert not set(NAMES) & set(app.dataframe[0].value["compared with"])
     app.multiselect(key="y").set_value([NAMES[0]]).run()

@@ -24,7 +24,7 @@ def pick(app, key: str, value: str):
 
 @pytest.fixture
 def on_the_map(opened, demo):
-    return opened(demo, "models", layout="mds")
+    return opened(demo, "models/map", layout="mds")
 
 
 def test_it_draws_the_map_and_the_tree_and_says_how_far_they_can_be_believed(on_the_map):
@@ -34,7 +34,7 @@ def test_it_draws_the_map_and_the_tree_and_says_how_far_they_can_be_believed(on_
     assert "Stress of the map (0." in texts(app)
     assert "The most aligned model has the same modality (" in texts(app)
     assert any("models map --layout mds --store" in code for code in codes(app))
-    pick(app, "view", "tree").run()
+    pick(app, "tab", "tree").run()
     assert not app.exception
     assert charts(app) == ["tree"]
     assert "cophenetic correlation" in texts(app)
@@ -48,13 +48,13 @@ def test_the_world_and_unfinished_models_can_be_left_out(on_the_map):
     assert any("models map --no-world --layout mds" in code for code in codes(app))
     app.toggle(key="unfinished").set_value(False).run()
     assert "n = 11)" in texts(app)
-    pick(app, "view", "tree").run()
+    pick(app, "tab", "tree").run()
     assert any("models pairs --no-unfinished --no-world" in code for code in codes(app))
     assert not app.exception
 
 
 def test_a_link_shows_a_chosen_model_beside_its_three_nearest(opened, demo):
-    app = opened(demo, "models", layout="mds", chosen="gpt-2-m", stimulus="3")
+    app = opened(demo, "models/map", layout="mds", chosen="gpt-2-m", stimulus="3")
     assert charts(app) == ["model-map", "layer-map"]
     facts = app.dataframe[0].value.set_index("")
     assert facts.columns[0] == "GPT-2 M"
@@ -78,7 +78,7 @@ def test_an_imported_model_with_a_nasty_name_is_drawn_as_text_and_one_without_ne
     shutil.copytree(small(40), tmp_path, dirs_exist_ok=True)
     add_features(tmp_path, dataset, dataset.reality, title=NASTY)
     add_features(tmp_path, dataset, dataset.reality * 0 + 1, name="flat", title="Flat")
-    app = opened(tmp_path, "models", layout="mds", chosen="own")
+    app = opened(tmp_path, "models/map", layout="mds", chosen="own")
     assert not app.exception
     assert charts(app) == ["model-map", "layer-map"]
     assert not any("onerror" in text.value for text in app.markdown)
@@ -89,7 +89,7 @@ def test_an_imported_model_with_a_nasty_name_is_drawn_as_text_and_one_without_ne
 
 @pytest.fixture
 def tabulated(opened, demo):
-    return opened(demo, "models", view="table")
+    return opened(demo, "models/map", view="table")
 
 
 def rows(app) -> list[str]:

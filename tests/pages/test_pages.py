@@ -12,15 +12,36 @@ from streamlit.testing.v1 import AppTest
 
 from core.metrics import METRICS
 from pages._shared import frame, queries, runner
-from tests.navigation import PAGES, Page
+from tests.navigation import PAGES, VIEWS, Page
 from tests.pages.seen import charts, said
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
-WITHOUT_FIGURE = {"captions", "stitching", "reading", "library", "jobs"}
+WITHOUT_FIGURE = {
+    "why/captions",
+    "models/table",
+    "transfer/stitching",
+    "transfer/prefixes",
+    "transfer/probes",
+    "data/models",
+    "data/datasets",
+    "data/results",
+    "data/jobs",
+}
 # of what is not there yet
-SPEAKS = {"stitching", "competence", "captions", "reading", "translation", "jobs"}
-OVER_DATASET = [page for page in PAGES if page.over_store and page.path != "jobs"]
+SPEAKS = {
+    "trends/training",
+    "why/captions",
+    "transfer/stitching",
+    "transfer/prefixes",
+    "transfer/probes",
+    "transfer/unpaired",
+    "data/jobs",
+}
+OVER_DATASET = [page for page in VIEWS if page.over_store and page.name != "data/jobs"]
 each_page = pytest.mark.parametrize("page", OVER_DATASET, ids=lambda page: page.name)
+each_first = pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.over_store], ids=lambda page: page.name
+)
 
 
 def assert_calm(app: AppTest) -> None:
@@ -28,33 +49,33 @@ def assert_calm(app: AppTest) -> None:
     assert len(app.title) == 1
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", VIEWS, ids=lambda page: page.name)
 def test_every_page_draws_the_demo(opened, demo, monkeypatch, page: Page):
     monkeypatch.setattr(runner, "PATIENCE", 10.0)
     # what is foreseen is measured: else it depends on the machine whether a page offers or draws
     monkeypatch.setattr("pages._parts.reading.swaps.seconds_for", lambda *_: 60.0)
-    for module in ("core.questions.neurons.units", "pages._parts.neurons.pairs"):
+    for module in ("core.questions.neurons.units", "pages._parts.models.neuron_pairs"):
         monkeypatch.setattr(f"{module}.foresee", lambda *_: 0.0)
-    app = opened(demo, page.script, **page.example)
+    app = opened(demo, page.name, **page.example)
     assert_calm(app)
-    assert bool(charts(app)) == (page.path not in WITHOUT_FIGURE)
-    assert not said(app) or page.path in SPEAKS
+    assert bool(charts(app)) == (page.name not in WITHOUT_FIGURE)
+    assert not said(app) or page.name in SPEAKS
     assert not any(one.proto.expanded for one in app.expander if one.label == "How to read it")
     assert not page.over_store or app.selectbox(key="dataset").value == "cave"
 
 
-@each_page
+@each_first
 def test_an_empty_store_names_the_demo(opened, tmp_path, page: Page):
-    app = opened(tmp_path, page.script)
+    app = opened(tmp_path, page.name)
     assert_calm(app)
     assert "is empty" in said(app)
     assert app.code[0].value.startswith("platoscope demo --store ")
     forms = [link.proto.query_string for link in app.main.get("page_link")]
-    assert forms == ([] if page.path == "library" else ["add=dataset"])
+    assert forms == ([] if page.path == "data" else ["add=dataset"])
 
 
 def test_a_store_that_is_not_there_is_empty(opened, tmp_path):
-    assert "is empty" in said(opened(tmp_path / "nothing", "alignment"))
+    assert "is empty" in said(opened(tmp_path / "nothing", "trends"))
 
 
 @pytest.fixture(scope="module")
@@ -67,14 +88,16 @@ def unseen(tmp_path_factory) -> Path:
 @pytest.mark.slow
 @each_page
 def test_a_dataset_without_models_says_how_to_embed(opened, unseen, page: Page):
-    app = opened(unseen, page.script)
+    app = opened(unseen, page.name)
     assert_calm(app)
     missing = {
-        "": "at least two models",
-        "dispersion": "at least two models",
-        "library": "No model is embedded over this dataset yet",
-        "stimuli": "",
-    }.get(page.path, "No language model is embedded")
+        "overview": "at least two models",
+        "images/language": "at least two models",
+        "data/models": "No model is embedded over this dataset yet",
+        "data/datasets": "",
+        "data/results": "",
+        "images/explore": "",
+    }.get(page.name, "No language model is embedded")
     assert missing in said(app)
     if not page.path:
         assert any("10 image–caption pairs." in text.value for text in app.markdown)
@@ -91,9 +114,9 @@ def damaged(tmp_path_factory) -> Path:
     return root
 
 
-@each_page
+@each_first
 def test_damaged_files_are_left_out_and_named(opened, damaged, page: Page):
-    app = opened(damaged, page.script)
+    app = opened(damaged, page.name)
     assert_calm(app)
     assert "2 files left out" in [expander.label for expander in app.expander]
     assert any("vit-mae-m.duckdb" in text.value for text in app.text)
@@ -102,7 +125,7 @@ def test_damaged_files_are_left_out_and_named(opened, damaged, page: Page):
 def test_a_store_of_damaged_files_alone_says_so(opened, tmp_path):
     (tmp_path / "datasets").mkdir()
     (tmp_path / "datasets" / "cave.duckdb").write_text("not a database")
-    app = opened(tmp_path, "alignment")
+    app = opened(tmp_path, "trends/across")
     assert_calm(app)
     assert "can be read" in said(app)
 
@@ -122,9 +145,9 @@ def test_neighbors_need_three_stimuli(monkeypatch, size):
     "size", [1, pytest.param(2, marks=pytest.mark.slow), pytest.param(5, marks=pytest.mark.slow)]
 )
 def test_tiny_stores_have_a_look(opened, small, page: Page, size):
-    app = opened(small(size), page.script)
+    app = opened(small(size), page.name)
     assert_calm(app)
-    if page.path not in ("stimuli", "library", "benefits", "color"):
+    if page.path not in ("images", "data", "implications", "color"):
         assert ("too few to compare neighbors" in said(app)) == (size < 3)
     app.query_params["stimulus"] = "0"
     app.run()
@@ -140,8 +163,8 @@ def test_overview_counts_and_draws_its_plots(opened, demo):
     assert charts(app) == ["evidence"]
 
 
-def test_metrics_draws_its_five_plots_of_finished_models(opened, demo):
-    app = opened(demo, "metrics")
+def test_robustness_draws_its_five_plots_of_finished_models(opened, demo):
+    app = opened(demo, "robustness")
     assert charts(app) == ["agreement", "trends", "calibrated", "over-k", "over-n"]
     assert (app.selectbox(key="a").value, app.selectbox(key="b").value) == ("llama-m", "vit-clip-m")
     commands = [code.value.partition(" --store")[0] for code in app.code]
@@ -158,8 +181,8 @@ def test_metrics_draws_its_five_plots_of_finished_models(opened, demo):
 
 
 @pytest.mark.slow
-def test_metrics_follows_its_controls(opened, demo):
-    app = opened(demo, "metrics")
+def test_robustness_follows_its_controls(opened, demo):
+    app = opened(demo, "robustness")
     app.selectbox(key="a").set_value("gpt-2-m")
     app.selectbox(key="layer_a").set_value(3)
     app.selectbox(key="layer_b").set_value(1)

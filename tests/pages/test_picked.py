@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pages._parts.stimuli import plane
+from pages._parts.images import plane
 from pages._shared import selection
 
 ODD = [

@@ -16,7 +16,7 @@ from pages._shared import runner
 from tests.pages.seen import charts, said, tiles
 from tests.questions.answers import answer_by
 
-PAGE = "reading"
+PAGE = "transfer/prefixes"
 PAIR = {"x": ["gpt-2-m"], "y": ["vit-mae-m", "vit-clip-m"]}
 SWAPPED = {"models": ["gpt-2-m", "vit-clip-m"]}
 
@@ -29,13 +29,14 @@ def store(tmp_path, small):
 @pytest.mark.slow
 def test_it_offers_to_train_maps_and_swaps_probes_at_once(opened, store, monkeypatch):
     monkeypatch.setattr(runner, "PATIENCE", float("inf"))
-    app = opened(store, PAGE, **SWAPPED)
+    app = opened(store, PAGE)
     assert not app.exception
-    assert not said(app)
-    assert "Can one model read another?" in app.title[0].value
-    assert charts(app) == ["swapped", "told"]
     assert app.button(key="queue-prefix-bits").label == "Train the maps"
     assert app.code[0].value.startswith("platoscope prefix bits")
+    app = opened(store, "transfer/probes", **SWAPPED)
+    assert not app.exception
+    assert not said(app)
+    assert charts(app) == ["swapped", "told"]
     assert any("another model's probe keeps" in text.value for text in app.markdown)
 
 
@@ -44,9 +45,8 @@ def test_maps_that_were_trained_are_drawn_with_what_is_written(opened, store, mo
         answer_by(monkeypatch, kind, make)
     monkeypatch.setattr("core.questions.prefix.question.reopen", lambda *_: None)
     ask(PrefixBits(x=tuple(PAIR["x"]), y=tuple(PAIR["y"])), Study(Store(store), "cave"))
-    app = opened(store, PAGE, **PAIR, **SWAPPED)
+    app = opened(store, PAGE, **PAIR)
     assert not app.exception
-    assert said(app).startswith("This takes about")
     assert charts(app) == ["bits", "saved"]
     words = " ".join(text.value for text in app.markdown).replace("\\", "")
     assert "It saves bits in 2 of 2 pairs" in words

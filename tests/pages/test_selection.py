@@ -29,10 +29,10 @@ def ringed(app) -> dict[str, int]:
 @pytest.mark.parametrize(
     ("page", "charts"),
     [
-        ("alignment", {"trend"}),
-        ("competence", {"downstream"}),
-        ("models", {"model-map"}),
-        pytest.param("metrics", {"trends"}, marks=pytest.mark.slow),
+        ("trends/across", {"trend"}),
+        ("trends/training", {"downstream"}),
+        ("models/map", {"model-map"}),
+        pytest.param("robustness", {"trends"}, marks=pytest.mark.slow),
     ],
 )
 def test_a_chosen_model_has_a_ring_on_every_plot_of_models(opened, demo, page, charts):
@@ -42,7 +42,7 @@ def test_a_chosen_model_has_a_ring_on_every_plot_of_models(opened, demo, page, c
 
 
 def test_links_to_other_pages_take_the_choice_along(opened, demo):
-    app = opened(demo, "jobs", chosen=CHOSEN, stimulus="3")
+    app = opened(demo, "data/jobs", chosen=CHOSEN, stimulus="3")
     drawn = [link.proto for link in app.sidebar.get("page_link")]
     links = [link.query_string for link in drawn]
     assert len(links) == len(PAGES)
@@ -53,8 +53,8 @@ def test_links_to_other_pages_take_the_choice_along(opened, demo):
 @pytest.mark.parametrize(
     ("page", "keys"),
     [
-        ("alignment", ("pair_x", "pair_y")),
-        ("metrics", ("a", "b")),
+        ("trends/across", ("pair_x", "pair_y")),
+        ("robustness", ("a", "b")),
     ],
 )
 def test_pages_of_a_pair_start_from_the_last_two_and_follow_another_choice(
@@ -70,7 +70,7 @@ def test_pages_of_a_pair_start_from_the_last_two_and_follow_another_choice(
 
 
 def test_the_panel_names_the_chosen_and_clears_them(opened, demo):
-    app = opened(demo, "alignment", chosen=CHOSEN)
+    app = opened(demo, "trends/across", chosen=CHOSEN)
     app.button(key="clear-chosen").click().run()
     assert app.multiselect(key="chosen").value == []
     assert "chosen" not in app.query_params

@@ -11,8 +11,8 @@ HEAVY = ("torch", "transformers", "timm", "umap", "numba", "sklearn", "datasets"
 def test_the_pages_import_nothing_heavy_and_a_process_that_is_started_for_work_draws_nothing():
     code = (
         "import runpy, sys; runpy.run_path('pages/frame.py', run_name='__mp_main__');"
-        " import pages._shared.frame, pages._shared.exportbar, pages._parts.stimuli.opened,"
-        " pages._parts.stimuli.ends, pages._parts.stimuli.plane, pages._parts.dispersion;"
+        " import pages._shared.frame, pages._shared.exportbar, pages._parts.images.opened,"
+        " pages._parts.images.ends, pages._parts.images.plane, pages._parts.images.choice;"
         f" print([name for name in {HEAVY!r} if name in sys.modules])"
     )
     done = subprocess.run(

@@ -157,7 +157,6 @@ def show_problems() -> None:
     """Draw a sentence for each file that is left out; it says why, and what to do."""
     problems = queries.store().problems()
     if not problems:
-        st.markdown("Every file of the store can be used.")
         return
     st.markdown(
         "These files are in the store's folder, but no page and no command uses them. Each says"

@@ -60,8 +60,13 @@ def _level_names(levels: list[str]) -> dict[str, str]:
     return {level: level or "the first" for level in levels}
 
 
-def show(at: Place, question: PrefixBits) -> None:
+def show(at: Place) -> None:
     """Draw what images save, or offer the job that measures it."""
+    if queries.models(at).empty:
+        frame.need_readers(at, "caption", "image")
+    frame.need_stimuli(at)
+    with bar.controls_bar():
+        question = pick(at)
     st.header("Can a language model read an image?", anchor=False)
     with frame.part():
         answered = section.draw(

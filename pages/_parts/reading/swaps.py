@@ -8,7 +8,7 @@ from core.options import build
 from core.questions.finding import sentences
 from core.questions.swapping.question import Swap, factor_plot, seconds_for, usual_spaces
 from core.study.models import is_reality
-from pages._shared import address, controls, exportbar, frame, prose, queries, section
+from pages._shared import bar, controls, exportbar, frame, prose, queries, section
 from pages._shared.queries import Place
 
 METHODS = """A probe learns to tell a factor from one model's vectors and is then used on another
@@ -18,17 +18,22 @@ with anchors paired at random. Each stimulus is tested by probes that never saw 
 OPTIONS = controls.options_by_name(Swap)
 
 
-def pick(at: Place, *, seed: int) -> Swap:
+def pick(at: Place) -> Swap:
     """Choose the models whose probes are swapped."""
     models = queries.models(at)
     usual = len(usual_spaces(queries.study(at)))
     chosen = controls.pick_models(OPTIONS["models"], models[~is_reality(models)], usual=usual)
+    seed = controls.pick_number(OPTIONS["seed"])
     return build(Swap, {"dataset": at.dataset, "models": chosen, "seed": seed})
 
 
-@address.fragment
-def show(at: Place, question: Swap) -> None:
+def show(at: Place) -> None:
     """Draw all pairs of models, and what is told of each factor."""
+    if queries.models(at).empty:
+        frame.need_readers(at, "caption", "image")
+    frame.need_stimuli(at)
+    with bar.controls_bar():
+        question = pick(at)
     st.header("Can a probe be used on another model?", anchor=False)
     with frame.part():
         answered = section.draw(

@@ -18,7 +18,7 @@ from core.questions.dispersion.question import (
     StimulusDispersion,
 )
 from core.questions.dispersion.residuals import SHUFFLES
-from pages._parts.dispersion import Choice, choose
+from pages._parts.images.choice import Choice, choose
 from pages._parts.published import listed
 from pages._shared import exportbar, frame, queries, section, spread
 from pages._shared.queries import Place
@@ -146,6 +146,3 @@ def count_parts(n: int, k: int | None) -> int:
             " smaller k."
         )
     return count
-
-
-frame.draw("Does agreement among models carry over to language?", show)

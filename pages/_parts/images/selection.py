@@ -96,9 +96,9 @@ def offer(at: Place, indices: Sequence[int], *, name: str) -> None:
             icon=":material/download:",
         )
         few = len(indices) < frame.LEAST_STIMULI
-        for page, label, question, icon in (
-            ("alignment", "Alignment", Alignment(chosen.scope), "query_stats"),
-            ("dispersion", "Dispersion", SetEffect(chosen.scope), "scatter_plot"),
+        for page, tab, label, question, icon in (
+            ("trends", "across", "Alignment", Alignment(chosen.scope), "query_stats"),
+            ("images", "language", "Dispersion", SetEffect(chosen.scope), "scatter_plot"),
         ):
             st.page_link(
                 f"{page}.py",
@@ -106,7 +106,7 @@ def offer(at: Place, indices: Sequence[int], *, name: str) -> None:
                 icon=f":material/{icon}:",
                 help=f"{label} of these stimuli alone",
                 disabled=few,
-                query_params=to_query(question),
+                query_params=to_query(question) | {"tab": tab},
             )
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from core.questions.dispersion.question import Spaces
 from core.questions.stimuli.question import StimulusMap
-from pages._parts.stimuli import ends, nearest, opened, plane, selection
+from pages._parts.images import ends, nearest, opened, plane, selection
 from pages._shared import bar, controls, facts, frame, gallery, prose, queries, spread
 from pages._shared.queries import Place
 
@@ -122,6 +122,3 @@ def show_gallery(
     selection.offer(at, indices, name="chosen" if chosen else "found")
     clicks = selection.clicks(size, chosen)
     gallery.show(at, indices, key="all", width=width, clicks=clicks)
-
-
-frame.draw("Which stimuli do models agree on?", show)

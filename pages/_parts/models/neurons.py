@@ -11,7 +11,7 @@ from core.questions.finding import sentences
 from core.questions.neurons.question import NeuronShare
 from core.questions.neurons.units import Mining, foresee
 from core.study.models import is_reality, usual
-from pages._parts.neurons import pairs
+from pages._parts.models import neuron_pairs as pairs
 from pages._shared import bar, controls, frame, prose, queries, runner, section
 from pages._shared.address import fragment
 from pages._shared.queries import Place
@@ -59,6 +59,3 @@ def _seconds(at: Place, names: Sequence[str], mining: Mining) -> float:
     study, models = queries.study(at), usual(queries.models(at))
     chosen = names or models.loc[~is_reality(models), "model"]
     return foresee([study.entry(name).dims for name in chosen], study.size, mining)
-
-
-frame.draw("Do single neurons recur across models?", show)

@@ -136,6 +136,3 @@ def _missing(table: pd.DataFrame) -> str:
         f"No figures of **{', '.join(names)}**: {frame.plain(reason)}."
         for reason, names in methods.items()
     )
-
-
-frame.draw("Do linear adapters bring encoders nearer to a strong model?", show)

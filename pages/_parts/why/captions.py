@@ -17,8 +17,8 @@ from core.questions.captions import (
     outdated_sentences,
 )
 from core.stimuli.captions import offered_levels
-from pages._parts.captions import retold
 from pages._parts.published import listed
+from pages._parts.why import retold
 from pages._shared import bar, controls, facts, frame, queries, section
 from pages._shared.address import fragment
 from pages._shared.controls import Look
@@ -120,6 +120,3 @@ def pick(at: Place) -> CaptionAlignment:
 def show_alignment(at: Place, question: CaptionAlignment) -> None:
     """Draw alignment against the number of words."""
     section.draw(at, question, key="levels", methods=METHODS, models=question.by == "model")
-
-
-frame.draw("Do longer captions align better?", show)

@@ -77,6 +77,3 @@ def show_alignment(at: Place, size: int, matching: Matching) -> None:
 def _seconds(at: Place, pairs: TranslationPairs) -> float:
     count = len(usual_models(queries.study(at)))
     return count * (count - 1) / 2 * seconds_for(pairs.size, pairs.matching)
-
-
-frame.draw("Can models be translated into each other with no pairs given?", show)

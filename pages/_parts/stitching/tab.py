@@ -52,6 +52,3 @@ def show_kinds(at: Place) -> None:
 def show_trend(at: Place) -> None:
     """Draw whether better networks are stitched more cheaply."""
     many.show_trend(at)
-
-
-frame.draw("Can a layer of one network replace a layer of another?", show)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages._parts.stimuli import bars, selection
+from pages._parts.images import bars, selection
 from pages._shared import controls, facts, frame, gallery, prose, queries, spread
 from pages._shared.queries import Place
 

@@ -11,19 +11,16 @@ import pandas as pd
 import streamlit as st
 
 from core.encoders.encoder import REALITY
-from core.errors import LONGEST
 from core.metrics import METRICS, MetricSpec
-from core.modalities import find_modality, known_first
+from core.modalities import find_modality
 from core.options import options_of
 from core.questions.alignment.axes import (
-    COMPETENCE,
     PLURALS,
     USUAL,
     Axis,
     By,
     Side,
     axis_labels,
-    find_axis,
     offered_axes,
 )
 from core.questions.alignment.calibration import replicates_of
@@ -32,7 +29,6 @@ from core.questions.alignment.points import calibrated_points, group_points, sha
 from core.questions.alignment.question import Alignment
 from core.questions.asking import completed
 from core.questions.competence.question import CompetenceScores, TasksSolved
-from core.questions.sentences import listed as in_words
 from core.study.layers import ALL, LayerChoice, layer_matrix
 from core.study.layers import pick as pick_best
 from core.study.models import (
@@ -51,7 +47,6 @@ from pages._shared import address, bar, controls, facts, frame, queries, section
 from pages._shared.address import bind
 from pages._shared.queries import Place
 
-RISING = {"parameters": "size", "step": "training"}  # in the page's question
 COLUMNS = {
     "title_y": "compared with",
     "score": "alignment",
@@ -88,7 +83,7 @@ number of repeats (Spearman–Brown), and its root is drawn."""
 AS_HALVES = """This metric has no correction for the number of repeats: the agreement of the two
 halves is drawn as it is, which is the least that the ceiling can be: half of the repeats are
 noisier than all of them, and a good model may come above it."""
-COPIES = "*Convergence* compares models with their own fine-tuned copies, by language model:"
+COPIES = "*Why* compares models with their own fine-tuned copies, by language model:"
 COST = "Does fine-tuning cost alignment?"
 FIXED = "a fixed pair of layers is no pair of two seeds’ layers"
 ONE_SEED = "no recipe of these models was trained with several seeds"
@@ -129,37 +124,6 @@ class Look:
     panels: By
     color: By
     symbol: By
-
-
-def ask_in_words() -> str:
-    """Return the page's question for what is on the axis."""
-    side: Side = "vision" if address.peek("axis_models", "") == "vision" else "language"
-    axis = address.peek("axis", "") or _usual_axis(side)
-    if axis != COMPETENCE:
-        return f"Does alignment rise with {RISING.get(axis) or frame.plain(axis[:LONGEST])}?"
-    placed = find_axis(axis, side)
-    return f"Do better {placed.models} agree more with {_targets(placed)}?"
-
-
-def _usual_axis(side: Side) -> str:
-    if not queries.store().datasets():
-        return COMPETENCE
-    return usual_axis(queries.place(st.session_state["dataset"]), side)
-
-
-def _targets(side: Axis) -> str:
-    """Return what those are called that are compared with: the usual ones, unless others are
-    chosen.
-    """
-    chosen = address.peek("y", list[str]())
-    if not chosen or not queries.store().datasets():
-        return side.targets
-    models = queries.models(queries.place(st.session_state["dataset"]))
-    models = models[models["model"].isin(chosen)]
-    kinds = known_first(models.loc[~is_reality(models), "modality"])
-    if kinds:
-        return in_words(find_modality(kind).plural for kind in kinds)
-    return REALITY if len(models) else side.targets
 
 
 def show(at: Place) -> None:
@@ -383,9 +347,7 @@ def _link_copies(points: pd.DataFrame) -> None:
         along = [address.chosen(key) for key in ("dataset", "metric", "k", "layers", "as")]
         query = {key: texts for each in along for key, texts in each.items()}
         st.caption(COPIES)
-        st.page_link(
-            "convergence.py", label=COST, icon=":material/arrow_forward:", query_params=query
-        )
+        st.page_link("why.py", label=COST, icon=":material/arrow_forward:", query_params=query)
 
 
 def _list_missing(at: Place, points: pd.DataFrame, look: Look) -> None:
@@ -401,6 +363,3 @@ def _list_missing(at: Place, points: pd.DataFrame, look: Look) -> None:
         for name, title in missing["title_x"].items()
     )
     st.caption(f"Not drawn: {frame.plain(left_out)}.")
-
-
-frame.draw(ask_in_words(), show)

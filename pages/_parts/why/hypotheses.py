@@ -2,32 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import streamlit as st
 
-from core.questions.alignment.axes import COMPETENCE, find_axis
-from core.questions.competence.question import TasksSolved
-from core.questions.convergence.levels import By
-from core.questions.convergence.question import AnnaKarenina, FineTuned, Hypotheses, Levels
-from core.study.models import basis_of, language_basis
+from core.questions.convergence.question import AnnaKarenina, FineTuned, Hypotheses
 from core.study.parts import Comparison
-from pages._parts.convergence.modalities import show_modalities
-from pages._shared import bar, controls, exportbar, facts, frame, queries, section
+from pages._shared import bar, controls, exportbar, frame, queries, section
 from pages._shared.address import fragment
 from pages._shared.queries import Place
 
-LEVELS: Mapping[By, str] = {
-    "competence": "competence",
-    "size": "size",
-    "tasks": "number of tasks",
-    "data": "amount of data",
-}
-METHODS = """Each diamond is the **adjusted mean** alignment of the pairs of models on one level,
-with the mix of objectives and families held fixed, and its 95% interval over recipes; the circle is
-the raw mean. Two seeds of a recipe never make a pair: they make the **ceiling**. **p** exchanges
-levels among the recipes of each objective or family, so it says nothing about differences between
-these."""
 KARENINA = """Models are cut into thirds of competence within their modality. Each cell is the
 adjusted mean alignment of all pairs of two thirds. **Weak** above each panel is how much less (−)
 weak models agree with each other than with strong ones; p decides."""
@@ -43,31 +25,15 @@ intervals."""
 
 
 def show(at: Place) -> None:
-    """Draw alignment by level, the three hypotheses and what fine-tuning costs."""
+    """Draw the three hypotheses, weak and strong models, and what fine-tuning costs."""
     frame.need_stimuli(at)
     if len(queries.models(at)) < 2:
         frame.need_readers(at, "caption", "image")
     with bar.controls_bar():
-        by = controls.pick_labeled(controls.option_named(Levels, "by"), LEVELS)
         comparison = controls.pick_comparison(queries.size(at))
-    with frame.part():
-        section.draw(
-            at, Levels(at.scope, (), comparison, by=by), key="convergence", methods=METHODS
-        )
-        if by == COMPETENCE:
-            st.caption(_basis(at))
-    show_thirds(at, comparison)
     show_hypotheses(at, comparison)
+    show_thirds(at, comparison)
     show_copies(at, comparison)
-    show_modalities(at, comparison)
-
-
-def _basis(at: Place) -> str:
-    """Return what competence is here."""
-    seen = basis_of(queries.ask(at, TasksSolved(at.scope)))
-    read = language_basis(queries.models(at), facts.competence(at))
-    coded = find_axis(COMPETENCE, unit=read).title.removeprefix(f"{COMPETENCE}: ")
-    return frame.plain(f"Competence is, in vision, {seen}; in language, {coded}.")
 
 
 @fragment
@@ -101,6 +67,3 @@ def show_copies(at: Place, comparison: Comparison) -> None:
     with frame.part():
         if len(queries.ask(at, question)):
             section.draw(at, question, key="fine-tuned", header=question.title(), methods=COST)
-
-
-frame.draw("Do models converge as they get better?", show)

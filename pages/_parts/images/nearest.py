@@ -8,7 +8,7 @@ import streamlit as st
 from core.questions.stimuli import figures
 from core.questions.stimuli.question import NearestStimuli, SharedNeighbors
 from core.study.parts import LayerPair
-from pages._parts.stimuli import selection
+from pages._parts.images import selection
 from pages._shared import controls, exportbar, facts, frame, gallery, prose, queries
 from pages._shared.controls import pick_pair
 from pages._shared.gallery import Note

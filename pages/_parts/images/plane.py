@@ -11,7 +11,7 @@ import streamlit as st
 
 from core.questions.stimuli.map_figure import Map, reading, stimulus_map
 from core.questions.stimuli.question import Plane, StimulusMap
-from pages._parts.stimuli import cards, dots, selection
+from pages._parts.images import cards, dots, selection
 from pages._shared import controls, exportbar, facts, frame, prose, queries, spread
 from pages._shared.address import bind
 from pages._shared.queries import Place

@@ -1,4 +1,4 @@
-"""Library: what is in the store, and what can be added, renamed or deleted there."""
+"""Data: what is in the store, what can be added, renamed or deleted there, and the jobs."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import streamlit as st
 
 from core.cave.demo import under_way
 from core.settings import is_read_only, store_path
+from pages._parts.jobs import jobs
 from pages._parts.library import add_dataset, add_models, changes, contents
 from pages._shared import address, controls, frame, queries, runner
-from pages._shared.queries import Place
 
-VIEWS = {"models": "Models", "datasets": "Datasets", "results": "Results", "problems": "Left out"}
+TABS = {"models": "Models", "datasets": "Datasets", "results": "Results", "jobs": "Jobs"}
 FORMS = {
     "models": ("Add models", "add_box", add_models.draw),
     "dataset": ("Add a dataset", "add_photo_alternate", add_dataset.draw),
@@ -57,20 +57,26 @@ def show_forms() -> None:
                 st.button("Hide", icon=":material/close:", key="hide-job", on_click=runner.forget)
 
 
-def show(at: Place) -> None:
-    """Draw the models of the dataset, all datasets, what is kept over this one, or the files that
-    are left out.
+def show() -> None:
+    """Draw the forms, and the models of the dataset, all datasets, what is kept over this one, or
+    the queue of jobs.
     """
+    for view in address.take("view"):  # of an old link
+        address.hand("tab", [view])
+    tab = controls.pick_segment("Part", TABS, "tab", start="models", hidden=True)
+    if tab == "jobs":
+        jobs.show()
+        return
+    show_forms()
+    at = frame.place()
     changes.say_what_came()
-    view = controls.pick_segment("View", VIEWS, "view", start="models", hidden=True)
-    if view == "models":
+    if tab == "models":
         contents.show_models(at)
-    elif view == "datasets":
+    elif tab == "datasets":
         contents.show_datasets(at)
-    elif view == "results":
-        contents.show_results(at)
     else:
-        contents.show_problems()
+        contents.show_results(at)
+    contents.show_problems()
 
 
-frame.draw("What is in the store?", show, first=show_forms)
+frame.draw_alone("What is in the store?", show)

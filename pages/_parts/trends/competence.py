@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core.questions.competence.question import Contenders, contending
-from pages._parts.competence import bins, downstream, scores, training
+from pages._parts.trends import bins, downstream, scores, training
 from pages._shared import bar, controls, frame, queries
 from pages._shared.queries import Place
 
@@ -33,6 +33,3 @@ def _pick(at: Place) -> Contenders:
     models = contending(every, Contenders(unfinished=unfinished))
     names = controls.pick_models(options["models"], models) if len(models) else ()
     return Contenders(names, unfinished)
-
-
-frame.draw("Do better models agree more?", show)

@@ -74,6 +74,3 @@ def draw_jobs(jobs: list[Job], *, any_job: bool) -> None:
 
 def _empty() -> str:
     return EMPTY if is_read_only() else f"{EMPTY} {HOW}"
-
-
-frame.draw_alone("What is running, and what is waiting?", show)

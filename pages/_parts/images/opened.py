@@ -13,7 +13,7 @@ from core.questions.dispersion.question import Spaces
 from core.questions.stimuli import figures
 from core.questions.stimuli.question import StimulusNeighbors, StimulusResiduals
 from core.stimuli.worlds import Event, World
-from pages._parts.stimuli import selection
+from pages._parts.images import selection
 from pages._shared import exportbar, facts, frame, gallery, prose, queries, spread
 from pages._shared.queries import Place
 
