@@ -69,7 +69,7 @@ def test_jobs_move_fail_and_are_retried_before_everybodys_eyes(browser, tmp_path
         for file in (late, there):
             submit(store, file)
         badge(page, 2, "waiting").wait_for()  # nobody has clicked
-        elsewhere.get_by_role("link", name="Jobs: 2 waiting").wait_for()
+        elsewhere.get_by_role("link", name="Data: 2 waiting").wait_for()
         at_work.close()  # it has died: the server starts another
         badge(page, 2, "done").wait_for()
         page.locator(".st-key-job-1").get_by_text("there is no file").first.wait_for()
