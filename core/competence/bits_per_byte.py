@@ -1,7 +1,7 @@
 """Bits per byte of any texts, however long: each token is coded once, in a window with what stands
-before it. The store's language models are measured, and kept as rows of competence.
+before it.
 
-    bits per byte = Σ −log₂ p(token | its window up to it) / Σ UTF-8 bytes
+bits per byte = Σ −log₂ p(token | its window up to it) / Σ UTF-8 bytes
 
 A window begins with the special tokens that the model's tokenizer puts in front of a text (`<s>`),
 which cost nothing; the first window of a text has no other context, and every further one begins
@@ -81,11 +81,11 @@ def code_texts(
 ) -> pd.DataFrame:
     """Return `bits`, `bytes` and `tokens` of each text that is not empty, up to `tokens` in all.
 
-    Bits are NaN for a text without a token that is coded. tokens: special ones not
-    counted; a text that goes beyond is cut there, behind a whole character. context: tokens of a
-    window, special ones included; None for CONTEXT, or the longest text that the model can read
-    where that is less. Raises EncoderError for a context that the model cannot read, InputError for
-    less than two tokens of text in a window.
+    Bits are NaN for a text without a token that is coded. tokens: special ones not counted; a text
+    that goes beyond is cut there, behind a whole character. context: tokens of a window, special
+    ones included; None for CONTEXT, or the longest text that the model can read. Raises
+    EncoderError for a context that the model cannot read, InputError for less than two tokens of
+    text in a window.
     """
     length = context or min(CONTEXT, encoder.limit or CONTEXT)
     if encoder.limit is not None and length > encoder.limit:
@@ -198,10 +198,9 @@ def code_models(
     """Let models code texts, keep the rows in the store and return them with COLUMNS, two for each
     model.
 
-    models: names of language models, all of the dataset where empty. extent: as in
-    `code_texts`. What is kept by the same recipe is not measured again, and each model is kept as
-    soon as it is done. Raises UnknownNameError, InputError for models that read no text,
-    EncoderError where weights are no longer those embedded.
+    models: names of language models, all of the dataset if empty. What is kept by the same recipe
+    is not measured again. Raises UnknownNameError, InputError for models that read no text,
+    EncoderError if weights are no longer those embedded.
     """
     held, tables = Store(store), []
     for entry in entries_to_measure(held, dataset, models, "caption"):
@@ -229,11 +228,11 @@ def text_rows(costs: pd.DataFrame | None, name: str) -> list[dict[str, Any]]:
     """Return two rows: total bits / total bytes, and the mean over texts of bits / bytes, as the
     released code takes it.
 
-    costs: `bits`, `bytes` and `tokens` of each text, None for a model that codes none. Lower is
-    better. 95% intervals with texts as the independent samples: t(.975, n − 1) standard errors to
-    each side, since there may be few. In simulations of 16 texts with lengths and ratios of
-    log-normal spread .9 and .15 they held the mean in 95% and the total in 91% of draws. NaN with a
-    reason for a single text; all is NaN with a reason where no text has a second token.
+    costs: `bits`, `bytes` and `tokens` of each text, None for a model that codes none. 95%
+    intervals with texts as the independent samples: t(.975, n − 1) standard errors to each side. In
+    simulations of 16 texts with lengths and ratios of log-normal spread .9 and .15 they held the
+    mean in 95% and the total in 91% of draws. NaN with a reason for a single text; all is NaN with
+    a reason if no text has a second token.
     """
     coded = pd.DataFrame() if costs is None else costs.dropna()
     rows = bits_per_byte(costs, float(stdtrit(max(1, len(coded) - 1), 0.975)))

@@ -65,8 +65,8 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True)
 class Samples:
-    """All samples of a source: those to learn from and those to be tested on, or `train` alone
-    where it does not divide them.
+    """All samples of a source: those to learn from and those to be tested on, or `train` alone if
+    it does not divide them.
     """
 
     train: Sequence[Sample]
@@ -76,9 +76,7 @@ class Samples:
 @dataclass(frozen=True, eq=False)
 class Question:
     """One thing to recognize in every image of a set: classes from 0, and which images train,
-    validate and test.
-
-    split: what the images to be tested on are called.
+    validate and test. split: what the images to be tested on are called.
     """
 
     task: str
@@ -91,8 +89,7 @@ class Question:
 @dataclass(frozen=True)
 class ImageSet:
     """Images, the questions about them, and in `source` all that both depend on, as plain data.
-
-    name: for people. size: number of images. images: gives those of start … stop − 1.
+    name: for people. images: gives those of start … stop − 1.
     """
 
     name: str
@@ -109,7 +106,7 @@ def draw(samples: Samples, *, limit: Limit = LIMIT, seed: int = SEED) -> tuple[l
     If the source has a test part, the test samples are drawn from it and all others from its
     training part; of two limits, the first is of those to learn from, a quarter of which validates,
     the second of those to be tested on. Raises InputError for a limit, and StimuliError for a
-    source, that leaves a part empty; StimuliError for a single class.
+    source, that leaves a part empty or a single class.
     """
     if isinstance(limit, int):
         limit = limit - round(limit * _TEST), round(limit * _TEST)
@@ -145,10 +142,8 @@ def draw(samples: Samples, *, limit: Limit = LIMIT, seed: int = SEED) -> tuple[l
 def as_set(
     name: str, group: str, samples: Sequence[Sample], parts: Split, *, source: Mapping[str, Any]
 ) -> ImageSet:
-    """Return drawn samples as a set with one question, which has the set's name.
-
-    Its classes are those that were drawn, numbered from 0 in their order: a probe makes room for
-    every class up to the last.
+    """Return drawn samples as a set with one question, which has the set's name; classes are those
+    that were drawn, numbered from 0 in their order.
     """
     _, labels = np.unique([sample.label for sample in samples], return_inverse=True)
 
@@ -159,7 +154,6 @@ def as_set(
 
 
 def digest(samples: Sequence[Sample]) -> str:
-    """Return the SHA-256 over the labels and bytes of samples in order, in hexadecimal."""
     total = hashlib.sha256()
     for sample in samples:
         total.update(f"{sample.label} {hashlib.sha256(sample.image.read()).hexdigest()}\n".encode())
@@ -171,12 +165,11 @@ def _some(samples: Sequence[Sample], limit: int, dice: np.random.Generator) -> l
 
 
 def has_shards(folder: Path) -> bool:
-    """Return whether a folder holds at least one part in this form."""
     return any((folder / part / COUNT).is_file() for part in ("train", "test"))
 
 
 def read_shards(folder: Path, *, report: Progress | None = None) -> Samples:
-    """List the samples of both parts, of one where there is only one; raises StimuliError for what
+    """List the samples of both parts, or of one if there is only one; raises StimuliError for what
     is not in this form.
     """
     parts = [part for part in ("train", "test") if (folder / part / COUNT).is_file()]
@@ -189,9 +182,6 @@ def read_shards(folder: Path, *, report: Progress | None = None) -> Samples:
 
 
 def _read_part(part: Path, report: Progress | None) -> list[Sample]:
-    """List the samples of a part's tars, whose number is written; each key has one image and one
-    label.
-    """
     written = UserFile(part / COUNT, "the number of tar files", StimuliError, most=NOTE).read()
     text = written.decode("utf-8", errors="replace").strip()
     if not text.isdecimal() or not 0 < int(text) < 100_000:
@@ -223,9 +213,8 @@ def _read_part(part: Path, report: Progress | None) -> list[Sample]:
 
 
 def open_folder(folder: Path, *, limit: Limit = LIMIT, report: Progress | None = None) -> ImageSet:
-    """Open a folder of labeled images as the task `folder NAME`, at most `limit` of them.
-
-    Raises StimuliError for a folder in none of the forms above, and what `draw` raises.
+    """Open a folder of labeled images as the task `folder NAME`, at most `limit` of them. Raises
+    StimuliError for a folder in none of the forms above, and as `draw`.
     """
     samples, parts = draw(_find(folder, report), limit=limit)
     source = {"images": digest(samples), "parts": [len(part) for part in vars(parts).values()]}
@@ -270,7 +259,6 @@ def _numbered(names: Iterable[str]) -> dict[str, int]:
 
 
 def _from_table(folder: Path) -> Samples:
-    """Read the folder's only table."""
     tables = list_tables(folder)
     if len(tables) != 1:
         raise StimuliError(
@@ -292,7 +280,6 @@ def _from_table(folder: Path) -> Samples:
 
 
 def task_names() -> list[str]:
-    """Return the names of the nineteen tasks."""
     return vtab_tasks()["task"].tolist()
 
 
@@ -300,9 +287,9 @@ def open_vtab(name: str, *, limit: Limit = LIMIT, report: Progress | None = None
     """Open a task by its name; its data set is fetched whole on the first time, and at most `limit`
     samples are drawn.
 
-    Raises UnknownNameError, OfflineError where the data set is not in the cache and the hub cannot
-    be reached, StimuliError where the hub does not have it, or where it is not as the benchmark
-    describes it.
+    Raises UnknownNameError, OfflineError if the data set is not in the cache and the hub cannot be
+    reached, StimuliError if the hub does not have it, or if it is not as the benchmark describes
+    it.
     """
     from core.hub.fetch import fetch_snapshot  # half a second, only for the hub's users
 
@@ -321,9 +308,7 @@ def open_vtab(name: str, *, limit: Limit = LIMIT, report: Progress | None = None
 
 def _in_benchmark_classes(samples: Samples, name: str, classes: int) -> Samples:
     """Return ⌊label · classes / raw⌋ for each label if labels count finer than the benchmark, and
-    else the labels.
-
-    Raises StimuliError for labels beyond either count.
+    else the labels. Raises StimuliError for labels beyond either count.
     """
     highest = max((sample.label for sample in (*samples.train, *samples.test)), default=0)
     if highest < classes:
@@ -342,7 +327,6 @@ def _in_benchmark_classes(samples: Samples, name: str, classes: int) -> Samples:
 
 
 def task_repository(name: str) -> Repository:
-    """Return where a task lies on the hub."""
     hub_id = vtab_tasks().set_index("task").loc[name, "hub"]
     instead = "--task DIR with a copy of its train and test folders"
     return Repository(hub_id, f"{name} ({hub_id})", instead, kind="dataset")

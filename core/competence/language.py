@@ -31,14 +31,10 @@ Chances = Float64[np.ndarray, " colors"]
 
 
 def predicts_text(encoder: Encoder) -> TypeGuard[LanguageEncoder]:
-    """Return whether a model predicts text from left to right."""
     return isinstance(encoder, LanguageEncoder) and encoder.readout.is_causal
 
 
 def choose(codes: Float64[np.ndarray, "n endings"], items: Sequence[Choice]) -> Score:
-    """Return how often the ending of the fewest bits is the right one; chance is one among the
-    endings.
-    """
     right = int((codes.argmin(1) == [item.answer for item in items]).sum())
     n = len(items)
     return Score(right / n, *wilson(right, n), chance=1 / codes.shape[1], n=n)
@@ -48,10 +44,8 @@ def choose(codes: Float64[np.ndarray, "n endings"], items: Sequence[Choice]) -> 
 def code_endings(
     encoder: Encoder, items: Sequence[Choice], *, report: Progress | None = None
 ) -> Float64[np.ndarray, "n endings"]:
-    """Return the bits of every ending after its context.
-
-    Raises EncoderError for a model that does not predict text, and if an item is longer than the
-    model can read.
+    """Return the bits of every ending after its context. Raises EncoderError for a model that does
+    not predict text, and if an item is longer than the model can read.
     """
     if not predicts_text(encoder):
         raise EncoderError(
@@ -72,7 +66,6 @@ def code_endings(
 
 
 def _tokenize(encoder: LanguageEncoder, context: str, ending: str) -> tuple[list[int], range]:
-    """Return a context with an ending as token ids, and the places of those of the ending."""
     read: Any = encoder.tokenizer([context + ending]).encodings[0]
     ends = [
         stop * (not special)
@@ -90,10 +83,8 @@ def _tokenize(encoder: LanguageEncoder, context: str, ending: str) -> tuple[list
 @torch.inference_mode()
 def sample_texts(encoder: Encoder, *, count: int, tokens: int, seed: int) -> list[str]:
     """Return `count` texts of at most `tokens` tokens, each drawn from the model's own distribution
-    (temperature 1), from the tokenizer's beginning-of-text token to where the model ends it.
-
-    Raises EncoderError for a model that does not predict text and for a tokenizer that knows no
-    beginning.
+    (temperature 1), from the tokenizer's beginning-of-text token to where the model ends it. Raises
+    EncoderError for a model that does not predict text and for a tokenizer that knows no beginning.
     """
     name = encoder.card.name
     if not predicts_text(encoder):
@@ -131,8 +122,8 @@ def guess_colors(encoder: Encoder, world: World) -> pd.DataFrame:
     The model completes "There is a NOUN painted", as captions of the Cave do, with each wording of
     each color. A color's probability is the sum over its wordings, renormalized over the colors; a
     kind's is the mean over the nouns that mean it alone. Phrase and measures were fixed before any
-    model was asked. Raises EncoderError for a model that does not predict text from left to right.
-    Source: section 5 of Huh et al. 2024 (bias should fall as models get better).
+    model was asked. Raises EncoderError for a model that does not predict text. Source: section 5
+    of Huh et al. 2024 (bias should fall as models get better).
     """
     colors = list(world.colors)
     endings = tuple(f" {word}." for color in colors for word in world.colors[color])
@@ -159,10 +150,8 @@ def distance(guess: Chances, law: Chances) -> float:
 
 
 def amplification(guess: Chances, law: Chances) -> float:
-    """Return how much more probability a guess gives to the kind's most common color than the law
-    does, in [−1, 1]; positive if a habit of the world is exaggerated.
-
-    Colors that are equally common count together.
+    """Return how much more probability a guess gives to the kind's most common color (all that are
+    equally common) than the law does, in [−1, 1]; positive if a habit of the world is exaggerated.
     """
     common = np.isclose(law, law.max())
     return float((guess - law)[common].sum())

@@ -22,10 +22,8 @@ def entries_to_measure(
     store: Store, dataset: str, models: Sequence[str], reads: Item
 ) -> list[ModelEntry]:
     """Return the named models, or without names all that can be opened and read images, or
-    captions.
-
-    Raises UnknownNameError, and InputError for models that read something else and for features
-    without a model.
+    captions. Raises UnknownNameError, and InputError for models that read something else and for
+    features without a model.
     """
     entries = [store.model(dataset, model) for model in models] or store.models(dataset)
     fitting = [
@@ -43,7 +41,7 @@ def entries_to_measure(
 
 def reopen(entry: ModelEntry, device: torch.device) -> Encoder:
     """Open a model of the store again, in the precision and pooling of its embedding; raises
-    EncoderError for features without a model, and where its weights are no longer those that were
+    EncoderError for features without a model, and if its weights are no longer those that were
     embedded.
     """
     if not can_measure(entry):
@@ -64,10 +62,8 @@ def reopen(entry: ModelEntry, device: torch.device) -> Encoder:
 
 
 def precision_kept(entry: ModelEntry) -> Precision:
-    """Return the option that gives the precision of an embedding again."""
     return precision_of(str(entry.recipe.choices.get("encoder", {}).get("precision", "")))
 
 
 def precision_name(entry: ModelEntry, device: torch.device) -> str:
-    """Return in which precision a model computes when it is opened again on a device."""
     return choose_arithmetic(precision_kept(entry), device).name

@@ -34,9 +34,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Score:
-    """A share of right answers with its 95% interval, next to chance; n: answers given. Higher is
-    better, 0 … 1.
-    """
+    """A share of n right answers with its 95% interval, next to chance."""
 
     value: float
     low: float
@@ -46,9 +44,7 @@ class Score:
 
 
 def split(n: int) -> Split:
-    """Return the first half, the next sixth and the last third of n samples in random order, as of
-    independent events.
-    """
+    """Return the first half, the next sixth and the last third of n samples in random order."""
     first, second = (round(n * sum(_SHARES[:parts])) for parts in (1, 2))
     ends = (0, first), (first, second), (second, n)
     return Split(*(np.arange(*each, dtype=np.int64) for each in ends))
@@ -100,7 +96,6 @@ def right_answers(
     weights = fit(*learned, classes=classes, strengths=strong_first)
 
     def right(weights: Tensor, part: Int64[np.ndarray, "_"]) -> Tensor:
-        """Return which samples each strength's weights classify correctly."""
         scores = rows[part] @ weights[:, :-1] + weights[:, -1:]
         return scores.argmax(-1) == targets[part]
 
@@ -169,10 +164,6 @@ def fit(
 
 
 def wilson(right: int, n: int) -> tuple[float, float]:
-    """Return the 95% interval of a share of `right` among n independent answers; inside [0, 1].
-
-    Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference
-    (1927).
-    """
+    """Return the 95% interval of a share of `right` among n independent answers (Wilson 1927)."""
     interval = binomtest(right, n).proportion_ci(method="wilson")
     return float(interval.low), float(interval.high)

@@ -1,11 +1,9 @@
 """Rows of competence: what a value is, how it is stored, and whether a model has been measured.
 Nothing here needs torch.
 
-Rows of one model that come from many questions, in one result of the store: each row by a recipe
-of its own.
-
-A result is rewritten after every question, so that a run that is killed loses the question it was
-at. Nothing here needs torch.
+Rows of one model that come from many questions lie in one result of the store, each by a recipe of
+its own. It is rewritten after every question, so that a run that is killed loses the question it
+was at.
 """
 
 from __future__ import annotations
@@ -25,19 +23,8 @@ from core.store.schema import VERSIONS
 from core.store.view import resolve
 
 COLUMNS = (
-    "model",
-    "task",
-    "group",
-    "value",
-    "low",
-    "high",
-    "chance",
-    "n",
-    "unit",
-    "split",
-    "origin",
-    "source",
-    "reason",
+    *("model", "task", "group", "value", "low", "high", "chance", "n", "unit", "split"),
+    *("origin", "source", "reason"),
 )
 MEASURED, PUBLISHED, USER = ORIGINS = ("measured", "published", "user")
 ACCURACY = "top-1"
@@ -51,33 +38,20 @@ def row(
     task: str, group: str, *, unit: str, split: str, reason: str = "", n: int = 0, **numbers: float
 ) -> dict[str, Any]:
     """Return one value as a row. numbers: value, low, high, chance; a missing one is NaN, and
-    `reason` says why.
-
-    n: number of samples that the value is measured on.
+    `reason` says why. n: samples that the value is measured on.
     """
     values = {name: numbers.get(name, np.nan) for name in ("value", "low", "high", "chance")}
-    return {
-        "task": task,
-        "group": group,
-        **values,
-        "n": n,
-        "unit": unit,
-        "split": split,
-        "reason": reason,
-    }
+    about = {"n": n, "unit": unit, "split": split, "reason": reason}
+    return {"task": task, "group": group, **values, **about}
 
 
 def as_table(rows: Sequence[dict[str, Any]], *, model: str, recipe: Recipe) -> pd.DataFrame:
-    """Return rows with COLUMNS: the model, and the digest of the recipe they come from."""
     return pd.DataFrame(rows).assign(model=model, origin=MEASURED, source=recipe.digest)[
         list(COLUMNS)
     ]
 
 
 def suite_recipe(entry: ModelEntry) -> Recipe:
-    """Return all that a model's competence depends on: its weights and embedding, the questions,
-    the samples and the versions of both.
-    """
     return Recipe.of(
         "competence",
         version=VERSIONS["competence"],
@@ -90,7 +64,6 @@ def suite_recipe(entry: ModelEntry) -> Recipe:
 
 
 def _suite_digest(reads: str) -> str:
-    """Return what names the present questions to models that read this."""
     return Recipe.of("suite", **the_cave().suite(cast(Item, reads))).digest
 
 
@@ -98,21 +71,16 @@ resolve("suite", _suite_digest)
 
 
 def result_name(model: str) -> str:
-    """Return what the store calls a model's competence."""
     return f"competence-{model}"
 
 
 def measured_name(kind: str, model: str) -> str:
-    """Return what the store calls a model's rows of another kind of measurement;
-    `measured_elsewhere` finds them by that.
-    """
     return f"{MEASURED}~{kind}~{model}"
 
 
 def measured_elsewhere(store: Store, dataset: str) -> list[pd.DataFrame]:
-    """Return the rows of every kept measurement of the models beyond the Cave's suite.
-
-    A model that was embedded with other weights since then has none: what was measured is not it.
+    """Return the rows of every kept measurement of the models beyond the Cave's suite, of their
+    present weights.
     """
     weights = {entry.card.name: entry.card.weights for entry in store.models(dataset)}
     kept = [store.result(dataset, name) for name in store.results(dataset, f"{MEASURED}~")]
@@ -125,7 +93,7 @@ def measured_elsewhere(store: Store, dataset: str) -> list[pd.DataFrame]:
 
 
 def measured_rows(store: Store, dataset: str, entry: ModelEntry) -> pd.DataFrame | None:
-    """Return a model's stored competence, None where it has none by the present recipe."""
+    """Return a model's stored competence, None if it has none by the present recipe."""
     store.note_keys(f"suite:{modality_of(entry.card).reads}")
     stored = store.result(dataset, result_name(entry.card.name))
     return stored[0] if stored and stored[1] == suite_recipe(entry) else None
@@ -139,7 +107,6 @@ def can_measure(entry: ModelEntry) -> bool:
 
 
 def unmeasured(store: Store, dataset: str) -> list[str]:
-    """Return the models whose competence is to be measured, or measured again."""
     entries = [entry for entry in store.models(dataset) if can_measure(entry)]
     return [entry.card.name for entry in entries if measured_rows(store, dataset, entry) is None]
 
@@ -147,7 +114,7 @@ def unmeasured(store: Store, dataset: str) -> list[str]:
 def kept_rows(
     store: Store, dataset: str, name: str, entry: ModelEntry, recipe: Recipe
 ) -> pd.DataFrame | None:
-    """Return the rows that a recipe gave, None where the result `name` has none of it."""
+    """Return the rows that a recipe gave, None if the result `name` has none of it."""
     table, made = _read(store, dataset, name, entry)
     return table[table["source"] == recipe.digest] if recipe.digest in made else None
 
@@ -161,9 +128,7 @@ def keep_rows(
     rows: Sequence[dict[str, Any]],
 ) -> pd.DataFrame:
     """Put a recipe's rows into the result `name`, in place of those of equal tasks by any other
-    recipe, and return them.
-
-    rows: as `core.competence.records.row` makes them; what else they hold becomes further columns.
+    recipe, and return them. rows: as of `row`; what else they hold becomes further columns.
     """
     new = as_table(rows, model=entry.card.name, recipe=recipe)
     more = pd.DataFrame(rows)
@@ -186,11 +151,9 @@ def _read(
     digests.
     """
     stored = store.result(dataset, name)
-    if stored is None or {key: stored[1].choices.get(key) for key in _model(entry)} != _model(
-        entry
-    ):
-        return pd.DataFrame(), {}
-    return stored[0], stored[1].choices["made"]
+    if stored and _model(entry).items() <= stored[1].choices.items():
+        return stored[0], stored[1].choices["made"]
+    return pd.DataFrame(), {}
 
 
 def _model(entry: ModelEntry) -> dict[str, Any]:

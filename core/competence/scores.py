@@ -2,8 +2,7 @@
 
 Published figures ship so under data/published, each with the source that states it; a user's own
 scores are imported, and kept in the store next to what is measured here. A table with one mistake
-is refused whole. Texts stay as they are written; numbers are plain decimals, so that nothing is
-guessed.
+is refused whole. Numbers are plain decimals, so that nothing is guessed.
 
 A published figure belongs to a model by its spec, `hf:ID` or `timm:NAME.TAG`, and to no other: a
 copy in a folder, or a timm name without its tag, may have other weights. A user's score names its
@@ -78,9 +77,7 @@ def read_sheet(
 
     name: of the file, for messages. required: columns in which every row says something; optional:
     columns that may be missing, as may their cells. Returns these columns in this order; texts that
-    are missing are "", numbers NaN. Raises InputError, which lists the mistakes by line: encoding,
-    columns, empty cells, no numbers, values outside the unit's range or their own interval, and two
-    rows of one model and task.
+    are missing are "", numbers NaN. Raises InputError, which lists the mistakes by line.
     """
     if len(data) > SHEET:
         raise InputError(
@@ -205,19 +202,15 @@ def published_rows() -> pd.DataFrame:
     """Return every published figure: COLUMNS, then checkpoint.
 
     model: its spec. checkpoint: what was measured if that is another name of the model, or the
-    model after fine-tuning, else ""; the source says so too. What no source states has no row;
-    interval, chance and n are NaN, since none of the sources states them.
+    model after fine-tuning, else ""; the source says so too. Interval, chance and n are NaN, since
+    none of the sources states them.
     """
     files = [FOLDER / name for name in SCORES]
-    return pd.concat([_read_once(file, stamp(file)) for file in files], ignore_index=True)
+    return pd.concat([read_published(file, stamp(file)) for file in files], ignore_index=True)
 
 
 @lru_cache(maxsize=len(SCORES))
-def _read_once(path: Path, _: Stamp) -> pd.DataFrame:
-    return read_published(path)
-
-
-def read_published(path: Path) -> pd.DataFrame:
+def read_published(path: Path, _: Stamp = (0, 0, 0)) -> pd.DataFrame:
     """Read a file of figures, as `published_rows` returns them; raises InputError for a figure
     without a source or a known unit.
     """
@@ -236,28 +229,25 @@ def read_published(path: Path) -> pd.DataFrame:
 
 
 def published_models() -> pd.DataFrame:
-    """Return the models whose figures were looked for, whether or not any was found.
-
-    Columns model (its spec), family, modality, parameters (of a vision model with its head), width,
-    depth (blocks), source.
+    """Return the models whose figures were looked for, whether or not any was found: model (its
+    spec), family, modality, parameters (of a vision model with its head), width, depth (blocks),
+    source.
     """
     return pd.read_csv(FOLDER / "models.csv")
 
 
 def vtab_tasks() -> pd.DataFrame:
-    """Return the nineteen tasks of the Visual Task Adaptation Benchmark.
-
-    Columns task, group, classes, adaptation (what the benchmark's own code calls it), hub (id of
-    the data set), image and label (names of the parts of a sample there), note, source. Source:
-    Zhai et al. 2019.
+    """Return the nineteen tasks of the Visual Task Adaptation Benchmark: task, group, classes,
+    adaptation (what the benchmark's own code calls it), hub (id of the data set), image and label
+    (names of the parts of a sample there), note, source. Source: Zhai et al. 2019.
     """
     return pd.read_csv(FOLDER / "vtab_tasks.csv", keep_default_na=False)
 
 
 @dataclass(frozen=True)
 class Imported:
-    """What an import did. table: its rows, with COLUMNS; replaced: how many values they took the
-    place of; notes: for the user.
+    """What an import did. table: its rows; replaced: how many values they took the place of; notes:
+    for the user.
     """
 
     table: pd.DataFrame
@@ -267,9 +257,7 @@ class Imported:
 
 def read_scores(data: bytes, *, name: str) -> pd.DataFrame:
     """Read a CSV table of scores with the columns REQUIRED, and OPTIONAL ones, as rows with
-    COLUMNS; see `read_sheet`.
-
-    name: of the file, the source of a row that names none. Raises InputError.
+    COLUMNS; see `read_sheet`. name: of the file, the source of a row that names none.
     """
     table = read_sheet(data, name=name, required=REQUIRED, optional=OPTIONAL)
     source = table["source"].replace("", f"imported from {name}")
@@ -281,7 +269,7 @@ def import_scores(root: Path, dataset: str, data: bytes, *, name: str) -> Import
     """Keep a CSV table of scores in the store; a value takes the place of the one that the same
     model and task had.
 
-    Raises InputError for the table, UnknownNameError for the dataset, StoreError where what was
+    Raises InputError for the table, UnknownNameError for the dataset, StoreError if what was
     imported before cannot be read.
     """
     added, store = read_scores(data, name=name), Store(root)
@@ -315,9 +303,8 @@ def import_scores(root: Path, dataset: str, data: bytes, *, name: str) -> Import
 
 def told_scores(model: str, said: Sequence[str]) -> bytes:
     """Return a table of what a person says of a model's competence, for `import_scores`: 0.71, 71%,
-    or of a task, TASK=0.71, where TASK may end in its unit, `latency (ms)`; b"" for nothing.
-
-    Raises InputError as `read_scores`.
+    or of a task, TASK=0.71, of which TASK may end in its unit, `latency (ms)`; b"" for nothing.
+    Raises InputError.
     """
     table = io.StringIO()
     rows = csv.writer(table)
@@ -354,7 +341,6 @@ def tell_model(
     source: str = "what was said",
 ) -> None:
     """Keep facts of a model of the store, and its scores as the user's own; what is not said stays.
-
     Raises as `set_facts` and `told_scores`, before anything is kept.
     """
     scored = Store(root).caption_variants(dataset).get(model, model)
@@ -365,9 +351,8 @@ def tell_model(
 
 
 def imported_rows(store: Store, dataset: str) -> pd.DataFrame:
-    """Return all that was imported, with COLUMNS; `model` as it was written.
-
-    Raises StoreError where there is something that cannot be read: to go on would lose it.
+    """Return all that was imported, with COLUMNS; `model` as it was written. Raises StoreError if
+    there is something that cannot be read: to go on would lose it.
     """
     if stored := store.result(dataset, RESULT):
         return stored[0]
@@ -409,8 +394,8 @@ def place_rows(rows: pd.DataFrame, entries: Sequence[ModelEntry]) -> pd.DataFram
 
 
 def _keys(rows: pd.DataFrame, entries: Sequence[ModelEntry]) -> pd.Series:
-    """Return what identifies a score: the models that are meant, or their name where none is
-    embedded, and the task.
+    """Return what identifies a score: the models that are meant, or their name if none is embedded,
+    and the task.
     """
     means = {
         model: tuple(find_models(model, entries)) or (model.casefold(),)

@@ -66,10 +66,9 @@ def measure_all(
     """Measure the models that have not been measured, keep their rows in the store and return the
     rows of all.
 
-    drawn: gives the pictures; by default every core draws them. They are wanted only if a vision
-    model needs them. Raises UnknownNameError, InputError for a dataset without a world and for
-    features without a model, EncoderError if a model's weights are no longer those that were
-    embedded.
+    drawn: gives the pictures, if a vision model needs them; by default every core draws them.
+    Raises UnknownNameError, InputError for a dataset without a world and for features without a
+    model, EncoderError if a model's weights are no longer those that were embedded.
     """
     held = Store(store)
     card, world, entries = check_measurable(held, dataset, models)
@@ -115,9 +114,7 @@ def check_measurable(
 
 def world_tasks(card: DatasetCard, *, report: Progress | None = None) -> list[ImageSet]:
     """Return the tasks of a dataset's world, one set for each style of pictures, which are drawn on
-    first use.
-
-    Raises InputError for a dataset without a world.
+    first use. Raises InputError for a dataset without a world.
     """
     world = card.world
     if world is None:
@@ -199,9 +196,9 @@ def bits_per_byte(costs: pd.DataFrame | None, quantile: float = _Z) -> list[dict
     """Return two rows over the texts of `costs` (bits, bytes): total bits / total bytes, and the
     mean of bits / bytes.
 
-    Lower is better. Intervals: `quantile` standard errors to each side, 95% of a normal where not
-    said otherwise, with texts as the independent samples; that of the total by linearization. There
-    is no chance level. NaN for a model that codes no texts, or fewer than two.
+    Intervals: `quantile` standard errors to each side, 95% of a normal by default, with texts as
+    the independent samples; that of the total by linearization. NaN for a model that codes no
+    texts, or fewer than two.
     """
     names = BITS, f"{BITS}, mean over texts"
     answer = partial(row, group="language", unit=BITS, split="test")
@@ -257,7 +254,6 @@ class _Measuring:
     def _features(
         self, encoder: Encoder, rows: list[str] | np.ndarray, what: str
     ) -> Float32[np.ndarray, "n d"]:
-        """Return the last layer's vectors of melodies, or of rows of pixels."""
         size, limit, parts = auto_batch_size(encoder.device), 0, []
         for start in range(0, len(rows), size):
             some = rows[start : start + size]
@@ -271,5 +267,4 @@ class _Measuring:
 
 
 def as_images(rows: np.ndarray) -> list[Image.Image]:
-    """Return rows of pixels as images."""
     return [Image.fromarray(one) for one in np.asarray(rows)]

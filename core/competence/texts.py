@@ -18,7 +18,7 @@ from core.files.texts import json_lines
 from core.files.userfile import TEXT, UserFile
 from core.hub.repository import Repository
 from core.settings import expand
-from core.stimuli.dataset import DatasetCard, check_captions
+from core.stimuli.dataset import check_captions
 from core.stimuli.table import TEXT_COLUMNS, read_table, role_of
 from core.stimuli.worlds import the_cave
 from core.store import Store
@@ -35,9 +35,7 @@ FIRST = f"plain_text/train-00000-of-{_FILES:05d}.parquet"
 
 @dataclass(frozen=True)
 class Texts:
-    """Texts in order, read one at a time. name: for people. source: all that they depend on, as
-    plain data.
-    """
+    """Texts in order, read one at a time. name: for people. source: all that they depend on."""
 
     name: str
     source: Mapping[str, Any]
@@ -48,21 +46,28 @@ def open_texts(name: str, store: Path | None = None) -> Texts:
     """Open `owt`, `cave`, a dataset of the store by its name (its captions of the first level) or a
     file: .txt (one text), or a table with a column `text` or `caption`.
 
-    Raises OfflineError where OpenWebText is not in the cache and the hub cannot be reached,
-    InputError for a file that is none of these, UnknownNameError for what is neither. Source of
-    OpenWebText: Gokaslan and Cohen (2019).
+    Raises OfflineError if OpenWebText is not in the cache and the hub cannot be reached, InputError
+    for a file that is none of these, UnknownNameError for what is neither. Source of OpenWebText:
+    Gokaslan and Cohen (2019).
     """
     if name == WEB:
         commit = _fetch_web(0, None).parent.parent.name
         source = {"hub": _HUB_ID, "revision": commit}
         return Texts("OpenWebText", source, lambda: _read_web(commit))
     if name == CAVE:
-        return _open_cave()
+        world = the_cave()
+        events = world.sample("test", world.test_size)
+        captions = [world.caption(event, world.levels[0]) for event in events]
+        written = hashlib.sha256("\n".join(captions).encode()).hexdigest()
+        return Texts("the Cave's captions", {"cave": written}, lambda: iter(captions))
     path = expand(name)
     cards = {card.name: card for card in Store(store).datasets()} if store else {}
     if store and name in cards and not path.is_file():
-        check_captions(cards[name])
-        return _open_captions(Store(store), cards[name])
+        check_captions(card := cards[name])
+        table = Store(store).captions(name)
+        texts = table.loc[table["level"] == card.levels[0], "text"].tolist()
+        source = {"dataset": card.revision, "level": card.levels[0]}
+        return Texts(f"captions of {card.title}", source, lambda: iter(texts))
     if not path.exists():
         raise UnknownNameError("text file or dataset", name, [WEB, CAVE, *cards])
     if path.suffix.lower() not in _READERS:
@@ -75,24 +80,6 @@ def open_texts(name: str, store: Path | None = None) -> Texts:
         path.name,
         {"file": digest_files([path])},
         lambda: _READERS[path.suffix.lower()](_file(path)),
-    )
-
-
-def _open_captions(store: Store, card: DatasetCard) -> Texts:
-    table = store.captions(card.name)
-    texts = table.loc[table["level"] == card.levels[0], "text"].tolist()
-    source = {"dataset": card.revision, "level": card.levels[0]}
-    return Texts(f"captions of {card.title}", source, lambda: iter(texts))
-
-
-def _open_cave() -> Texts:
-    world = the_cave()
-    events = world.sample("test", world.test_size)
-    captions = [world.caption(event, world.levels[0]) for event in events]
-    return Texts(
-        "the Cave's captions",
-        {"cave": hashlib.sha256("\n".join(captions).encode()).hexdigest()},
-        lambda: iter(captions),
     )
 
 
@@ -112,17 +99,12 @@ def _fetch_web(number: int, commit: str | None) -> Path:
 
 
 def web_repository(commit: str | None) -> Repository:
-    """Return where OpenWebText lies on the hub."""
     instead = f"--text FILE with texts of your own, or --text {CAVE}"
     return Repository(_HUB_ID, f"OpenWebText ({_HUB_ID})", instead, "dataset", commit)
 
 
 def _file(path: Path) -> UserFile:
     return UserFile(path, "texts, in a column text where it is a table", InputError, most=TEXT)
-
-
-def _read_text(file: UserFile) -> Iterator[str]:
-    yield file.text()
 
 
 def _read_captions(file: UserFile) -> Iterator[str]:
@@ -171,7 +153,7 @@ def _checked(text: Any, where: str) -> str:
 
 
 _READERS: Mapping[str, Callable[[UserFile], Iterator[str]]] = {
-    ".txt": _read_text,
+    ".txt": lambda file: iter([file.text()]),
     ".jsonl": _read_jsonl,
     ".parquet": _read_parquet,
     ".csv": _read_captions,

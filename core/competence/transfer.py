@@ -44,10 +44,8 @@ def open_tasks(
     names: Sequence[str], *, limit: Limit = LIMIT, report: Progress | None = None
 ) -> list[ImageSet]:
     """Open tasks by name: one of VTAB, `vtab` for all of them, or a folder of labeled images; at
-    most `limit` samples of each.
-
-    Raises UnknownNameError for what is neither, InputError for two folders of one name, and what
-    the two kinds raise.
+    most `limit` samples of each. Raises UnknownNameError for what is neither, InputError for two
+    folders of one name, and as `open_vtab` and `open_folder`.
     """
     wanted = [name for each in names for name in (task_names() if each == ALL else [each])]
     sets = [_open_task(name, limit, report) for name in dict.fromkeys(wanted)]
@@ -73,10 +71,9 @@ def probe_models(
     """Probe models on every question of the sets given, keep the rows in the store and return them:
     COLUMNS, then `layer`.
 
-    models: names of vision models, all of the dataset where empty. What is kept by the same recipe
-    is not measured again, and each question is kept as soon as it is answered. Those of the last
-    layer are competence, as the store's other rows are; those of all layers are kept next to it.
-    Raises UnknownNameError, InputError for models that see no images, EncoderError where weights
+    models: names of vision models, all of the dataset if empty. What is kept by the same recipe is
+    not measured again. Those of the last layer are competence; those of all layers are kept next to
+    it. Raises UnknownNameError, InputError for models that see no images, EncoderError if weights
     are no longer those embedded.
     """
     held = Store(store)
@@ -112,7 +109,6 @@ def _open_task(name: str, limit: Limit, report: Progress | None) -> ImageSet:
 def _embed(
     encoder: Encoder, images: ImageSet, layers: Layers, report: Progress | None
 ) -> dict[str, Float32[np.ndarray, "n _"]]:
-    """Return the vectors of all images, of the last layer or of each, by the layer's name."""
     wanted = encoder.card.layers[-1:] if layers == "last" else encoder.card.layers
     parts: list[list[np.ndarray]] = [[] for _ in wanted]
     size, limit = auto_batch_size(encoder.device), 0
@@ -133,7 +129,7 @@ def _probe_layers(
     device: torch.device,
     report: Progress | None,
 ) -> list[dict[str, Any]]:
-    """Return a row for each layer, NaN with the reason where a layer cannot be probed."""
+    """Return a row for each layer, NaN with the reason if a layer cannot be probed."""
     rows = []
     for done, (layer, space) in enumerate(spaces.items(), start=1):
         answer = partial(row, question.task, question.group, unit=ACCURACY, split=question.split)
@@ -162,11 +158,5 @@ def _recipe(
 
 
 def _result(entry: ModelEntry, layers: Layers) -> str:
-    """Return what the store calls a model's rows; those of all layers are no competence of the
-    model's.
-    """
-    return (
-        measured_name("probes", entry.card.name)
-        if layers == "last"
-        else f"layers~{entry.card.name}"
-    )
+    name = entry.card.name  # those of all layers are no competence of the model's
+    return measured_name("probes", name) if layers == "last" else f"layers~{name}"

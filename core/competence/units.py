@@ -37,9 +37,6 @@ class Bench:
     def coding(
         self, models: Sequence[str], texts: Callable[[], Texts], extent: Extent
     ) -> list[Unit[pd.DataFrame]]:
-        """Return what lets each language model code texts; models and errors as in
-        `code_models`.
-        """
         return [
             _unit("bits per byte of", entry, partial(self._code, entry.card.name, texts, extent))
             for entry in entries_to_measure(Store(self.store), self.dataset, models, "caption")
@@ -48,19 +45,15 @@ class Bench:
     def probing(
         self, models: Sequence[str], sets: Sets, layers: Layers = "last"
     ) -> list[Unit[pd.DataFrame]]:
-        """Return what probes each vision model on all sets; models and errors as in
-        `probe_models`.
-        """
         return [
             _unit("linear probes of", entry, partial(self._probe, entry.card.name, sets, layers))
             for entry in entries_to_measure(Store(self.store), self.dataset, models, "image")
         ]
 
     def suite(self, models: Sequence[str], *, alone: bool) -> list[Unit[pd.DataFrame]]:
-        """Return what measures models in the Cave; models and errors as in `measure_all`.
-
-        alone: one unit for all, which share the pictures and every core; else one for each model,
-        and each process draws the pictures for itself.
+        """Return what measures models in the Cave. alone: one unit for all, which share the
+        pictures and every core; else one for each model, and each process draws the pictures for
+        itself.
         """
         _, world, entries = check_measurable(Store(self.store), self.dataset, models)
         if alone:
@@ -97,7 +90,6 @@ class Bench:
 
 
 def joined(tables: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
-    """Return the tables as one, with these columns where there is none."""
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=list(columns))
 
 
@@ -106,6 +98,5 @@ def _unit(what: str, entry: ModelEntry, work: Work) -> Unit[pd.DataFrame]:
 
 
 def _weigh(entry: ModelEntry) -> int | None:
-    """Return the bytes of a model's weights in memory, at most."""
     parameters = entry.card.parameters
     return parameters * BYTES[precision_kept(entry)] if parameters else None

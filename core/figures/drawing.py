@@ -32,32 +32,27 @@ class Drawing:
         self.columns = columns
 
     def figure(self) -> go.Figure:
-        """Return the finished figure."""
         return go.Figure({"data": self.data, "layout": self.layout}, _validate=False)
 
-    def add_trace(self, trace: Mapping[str, object], **at: int) -> Drawing:
-        """Add a trace of the kind that it names as `type`."""
-        return self._add({**trace, **at})
+    def add_trace(self, trace: Tree, **at: int) -> Drawing:
+        row, col, look = _part({**trace, **at})
+        self.data.append({**_plain(look), **self._axes_of(row, col, "xaxis", "yaxis")})
+        return self
 
-    def add_scatter(self, **trace: object) -> Drawing:
-        """Add dots or a line."""
-        return self._add({"type": "scatter", **trace})
+    def add_scatter(self, **trace: Any) -> Drawing:
+        return self.add_trace({"type": "scatter", **trace})
 
-    def add_heatmap(self, **trace: object) -> Drawing:
-        """Add a matrix of colors."""
-        return self._add({"type": "heatmap", **trace})
+    def add_heatmap(self, **trace: Any) -> Drawing:
+        return self.add_trace({"type": "heatmap", **trace})
 
-    def add_bar(self, **trace: object) -> Drawing:
-        """Add bars."""
-        return self._add({"type": "bar", **trace})
+    def add_bar(self, **trace: Any) -> Drawing:
+        return self.add_trace({"type": "bar", **trace})
 
     def add_annotation(self, **look: object) -> Drawing:
-        """Write a text into a panel, or where `xref` and `yref` say."""
         self.layout.setdefault("annotations", []).append(merge({}, self._placed(look)))
         return self
 
     def add_shape(self, **look: object) -> Drawing:
-        """Draw a line or an area into a panel, or where `xref` and `yref` say."""
         self.layout.setdefault("shapes", []).append(merge({}, self._placed(look)))
         return self
 
@@ -68,22 +63,14 @@ class Drawing:
         return look
 
     def add_vline(self, x: float, **look: object) -> Drawing:
-        """Draw a vertical line from edge to edge of the first panel."""
         ends = {"x0": x, "x1": x, "xref": "x", "y0": 0, "y1": 1, "yref": "y domain"}
         return self.add_shape(type="line", **ends, **look)
 
-    def add_hline(self, y: float, **look: object) -> Drawing:
-        """Draw a horizontal line from edge to edge of the first panel."""
-        ends = {"x0": 0, "x1": 1, "xref": "x domain", "y0": y, "y1": y, "yref": "y"}
-        return self.add_shape(type="line", **ends, **look)
-
     def update_layout(self, **changes: object) -> Drawing:
-        """Change the layout; what is not named stays."""
         merge(self.layout, changes)
         return self
 
     def update_annotations(self, **changes: object) -> Drawing:
-        """Change all texts, the panels' headings among them."""
         for note in self.layout.get("annotations", []):
             merge(note, changes)
         return self
@@ -93,13 +80,7 @@ class Drawing:
         return self._update_axes("xaxis", changes)
 
     def update_yaxes(self, **changes: object) -> Drawing:
-        """Change the vertical axes of a panel, a row, a column or all panels."""
         return self._update_axes("yaxis", changes)
-
-    def _add(self, trace: Tree) -> Drawing:
-        row, col, look = _part(trace)
-        self.data.append({**_plain(look), **self._axes_of(row, col, "xaxis", "yaxis")})
-        return self
 
     def _update_axes(self, kind: str, named: Tree) -> Drawing:
         row, col, changes = _part(named)
@@ -110,7 +91,6 @@ class Drawing:
         return self
 
     def _axes(self, kind: str) -> Iterator[str]:
-        """Return the names of the panels' axes, row by row."""
         yield kind
         number = 2
         while f"{kind}{number}" in self.layout:
@@ -118,7 +98,6 @@ class Drawing:
             number += 1
 
     def _axes_of(self, row: int | None, col: int | None, x: str, y: str) -> Tree:
-        """Return a panel's axes under these two names."""
         if row is None or col is None:
             return {}
         number = (row - 1) * self.columns + col
@@ -127,16 +106,12 @@ class Drawing:
 
 
 def _part(named: Tree) -> tuple[int | None, int | None, Tree]:
-    """Return row, column and the rest."""
     rest = {name: value for name, value in named.items() if name not in ("row", "col")}
     return named.get("row"), named.get("col"), rest
 
 
 def draw_panels(rows: int, columns: int, heads: Sequence[str] = (), **shape: object) -> Drawing:
-    """Return empty panels in a grid, each under its heading.
-
-    shape: spacing, widths and shared axes, as plotly's `make_subplots` takes them.
-    """
+    """Return empty panels in a grid under their headings. shape: as of plotly's `make_subplots`."""
     layout = deepcopy(_grid(rows, columns, len(heads), tuple(sorted(shape.items()))))
     for note, head in zip(layout.get("annotations", []), heads, strict=True):
         note["text"] = head
@@ -166,8 +141,8 @@ def merge(tree: Tree, changes: Mapping[str, object]) -> Tree:
 
 
 def _plain(value: Any, name: str = "") -> Any:
-    """Return columns as arrays: a browser, and whoever reads a trace, counts places, not labels;
-    and the colors of a scale each at its place from 0 to 1, which a browser asks for.
+    """Return columns as arrays, since a browser counts places, not labels; and the colors of a
+    scale each at its place from 0 to 1.
     """
     if isinstance(value, Mapping):
         return {name: _plain(part, name) for name, part in value.items()}

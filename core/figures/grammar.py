@@ -107,12 +107,10 @@ class Scale:
     bar: bool = True
 
     def values(self, rows: pd.DataFrame) -> pd.Series:
-        """Return what is colored: the values, or their logarithms to base 10."""
         values = rows[self.column].astype(float)
         return pd.Series(np.log10(values.where(values > 0))) if self.log else values
 
     def look(self, values: pd.Series, mode: Mode) -> Tree:
-        """Return colors and ends as a color axis has them."""
         known = values.dropna()
         low, high = (known.min(), known.max()) if len(known) else (0.0, 1.0)
         low = low if self.low is None else self.low
@@ -126,7 +124,6 @@ class Scale:
         return {"colorscale": colors[:: -1 if self.falling else 1], "cmin": low, "cmax": high}
 
     def bar_look(self, values: pd.Series) -> Tree:
-        """Return the color bar."""
         texts = dict(self.ticks)
         if self.log and not texts and values.notna().any():
             low, high = 10 ** float(values.min()), 10 ** float(values.max())
@@ -152,7 +149,6 @@ class Size:
     proportional: bool = False
 
     def diameters(self, rows: pd.DataFrame) -> pd.Series:
-        """Return diameters in pixels."""
         sizes = proportional_sizes if self.proportional else mark_sizes
         return self.times * sizes(rows[self.column])
 
@@ -314,7 +310,6 @@ class Level:
     table: pd.DataFrame | None = None
 
     def values(self, table: pd.DataFrame) -> list[tuple[float, str]]:
-        """Return the levels of a panel with their names."""
         rows = table.query(self.rows) if self.rows else table
         if isinstance(self.value, str):
             if self.value not in rows:
@@ -328,7 +323,6 @@ class Level:
         return [] if math.isnan(self.value) else [(float(self.value), self._called(row))]
 
     def line(self, mode: Mode) -> Tree:
-        """Return its line."""
         color = INK[mode].text if self.kind == "control" else INK[mode].chance
         return {"color": color, "width": 1.5, "dash": _DASHES[self.kind]}
 
@@ -348,7 +342,6 @@ class Panel:
     y_places: Mapping[Any, int]
 
     def places(self, rows: pd.DataFrame, column: str, axis: Literal["x", "y"]) -> pd.Series:
-        """Return where rows stand on an axis."""
         order = self.x_places if axis == "x" else self.y_places
         if not (self.x if axis == "x" else self.y).names:
             return rows[column]
@@ -467,8 +460,11 @@ class Dots(Mark):
                 rows["_label"] = rows["_key"].map(plain)
         else:
             rows["_symbol"] = self.symbol or "circle"
-            if self.modality and not self.symbol:
-                rows["_symbol"] = _modal_symbols(rows, self.modality)
+            if isinstance(self.modality, Modality) and not self.symbol:
+                rows["_symbol"] = [symbol(group, self.modality) for group in rows["_key"]]
+            elif self.modality and not self.symbol:
+                kinds = zip(rows["_key"], rows[self.modality], strict=True)
+                rows["_symbol"] = [symbol(group, find_modality(kind)) for group, kind in kinds]
         if isinstance(self.size, Size):
             rows["_size"] = self.size.diameters(rows)
         elif isinstance(self.size, str):
@@ -679,7 +675,6 @@ class Heat(Mark):
 
     @property
     def scale(self) -> Scale:
-        """The colors of z."""
         return Scale(self.z, self.z) if isinstance(self.z, str) else self.z
 
     def prepared(self, table: pd.DataFrame, mode: Mode) -> pd.DataFrame:
@@ -778,7 +773,6 @@ class Plot:
     table: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     def over(self, table: pd.DataFrame) -> Plot:
-        """Return this plot of a table."""
         return replace(self, table=table)
 
     def draw(self, mode: Mode, narrow: bool = False) -> go.Figure:
@@ -790,8 +784,6 @@ Layers = list[tuple[Mark, pd.DataFrame]]
 
 
 class _Drawn:
-    """A plot while it is drawn."""
-
     def __init__(self, plot: Plot, mode: Mode, narrow: bool) -> None:
         self.plot, self.mode, self.narrow = plot, mode, narrow
         every = [(mark, mark.prepared(plot.table, mode)) for mark in plot.marks]
@@ -838,7 +830,6 @@ class _Drawn:
         return [key for key in dict.fromkeys(found) if not pd.isna(key)]
 
     def _layers(self, key: Any, every: Layers) -> Layers:
-        """Return the rows of each mark in a panel that have a place there."""
         found = []
         for mark, table in every:
             rows = self._within(table, key)
@@ -854,10 +845,8 @@ class _Drawn:
         return table[table[facet.column] == key]
 
     def _axes(self, key: Any) -> tuple[Axis, Axis]:
-        x, y = (
-            axis if isinstance(axis, Axis) else axis[key] for axis in (self.plot.x, self.plot.y)
-        )
-        return x, y
+        x, y = self.plot.x, self.plot.y
+        return x if isinstance(x, Axis) else x[key], y if isinstance(y, Axis) else y[key]
 
     def _shared(self, name: Literal["x", "y"]) -> bool:
         facet = self.plot.facet
@@ -917,7 +906,6 @@ class _Drawn:
         return head + (f"<br><span style='font-size:12px'>{note}</span>" if note else "")
 
     def _color_axis(self, mark: Mark, bars: list[tuple[Scale, pd.Series]]) -> str:
-        """Return the name of the color axis of a mark, "" if it needs none."""
         scale = _scale(mark)
         if scale is None or not scale.bar:
             return ""
@@ -966,7 +954,11 @@ class _Drawn:
         for name, axis, places in axes:
             values = pd.Series(self._values(key, name))
             look = axis.look(values, places, upright=name == "y")
-            if any(_labeled(mark, name) for mark, _ in self.parts[key]) and not axis.range:
+            labeled = any(  # texts at the ends of bars need room
+                isinstance(mark, Bars) and mark.label and mark.lying == (name == "x")
+                for mark, _ in self.parts[key]
+            )
+            if labeled and not axis.range:
                 look["range"] = [min(0.0, 1.1 * values.min()), 1.2 * max(0.0, values.max())]
             own = not isinstance(getattr(self.plot, name), Axis)
             last = place + self.columns >= count if name == "x" else at["col"] == 1
@@ -985,13 +977,7 @@ def _scale(mark: Mark) -> Scale | None:
     return color if isinstance(color, Scale) else None
 
 
-def _labeled(mark: Mark, name: Literal["x", "y"]) -> bool:
-    """Return whether bars along an axis have texts at their ends, which need room."""
-    return isinstance(mark, Bars) and bool(mark.label) and mark.lying == (name == "x")
-
-
 def _on_axis(trace: Tree, axis: str) -> Tree:
-    """Give a trace the color axis of its plot."""
     if not axis:
         return trace
     if trace["type"] == "heatmap":
@@ -1017,7 +1003,6 @@ def _paint(name: str, mode: Mode) -> str:
 
 
 def _colors(palette: Palette, values: pd.Series, mode: Mode) -> dict[Any, str]:
-    """Return the colors of a palette by value."""
     if palette.colors:
         return {value: _paint(name, mode) for value, name in palette.colors.items()}
     order = [value for value in palette.names if value in set(values)] or sorted(set(values))
@@ -1027,14 +1012,6 @@ def _colors(palette: Palette, values: pd.Series, mode: Mode) -> dict[Any, str]:
     sampled = sample_colorscale(list(INK[mode].scale), strengths, colortype="tuple")
     colors = ["#" + "".join(f"{round(255 * part):02X}" for part in rgb) for rgb in sampled]
     return dict(zip(order, colors, strict=True))
-
-
-def _modal_symbols(rows: pd.DataFrame, modality: str | Modality) -> list[str]:
-    kinds = rows[modality] if isinstance(modality, str) else [modality.name] * len(rows)
-    return [
-        symbol(group, find_modality(kind) if isinstance(modality, str) else modality)
-        for group, kind in zip(rows["_key"], kinds, strict=True)
-    ]
 
 
 def _broken(

@@ -15,10 +15,7 @@ from core.recipe import Recipe
 
 def legend_text(figure: go.Figure, table: pd.DataFrame, recipe: Recipe) -> str:
     """Return what is drawn, over how many models and stimuli, by which choices, with which interval
-    and chance level, and by which version.
-
-    figure: its `meta` has a title, and where its legend does not say it all a note. table: the
-    numbers behind the figure. Numbers that it does not have are left out.
+    and chance level, and by which version; numbers that `table` does not have are left out.
     """
     meta = figure.layout.meta
     sentences = [meta["title"], _axes(figure), *_marks(figure), meta.get("note", "")]
@@ -72,5 +69,4 @@ def _choices(choices: Any, name: str = "") -> Iterator[str]:
 
 
 def _bare(text: str) -> str:
-    """Return a label without its markup."""
     return re.sub(r"<[^>]+>", " ", text).replace("&lt;", "<").replace("&amp;", "&").strip()

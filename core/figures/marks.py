@@ -1,8 +1,5 @@
-"""Parts that many figures share: hover cards, chance levels, legend entries, intervals, color bars
-and logarithmic axes.
-
-A click on a legend entry hides what it names: the entry, which often is a mark without data, and
-the traces that it names have one `legendgroup`.
+"""Parts that many figures share. A click on a legend entry hides what it names: the entry, which
+often is a mark without data, and the traces that it names have one `legendgroup`.
 """
 
 from __future__ import annotations
@@ -12,7 +9,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import pandas as pd
 import plotly.graph_objects as go
-from plotly.basedatatypes import BaseTraceType
 
 from core.figures.drawing import Drawing
 from core.figures.numbers import count_text, small_text
@@ -21,7 +17,6 @@ from core.figures.theme import (
     Mode,
     chance_line,
     hue,
-    noise_line,
     plain,
     symbol,
 )
@@ -32,7 +27,6 @@ RING: Mapping[str, object] = {"symbol": "circle-open", "line": {"width": 2}}  # 
 
 
 def cards(texts: Iterable[str]) -> dict[str, object]:
-    """Return a trace's hover cards: a finished text per mark."""
     return {"hovertext": list(texts), "hovertemplate": "%{hovertext}<extra></extra>"}
 
 
@@ -45,9 +39,8 @@ def add_chance(
     *,
     named: bool = False,
 ) -> None:
-    """Draw a panel's chance level from one end to the other, or nothing where it is NaN.
-
-    at: the panel's row and column. named: whether this line stands for all of them in the legend.
+    """Draw a panel's chance level from one end to the other, or nothing if it is NaN. named:
+    whether this line stands for all of them in the legend.
     """
     if not math.isnan(level):
         look = {**chance_line(mode), **SILENT, "showlegend": named}
@@ -55,34 +48,11 @@ def add_chance(
 
 
 def name_chance(figure: Drawing, mode: Mode) -> Drawing:
-    """Add the chance level to the legend."""
     return figure.add_scatter(x=[None], y=[None], **chance_line(mode))
 
 
-def add_noise(
-    figure: Drawing,
-    ends: Sequence[object],
-    levels: Iterable[float],
-    mode: Mode,
-    at: Mapping[str, int],
-    *,
-    named: bool = False,
-    bound: str = "",
-) -> None:
-    """Draw a panel's noise ceilings from one end to the other, one of each value.
-
-    at: the panel's row and column. named: whether the legend tells them. bound: as of `noise_line`.
-    """
-    for rank, level in enumerate(dict.fromkeys(levels)):
-        shown = {"hoverinfo": "skip", "showlegend": named and rank == 0}
-        look = noise_line(mode, bound) | shown
-        figure.add_scatter(x=list(ends), y=[level] * len(ends), **look, **at)
-
-
 def name_mark(figure: Drawing, name: str, marker: Mapping[str, object], *, group: str) -> Drawing:
-    """Add a mark to the legend for the traces of a `legendgroup`; `name` is finished text. Its
-    diameter is 10 pixels unless given.
-    """
+    """Add a mark to the legend for the traces of a `legendgroup`; `name` is finished text."""
     look = {"mode": "markers", "marker": {"size": 10, **marker}, "name": name, "legendgroup": group}
     return figure.add_scatter(x=[None], y=[None], **look)
 
@@ -91,14 +61,10 @@ def name_groups(figure: Drawing, groups: Iterable[object], modality: Modality, m
     """Add every group of models to the legend once, in its color and its modality's symbol; its
     name is the `legendgroup` of its traces.
     """
-    for name in dict.fromkeys(map(str, groups)):
-        name_mark(figure, plain(name), group_mark(name, modality, mode), group=name)
-
-
-def group_mark(name: str, modality: Modality, mode: Mode) -> dict[str, object]:
-    """Return the mark of a group of models."""
     edge = {"color": INK[mode].paper, "width": 1}  # and the color of a dot within
-    return {"color": hue(name, mode), "symbol": symbol(name, modality), "line": edge}
+    for name in dict.fromkeys(map(str, groups)):
+        mark = {"color": hue(name, mode), "symbol": symbol(name, modality), "line": edge}
+        name_mark(figure, plain(name), mark, group=name)
 
 
 def add_level(figure: Drawing, x: float, name: str, line: Mapping[str, object]) -> None:
@@ -116,41 +82,34 @@ def add_rings(figure: go.Figure, chosen: Collection[str], mode: Mode) -> None:
     dots = [trace for trace in figure.data if trace.customdata is not None]
     names = [tuple(of_dot) for trace in dots for of_dot in trace.customdata]
     sides = [set(side) & set(chosen) for side in zip(*names, strict=True)]
-    if any(sides):
-        rings = (_ring(trace, _places(trace, sides), mode) for trace in dots)
-        figure.add_traces([ring for ring in rings if ring["x"]])
-
-
-def _places(trace: BaseTraceType, sides: Sequence[Collection[str]]) -> list[int]:
-    """Return which dots of a trace are marked."""
-    return [
-        place
-        for place, of_dot in enumerate(trace.customdata)
-        if all(not side or name in side for side, name in zip(sides, of_dot, strict=True))
-    ]
-
-
-def _ring(trace: BaseTraceType, places: Sequence[int], mode: Mode) -> dict[str, object]:
-    """Return the rings of a trace's dots, which go when these do."""
-    size = trace.marker.size
-    sizes = [(size if isinstance(size, int | float) else size[place]) + 8 for place in places]
-    return {
-        "type": "scatter",
-        "x": [trace.x[place] for place in places],
-        "y": [trace.y[place] for place in places],
-        "xaxis": trace.xaxis,
-        "yaxis": trace.yaxis,
-        "mode": "markers",
-        "marker": {**RING, "size": sizes, "color": INK[mode].text},
-        "legendgroup": trace.legendgroup,
-        **SILENT,
-    }
+    rings = []
+    for trace in dots if any(sides) else ():
+        places = [
+            place
+            for place, of_dot in enumerate(trace.customdata)
+            if all(not side or name in side for side, name in zip(sides, of_dot, strict=True))
+        ]
+        size = trace.marker.size
+        sizes = [(size if isinstance(size, int | float) else size[place]) + 8 for place in places]
+        ring = {
+            "type": "scatter",
+            "x": [trace.x[place] for place in places],
+            "y": [trace.y[place] for place in places],
+            "xaxis": trace.xaxis,
+            "yaxis": trace.yaxis,
+            "mode": "markers",
+            "marker": {**RING, "size": sizes, "color": INK[mode].text},
+            "legendgroup": trace.legendgroup,
+            **SILENT,
+        }
+        rings += [ring] if places else []
+    if rings:
+        figure.add_traces(rings)
 
 
 def interval(
     value: pd.Series, low: pd.Series, high: pd.Series, **look: object
 ) -> dict[str, object]:
-    """Return error bars from `low` to `high` around `value`."""
     reach = {"array": high - value, "arrayminus": value - low}
     return {"type": "data", "symmetric": False, **reach, **look}
 
@@ -168,6 +127,5 @@ def flat_color_bar(title: str, **look: object) -> dict[str, object]:
 
 
 def logarithmic(ticks: Sequence[float | int]) -> dict[str, object]:
-    """Return a logarithmic axis of counts, or of small numbers."""
     texts = [count_text(tick) if tick >= 1 else small_text(tick) for tick in ticks]
     return {"type": "log", "tickvals": ticks, "ticktext": texts}

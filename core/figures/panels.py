@@ -22,45 +22,15 @@ def panels(
 ) -> Drawing:
     """Return an empty panel per heading, so many columns side by side.
 
-    height: of the whole figure, in pixels. title: names exported files and is read aloud. shape:
-    spacing and shared axes, as plotly's `make_subplots` takes them.
+    height: of the whole figure, in pixels. title: names exported files and is read aloud. shape: as
+    of plotly's `make_subplots`.
     """
     rows = math.ceil(len(heads) / columns)
     figure = draw_panels(rows, columns, heads, **shape)
     return figure.update_layout(template=template(mode), height=height, meta={"title": title})
 
 
-def grid(
-    heads: Sequence[str], mode: Mode, *, narrow: bool, height: int, gap: float = 0.025
-) -> Drawing:
-    """Return an empty panel per heading of up to three lines, `per_row` in a row or, narrow, one
-    below the other.
-    """
-    columns = per_row(len(heads), narrow)
-    rows = math.ceil(len(heads) / columns)
-    lines = max(head.count("<br>") + 1 for head in heads)
-    top = 12 + 19 * lines
-    figure = draw_panels(
-        rows,
-        columns,
-        heads,
-        shared_yaxes=True,
-        horizontal_spacing=gap,
-        vertical_spacing=min(0.3, (top + 52) / (height * rows)),
-    )
-    figure.update_annotations(font_size=13)
-    return figure.update_layout(
-        template=template(mode), height=height * rows + top + 40, margin_t=top
-    )
-
-
-def per_row(panels: int, narrow: bool) -> int:
-    """Return how many panels are side by side: at most four."""
-    return 1 if narrow else min(4, panels)
-
-
 def cell(place: int, columns: int) -> dict[str, int]:
-    """Return the row and column of a panel, counted from 1, where so many are side by side."""
     row, column = divmod(place, columns)
     return {"row": row + 1, "col": column + 1}
 

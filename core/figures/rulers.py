@@ -15,10 +15,8 @@ from core.figures.theme import plain
 
 @dataclass(frozen=True)
 class Ruler:
-    """What stands on an axis.
-
-    title: of the axis. short: on hover cards. log: whether it is logarithmic, which leaves out what
-    is not above 0.
+    """What stands on an axis. title: of the axis. short: on hover cards. log: whether it is
+    logarithmic, which leaves out what is not above 0.
     """
 
     title: str
@@ -26,25 +24,21 @@ class Ruler:
     log: bool = False
 
     def place(self, values: pd.Series) -> pd.Series:
-        """Return where values stand on a ruler: themselves, or their logarithm to base 10."""
         if not self.log:
             return values
         above = values.where(values > 0)
         return pd.Series(np.log10(above), index=values.index)
 
     def unplace(self, places: pd.Series) -> pd.Series:
-        """Return the values that stand there."""
         return 10.0**places if self.log else places
 
     def text(self, value: float) -> str:
-        """Return what a hover card says of a value: its name and number, escaped."""
         number = count_text(value) if self.log else f"{value:.2f}"
         return f"{plain(self.short)} {number}"
 
     def look(self, values: pd.Series) -> dict[str, object]:
-        """Return the look of an axis of these values. A logarithmic one has whole counts at its
-        ticks: powers of ten, and twice and five times these where the values span less than two of
-        them.
+        """Return the look of an axis of these values. A logarithmic one has powers of ten at its
+        ticks, and twice and five times these if the values span less than two of them.
         """
         if not self.log:
             return {}

@@ -42,10 +42,9 @@ class Layer:
 
 
 def find_layers(model: Any) -> list[Layer]:
-    """Return every layer's attention, first to last.
-
-    Raises EncoderError for a kind of model that is not among MODEL_TYPES, and for fewer keys than
-    queries: others lay their matrices out, turn or norm queries and keys in ways of their own.
+    """Return every layer's attention, first to last. Raises EncoderError for a kind of model that
+    is not among MODEL_TYPES and for fewer keys than queries: others lay their matrices out, turn or
+    norm queries and keys in ways of their own.
     """
     config = model.config
     heads = int(getattr(config, "num_attention_heads", 0))
@@ -118,10 +117,8 @@ def weight_sides(layers: Sequence[Layer]) -> tuple[Sides, Sides]:
 def gradient_sides(
     model: Any, layers: Sequence[Layer], texts: Iterable[Sequence[int]]
 ) -> tuple[Sides, Sides]:
-    """Return E[∇_Q ℓ ∇_Qᵀ ℓ] and E[∇_K ℓ ∇_Kᵀ ℓ] of every layer and head, over texts as tokens; NaN
-    without texts.
-
-    ℓ: a text's mean negative log-likelihood of each token after the first, in nats.
+    """Return E[∇_Q ℓ ∇_Qᵀ ℓ] and E[∇_K ℓ ∇_Kᵀ ℓ] of every layer and head, over texts as tokens (NaN
+    without), with ℓ a text's mean negative log-likelihood of each token after the first, in nats.
     """
     moving = [weight.requires_grad_() for layer in layers for weight in layer.weights]
     queries, keys = (torch.zeros_like(side) for side in weight_sides(layers))

@@ -59,13 +59,11 @@ class Head:
     origin: str
 
     def __call__(self, features: Float[Tensor, "b d"]) -> tuple[Tensor, ...]:
-        """Return the scores of the classes of each task."""
         scores = features @ self.weight + self.bias
         parts: tuple[Tensor, ...] = scores.split(list(self.tasks.values()), dim=1)
         return parts
 
     def answers(self, batch: Batch) -> tuple[Tensor, ...]:
-        """Return the right class of each event, task by task."""
         return tuple(batch[answer_key(task)] for task in self.tasks)
 
 
@@ -103,9 +101,9 @@ def fit_head(
     count: int = EVENTS,
     report: Callable[[int, int], None] = lambda *_: None,
 ) -> Head:
-    """Fit a head to `count` new events; report: called with the tasks done and all of them.
-
-    Each task is a multinomial logistic regression on standardized features, of strength λ = 0.001.
+    """Fit a head to `count` new events: a multinomial logistic regression for each task on
+    standardized features, of strength λ = 0.001. report: called with the tasks done and all of
+    them.
     """
     batch = network.read(network.world.sample(SPLIT, count))
     features = features_of(network, batch)
@@ -125,7 +123,6 @@ def fit_head(
 
 @torch.no_grad()
 def features_of(network: VisionNetwork, batch: Batch) -> Float[Tensor, "n d"]:
-    """Return what a head reads of events."""
     last = len(network.steps) - 1
     states = ((network.lower(part, last), part) for part in parts_of(batch))
     return torch.cat([network.upper(state, last, part) for state, part in states])
@@ -165,7 +162,6 @@ def head_of(store: Store, dataset: str, entry: ModelEntry, network: VisionNetwor
 
 
 def head_recipe(entry: ModelEntry, world: World) -> Recipe:
-    """Return all that a fitted head depends on."""
     return Recipe.of(
         "head",
         version=VERSION,
@@ -180,7 +176,6 @@ def head_recipe(entry: ModelEntry, world: World) -> Recipe:
 
 
 def head_file(card: ModelCard) -> Path | None:
-    """Return where the head of a model in a folder is published, None for other models."""
     _, _, folder = card.spec.partition("@")
     return Path(folder) / FILE if folder else None
 
@@ -194,8 +189,7 @@ def _to(head: Head, network: VisionNetwork) -> Head:
 class Task(Protocol):
     """A head, and what its answers are worth."""
 
-    def loss(self, features: Tensor, batch: Batch) -> Float[Tensor, ""]:
-        """Return the mean loss over events."""
+    def loss(self, features: Tensor, batch: Batch) -> Float[Tensor, ""]: ...
 
     def score(self, features: Tensor, batch: Batch) -> Float[Tensor, " b"]:
         """Return how well each event is answered; 1 is perfect."""
@@ -286,7 +280,6 @@ def open_network(entry: ModelEntry, device: torch.device, world: World, *, level
 
 
 def task_of(store: Store, dataset: str, entry: ModelEntry, network: Network) -> tuple[Task, str]:
-    """Return what a model is for, and where its head comes from, in words."""
     if isinstance(network, LanguageNetwork):
         vocabulary = network.encoder.model.get_input_embeddings().weight.shape[0]
         return NextToken(network.head, int(vocabulary)), f"the {entry.card.modality} model's own"

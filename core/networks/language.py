@@ -50,7 +50,7 @@ class LanguageNetwork:
 
     @property
     def head(self) -> Callable[[Tensor], Tensor]:
-        """Return what makes logits of features: the model itself."""
+        """What makes logits of features: the model itself."""
         return self.encoder.readout.logits
 
     @property
@@ -58,9 +58,6 @@ class LanguageNetwork:
         return self.encoder.readout.blocks
 
     def read(self, events: Sequence[Event]) -> Batch:
-        """Return the captions of events, or their melodies, as tokens, and of which of them bits
-        are counted, for so many bytes.
-        """
         sung = self.card.modality == MUSIC.name
         tell = self.world.melody if sung else partial(self.world.caption, level=self.level)
         texts = [tell(event) for event in events]
@@ -99,9 +96,7 @@ def _run(encoder: LanguageEncoder, batch: Batch) -> Any:
 
 
 def cut_language(encoder: LanguageEncoder, world: World, *, level: str) -> LanguageNetwork:
-    """Cut a causal model at every layer of its card; raises EncoderError for one that does not
-    predict the next token, and for one that is not made of blocks.
-    """
+    """Cut a causal model at every layer of its card; raises EncoderError for other models."""
     name = encoder.card.name
     if not encoder.readout.is_causal:
         raise EncoderError(
@@ -126,7 +121,6 @@ def _probe(device: torch.device) -> Batch:
 
 @torch.no_grad()
 def _gives_tuples(encoder: LanguageEncoder, batch: Batch) -> bool:
-    """Return whether the blocks of a model return a tuple, whose first part is the state."""
     outputs: list[Any] = []
     handles = [
         block.register_forward_hook(lambda _, __, output: outputs.append(output))

@@ -1,7 +1,4 @@
-"""Where the vectors of a state belong in a picture, and how those of one network are brought to the
-places of another.
-
-What a network is: a model that runs up to a layer, or from one on, and what it reads of events.
+"""What a network is: a model that runs up to a layer, or from one on, and what it reads of events.
 
 Layers are those of the model's card, counted from 0. A state is what a layer hands to the next one:
 a vector for each place, which is a token, or a cell of a feature map.
@@ -36,9 +33,9 @@ def bring(
 ) -> Float[Tensor, "b m d"]:
     """Return a state with the places of another network.
 
-    A grid of other sides is resampled: averaged where it shrinks, bilinear where it grows. The mean
-    over the grid stands for a class token that the state lacks; tokens of the whole picture that
-    the other network does not have are left out. Tokens of a text, None, stay as they are.
+    A grid of other sides is resampled: averaged if it shrinks, bilinear if it grows. The mean over
+    the grid stands for a class token that the state lacks; tokens of the whole picture that the
+    other network does not have are left out. Tokens of a text, None, stay as they are.
     """
     if here == there or here is None or there is None:
         return state
@@ -90,27 +87,22 @@ class Network(Protocol):
 
 
 def answer_key(factor: str) -> str:
-    """Return what a batch calls the answers about a factor."""
     return f"answer: {factor}"
 
 
 def size_of(batch: Batch) -> int:
-    """Return how many events a batch is of."""
     return len(next(iter(batch.values())))
 
 
 def rows_of(batch: Batch, rows: Tensor | slice) -> Batch:
-    """Return some events of a batch."""
     return {name: part[rows] for name, part in batch.items()}
 
 
 def parts_of(batch: Batch, size: int = TOGETHER) -> list[Batch]:
-    """Return a batch in parts of so many events."""
     starts = range(0, size_of(batch), size)
     return [rows_of(batch, slice(start, start + size)) for start in starts]
 
 
 @torch.no_grad()
 def states_at(network: Network, batch: Batch, layer: int) -> State:
-    """Return a layer's states of many events, part by part."""
     return torch.cat([network.lower(part, layer) for part in parts_of(batch)])

@@ -38,8 +38,8 @@ class ImagePrefix(nn.Module):
     seen: tokens that are to be read; each feature is set against its mean at the place, and scaled.
     words: the language model's word embeddings; the prefix is learned in units of their mean and
     spread. The map begins at 0: whatever images say, it begins and can end as the best prefix
-    without one. That is learned as a map too, from features of the places that are drawn at random:
-    free vectors would be learned more slowly than A, and images credited with what is late in them.
+    without one. That is learned as a map too, from random features of the places: free vectors
+    would be learned more slowly than A, and images credited with what is late in them.
     """
 
     middle: Tensor
@@ -74,20 +74,16 @@ class ImagePrefix(nn.Module):
 
 
 def nothing(length: int) -> Float[Tensor, "1 length 1"]:
-    """Return the tokens of an image that shows nothing: the map of such images learns nothing, and
-    the prefix without an image is left.
-    """
+    """Return the tokens of an image that shows nothing: the prefix without an image is left."""
     return torch.zeros(1, length, 1)
 
 
 def word_vectors(encoder: LanguageEncoder) -> Float[Tensor, "vocabulary width"]:
-    """Return the language model's word embeddings in float32."""
     words: Tensor = encoder.model.get_input_embeddings().weight.detach().float()
     return words
 
 
 def need_causal(encoder: LanguageEncoder) -> None:
-    """Raise EncoderError for a model that does not predict the next token."""
     if not encoder.readout.is_causal:
         raise EncoderError(
             f"{encoder.card.name} does not predict the next token, so it can code no caption after"
@@ -120,9 +116,8 @@ def see(encoder: VisionEncoder, images: Sequence[Image]) -> Seen:
 
 def tokenize(encoder: LanguageEncoder, texts: Sequence[str], *, length: int) -> tuple[Tokens, int]:
     """Return the token ids of texts, without special ones behind them, and how many special tokens
-    stand in front of each.
-
-    length: of the prefix. Raises EncoderError for a text that has no room behind it.
+    stand in front of each. length: of the prefix. Raises EncoderError for a text that has no room
+    behind it.
     """
     read = encoder.tokenizer(list(texts), return_special_tokens_mask=True)
     room = None if encoder.limit is None else encoder.limit - length
@@ -169,9 +164,7 @@ def write_after(
     encoder: LanguageEncoder, prefix: Prefix, start: Sequence[int], *, most: int
 ) -> list[str]:
     """Return what the model writes behind each prefix, the likeliest token each time, until it ends
-    the text or has written `most` tokens.
-
-    start: the special tokens that stand before a text.
+    the text or has written `most` tokens. start: the special tokens before a text.
     """
     model, end = encoder.model, encoder.tokenizer.eos_token_id
     first = torch.tensor([list(start)] * len(prefix), dtype=torch.long, device=encoder.device)

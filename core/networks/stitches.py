@@ -1,7 +1,5 @@
-"""Affine maps from the states of one network to those of another, applied to each place alone: a
-linear map per token, a 1 × 1 convolution of a feature map.
-
-Stitches: F = g_{>k'} ∘ h ∘ f_{≤k}, both networks frozen, h affine at every place.
+"""Stitches: F = g_{>k'} ∘ h ∘ f_{≤k}, both networks frozen, h affine at every place: a linear map
+per token, a 1 × 1 convolution of a feature map.
 
 h is fitted on g's task loss by gradient, from the least-squares map between activations or from a
 random one. Sources: Lenc, Vedaldi 2015; Bansal, Nakkiran, Barak 2021.
@@ -35,7 +33,6 @@ class Affine:
         return state @ self.weight + self.bias
 
     def like(self, state: Tensor) -> Affine:
-        """Return the map in the type and on the device of states."""
         return Affine(self.weight.to(state), self.bias.to(state))
 
 
@@ -66,13 +63,12 @@ class Moments:
 
 
 def identity(width: int) -> Affine:
-    """Return the map that changes nothing."""
     return Affine(torch.eye(width), torch.zeros(width))
 
 
 def least_squares(moments: Moments) -> Affine:
     """Return the map of the least mean squared distance to the other side's vectors, the shortest
-    such W where several do.
+    such W of several.
     """
     weight = torch.linalg.pinv(moments.within, hermitian=True) @ moments.between
     bias = moments.mean_y - moments.mean_x @ weight
@@ -123,8 +119,8 @@ class Seam:
 
     @cached_property
     def moments(self) -> Moments:
-        """Return the moments of the states on both sides, over all places, or present tokens, of
-        the events that h is fitted to.
+        """The moments of the states on both sides, over all places, or present tokens, of the
+        events that h is fitted to.
         """
         there = states_at(self.g.network, self.g.fitted, self.layer)
         sides = [states.flatten(0, 1) for states in (self.fitted, there)]
@@ -133,8 +129,8 @@ class Seam:
         return Moments.of(*sides)
 
     def starts(self, *, seed: int) -> Mapping[str, Affine]:
-        """Return the maps that need no gradient: least squares, random, and identity where both
-        sides are equally wide.
+        """Return the maps that need no gradient: least squares, random, and identity if both sides
+        are equally wide.
         """
         ways = {
             "least squares": least_squares(self.moments),
@@ -147,7 +143,6 @@ class Seam:
 
     @torch.no_grad()
     def score(self, h: Affine) -> Tensor:
-        """Return F's score on each event that is scored."""
         parts = self.scored.split(TOGETHER)
         starts = range(0, len(self.scored), TOGETHER)
         scores = [
@@ -160,14 +155,12 @@ class Seam:
         return self.task.score(self.g.network.upper(h(states), self.layer, batch), batch)
 
     def loss(self, h: Affine, rows: Tensor) -> Tensor:
-        """Return g's loss on some of the events that h is fitted to."""
         batch = rows_of(self.g.fitted, rows)
         features = self.g.network.upper(h(self.fitted[rows]), self.layer, batch)
         return self.task.loss(features, batch)
 
 
 def check_pair(f: Side, g: Side) -> None:
-    """Raise InputError where no state of f has a place in g."""
     cards = [side.network.card for side in (f, g)]
     check_modalities(*cards)
     if "tokens" in f.fitted and not all(
@@ -181,7 +174,6 @@ def check_pair(f: Side, g: Side) -> None:
 
 
 def check_modalities(f: ModelCard, g: ModelCard) -> None:
-    """Raise InputError for models that read different things."""
     if f.modality != g.modality:
         raise InputError(
             f"{f.name} and {g.name} are of two modalities; a stitch stays within one: choose two"
@@ -190,10 +182,8 @@ def check_modalities(f: ModelCard, g: ModelCard) -> None:
 
 
 def fit_map(seam: Seam, start: Affine, *, steps: int, seed: int, rate: float = RATE) -> Affine:
-    """Return h after so many steps of Adam on g's loss, from a start.
-
-    It is learned in standardized coordinates of both sides, so that one rate suits all models. The
-    events of each step are drawn by the seed. steps: 0 for the start itself.
+    """Return h after so many steps of Adam on g's loss, from a start; 0 for the start itself. It is
+    learned in standardized coordinates of both sides, so that one rate suits all models.
     """
     if not steps:
         return start
@@ -218,7 +208,6 @@ def fit_map(seam: Seam, start: Affine, *, steps: int, seed: int, rate: float = R
 
 
 def _scales(moments: Moments) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the deviations of both sides, 1 where a unit never changes, and the mean of f's."""
     inner, outer = (
         torch.where(scale > 0, scale, 1.0) for scale in (moments.scale_x, moments.scale_y)
     )

@@ -51,11 +51,9 @@ class VisionNetwork:
 
     @property
     def side(self) -> int:
-        """Return how many pixels a picture is high."""
         return int(self.encoder.recipe["preprocessing"]["input_size"][1])
 
     def read(self, events: Sequence[Event]) -> Batch:
-        """Draw events at the model's own size and prepare them as it asks."""
         drawn = _draw_all(self.world, tuple(events), self.side)
         images = torch.stack([self.encoder.prepare(Image.fromarray(one)) for one in drawn])
         answers = torch.from_numpy(np.stack([self.world.answers(event) for event in events]))
@@ -153,7 +151,6 @@ def _features(model: Any, state: Tensor) -> Tensor:
 
 @torch.no_grad()
 def _is_whole(network: VisionNetwork) -> bool:
-    """Return whether the steps together give what the model gives as a whole."""
     dice = torch.Generator().manual_seed(0)
     pixels = torch.randn(2, 3, network.side, network.side, generator=dice).to(network.device)
     model, last = network.encoder.model, len(network.steps) - 1
@@ -168,5 +165,4 @@ def _is_whole(network: VisionNetwork) -> bool:
 def _draw_all(
     world: World, events: tuple[Event, ...], side: int
 ) -> UInt8[np.ndarray, "n side side 3"]:
-    """Return drawn events; a process that opens several models draws them once."""
     return np.stack([np.asarray(world.render(event, size=side)) for event in events])

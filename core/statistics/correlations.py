@@ -45,7 +45,7 @@ Clusters = Sequence[str] | Numbers | None  # of each model, which are relatives
 
 @dataclass(frozen=True)
 class Fit:
-    """A least-squares line and what it is worth; every number is NaN where `reason` says why.
+    """A least-squares line and what it is worth; every number is NaN if `reason` says why.
 
     n: points used. level: of the band. p: two-sided, of the Spearman correlation. points: x and y
     of the points used. band: x, fit, low, high over the range of x: the line and the confidence
@@ -66,8 +66,8 @@ class Fit:
 
 @dataclass(frozen=True)
 class Correlation:
-    """A correlation in [−1, 1] over n models, its interval and its two-sided p; what is not known
-    is NaN, and `reason` says why.
+    """A correlation in [−1, 1] over n models, its interval and its two-sided p; NaN if `reason`
+    says why.
     """
 
     value: float
@@ -79,7 +79,7 @@ class Correlation:
 
     @property
     def sure(self) -> bool:
-        """Return whether interval and p both differ from 0: with few or tied models either errs."""
+        """Whether interval and p both differ from 0: with few or tied models either errs."""
         return bool(self.p < SURE and (self.low > 0 or self.high < 0))
 
 
@@ -88,13 +88,12 @@ def competence_fit(
 ) -> Fit:
     """Fit y = slope · x + intercept by least squares.
 
-    Band at x₀: ŷ ± t · s · √(1/n + (x₀ − x̄)² / Σ(x − x̄)²), where s² = SSE/(n − 2) and t is the (1
-    + level)/2 quantile of Student's t at n − 2 degrees of freedom. R² = 1 − SSE/SST. Spearman's p
-    is exact up to 8 points (over all orders), above that by the t approximation. x, y: one value
-    per model; points with a NaN are left out. level: in (0, 1). clusters: of each model, those that
-    are relatives; where two are, p is `clustered_p` and the band a jackknife's over clusters. NaN
-    with a reason below LEAST_MODELS points, for constant x or y, and below LEAST_CLUSTERS. Raises
-    InputError for level or lengths.
+    Band at x₀: ŷ ± t · s · √(1/n + (x₀ − x̄)² / Σ(x − x̄)²), with s² = SSE/(n − 2) and t the (1 +
+    level)/2 quantile of Student's t at n − 2 degrees of freedom. R² = 1 − SSE/SST. Spearman's p is
+    exact up to 8 points, above that by the t approximation. x, y: one value per model; points with
+    a NaN are left out. clusters: of each model, those that are relatives; if two are, p is
+    `clustered_p` and the band a jackknife's over clusters. NaN with a reason below LEAST_MODELS
+    points, for constant x or y, and below LEAST_CLUSTERS. Raises InputError for level or lengths.
     """
     from scipy.special import stdtrit  # scipy.stats would take half a second of the first plot
 
@@ -138,7 +137,7 @@ def competence_fit(
 def relatives(
     clusters: Clusters, kept: Bool[np.ndarray, " n"]
 ) -> Int64[np.ndarray, " kept"] | None:
-    """Return the clusters of the models that are kept as numbers, None where no two are of one."""
+    """Return the clusters of the models that are kept as numbers, None if no two are of one."""
     if clusters is None:
         return None
     numbers, names = pd.factorize(np.asarray(clusters, dtype=object)[kept])
@@ -146,7 +145,7 @@ def relatives(
 
 
 def too_few_clusters(clusters: Numbers | None) -> str:
-    """Return why nothing is tested over so few clusters, "" where there are enough."""
+    """Return why nothing is tested over so few clusters, "" if there are enough."""
     if clusters is None or (count := len(np.unique(clusters))) >= LEAST_CLUSTERS:
         return ""
     families = "family" if count == 1 else "families"
@@ -184,13 +183,12 @@ def spearman_interval(
 ) -> Correlation:
     """Return Spearman's ρ with its percentile interval over draws of the models with replacement.
 
-    A draw in which all x or all y are equal has no ρ and is left out; where more than 5% have none,
-    or where the interval does not hold ρ itself, it is NaN with the reason. It covers other models
-    of the same kinds, not other kinds. clusters: of each model, as `competence_fit` reads them;
-    where two models are relatives, the interval is the jackknife's over clusters, cut off at ±1. p:
-    as `competence_fit` gives it. Points with a NaN are left out. NaN with the reason below 6 models
-    or 3 clusters, and where x or y is constant. Raises InputError for lengths and no draws. Source:
-    Efron, Tibshirani 1993, chapters 11 and 13.
+    A draw in which all x or all y are equal has no ρ; if more than 5% have none, or if the interval
+    does not hold ρ itself, it is NaN with the reason. It covers other models of the same kinds, not
+    other kinds. clusters: as of `competence_fit`; if two models are relatives, the interval is the
+    jackknife's over clusters, cut off at ±1. p: as of `competence_fit`. NaN with the reason below 6
+    models or 3 clusters, and for constant x or y. Raises InputError for lengths and no draws.
+    Source: Efron, Tibshirani 1993, chapters 11 and 13.
     """
     if draws < 1:
         raise InputError(f"an interval needs at least one draw of the models; got {draws}")
@@ -201,10 +199,13 @@ def spearman_interval(
         return _unknown(fit.n, fit.reason)
     found = Correlation(fit.spearman, np.nan, np.nan, fit.p, fit.n)
     if kin is not None:
-        without = [_spearman_of(x[None, kin != one], y[None, kin != one]) for one in np.unique(kin)]
+        without = [
+            _pearson(_ranks(x[None, kin != one]), _ranks(y[None, kin != one]))
+            for one in np.unique(kin)
+        ]
         return _left_out(found, np.concatenate(without), level)
     drawn = np.random.default_rng(seed).integers(fit.n, size=(draws, fit.n))
-    rhos = _spearman_of(x[drawn], y[drawn])
+    rhos = _pearson(_ranks(x[drawn]), _ranks(y[drawn]))
     if (undefined := float(np.isnan(rhos).mean())) > UNDEFINED:
         why = f"so many are equal that {100 * undefined:.0f}% of draws have no ρ"
         return replace(found, reason=why)
@@ -225,11 +226,11 @@ def partial_correlation(
     √((1 − r_xz²)(1 − r_yz²)).
 
     control: z, such as the logarithm of the models' sizes. p: two-sided, of t = r √(ν / (1 − r²))
-    with ν = n − 3 degrees of freedom; the interval by Fisher's transform, tanh(artanh r ± 1.96 /
-    √(n − 4)). clusters: as for `spearman_interval`; where two models are relatives, what is left of
-    y is exchanged for p, and the interval is the jackknife's. Points with a NaN are left out. NaN
-    with the reason below 6 models or 3 clusters, for constant values, and where z determines all of
-    x or of y. Raises InputError for lengths. Source: Fisher 1924; Freedman, Lane 1983.
+    with ν = n − 3; the interval by Fisher's transform, tanh(artanh r ± 1.96 / √(n − 4)). clusters:
+    if two models are relatives, what is left of y is exchanged for p, and the interval is the
+    jackknife's. NaN with the reason below 6 models or 3 clusters, for constant values, and if z
+    determines all of x or of y. Raises InputError for lengths. Source: Fisher 1924; Freedman, Lane
+    1983.
     """
     from scipy import stats
 
@@ -262,7 +263,6 @@ def partial_correlation(
 
 
 def _sound(*columns: np.ndarray) -> tuple[Bool[np.ndarray, " n"], list[Values]]:
-    """Return which models have every value, and their values."""
     if len({len(column) for column in columns}) > 1:
         raise InputError(
             "expected one value of each for every model; got"
@@ -273,7 +273,6 @@ def _sound(*columns: np.ndarray) -> tuple[Bool[np.ndarray, " n"], list[Values]]:
 
 
 def _constant(**columns: Values) -> str:
-    """Return which column has the same value for all models, in words."""
     for name, values in columns.items():
         if len(values) and np.ptp(values) == 0:
             return f"all {len(values)} models have the same {name}"
@@ -293,7 +292,6 @@ def _left_out(found: Correlation, without: Float64[np.ndarray, " c"], level: flo
 
 
 def _spearman(x: Values, y: Values) -> tuple[float, float]:
-    """Return the rank correlation and its two-sided p."""
     from scipy.special import stdtr
 
     n = len(x)
@@ -312,17 +310,12 @@ def _spearman(x: Values, y: Values) -> tuple[float, float]:
 
 
 def _ranks(values: Float64[np.ndarray, "*draws n"]) -> Float64[np.ndarray, "*draws n"]:
-    """Return the ranks in each row, ties shared."""
     ranks: np.ndarray = pd.DataFrame(np.atleast_2d(values)).rank(axis=1).to_numpy()
     return ranks.reshape(values.shape)
 
 
-def _spearman_of(x: Rows, y: Rows) -> Float64[np.ndarray, " draws"]:
-    return _pearson(_ranks(x), _ranks(y))
-
-
 def _pearson(x: Rows, y: Rows) -> Float64[np.ndarray, " draws"]:
-    """Return the correlation of each row; NaN where one of both is constant."""
+    """Return the correlation of each row; NaN if one of both is constant."""
     x, y = (values - values.mean(axis=1, keepdims=True) for values in (x, y))
     lengths = (x * x).sum(axis=1) * (y * y).sum(axis=1)
     correlations: np.ndarray = (x * y).sum(axis=1) / np.sqrt(np.where(lengths > 0, lengths, np.nan))
@@ -338,8 +331,8 @@ def _residuals(values: Values, control: Values) -> Values:
 def draw_splits(
     repeats: int, *, count: int = SPLITS, seed: int = 0
 ) -> list[tuple[Bool[np.ndarray, " r"], Bool[np.ndarray, " r"]]]:
-    """Return splits of at least two repeats into halves of equal size, as masks: all there are, or
-    `count` of them drawn with the seed where there are more. Of an odd number each leaves one out.
+    """Return splits of at least two repeats into halves of equal size, as masks: all, or `count` of
+    more, drawn with the seed. Of an odd number each leaves one out.
     """
     half, places = repeats // 2, range(repeats)
     if comb(repeats, half) * comb(repeats - half, half) // 2 <= count:
@@ -359,9 +352,8 @@ def draw_splits(
 def spearman_brown(
     reliability: Float[np.ndarray, "*units"] | float, factor: float
 ) -> Float64[np.ndarray, "*units"]:
-    """Return the reliability of `factor` times as many repeats: f r / (1 + (f − 1) r).
-
-    At most 1; of halves that do not agree, 0 or less, it is 0: they say nothing, nor do more.
+    """Return the reliability of `factor` times as many repeats: f r / (1 + (f − 1) r), at most 1; 0
+    for halves that do not agree (r ≤ 0).
     """
     r = np.maximum(np.asarray(reliability, dtype=np.float64), 0.0)
     return np.asarray(factor * r / (1 + (factor - 1) * r))
@@ -376,9 +368,8 @@ def unit_reliability(repeats: Float[np.ndarray, "r n d"]) -> Float64[np.ndarray,
     """Return the reliability of each unit's mean over all repeats: the correlation over stimuli of
     the means of two halves, averaged over splits, Spearman–Brown corrected.
 
-    repeats: at least two measurements of n stimuli in d units. In 0 … 1, higher is more reliable:
-    the share of the variance over stimuli that is no noise. NaN for a unit that is constant in a
-    half. Source: Yamins et al. 2014.
+    repeats: at least two measurements of n stimuli in d units. In 0 … 1, higher is more reliable;
+    NaN for a unit that is constant in a half. Source: Yamins et al. 2014.
     """
     halves = [
         _pearson(*(repeats[one].mean(axis=0).astype(np.float64).T for one in split))

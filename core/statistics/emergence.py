@@ -18,18 +18,8 @@ LEAST = 6  # points: a stick has four numbers, and one point is left out
 DISTINCT = 5  # different x
 ROUNDING = 1e-9  # of the range of y, below which an error on a point left out is none
 COLUMNS = (
-    "fit",
-    "parameters",
-    "points",
-    "cv_rmse",
-    "cv_r2",
-    "gain",
-    "gain_se",
-    "intercept",
-    "slope",
-    "bend",
-    "knot",
-    "reason",
+    *("fit", "parameters", "points", "cv_rmse", "cv_r2", "gain", "gain_se"),
+    *("intercept", "slope", "bend", "knot", "reason"),
 )
 
 Points = Float64[np.ndarray, " n"]
@@ -86,7 +76,6 @@ def fit_stick(x: Points, y: Points) -> Stick:
 
 
 def left_out_errors(fit: Fit, x: Points, y: Points) -> Points:
-    """Return, for each point, y minus what a fit to all other points predicts."""
     others = ~np.eye(len(x), dtype=bool)
     return np.array(
         [y[i] - fit(x[others[i]], y[others[i]]).at(x[i : i + 1])[0] for i in range(len(x))]
@@ -98,14 +87,13 @@ def compare_fits(x: Float[np.ndarray, " n"], y: Float[np.ndarray, " m"]) -> pd.D
     each.
 
     cv_rmse: the root of the mean squared error when each point in turn is left out. cv_r2: 1 − Σ
-    error² / Σ error² of the others' mean, at most 1; 0 and less is no better than that mean. gain:
-    the line's squared error minus the fit's own, the mean over all points left out, and gain_se its
-    standard error, sd/√n; 0 for the line. Of lines with noise every sixth has a gain above 0, and
-    every twentieth one above its standard error: a stick with that, a slope near 0 and a bend above
-    0 speaks for emergence. The other columns describe the fit to all points. Points with a NaN are
-    left out. Both rows are NaN, with the reason, below 6 points, 5 different x, and for constant y.
-    Raises InputError for lengths. Source: Huh et al. 2024, figure 4 (the question); Stone 1974
-    (leaving one out).
+    error² / Σ error² of the others' mean. gain: the line's squared error minus the fit's own, the
+    mean over all points left out, and gain_se its standard error, sd/√n; 0 for the line. Of lines
+    with noise every sixth has a gain above 0, and every twentieth one above its standard error: a
+    stick with that, a slope near 0 and a bend above 0 speaks for emergence. The other columns
+    describe the fit to all points. NaN, with the reason, below 6 points, 5 different x, and for
+    constant y. Raises InputError for lengths. Source: Huh et al. 2024, figure 4 (the question);
+    Stone 1974 (leaving one out).
     """
     if len(x) != len(y):
         raise InputError(f"expected one y for each x; got {len(x)} and {len(y)} values")
@@ -143,7 +131,6 @@ def _reason_against(x: Points, y: Points) -> str:
 def _lines(
     x: Points, y: Float64[np.ndarray, "many n"]
 ) -> tuple[Float64[np.ndarray, " many"], Float64[np.ndarray, " many"]]:
-    """Return intercept and slope of the least-squares line through each row of y."""
     centered = x - x.mean()
     slopes = y @ centered / (centered @ centered)
     return y.mean(axis=1) - slopes * x.mean(), slopes

@@ -2,13 +2,13 @@
 
 Every interval over stimuli takes the pair of layers as given. It does not cover that the best pair
 was chosen for its score, which is thereby a little too high, nor other weights of a model, nor
-another world. Near chance, use a p-value (`core.statistics.nulls`) instead. Stimuli are never
-drawn with replacement: two copies of one stimulus are each other's nearest neighbors, as similar as
-can be in both spaces, which would raise any alignment. Random halves hold no copies. Metrics that
-count common neighbors have `neighbor_interval`; all others `half_interval`.
+another world. Near chance, use a p-value (`core.statistics.nulls`) instead. Stimuli are never drawn
+with replacement: two copies of one stimulus are each other's nearest neighbors, which would raise
+any alignment. Random halves hold no copies. Metrics that count common neighbors have
+`neighbor_interval`; all others `half_interval`.
 
-Scores over two crossed samples (every one of the one with every one of the other), or over all
-pairs of one sample, share their models; see `crossed_mean`, `pair_error` and `grid_correlation`.
+Scores over two crossed samples, or over all pairs of one sample, share their models; see
+`crossed_mean`, `pair_error` and `grid_correlation`.
 """
 
 from __future__ import annotations
@@ -53,18 +53,16 @@ def draw_halves(n: int, *, count: int, seed: int) -> Bool[np.ndarray, "count n"]
 def half_interval(
     score: float, halves: Float64[np.ndarray, " count"], *, spec: MetricSpec, level: float = LEVEL
 ) -> Pair:
-    """Return the interval (low, high) of a score from its scores on random halves of the stimuli.
+    """Return the interval (low, high) of a score from its scores on random halves of the stimuli:
+    the score plus the quantiles of halves − their mean, cut off at the ends of the metric's range.
 
-    The score plus the quantiles of halves − their mean, cut off at the ends of the metric's range.
     A half varies around the whole as the whole varies around the world, so nothing is scaled; that
     a metric's level depends on n drops out with the mean. A metric that counts neighbors has half
-    of k in a half, so what comes of counting few of them is twice the variance there, and its
-    interval may be up to √2 times too wide. Coverage in simulations of ten worlds, for 95%: of CKA
-    90 to 97, 99 of unrelated spaces (`tests/benchmarks/coverage.py`); other metrics were not
-    simulated. NaN where a half has no score. halves: the metric on `draw_halves`, `fewest_draws` or
-    more; of CKA, `core.metrics.cka.cka_of_halves`. Raises MetricError for a level outside (0, 1)
-    and for no halves. Source: Politis, Romano 1994 (subsampling); Præstgaard, Wellner 1993 (halves
-    as weights 0 and 2 of a bootstrap).
+    of k in a half, so its interval may be up to √2 times too wide. Coverage in simulations of ten
+    worlds, for 95%: of CKA 90 to 97, 99 of unrelated spaces (`tests/benchmarks/coverage.py`). NaN
+    if a half has no score. halves: the metric on `draw_halves`, `fewest_draws` or more. Raises
+    MetricError for a level outside (0, 1) and for no halves. Source: Politis, Romano 1994
+    (subsampling); Præstgaard, Wellner 1993 (halves as weights 0 and 2 of a bootstrap).
     """
     tails = _tails(level, len(halves))
     interval: np.ndarray = np.clip(score + np.quantile(halves - halves.mean(), tails), *spec.range)
@@ -72,12 +70,11 @@ def half_interval(
 
 
 def fewest_draws(level: float = LEVEL) -> int:
-    """Return how many draws there must be for one of them to lie beyond each end of an interval."""
+    """Return how many draws put one beyond each end of an interval."""
     return math.ceil(2 / (1 - Fraction(str(level))))
 
 
 def check_draws(count: int) -> None:
-    """Raise MetricError for fewer draws than the quantiles of an interval need."""
     if count < fewest_draws():
         raise MetricError(
             f"a {100 * LEVEL:g}% interval from quantiles needs at least {fewest_draws()} draws;"
@@ -94,12 +91,11 @@ def student_interval(score: float, error: float, *, freedom: int, level: float =
 
 
 def mean_interval(values: Values, *, level: float = LEVEL) -> tuple[float, float]:
-    """Return the interval (low, high) of the mean over models: x̄ ± t · s / √n, with the (1 +
-    level)/2 quantile of Student's t at n − 1 degrees of freedom.
+    """Return the interval (low, high) of the mean over models: x̄ ± t · s / √n at n − 1 degrees of
+    freedom.
 
-    It covers other models of the same kinds, taken as independent; values that are NaN are left
-    out. NaN below LEAST_MODELS values. Raises MetricError for a level outside (0, 1). Source:
-    Student 1908.
+    It covers other models of the same kinds, taken as independent; NaN values are left out. NaN
+    below LEAST_MODELS values. Raises MetricError for a level outside (0, 1). Source: Student 1908.
     """
     values = values[np.isfinite(values)]
     n = len(values)
@@ -114,10 +110,8 @@ def ratio_interval(
     over: Values, under: Values, *, level: float = LEVEL
 ) -> tuple[float, float, float]:
     """Return mean(over) / mean(under) of paired values, and its interval (low, high): the ratios θ
-    that a t-test of mean(over − θ under) = 0 does not refuse.
-
-    NaN where mean(under) does not differ from 0, so that any ratio may be, and below LEAST_MODELS
-    pairs. Source: Fieller 1954.
+    that a t-test of mean(over − θ under) = 0 does not refuse. NaN if mean(under) does not differ
+    from 0, so that any ratio may be, and below LEAST_MODELS pairs. Source: Fieller 1954.
     """
     from scipy import stats  # as above
 
@@ -143,7 +137,6 @@ def _tails(level: float, count: int) -> tuple[float, float]:
 
 
 def halved(k: int) -> int:
-    """Return how many neighbors are counted in a half, rounded up, so that one stays one."""
     return (k + 1) // 2
 
 
@@ -172,20 +165,18 @@ def neighbor_interval(
     without bias; with half of k their neighborhoods reach as far as those of the whole. Per
     stimulus that variance is V = a + b / k′: a is what differs between places of the world, which
     the whole has too; b / k′ comes of counting few neighbors k′. The jackknife tells them apart. It
-    leaves out one stimulus at a time, and counts what several do together once for each of them
-    (Efron, Stein 1981), so it is too large, but in what comes of counting alone: a + c / k. So
-    a = (r J − J′) / (r − 1), with r = k / k′ and J, J′ the jackknife of the whole and of halves,
-    but no less than 0 and no more than V. t has `count` degrees of freedom, but no more than
-    ⌊n / 2⌋ − 1: all halves are of one sample. That is a convention. In simulations of ten worlds
-    (`tests/benchmarks/coverage.py`, `count` = 100) the 95% interval of mutual k-NN held the mean in
-    91 to 99% of 100 draws at n = 256 (two standard errors of each share are 4 points), in 92 to
-    100% of 60 at 1,024. Jaccard k-NN was not simulated.
+    counts what several stimuli do together once for each of them (Efron, Stein 1981), so it is too
+    large, but in what comes of counting alone: a + c / k. So a = (r J − J′) / (r − 1), with r = k /
+    k′ and J, J′ the jackknife of the whole and of halves, but no less than 0 and no more than V. t
+    has `count` degrees of freedom, but by convention no more than ⌊n / 2⌋ − 1: all halves are of
+    one sample. In simulations of ten worlds (`tests/benchmarks/coverage.py`, `count` = 100) the 95%
+    interval of mutual k-NN held the mean in 91 to 99% of 100 draws at n = 256, in 92 to 100% of 60
+    at 1,024. Jaccard k-NN was not simulated.
 
     x, y: neighbors of one layer each, most similar first, `depth_for_halves` of them. share: what a
-    stimulus adds to the mean, from how many of its k neighbors are common, such as
-    `core.metrics.knn.mutual_share`. count: pairs of halves. Raises MetricError for a level outside
-    (0, 1), no halves, a k that halves do not allow, a layer without neighbors and lists that are
-    too short.
+    stimulus adds to the mean, from how many of its k neighbors are common. count: pairs of halves.
+    Raises MetricError for a level outside (0, 1), no halves, a k that halves do not allow, a layer
+    without neighbors and lists that are too short.
     """
     _tails(level, count)
     own, influences = find_influences(x, y, k=k, share=share)
@@ -214,10 +205,7 @@ def find_influences(
     x: Int32[np.ndarray, "n kx"], y: Int32[np.ndarray, "n ky"], *, k: int, share: Share
 ) -> tuple[Values, Values]:
     """Return each stimulus's own term, and its influence: that, and what the terms of others lose
-    without it.
-
-    x, y: neighbors of one layer each, most similar first, at least k + 1 of them. Raises
-    MetricError for fewer, and for a layer that has none.
+    without it. Raises MetricError for fewer than k + 1 neighbors, and for a layer that has none.
     """
     from core.pairs.loops import add_influences  # half a second of numba
 
@@ -240,9 +228,7 @@ def within(
     lists: Int32[np.ndarray, "2 n depth"], rows: Bool[np.ndarray, " n"], *, k: int
 ) -> Int32[np.ndarray, "2 m k"]:
     """Return the k nearest of each stimulus of a set among the others of it, counted within the
-    set, in both spaces.
-
-    Raises MetricError where a list holds fewer of the set.
+    set, in both spaces. Raises MetricError if a list holds fewer of the set.
     """
     from core.pairs.loops import first_within  # half a second of numba
 
@@ -259,7 +245,7 @@ def within(
 
 
 class CrossedMean(NamedTuple):
-    """A mean with its 95% interval and the two-sided p of a t-test; NaN where `reason` says why."""
+    """A mean with its 95% interval and the two-sided p of a t-test; NaN if `reason` says why."""
 
     value: float
     low: float = math.nan
@@ -278,10 +264,10 @@ def crossed_mean(
 
     Both sides are samples, such as trainings and stimuli: what a row has in common, and what a
     column has, does not average out over the other side. The squared error is s²(row means)/a +
-    s²(column means)/b, which counts what is left of the noise twice and so is a little too large;
-    freedom by Satterthwaite. fixed: the side that is all there is, and no sample. NaN for a sample
-    of one, and for scores that are not finite. Source: Owen 2007 (The pigeonhole bootstrap, section
-    3: variance of a mean of crossed random effects); Satterthwaite 1946.
+    s²(column means)/b, which counts what is left of the noise twice; freedom by Satterthwaite.
+    fixed: the side that is all there is, and no sample. NaN for a sample of one and for scores that
+    are not finite. Source: Owen 2007 (section 3: variance of a mean of crossed random effects);
+    Satterthwaite 1946.
     """
     from scipy import stats  # a third of a second
 
@@ -308,7 +294,7 @@ def pair_interval(
     scores: Float64[np.ndarray, " pairs"], x: Members, y: Members, *, models: int
 ) -> tuple[float, float]:
     """Return the 95% interval (low, high) of a mean over pairs of models: ± t · `pair_error`, with
-    models − 1 degrees of freedom. NaN below LEAST_MODELS models and where that error is.
+    models − 1 degrees of freedom. NaN below LEAST_MODELS models and if that error is.
     """
     error = pair_error(scores, x, y, models=models)
     if models < LEAST_MODELS or not math.isfinite(error):
@@ -321,11 +307,11 @@ def pair_error(
     scores: Float64[np.ndarray, " pairs"], x: Members, y: Members, *, models: int
 ) -> float:
     """Return the standard error of a mean over pairs of models, by the jackknife over models: √((m
-    − 1)/m · Σᵢ (θ₍ᵢ₎ − θ̄)²), where θ₍ᵢ₎ is the mean without the pairs of model i.
+    − 1)/m · Σᵢ (θ₍ᵢ₎ − θ̄)²), with θ₍ᵢ₎ the mean without the pairs of model i.
 
     Pairs share models, so counting pairs is not enough; on average this is no smaller than the
     truth. x, y: the two models of each pair, as numbers below `models`; each is in some pair. NaN
-    where one model is in all pairs. Source: Efron, Stein 1981.
+    if one model is in all pairs. Source: Efron, Stein 1981.
     """
     sums, counts = (
         np.bincount(x, values, minlength=models) + np.bincount(y, values, minlength=models)
@@ -340,11 +326,11 @@ def pair_error(
 
 def grid_interval(x: Grid, y: Grid, *, draws: int = 2000, seed: int = 0) -> tuple[float, float]:
     """Return the 95% interval (low, high) of Spearman's ρ over all pairs of a grid, whose rows and
-    columns are both samples: percentiles over draws of either with replacement.
+    columns are both samples: percentiles over draws of either with replacement, without those in
+    which all x or all y are equal.
 
-    A draw in which all x or all y are equal has no ρ and is left out. NaN where one side has fewer
-    than LEAST_SIDE, or x or y is constant or has a NaN. Source: Owen 2007 (the pigeonhole
-    bootstrap, whose variance is no smaller than the truth).
+    NaN if one side has fewer than LEAST_SIDE, or x or y is constant or has a NaN. Source: Owen 2007
+    (the pigeonhole bootstrap, whose variance is no smaller than the truth).
     """
     if min(x.shape) < LEAST_SIDE or not np.isfinite([x, y]).all() or not np.ptp(x) * np.ptp(y):
         return math.nan, math.nan
@@ -372,13 +358,12 @@ def grid_correlation(
 ) -> tuple[float, float]:
     """Return Spearman's ρ over all pairs of a grid, and its two-sided p.
 
-    Pairs share their models, so they are not independent: p permutes the rows of y, and its
-    columns, each as a whole. All rearrangements are gone through where there are EVERY or fewer,
-    else `draws` of them next to the identity. kin: the clusters of rows and of columns; where two
-    of a side are relatives, either side is permuted as `exchange` does, and p is twice that of its
-    sign, NaN of fewer than LEAST_CLUSTERS on a side. NaN where x or y is constant, has a NaN, or
-    where no rearrangement could give p < 0.05. Source: Mantel 1967; Hubert, Schultz 1976 (quadratic
-    assignment).
+    Pairs share their models, so p permutes the rows of y, and its columns, each as a whole: in all
+    ways if they are EVERY or fewer, else `draws` of them next to the identity. kin: the clusters of
+    rows and of columns; if two of a side are relatives, either side is permuted as `exchange` does,
+    and p is twice that of its sign, NaN of fewer than LEAST_CLUSTERS on a side. NaN if x or y is
+    constant, has a NaN, or if no rearrangement could give p < 0.05. Source: Mantel 1967; Hubert,
+    Schultz 1976 (quadratic assignment).
     """
     rows, columns = x.shape
     if not np.isfinite([x, y]).all() or np.ptp(x) == 0 or np.ptp(y) == 0:

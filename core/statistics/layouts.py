@@ -39,8 +39,8 @@ Points = Float64[np.ndarray, "m 2"]
 
 @dataclass(frozen=True)
 class Layout:
-    """Points, and what they lose: `stress`, and the `trustworthiness` of so many nearest items; NaN
-    below three items.
+    """Points, and what they lose: `stress`, and the `trustworthiness` of so many nearest items (NaN
+    below three).
     """
 
     points: Points
@@ -55,8 +55,7 @@ def lay_out(distances: Matrix, *, layout: str, seed: int = 0) -> Layout:
 
     distances: symmetric, 0 on the diagonal. seed: of UMAP and t-SNE; the same seed gives the same
     points. Permuting the items turns or mirrors those of `mds` at most; for `umap` and `tsne` give
-    them in an order of their own. Raises as `check_layout`, and InputError where all distances are
-    0.
+    them in an order of their own. Raises as `check_layout`, and InputError if all distances are 0.
     """
     check_layout(layout, models=len(distances), seed=seed)
     if not distances.any():
@@ -67,9 +66,7 @@ def lay_out(distances: Matrix, *, layout: str, seed: int = 0) -> Layout:
 
 
 def check_layout(layout: str, *, models: int, seed: int) -> None:
-    """Refuse what cannot be drawn.
-
-    Raises UnknownNameError for the layout, InputError for fewer than 2 models (`umap` and `tsne`:
+    """Raise UnknownNameError for the layout, InputError for fewer than 2 models (`umap` and `tsne`:
     4) and for a seed of 2³² or more.
     """
     if layout not in LAYOUTS:
@@ -88,12 +85,11 @@ def check_layout(layout: str, *, models: int, seed: int) -> None:
 
 def stress(distances: Matrix, points: Points) -> float:
     """Return the share of the distances that a picture gets wrong at its best scale: √(1 − (Σ δd)²
-    / (Σ δ² · Σ d²)).
+    / (Σ δ² · Σ d²)), with δ the distances and d those between the points.
 
-    δ: the distances; d: those between the points. Kruskal's stress-1, minimized over the scale,
-    since UMAP and t-SNE have none. Range [0, 1], lower is better; 0 is a picture in proportion. NaN
-    where all points fall together. Source: Kruskal 1964; Smelser, Miller, Kobourov 2024 (the
-    scale).
+    Kruskal's stress-1, minimized over the scale, since UMAP and t-SNE have none. In [0, 1], lower
+    is better; NaN if all points fall together. Source: Kruskal 1964; Smelser, Miller, Kobourov 2024
+    (the scale).
     """
     upper = np.triu_indices(len(distances), k=1)
     between = np.linalg.norm(points[:, None] - points[None], axis=2)
@@ -104,10 +100,10 @@ def stress(distances: Matrix, points: Points) -> float:
 
 def trustworthiness(distances: Matrix, points: Points, *, neighbors: int) -> float:
     """Return how far near points are near items: 1 − 2/(mk(2m − 3k − 1)) · Σᵢ Σⱼ max(0, r(i, j) −
-    k) over the k nearest points j.
+    k) over the k nearest points j, with r(i, j) the rank of j among the items nearest to i.
 
-    r(i, j): the rank of j among the items nearest to i. Range [0, 1], higher is better; about 0.5
-    for points at random. neighbors: k, below m/2; NaN for 0. Source: Venna, Kaski 2001.
+    In [0, 1], higher is better; about 0.5 for points at random. neighbors: k, below m/2; NaN for 0.
+    Source: Venna, Kaski 2001.
     """
     from sklearn import manifold  # seconds that no other analysis must pay
 
@@ -120,9 +116,7 @@ def trustworthiness(distances: Matrix, points: Points, *, neighbors: int) -> flo
 
 def classical(distances: Matrix) -> Points:
     """Return the classical scaling: the two largest principal components of −½ · the doubly
-    centered squared distances.
-
-    Source: Torgerson 1952.
+    centered squared distances (Torgerson 1952).
     """
     squares = distances**2
     centered = (

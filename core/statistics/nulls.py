@@ -42,7 +42,6 @@ def draw_orders(n: int, *, count: int, seed: int) -> Int64[np.ndarray, "count n"
 
 
 def draw_sample(n: int, most: int, *, seed: int) -> Int64[np.ndarray, " m"]:
-    """Return which of n stimuli are drawn, rising: all, or `most` of more."""
     return np.sort(draw_orders(n, count=1, seed=seed)[0, :most])
 
 
@@ -67,11 +66,11 @@ def null_scores(
     """Score every pair of models under every permutation, one score for all their layers.
 
     score: gives the scores of all layers of x's models, stacked, with all of y's, for a batch of
-    orders of y's stimuli, such as `core.pairs.lists.shuffled_scores`. orders: from
-    `draw_orders`; the order 0 … n − 1 gives the observed scores, rounded as those of the null are.
-    choice: `best_pair` or `fixed_pair`. layers_x, layers_y: how many layers each model has. Returns
-    a column for each pair of models: every model of y with the first of x, then with the second,
-    and so on. Raises MetricError where there is no model on a side, or no order.
+    orders of y's stimuli, such as `core.pairs.lists.shuffled_scores`. orders: from `draw_orders`;
+    the order 0 … n − 1 gives the observed scores, rounded as those of the null are. choice:
+    `best_pair` or `fixed_pair`. layers_x, layers_y: how many layers each model has. Returns a
+    column for each pair of models: every model of y with the first of x, then with the second, and
+    so on. Raises MetricError for no model on a side, or no order.
     """
     if not (layers_x and layers_y and len(orders)):
         sizes = f"{len(layers_x)} and {len(layers_y)} models, {len(orders)} permutations"
@@ -98,13 +97,12 @@ def calibrate(
     """Compare observed scores with their nulls.
 
     threshold τ: the ⌈(1 − α)(K + 1)⌉-th of the null and the observed score s together, counted from
-    the least aligned. p: (1 + #{null at least as aligned as s}) / (K + 1), one-sided, in [1/(K +
-    1), 1]. calibrated: clip((s − τ) / (s_max − τ), 0, 1), where s_max is the aligned end of the
-    metric's range; higher is more aligned for every metric. Unrelated spaces get 0 with a
-    probability of at least 1 − α; 1 is full alignment. Returns a row for each pair: score,
-    null_mean, null_sd, threshold, p, calibrated, reason; NaN where `reason` says why. Raises
-    MetricError for alpha outside (0, 1), and for fewer than 1/α − 1 permutations. Source: Gröger,
-    Wen, Brbić 2026 (the calibration of an aggregate over layers).
+    the least aligned. p: (1 + #{null at least as aligned as s}) / (K + 1), one-sided. calibrated:
+    clip((s − τ) / (s_max − τ), 0, 1), with s_max the aligned end of the metric's range; higher is
+    more aligned for every metric. Unrelated spaces get 0 with a probability of at least 1 − α.
+    Returns COLUMNS for each pair; NaN if `reason` says why. Raises MetricError for alpha outside
+    (0, 1), and for fewer than 1/α − 1 permutations. Source: Gröger, Wen, Brbić 2026 (the
+    calibration of an aggregate over layers).
     """
     check_count(len(null), alpha=alpha)
     rank = math.ceil(
@@ -118,7 +116,6 @@ def calibrate(
 
 
 def check_count(count: int, *, alpha: float = ALPHA) -> None:
-    """Refuse an alpha outside (0, 1), and fewer permutations than 1/alpha − 1."""
     if not 0 < alpha < 1:
         raise MetricError(
             "alpha, the share of unrelated pairs above the threshold, must lie between 0 and 1;"
@@ -159,10 +156,10 @@ def adjust(p: Float64[np.ndarray, "m"]) -> Float64[np.ndarray, "m"]:
     """Adjust p-values for the false discovery rate: q₍ᵢ₎ = minⱼ≥ᵢ p₍ⱼ₎ · m / j, over p₍₁₎ ≤ … ≤
     p₍ₘ₎.
 
-    Of all pairs with q ≤ α, at most a share α is aligned by chance, on average, where the tests are
-    independent or positively dependent. p: in [0, 1]; NaN is no test, stays NaN and is not counted
-    in m. Returns q in [p, 1], in the order of p. Raises InputError for a p outside [0, 1]. Source:
-    Benjamini, Hochberg 1995, procedure (1); Benjamini, Yekutieli 2001, theorem 1.2 (dependence).
+    Of all pairs with q ≤ α, at most a share α is aligned by chance, on average, if the tests are
+    independent or positively dependent. NaN is no test, and is not counted in m. Raises InputError
+    for a p outside [0, 1]. Source: Benjamini, Hochberg 1995, procedure (1); Benjamini, Yekutieli
+    2001, theorem 1.2 (dependence).
     """
     if (wrong := p[(p < 0) | (p > 1)]).size:
         raise InputError(f"p-values must lie in [0, 1]; got {wrong[0]:g}")

@@ -46,19 +46,17 @@ def generalized_procrustes(
     """Find the consensus of spaces over the same stimuli, and turn each onto it.
 
     One round turns every space onto the consensus, Tᵢ = UVᵀ of NᵢᵀC = USVᵀ, then takes the weighted
-    mean; the objective never rises. It ends where a round lowers the objective by less than 1e-9 of
-    itself. The first consensus is that of the principal coordinates of the mean of all NᵢNᵢᵀ, so
-    that neither the order of the spaces nor a rotation of any of them matters beyond rounding. In a
-    space of n − 1 dimensions or more there is one optimum; in a narrower one there may be several
-    close ones. spaces: clamped by the caller where it wants to; not normalized by row. centering:
+    mean; the objective never rises. It ends when a round lowers it by less than 1e-9 of itself. The
+    first consensus is that of the principal coordinates of the mean of all NᵢNᵢᵀ, so that neither
+    the order of the spaces nor a rotation of any of them matters beyond rounding. In n − 1
+    dimensions or more there is one optimum; in fewer there may be several close ones. centering:
     `features` subtracts each dimension's mean; `stimuli` each stimulus's own mean over its
-    dimensions; `none` nothing. weights: one per space, 1 for each where none are given; a space of
-    weight 0 is turned onto the consensus of the others and has no part in it, nor in the width of
-    the common space. They are scaled to a mean of 1 over the positive ones. Two equal weights give
-    the closed form: the objective is 1 − the Procrustes similarity. Raises MetricError for fewer
-    than two spaces with a weight, other stimuli, degenerate spaces, and where 20,000 rounds do not
-    settle it. Source: Gower 1975; Ten Berge 1977 (the alternation); its use on neural networks:
-    Williams et al. 2021.
+    dimensions; `none` nothing. weights: one per space, 1 for each if none are given; a space of
+    weight 0 is turned onto the consensus of the others and has no part in it, nor in its width. Two
+    equal weights give the closed form: the objective is 1 − the Procrustes similarity. Raises
+    MetricError for fewer than two spaces with a weight, other stimuli, degenerate spaces, and if
+    20,000 rounds do not settle it. Source: Gower 1975; Ten Berge 1977 (the alternation); its use on
+    neural networks: Williams et al. 2021.
     """
     shares = _shares(weights, len(spaces))
     if len(counts := {len(space) for space in spaces}) > 1:
@@ -104,7 +102,6 @@ def _shares(weights: Sequence[float] | None, count: int) -> Float64[np.ndarray, 
 
 
 def _shape(space: Space, centering: str) -> Float64[np.ndarray, "n r"]:
-    """Center a space, scale it to Frobenius norm 1, leave out directions of rounding."""
     if centering not in CENTERINGS:
         raise MetricError(f"the centering is one of {', '.join(CENTERINGS)}; got {centering}")
     by_feature = center(space)  # refuses degenerate spaces, however they are centered
@@ -120,10 +117,9 @@ def _common_basis(
     shapes: Sequence[Float64[np.ndarray, "n _"]],
 ) -> tuple[Float64[np.ndarray, "n r"] | None, list[Float64[np.ndarray, "_ _"]]]:
     """Return an orthonormal basis of all directions of the spaces, and each space in it; None and
-    the spaces themselves where that leaves more than half as many rows.
-
-    No inner product between features changes, so neither does the consensus; but a round then costs
-    what directions cost, however many the stimuli are.
+    the spaces themselves if that leaves more than half as many rows. No inner product between
+    features changes, so neither does the consensus; but a round then costs what directions cost,
+    however many the stimuli are.
     """
     joined = np.hstack(shapes)
     if 2 * joined.shape[1] > len(joined):

@@ -46,10 +46,9 @@ T = TypeVar("T", float, Values)
 
 @dataclass(frozen=True)
 class DealtTrend:
-    """How much a value rises from the lowest level to the highest, or per unit of another.
-
-    rise: in units of the value. low, high: its 95% interval. p: two-sided. recipes, pairs: how
-    many of either counted. NaN where `reason` says why.
+    """How much a value rises from the lowest level to the highest, or per unit of another, in units
+    of the value, its 95% interval and two-sided p; recipes, pairs: how many of either counted. NaN
+    if `reason` says why.
     """
 
     rise: float = np.nan
@@ -76,10 +75,8 @@ def orders_within(groups: Numbers, *, draws: int, seed: int) -> Iterator[Numbers
 
 def exchange(clusters: Numbers, *, draws: int, seed: int) -> Int64[np.ndarray, "draws n"]:
     """Return random orders of n models that a null allows whose clusters are alike inside: models
-    change places within their cluster, and clusters of one size as wholes.
-
-    Where each is a cluster of its own, these are all orders. Source: Winkler et al. 2015
-    (multi-level block permutation).
+    change places within their cluster, and clusters of one size as wholes. Source: Winkler et al.
+    2015 (multi-level block permutation).
     """
     rng, sizes = np.random.default_rng(seed), np.bincount(clusters)
     orders = np.empty((draws, len(clusters)), dtype=np.int64)
@@ -92,15 +89,14 @@ def exchange(clusters: Numbers, *, draws: int, seed: int) -> Int64[np.ndarray, "
 
 
 def beyond_mean(values: Values, groups: Numbers) -> Values:
-    """Return what each value has beyond the mean of its group."""
     means = np.bincount(groups, values) / np.maximum(np.bincount(groups), 1)
     beyond: np.ndarray = values - means[groups]
     return beyond
 
 
 def slope_within(values: Values, over: Values, groups: Numbers) -> float:
-    """Return the least-squares slope, each group with a mean of its own; NaN where `over` is
-    constant within all of them.
+    """Return the least-squares slope, each group with a mean of its own; NaN if `over` is constant
+    within all of them.
     """
     across = beyond_mean(over, groups)
     spread = across @ across
@@ -110,10 +106,10 @@ def slope_within(values: Values, over: Values, groups: Numbers) -> float:
 def invert(rise: float, dealt: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
     """Return the interval of the rises that are not rejected, and the p of none.
 
-    dealt: a and b of each permutation, its rise with the scores and with the levels. Where the true
-    rise is δ, it counts against a rejection if |a − δb| ≥ |rise − δ|: for δ between
-    (rise − a)/(1 − b) and (rise + a)/(1 + b), and always where it changes nothing (|b| = 1).
-    Source: Garthwaite 1996 (intervals from permutations).
+    dealt: a and b of each permutation, its rise with the scores and with the levels. If the true
+    rise is δ, it counts against a rejection if |a − δb| ≥ |rise − δ|: for δ between (rise − a)/(1 −
+    b) and (rise + a)/(1 + b), and always if it changes nothing (|b| = 1). Source: Garthwaite 1996
+    (intervals from permutations).
     """
     a, b = np.array(dealt).T
     moves = np.abs(b) < 1 - ROUNDING  # not so where it is NaN
@@ -131,7 +127,7 @@ def jackknife(
     value: T, without: Float64[np.ndarray, "r ..."], *, freedom: int, level: float = LEVEL
 ) -> tuple[T, T]:
     """Return the jackknife's interval of a value, or of each of several, from those with one recipe
-    left out each; NaN where one of these is. freedom: the degrees of freedom of Student's t.
+    left out each; NaN if one of these is. freedom: of Student's t.
     """
     from scipy.special import stdtrit  # scipy.stats takes a third of a second
 
@@ -144,10 +140,8 @@ def jackknife(
 def recipe_trend(
     values: Values, over: Values, lines: Numbers, *, draws: int = DRAWS, seed: int = 0
 ) -> DealtTrend:
-    """Return how a value of each recipe rises with another, within lines.
-
-    rise: `slope_within` lines. p, low, high: as of `level_trend`, `over` being permuted. Recipes
-    with a NaN are left out.
+    """Return how a value of each recipe rises with another: `slope_within` lines, tested as by
+    `level_trend`, `over` being permuted. Recipes with a NaN are left out.
     """
     _check_draws(draws, 1)
     present = np.isfinite(values) & np.isfinite(over)
@@ -171,9 +165,9 @@ def adjusted_means(values: Values, groups: Numbers, kinds: Numbers) -> Float64[n
     """Return the mean of each group, had each the same share of every kind.
 
     The least-squares fit value = effect of the group + effect of the kind, with the mean of the
-    values kept: adjusted means differ by what groups differ in within kinds. NaN for groups that
-    share no kind with the others, directly or by way of a third; the set of groups with most values
-    counts. Source: Searle, Speed, Milliken 1980 (least-squares means).
+    values kept. NaN for groups that share no kind with the others, directly or by way of a third;
+    the set of groups with most values counts. Source: Searle, Speed, Milliken 1980 (least-squares
+    means).
     """
     count = groups.max(initial=-1) + 1
     means = np.full(count, np.nan)
@@ -200,9 +194,9 @@ def adjusted_means(values: Values, groups: Numbers, kinds: Numbers) -> Float64[n
 class Trainings:
     """What is compared: m trainings with the level, the recipe and the line of each.
 
-    scores: symmetric, NaN where two are not compared. levels: 0 the lowest, 1 the highest.
-    recipes, lines: numbers from 0 on; a recipe lies in one line and on one level. kin: pairs that
-    are alike for their descent, next to those of one recipe.
+    scores: symmetric, NaN if two are not compared. levels: 0 the lowest, 1 the highest. recipes,
+    lines: numbers from 0 on; a recipe lies in one line and on one level. kin: pairs that are alike
+    for their descent.
     """
 
     scores: Float64[np.ndarray, "m m"]
@@ -218,7 +212,6 @@ class Trainings:
                 raise InputError(f"expected recipe {recipe} on one level of one line")
 
     def permuted_levels(self, *, draws: int, seed: int) -> Iterator[Levels]:
-        """Yield the levels of all trainings, permuted among the recipes of each line."""
         _, first, place = np.unique(self.recipes, return_index=True, return_inverse=True)
         for order in orders_within(self.lines[first], draws=draws, seed=seed):
             yield self.levels[first][order][place]
@@ -226,9 +219,8 @@ class Trainings:
 
 @dataclass(frozen=True)
 class Pairs:
-    """The pairs that count, each once: compared, of two recipes, and no kin.
-
-    x, y: the two trainings. scores: theirs. between: which two lines they are of, as a number.
+    """The pairs that count, each once: compared, of two recipes, and no kin. x, y: the two
+    trainings. between: which two lines they are of, as a number.
     """
 
     x: Numbers
@@ -249,14 +241,13 @@ class Pairs:
         return Pairs(self.x[kept], self.y[kept], self.scores[kept], self.between[kept])
 
     def are_between(self, levels: Levels, low: float, high: float) -> Mask:
-        """Return which pairs are of one training on either level."""
         x, y = levels[self.x], levels[self.y]
         between: np.ndarray = ((x == low) & (y == high)) | ((x == high) & (y == low))
         return between
 
     def rise(self, levels: Levels, values: Values) -> float:
         """Return the slope of the pairs' values over level among the pairs on one level, each set
-        of pairs between two lines with a mean of its own; NaN where none spans two levels.
+        of pairs between two lines with a mean of its own; NaN if none spans two levels.
         """
         inside = levels[self.x] == levels[self.y]
         return slope_within(values[inside], levels[self.x[inside]], self.between[inside])
@@ -264,11 +255,9 @@ class Pairs:
 
 @dataclass(frozen=True)
 class LevelMean:
-    """The mean score of the pairs on one level.
-
-    adjusted: the mean, had each level the same share of pairs of every two lines: what the trend is
-    fitted to; NaN where no two lines have pairs on this level and another. low, high: its 95%
-    interval over recipes.
+    """The mean score of the pairs on one level, with its 95% interval over recipes. adjusted: the
+    mean, had each level the same share of pairs of every two lines: what the trend is fitted to;
+    NaN if no two lines have pairs on this level and another.
     """
 
     level: float
@@ -334,10 +323,9 @@ def level_means(trainings: Trainings) -> list[LevelMean]:
 
 @dataclass(frozen=True)
 class GridMean:
-    """The mean score of the pairs of one training on level `low` and one on level `high`.
-
-    adjusted: the mean, had each two levels the same share of pairs of every two lines; NaN where
-    these share no two lines with other levels.
+    """The mean score of the pairs of one training on level `low` and one on level `high`. adjusted:
+    the mean, had each two levels the same share of pairs of every two lines; NaN if these share no
+    two lines with other levels.
     """
 
     low: float
@@ -350,7 +338,7 @@ class GridMean:
 
 @dataclass(frozen=True)
 class Contrast:
-    """A difference of two means, its 95% interval over recipes, and its p, two-sided; NaN where
+    """A difference of two means, its 95% interval over recipes, and its two-sided p; NaN if
     `reason` says why.
     """
 
@@ -381,11 +369,10 @@ def weak_contrast(trainings: Trainings, *, draws: int = DRAWS, seed: int = 0) ->
     highest.
 
     value = mean(low, low) − mean(low, high) over pairs of the same two lines (least squares, each
-    two lines with a mean of their own): below 0 where each weak training is weak in its own way,
-    near 0 where the weak have nothing in common but what they share with the strong, above 0 where
-    they go wrong together. p = (1 + #{|value of a permutation| ≥ |value|})/(1 + draws), levels
-    permuted as in `level_trend`; permutations without such pairs count against it. Interval:
-    jackknife over recipes.
+    two lines with a mean of their own): below 0 if each weak training is weak in its own way, near
+    0 if the weak have nothing in common but what they share with the strong, above 0 if they go
+    wrong together. p: levels permuted as in `level_trend`; permutations without such pairs count
+    against it. Interval: jackknife over recipes.
     """
     _check_draws(draws, 1)
     pairs, levels, recipes = Pairs.of(trainings), trainings.levels, trainings.recipes
@@ -413,7 +400,6 @@ def weak_contrast(trainings: Trainings, *, draws: int = DRAWS, seed: int = 0) ->
 @dataclass(frozen=True)
 class Setups:
     """Some of the setups of one side, such as vision: rank, 0 the least and 1 the most, and group.
-
     Setups of a group differ in rank alone, such as one architecture in several sizes; what groups
     differ in counts for nothing.
     """
@@ -429,10 +415,10 @@ class Setups:
 class RankTrend:
     """How alignment with the other side rises with rank.
 
-    change: from the least third of the ranks to the most, in units of the score. low, high: its
-    95% interval over setups. p: one-sided, for a rise of alignment. draws: how many permutations,
-    all that there are if `exact`. rho: Spearman's correlation of rank and score within the sides;
-    rho_low, rho_high: its 95% interval over groups. NaN if `reason` says why.
+    change: from the least third of the ranks to the most, in units of the score, with its 95%
+    interval over setups. p: one-sided, for a rise of alignment. draws: how many permutations, all
+    that there are if `exact`. rho: Spearman's correlation of rank and score within the sides, with
+    its 95% interval over groups. NaN if `reason` says why.
     """
 
     change: float = np.nan
@@ -461,12 +447,11 @@ def rank_trend(
 ) -> RankTrend:
     """Return how the scores between two sides rise with the ranks r of both.
 
-    Each setup has its mean score m over the other side. change: the slope
-    Σ (r − r̄)(m − m̄) / Σ (r − r̄)² over all setups of both sides, with the means of their groups,
-    times 2/3. Its interval is the percentile bootstrap over the setups of each group; that of ρ,
-    over the groups of each side. p: of T = Σ (r − r̄)(m − m̄), ranks exchanged within groups:
-    #{T' ≥ T}/N over all N permutations if they are at most `draws`, else
-    (1 + #{T' ≥ T})/(1 + draws).
+    Each setup has its mean score m over the other side. change: the slope Σ (r − r̄)(m − m̄) / Σ (r
+    − r̄)² over all setups of both sides, with the means of their groups, times 2/3. Its interval is
+    the percentile bootstrap over the setups of each group; that of ρ, over the groups of each side.
+    p: of T = Σ (r − r̄)(m − m̄), ranks exchanged within groups: #{T' ≥ T}/N over all N permutations
+    if they are at most `draws`, else (1 + #{T' ≥ T})/(1 + draws).
 
     scores: a row per setup of x, a column per setup of y; NaN if missing. toward: 1 if higher
     scores mean more aligned, −1 if lower ones do; change and ρ keep the score's sign. Raises
@@ -474,7 +459,11 @@ def rank_trend(
     Efron, Tibshirani 1993 (bootstrap).
     """
     sides = _sides(scores, x, y)
-    if max(map(_groups_of_two_ranks, sides)) < LEAST_GROUPS:
+    of_two_ranks = [
+        sum(len(np.unique(ranks[groups == one])) > 1 for one in np.unique(groups))
+        for ranks, _, groups in sides
+    ]
+    if max(of_two_ranks) < LEAST_GROUPS:
         return RankTrend(reason=FEW)
     p, count, exact = _rank_p(sides, toward=toward, draws=draws, seed=seed)
     rng = np.random.default_rng(seed)
@@ -511,15 +500,10 @@ def _sides(scores: Float64[np.ndarray, "x y"], x: Setups, y: Setups) -> tuple[Si
     return side(x, means[0]), side(y, means[1])
 
 
-def _groups_of_two_ranks(side: Side) -> int:
-    ranks, _, groups = side
-    return sum(len(np.unique(ranks[groups == one])) > 1 for one in np.unique(groups))
-
-
 def _rank_p(
     sides: tuple[Side, Side], *, toward: int, draws: int, seed: int
 ) -> tuple[float, int, bool]:
-    """Return p, of how many permutations, and whether these are all; see `rank_trend`."""
+    """Return p, of how many permutations, and whether these are all."""
     _check_draws(draws, 19)  # so that p can be 0.05
     (ranks_x, means_x, groups_x), (ranks_y, means_y, groups_y) = sides
     groups = np.concatenate([groups_x, groups_y + groups_x.max(initial=-1) + 1])

@@ -13,7 +13,7 @@ from core.errors import FeatureError, MetricError
 from core.machine.memory import size_text
 from core.metrics import METRICS, find_metric
 from core.metrics.catalog import make_engine
-from core.metrics.spec import AnyEngine, PairChance
+from core.metrics.spec import AnyEngine
 from core.pairs.engine import Engine, PairRows
 from core.pairs.lists import HELD, scores_among
 from core.pairs.prepared import Prepared
@@ -57,9 +57,9 @@ def choose_engine(
 
 
 def engine_over(n: int, measure: Measure, *, layers: int, device: str = "cpu") -> AnyEngine:
-    """Return the engine that compares so many layers of n stimuli, all held at once.
+    """Return the engine that compares so many layers of n stimuli, all held at once. If their
+    kernels do not fit into BUDGET, none that makes a matrix of all pairs of stimuli.
 
-    Where their kernels do not fit into BUDGET, none that makes a matrix of all pairs of stimuli.
     Raises UnknownNameError for the metric, MetricError for its parameters, for one that needs such
     a matrix and for one that takes no GPU, DeviceError for a device that is not there.
     """
@@ -99,11 +99,10 @@ def align_models(
     """Align every model of x with every model of y.
 
     Returns model_x, model_y, layer_x, layer_y (counted from 0; the concatenated layers come after
-    the last), score, chance (of one pair of layers; NaN where no formula gives it), n, the metric's
-    parameters and reason: why a score is NaN, else empty. With `all` as layers, a row per pair of
-    layers; where the best is sought and no pair of layers has a score, the layers are -1. Raises
-    UnknownNameError for the metric or a model, MetricError where no model of a side can be
-    compared, and for the rest.
+    the last), score, chance (of one pair of layers; NaN if no formula gives it), n, the metric's
+    parameters and reason: why a score is NaN. With `all` as layers, a row per pair of layers; if
+    the best is sought and no pair of layers has a score, the layers are -1. Raises UnknownNameError
+    for the metric or a model, MetricError if no model of a side can be compared, and for the rest.
     """
     every = comparison.layers == ALL
     choice = (
@@ -125,9 +124,7 @@ def layer_scores(
     concatenated: bool = False,
 ) -> dict[Pair, Float64[np.ndarray, "_ _"]]:
     """Compare every layer of each model of x (rows) with every layer of each model of y (columns),
-    by pair of models.
-
-    NaN where a layer has no score. concatenated: as for `Study.spaces`. Raises as `align_models`.
+    by pair of models; NaN if a layer has no score. Raises as `align_models`.
     """
     pairs = compare_models(study, x, y, measure, concatenated=concatenated)
     return {pair: scores.values for pair, scores in pairs.items()}
@@ -136,10 +133,8 @@ def layer_scores(
 def prepare_each(
     study: Study, engine: Engine[P], models: Sequence[str], *, concatenated: bool = False
 ) -> tuple[dict[str, Prepared[P]], dict[str, str]]:
-    """Make models ready to be compared; neighbor metrics take the neighbors that are kept.
-
-    concatenated: as for `Study.spaces`. Returns those that are ready, and why the others are
-    refused.
+    """Make models ready to be compared; neighbor metrics take the neighbors that are kept. Returns
+    those that are ready, and why the others are refused.
     """
 
     def prepare(model: str) -> Prepared[P]:
@@ -197,45 +192,34 @@ def compare_models(
 def _chances(
     study: Study, table: pd.DataFrame, comparison: Comparison, *, concatenated: bool
 ) -> float | list[float]:
-    """Return the chance level of each row's layers, or one for all."""
     metric = find_metric(comparison.metric)
-    formula = metric.pair_chance
+    formula, held = metric.pair_chance, study.held_scores.traits
     if formula is None:
         return metric.chance_level(study.size, comparison.settings)
-    chances = []
-    for row in table.to_dict("records"):
-        level = np.nan
-        if not np.isnan(row["score"]):
-            x, y = (
-                _traits(study, row[f"model_{side}"], metric.spec.id, formula, concatenated)
-                for side in ("x", "y")
-            )
-            level = formula.level(x[row["layer_x"]], y[row["layer_y"]], n=study.size)
-        chances.append(level)
-    return chances
 
+    def trait(model: str, layer: int) -> float:
+        key = metric.spec.id, study.entry(model).digest, concatenated
+        if key not in held:
+            held[key] = []
+            for space in study.spaces(model, concatenated=concatenated):
+                try:
+                    held[key].append(formula.trait(normalize_rows(space)))
+                except (FeatureError, MetricError):
+                    held[key].append(np.nan)
+        return held[key][layer]
 
-def _traits(
-    study: Study, model: str, metric: str, formula: PairChance, concatenated: bool
-) -> list[float]:
-    """Return what chance depends on, of each layer of a model; NaN for one that has none."""
-    held, key = study.held_scores.traits, (metric, study.entry(model).digest, concatenated)
-    if key not in held:
-        traits = []
-        for space in study.spaces(model, concatenated=concatenated):
-            try:
-                traits.append(formula.trait(normalize_rows(space)))
-            except (FeatureError, MetricError):
-                traits.append(np.nan)
-        held[key] = traits
-    return held[key]
+    rows = table[["model_x", "layer_x", "model_y", "layer_y", "score"]].itertuples(index=False)
+    return [
+        np.nan if np.isnan(score) else formula.level(trait(x, a), trait(y, b), n=study.size)
+        for x, a, y, b, score in rows
+    ]
 
 
 def check_pairing(study: Study, comparison: Comparison) -> None:
     """Refuse what `pair_models` cannot compare by, before anything is computed.
 
     Raises UnknownNameError for the metric, MetricError for its parameters and for a fixed pair of
-    layers: it names one layer of either side, and among models of one set there are no sides.
+    layers: among models of one set there are no sides.
     """
     if comparison.read_layers().pair is not None:
         raise MetricError(
@@ -252,8 +236,8 @@ def pair_models(
 
     A metric that is not symmetric gives the mean of both directions, for each pair of layers.
     Returns a row for each pair, model_x before model_y in the order of `names`: model_x, model_y,
-    layer_x, layer_y, score, reason: why the score is NaN, else empty. Raises UnknownNameError for
-    a model, MetricError where none can be compared, and as `check_pairing`.
+    layer_x, layer_y, score, reason. Raises UnknownNameError for a model, MetricError if none can be
+    compared, and as `check_pairing`.
     """
     check_pairing(study, comparison)
     choice, spec = comparison.read_layers(), comparison.spec

@@ -22,8 +22,8 @@ NOWHERE = (-1, -1)  # no pair of layers has a score
 
 @dataclass(frozen=True)
 class LayerChoice:
-    """The best-aligned pair, one relative depth of both models, or a fixed pair; exactly one of
-    depth and pair may be given.
+    """The best-aligned pair, one relative depth of both models, or a fixed pair; at most one of
+    depth and pair is given.
 
     depth: 0 is the first layer of each model, 1 the last. pair: layers counted from 0, or from −1,
     the last, backward; a model of one layer, as reality is, has no other to name. concatenated: all
@@ -35,7 +35,7 @@ class LayerChoice:
     concatenated: bool = False
 
     def place(self, layers_x: int, layers_y: int) -> tuple[int, int] | None:
-        """Return the pair that is compared, None where the best is sought; raises MetricError."""
+        """Return the pair that is compared, None if the best is sought; raises MetricError."""
         if self.depth is not None:
             return round(self.depth * (layers_x - 1)), round(self.depth * (layers_y - 1))
         if self.pair is None:
@@ -73,9 +73,7 @@ def read_choice(text: str, *, concatenated: bool = False) -> LayerChoice:
 
 def concatenate(layers: Sequence[Float[np.ndarray, "n _"]]) -> Float[np.ndarray, "n d"]:
     """Join a model's layers side by side as they are: only the whole gets rows of length 1, so a
-    layer of large values weighs more.
-
-    Source: Huh et al. 2024, appendix C.2 (features are normalized before they are compared).
+    layer of large values weighs more. Source: Huh et al. 2024, appendix C.2.
     """
     return np.concatenate(layers, axis=1)
 
@@ -84,10 +82,8 @@ def pick(
     scores: Float64[np.ndarray, "Lx Ly"], choice: LayerChoice, *, spec: MetricSpec
 ) -> tuple[int, int]:
     """Return the chosen layers: of equally aligned pairs the lowest of x, then of y; NaN is never
-    the best.
-
-    NOWHERE where the best is sought and every pair is NaN. Raises MetricError for a pair that is
-    not there.
+    the best. NOWHERE if the best is sought and every pair is NaN. Raises MetricError for a pair
+    that is not there.
     """
     place = choice.place(*scores.shape)
     if place is not None:
@@ -116,9 +112,9 @@ MOST_HELD = 4096  # pairs of models whose scores are held
 class PairScores:
     """The scores of two models' layers, and why some have none.
 
-    values: NaN where there is no score. alone: why each layer of x, and of y, cannot be compared,
-    "" where it can. together: why two layers that each can be compared cannot be compared with each
-    other. model: why one of the models has no layer that can be compared, "" where both have one.
+    alone: why each layer of x, and of y, cannot be compared, "" if it can. together: why two layers
+    that each can be compared cannot be compared with each other. model: why one of the models has
+    no layer that can be compared, "" if both have one.
     """
 
     values: Float64[np.ndarray, "Lx Ly"]
@@ -131,9 +127,8 @@ class PairScores:
         return cls(scores.values, (refusals_x, refusals_y), scores.refusals)
 
     def reason(self, names: tuple[str, str], place: Place) -> str:
-        """Return why two layers have no score, "" where they have one.
-
-        place: NOWHERE where the best pair was sought and none has a score.
+        """Return why two layers have no score, "" if they have one. place: NOWHERE if the best pair
+        was sought and none has a score.
         """
         if self.model:
             return self.model
@@ -153,10 +148,8 @@ class PairScores:
 
 @dataclass(frozen=True)
 class Noise:
-    """What repeats say of one layer under a metric.
-
-    halves: the mean score of two halves of the repeats. ceiling: of its alignment with a model
-    without noise. reason: why the ceiling is NaN, else "".
+    """What repeats say of one layer under a metric. halves: the mean score of two halves of the
+    repeats. ceiling: of its alignment with a model without noise. reason: why the ceiling is NaN.
     """
 
     halves: float
@@ -164,21 +157,20 @@ class Noise:
     reason: str = ""
 
 
+@dataclass
 class HeldScores:
     """What a study has compared already, by what it depends on: nothing is compared twice.
 
     pairs: by the metric's recipe and the digests of both models. models: why a model cannot be
-    compared, by recipe and digest. traits: numbers of a model's layers that its chance depends on.
-    noise: what its repeated measurements say of each layer, by recipe and digest. scorers: see
-    `core.questions.dispersion.effect`.
+    compared. traits: numbers of a model's layers that its chance depends on. noise: what its
+    repeated measurements say of each layer. scorers: see `core.questions.dispersion.effect`.
     """
 
-    def __init__(self) -> None:
-        self.pairs: dict[tuple[str, str, str], PairScores] = {}
-        self.models: dict[tuple[str, str], str] = {}
-        self.traits: dict[tuple[str, str, bool], list[float]] = {}
-        self.noise: dict[tuple[str, str], list[Noise]] = {}
-        self.scorers: dict[Any, Any] = {}
+    pairs: dict[tuple[str, str, str], PairScores] = field(default_factory=dict)
+    models: dict[tuple[str, str], str] = field(default_factory=dict)
+    traits: dict[tuple[str, str, bool], list[float]] = field(default_factory=dict)
+    noise: dict[tuple[str, str], list[Noise]] = field(default_factory=dict)
+    scorers: dict[Any, Any] = field(default_factory=dict)
 
     def forget_oldest(self) -> None:
         for oldest in list(self.pairs)[:-MOST_HELD]:
@@ -194,11 +186,8 @@ def align(
     pairs: Mapping[Pair, PairScores], *, choice: LayerChoice, spec: MetricSpec
 ) -> pd.DataFrame:
     """Return a row for each pair of models, in order: model_x, model_y, layer_x, layer_y (counted
-    from 0), score, reason.
-
-    The score is that of the chosen layers, NaN where one of them is degenerate; reason says why,
-    and is empty where there is a score. Where the best is sought and no pair of layers has a score,
-    both layers are -1. Raises MetricError for layers that are not there.
+    from 0), score of the chosen layers, reason: why it is NaN. If the best is sought and no pair of
+    layers has a score, both layers are -1. Raises MetricError for layers that are not there.
     """
     places = [pick(scores.values, choice, spec=spec) for scores in pairs.values()]
     rows = [one.row(names, at) for (names, one), at in zip(pairs.items(), places, strict=True)]
@@ -216,7 +205,6 @@ def align_all_layers(pairs: Mapping[Pair, PairScores]) -> pd.DataFrame:
 
 
 def layer_matrix(table: pd.DataFrame, values: str = "score") -> pd.DataFrame:
-    """Return a column of one pair of models by layer of x (rows) and of y (columns)."""
     return table.pivot(index="layer_x", columns="layer_y", values=values)
 
 
@@ -227,10 +215,9 @@ def align_among(
     choice: LayerChoice,
     spec: MetricSpec,
 ) -> pd.DataFrame:
-    """Return a row for every two of the models, with the columns of `align`.
-
-    names: in the order that decides which is model_x. pairs: scores of all layers of two models; a
-    pair that is missing there has the score NaN, the layers -1 and no reason.
+    """Return a row for every two of the models, with the columns of `align`. names: in the order
+    that decides which is model_x. A pair without scores has the score NaN, the layers -1 and no
+    reason.
     """
     aligned = align(pairs, choice=choice, spec=spec)
     every = pd.DataFrame(list(combinations(names, 2)), columns=list(COLUMNS[:2]))

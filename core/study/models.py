@@ -40,13 +40,12 @@ def describe(cards: Sequence[ModelCard], refused: Collection[str] = ()) -> pd.Da
     group: what decides its hue: the objective (vision), the family (language) or its own name, of
     those whose objective or family is unknown what its modality is called; untrained models, and
     multitask ones that learned fewer tasks than others of the table, form groups of their own. run,
-    step: the training it comes from, its own name where that is unknown, and after how many steps.
+    step: the training it comes from, its own name if that is unknown, and after how many steps.
     copy: taken before that training's end, so no model of its own in any statistic. tasks: how many
     it was supervised on. size: what its config calls it. recipe: the same for all seeds. varies: in
-    what it differs from the usual training of its objective; `seed` where the table has an earlier
-    seed of its recipe, `readout` where it has the class token of what is read out here in its
-    patches, `dissimilarities` where they alone are known of a model, with which most questions can
-    do nothing, and `refused` where no metric can compare it.
+    what it differs from the usual training of its objective; `seed` if the table has an earlier
+    seed of its recipe, `readout` if it has the class token of what is read out here in its patches,
+    `dissimilarities` if they alone are known, and `refused` if no metric can compare it.
     """
     rows = [_row(card) for card in cards]
     models = pd.DataFrame(rows, columns=[*MODEL_COLUMNS, "seed", "of_patches"]).astype(_TYPES)
@@ -70,7 +69,6 @@ def describe(cards: Sequence[ModelCard], refused: Collection[str] = ()) -> pd.Da
 def groups_by_age(models: pd.DataFrame, made_at: Mapping[str, str]) -> list[tuple[str, Grouping]]:
     """Return what each model of `describe` is grouped by and how, those embedded first first; one
     that is not grouped by its family has that as well. Sizes come last, the smallest first.
-
     made_at: when each was embedded, by model.
     """
     ordered = models.assign(made=models["model"].map(made_at)).sort_values(["made", "model"])
@@ -117,7 +115,6 @@ def lines(models: pd.DataFrame) -> dict[str, str]:
 
 
 def unknown_families(models: pd.DataFrame, names: Iterable[str]) -> list[str]:
-    """Return which of these models are of an unknown family, so that they may be relatives."""
     unknown = models["family"].isin(UNKNOWN) & models["model"].isin(list(names))
     return list(models.loc[unknown & ~is_measured(models), "model"])
 
@@ -152,7 +149,6 @@ def _row(card: ModelCard) -> tuple[Any, ...]:
 
 
 def _recipe(card: ModelCard, seed: int) -> str:
-    """Return what trainings share that differ in their seed: family, objective and size."""
     named = re.sub(rf"([-_. ]+(seed|s)?|seed)[-_. ]*0*{seed}$", "", card.name)
     line = "" if card.family in UNKNOWN else card.family
     name = "" if line and card.parameters else named
@@ -160,17 +156,14 @@ def _recipe(card: ModelCard, seed: int) -> str:
 
 
 def reads(models: pd.DataFrame, item: Item) -> pd.Series:
-    """Return for each model of `describe` whether it reads images, or captions."""
     return _fits(models, lambda modality: modality.reads == item)
 
 
 def codes_text(models: pd.DataFrame) -> pd.Series:
-    """Return for each model of `describe` whether it may code captions and have bits per byte."""
     return _fits(models, lambda modality: modality.codes_text)
 
 
 def is_reality(models: pd.DataFrame) -> pd.Series:
-    """Return for each row of `describe` whether it is known reality and no model."""
     return _fits(models, lambda modality: modality.is_reality)
 
 
@@ -184,7 +177,6 @@ def _fits(models: pd.DataFrame, fits: Callable[[Modality], bool]) -> pd.Series:
 
 
 def tell_apart(titles: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return the titles; those that two share get their name in parentheses."""
     times = Counter(titles)
     return [
         title if times[title] == 1 else f"{title} ({name})"
@@ -193,7 +185,6 @@ def tell_apart(titles: Sequence[str], names: Sequence[str]) -> list[str]:
 
 
 def trained(models: pd.DataFrame) -> pd.DataFrame:
-    """Return the models that finished a training: no copies along it, untrained ones or people."""
     return models[~models["copy"] & (models["group"] != UNTRAINED) & ~is_measured(models)]
 
 
@@ -202,7 +193,7 @@ def has_unfinished(models: pd.DataFrame) -> bool:
 
 
 def usual(models: pd.DataFrame) -> pd.DataFrame:
-    """Return the models that a study is about where none are named: one finished training of each
+    """Return the models that a study is about if none are named: one finished training of each
     usual recipe. Other seeds are not independent of it, and models that vary it on purpose are
     there to say why.
     """
@@ -222,7 +213,7 @@ def basis_of(solved: pd.DataFrame) -> str:
 
 
 def language_basis(models: pd.DataFrame, competence: pd.DataFrame) -> str:
-    """Return what the competence of language models is, in words; models: as of `describe`."""
+    """Return what the competence of language models is, in words."""
     names = models.loc[models["modality"] == LANGUAGE.name, "model"]
     return next(iter(competence.loc[competence["model"].isin(names), "unit"]), SKILL)
 
@@ -232,7 +223,7 @@ def skill_ranks(models: pd.DataFrame, competence: pd.DataFrame, solved: pd.DataF
     least competent, 1 the most.
 
     competence: model, value, of models that read no images. solved: model, solved, of vision
-    models, the answer of `TasksSolved`. NaN where it was not measured, and for all of a modality in
+    models, the answer of `TasksSolved`. NaN if it was not measured, and for all of a modality in
     which fewer than two were.
     """
     values = skill_values(competence, solved).reindex(models["model"])
@@ -245,6 +236,6 @@ def skill_values(competence: pd.DataFrame, solved: pd.DataFrame) -> pd.Series:
 
 
 def rank_within(values: pd.Series, group: pd.Series) -> pd.Series:
-    """Return the rank of each value within its group, from 0 to 1; NaN where it is alone."""
+    """Return the rank of each value within its group, from 0 to 1; NaN if it is alone."""
     ranks, count = values.groupby(group).rank(), values.groupby(group).transform("count")
     return ((ranks - 1) / (count - 1)).where(count > 1)

@@ -25,10 +25,9 @@ SUBJECTS = "units of two subjects do not correspond"
 
 
 def noise_of(study: Study, model: str, measure: Measure) -> list[Noise]:
-    """Return the noise of each layer of a model that was measured several times.
-
-    The halves are prepared as the model's own layers are: clamped together, then each alone. Raises
-    MetricError for a metric that does not compare so many stimuli.
+    """Return the noise of each layer of a model that was measured several times. The halves are
+    prepared as the model's own layers are: clamped together, then each alone. Raises MetricError
+    for a metric that does not compare so many stimuli.
     """
     over, layers = study.entry(model).card.over, study.repeats(model)
     engine = engine_over(study.size, measure, layers=2 * len(layers), device=study.device)
@@ -45,7 +44,6 @@ def noise_of(study: Study, model: str, measure: Measure) -> list[Noise]:
 
 
 def held_noise(study: Study, model: str, measure: Measure) -> list[Noise]:
-    """Return `noise_of`, which a study finds once."""
     choices = {"metric": measure.metric, **measure.settings}
     key = Recipe.of("noise", **choices).digest, study.entry(model).digest
     held = study.held_scores.noise
@@ -67,9 +65,7 @@ def _noise(halves: float, repeats: int, measure: Measure) -> Noise:
 
 def pair_ceiling(noises: Sequence[Noise], measure: Measure) -> float:
     """Return the ceiling of two layers, one or both of them noisy: of correlations the product of
-    both, of other metrics the one that is less aligned.
-
-    Source: Spearman 1904, for the product.
+    both (Spearman 1904), of other metrics the one that is less aligned.
     """
     ceilings = [noise.ceiling for noise in noises]
     if find_metric(measure.metric).attenuates:
@@ -78,16 +74,15 @@ def pair_ceiling(noises: Sequence[Noise], measure: Measure) -> float:
 
 
 def bound_of(measure: Measure) -> str:
-    """Return "at least " or "at most " where models may exceed a noise ceiling, else ""."""
+    """Return "at least " or "at most " if models may exceed a noise ceiling, else ""."""
     if find_metric(measure.metric).attenuates:
         return ""
     return "at least " if measure.toward > 0 else "at most "
 
 
 def unit_reliabilities(study: Study, model: str) -> list[tuple[float, str]]:
-    """Return for each layer the median reliability of its units, and why that is NaN, else "".
-
-    Source: Yamins et al. 2014 (the median over units of split halves, Spearman–Brown corrected).
+    """Return for each layer the median reliability of its units, and why that is NaN, else ""
+    (Yamins et al. 2014).
     """
     if study.entry(model).card.over == "subjects":
         return [(math.nan, SUBJECTS)] * len(study.entry(model).dims)
@@ -102,10 +97,8 @@ COLUMNS = ("recipe", "title", "modality", "size", "seeds", "pairs", "mean", "low
 
 
 def replicated(trainings: pd.DataFrame) -> pd.DataFrame:
-    """Return the trainings of usual recipes that were trained with several seeds: of such as are
-    compared where nothing else is asked.
-
-    trainings: rows of `core.study.trainings.describe_trainings`.
+    """Return the trainings of usual recipes that were trained with several seeds. trainings: rows
+    of `core.study.trainings.describe_trainings`.
     """
     usual = trainings[trainings["varies"] == ""]
     return usual[usual.duplicated("recipe", keep=False)]
@@ -114,10 +107,7 @@ def replicated(trainings: pd.DataFrame) -> pd.DataFrame:
 def align_replicates(
     study: Study, trainings: pd.DataFrame, comparison: Comparison, report: Progress | None = None
 ) -> pd.DataFrame:
-    """Align every two seeds of each recipe; columns as of `pair_models`, of no other models.
-
-    trainings: rows of `describe_trainings`. Raises as `pair_models`.
-    """
+    """Align every two seeds of each recipe; columns and errors as of `pair_models`."""
     recipes = replicated(trainings).groupby("recipe")["model"]
     tables = []
     for done, (_, names) in enumerate(recipes, start=1):
@@ -128,10 +118,8 @@ def align_replicates(
 
 
 def summarize_replicates(trainings: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per recipe that was trained with several seeds, with COLUMNS.
-
-    mean, lowest, highest: alignment of two of its seeds. title: of its first seed. trainings: rows
-    of `describe_trainings`. pairs: model_x, model_y, score.
+    """Return a row per recipe that was trained with several seeds, with COLUMNS. mean, lowest,
+    highest: alignment of two of its seeds. title: of its first seed.
     """
     about = trainings.set_index("model")
     of = pairs.assign(
@@ -146,10 +134,8 @@ def summarize_replicates(trainings: pd.DataFrame, pairs: pd.DataFrame) -> pd.Dat
 
 
 def ceiling_of(table: pd.DataFrame, modality: str) -> float:
-    """Return the mean alignment of two seeds over the recipes of a modality; NaN where none was
-    trained twice.
-
-    table: of `summarize_replicates`.
+    """Return the mean alignment of two seeds over the recipes of a modality, from
+    `summarize_replicates`; NaN if none was trained twice.
     """
     means = table.loc[table["modality"] == modality, "mean"]
     return float(means.mean()) if len(means) else np.nan
@@ -157,9 +143,7 @@ def ceiling_of(table: pd.DataFrame, modality: str) -> float:
 
 def ceiling_between(table: pd.DataFrame, x: str, y: str) -> float:
     """Return the ceiling of pairs of these modalities: that of one of them, of two the geometric
-    mean of both; NaN where one has none.
-
-    table: of `summarize_replicates`.
+    mean of both; NaN if one has none.
     """
     if x == y:
         return ceiling_of(table, x)

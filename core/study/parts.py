@@ -63,9 +63,8 @@ class Scope:
 
 @dataclass(frozen=True)
 class Measure:
-    """A metric with its parameters.
-
-    k: None for the metric's own default. parameters: what differs from the metric's defaults.
+    """A metric with its parameters. k: None for the metric's own default. parameters: what differs
+    from the metric's defaults.
     """
 
     metric: str = option(
@@ -80,9 +79,8 @@ class Measure:
 
     @classmethod
     def of(cls: type[M], metric: str, parameters: Mapping[str, Any], **layers: str) -> M:
-        """Return a measure from a metric's parameters; defaults are left unsaid.
-
-        layers: the further fields of a `Comparison`.
+        """Return a measure from a metric's parameters; defaults are left unsaid. layers: the
+        further fields of a `Comparison`.
         """
         defaults = _find(metric).spec.defaults
         changed = {name: value for name, value in parameters.items() if value != defaults.get(name)}
@@ -91,17 +89,16 @@ class Measure:
 
     @property
     def changed(self) -> dict[str, Any]:
-        """Return the parameters that were named, as keywords of `Study` and of the metric."""
+        """The parameters that were named, as keywords of the metric."""
         return {**({} if self.k is None else {"k": self.k}), **dict(self.parameters)}
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Return every parameter of the metric; raises UnknownNameError and MetricError."""
+        """Every parameter of the metric; raises UnknownNameError and MetricError."""
         return _find(self.metric).complete(self.changed)
 
     @property
     def spec(self) -> MetricSpec:
-        """Return what is known about the metric with these parameters; raises UnknownNameError."""
         return _find(self.metric).spec_with(self.changed)
 
     @property
@@ -122,9 +119,8 @@ class Measure:
 
 @dataclass(frozen=True)
 class LayerRule:
-    """Which layers stand for two models.
-
-    candidates: which layers there are, as the code or the text of Huh et al. 2024 has it.
+    """Which layers stand for two models. candidates: which layers there are, as the code or the
+    text of Huh et al. 2024 has it.
     """
 
     layers: str = option(
@@ -216,7 +212,6 @@ class LayerPair:
 
     @property
     def places(self) -> tuple[tuple[str, int], tuple[str, int]]:
-        """Return both models with their layers; of a complete pair."""
         assert self.layer_x is not None
         assert self.layer_y is not None
         return (self.x, self.layer_x), (self.y, self.layer_y)

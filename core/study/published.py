@@ -37,10 +37,10 @@ def published_alignments() -> pd.DataFrame:
     """Return every published value: COLUMNS, texts that are missing are "", numbers NaN.
 
     page: where it is compared with one's own. place: the figure or table of the work. dataset: its
-    id on the hub, ID@REVISION where it has several, or the name that the source gives it. x, y:
-    specs of models, "" where a value is of no single pair. layers: as
-    `core.study.layers.read_choice` reads them. value: NaN where the source gives a direction alone.
-    ask: the words of the command that answers it.
+    id on the hub, ID@REVISION if it has several, or the name that the source gives it. x, y: specs
+    of models, "" if a value is of no single pair. layers: as `core.study.layers.read_choice` reads
+    them. value: NaN if the source gives a direction alone. ask: the words of the command that
+    answers it.
     """
     return read_alignments(FILE, stamp(FILE)).copy()
 
@@ -64,10 +64,8 @@ def read_alignments(path: Path, _: Stamp = (0, 0, 0)) -> pd.DataFrame:
 
 def is_dataset(card: DatasetCard, dataset: str, stimuli: int) -> bool:
     """Return whether a dataset of a store is a published one: by its id and revision on the hub, or
-    by its name where it has no id, and by its size.
-
-    A name is taken on trust: COCO's stimuli have no other mark. So is a revision of which the store
-    knows the commit alone, since it has no name.
+    by its name if it has no id, and by its size. A name, and a commit without a name, are taken on
+    trust.
     """
     hub_id, _, revision = dataset.partition("@")
     own_revision = str(card.source.get("revision"))
@@ -102,7 +100,7 @@ def models_by_spec(study: Study) -> dict[str, list[str]]:
 
 
 def names_by_spec(study: Study) -> dict[str, str]:
-    """Return `models_by_spec` where one model has the spec; of several, none is meant."""
+    """Return `models_by_spec` if one model has the spec; of several, none is meant."""
     return {spec: names[0] for spec, names in models_by_spec(study).items() if len(names) == 1}
 
 
@@ -115,7 +113,6 @@ def specs_of(row: Mapping[Hashable, Any]) -> set[str]:
 
 
 def published_pairs(study: Study, measure: Measure) -> pd.DataFrame:
-    """Return the published values of pairs of the study's models by a measure as usual."""
     table = published_here(study)
     k = measure.settings.get("k")
     same = (table["metric"] == measure.metric) & (table["y"] != "") & (not measure.parameters)
@@ -134,10 +131,8 @@ def deviations_here(study: Study) -> dict[str, float]:
 
 def put_beside(table: pd.DataFrame, published: pd.DataFrame, spec: MetricSpec) -> pd.DataFrame:
     """Add BESIDE to alignments of pairs, model_x and model_y: the published value, of which layers,
-    and who says so; the table as it is where none has one.
-
-    published: as `published_pairs` gives it, in either order of the two models where the metric is
-    symmetric.
+    and who says so; the table as it is if none has one. If the metric is symmetric, the two models
+    may be in either order.
     """
     values = dict[tuple[str, str], tuple[float, str, str]]()
     for row in published.to_dict("records"):

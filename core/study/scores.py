@@ -35,10 +35,7 @@ class TaskScore(NamedTuple):
 def select(
     table: pd.DataFrame, *, tasks: Sequence[str] = (), origins: Sequence[str] = ()
 ) -> pd.DataFrame:
-    """Return the rows of some tasks and origins, of all where none is named.
-
-    Raises UnknownNameError for a task or origin that there is not.
-    """
+    """Return the rows of some tasks and origins, of all if none is named."""
     for column, wanted, values in (
         ("task", tasks, table["task"].unique()),
         ("origin", origins, ORIGINS),
@@ -52,10 +49,9 @@ def select(
 def score_of(table: pd.DataFrame, task: str, *, origin: str | None = None) -> pd.Series:
     """Return a value per embedded model that has one: the index is the model, the name is the task.
 
-    table: of the competence registry. origin: of the values; None where only one has the task.
-    Raises UnknownNameError for a task or origin that there is not, InputError where no embedded
-    model has a value, where the values are of several origins or units, and where one model has
-    two.
+    table: of the competence registry. origin: of the values; None if only one has the task. Raises
+    UnknownNameError for a task or origin that there is not, InputError if no embedded model has a
+    value, if the values are of several origins or units, and if one model has two.
     """
     rows = _measured(select(table, tasks=(task,), origins=(origin,) if origin else ()))
     if rows.empty:
@@ -82,7 +78,7 @@ def mean_scores(rows: pd.DataFrame) -> pd.DataFrame:
     """Return what scores of one origin say of the competence of each model: model, solved, tasks
     (how many count), reason, basis (what `solved` is).
 
-    The score that a person calls `competence`; where none tells two models apart, the mean of
+    The score that a person calls `competence`; if none tells two models apart, the mean of
     accuracies and percentages of which a high one is better, over the tasks that as many models
     have as any other. Any other score speaks for itself alone. rows: of embedded models.
     """
@@ -149,7 +145,6 @@ def choices(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def known_scores(table: pd.DataFrame, names: Collection[str]) -> list[TaskScore]:
-    """Return the scores that these embedded models have, those of most models first."""
     offered = choices(table[table["model"].isin(names)]).drop_duplicates(["task", "origin"])
     return [TaskScore(*row) for row in offered[list(TaskScore._fields)].itertuples(index=False)]
 

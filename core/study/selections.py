@@ -20,10 +20,8 @@ Chosen = Int64[np.ndarray, " m"]
 
 def ends(values: Float64[np.ndarray, " n"], m: int) -> tuple[Chosen, Chosen]:
     """Return the m stimuli with the lowest and the m with the highest values, each by rising index;
-    ties go by index.
-
-    Raises StimuliError for m outside 1 … n/2, since the two sets would share stimuli, and for
-    values that are NaN.
+    ties go by index. Raises StimuliError for m outside 1 … n/2, since the two sets would share
+    stimuli, and for NaN.
     """
     check_ends(len(values), m)
     ranked = _ranked(values)
@@ -39,15 +37,12 @@ def check_ends(n: int, m: int) -> None:
 
 
 def random_sets(n: int, m: int, *, count: int, seed: int) -> list[Chosen]:
-    """Draw `count` sets of m of n stimuli, each without repetition and by rising index."""
     return [np.sort(order[:m]) for order in draw_orders(n, count=count, seed=seed)]
 
 
 def parts(values: Float64[np.ndarray, " n"], count: int) -> list[Chosen]:
     """Cut the ranking of stimuli into `count` sets of as equal size as can be, lowest values first:
-    deciles for 10.
-
-    Raises StimuliError for fewer than two parts, more parts than stimuli, and values that are NaN.
+    deciles for 10. Raises StimuliError for fewer than two parts, more parts than stimuli, and NaN.
     """
     check_parts(len(values), count)
     return [np.sort(part) for part in np.array_split(_ranked(values), count)]
@@ -59,7 +54,6 @@ def check_parts(n: int, count: int) -> None:
 
 
 def without(values: Float64[np.ndarray, " n"], m: int) -> tuple[Chosen, Chosen]:
-    """Return all stimuli but the m highest, and all but the m lowest; raises as `ends`."""
     low, high = ends(values, m)
     every = np.arange(len(values))
     return np.setdiff1d(every, high), np.setdiff1d(every, low)
@@ -85,11 +79,10 @@ def _ranked(values: Float64[np.ndarray, " n"]) -> Chosen:
 
 def encode(indices: Sequence[int] | Chosen, n: int) -> str:
     """Write a set of stimuli as text for a link: n, a point, then a checksum and a bit per stimulus
-    in URL-safe base 64.
+    in URL-safe base 64; deflated if that is shorter.
 
-    The bits are deflated where that is shorter; of 1,024 stimuli any set takes at most 179
-    characters. Order and repetition are lost. Raises StimuliError for no index and for one outside
-    0 … n − 1.
+    Of 1,024 stimuli any set takes at most 179 characters. Order and repetition are lost. Raises
+    StimuliError for no index and for one outside 0 … n − 1.
     """
     chosen = np.asarray(indices, dtype=np.int64)
     if chosen.size == 0:
@@ -106,10 +99,8 @@ def encode(indices: Sequence[int] | Chosen, n: int) -> str:
 
 
 def decode(text: str, n: int) -> Chosen:
-    """Read a set of n stimuli that `encode` wrote: its indices, rising.
-
-    Raises StimuliError where the text is of another number of stimuli, cut short, changed, or no
-    such text at all.
+    """Read a set of n stimuli that `encode` wrote: its indices, rising. Raises StimuliError if the
+    text is of another number of stimuli, cut short, changed, or no such text at all.
     """
     size, point, body = text.partition(".")
     if not (point and size.isascii() and size.isdigit()):
@@ -135,7 +126,7 @@ def _checksum(bits: bytes, n: int) -> bytes:
 
 
 def _unpacked(body: str, size: int) -> bytes:
-    """Return the checksum's two bytes and the bits; nothing where the text cannot be read."""
+    """Return the checksum's two bytes and the bits; nothing if the text cannot be read."""
     try:
         raw = base64.b64decode(body + "=" * (-len(body) % 4), altchars=b"-_", validate=True)
         if len(raw) == size + 2:

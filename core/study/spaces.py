@@ -33,12 +33,13 @@ class Layer(NamedTuple):
 
 
 def find_space(study: Study, name: str) -> Layer:
-    """Return the space that `model`, `model:number` or `model:name` means."""
     return find_spaces(study, [name])[0]
 
 
 def find_spaces(study: Study, names: Sequence[str]) -> list[Layer]:
-    """Return the spaces that names mean; raises UnknownNameError, MetricError for a repetition."""
+    """Return the spaces that names mean (`model`, `model:number` or `model:name`); raises
+    UnknownNameError, MetricError for a repetition.
+    """
     cards = {entry.card.name: entry.card for entry in study.store.embeddings(study.dataset.name)}
     places = []
     for space in names:
@@ -86,11 +87,11 @@ def default_spaces(study: Study) -> list[str]:
 
 
 def largest_models(study: Study) -> list[str]:
-    """Return the largest finished vision model of each of up to four kinds, then, where these are
-    fewer than LEAST, of each further family, and then others; models of another modality where so
-    many see nothing and it has as many.
+    """Return the largest finished vision model of each of up to four kinds, then, if these are
+    fewer than LEAST, of each further family, and then others; models of another modality if so many
+    see nothing and it has as many.
 
-    A kind is an objective, or where that is unknown a family, or else a model by itself. First come
+    A kind is an objective, or if that is unknown a family, or else a model by itself. First come
     the published four, MAE, self-distillation or contrast of views, CLIP, CLIP fine-tuned, then
     those of the largest models.
     """
@@ -127,7 +128,6 @@ def by_size(study: Study, *, falling: bool = False) -> pd.DataFrame:
 
 
 def default_language(study: Study) -> list[str]:
-    """Return the language models that have finished the usual training of a recipe."""
     return finished_models(study, "caption")
 
 
@@ -147,9 +147,7 @@ def language_beside(study: Study, others: Sequence[str]) -> list[str]:
 
 def describe_spaces(spaces: Sequence[str], models: pd.DataFrame) -> pd.DataFrame:
     """Return a row per space `model:layer`: space, model, layer (its name), title, group,
-    parameters.
-
-    The title is the model's; of two spaces of one model each names its layer.
+    parameters. The title is the model's; of two spaces of one model each names its layer.
     """
     names = [space.rpartition(":") for space in spaces]
     about = models.set_index("model").loc[[model for model, _, _ in names]].reset_index()

@@ -1,7 +1,4 @@
-"""A dataset's models as a study: reads spaces from a store and keeps neighbors and answers there.
-
-`core.study.comparing` compares them.
-"""
+"""A dataset's models as a study: reads spaces from a store, keeps neighbors and answers there."""
 
 from __future__ import annotations
 
@@ -53,13 +50,16 @@ from core.study.selections import decode, encode
 def search(
     layers: Sequence[Float32[np.ndarray, "n _"]], depth: int, *, model: str, device: str = "cpu"
 ) -> Prepared[Lists]:
-    """Find the neighbors in each layer; a layer that is refused holds -1.
-
-    model: whose layers, for whoever hears the progress. device: where those of many stimuli are
-    found, if it is a GPU or `auto` and there is one; they are the same everywhere.
+    """Find the neighbors in each layer; a layer that is refused holds -1. device: where those of
+    many stimuli are found, if it is a GPU or `auto` and there is one; they are the same everywhere.
     """
     n = len(layers[0])
-    find = _finder(n, device)
+    find: Callable[..., Int32[np.ndarray, "n k"]] = nearest
+    # few are found sooner than torch is imported
+    if n >= MANY and device != "cpu" and choose_device(device).type == "cuda":
+        from core.pairs.on_torch import nearest_on
+
+        find = partial(nearest_on, choose_device(device))
 
     def nearest_in(layer: int) -> Int32[np.ndarray, "n k"]:
         def report(done: int) -> None:
@@ -70,15 +70,6 @@ def search(
         return find(space, k=depth, report=report if n >= MANY else None)
 
     return _each(nearest_in, len(layers), (n, depth))
-
-
-def _finder(n: int, device: str) -> Callable[..., Int32[np.ndarray, "n k"]]:
-    """Return what finds neighbors; few are found sooner than torch is imported."""
-    if n < MANY or device == "cpu" or choose_device(device).type != "cuda":
-        return nearest
-    from core.pairs.on_torch import nearest_on
-
-    return partial(nearest_on, choose_device(device))
 
 
 def _each(
@@ -95,7 +86,6 @@ def _each(
 
 
 def lists_table(prepared: Prepared[Lists]) -> pd.DataFrame:
-    """Return a row per layer and stimulus: layer, index, neighbors by rank, refusal or ""."""
     layers, n, kept = prepared.layers.shape
     names = [f"rank_{rank + 1}" for rank in range(kept)]
     table = pd.DataFrame(prepared.layers.reshape(layers * n, kept), columns=names)
@@ -128,12 +118,11 @@ class Study:
     clamping: see `core.spaces.preprocess.clamp_outliers`. where: only the stimuli whose factor has
     a value, or one of several, as text, for each factor named. stimuli: only those of a set, as
     `core.study.selections.encode` writes it; "" for all. The study is then as if the dataset held
-    no others. device: where models are compared, as `core.metrics.catalog.make_engine` reads it;
-    scores change by rounding alone. only: the models that count where a question names none, all
-    where it is None. The study shows the store as it was when it was opened, and notes what is read
-    (`core.store.view`). Safe to share between threads. Raises UnknownNameError
-    for the dataset, a factor or a value, MetricError for q, StimuliError for a text that is no set
-    of these stimuli and where none is left.
+    no others. device: where models are compared; scores change by rounding alone. only: the models
+    that count if a question names none, all if it is None. The study shows the store as it was when
+    it was opened, and notes what is read (`core.store.view`). Safe to share between threads. Raises
+    UnknownNameError for the dataset, a factor or a value, MetricError for q, StimuliError for a
+    text that is no set of these stimuli and if none is left.
     """
 
     def __init__(
@@ -174,7 +163,6 @@ class Study:
         return study
 
     def readers(self, item: Item) -> list[str]:
-        """Return the models that read images, or captions, in the store's order."""
         models = self.models()
         return list(models.loc[reads(models, item), "model"])
 
@@ -199,8 +187,8 @@ class Study:
         """Read a model's layers with their outliers clamped; they are not normalized yet, since a
         vector of zeros cannot be.
 
-        concatenated: one more space after the last layer, all of them side by side; see
-        `core.study.layers.concatenate`. Raises MetricError for a model of dissimilarities alone.
+        concatenated: one more space after the last layer, all of them side by side. Raises
+        MetricError for a model of dissimilarities alone.
         """
         if self.entry(model).card.geometry == "dissimilarities":
             raise MetricError(f"{model}: {NO_VECTORS}")
@@ -215,12 +203,10 @@ class Study:
         return [*clamped, concatenate(clamped)] if concatenated else clamped
 
     def repeats(self, model: str) -> list[Float32[np.ndarray, "r n _"]]:
-        """Read the repeated measurements of a model's layers, of one whose card says over what."""
         layers = self._read(model, self.store.repeats)
         return layers if self.rows is None else [each[:, self.rows] for each in layers]
 
     def matrices(self, model: str) -> list[Float32[np.ndarray, "n n"]]:
-        """Read a model's layers of dissimilarities; nothing is clamped."""
         layers = self._read(model, self.store.space)
         if self.rows is None:
             return layers
@@ -233,13 +219,12 @@ class Study:
     def neighbors(
         self, model: str, *, k: int = KEPT, concatenated: bool = False
     ) -> Int32[np.ndarray, "L n kept"]:
-        """Return at least the k nearest stimuli of each stimulus in each layer, fewer only where n
-        − 1 is less.
+        """Return at least the k nearest stimuli of each stimulus in each layer, fewer only if n − 1
+        is less.
 
-        A layer that has no neighbors, since it is constant or has a vector of zeros, holds -1.
-        concatenated: as for `spaces`. Up to KEPT are held; more are found each time, since all
-        neighbors of all models would fill the memory. Raises UnknownNameError for the model,
-        MetricError where no layer has neighbors.
+        A layer that has no neighbors holds -1. Up to KEPT are held; more are found each time, since
+        all neighbors of all models would fill the memory. Raises UnknownNameError for the model,
+        MetricError if no layer has neighbors.
         """
         return self.neighbor_lists(model, k=k, concatenated=concatenated).layers
 
@@ -267,8 +252,8 @@ class Study:
         """Return how competent each model is that does not read images: model, value, unit (what
         value is), reason: why a value is NaN, or how many captions it leaves out.
 
-        Of each modality the first of these that is known of five models, or of as many as any:
-        1 − bits per byte, see `coded`; what the user's own scores say, see `mean_scores`. Higher is
+        Of each modality the first of these that is known of five models, or of as many as any: 1 −
+        bits per byte, see `coded`; what the user's own scores say, see `mean_scores`. Higher is
         better.
         """
         models = self.models()
@@ -289,22 +274,32 @@ class Study:
         return pd.concat([coded[:0], *tables], ignore_index=True)[list(coded)]
 
     def coded(self) -> pd.DataFrame:
-        """Return how well each language model codes the captions: 1 − mean over captions of bits /
-        bytes.
-
-        Columns model, value, unit, reason: why a value is NaN, or how many captions it leaves out.
-        Higher is better; at most 1. Only the captions of the stimuli studied count. Source:
-        released code of Huh et al. 2024 (mean of ratios, over the captions that are embedded).
+        """Return how well each language model codes the captions of the stimuli studied: 1 − mean
+        over captions of bits / bytes, at most 1; columns as of `competence`. Source: released code
+        of Huh et al. 2024 (mean of ratios, over the captions that are embedded).
         """
-        models = self.models()
-        rows = []
+        rows, models = [], self.models()
         for name in models.loc[codes_text(models), "model"]:
-            value, reason = self._skill(name)
+            digest = self.entry(name).digest
+            if digest not in self._skills:
+                self._skills[digest] = self._coded(self.store.text_costs(self.dataset.name, name))
+            value, reason = self._skills[digest]
             rows.append((name, value, SKILL, reason))
         return pd.DataFrame(rows, columns=["model", "value", "unit", "reason"])
 
+    def _coded(self, costs: pd.DataFrame | None) -> tuple[float, str]:
+        if costs is None:
+            return np.nan, "this model does not predict text, so it has no bits per byte"
+        if self.rows is not None:
+            costs = costs.set_index("index").loc[self.rows]
+        ratios = (costs["bits"] / costs["bytes"]).dropna()
+        if ratios.empty:
+            return np.nan, "no caption is longer than one token, so none has bits per byte"
+        left_out = len(costs) - len(ratios)
+        why = f"{left_out} of {len(costs)} captions have one token and are left out"
+        return 1 - ratios.mean(), why if left_out else ""
+
     def models(self) -> pd.DataFrame:
-        """Return a row per embedded model; see `core.study.models.describe`."""
         return self._read_models()[0].copy()
 
     def refused(self) -> dict[str, str]:
@@ -340,7 +335,6 @@ class Study:
         return {model: f"{model}: {why}" for model, why in whys.items() if why}
 
     def _why_refused(self, model: str) -> str:
-        """Return why no layer has neighbors, "" where one has or stimuli are too few."""
         if self.size < SMALLEST or self.entry(model).card.geometry == "dissimilarities":
             return ""
         try:
@@ -371,32 +365,10 @@ class Study:
                 )
         return why
 
-    def _skill(self, model: str) -> tuple[float, str]:
-        """Return a row of `coded`: value and reason."""
-        digest = self.entry(model).digest
-        if digest in self._skills:
-            return self._skills[digest]
-        costs = self.store.text_costs(self.dataset.name, model)
-        if costs is None:
-            skill = np.nan, "this model does not predict text, so it has no bits per byte"
-        else:
-            if self.rows is not None:
-                costs = costs.set_index("index").loc[self.rows]
-            ratios = (costs["bits"] / costs["bytes"]).dropna()
-            why = ""
-            if left_out := len(costs) - len(ratios):
-                why = f"{left_out} of {len(costs)} captions have one token and are left out"
-            if ratios.empty:
-                why = "no caption is longer than one token, so none has bits per byte"
-            skill = 1 - ratios.mean(), why
-        self._skills[digest] = skill
-        return skill
-
     def entry(self, model: str) -> ModelEntry:
         return self.store.model(self.dataset.name, model)
 
     def _kept(self, entry: ModelEntry) -> Prepared[Lists]:
-        """Read a model's neighbors from the store, or find them and keep them there."""
         name, depth = f"neighbors-{entry.card.name}", min(KEPT, self.size - 1)
         recipe = self.recipe("neighbors", [entry.card.name], k=depth)
         stored = self.store.result(self.dataset.name, name) if self.rows is None else None
@@ -430,10 +402,8 @@ def choose_stimuli(
     stimuli: pd.DataFrame, where: Where, code: str = ""
 ) -> Int64[np.ndarray, " chosen"]:
     """Return the indices of the stimuli whose factors have these values, as text, and that are in
-    the set `code`, "" for all.
-
-    Raises UnknownNameError for a factor or a value that no stimulus has, StimuliError where none
-    has all of them and for a code that is no set of these stimuli.
+    the set `code`, "" for all. Raises UnknownNameError for a factor or a value that no stimulus
+    has, StimuliError if none has all of them and for a code that is no set of these stimuli.
     """
     kept = np.ones(len(stimuli), dtype=bool)
     if code:
@@ -456,22 +426,18 @@ def choose_stimuli(
 
 
 def studied_indices(study: Study) -> Int64[np.ndarray, " n"]:
-    """Return the indices in the dataset of the stimuli that are studied, rising."""
     return np.arange(study.size) if study.rows is None else study.rows
 
 
 def studied_stimuli(study: Study) -> pd.DataFrame:
-    """Return index and stimulus of all that are studied."""
     indices = studied_indices(study)
     names = study.store.stimuli(study.dataset.name)["stimulus"].to_numpy()[indices]
     return pd.DataFrame({"index": indices, "stimulus": names})
 
 
 def finished_models(study: Study, item: Item, *, unfinished: bool = False) -> list[str]:
-    """Return the models that read images, or captions, and finished the usual training of a
-    recipe, in the store's order.
-
-    unfinished: checkpoints along a training and untrained models too.
+    """Return the models that read images, or captions, and finished the usual training of a recipe,
+    in the store's order. unfinished: checkpoints along a training and untrained models too.
     """
     models = study.models()
     models = without_variants(models) if unfinished else usual(models)
@@ -479,6 +445,5 @@ def finished_models(study: Study, item: Item, *, unfinished: bool = False) -> li
 
 
 def known_worlds(study: Study) -> list[str]:
-    """Return reality, where the dataset's stimuli have known factors."""
     models = study.models()
     return [name for name in models.loc[is_reality(models), "model"] if name == REALITY]

@@ -29,8 +29,8 @@ def describe_trainings(study: Study) -> pd.DataFrame:
     """Return a row per model that finished a training, with COLUMNS.
 
     recipe: the same for all seeds. line: recipes of one architecture and objective that differ in
-    `varies` (or, where that is empty, in size) alone. start: the model that it was fine-tuned from.
-    tasks, data, decay: NaN where unknown. taught: the names of the tasks where these vary.
+    `varies` (or, if that is empty, in size) alone. start: the model that it was fine-tuned from.
+    tasks, data, decay: NaN if unknown. taught: the names of the tasks if these vary.
     """
     models = trained(study.models())
     models = models[~is_reality(models) & ~models["varies"].isin([READOUT, ALONE, REFUSED])]
@@ -43,7 +43,6 @@ def describe_trainings(study: Study) -> pd.DataFrame:
 
 
 def choose_names(names: Sequence[str], valid: Sequence[str], kind: str) -> Sequence[str]:
-    """Return the names, or all valid ones for none; raises UnknownNameError."""
     for name in names:
         if name not in set(valid):
             raise UnknownNameError(kind, name, valid)
@@ -52,8 +51,7 @@ def choose_names(names: Sequence[str], valid: Sequence[str], kind: str) -> Seque
 
 def kinship(trainings: pd.DataFrame) -> Bool[np.ndarray, "m m"]:
     """Return which trainings are alike for what they come from, as a symmetric matrix: they descend
-    from one another or from one ancestor, or, where tasks vary, they learned a task in common.
-
+    from one another or from one ancestor, or, if tasks vary, they learned a task in common.
     trainings: rows of `describe_trainings`.
     """
     starts = dict(zip(trainings["model"], trainings["start"], strict=True))

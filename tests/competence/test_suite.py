@@ -75,6 +75,7 @@ def measured(world: Path, *names: str) -> pd.DataFrame:
     return measure_all(world / "store", "cave", names or MODELS, device=CPU)
 
 
+@pytest.mark.slow
 def test_every_model_has_a_row_for_each_of_its_tasks(world):
     rows = measured(world)
     assert list(rows.columns) == list(COLUMNS)
@@ -149,6 +150,7 @@ def test_rows_by_another_recipe_are_left_out(world):
     assert Store(world / "store").result("cave", "competence-tiny-bert")[1] == recipe
 
 
+@pytest.mark.slow
 def test_reality_answers_what_is_the_case(monkeypatch):
     """Z as features: the probes read scene, weather and count off it, and nothing of how the event
     was seen.

@@ -195,6 +195,7 @@ def test_models_that_cannot_see_are_refused(world):
         opened.reopen(Store(world / "store").model("cave", "foreign"), torch.device("cpu"))
 
 
+@pytest.mark.slow
 def test_every_layer_of_the_cave_s_tasks_ends_with_what_the_suite_measures(world, monkeypatch):
     monkeypatch.setattr(tasks, "SAMPLES", FEW)
     monkeypatch.setattr(tasks, "TASKS", tasks.TASKS[::3])

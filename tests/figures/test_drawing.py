@@ -43,7 +43,6 @@ def test_lines_run_from_edge_to_edge():
     drawing, built = Drawing({}), go.Figure()
     for figure in (drawing, built):
         figure.add_vline(x=2.0, line={"width": 1}, name="here", showlegend=True)
-        figure.add_hline(y=3.0, line={"width": 1})
     shapes = [
         {name: value for name, value in shape.to_plotly_json().items() if value is not None}
         for shape in built.layout.shapes

@@ -105,6 +105,7 @@ def rows_of_head(model, *, head: int) -> tuple[list, list]:
     )
 
 
+@pytest.mark.slow
 def test_both_sides_are_those_of_differences_of_the_loss(model) -> None:
     layers = find_layers(model)
     found = gradient_sides(model, layers, TEXTS)

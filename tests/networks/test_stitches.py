@@ -107,6 +107,7 @@ def test_a_rotated_copy_is_restored_by_least_squares_and_nothing_else(
     assert np.mean(many) < chance
 
 
+@pytest.mark.slow
 def test_gradient_lowers_the_loss_from_either_start_and_learns_nothing_else(
     network: VisionNetwork, side: Side, head: Head
 ) -> None:

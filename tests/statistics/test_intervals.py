@@ -66,6 +66,7 @@ def test_cka_of_halves_is_cka_of_each_half(metric):
     np.testing.assert_allclose(ours, [metric(x[half], y[half]) for half in halves], rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", [CKA, UNBIASED], ids=["biased", "unbiased"])
 def test_interval_from_halves_covers_cka(metric):
     halves = draw_halves(60, count=200, seed=0)

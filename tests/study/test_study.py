@@ -27,7 +27,7 @@ from core.spaces.neighbors import VERSION as NEIGHBORS
 from core.store import Store, add_dataset, rename_model
 from core.study.parts import Scope
 from core.study.selections import encode
-from core.study.study import Study, known_worlds
+from core.study.study import Study, known_worlds, search
 from tests.comparisons import align_models
 from tests.store_fakes import CountedDataset
 from tests.study.stored import SIZE, layers_of, put
@@ -230,11 +230,11 @@ def test_competence_of_a_part_of_the_stimuli_is_that_of_its_captions(tmp_path):
 @pytest.mark.parametrize(
     ("device", "there", "many", "place"),
     [
-        ("cuda", "cuda", 2, "core.pairs.on_torch"),
-        ("auto", "cuda", 2, "core.pairs.on_torch"),
-        ("auto", "cpu", 2, "core.spaces.neighbors"),
-        ("cpu", "cuda", 2, "core.spaces.neighbors"),
-        ("cuda", "cuda", SIZE + 1, "core.spaces.neighbors"),  # few stimuli
+        ("cuda", "cuda", 2, "torch"),
+        ("auto", "cuda", 2, "torch"),
+        ("auto", "cpu", 2, "numpy"),
+        ("cpu", "cuda", 2, "numpy"),
+        ("cuda", "cuda", SIZE + 1, "numpy"),  # few stimuli
     ],
 )
 def test_a_gpu_searches_among_many_stimuli_where_there_is_one(
@@ -242,5 +242,16 @@ def test_a_gpu_searches_among_many_stimuli_where_there_is_one(
 ):
     monkeypatch.setattr(core.study.study, "MANY", many)
     monkeypatch.setattr(core.study.study, "choose_device", lambda _: SimpleNamespace(type=there))
-    find = core.study.study._finder(SIZE, device)
-    assert getattr(find, "func", find).__module__ == place
+    found = []
+
+    def finder(name):
+        def find(*_, k, **__):
+            found.append(name)
+            return np.zeros((SIZE, k), np.int32)
+
+        return find
+
+    monkeypatch.setattr(core.study.study, "nearest", finder("numpy"))
+    monkeypatch.setattr("core.pairs.on_torch.nearest_on", finder("torch"))
+    search([np.ones((SIZE, 3), np.float32)], 2, model="a", device=device)
+    assert found == [place]
