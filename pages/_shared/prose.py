@@ -1,5 +1,5 @@
-"""What a page says around its plots: the answer first, how a plot is read and what is seen in it
-one click away.
+"""What a page says around its figures: the answer first, methods and further results one click
+away.
 """
 
 from __future__ import annotations
@@ -22,13 +22,10 @@ def answer(sentences: Sequence[str]) -> None:
 
 
 def explain(how: str, findings: Sequence[str] = ()) -> None:
-    """Draw how a plot is read and, next to it, what is seen, both closed."""
-    reading, *seeing = st.columns(2 if findings else 1)  # one below the other on a phone
-    with reading, st.expander("How to read it"):
+    """Draw how a figure was made, and all further findings, closed."""
+    with st.expander("Methods and results" if findings else "Methods"):
         st.markdown(how)
-    for place in seeing:
-        with place, st.expander("What is seen"):
-            st.markdown(plain(" ".join(findings)))
+        st.markdown("\n".join(f"- {plain(one)}" for one in findings))
 
 
 def derive(formulas: Sequence[str]) -> None:

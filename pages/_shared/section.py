@@ -20,6 +20,7 @@ def draw(
     *,
     key: str,
     header: str = "",
+    caption: str = "",
     methods: str = "",
     plot: Plot | None = None,
     lead: int = 1,
@@ -27,10 +28,10 @@ def draw(
     seconds: Callable[[], float] | float = 0.0,
     label: str = "Compute it",
 ) -> Answered | None:
-    """Draw a question's answer and return it: header, the first findings, figure, export bar; the
-    methods and all further findings are closed. None if it is still to be computed.
+    """Draw a question's answer and return it: header, the first findings, figure, export bar,
+    caption; the methods and all further findings are closed. None if it is still to be computed.
 
-    plot: in place of the question's own. lead: how many findings stand above the figure. models:
+    caption: what a point is, and what bars and lines are, in at most 40 words. plot: in place of the question's own. lead: how many findings stand above the figure. models:
     whether its dots are models, which a click selects. seconds, label: as of `runner.ask`.
     """
     if header:
@@ -45,6 +46,8 @@ def draw(
     figure = shown.draw(frame.mode(), narrow=frame.narrow())
     bar = exportbar.draw_models if models else exportbar.draw
     bar(at, question, figure, key=key, table=answered.table)
+    if caption:
+        st.caption(caption)
     if methods:
         prose.explain(methods, said[lead:])
     return answered

@@ -38,8 +38,8 @@ def said(app: AppTest) -> str:
 
 
 def seen(app: AppTest) -> int:
-    """Return how often a page says what is seen in a plot, folded away."""
-    return [expander.label for expander in app.expander].count("What is seen")
+    """Return how many figures have further results, folded away."""
+    return [expander.label for expander in app.expander].count("Methods and results")
 
 
 def dead_entries(app: AppTest) -> list[str]:
