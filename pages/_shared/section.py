@@ -31,8 +31,9 @@ def draw(
     """Draw a question's answer and return it: header, the first findings, figure, export bar,
     caption; the methods and all further findings are closed. None if it is still to be computed.
 
-    caption: what a point is, and what bars and lines are, in at most 40 words. plot: in place of the question's own. lead: how many findings stand above the figure. models:
-    whether its dots are models, which a click selects. seconds, label: as of `runner.ask`.
+    caption: what a point is, and what bars and lines are, in at most 40 words. plot: in place of
+    the question's own. lead: how many findings stand above the figure. models: whether its dots are
+    models, which a click selects. seconds, label: as of `runner.ask`.
     """
     if header:
         st.header(header, anchor=False)
