@@ -1,8 +1,6 @@
 """Models: which of them are alike, and how two differ."""
 
-from functools import partial
-
-from pages._parts.models import neurons, views
+from pages._parts.models import compare, table, views
 from pages._shared import frame
 from pages._shared.tabs import Tab, tabbed
 
@@ -10,10 +8,10 @@ frame.draw(
     "Which models are alike?",
     tabbed(
         {
-            "map": Tab("Map", partial(views.show, view="map")),
-            "table": Tab("Table", partial(views.show, view="table")),
-            "tree": Tab("Tree", partial(views.show, view="tree")),
-            "compare": Tab("Compare two", neurons.show),
+            "map": Tab("Map", views.show_map),
+            "table": Tab("Table", table.show),
+            "tree": Tab("Tree", views.show_tree),
+            "compare": Tab("Compare two", compare.show),
         },
         views={"table": "table", "tree": "tree"},
     ),

@@ -530,6 +530,27 @@ def pick_layers() -> str:
     return chosen
 
 
+def pick_two(at: Place, models: pd.DataFrame, *, k: int) -> tuple[str, str]:
+    """Choose two models that have neighbors; at first those that were selected anywhere, else the
+    best aligned of those fully trained. Raises NeededError for fewer, and for one chosen twice.
+    """
+    names = models["model"].tolist()
+    models = models[~models["model"].isin(facts.without_neighbors(at, names, k=k))]
+    if len(models) < 2:
+        how = frame.command("embed", "--dataset", at.dataset, "--model", "hf:gpt2")
+        raise frame.NeededError(f"Needs 2 models; {len(models)} loaded.", how)
+    trained = usual_models(models)["model"].tolist()
+    best = facts.best_models(at, tuple(trained if len(trained) > 1 else models["model"]), k=k)
+    follow, start = bool(selection.chosen()), selection.pair(models, models, best)
+    a, b = (
+        pick_model(label, models, key, default=default, follow=follow)
+        for label, key, default in zip(("Model A", "Model B"), "ab", start, strict=True)
+    )
+    if a == b:
+        raise frame.NeededError("Choose two different models.")
+    return a, b
+
+
 def pick_pair(
     at: Place, models: pd.DataFrame, *, k: int, left: DeltaGenerator, right: DeltaGenerator
 ) -> LayerPair:

@@ -16,16 +16,16 @@ def test_units_of_two_models_are_mined_by_a_job_and_shown_with_what_excites_them
 ):
     store = shutil.copytree(small(40), tmp_path / "store")
     monkeypatch.setattr(queue, "ensure_worker", lambda _: None)
-    app = opened(store, "models/compare", null="19", rotations="1")
+    app = opened(store, "models/compare")
     assert said(app).count("This takes about") == 2
-    assert charts(app) == []
+    assert charts(app) == ["all-metrics", "layer-map"]
     app.button(key="queue-neurons-pairs").click().run()
     assert not app.exception
     (job,) = queue.jobs(store)
     assert job.words[:2] == ("neurons", "pairs")
     assert said(app).count("This takes about") == 1  # the job is watched
     monkeypatch.setattr(runner, "PATIENCE", math.inf)
-    app = opened(store, "models/compare", null="19", rotations="1")
+    app = opened(store, "models/compare")
     assert "neurons-pairs" in charts(app)
     first, second = (tiles(app, f"excited-{side}") for side in "xy")
     both = {tile["index"] for tile in first} & {tile["index"] for tile in second}

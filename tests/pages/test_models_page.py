@@ -1,4 +1,4 @@
-"""The Models page: the map, models side by side, and the tree."""
+"""The Models page: the map, the tree, the table, and two models compared."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from tests.pages.seen import charts
+from tests.pages.seen import charts, tiles
 from tests.pages.world import NASTY, PaintedDataset, add_features
 
 
@@ -53,21 +53,25 @@ def test_the_world_and_unfinished_models_can_be_left_out(on_the_map):
     assert not app.exception
 
 
-def test_a_link_shows_a_chosen_model_beside_its_three_nearest(opened, demo):
-    app = opened(demo, "models/map", layout="mds", chosen="gpt-2-m", stimulus="3")
-    assert charts(app) == ["model-map", "layer-map"]
-    facts = app.dataframe[0].value.set_index("")
-    assert facts.columns[0] == "GPT-2 M"
-    assert len(facts.columns) == 4
-    assert facts.loc["modality", "GPT-2 M"] == "language"
-    assert facts.loc["aligned with GPT-2 M"].iloc[1:].astype(float).between(0, 1).all()
-    assert any("1 - bits per byte" in task for task in facts.index)
-    assert any("Nearest to stimulus 3" in text.value.replace("\\", "") for text in app.caption)
-    assert any("--layers all" in code and "--x gpt-2-m" in code for code in codes(app))
-    app.multiselect(key="chosen").set_value(["vit-untrained-s", "gpt-2-m"]).run()
+def test_two_models_are_compared_by_every_metric_layer_and_image(opened, demo):
+    app = opened(demo, "models/compare", chosen=["vit-mae-m", "gpt-2-m"], stimulus="3")
     assert not app.exception
-    assert list(app.dataframe[0].value.columns)[:3] == ["", "GPT-2 M", "ViT S · untrained"]
-    assert len(app.dataframe[0].value.columns) == 6  # the facts' names, and five models
+    assert charts(app)[:2] == ["all-metrics", "layer-map"]
+    assert [app.selectbox(key=key).value for key in "ab"] == ["vit-mae-m", "gpt-2-m"]
+    assert "differ most from other pairs" in texts(app)
+    assert [tile["index"] for tile in tiles(app, "asked")] == [3]
+    first, second = (tiles(app, side) for side in "ab")
+    assert len(first) == len(second) == 6
+    both = {tile["index"] for tile in first} & {tile["index"] for tile in second}
+    assert all(tile["marked"] == (tile["index"] in both) for tile in (*first, *second))
+    facts = app.dataframe[0].value.set_index("")
+    assert list(facts.columns) == ["ViT M · MAE", "GPT-2 M"]
+    assert facts.loc["modality", "GPT-2 M"] == "language"
+    assert any("1 - bits per byte" in task for task in facts.index)
+    assert any("--layers all" in code and "--x vit-mae-m" in code for code in codes(app))
+    app.selectbox(key="a").set_value("gpt-2-m").run()
+    assert not app.exception
+    assert "two different models" in " ".join(one.value for one in app.info)
 
 
 @pytest.mark.slow
@@ -80,7 +84,7 @@ def test_an_imported_model_with_a_nasty_name_is_drawn_as_text_and_one_without_ne
     add_features(tmp_path, dataset, dataset.reality * 0 + 1, name="flat", title="Flat")
     app = opened(tmp_path, "models/map", layout="mds", chosen="own")
     assert not app.exception
-    assert charts(app) == ["model-map", "layer-map"]
+    assert charts(app) == ["model-map"]
     assert not any("onerror" in text.value for text in app.markdown)
     assert any(
         "Left out: Flat, no score with" in text.value.replace("\\", "") for text in app.caption

@@ -54,8 +54,7 @@ def test_every_page_draws_the_demo(opened, demo, monkeypatch, page: Page):
     monkeypatch.setattr(runner, "PATIENCE", 10.0)
     # what is foreseen is measured: else it depends on the machine whether a page offers or draws
     monkeypatch.setattr("pages._parts.reading.swaps.seconds_for", lambda *_: 60.0)
-    for module in ("core.questions.neurons.units", "pages._parts.models.neuron_pairs"):
-        monkeypatch.setattr(f"{module}.foresee", lambda *_: 0.0)
+    monkeypatch.setattr("pages._parts.models.units.foresee", lambda *_: 0.0)
     app = opened(demo, page.name, **page.example)
     assert_calm(app)
     assert bool(charts(app)) == (page.name not in WITHOUT_FIGURE)
@@ -163,31 +162,29 @@ def test_overview_counts_and_draws_its_plots(opened, demo):
     assert charts(app) == ["evidence"]
 
 
-def test_robustness_draws_its_five_plots_of_finished_models(opened, demo):
-    app = opened(demo, "robustness")
-    assert charts(app) == ["agreement", "trends", "calibrated", "over-k", "over-n"]
-    assert (app.selectbox(key="a").value, app.selectbox(key="b").value) == ("llama-m", "vit-clip-m")
-    commands = [code.value.partition(" --store")[0] for code in app.code]
-    pair = "--a llama-m --layer-a 2 --b vit-clip-m --layer-b 2"
-    assert commands == [
-        "platoscope metrics agreement",
-        "platoscope metrics trends --over k",
-        f"platoscope metrics pair {pair}",
-        f"platoscope metrics pair {pair} --over k",
-        f"platoscope metrics pair {pair} --over stimuli",
-        "platoscope published --about metrics",
-    ]
-    assert len(app.latex) == len(METRICS)
+@pytest.mark.parametrize(
+    ("tab", "figures", "commands"),
+    [
+        ("metrics", ["agreement"], ["metrics agreement", "metrics trends"]),
+        ("k", ["trends", "over-k"], ["metrics trends --over k", "metrics pair --a llama-m"]),
+        ("n", ["over-n"], ["metrics pair --a llama-m --b vit-clip-m --over stimuli"]),
+    ],
+)
+def test_robustness_draws_agreement_and_curves(opened, demo, tab, figures, commands):
+    app = opened(demo, f"robustness/{tab}")
+    assert charts(app) == figures
+    drawn = [code.value for code in app.code]
+    for command, code in zip(commands, drawn, strict=False):
+        assert code.startswith(f"platoscope {command}")
+    assert len(app.latex) == (len(METRICS) if tab == "metrics" else 0)
 
 
 @pytest.mark.slow
 def test_robustness_follows_its_controls(opened, demo):
-    app = opened(demo, "robustness")
+    app = opened(demo, "robustness/n")
     app.selectbox(key="a").set_value("gpt-2-m")
-    app.selectbox(key="layer_a").set_value(3)
-    app.selectbox(key="layer_b").set_value(1)
     app.number_input(key="k").set_value(59).run()
     assert_calm(app)
     assert not said(app)
     command = next(code.value for code in app.code if "metrics pair" in code.value)
-    assert "--a gpt-2-m --layer-a 3 --b vit-clip-m --layer-b 1 --k 59" in command
+    assert "--a gpt-2-m --b vit-clip-m --over stimuli --k 59" in command

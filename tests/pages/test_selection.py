@@ -32,7 +32,7 @@ def ringed(app) -> dict[str, int]:
         ("trends/across", {"trend"}),
         ("trends/training", {"downstream"}),
         ("models/map", {"model-map"}),
-        pytest.param("robustness", {"trends"}, marks=pytest.mark.slow),
+        pytest.param("robustness/k", {"trends"}, marks=pytest.mark.slow),
     ],
 )
 def test_a_chosen_model_has_a_ring_on_every_plot_of_models(opened, demo, page, charts):
@@ -54,7 +54,8 @@ def test_links_to_other_pages_take_the_choice_along(opened, demo):
     ("page", "keys"),
     [
         ("trends/across", ("pair_x", "pair_y")),
-        ("robustness", ("a", "b")),
+        ("robustness/n", ("a", "b")),
+        ("models/compare", ("a", "b")),
     ],
 )
 def test_pages_of_a_pair_start_from_the_last_two_and_follow_another_choice(

@@ -109,7 +109,7 @@ class MetricAgreement(StudyQuestion):
     """
 
     command = "metrics agreement"
-    version = 4
+    version = 5
     columns: ClassVar[Mapping[str, str]] = {
         "variant_x": "metric, its parameter, and the number of stimuli",
         "variant_y": "another one",
@@ -277,7 +277,6 @@ def agreement_findings(table: pd.DataFrame) -> list[Finding]:
     medians = ranked.groupby(kinds)["spearman"].median()
     parts = {"local local": "two local metrics", "global global": "two global ones"}
     within = [f"{words} {medians[kind]:.2f}" for kind, words in parts.items() if kind in medians]
-    rho = f"{least['spearman']:.2f}".replace("-", "−")
     found = [
         Finding(
             f"{len(place)} metrics rank pairs of models alike",
@@ -285,18 +284,20 @@ def agreement_findings(table: pd.DataFrame) -> list[Finding]:
             name="median ρ",
             n=int(ranked["pairs"].max()),
             over="pairs of models",
-            note=f"{least['variant_x']} and {least['variant_y']} agree least (ρ = {rho})."
-            " Pairs share models, so ρ has no interval.",
+        ),
+        Finding(
+            f"{least['variant_x']} and {least['variant_y']} agree least",
+            least["spearman"],
+            name="ρ",
             published="Published: most metrics are highly correlated over 78 vision models (Huh et"
             " al. 2024, figure 12).",
-        )
+        ),
     ]
     if "local global" in medians:
-        claim, value = "A local and a global metric rank them less alike", medians["local global"]
-        if value >= found[0].value:
-            claim = "A local and a global metric rank them alike, too"
-        note = f"Between {' and '.join(within)}." if within else ""
-        found.append(Finding(claim, value, name="median ρ", note=note))
+        claim, note = "A local and a global metric", f"Between {' and '.join(within)}."
+        found.append(
+            Finding(claim, medians["local global"], name="median ρ", note=note if within else "")
+        )
     if left_out := str(table["left_out"].iloc[0]):
         found.append(Finding("Left out are models without scores", reason=left_out))
     return found
@@ -343,8 +344,7 @@ def trend_finding(claim: str, trends: pd.DataFrame, by: str, published: str = ""
         name="least ρ",
         n=int(least["models"]),
         expected="+",
-        note=f"ρ lies between {low} and {high}, and differs from 0 for {sure} of {len(known)} (p <"
-        " .05, adjusted).",
+        note=f"ρ from {low} to {high}; significant for {sure} of {len(known)}.",
         published=published,
     )
 
@@ -359,7 +359,7 @@ class MetricTrends(StudyQuestion):
     """
 
     command = "metrics trends"
-    version = 4
+    version = 5
     columns: ClassVar[Mapping[str, str]] = {
         "metric": "metric",
         "model_x": "language model",
@@ -599,7 +599,7 @@ class MetricPair(StudyQuestion):
     """
 
     command = "metrics pair"
-    version = 2
+    version = 3
     columns: ClassVar[Mapping[str, str]] = {
         "metric": "metric",
         "score": "alignment; over stimuli the mean over subsamples",
@@ -751,7 +751,7 @@ def _calibrated(table: pd.DataFrame) -> Plot:
         "Two models by every metric",
         marks=(Dots("at", "metric", color=SCOPES, size=11, card=card),),
         x={
-            apart: Axis("sd; right: more aligned than usual", signed=True),
+            apart: Axis("sd above other pairs", signed=True),
             scaled: Axis("0: chance, 1: full alignment", range=(-0.04, 1.04)),
         },
         y=Axis(names={name: METRICS[name].spec.short for name in names}),
@@ -777,10 +777,9 @@ def pair_findings(table: pd.DataFrame) -> list[Finding]:
     than = "more" if first["difference"] > 0 else "less"
     return [
         Finding(
-            f"By {METRICS[first['metric']].spec.short} these models are {than} aligned than usual:"
-            " no metric differs more",
+            f"By {METRICS[first['metric']].spec.short} the two models differ most from other pairs:"
+            f" {than} aligned",
             first["difference"],
-            name="difference",
             unit="sd",
             digits=1,
             n=int(first["others"]),

@@ -6,19 +6,15 @@ import pandas as pd
 import streamlit as st
 
 from core.questions.stimuli import figures
-from core.questions.stimuli.question import NearestStimuli, SharedNeighbors
-from core.study.parts import LayerPair
+from core.questions.stimuli.question import SharedNeighbors
 from pages._parts.images import selection
-from pages._shared import controls, exportbar, facts, frame, gallery, prose, queries
+from pages._shared import exportbar, facts, frame, neighbors, prose, queries
 from pages._shared.controls import pick_pair
-from pages._shared.gallery import Note
 from pages._shared.queries import Place
 
 AGREEMENT = """A bar counts the stimuli for which the two layers share this many
 nearest neighbors; the marked bar holds this stimulus. The mean, divided by k, is their
 alignment by mutual k-nearest neighbors."""
-PAGE = 12  # neighbors of each model that are drawn at once
-SIDES = ("a", "b")
 
 
 def show(at: Place, index: int, k: int) -> None:
@@ -35,38 +31,9 @@ def show(at: Place, index: int, k: int) -> None:
     st.header(f"Its {k} nearest neighbors in two models", anchor=False)
     columns = st.columns(2, gap="large")
     pair = pick_pair(at, models, k=k, left=columns[0], right=columns[1])
-    table = queries.ask(at, NearestStimuli(at.scope, pair, index, k))
-    number = controls.pick_page(-(-k // PAGE), "page-near")
-    for column, key, (model, layer) in zip(columns, SIDES, pair.places, strict=True):
-        with column:
-            near = table[(table["model"] == model) & (table["layer"] == layer)]
-            _draw(at, near.iloc[(number - 1) * PAGE : number * PAGE], key)
-    _count_shared(table, pair, k)
+    clicks = selection.clicks(queries.card(at).size, ())
+    neighbors.side_by_side(at, pair, index, k, clicks=clicks)
     _show_agreement(at, index, models, SharedNeighbors(at.scope, pair, k))
-
-
-def _draw(at: Place, near: pd.DataFrame, key: str) -> None:
-    """Draw neighbors with their similarities and captions; shared ones are framed."""
-    similarity = near.set_index("index")["similarity"]
-    captions = facts.default_captions(at)
-    gallery.grid(
-        at,
-        near["index"].tolist(),
-        key=key,
-        width=118,
-        marked=set(near.loc[near["shared"], "index"]),
-        note=lambda index: Note(f"{similarity[index]:.2f}", captions[index]),
-        clicks=selection.clicks(queries.card(at).size, ()),
-    )
-
-
-def _count_shared(table: pd.DataFrame, pair: LayerPair, k: int) -> None:
-    first = (table["model"] == pair.x) & (table["layer"] == pair.layer_x)
-    shared = int(table.loc[first, "shared"].sum())
-    st.markdown(
-        f"**{shared} of {k}** are among the nearest in both{', framed above' if shared else ''}."
-        " Most similar first; the number next to each is the cosine similarity."
-    )
 
 
 def _show_agreement(at: Place, index: int, models: pd.DataFrame, question: SharedNeighbors) -> None:

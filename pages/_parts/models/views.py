@@ -1,68 +1,140 @@
-"""Models: which of them are alike?"""
+"""The map and the tree of models."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import replace
+from typing import TypeVar
 
 import pandas as pd
 import streamlit as st
 
-from core.questions.models.pairs import Roster
-from core.questions.models.question import ModelMap
-from core.study.models import has_unfinished, is_measured, is_reality, reads, without_variants
-from pages._parts.models import atlas, beside, table, tree
-from pages._shared import bar, controls, frame, queries
+from core.errors import InputError
+from core.questions.finding import sentences
+from core.questions.models.figures import tree
+from core.questions.models.geometry import cluster, distances
+from core.questions.models.pairs import ModelPairs
+from core.questions.models.question import ModelMap, ModelTable
+from core.study.layers import score_matrix
+from core.study.models import has_unfinished, is_measured, is_reality, without_variants
+from pages._shared import bar, controls, exportbar, frame, prose, queries, section, selection
+from pages._shared.controls import Look
 from pages._shared.queries import Place
 
+Q = TypeVar("Q", ModelMap, ModelPairs, ModelTable)
 
-def show(at: Place, view: str) -> None:
-    """Draw models as a map, a table or a tree, then the chosen ones side by side."""
+MOST = 150  # models whose names can be read next to the tree
+LAYOUTS = {"umap": "UMAP", "mds": "MDS", "tsne": "t-SNE"}
+COLORS = {
+    "group": "Objective",
+    "family": "Family",
+    "rank": "Competence",
+    "parameters": "Size",
+    "step": "Training step",
+}
+BEHIND = ("models", "unfinished", "variants", "world", "measured", "layers", "as", "seed")
+LOOKS = {
+    "unfinished": Look(help="Adds checkpoints and untrained models. On by default."),
+    "variants": Look(help="Adds other seeds, and models that vary one setting. Off by default."),
+    "world": Look(help="Adds the known factors of the scenes as a model. On by default."),
+    "measured": Look(help="Adds brains and people. Off by default."),
+    "seed": Look(help="Seed of UMAP and t-SNE (default 0). Change it to see what is stable."),
+    "layout": Look(
+        labels=LAYOUTS,
+        help="UMAP (default) and t-SNE show groups. MDS keeps distances as well as a plane can.",
+    ),
+    "color": Look(labels=COLORS, help="What colors stand for (default: objective or family)."),
+}
+CLUSTERS = """Each point is a model; larger points have more parameters, lines join checkpoints
+of one training. Read groups, not distances. Click points to select models."""
+DISTANCES = """Each point is a model; larger points have more parameters, lines join checkpoints
+of one training. The gray bar gives the scale of distances. Click points to select models."""
+MAPPED = """Distance is −log(alignment), or the metric itself if it is one. A pair without
+alignment above 0 is drawn at the least alignment above 0. The map may be rotated or mirrored;
+hollow points have no value of the color."""
+LEAVES = """Rows and columns are the same models in the order of the tree; a cell is the
+alignment of two. Models that join close to the matrix are similar."""
+CLUSTERED = """Average linkage over −log(alignment), or the metric itself if it is a distance,
+with leaves in optimal order. The cophenetic correlation compares the distances in the tree with
+those of the models."""
+
+
+def pick(kind: type[Q], at: Place, looks: Mapping[str, Look], leave: Collection[str] = ()) -> Q:
+    """Draw the controls of a question about many models; raises NeededError for fewer than two."""
     frame.need_stimuli(at)
     every = queries.models(at)
     if every.empty:
         frame.need_readers(at, "caption", "image")
-    options, answer = controls.options_by_name(ModelMap), st.empty()
-    with bar.controls_bar():
-        with bar.more():
-            roster, models = _pick(every)
-            at = replace(at, scope=controls.pick_scope(at))
-            seed = controls.pick_number(options["seed"])
-        comparison = controls.pick_comparison(queries.size(at))
-    _need_two(models, at)
-    if view == "map":
-        atlas.show(at, models, ModelMap(at.scope, roster, comparison, seed=seed), answer)
-    elif view == "table":
-        table.show(at, models, roster, comparison)
-        if queries.card(at).levels and reads(models, "caption").any():
-            table.show_balance(at)
-    else:
-        tree.show(at, models, roster, comparison)
-    beside.show(at, models, roster, comparison)
-
-
-def _pick(every: pd.DataFrame) -> tuple[Roster, pd.DataFrame]:
-    """Choose which kinds of models are compared, then some of them; return these described, too."""
-    options = controls.options_by_name(Roster)
-    unfinished, variants, with_world, measured = (
-        controls.pick_switch(options[name]) if some else options[name].default
-        for name, some in (
-            ("unfinished", has_unfinished(every)),
-            ("variants", len(without_variants(every)) < len(every)),
-            ("world", is_reality(every).any()),
-            ("measured", is_measured(every).any()),
-        )
-    )
-    kinds = Roster((), unfinished, variants, with_world, measured)
-    models = kinds.of_kinds(every)
-    names = controls.pick_models(options["models"], models) if len(models) else ()
-    chosen = models[models["model"].isin(names)] if names else models
-    return replace(kinds, names=names), chosen
-
-
-def _need_two(models: pd.DataFrame, at: Place) -> None:
-    """Raise NeededError for fewer than two models."""
-    if len(models) < 2:
+    if len(every) < 2:
         how = frame.command(
             "embed", "--dataset", at.dataset, "--model", "timm:vit_small_patch16_224"
         )
-        raise frame.NeededError("A comparison needs at least two models: embed another one.", how)
+        raise frame.NeededError("Needs 2 models; 1 loaded.", how)
+    applies: dict[str, bool] = {
+        "unfinished": has_unfinished(every),
+        "variants": len(without_variants(every)) < len(every),
+        "world": bool(is_reality(every).any()),
+        "measured": bool(is_measured(every).any()),
+    }
+    left = {*leave, *(name for name, some in applies.items() if not some)}
+    looks = {"models": Look.of_models(every), **LOOKS, **looks}
+    with bar.controls_bar():
+        return controls.pick(kind, at, looks, more=BEHIND, leave=left)
+
+
+def show_map(at: Place) -> None:
+    """Draw the map of models."""
+    question = pick(ModelMap, at, {})
+    at = replace(at, scope=question.scope)
+    try:
+        with st.spinner("Drawing the map; the first one takes a few seconds"):
+            table = queries.ask(at, question)
+    except InputError as error:
+        raise frame.NeededError(f"No map: {error}.") from error
+    named = table.assign(named=table["model"].isin(selection.chosen()))
+    section.draw(
+        at,
+        question,
+        key="model-map",
+        plot=question.plot(named),
+        caption=DISTANCES if question.layout == "mds" else CLUSTERS,
+        methods=MAPPED,
+        models=True,
+    )
+    _list_left_out(at, dict(table.loc[table["reason"] != "", ["model", "reason"]].to_numpy()))
+
+
+def show_tree(at: Place) -> None:
+    """Draw the tree of models with the matrix in its order, and say how well a tree fits."""
+    question = pick(ModelPairs, at, {})
+    at = replace(at, scope=question.scope)
+    pairs, spec = queries.ask(at, question), question.comparison.spec
+    try:
+        apart = distances(pairs, spec=spec)
+        if len(apart.names) > MOST:
+            raise frame.NeededError(
+                f"At most {MOST} names are legible; {len(apart.names)} models selected. Choose"
+                " fewer models under Options."
+            )
+        joined = cluster(apart)
+    except InputError as error:
+        raise frame.NeededError(f"No tree: {error}.") from error
+    prose.answer(sentences(queries.answer(at, question).findings))
+    figure = tree(
+        score_matrix(pairs, joined.order),
+        joined.branches,
+        queries.models(at).set_index("model").loc[joined.order, ["title", "group"]],
+        label=question.comparison.label,
+        aligned_high=spec.higher_is_more_aligned,
+        mode=frame.mode(),
+        narrow=frame.narrow(),
+    )
+    exportbar.draw(at, question, figure, key="tree", table=pairs)
+    st.caption(LEAVES)
+    prose.explain(CLUSTERED)
+    _list_left_out(at, apart.left_out)
+
+
+def _list_left_out(at: Place, reasons: Mapping[str, str]) -> None:
+    models: pd.DataFrame = queries.models(at)
+    frame.list_left_out(models, reasons)

@@ -81,7 +81,7 @@ def test_a_trend_at_every_k_is_supported_by_its_least_correlation():
     assert found.value == pytest.approx(stats.spearmanr(SKILL, [1, 3, 2, 5, 4, 6]).statistic)
     assert found.p == pytest.approx(table["p_adjusted"].max())
     assert (found.n, found.verdict) == (6, "supported")
-    assert "between 0.89 (1000) and 1.00 (2), and differs from 0 for 2 of 2" in found.note
+    assert "ρ from 0.89 (1000) to 1.00 (2); significant for 2 of 2" in found.note
 
 
 def test_a_trend_that_falls_at_one_k_is_contradicted_there():

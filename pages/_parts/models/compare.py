@@ -1,0 +1,112 @@
+"""Two models: by which metric they differ most from other pairs, which of their layers align, what
+each holds near an image, and which of their units match.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pandas as pd
+import streamlit as st
+
+from core.competence.records import MEASURED
+from core.figures.numbers import count_text
+from core.questions.alignment.pairs import best_layers
+from core.questions.alignment.question import Alignment
+from core.questions.competence.question import CompetenceScores
+from core.questions.metrics.question import MetricPair
+from core.study.layers import ALL
+from core.study.models import is_reality, usual
+from core.study.parts import Comparison, LayerPair
+from pages._parts.models import units
+from pages._shared import (
+    bar,
+    controls,
+    frame,
+    gallery,
+    neighbors,
+    queries,
+    section,
+)
+from pages._shared.queries import Place
+
+NEAR = 6  # images drawn of each model
+DRAWS = (100, 200, 1000)
+METRICS = """Each point is a metric, for the last layers of both models. Left: how far the pair
+lies from other pairs of the same modalities, in standard deviations. Right: its score,
+calibrated against shuffled images."""
+CALIBRATED = """Other pairs: all pairs of fully trained models of these two modalities, on at
+most 256 images. Higher is more aligned for every metric. Calibrated: 0 is what 5% of shuffles
+exceed, 1 full alignment."""
+GRID = "Each cell is the alignment (mutual k-NN) of a layer of one model with a layer of the other."
+
+
+def show(at: Place) -> None:
+    """Compare two models."""
+    frame.need_stimuli(at)
+    models = queries.models(at)
+    if models.empty:
+        frame.need_readers(at, "caption", "image")
+    with bar.controls_bar():
+        with bar.more():
+            at = replace(at, scope=controls.pick_scope(at))
+            null = controls.pick_draws(
+                controls.option_named(MetricPair, "null"),
+                DRAWS,
+                text="Shuffles that calibrate scores (default 100). More give finer p-values.",
+            )
+        k = controls.pick_k(queries.size(at))
+        a, b = controls.pick_two(at, models, k=k)
+    about = models.set_index("model")
+    last = LayerPair(a, len(about["layers"][a]) - 1, b, len(about["layers"][b]) - 1)
+    question = MetricPair(at.scope, last, k=k, null=null)
+    section.draw(at, question, key="all-metrics", caption=METRICS, methods=CALIBRATED)
+    st.header("Layers", anchor=False)
+    grid = Alignment(at.scope, x=(a,), y=(b,), comparison=Comparison(k=k, layers=ALL))
+    section.draw(at, grid, key="layer-map", lead=0, caption=GRID)
+    st.header("Neighbors of one image", anchor=False)
+    index = gallery.chosen(queries.size(at)) or 0
+    x, y = best_layers(at.scope, queries.study(at), a, b, k=k)
+    near, (left, right) = min(NEAR, queries.size(at) - 1), st.columns([1, 6])
+    with left:
+        st.caption("Image")
+        gallery.grid(at, [index], key="asked", width=100, clicks=gallery.Clicks(None))
+    with right:
+        neighbors.side_by_side(at, LayerPair(a, x, b, y), index, near, heads=True)
+    with st.expander("Facts about both"):
+        st.dataframe(_facts(at, about.loc[[a, b]]), hide_index=True)
+    usual_ones = usual(models)
+    units_of = usual_ones[~is_reality(usual_ones)]
+    with st.expander("Single units of both"), frame.part():
+        units.show_pair(at, a, b)
+    if len(units_of) > 2:
+        with st.expander("Do better models share more units?"), frame.part():
+            units.show_trend(at)
+
+
+def _facts(at: Place, models: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per fact and per task of which there is a value, a column per model."""
+    known = {
+        row["title"]: {
+            "modality": row["modality"],
+            "family": row["family"],
+            "objective": row["objective"],
+            "parameters": count_text(row["parameters"]),
+            "training steps": count_text(row["step"]),
+            "layers": str(len(row["layers"])),
+        }
+        for row in models.to_dict("records")
+    }
+    scores = queries.ask(at, CompetenceScores(at.scope))
+    rows = scores[scores["model"].isin(models.index) & scores["value"].notna()]
+    origin = (", " + rows["origin"]).where(rows["origin"] != MEASURED, "")
+    cells = rows.assign(
+        task=rows["task"] + " (" + rows["unit"] + origin + ")",
+        text=rows["value"].map("{:.3g}".format),
+    )
+    wide = cells.pivot_table(
+        index="task", columns="model", values="text", aggfunc="first", sort=False
+    )
+    wide = wide.reindex(columns=models.index).rename(columns=models["title"].to_dict())
+    table = pd.concat([pd.DataFrame(known), wide]).fillna("")
+    return table.rename_axis("").reset_index()

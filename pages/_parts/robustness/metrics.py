@@ -1,0 +1,89 @@
+"""How far metrics agree, whether the trend depends on them, and what each sees."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from core.metrics import METRICS
+from core.metrics.catalog import printed_table
+from core.questions.metrics.question import MetricAgreement, MetricTrends, sample_sizes
+from core.study.models import is_reality, usual
+from pages._parts.published import listed
+from pages._parts.robustness.pair import has_trend
+from pages._shared import bar, controls, frame, queries, section
+from pages._shared.controls import Look
+from pages._shared.queries import Place
+
+KS, RANKS = (2, 5, 10, 20, 50, 100), (2, 5, 10, 20, 50)
+BANDWIDTHS = (0.1, 0.25, 0.5, 1.0, 2.0)
+AGREEMENT = """A cell is Spearman’s ρ between the rankings that two metrics give to all pairs of
+models: 1 is the same order, 0 unrelated. Metrics that agree lie together."""
+RANKED = """Last layers of fully trained models. Metrics that are low for aligned models are
+negated; asymmetric ones are averaged over both directions. Pairs share models, so ρ has no
+interval. Rows are ordered by average linkage over 1 − ρ; linear predictivity is left out because
+it is slow."""
+BY_METRIC = """A thin line is a vision model, wider if larger; dashed: their mean. Compare
+shapes, not heights: each metric has its own scale."""
+PRINTED = """Properties of eight metrics as Huh et al. 2024 print them (table 11, read off an
+HTML copy). ✓*: global if k is all images."""
+
+
+def show(at: Place) -> None:
+    """Draw the agreement of metrics; trends, properties and published values are closed."""
+    frame.need_stimuli(at)
+    models = usual(queries.models(at))
+    models = models[~is_reality(models)]
+    if len(models) < 3:
+        how = frame.command("embed", "--dataset", at.dataset, "--model", "hf:gpt2")
+        raise frame.NeededError(f"Needs 3 models to rank their pairs; {len(models)} loaded.", how)
+    n = queries.size(at)
+    sizes = {size: f"{size:,}" for size in sample_sizes(n)}
+    look = {
+        "model": Look.of_models(models),
+        "metric": _look({name: metric.spec.short for name, metric in METRICS.items()}, "Metrics"),
+        "k": replace(
+            _look({k: f"{k}" for k in KS if k < n}, "Neighbors k"), start=(min(10, n - 1),)
+        ),
+        "rank": _look({rank: f"{rank}" for rank in RANKS if 2 * rank < n}, "Ranks of SVCCA"),
+        "bandwidth": _look({one: f"{one:g}" for one in BANDWIDTHS}, "Bandwidths of Gaussian CKA"),
+        "size": _look(sizes, "Numbers of images drawn"),
+    }
+    behind = ("model", "rank", "bandwidth", "seed")
+    with bar.controls_bar():
+        question = controls.pick(MetricAgreement, at, look, more=behind)
+    at = replace(at, scope=question.scope)
+    section.draw(at, question, key="agreement", caption=AGREEMENT, methods=RANKED)
+    if has_trend(at):
+        with st.expander("Trend by metric"), frame.part():
+            trends = MetricTrends(at.scope)
+            label = "Compute trends by all metrics"
+            section.draw(
+                at,
+                trends,
+                key="by-metric",
+                caption=BY_METRIC,
+                models=True,
+                seconds=math.inf,
+                label=label,
+            )
+    with st.expander("What each metric sees and misses"):
+        for metric in METRICS.values():
+            spec = metric.spec
+            st.markdown(f"**{spec.title}** ({spec.scope}). {spec.sees} **Misses.** {spec.misses}")
+            st.latex(spec.formula)
+            st.markdown(frame.plain(spec.reference))
+    with st.expander("Properties as published"):
+        printed = printed_table().drop(columns="metric").rename(columns={"title": "metric"})
+        narrow = {"metric": st.column_config.TextColumn(width=150)}  # a phone shows marks, too
+        st.dataframe(printed, hide_index=True, column_config=narrow)
+        st.caption(PRINTED)
+    listed.show(at, "metrics")
+
+
+def _look(labels: Mapping[Any, str], what: str) -> Look:
+    return Look(labels=labels, empty="default", help=f"{what} to compare; several make variants.")

@@ -1,0 +1,58 @@
+"""The neighbors of one image in two models, side by side, those that both share framed."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from core.questions.stimuli.question import NearestStimuli
+from core.study.parts import LayerPair
+from pages._shared import controls, facts, gallery, queries
+from pages._shared.gallery import OPENS, Clicks, Note
+from pages._shared.queries import Place
+
+PAGE = 12  # neighbors of each model that are drawn at once
+
+
+def valued_grid(
+    at: Place, rows: pd.DataFrame, column: str, form: str, *, key: str, width: int, clicks: Clicks
+) -> None:
+    """Draw images with a number next to each, those of both models framed. rows: index, shared, and
+    the number's column.
+    """
+    captions, values = facts.default_captions(at), rows.set_index("index")[column]
+    gallery.grid(
+        at,
+        rows["index"].tolist(),
+        key=key,
+        width=width,
+        marked=set(rows.loc[rows["shared"], "index"]),
+        note=lambda one: Note(form.format(values[one]).replace("-", "−"), captions[one]),
+        clicks=clicks,
+    )
+
+
+def side_by_side(
+    at: Place, pair: LayerPair, index: int, k: int, *, heads: bool = False, clicks: Clicks = OPENS
+) -> None:
+    """Draw the k nearest neighbors of an image in both layers, then how many are shared.
+
+    heads: whether the models' names stand above. clicks: on a neighbor.
+    """
+    table = queries.ask(at, NearestStimuli(at.scope, pair, index, k))
+    titles = queries.models(at).set_index("model")["title"]
+    columns = st.columns(2, gap="large")
+    number = controls.pick_page(-(-k // PAGE), "page-near")
+    shared = 0
+    for column, key, (model, layer) in zip(columns, "ab", pair.places, strict=True):
+        near = table[(table["model"] == model) & (table["layer"] == layer)]
+        shared = int(near["shared"].sum())
+        shown = near.iloc[(number - 1) * PAGE : number * PAGE]
+        with column:
+            if heads:
+                st.caption(titles[model])
+            valued_grid(at, shown, "similarity", "{:.2f}", key=key, width=118, clicks=clicks)
+    st.markdown(
+        f"**{shared} of {k}** are among the nearest in both{', framed above' if shared else ''}."
+        " Most similar first; the number is the cosine similarity."
+    )
