@@ -68,7 +68,6 @@ _APART = 0.2  # depths closer than this are called neither behind nor in front
 
 
 def plural(noun: str) -> str:
-    """Return a countable noun's plural."""
     if noun in _IRREGULAR:
         return _IRREGULAR[noun]
     if noun.endswith(("ch", "sh", "s", "x")):
@@ -100,7 +99,6 @@ def frame_of(event: Event, level: str) -> str:
 
 
 def _say(event: Event, level: str, rng: np.random.Generator | None) -> tuple[str, str]:
-    """Return a caption's frame and its text."""
     if level not in DENSITIES:
         raise UnknownNameError("caption level", level, LEVELS)
     density = DENSITIES[level]
@@ -158,10 +156,13 @@ class _NounPhrase:
 
 
 def _compose(frame: str, event: Event, density: Density, dice: Random) -> str:
-    """Fill a frame: first its own slots, then relations and details until the caption is long
-    enough.
-    """
-    phrases = _noun_phrases(event, density, dice)
+    named = _shuffled(event.things, dice)
+    most = density.things if density.things > 2 else 1 + int(2 * dice.random())
+    groups: dict[object, list[Thing]] = {}
+    for place, thing in enumerate(named[:most]):  # those of one kind and color, mostly, together
+        joins = dice.random() < _TOGETHER
+        groups.setdefault((thing.kind, thing.color) if joins else place, []).append(thing)
+    phrases = [_NounPhrase(group, dice) for group in groups.values()]
     texts = _slot_texts(event, dice)
     if "{things}" not in frame:
         return _sentences(frame.format(**texts))
@@ -184,7 +185,6 @@ def _compose(frame: str, event: Event, density: Density, dice: Random) -> str:
 
 
 def _named_again(event: Event, phrases: Sequence[_NounPhrase], dice: Random) -> str:
-    """Name things a second time, by other words; nothing if each kind has several."""
     for phrase in _shuffled(phrases, dice):
         kind, color = phrase.things[0].kind, _shared(phrase.things, "color")
         alike = sum(thing.kind == kind for thing in event.things)
@@ -206,7 +206,6 @@ def _agreement(phrases: Sequence[_NounPhrase], texts: Mapping[str, str]) -> dict
 
 
 def _slot_texts(event: Event, dice: Random) -> dict[str, str]:
-    """Word the slots of a frame, but for their agreement with the things named."""
     total = len(event.things)
     wait, noun = _wording("wait", dice), _wording("thing", dice)
     count = _wording(COUNTS[total - 1], dice)
@@ -219,19 +218,6 @@ def _slot_texts(event: Event, dice: Random) -> dict[str, str]:
         "wait_all": wait if total > 1 else wait + "s",
         "wait": wait,
     }
-
-
-def _noun_phrases(event: Event, density: Density, dice: Random) -> list[_NounPhrase]:
-    """Choose and shuffle the things to name; those of one kind and color come, mostly, under one
-    noun.
-    """
-    named = _shuffled(event.things, dice)
-    most = density.things if density.things > 2 else 1 + int(2 * dice.random())
-    groups: dict[object, list[Thing]] = {}
-    for place, thing in enumerate(named[:most]):
-        joins = dice.random() < _TOGETHER
-        groups.setdefault((thing.kind, thing.color) if joins else place, []).append(thing)
-    return [_NounPhrase(group, dice) for group in groups.values()]
 
 
 def _listed(phrases: Sequence[_NounPhrase], dice: Random) -> str:
@@ -255,7 +241,6 @@ def _listed(phrases: Sequence[_NounPhrase], dice: Random) -> str:
 
 
 def _shared(things: Sequence[Thing], detail: str) -> str | None:
-    """Return the concept that a detail has in common for all the things, if any."""
     concepts = {concept(thing, detail) for thing in things}
     return concepts.pop() if len(concepts) == 1 else None
 
@@ -275,7 +260,6 @@ def concept(thing: Thing, detail: str) -> str | None:
 
 
 def _sentences(text: str) -> str:
-    """Put every sentence's first letter in upper case."""
     return ". ".join(part[:1].upper() + part[1:] for part in text.split(". "))
 
 

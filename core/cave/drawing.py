@@ -13,9 +13,9 @@ import numpy as np
 from jaxtyping import Float32, Float64
 from PIL import Image, ImageDraw
 
-from core.cave.events import SEED, Event, Thing, event_rng
-from core.cave.scenery import draw_scene, draw_time, draw_weather
-from core.cave.shapes import ICONS, Figures, Points
+from core.cave import scenery
+from core.cave.events import Event, event_rng
+from core.cave.shapes import ICONS, Points
 
 VERSION = 1  # raise it when pictures change; the Cave then has another revision
 TEXTURES = ("plain", "stripes", "dots", "weave")
@@ -59,13 +59,6 @@ def seen_color(hue: float) -> Lch:
     return lightness, chroma, seen % 360
 
 
-def world_hue(seen: float) -> float:
-    """Return the hue of the world that an OKLCH hue shows, in degrees: the inverse of
-    `seen_color`.
-    """
-    return float(np.interp((seen - _SEEN[0, 0]) % 360 + _SEEN[0, 0], _SEEN[:, 0], _WORLD)) % 360
-
-
 def to_rgb(colors: Sequence[Lch]) -> list[Rgb]:
     """Return OKLCH colors as 8-bit sRGB, clipped to the gamut.
 
@@ -77,17 +70,6 @@ def to_rgb(colors: Sequence[Lch]) -> list[Rgb]:
     linear = ((lab @ _LAB_TO_LMS) ** 3 @ _LMS_TO_RGB).clip(0.0, 1.0)
     coded = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
     return [(r, g, b) for r, g, b in (255 * coded + 0.5).astype(int).tolist()]
-
-
-def to_lch(rgb: Float64[np.ndarray, "n 3"]) -> Float64[np.ndarray, "n 3"]:
-    """Return 8-bit sRGB colors as OKLCH rows (lightness, chroma, hue in degrees): the inverse of
-    `to_rgb`.
-    """
-    coded = rgb / 255
-    linear = np.where(coded <= 0.04045, coded / 12.92, ((coded + 0.055) / 1.055) ** 2.4)
-    lab = np.cbrt(linear @ np.linalg.inv(_LMS_TO_RGB)) @ np.linalg.inv(_LAB_TO_LMS)
-    lightness, a, b = lab.T
-    return np.stack([lightness, np.hypot(a, b), np.rad2deg(np.arctan2(b, a)) % 360], axis=1)
 
 
 def draw_palette(rng: np.random.Generator) -> dict[str, Lch]:
@@ -156,7 +138,6 @@ def _cloud(sky: Lch, rng: np.random.Generator, *, dark: bool) -> Lch:
 
 
 def _beside(color: Lch, step: float, *, up: bool) -> Lch:
-    """Return a color lighter or darker by `step`."""
     lightness, chroma, hue = color
     return min(lightness + step if up else lightness - step, 0.99), chroma * 0.9, hue
 
@@ -182,11 +163,15 @@ class Look:
 
 
 def draw_look(rng: np.random.Generator) -> Look:
-    """Draw the nuisances of a picture, independent of what is the case."""
+    palette, horizon = draw_palette(rng), rng.uniform(0.47, 0.6)
+    # a small zoom, tilt and shift about the center of the picture
+    zoom, tilt = rng.uniform(0.94, 1.1), np.deg2rad(rng.uniform(-4.0, 4.0))
+    turn = zoom * np.array([[np.cos(tilt), -np.sin(tilt)], [np.sin(tilt), np.cos(tilt)]])
+    shift = 0.5 - turn @ (0.5, 0.5) + rng.uniform(-0.04, 0.04, 2)
     return Look(
-        palette=draw_palette(rng),
-        horizon=rng.uniform(0.47, 0.6),
-        view=_viewpoint(rng),
+        palette=palette,
+        horizon=horizon,
+        view=np.column_stack([turn, shift]),
         light=(rng.uniform(-0.33, 0.33), rng.uniform(-0.33, 0.33)),
         texture=TEXTURES[rng.integers(len(TEXTURES))],
         frequency=rng.uniform(8.0, 13.0),
@@ -195,11 +180,11 @@ def draw_look(rng: np.random.Generator) -> Look:
     )
 
 
-def draw(event: Event, *, size: int = 224, seed: int = SEED) -> Image.Image:
+def draw(event: Event, *, size: int = 224) -> Image.Image:
     """Draw an event as an RGB picture of `size` × `size` pixels; any size shows the same
     picture.
     """
-    rng = event_rng(event, purpose="image", seed=seed)
+    rng = event_rng(event, purpose="image")
     return render(event, draw_look(rng), rng, size=size)
 
 
@@ -208,51 +193,7 @@ def render(event: Event, look: Look, rng: np.random.Generator, *, size: int) -> 
     stars, grain).
     """
     grain = Image.fromarray(rng.standard_normal((_GRAIN_CELLS, _GRAIN_CELLS), dtype=np.float32))
-    drawn = np.asarray(_rasterize(_compose(event, look, rng), look, size), dtype=np.float32)
-    noise = np.asarray(grain.resize((size, size), Image.Resampling.BICUBIC))
-    pixels = drawn * _shade(look, size)[:, :, None] + look.grain * noise[:, :, None]
-    return Image.fromarray(pixels.clip(0.0, 255.0).astype(np.uint8))
-
-
-def _compose(event: Event, look: Look, rng: np.random.Generator) -> list[tuple[Points, Rgb]]:
-    """Return every polygon of the picture with its color, back to front."""
-    sun = rng.uniform(0.18, 0.82)
-    backdrop = [
-        *draw_time(event.time, sun, rng),
-        *draw_scene(event.scene, look.horizon, rng),
-        *draw_weather(event.weather, sun, rng),
-    ]
-    ink = dict(zip(look.palette, to_rgb(list(look.palette.values())), strict=True))
-    figures = [(points, ink[role]) for points, role in backdrop]
-    for thing in sorted(event.things, key=lambda thing: -thing.depth):
-        paints = draw_paints(thing.hue, rng)
-        colors = ink | dict(zip(paints, to_rgb(list(paints.values())), strict=True))
-        figures += [(points, colors[role]) for points, role in place_thing(thing, look.horizon)]
-    return figures
-
-
-def place_thing(thing: Thing, horizon: float) -> Figures:
-    """Return a thing's icon where it stands: near ones lower and larger, far ones close to the
-    horizon and smaller.
-    """
-    width = (0.27 + 0.13 * thing.size) * (1.08 - 0.28 * thing.depth)
-    x = 0.13 + 0.74 * thing.x
-    foot = 0.92 + thing.depth * (horizon + 0.11 - 0.92)
-    scale = np.array((width if thing.facing == "right" else -width, -width))
-    return [(part.points * scale + (x, foot), part.paint) for part in ICONS[thing.kind]]
-
-
-def _viewpoint(rng: np.random.Generator) -> Float64[np.ndarray, "2 3"]:
-    """Draw a small zoom, tilt and shift about the center of the picture."""
-    zoom, tilt = rng.uniform(0.94, 1.1), np.deg2rad(rng.uniform(-4.0, 4.0))
-    turn = zoom * np.array([[np.cos(tilt), -np.sin(tilt)], [np.sin(tilt), np.cos(tilt)]])
-    shift = 0.5 - turn @ (0.5, 0.5) + rng.uniform(-0.04, 0.04, 2)
-    return np.column_stack([turn, shift])
-
-
-def _rasterize(figures: list[tuple[Points, Rgb]], look: Look, size: int) -> Image.Image:
-    """Fill polygons in order at four times the size, then average."""
-    side = size * _OVERSAMPLING
+    side, figures = size * _OVERSAMPLING, _compose(event, look, rng)
     image = Image.new("RGB", (side, side), to_rgb([look.palette["sky"]])[0])
     pen = ImageDraw.Draw(image)
     every = np.concatenate([points for points, _ in figures])
@@ -262,7 +203,31 @@ def _rasterize(figures: list[tuple[Points, Rgb]], look: Look, size: int) -> Imag
         stop = start + points.size
         pen.polygon(flat[start:stop], fill=color)
         start = stop
-    return image.reduce(_OVERSAMPLING)
+    drawn = np.asarray(image.reduce(_OVERSAMPLING), dtype=np.float32)
+    noise = np.asarray(grain.resize((size, size), Image.Resampling.BICUBIC))
+    pixels = drawn * _shade(look, size)[:, :, None] + look.grain * noise[:, :, None]
+    return Image.fromarray(pixels.clip(0.0, 255.0).astype(np.uint8))
+
+
+def _compose(event: Event, look: Look, rng: np.random.Generator) -> list[tuple[Points, Rgb]]:
+    sun = rng.uniform(0.18, 0.82)
+    backdrop = [
+        *scenery.TIMES[event.time](sun, rng),
+        *scenery.SCENES[event.scene](look.horizon, rng),
+        *scenery.WEATHERS[event.weather](sun, rng),
+    ]
+    ink = dict(zip(look.palette, to_rgb(list(look.palette.values())), strict=True))
+    figures = [(points, ink[role]) for points, role in backdrop]
+    for thing in sorted(event.things, key=lambda thing: -thing.depth):
+        paints = draw_paints(thing.hue, rng)
+        colors = ink | dict(zip(paints, to_rgb(list(paints.values())), strict=True))
+        # near things stand lower and are larger, far ones are close to the horizon and smaller
+        width = (0.27 + 0.13 * thing.size) * (1.08 - 0.28 * thing.depth)
+        foot = 0.92 + thing.depth * (look.horizon + 0.11 - 0.92)
+        scale = np.array((width if thing.facing == "right" else -width, -width))
+        at = 0.13 + 0.74 * thing.x, foot
+        figures += [(one.points * scale + at, colors[one.paint]) for one in ICONS[thing.kind]]
+    return figures
 
 
 def _shade(look: Look, size: int) -> Float32[np.ndarray, "size size"]:

@@ -74,12 +74,10 @@ class Thing:
 
     @property
     def color(self) -> str:
-        """Return the name of the hue's 45-degree class."""
         return COLORS[int((self.hue + 22.5) // 45) % len(COLORS)]
 
     @property
     def size_class(self) -> str:
-        """Return the third of the size range."""
         return SIZES[min(int(self.size * 3), 2)]
 
 
@@ -103,35 +101,33 @@ class Event:
         return (self.scene, self.time, self.weather, *things)
 
 
-def event_rng(event: Event, *, purpose: str, seed: int = SEED) -> np.random.Generator:
+def event_rng(event: Event, *, purpose: str) -> np.random.Generator:
     """Return the generator of an event's nuisances for one `purpose` (`image`, `caption` …),
     independent of Z and of each other.
     """
-    return _rng(event.split, event.index, purpose, seed)
+    return _rng(event.split, event.index, purpose)
 
 
-def draw_event(split: str, index: int, *, seed: int = SEED) -> Event:
+def draw_event(split: str, index: int) -> Event:
     """Draw event `index` of `split` ("test", or any name of a training stream).
 
     A training event whose signature occurs among the test events is drawn again, so the two are
     disjoint.
     """
-    rng = _rng(split, index, "event", seed)
+    rng = _rng(split, index, "event")
     event = _draw(rng, split, index)
-    while split != "test" and event.signature in held_out_signatures(seed):
+    while split != "test" and event.signature in held_out_signatures():
         event = _draw(rng, split, index)
     return event
 
 
-def events(split: str, count: int, *, seed: int = SEED) -> Iterator[Event]:
-    """Yield the first `count` events of a split."""
-    return (draw_event(split, index, seed=seed) for index in range(count))
+def events(split: str, count: int) -> Iterator[Event]:
+    return (draw_event(split, index) for index in range(count))
 
 
 @cache
-def held_out_signatures(seed: int = SEED) -> frozenset[tuple[object, ...]]:
-    """Return the signatures that no training event may have."""
-    return frozenset(event.signature for event in events("test", TEST_SIZE, seed=seed))
+def held_out_signatures() -> frozenset[tuple[object, ...]]:
+    return frozenset(event.signature for event in events("test", TEST_SIZE))
 
 
 def color_law(kind: str) -> Float64[np.ndarray, " colors"]:
@@ -167,8 +163,8 @@ def reality(event: Event) -> Float64[np.ndarray, "146"]:
     return np.concatenate([place, kinds.ravel(), _COUNT[len(event.things) - 1]])
 
 
-def _rng(split: str, index: int, purpose: str, seed: int) -> np.random.Generator:
-    return np.random.default_rng([seed, index, *split.encode(), 0, *purpose.encode()])
+def _rng(split: str, index: int, purpose: str) -> np.random.Generator:
+    return np.random.default_rng([SEED, index, *split.encode(), 0, *purpose.encode()])
 
 
 def _draw(rng: np.random.Generator, split: str, index: int) -> Event:
@@ -177,16 +173,14 @@ def _draw(rng: np.random.Generator, split: str, index: int) -> Event:
     time = TIMES[rng.integers(len(TIMES))]
     count = int(rng.integers(1, MAX_OBJECTS + 1))
     # one slot each, so that things may touch but never hide one another
-    slots = rng.permutation(MAX_OBJECTS)[:count]
-    things = [_draw_thing(rng, scene, int(slot)) for slot in slots]
+    things = []
+    for slot in rng.permutation(MAX_OBJECTS)[:count].tolist():
+        kinds = KINDS_OF_SCENE[scene] if rng.random() < _TYPICAL_KIND else KINDS
+        kind = kinds[rng.integers(len(kinds))]
+        hue = (_HUE_OF_KIND[kind] + np.rad2deg(rng.vonmises(0.0, _HUE_KAPPA))) % 360
+        x = (slot + 0.5 + rng.uniform(-0.3, 0.3)) / MAX_OBJECTS
+        size, depth = float(rng.random()), float(rng.random())
+        facing = ("left", "right")[rng.integers(2)]
+        things.append(Thing(kind, float(hue), size, float(x), depth, facing))
     things.sort(key=lambda thing: thing.x)
     return Event(split, index, scene, time, weather, tuple(things))
-
-
-def _draw_thing(rng: np.random.Generator, scene: str, slot: int) -> Thing:
-    kinds = KINDS_OF_SCENE[scene] if rng.random() < _TYPICAL_KIND else KINDS
-    kind = kinds[rng.integers(len(kinds))]
-    hue = (_HUE_OF_KIND[kind] + np.rad2deg(rng.vonmises(0.0, _HUE_KAPPA))) % 360
-    x = (slot + 0.5 + rng.uniform(-0.3, 0.3)) / MAX_OBJECTS
-    size, depth = float(rng.random()), float(rng.random())
-    return Thing(kind, float(hue), size, float(x), depth, ("left", "right")[rng.integers(2)])

@@ -82,26 +82,28 @@ def _binding() -> Iterator[Parts]:
                 for trio in combinations(_unique(event), 3)
                 if len({thing.color for thing in trio}) == 3
             ]
-            if trios:
-                dice = event_rng(event, purpose=f"binding-{turn}")
-                yield from _bind(event, _permuted(_pick(trios, dice), dice), dice)
-
-
-def _bind(event: Event, trio: Sequence[Thing], dice: np.random.Generator) -> Iterator[Parts]:
-    nouns = [_noun(thing, event, dice) for thing in trio]
-    colors = {thing.hue: _wording(thing.color, dice) for thing in trio}
-    dealt = _permuted(permutations(colors), dice)[:4]
-    endings = [
-        "".join(f" The {noun} is {colors[hue]}." for noun, hue in zip(nouns, hues, strict=True))
-        for hues in dealt
-    ]
-    for place, hues in enumerate(dealt):
-        things = _permuted(
-            [replace(thing, hue=hue) for thing, hue in zip(trio, hues, strict=True)], dice
-        )
-        listing = _listed([_phrase((thing,), _noun(thing, event, dice), dice) for thing in things])
-        context = _sentence(f"{_fill(_pick(_OPENINGS, dice), event, dice)} {listing}.")
-        yield event, context, endings, place
+            if not trios:
+                continue
+            dice = event_rng(event, purpose=f"binding-{turn}")
+            trio = _permuted(_pick(trios, dice), dice)
+            nouns = [_noun(thing, event, dice) for thing in trio]
+            colors = {thing.hue: _wording(thing.color, dice) for thing in trio}
+            dealt = _permuted(permutations(colors), dice)[:4]
+            endings = [
+                "".join(
+                    f" The {noun} is {colors[hue]}." for noun, hue in zip(nouns, hues, strict=True)
+                )
+                for hues in dealt
+            ]
+            for place, hues in enumerate(dealt):
+                things = [replace(thing, hue=hue) for thing, hue in zip(trio, hues, strict=True)]
+                phrases = [
+                    _phrase((thing,), _noun(thing, event, dice), dice)
+                    for thing in _permuted(things, dice)
+                ]
+                opening = _fill(_pick(_OPENINGS, dice), event, dice)
+                context = _sentence(f"{opening} {_listed(phrases)}.")
+                yield event, context, endings, place
 
 
 @dataclass(frozen=True)
@@ -124,9 +126,16 @@ class _Pair:
 
 
 def _companions() -> Iterator[Parts]:
-    """Yield items by fours that share their endings, each of which is right in one of them."""
     waiting: list[list[_Pair]] = []
-    for pair in _pairs():
+    for event in events("test", TEST_SIZE):
+        unique = _unique(event)
+        typical = [thing for thing in unique if thing.kind in KINDS_OF_SCENE[event.scene]]
+        pairs = [
+            _Pair(event, one, other) for one in unique for other in typical if one is not other
+        ]
+        if not pairs:
+            continue
+        pair = _pick(pairs, event_rng(event, purpose="companions-pair"))
         fitting = (
             four
             for four in waiting
@@ -140,17 +149,6 @@ def _companions() -> Iterator[Parts]:
         else:
             waiting.remove(four)
             yield from _relate([*four, pair])
-
-
-def _pairs() -> Iterator[_Pair]:
-    for event in events("test", TEST_SIZE):
-        unique = _unique(event)
-        typical = [thing for thing in unique if thing.kind in KINDS_OF_SCENE[event.scene]]
-        pairs = [
-            _Pair(event, one, other) for one in unique for other in typical if one is not other
-        ]
-        if pairs:
-            yield _pick(pairs, event_rng(event, purpose="companions-pair"))
 
 
 def _relate(four: Sequence[_Pair]) -> Iterator[Parts]:
@@ -177,7 +175,6 @@ def _relate(four: Sequence[_Pair]) -> Iterator[Parts]:
 
 
 def _counting() -> Iterator[Parts]:
-    """Yield items with one, two, three and four things in turn."""
     by_count: dict[int, list[Event]] = {total: [] for total in range(1, MAX_OBJECTS + 1)}
     for event in events("test", TEST_SIZE):
         by_count[len(event.things)].append(event)
@@ -208,7 +205,6 @@ _ITEMS: Mapping[str, Callable[[], Iterator[Parts]]] = {
 
 
 def _unique(event: Event) -> list[Thing]:
-    """Return the things that are the only ones of their kind."""
     kinds = [thing.kind for thing in event.things]
     return [thing for thing in event.things if kinds.count(thing.kind) == 1]
 

@@ -90,12 +90,10 @@ PITCHES = {name_pitch(pitch): pitch for pitch in (None, *range(LOWEST, HIGHEST +
 
 
 def write(melody: Iterable[Note]) -> str:
-    """Return a melody as text."""
     return " ".join(f"{name_pitch(note.pitch)}:{note.length}" for note in melody)
 
 
 def read(text: str) -> tuple[Note, ...]:
-    """Return the melody that a text of `write` holds."""
     parts = [word.split(":") for word in text.split()]
     return tuple(Note(PITCHES[pitch], int(length)) for pitch, length in parts)
 
@@ -116,7 +114,6 @@ def _sing(event: Event, key: int, dice: np.random.Generator) -> Iterator[Note]:
         return int(dice.choice(_BODY, p=paces))
 
     def wander(count: int) -> Iterator[Note]:
-        """Yield notes of the scale."""
         for step in dice.integers(len(scale), size=count):
             yield Note(key + scale[step], length())
 
@@ -172,7 +169,6 @@ def draw_roll(melody: Sequence[Note], *, ink: str, grid: str) -> str:
 
 
 def describe_roll(melody: Sequence[Note]) -> str:
-    """Return the piano roll in words."""
     heard = [note.pitch for note in melody if note.pitch is not None]
     span = f"from {name_pitch(min(heard))} to {name_pitch(max(heard))}"
     beats = sum(note.length for note in melody) / 4

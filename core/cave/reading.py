@@ -64,8 +64,6 @@ class Phrase:
 
 @dataclass(frozen=True)
 class Again:
-    """A thing, or several, named a second time."""
-
     several: bool
     kinds: frozenset[str]
     color: str
@@ -111,7 +109,6 @@ def contradiction(reading: Reading) -> str:
 
 
 def _has_places(phrases: Sequence[Phrase]) -> bool:
-    """Return whether all things can stand in slots of their own where they are said to be."""
     owners = [place for place, phrase in enumerate(phrases) for _ in range(phrase.number)]
     anywhere = range(MAX_OBJECTS)
     for slots in permutations(anywhere, len(owners)):
@@ -133,7 +130,6 @@ def _has_places(phrases: Sequence[Phrase]) -> bool:
 
 
 def _is_named(again: Again, phrases: Sequence[Phrase]) -> bool:
-    """Return whether one phrase, and no other, can be of what is named again."""
     return any(
         again.several == (phrase.number > 1)
         and phrase.told.get("color", again.color) == again.color
@@ -150,22 +146,14 @@ def readings(text: str) -> Iterator[Reading]:
     if not text or any(not part[:1].isupper() for part in text.split(". ")):
         return
     lowered = text.lower()
-    for frame, again in _frames():
-        for slots, end in _fill(frame, lowered, 0, {}):
-            if _agrees(slots):
-                for named, stop in _endings(lowered, end, again=again):
-                    if stop == len(lowered):
-                        yield Reading(slots.get("things", ()), slots.get("count"), named)
-
-
-@cache
-def _frames() -> list[tuple[list[tuple[str, str | None]], bool]]:
-    """Return each frame as its literals and slots, and whether a thing may be named again."""
-    return [
-        ([(literal, slot) for literal, slot, *_ in Formatter().parse(frame.lower())], one.again)
-        for one in DENSITIES.values()
-        for frame in one.frames
-    ]
+    for density in DENSITIES.values():
+        for frame in density.frames:
+            parts = [(literal, slot) for literal, slot, *_ in Formatter().parse(frame.lower())]
+            for slots, end in _fill(parts, lowered, 0, {}):
+                if _agrees(slots):
+                    for named, stop in _endings(lowered, end, again=density.again):
+                        if stop == len(lowered):
+                            yield Reading(slots.get("things", ()), slots.get("count"), named)
 
 
 def _fill(
@@ -233,7 +221,6 @@ def _things(
 
 
 def _bound(text: str, at: int) -> Iterator[Match]:
-    """Yield a noun phrase, or two in a relation."""
     for first, end in _phrase(text, at):
         yield (first,), end
         if not first.told.keys() & DETAILS.keys():

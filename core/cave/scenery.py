@@ -8,6 +8,7 @@ palette; no role depends on what is the case.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -15,26 +16,8 @@ from jaxtyping import Float64
 
 from core.cave.shapes import Figures, Points, box, corners, disc, move, sector, stroke
 
+Draw = Callable[[float, np.random.Generator], Figures]
 _LEFT, _RIGHT, _BOTTOM = -0.25, 1.25, 1.3
-
-
-def draw_scene(scene: str, horizon: float, rng: np.random.Generator) -> Figures:
-    """Return the skyline and the ground of a scene, back to front."""
-    return _SCENES[scene](horizon, rng)
-
-
-def draw_time(time: str, x: float, rng: np.random.Generator) -> Figures:
-    """Return the mark of a time of day near `x`: low sun with rays, high disc, half disc over bars,
-    crescent with stars.
-    """
-    return _TIMES[time](x, rng)
-
-
-def draw_weather(weather: str, x: float, rng: np.random.Generator) -> Figures:
-    """Return the marks of a weather, leaving the sky near `x` free: clouds, streaks, flakes or
-    none.
-    """
-    return _WEATHERS[weather](x, rng)
 
 
 def _ground(horizon: float) -> tuple[Points, str]:
@@ -50,7 +33,6 @@ def _steps(low: float, high: float, rng: np.random.Generator) -> list[tuple[floa
 
 
 def _band(x: np.ndarray, top: np.ndarray, bottom: np.ndarray | float) -> Points:
-    """Return what lies between two lines."""
     sides = [np.stack([x, np.broadcast_to(line, x.shape)], axis=1) for line in (top, bottom)]
     return np.concatenate([sides[0], sides[1][::-1]])
 
@@ -124,7 +106,6 @@ def _mountains(horizon: float, rng: np.random.Generator) -> Figures:
 
 def _peak(x: float, base: float, half: float, height: float, role: str) -> Figures:
     def at(places: str) -> Points:
-        """Return corners given by how far they lie to a side, of a slope, and how high."""
         side, up = corners(places).T
         return np.stack([x + side * half * (1 - up), base - height * up], axis=1)
 
@@ -215,7 +196,8 @@ def _barn(x: float, horizon: float, side: float) -> Figures:
     return [(move(part, x, horizon), role) for part, role in figures]
 
 
-_SCENES = {
+# behind the horizon, back to front
+SCENES: dict[str, Draw] = {
     "city": _city,
     "forest": _forest,
     "mountains": _mountains,
@@ -235,10 +217,6 @@ def _morning(x: float, rng: np.random.Generator) -> Figures:
     return figures
 
 
-def _noon(x: float, rng: np.random.Generator) -> Figures:
-    return [(disc(x, 0.16 + rng.uniform(-0.02, 0.02), 0.115, sides=32), "mark")]
-
-
 def _evening(x: float, rng: np.random.Generator) -> Figures:
     y = 0.24 + rng.uniform(-0.02, 0.02)
     half = sector(x, y, 0.125, arc=(180.0, 360.0))
@@ -254,19 +232,16 @@ def _night(x: float, rng: np.random.Generator) -> Figures:
         (x + dx + rng.uniform(-0.03, 0.03), 0.15 + rng.uniform(-0.06, 0.1))
         for dx in (-0.72, -0.55, -0.38, -0.22, 0.22, 0.38, 0.55, 0.72)
     ]
-    stars = [_star(*place, rng.uniform(0.03, 0.042)) for place in places]
+    corner = np.arange(8)
+    angle = corner * np.pi / 4
+    stars = []
+    for place in places:
+        reach = np.where(corner % 2 == 0, r := rng.uniform(0.03, 0.042), 0.35 * r)
+        stars.append(
+            np.stack([place[0] + reach * np.sin(angle), place[1] - reach * np.cos(angle)], axis=1)
+        )
     crescent = move(np.concatenate([outer, inner]), x, y)
     return [(part, "mark") for part in (crescent, *stars)]
-
-
-def _star(x: float, y: float, r: float) -> Points:
-    angle = np.arange(8) * np.pi / 4
-    radius = np.where(np.arange(8) % 2 == 0, r, 0.35 * r)
-    return np.stack([x + radius * np.sin(angle), y - radius * np.cos(angle)], axis=1)
-
-
-def _clear(_sun: float, _rng: np.random.Generator) -> Figures:
-    return []
 
 
 def _cloudy(x: float, rng: np.random.Generator) -> Figures:
@@ -292,10 +267,6 @@ def _rainy(_sun: float, rng: np.random.Generator) -> Figures:
     return [(streak + spot, "fall") for spot in _scatter(7, rng)]
 
 
-def _snowy(_sun: float, rng: np.random.Generator) -> Figures:
-    return [(disc(x, y, rng.uniform(0.016, 0.024), sides=10), "fall") for x, y in _scatter(7, rng)]
-
-
 def _scatter(per_side: int, rng: np.random.Generator) -> Float64[np.ndarray, "n 2"]:
     """Return a jittered lattice of places over the picture."""
     axis = (np.arange(per_side) + 0.5) / per_side
@@ -303,5 +274,19 @@ def _scatter(per_side: int, rng: np.random.Generator) -> Float64[np.ndarray, "n 
     return np.asarray(lattice + rng.uniform(-0.3, 0.3, lattice.shape) / per_side)
 
 
-_TIMES = {"morning": _morning, "noon": _noon, "evening": _evening, "night": _night}
-_WEATHERS = {"clear": _clear, "cloudy": _cloudy, "rainy": _rainy, "snowy": _snowy}
+# near x: a low sun with rays, a high disc, half a disc over bars, a crescent with stars
+TIMES: dict[str, Draw] = {
+    "morning": _morning,
+    "noon": lambda x, rng: [(disc(x, 0.16 + rng.uniform(-0.02, 0.02), 0.115, sides=32), "mark")],
+    "evening": _evening,
+    "night": _night,
+}
+# the sky near x stays free
+WEATHERS: dict[str, Draw] = {
+    "clear": lambda _x, _rng: [],
+    "cloudy": _cloudy,
+    "rainy": _rainy,
+    "snowy": lambda _, rng: [
+        (disc(x, y, rng.uniform(0.016, 0.024), sides=10), "fall") for x, y in _scatter(7, rng)
+    ],
+}

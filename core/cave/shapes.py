@@ -25,14 +25,12 @@ def corners(text: str) -> Points:
 
 
 def box(left: float, bottom: float, right: float, top: float) -> Points:
-    """Return an upright rectangle."""
     return np.array([(left, bottom), (right, bottom), (right, top), (left, top)])
 
 
 def disc(
     x: float, y: float, rx: float, ry: float | None = None, *, turn: float = 0.0, sides: int = 20
 ) -> Points:
-    """Return an ellipse about (x, y), turned by `turn` degrees."""
     return sector(x, y, rx, ry, arc=(0.0, 360.0 * (1 - 1 / sides)), turn=turn, sides=sides)
 
 
@@ -58,13 +56,11 @@ def _arc(start: float, stop: float, sides: int) -> Points:
 
 
 def move(points: Points, x: float, y: float) -> Points:
-    """Return `points` moved by (x, y)."""
     moved: np.ndarray = points + np.array((x, y))
     return moved
 
 
 def rotate(points: Points, degrees: float) -> Points:
-    """Return `points` turned about the origin."""
     if degrees == 0.0:
         return points
     c, s = np.cos(np.deg2rad(degrees)), np.sin(np.deg2rad(degrees))
@@ -117,7 +113,6 @@ class Part:
 
 
 def _read_part(shape: Element) -> Part:
-    """Read a polygon, the band along a polyline, or a disc."""
     kind, look = shape.tag.rpartition("}")[2], shape.attrib
     paint, *outer = look["class"].split()
     if kind in ("polygon", "polyline"):

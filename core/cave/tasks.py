@@ -106,7 +106,6 @@ def draw_pictures(
 
 
 def _draw(samples: Mapping[str, int], start: int) -> Pictures:
-    """Draw one chunk of events, each in every style that goes so far."""
     stop = min(start + _CHUNK, max(samples.values()))
     plain = [draw(draw_event(SPLIT, index), size=_DRAWN) for index in range(start, stop)]
     wanted = {style: plain[: max(0, count - start)] for style, count in samples.items()}
@@ -211,12 +210,10 @@ SUNG = tuple(task for task in TASKS if task.style == "plain" and task.name not i
 
 
 def look_of(event: Event) -> Look:
-    """Return how the picture of an event is seen, without drawing it."""
     return draw_look(event_rng(event, purpose="image"))
 
 
 def labels(task: Task, seen: Iterable[tuple[Event, Look]]) -> Int64[np.ndarray, "n"]:
-    """Return the class of each picture, given its event and its look."""
     read = _READ[task.name]
     return np.array([task.classes.index(read(event, look)) for event, look in seen], dtype=np.int64)
 

@@ -189,7 +189,6 @@ def check_ready(layers: Sequence[np.ndarray], ids: Sequence[str], name: str) -> 
 
 
 def _digest(layers: Sequence[np.ndarray]) -> str:
-    """Return a name for the vectors themselves, in place of that of weights."""
     state = hashlib.sha256()
     for layer in layers:
         state.update(f"{layer.shape}".encode() + np.ascontiguousarray(layer).tobytes())

@@ -12,10 +12,11 @@ import math
 import multiprocessing
 import os
 import shutil
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -23,7 +24,7 @@ from PIL import Image
 from torch import Tensor
 from torch.utils.data import DataLoader
 
-from core.encoders.encoder import Encoder, Encoding, ModelCard, SeeingEncoder
+from core.encoders.encoder import Encoder, SeeingEncoder
 from core.errors import DeviceError, PlatoscopeError
 from core.machine.processes import count_cores, end_with_parent
 from core.settings import WORKERS, picture_workers
@@ -125,7 +126,6 @@ def _load_ahead(images: Images, batches: Sequence[Batch], *, device: str, worker
 
 
 def _checked(loader: Iterable[Tensor | PlatoscopeError]) -> Generator[Tensor, None, None]:
-    """Yield what the processes prepare, and raise what they could not."""
     try:
         for part in loader:
             if isinstance(part, PlatoscopeError):
@@ -149,7 +149,6 @@ def _begin(_: int) -> None:
 
 
 def _whole(part: Any) -> Any:
-    """Return a part as it is: its images are put together already."""
     return part
 
 
@@ -166,10 +165,12 @@ class SharedImages:
         """Return the encoder so that it takes from here what is prepared, and leaves here what it
         prepares; one that reads no images is returned as it is.
         """
-        return SharingEncoder(encoder, self) if isinstance(encoder, SeeingEncoder) else encoder
+        if not isinstance(encoder, SeeingEncoder):
+            return encoder
+        own: Any = encoder  # a dataclass
+        return replace(own, prepare=partial(self.prepare, encoder.prepare))
 
-    def prepare(self, image: Image.Image, prepare: Prepare) -> Tensor:
-        """Return an image as a model takes it, by its own preprocessing."""
+    def prepare(self, prepare: Prepare, image: Image.Image) -> Tensor:
         digest = hashlib.sha256(image.tobytes()).digest()  # twice as fast as blake2b
         key = repr(prepare), image.size, digest
         ready = self.tensors.get(key)
@@ -179,29 +180,3 @@ class SharedImages:
                 self.tensors[key] = ready
                 self.size += ready.nbytes
         return ready
-
-
-@dataclass(frozen=True)
-class SharingEncoder:
-    """An encoder that shares prepared images with others: it prepares none ahead, since another
-    process would share nothing.
-    """
-
-    encoder: SeeingEncoder
-    images: SharedImages
-
-    @property
-    def card(self) -> ModelCard:
-        return self.encoder.card
-
-    @property
-    def device(self) -> object:
-        return self.encoder.device
-
-    @property
-    def recipe(self) -> Mapping[str, Any]:
-        return self.encoder.recipe
-
-    def encode(self, items: Sequence[Image.Image]) -> Encoding:
-        prepare = self.encoder.prepare
-        return self.encoder.encode([self.images.prepare(image, prepare) for image in items])

@@ -72,13 +72,11 @@ def _melodies(card: DatasetCard) -> Callable[[int], str]:
 
 
 def load_items(item: Callable[[int], Any], batches: Sequence[Batch]) -> Items:
-    """Yield the items of each batch, made when its turn has come."""
     for batch in batches:
         yield [item(index) for index in batch]
 
 
 def longest_first(texts: Sequence[Sequence[str]]) -> Int64[np.ndarray, "n"]:
-    """Return the order of items whose longest texts fall in length; equal ones stay in place."""
     lengths = np.array([max(map(len, several)) for several in texts])
     return np.argsort(-lengths, kind="stable")
 

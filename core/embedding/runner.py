@@ -119,7 +119,6 @@ def embed(
 def _encode(
     folder: Path, dataset: Dataset, reading: Reading, size: int, report: Progress | None
 ) -> list[Shard]:
-    """Encode what no shard holds yet, batch by batch, and return all shards."""
     encoder, n, shards = reading.encoder, dataset.card.size, resume(folder)
     done, limit = (shards[-1].stop, shards[-1].limit) if shards else (0, 0)
     ids = dataset.stimuli["stimulus"].to_numpy()[reading.order].tolist()
@@ -143,7 +142,6 @@ def _encode(
 def _level(
     data: DatasetCard, card: ModelCard, level: str | None, offered: Sequence[str]
 ) -> str | None:
-    """Return the captions that are read, None by models that read something else."""
     reads = modality_of(card).reads
     checks = {"caption": check_captions, "image": check_images, "melody": check_melodies}
     if reads in checks:
@@ -154,7 +152,6 @@ def _level(
 
 
 def name_data(dataset: DatasetCard) -> dict[str, str]:
-    """Return how a recipe names a dataset."""
     return {"name": dataset.name, "revision": dataset.revision}
 
 
@@ -200,7 +197,6 @@ def is_published(target: Path, recipe: Recipe, *, replace: bool) -> bool:
 
 
 def auto_batch_size(device: object) -> int:
-    """Return how many items to start with: 64 on the CPU, 128 on MPS, 256 on CUDA."""
     return AUTO.get(str(device).partition(":")[0], AUTO["cpu"])
 
 

@@ -36,7 +36,6 @@ class Shard:
 
 
 def parts_folder(target: Path) -> Path:
-    """Return the folder of the finished batches of all recipes for `target`."""
     return target.with_name(f"{target.stem}.parts")
 
 
@@ -80,7 +79,6 @@ def resume(folder: Path) -> list[Shard]:
 
 
 def discard(target: Path) -> None:
-    """Remove the finished batches of all recipes for `target`."""
     folder = parts_folder(target)
     with writing(target):
         if folder.exists():

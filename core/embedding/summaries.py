@@ -139,7 +139,6 @@ def _answers(
     *,
     report: Progress | None,
 ) -> list[str]:
-    """Ask for what is not on the disk yet, batch by batch, and return all answers."""
     said = _resume(part, recipe, most=len(texts))
     words = recipe.choices["words"]
     instruction = recipe.choices["instruction"].replace(NUMBER, f"{words}")

@@ -83,7 +83,6 @@ class Columns:
     stimuli: tuple[str, ...] = ()
 
     def holds_ids(self, name: str) -> bool:
-        """Return whether what is called so names the rows."""
         plain = plain_name(name)
         if plain in self.drop or name in self.features or name.startswith(OTHERS):
             return False
@@ -372,7 +371,6 @@ def _flattened(value: Any, name: str, rows: int) -> Iterator[tuple[str, Any]]:
 
 
 def _as_matrix(value: Sequence[Any]) -> np.ndarray | None:
-    """Return lists of equally many fractions as an array."""
     if not all(isinstance(one, list | tuple) and len(one) == len(value[0]) for one in value):
         return None
     plain = {type(number) for one in value for number in one}
@@ -404,7 +402,6 @@ def _whole(parts: Sequence[Any], rows: int) -> bool:
 
 
 def _joined(parts: Sequence[Any], rows: int) -> np.ndarray | None:
-    """Return the rows of one layer that came in parts, rows or batches; None of several layers."""
     shapes = [tuple(part.shape) for part in parts]
     if len(shapes) < 2 or len({shape[1:] for shape in shapes}) > 1:
         return None

@@ -69,7 +69,6 @@ def reads_images(spec: str) -> bool:
 
 
 def check_spec(spec: str) -> None:
-    """Raise EncoderError for another form of spec."""
     kind, _, name = spec.partition(":")
     if kind not in ("timm", "hf") or not name:
         raise EncoderError(f"{quoted(spec)} is not a model spec; expected {FORMS}")

@@ -175,7 +175,6 @@ class Arithmetic:
         return "bfloat16 autocast" if self.autocast else str(self.weights).removeprefix("torch.")
 
     def forward_on(self, device: str | torch.device) -> AbstractContextManager[object]:
-        """Return the context of a forward pass on a device."""
         kind = torch.device(device).type
         return torch.autocast(kind, dtype=torch.bfloat16) if self.autocast else nullcontext()
 

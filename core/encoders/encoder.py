@@ -124,7 +124,6 @@ class SeeingEncoder(Encoder, Protocol):
 
 
 def modality_of(card: ModelCard) -> Modality:
-    """Return a model's modality."""
     return find_modality(card.modality)
 
 

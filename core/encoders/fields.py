@@ -38,7 +38,6 @@ FIELDS = {"": TRAINING, ".config": RUN, ".config.options": {}}
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object; raise EncoderError for anything else."""
     file = UserFile(path, "a JSON object in UTF-8", EncoderError, most=CONFIG)
     try:
         value = json.loads(file.read().decode())

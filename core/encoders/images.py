@@ -40,8 +40,6 @@ _PROBED = ((64, 64), (96, 48))  # sizes of two images that show what a model tak
 
 @dataclass(frozen=True)
 class Processed:
-    """What an image processor of transformers makes of one RGB image."""
-
     processor: Any
 
     def __call__(self, image: Image.Image) -> Tensor:
@@ -142,7 +140,6 @@ def count_prefix(model: Any, pixels: Tensor) -> int:
 
 
 def name_layers(config: Any, count: int) -> tuple[str, ...]:
-    """Return the names of layers: blocks of a transformer, else the stages behind a stem."""
     if count == getattr(config, "num_hidden_layers", None):
         return tuple(f"block {i}" for i in range(1, count + 1))
     stem = count == 1 + len(getattr(config, "depths", None) or ())

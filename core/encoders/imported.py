@@ -72,7 +72,6 @@ class Features:
 
     @property
     def notes(self) -> list[str]:
-        """Return what was done to layers, and what was left out, in sentences."""
         out = ", ".join(shortened(plain_name(name), LONGEST) for name in self.left_out)
         done = f"Layers are {' and '.join(self.changed)}, so that float32 holds them."
         left = f"Left out, since they are no features: {out}."
@@ -217,7 +216,6 @@ def _lists(
 
 
 def _is_count(whole: Mapping[str, np.ndarray], dims: Sequence[str]) -> bool:
-    """Return whether the first of some columns counts rows, and the others hold fractions."""
     kinds = [whole[name].dtype.kind for name in dims]
     values = whole[dims[0]] if dims else np.empty(0)
     is_first = kinds[:1] in (["i"], ["u"]) and {*kinds[1:]} == {"f"} and values.ndim == 1
@@ -274,7 +272,6 @@ def find_ids(
 def id_line(
     name: str, array: np.ndarray, columns: Columns
 ) -> tuple[list[str], list[int], int, int] | None:
-    """Return ids, the places they name, how many and how many by name; None of what has no ids."""
     is_line = array.size == max(array.shape, default=0) > 1 and array.dtype.kind in "iufUS"
     called = columns.holds_ids(name)
     if not (name and is_line) or not (called or columns.may_hold_ids(name, array)):
@@ -352,7 +349,6 @@ def _by_stimulus(arrays: Arrays, columns: Columns) -> tuple[Arrays, list[str]]:
 
 
 def is_layer(name: str, array: np.ndarray, columns: Columns) -> bool:
-    """Return whether an array is features by its name, type and shape."""
     if columns.is_out(name):
         return False
     if name in columns.features:
@@ -369,8 +365,6 @@ def _texts(array: np.ndarray) -> list[str]:
 
 
 def natural_order(names: Iterable[str]) -> list[str]:
-    """Sort names so that layer2 comes before layer10."""
-
     def key(name: str) -> list[tuple[int, str]]:
         parts = re.split(r"(\d+)", name)  # no int: a number may have thousands of digits
         numbers = (part.lstrip("0") if part.isdecimal() else "" for part in parts)

@@ -191,7 +191,6 @@ def from_repeats(repeats: Sequence[Repeats], over: Over) -> Content:
 
 
 def joined(repeats: Repeats, over: Over) -> Float32[np.ndarray, "n _"]:
-    """Return the space that some of the repeats make together."""
     if over == "trials":
         mean: np.ndarray = repeats.mean(axis=0)
         return mean
@@ -270,7 +269,6 @@ def read_dissimilarities(path: Path, columns: Columns = EVERY) -> Features:
 
 
 def _unfold(array: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the matrices of an array, one in memory at a time."""
     if array.ndim == 1:
         yield _square(array)
     elif array.ndim == 3 or (array.ndim == 2 and array.shape[0] != array.shape[1]):
@@ -360,7 +358,6 @@ def read_ratings(path: Path, stimuli: Sequence[str]) -> Features:
 
 
 def _indices(table: pd.DataFrame, stimuli: Sequence[str], path: Path) -> Int64[np.ndarray, "m _"]:
-    """Return the place of each named stimulus."""
     places = {str(index): index for index in range(len(stimuli))}
     table = table.apply(lambda column: column.str.strip())
     known = table.isin(stimuli).to_numpy().any()
@@ -379,7 +376,6 @@ def _indices(table: pd.DataFrame, stimuli: Sequence[str], path: Path) -> Int64[n
 
 
 def describe_subject(name: str) -> dict[str, Any]:
-    """Return what the card of a simulated subject says of how its voxels were made."""
     planted = {"reliability": SUBJECTS[name], "trials": TRIALS, "voxels": VOXELS}
     return {"simulated": {"version": CORTEX_VERSION, **planted}}
 

@@ -127,7 +127,6 @@ def patches_of(spec: str) -> int | None:
 
 
 def repository_of(place: str) -> Repository:
-    """Return the repository that `ID` or `ID@REVISION` means."""
     name, _, revision = place.partition("@")
     return Repository(name, place, "a folder with a copy of it", revision=revision or None)
 
@@ -171,7 +170,6 @@ def check_access(download: Download) -> None:
 
 
 def _is_here(wanted: Repository, patterns: Sequence[str]) -> bool:
-    """Return whether all weights are on this machine, in one file or in several."""
     singles = [single for single, _, pattern in FORMS if pattern in patterns]
     if any(cached(wanted, name) for name in (SINGLE, *singles, *patterns)):
         return True

@@ -25,7 +25,6 @@ Naming = Callable[[str], str]
 
 
 def _folded(naming: Naming) -> Naming:
-    """Return a naming whatever the case of letters."""
     return lambda name: naming(unicodedata.normalize("NFC", name.strip()).casefold())
 
 
@@ -166,5 +165,4 @@ def from_1(ids: Iterable[str], n: int, places: Iterable[int] = ()) -> str:
 
 
 def _number(name: str) -> str:
-    """Return a whole number as others write it: 3 of 003 and 3.0."""
     return re.sub(r"^0+(?=.)", "", name.removesuffix(".0"))

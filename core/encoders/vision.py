@@ -233,7 +233,6 @@ def read_layers(model: Any, pixels: Tensor, *, of_patches: bool = False) -> list
 
 
 def has_class_token(model: Any) -> bool:
-    """Return whether the model's intermediate outputs begin with a class token."""
     token = getattr(model, "cls_token", None)
     token = getattr(getattr(model, "embeds", None), "cls_token", None) if token is None else token
     return (

@@ -119,12 +119,10 @@ def _request(
 
 
 def name_of(file: str) -> str:
-    """Return the name of a model to which its file's name is given."""
     return safe(Path(file.removesuffix(PACKED)).stem)
 
 
 def safe(name: str) -> str:
-    """Return a name as the store may call a model."""
     return re.sub(r"[^A-Za-z0-9._~-]+", "-", name).strip(".-")
 
 

@@ -37,6 +37,5 @@ def read_numpy(file: UserFile, *, kinds: str = NUMBERS) -> dict[str, np.ndarray]
 
 
 def check_type(file: UserFile, name: str, *, fits: bool) -> None:
-    """Raise if values are of a type that is no number's."""
     if not fits:
         raise file.raising(f"{file.path} holds values of type {name}; expected {REPRESENTABLE}")

@@ -28,7 +28,6 @@ def plain_name(name: str) -> str:
 
 
 def names_rows(name: str) -> bool:
-    """Return whether what is called so has the ids of rows; pandas' index has."""
     if name.startswith(OTHERS):
         return False
     return name.startswith(INDEX) or bool(IDS.fullmatch(re.sub(r"[ _.-]", "", leaf(name))))

@@ -79,6 +79,5 @@ def read_batches(
 
 
 def as_text(kind: object) -> str:
-    """Return a type's name, no longer than a line."""
     text = str(kind)
     return text if len(text) <= 60 else f"{text[:60]} …"

@@ -142,7 +142,6 @@ def json_lines(file: UserFile) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def read_toml(file: UserFile) -> dict[str, Any]:
-    """Return the tables of a TOML file; raises its error for what is none."""
     try:
         return tomllib.loads(file.text())
     except (ValueError, RecursionError) as error:  # ValueError: a number of 5,000 digits, too

@@ -101,7 +101,6 @@ class UserFile:
         return decode(self.read(), self.path.name, self.raising)
 
     def check_room(self, size: int) -> None:
-        """Raise if so many bytes are more than one file may take of the memory."""
         if size > SMALL and size > (most := room()):
             raise self.raising(
                 f"{self.path} takes {size_text(size)} of memory, and {size_text(most)} may be used,"
@@ -109,7 +108,6 @@ class UserFile:
             )
 
     def check_count(self, count: int, most: int, what: str) -> None:
-        """Raise if a file has more of something than is read."""
         if count > most:
             raise self.raising(
                 f"{self.path} has {count:,} {what}; at most {most:,} are read: split it"

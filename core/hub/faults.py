@@ -99,7 +99,6 @@ def explain(
 
 
 def refused(wanted: Repository, text: str) -> PlatoscopeError:
-    """Return the error of a repository that cannot be used."""
     kind = EncoderError if wanted.kind == "model" else StimuliError
     return kind(f"{wanted.title} {text}")
 

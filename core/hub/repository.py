@@ -29,7 +29,6 @@ class Repository:
 
     @property
     def title(self) -> str:
-        """Return the name that sentences use, without the end of one that is too long for any."""
         return shortened(self.what, LONGEST)
 
     @property

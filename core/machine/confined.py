@@ -29,7 +29,6 @@ R = TypeVar("R")
 
 
 def confine(work: Callable[..., R], *given: object, memory: int, seconds: float | None = None) -> R:
-    """Return what `work` makes of what is given, in a process of its own; see `stream`."""
     with closing(stream(_once, work, *given, memory=memory, seconds=seconds)) as made:
         return cast(R, next(made))
 

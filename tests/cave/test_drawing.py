@@ -17,7 +17,15 @@ from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from core.cave.drawing import TEXTURES, draw, draw_look, seen_color, to_lch, to_rgb, world_hue
+from core.cave.drawing import (
+    _LAB_TO_LMS,
+    _LMS_TO_RGB,
+    TEXTURES,
+    draw,
+    draw_look,
+    seen_color,
+    to_rgb,
+)
 from core.cave.events import (
     COLORS,
     KINDS,
@@ -86,6 +94,25 @@ def _overlap(x: np.ndarray, y: np.ndarray) -> float:
     return float(np.mean([len(set(a) & set(b)) / NEIGHBORS for a, b in zip(*near, strict=True)]))
 
 
+def to_lch(rgb: np.ndarray) -> np.ndarray:
+    """Return 8-bit sRGB colors as OKLCH rows: the inverse of `to_rgb`."""
+    coded = rgb / 255
+    linear = np.where(coded <= 0.04045, coded / 12.92, ((coded + 0.055) / 1.055) ** 2.4)
+    lab = np.cbrt(linear @ np.linalg.inv(_LMS_TO_RGB)) @ np.linalg.inv(_LAB_TO_LMS)
+    lightness, a, b = lab.T
+    return np.stack([lightness, np.hypot(a, b), np.rad2deg(np.arctan2(b, a)) % 360], axis=1)
+
+
+def world_hue(seen: float) -> float:
+    """Return the hue of the world that an OKLCH hue shows, in degrees: the inverse of
+    `seen_color`.
+    """
+    world = np.arange(0.0, 360.0, 0.5)
+    return float(
+        world[np.argmin([abs((seen_color(hue)[2] - seen + 180) % 360 - 180) for hue in world])]
+    )
+
+
 @pytest.mark.parametrize("size", [48, 64, 224])
 def test_a_picture_has_the_size_asked_for(size: int) -> None:
     image = draw(draw_event("test", 3), size=size)
@@ -103,11 +130,6 @@ def test_another_process_draws_the_same_picture() -> None:
     ).stdout.strip()
     here = b"".join(draw(draw_event("test", i), size=48).tobytes() for i in range(6))
     assert hashlib.sha256(here).hexdigest() == other
-
-
-def test_the_seed_changes_how_an_event_is_seen() -> None:
-    event = draw_event("test", 1)
-    assert np.abs(_pixels(draw(event, size=48)) - _pixels(draw(event, size=48, seed=1))).mean() > 10
 
 
 @pytest.mark.parametrize("index", range(12))

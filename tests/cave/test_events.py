@@ -29,9 +29,8 @@ def many() -> list[Event]:
     return list(events("train", 6000))
 
 
-def test_an_event_is_a_function_of_seed_split_and_index():
+def test_an_event_is_a_function_of_split_and_index():
     assert draw_event("train", 7) == draw_event("train", 7)
-    assert len({draw_event("train", 7, seed=seed).signature for seed in range(8)}) > 1
     assert draw_event("train", 7).things != draw_event("valid", 7).things
 
 

@@ -86,19 +86,16 @@ class Config:
 
     @property
     def family(self) -> str:
-        """Return the architecture line for people."""
         return FAMILIES[self.architecture]
 
     @property
     def reads(self) -> Item:
-        """Return what it reads of a stimulus."""
         if self.architecture == NOTES:
             return "melody"
         return "image" if self.family in ("ViT", "ResNet") else "caption"
 
     @property
     def choices(self) -> dict[str, Any]:
-        """Return the config as plain data."""
         return asdict(self)
 
 
@@ -195,7 +192,6 @@ def _main_line() -> Iterator[Config]:
 
 
 def _untrained(config: Config) -> Config:
-    """Leave it as it was initialized."""
     name = f"{config.architecture}-untrained-{config.size}"
     title = f"{config.title} · untrained"
     return replace(config, name=name, title=title, objective="untrained", steps=0)

@@ -57,7 +57,6 @@ _BATCH = 256  # events that a teacher is shown at a time
 
 
 def build_language(config: Config, tokenizer: PreTrainedTokenizerBase) -> nn.Module:
-    """Return the config's transformers model with its own initialization and without dropout."""
     special = {
         name: getattr(tokenizer, name) for name in ("pad_token_id", "bos_token_id", "eos_token_id")
     }
@@ -69,7 +68,6 @@ def build_language(config: Config, tokenizer: PreTrainedTokenizerBase) -> nn.Mod
 
 
 def pool_tokens(states: Float[Tensor, "b t d"], present: Tensor) -> Float[Tensor, "b d"]:
-    """Return the mean state of each text's tokens."""
     weights = present.unsqueeze(2).to(states.dtype)
     return (states * weights).sum(1) / weights.sum(1)
 
@@ -87,7 +85,6 @@ class NextToken(nn.Module):
         return self.read(batch)[0]
 
     def read(self, batch: Batch) -> tuple[Float[Tensor, ""], Float[Tensor, "b d"]]:
-        """Return the loss and the mean last state of each text."""
         tokens, present = batch["tokens"], batch["present"]
         mask, more = present.long(), {"use_cache": False, "output_hidden_states": True}
         output = self.model(input_ids=tokens, attention_mask=mask, **more)
@@ -148,7 +145,6 @@ class Transfer(nn.Module):
 
 
 def width_of(config: Config) -> int:
-    """Return the width of a learner's last state."""
     return int(config.model["embed_dim" if config.reads == "image" else "n_embd"])
 
 

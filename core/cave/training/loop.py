@@ -50,7 +50,6 @@ class Feed:
     share: float = 1.0
 
     def __call__(self, step: int) -> dict[str, Tensor]:
-        """Return the batch of a step."""
         rng = np.random.default_rng([self.seed, step])
         first = next(iter((*self.tables.values(), *self.texts)))
         count = round(len(first) * self.share)

@@ -49,7 +49,7 @@ _LEARNED = 8_192  # events whose captions the tokenizer is learned from
 Rows = Callable[[Event], np.ndarray]
 
 
-def build_tokenizer(captions: Iterable[str], *, vocab_size: int = 1024) -> PreTrainedTokenizerFast:
+def build_tokenizer(captions: Iterable[str], vocab_size: int) -> PreTrainedTokenizerFast:
     """Learn a byte-level BPE from captions: any text can be encoded and is decoded to itself.
 
     Every text gets the beginning-of-text token in front, so that a causal model predicts the first
@@ -92,19 +92,16 @@ def _finished(tokenizer: Tokenizer) -> PreTrainedTokenizerFast:
 
 
 def pixels(event: Event) -> UInt8[np.ndarray, "3 side side"]:
-    """Return the image that a model sees, channels first."""
     return np.asarray(draw(event, size=IMAGE)).transpose(2, 0, 1)
 
 
 def texts(count: int) -> Iterator[str]:
-    """Yield every level's caption of the first `count` training events."""
     return (describe(draw_event(SPLIT, index), level) for index in range(count) for level in LEVELS)
 
 
 # of an event each, token ids, filled up with 0, the padding id, on the right; path: of the
 # tokenizer's tokenizer.json
 def _captions(path: Path, event: Event) -> UInt16[np.ndarray, "levels context"]:
-    """Return a caption of every level."""
     tokenizer = _tokenizer(path)
     return np.stack([_padded(tokenizer.encode(describe(event, level)).ids) for level in LEVELS])
 
@@ -121,7 +118,6 @@ def _passage(path: Path, event: Event) -> UInt16[np.ndarray, " context"]:
 
 
 def _concert(path: Path, event: Event) -> UInt16[np.ndarray, " context"]:
-    """Return melodies, one after another, as many as fit."""
     rng = event_rng(event, purpose="concert")
     return _as_many_as_fit(path, lambda: write(sing(event, rng=rng)))
 
@@ -181,11 +177,9 @@ class Pool:
     jobs: int = 1
 
     def pictures(self) -> torch.Tensor:
-        """Return the images, (images, 3, 48, 48) uint8."""
         return self._kept(f"images-{self.shown}", pixels, self.images, (3, IMAGE, IMAGE), "uint8")
 
     def answers(self) -> torch.Tensor:
-        """Return the value of every factor, (images, factors) uint8."""
         return self._kept(f"answers-{self.shown}", answers, self.images, (len(FACTORS),), "uint8")
 
     def captions(self) -> torch.Tensor:
@@ -203,28 +197,24 @@ class Pool:
 
     def concerts(self) -> torch.Tensor:
         """Return several melodies of each event as token ids, (events, CONTEXT) uint16."""
-        rows = partial(_concert, self.note_tokenizer_folder() / "tokenizer.json")
+        rows = partial(_concert, self.tokenizer_folder(notes=True) / "tokenizer.json")
         return self._kept(f"concerts-{self.sung}", rows, self.events, (CONTEXT,), "uint16")
 
-    def tokenizer(self) -> PreTrainedTokenizerBase:
-        """Return the tokenizer of all language models."""
-        return AutoTokenizer.from_pretrained(self.tokenizer_folder())
+    def tokenizer(self, *, notes: bool = False) -> PreTrainedTokenizerBase:
+        return AutoTokenizer.from_pretrained(self.tokenizer_folder(notes=notes))
 
-    def note_tokenizer(self) -> PreTrainedTokenizerBase:
-        """Return the tokenizer of all models of melodies."""
-        return AutoTokenizer.from_pretrained(self.note_tokenizer_folder())
-
-    def tokenizer_folder(self) -> Path:
-        """Return the tokenizer's folder, made if it is missing."""
-
-        def build() -> PreTrainedTokenizerBase:
-            return build_tokenizer(texts(min(_LEARNED, self.events)), vocab_size=VOCABULARY)
-
-        return _made(self.root / f"tokenizer-{self.said}", build)
-
-    def note_tokenizer_folder(self) -> Path:
-        """Return the folder of the note tokenizer, made if it is missing."""
-        return _made(self.root / f"notes-{self.sung}", build_note_tokenizer)
+    def tokenizer_folder(self, *, notes: bool = False) -> Path:
+        """Return the folder of the tokenizer of texts, or of melodies, which appears whole."""
+        folder = self.root / (f"notes-{self.sung}" if notes else f"tokenizer-{self.said}")
+        with _locked(folder):
+            if not folder.exists():
+                new = folder.with_name(f".{folder.name}.new")
+                shutil.rmtree(new, ignore_errors=True)
+                learned = texts(min(_LEARNED, self.events))
+                made = build_note_tokenizer() if notes else build_tokenizer(learned, VOCABULARY)
+                made.save_pretrained(new)
+                new.rename(folder)
+        return folder
 
     @cached_property
     def shown(self) -> str:
@@ -254,17 +244,6 @@ class Pool:
                 fill(path, rows, count, shape, dtype, jobs=self.jobs)
         # copy on write: torch wants writable memory, the file stays as it is
         return torch.from_numpy(np.load(path, mmap_mode="c"))
-
-
-def _made(folder: Path, build: Callable[[], PreTrainedTokenizerBase]) -> Path:
-    """Return a tokenizer's folder, which appears whole."""
-    with _locked(folder):
-        if not folder.exists():
-            new = folder.with_name(f".{folder.name}.new")
-            shutil.rmtree(new, ignore_errors=True)
-            build().save_pretrained(new)
-            new.rename(folder)
-    return folder
 
 
 def _digest(parts: Iterable[bytes]) -> str:

@@ -199,11 +199,10 @@ def train(
 
 
 def make_model(config: Config, pool: Pool) -> tuple[nn.Module, PreTrainedTokenizerBase | None]:
-    """Return a model initialized from the config's seed, and the tokenizer of what it reads."""
     torch.manual_seed(config.seed)
     if config.reads == "image":
         return build_vision(config), None
-    tokenizer = pool.tokenizer() if config.reads == "caption" else pool.note_tokenizer()
+    tokenizer = pool.tokenizer(notes=config.reads == "melody")
     return build_language(config, tokenizer), tokenizer
 
 
@@ -223,7 +222,6 @@ def make_task(
 
 
 def print_progress(run: Run, items: float, seconds: float) -> None:
-    """Write one line to stderr: step, loss, images or tokens per second, time left."""
     config = run.config
     what = "images" if config.reads == "image" else "tokens"
     left = f"{seconds * (config.steps - run.step) / 60:.1f} min left"

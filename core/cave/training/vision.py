@@ -31,13 +31,11 @@ Batch = Mapping[str, Tensor]
 
 
 def build_vision(config: Config) -> nn.Module:
-    """Return the config's timm model with its own initialization."""
     model: nn.Module = timm.create_model(config.architecture, pretrained=False, **config.model)
     return model
 
 
 def normalize(images: UInt8[Tensor, "b 3 h w"]) -> Float[Tensor, "b 3 h w"]:
-    """Return pixels as the model takes them, in [-1, 1]."""
     return (images.float() / 255 - MEAN) / STD
 
 
@@ -60,7 +58,6 @@ class Supervised(nn.Module):
         return self.read(batch)[0]
 
     def read(self, batch: Batch) -> tuple[Float[Tensor, ""], Float[Tensor, "b d"]]:
-        """Return the loss and the pooled features."""
         features = self.model(normalize(batch["images"]))
         logits = self.head(features).split(self.classes, dim=1)
         truth = batch["answers"][:, self.tasks].long().unbind(1)
@@ -247,7 +244,6 @@ def encode(model: Any, tokens: Float[Tensor, "b n dim"]) -> Float[Tensor, "b n+1
 
 
 def make_decoder(width: int, depth: int) -> nn.TransformerEncoder:
-    """Return a transformer of four heads that reads all tokens at once."""
     block = nn.TransformerEncoderLayer(
         width, 4, 4 * width, dropout=0.0, activation="gelu", batch_first=True, norm_first=True
     )
@@ -255,7 +251,6 @@ def make_decoder(width: int, depth: int) -> nn.TransformerEncoder:
 
 
 def cut_patches(images: Float[Tensor, "b 3 h w"], side: int) -> Float[Tensor, "b patches pixels"]:
-    """Return the pixels of each square of `side`, row by row."""
     return F.unfold(images, side, stride=side).transpose(1, 2)
 
 

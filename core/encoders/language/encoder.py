@@ -75,7 +75,6 @@ class TokenizedText:
 
     @classmethod
     def of(cls, text: str, read: Any, unknown: Collection[int]) -> TokenizedText:
-        """Return a text with its tokens as `tokenizers` gives them."""
         is_cut = bool(read.overflowing)
         kept = text[: max(stop for _, stop in read.offsets)] if is_cut else text
         return cls(read.ids, *coded_part(kept, read, unknown), is_cut)
@@ -333,7 +332,6 @@ def _is_plain(tokenizer: Any) -> bool:
 
 
 def unknown_tokens(tokenizer: Any) -> set[int]:
-    """Return the ids that stand for what a tokenizer does not know."""
     name = getattr(tokenizer.backend_tokenizer.model, "unk_token", None)
     return {tokenizer.unk_token_id, name and tokenizer.convert_tokens_to_ids(name)} - {None, ""}
 

@@ -109,7 +109,6 @@ def find_source(place: str) -> Source:
 
 
 def source_name(source: Source, folder: Path) -> str:
-    """Return what the store calls a model whose config.json lies in a folder."""
     said = None if source.revision else read_json(folder / "config.json").get("_name_or_path")
     return store_name(source.place, said if isinstance(said, str) else "")
 
@@ -150,7 +149,6 @@ def refuse_adapter(folder: Path) -> None:
 
 
 def tokenizer_files(folder: Path) -> list[Path]:
-    """Return the files that decide how text becomes tokens."""
     return [path for form in TOKENIZERS for path in folder.glob(form)]
 
 
@@ -457,7 +455,6 @@ def place(size: int, device: torch.device) -> dict[str, Any]:
 
 
 def free_on(device: torch.device) -> int:
-    """Return how many bytes are free on a device; on MPS of the memory that it shares."""
     if device.type == "cuda":
         return int(torch.cuda.mem_get_info(device)[0])
     return free_memory()

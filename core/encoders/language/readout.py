@@ -62,7 +62,6 @@ class Readout:
 
     @property
     def layers(self) -> tuple[str, ...]:
-        """Return the names of the states."""
         first, last = (["embedding"], []) if self.has_embedding else ([], ["last norm"])
         return (*first, *(f"block {i}" for i in range(1, self.states)), *last)
 
@@ -84,7 +83,6 @@ class Readout:
 
 
 def _bodies(model: Any) -> list[Any]:
-    """Return the modules that a model may call for its last states."""
     return [body for body in {model.base_model, model.get_decoder()} if body is not model]
 
 
@@ -128,7 +126,6 @@ def find_readout(model: Any, device: torch.device) -> Readout:
 
 
 def _begins_later(readout: Readout, ids: Tokens, mask: Tokens, states: Sequence[State]) -> bool:
-    """Return whether a model's list of states begins behind the first block."""
     seen = list[State]()
     with _watching(readout.blocks, seen.append):
         readout.model(input_ids=ids, attention_mask=mask)
@@ -150,7 +147,6 @@ def _probe(readout: Readout, longer: Tokens, alone: Sequence[State]) -> Readout:
     """
 
     def states_of(rows: Sequence[Tokens], mask: Tokens) -> list[State]:
-        """Return the states of the first tokens of the first text of a batch."""
         batch = torch.cat(list(rows))
         return read_states(readout, batch, mask, lambda state: state[:1, :_PROBED])[0]
 
@@ -178,7 +174,6 @@ def _probe(readout: Readout, longer: Tokens, alone: Sequence[State]) -> Readout:
 
 
 def _difference(states: Sequence[State], others: Sequence[State]) -> float:
-    """Return the largest relative difference of two texts' states."""
     pairs = [
         (one.float().cpu(), other.float().cpu()) for one, other in zip(states, others, strict=True)
     ]

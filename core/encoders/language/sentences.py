@@ -49,7 +49,6 @@ class Sentences:
 
     @property
     def files(self) -> list[Path]:
-        """Return the files of the linear layers."""
         return [_weights_of(Path(step)) for step in self.steps if step]
 
 
@@ -84,7 +83,6 @@ def read_sentences(root: Path) -> Sentences:
 
 
 def finish(said: Sentences) -> Callable[[Vectors], Vectors]:
-    """Return what makes the pooled vectors of a folder its sentence vectors."""
     layers = [_linear(Path(step)) if step else F.normalize for step in said.steps]
 
     def finished(vectors: Vectors) -> Vectors:
@@ -96,7 +94,6 @@ def finish(said: Sentences) -> Callable[[Vectors], Vectors]:
 
 
 def width_after(said: Sentences, width: int) -> int:
-    """Return how wide sentence vectors are, made of pooled ones of a width."""
     for step in filter(None, said.steps):
         width = int(read_json(Path(step) / "config.json").get("out_features") or width)
     return width

@@ -47,7 +47,7 @@ def store(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_concert_is_melodies_of_one_event(pool: Pool) -> None:
-    concerts, tokenizer = pool.concerts(), pool.note_tokenizer()
+    concerts, tokenizer = pool.concerts(), pool.tokenizer(notes=True)
     assert concerts.shape == (32, CONTEXT)
     for index in (3, 17):
         row = concerts[index].long()

@@ -136,8 +136,8 @@ def test_a_tokenizer_whose_writer_was_killed_is_made_again(
 
     monkeypatch.setattr(Path, "rename", stop)
     with pytest.raises(KeyboardInterrupt):
-        pool.note_tokenizer()
+        pool.tokenizer(notes=True)
     monkeypatch.undo()
     assert [path.name for path in tmp_path.glob("notes-*/*")] == []
-    assert len(pool.note_tokenizer()) > 0
+    assert len(pool.tokenizer(notes=True)) > 0
     assert list(tmp_path.glob(".notes-*")) == []
