@@ -34,6 +34,7 @@ from core.files.userfile import UserFile, shown
 
 COPIES = 4  # of a batch of a table: as read, side by side, as float32, and in one piece
 DEEPEST = 2  # lists in lists: layers of dims
+LISTS = pa.types.is_list, pa.types.is_fixed_size_list, pa.types.is_large_list
 PACKED = ".gz"
 TABLES = (".parquet", ".csv", ".tsv", ".txt")
 CLOSED = {  # what is refused by the end of the name
@@ -54,19 +55,6 @@ LABELS = frozenset(
 )
 # whole numbers are no features if a word of their name is one of these
 FACTORS = LABELS | {"id", "ids", "idx", "index", "subject", "trial", "session", "run", "repeat"}
-# names of torch's types that are numbers, a whole number of bytes each, and what safetensors calls
-# these
-TYPES = frozenset(
-    [f"float{bits}" for bits in (16, 32, 64)]
-    + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
-    + ["bool", "bfloat16", "float8_e4m3fn", "float8_e5m2"]
-)
-KINDS = frozenset(
-    [f"F{bits}" for bits in (16, 32, 64)]
-    + [f"{sign}{bits}" for sign in "IU" for bits in (8, 16, 32, 64)]
-    + ["BOOL", "BF16", "F8_E4M3", "F8_E5M2"]
-)
-
 Arrays = dict[str, np.ndarray]
 
 
@@ -190,7 +178,7 @@ def read_columns(file: UserFile, columns: Columns = EVERY) -> Arrays:
         is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
         texts[name] = is_text or columns.is_aside(name, whole=pa.types.is_integer(kind))
         for _ in range(DEEPEST):
-            kind = kind.value_type if kind.num_fields == 1 and _is_list(kind) else kind
+            kind = kind.value_type if any(is_one(kind) for is_one in LISTS) else kind
         said = f"{as_text(kind)} in column {shown(name)}"
         check_type(file, said, fits=texts[name] or _is_flat(kind))
 
@@ -208,12 +196,6 @@ def read_columns(file: UserFile, columns: Columns = EVERY) -> Arrays:
                 f"column {shown(name)} of {file.path} has lists of several lengths; expected one"
             )
     return {name: np.concatenate(each) for name, each in parts.items()}
-
-
-def _is_list(kind: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind) or pa.types.is_large_list(kind)
-    )
 
 
 def _is_flat(kind: pa.DataType) -> bool:
@@ -320,10 +302,8 @@ def read_safetensors(file: UserFile, _: Columns = EVERY) -> Arrays:
 
     with file.decoding(), safe_open(file.path, framework="pt") as tensors:
         parts = {name: tensors.get_slice(name) for name in list(tensors.keys())}
-        for part in parts.values():
-            check_type(file, part.get_dtype(), fits=part.get_dtype() in KINDS)
         file.check_room(sum(8 * prod(part.get_shape()) for part in parts.values()))
-        return {name: _as_array(tensors.get_tensor(name)) for name in parts}
+        return _numbers({name: tensors.get_tensor(name) for name in parts}, file)
 
 
 def read_torch(file: UserFile, columns: Columns = EVERY) -> Arrays:
@@ -340,12 +320,14 @@ def read_torch(file: UserFile, columns: Columns = EVERY) -> Arrays:
         named = dict(_flattened(held, "", len(columns.stimuli)))
         # as they are and as float32; a view that repeats one value is small on disk
         file.check_room(sum(8 * prod(part.shape) for part in named.values()))
-        for part in named.values():
-            kind = str(part.dtype).removeprefix("torch.")
-            is_array = isinstance(part, np.ndarray)
-            fits = part.dtype.kind in NUMBERS + TEXTS if is_array else kind in TYPES
-            check_type(file, str(part.dtype), fits=fits)
-        return {name: _as_array(part) for name, part in named.items()}
+        return _numbers(named, file)
+
+
+def _numbers(parts: Mapping[str, Any], file: UserFile) -> Arrays:
+    arrays = {name: _as_array(part) for name, part in parts.items()}
+    for array in arrays.values():
+        check_type(file, str(array.dtype), fits=array.dtype.kind in NUMBERS + TEXTS)
+    return arrays
 
 
 def _flattened(value: Any, name: str, rows: int) -> Iterator[tuple[str, Any]]:

@@ -60,8 +60,7 @@ def reads_images(spec: str) -> bool:
     """Return whether the model of transformers that a spec names reads images, or the part of it;
     raises EncoderError or OfflineError.
     """
-    from core.encoders.language.folder import check_part, find_source  # as above
-    from core.encoders.language.sentences import read_sentences
+    from core.encoders.language.folder import check_part, find_source, read_sentences
 
     place, marks = split_marks(spec.removeprefix("hf:"))
     folder = read_sentences(find_source(place).folder).folder

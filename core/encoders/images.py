@@ -23,9 +23,9 @@ from core.encoders.language.folder import (
     find_weights,
     load_model,
     quiet,
+    read_sentences,
     source_name,
 )
-from core.encoders.language.sentences import read_sentences
 from core.encoders.requests import PATCHES, Precision, split_marks
 from core.encoders.vision import WIDEST, Preparation, VisionEncoder
 from core.errors import EncoderError
@@ -91,6 +91,10 @@ def open_images(spec: str, *, device: torch.device, precision: Precision = "auto
         "precision": arithmetic.name,
     } | ({"part": part[1:]} if part else {})
     config, notes, name = model.config, read_notes(source.folder), source_name(source, folder)
+    layers = tuple(f"block {i}" for i in range(1, count + 1))
+    if count != getattr(config, "num_hidden_layers", None):
+        stem = ["stem"] * (count == 1 + len(getattr(config, "depths", None) or ()))
+        layers = (*stem, *(f"stage {i}" for i in range(1, count + 1 - len(stem))))
     objective = naming.folder_objective(config.model_type, name, config.architectures or ())
     card = ModelCard(
         name=name + marks.replace("#", "-"),
@@ -101,7 +105,7 @@ def open_images(spec: str, *, device: torch.device, precision: Precision = "auto
         objective=notes.get("objective") or objective,
         parameters=sum(parameter.numel() for parameter in model.parameters()),
         weights=digest_files(files),
-        layers=name_layers(config, count),
+        layers=layers,
         training=notes.get("training") or {},
         revision=source.revision,
     )
@@ -137,13 +141,6 @@ def count_prefix(model: Any, pixels: Tensor) -> int:
         return 0
     differ = (first[0] != first[1]).any(-1).int()
     return int(differ.argmax())
-
-
-def name_layers(config: Any, count: int) -> tuple[str, ...]:
-    if count == getattr(config, "num_hidden_layers", None):
-        return tuple(f"block {i}" for i in range(1, count + 1))
-    stem = count == 1 + len(getattr(config, "depths", None) or ())
-    return (*(["stem"] if stem else []), *(f"stage {i}" for i in range(1, count + 1 - stem)))
 
 
 def _check_sizes(spec: str, said: dict[str, Any]) -> None:

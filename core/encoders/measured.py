@@ -103,13 +103,8 @@ def read_content(request: ImportRequest, stimuli: Sequence[str]) -> Content:
     axis = 1 if over != "none" and held.layers[0].ndim == 3 else 0
     if held.ids is None:
         check_rows(held.layers, stimuli, path.name, axis)
-        covers, notes = (
-            None,
-            [
-                f"The file names no rows: its first is taken for {stimuli[0]}, its last for"
-                f" {stimuli[-1]}."
-            ],
-        )
+        covers, ends = None, f"its first is taken for {stimuli[0]}, its last for {stimuli[-1]}"
+        notes = [f"The file names no rows: {ends}."]
     else:
         held, covers, notes = _matched(held, request, stimuli, axis)
     notes += held.notes
@@ -381,21 +376,12 @@ def describe_subject(name: str) -> dict[str, Any]:
 
 
 def measure_subject(name: str, world: Float[np.ndarray, "n f"]) -> Repeats:
-    """Return a simulated subject's voxels in each trial, which see the known factors of a made
-    world through noise, so that a brain can be compared to models if reality is known. It says
-    nothing of real brains.
-    """
-    seed = list(SUBJECTS).index(name)
-    return simulate(world, reliability=SUBJECTS[name], trials=TRIALS, units=VOXELS, seed=seed)
+    """Return a simulated subject's voxels in each trial: noisy linear views of the known factors of
+    a made world, the same in each trial, so that a brain can be compared to models if reality is
+    known. They say nothing of real brains.
 
-
-def simulate(
-    world: Float[np.ndarray, "n f"], *, reliability: float, trials: int, units: int, seed: int
-) -> Repeats:
-    """Return noisy linear views of a world's factors, one per unit and the same in each trial.
-
-    Every factor and every unit without its noise has variance 1 over the stimuli. reliability: of
-    the mean over all trials, in (0, 1): signal 1, noise of one trial r (1 − ρ) / ρ.
+    Every factor and every voxel without its noise has variance 1 over the stimuli. For reliability
+    ρ of the mean over r trials, the noise of one has variance r (1 − ρ) / ρ.
     """
 
     def standard(columns: Float[np.ndarray, "n _"]) -> Float[np.ndarray, "n _"]:
@@ -404,8 +390,8 @@ def simulate(
         scaled: np.ndarray = around / np.where(spread > 0, spread, 1)
         return scaled
 
-    rng = np.random.default_rng(seed)
-    signal = standard(standard(world) @ rng.normal(size=(world.shape[1], units)))
-    spread = np.sqrt(trials * (1 - reliability) / reliability)
-    noise = rng.normal(scale=spread, size=(trials, *signal.shape))
+    rng = np.random.default_rng(list(SUBJECTS).index(name))
+    signal = standard(standard(world) @ rng.normal(size=(world.shape[1], VOXELS)))
+    spread = np.sqrt(TRIALS * (1 - SUBJECTS[name]) / SUBJECTS[name])
+    noise = rng.normal(scale=spread, size=(TRIALS, *signal.shape))
     return (signal + noise).astype(np.float32)

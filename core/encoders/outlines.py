@@ -232,8 +232,9 @@ def _of_transformers(root: Path, part: str, download: Download) -> Outline:
         part_of,
         quiet,
         read_config,
+        read_sentences,
+        width_after,
     )
-    from core.encoders.language.sentences import read_sentences, width_after
 
     said = read_sentences(root)
     config, sees = read_config(said.folder), check_part(said.folder, part)

@@ -229,10 +229,13 @@ BAD = {
                 }
             ),
         ),
-        r"LlamaForCausalLM does not read, in parts that it reads: model.layers.7.input",
+        "has further weights in parts of LlamaForCausalLM: model.layers.7.input",
     ),
     **{
-        name: (lambda folder, more=more: change_weights(folder, more), "does not read, in parts")
+        name: (
+            lambda folder, more=more: change_weights(folder, more),
+            "has further weights in parts of",
+        )
         for name, more in {
             "a bias": lambda state: (
                 state | {"model.layers.0.self_attn.q_proj.bias": torch.ones(16)}
@@ -250,7 +253,7 @@ BAD = {
     },
     "a layer less": (
         lambda folder: say(folder, num_hidden_layers=1),
-        "does not read, in parts that it reads: model.layers.1.input",
+        "has further weights in parts of LlamaForCausalLM: model.layers.1.input",
     ),
     "adapter beside weights": (
         lambda folder: say(folder, "adapter_config.json", base_model_name_or_path="org/base"),

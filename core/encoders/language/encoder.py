@@ -24,9 +24,11 @@ from core.encoders.language.folder import (
     count_parameters,
     find_source,
     find_weights,
+    finish,
     load_model,
     load_tokenizer,
     quiet,
+    read_sentences,
     source_name,
     tokenizer_files,
 )
@@ -39,7 +41,6 @@ from core.encoders.language.readout import (
     read_scores,
     read_states,
 )
-from core.encoders.language.sentences import finish, read_sentences
 from core.encoders.requests import PROMPTS, Pooling, Precision, Prompt, split_marks
 from core.errors import EncoderError
 from core.machine.memory import bounded

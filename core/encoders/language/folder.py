@@ -1,23 +1,26 @@
 """A transformers model and its tokenizer from a folder or the hub: tensors and JSON only, no code
-and no objects in pickles.
+and no objects in pickles; and what a folder of sentence-transformers says of reading texts.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import reprlib
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 import transformers
+from jaxtyping import Float
 from tokenizers import Regex, normalizers
 from torch import Tensor
 from transformers import (
@@ -44,13 +47,16 @@ from core.encoders.checkpoint import (
     MAKING,
     Arithmetic,
     choose_arithmetic,
+    load_torch,
     read_outlines,
+    read_weights,
     refusing,
     store_name,
 )
-from core.encoders.fields import FORMS, SINGLE, WEIGHTS, check_index, read_json
-from core.encoders.requests import TEXT, VISION, Precision
+from core.encoders.fields import FORMS, PICKLED, SINGLE, WEIGHTS, check_index, read_json
+from core.encoders.requests import TEXT, VISION, Pooling, Precision
 from core.errors import EncoderError
+from core.files.userfile import CONFIG, UserFile
 from core.hub.fetch import fetch_snapshot
 from core.hub.repository import Repository
 from core.machine.memory import free_memory, make_spill_folder, size_text
@@ -74,6 +80,15 @@ OPTIONS = (  # of a tokenizer's config, what a tokenizer of pieces is made with
     *("bos_token", "eos_token", "unk_token", "pad_token"),
     *("add_bos_token", "add_eos_token", "legacy", "model_max_length"),
 )
+# of sentence-transformers
+MODULES = "modules.json"
+MODES: dict[str, Pooling] = {
+    **{"cls": "first", "mean": "mean", "max": "max", "lasttoken": "last"},
+    **{"pooling_mode_cls_token": "first", "pooling_mode_mean_tokens": "mean"},
+    **{"pooling_mode_max_tokens": "max", "pooling_mode_lasttoken": "last"},
+}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"Identity": lambda x: x, "Tanh": torch.tanh}
+Vectors = Float[Tensor, "batch _"]
 TOKENIZERS = ("tokenizer*", "vocab*", "merges.txt", "*.model", "special_tokens_map.json")
 FETCHED = ("*.json", "*.txt", "*.model", "*.jinja", "[0-9]_*/*")  # the last: sentence-transformers'
 
@@ -364,34 +379,28 @@ def check_weights(folder: Path, config: Any, first: Path, tensors: Mapping[str, 
     model, report = _load_weights(
         first, config, device_map={"": "meta"}, ignore_mismatched_sizes=True
     )
-    kind, expected = type(model).__name__, "expected one model's config and weights"
-    for name, held, wanted in sorted(report["mismatched_keys"]):
-        sides, others = (" × ".join(map(str, shape)) or "1" for shape in (wanted, held))
-        raise EncoderError(
-            f"{folder}: config.json makes {name} of {kind} {sides} numbers, and the weights have"
-            f" {others}; {expected}"
-        )
-    own = [name for name, _ in model.named_parameters()]
-    bytes_ = [name for name, one in tensors.items() if one.dtype not in FLOATS.values()]
-    odd = sorted(name for name in bytes_ if _is_among(name, own))
-    if odd and getattr(config, "quantization_config", None) is None:
-        raise EncoderError(
-            f"{folder} holds quantized weights, integers or float8, and does not say how to read"
-            f" them: {', '.join(odd[:3])}; {PLAIN}"
-        )
-    missing = [
-        name for name in sorted(report["missing_keys"]) if not re.search(r"(^|\.)pooler\.", name)
-    ]  # never read out
-    if missing:
-        raise EncoderError(
-            f"{folder} lacks weights of {kind}: {', '.join(missing[:5])}; save it whole"
-        )
-    if further := unread_parts(tensors, report["unexpected_keys"]):
-        raise EncoderError(
-            f"{folder} has weights that {kind} does not read, in parts that it reads:"
-            f" {', '.join(further[:3])}; {expected}, without further layers, scales of quantized"
-            " weights, or an adapter that is not merged into them (merge_and_unload)"
-        )
+    own = [f".{name}" for name, _ in model.named_parameters()]
+    plain = getattr(config, "quantization_config", None) is None
+    odd = [name for name, one in tensors.items() if plain and one.dtype not in FLOATS.values()]
+    wrong = {
+        "has other shapes than config.json says of": [n for n, *_ in report["mismatched_keys"]],
+        f"holds integers or float8, and not how to read them ({PLAIN}), of": [
+            name
+            for name in odd
+            if any(one.endswith(f".{name}") or f".{name}".endswith(one) for one in own)
+        ],
+        "lacks weights of": [  # a pooler is never read out
+            name for name in report["missing_keys"] if not re.search(r"(^|\.)pooler\.", name)
+        ],
+        "has further weights in parts of": unread_parts(tensors, report["unexpected_keys"]),
+    }
+    for what, names in wrong.items():
+        if names:
+            raise EncoderError(
+                f"{folder} {what} {type(model).__name__}: {', '.join(sorted(names)[:5])}; expected"
+                " one model's config and whole weights, with any adapter merged into them"
+                " (merge_and_unload)"
+            )
 
 
 def unread_parts(tensors: Mapping[str, Tensor], unread: Collection[str]) -> list[str]:
@@ -413,11 +422,6 @@ def unread_parts(tensors: Mapping[str, Tensor], unread: Collection[str]) -> list
         for name in sorted(unread)
         if is_within(name) and not BUFFERS.search(name) and [*tensors[name].shape][:-2] != [1, 1]
     ]
-
-
-def _is_among(name: str, names: Collection[str]) -> bool:
-    """Return whether a name is one of these, whatever precedes either."""
-    return any(f".{name}".endswith(f".{each}") or each.endswith(f".{name}") for each in names)
 
 
 def stored_type(tensors: Mapping[str, Tensor]) -> torch.dtype:
@@ -500,3 +504,127 @@ def quiet() -> Iterator[None]:
         transformers_log.set_verbosity(level)
         if bars:
             transformers_log.enable_progress_bar()
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """How a folder reads texts. folder: of the transformers model. pooling, longest (tokens): None
+    if it does not say. lower: whether texts become lower-case. prompt: precedes each. steps:
+    folders of linear layers over the pooled vector in order, "" for unit length. unread: what it
+    asks for that cannot be done here, in words.
+    """
+
+    folder: Path
+    pooling: Pooling | None = None
+    longest: int | None = None
+    lower: bool = False
+    prompt: str = ""
+    steps: tuple[str, ...] = ()
+    unread: str = ""
+
+    @property
+    def files(self) -> list[Path]:
+        return [_weights_of(Path(step)) for step in self.steps if step]
+
+
+def read_sentences(root: Path) -> Sentences:
+    """Return how a folder reads texts by its modules.json; the folder alone if it has none. Raises
+    EncoderError for one that cannot be read.
+    """
+    if not (root / MODULES).exists():
+        return Sentences(root)
+    modules = _modules(root)
+    folder = root / modules[0][1]
+    said = Sentences(folder)
+    for path in folder.glob("sentence_*_config.json"):
+        own = read_json(path)
+        longest = own.get("max_seq_length")
+        longest = longest if isinstance(longest, int) and longest > 0 else None
+        said = replace(said, longest=longest, lower=own.get("do_lower_case") is True)
+    if (root / "config_sentence_transformers.json").exists():
+        own = read_json(root / "config_sentence_transformers.json")
+        prompt = (own.get("prompts") or {}).get(own.get("default_prompt_name"))
+        said = replace(said, prompt=prompt if isinstance(prompt, str) else "")
+    for kind, place in modules[1:]:
+        if kind == "Pooling":
+            said = _with_pooling(said, read_json(root / place / "config.json"))
+        elif kind == "Normalize":
+            said = replace(said, steps=(*said.steps, ""))
+        elif kind == "Dense" and _activation(root / place) in ACTIVATIONS:
+            said = replace(said, steps=(*said.steps, str(root / place)))
+        elif kind != "Dropout":
+            said = replace(said, unread=f"a module {kind}")
+    return said
+
+
+def finish(said: Sentences) -> Callable[[Vectors], Vectors]:
+    layers = [_linear(Path(step)) if step else F.normalize for step in said.steps]
+
+    def finished(vectors: Vectors) -> Vectors:
+        for layer in layers:
+            vectors = layer(vectors)
+        return vectors
+
+    return finished
+
+
+def width_after(said: Sentences, width: int) -> int:
+    for step in filter(None, said.steps):
+        width = int(read_json(Path(step) / "config.json").get("out_features") or width)
+    return width
+
+
+def _modules(root: Path) -> list[tuple[str, str]]:
+    path = root / MODULES
+    file = UserFile(path, "a list of modules in JSON", EncoderError, most=CONFIG)
+    try:
+        modules = [
+            (str(one["type"]).rpartition(".")[2], str(one["path"]))
+            for one in json.loads(file.read().decode())
+        ]
+    except (ValueError, RecursionError, TypeError, KeyError):
+        modules = []
+    if not modules or any(Path(place).is_absolute() or ".." in place for _, place in modules):
+        raise EncoderError(
+            f"{path} must list modules, each with a type and the path of a folder in it; check the"
+            " file"
+        )
+    return modules
+
+
+def _with_pooling(said: Sentences, config: dict[str, Any]) -> Sentences:
+    named = config.get("pooling_mode")
+    names = [str(one) for one in (named if isinstance(named, list) else [named] if named else [])]
+    names = names or [name for name in config if name.startswith("pooling_mode_") and config[name]]
+    unread = said.unread
+    if len(names) != 1 or names[0] not in MODES:
+        unread = f"the pooling {' and '.join(names) or 'of no tokens'}"
+    elif said.prompt and config.get("include_prompt") is False:
+        unread = "pooling without its prompt"
+    return replace(said, pooling=MODES.get(names[0]) if names else None, unread=unread)
+
+
+def _activation(folder: Path) -> str:
+    return str(read_json(folder / "config.json").get("activation_function")).rpartition(".")[2]
+
+
+def _weights_of(folder: Path) -> Path:
+    return folder / (SINGLE if (folder / SINGLE).exists() else PICKLED)
+
+
+def _linear(folder: Path) -> Callable[[Vectors], Vectors]:
+    path = _weights_of(folder)
+    state = (
+        read_weights(path)
+        if path.suffix != ".bin"
+        else load_torch(UserFile(path, "whole weights", EncoderError))
+    )
+    try:
+        weight = state["linear.weight"].float()
+        bias = state["linear.bias"].float() if "linear.bias" in state else None
+    except (KeyError, TypeError, AttributeError) as error:
+        raise EncoderError(
+            f"{path} holds no linear.weight; expected a Dense module of sentence-transformers"
+        ) from error
+    activate = ACTIVATIONS[_activation(folder)]
+    return lambda vectors: activate(F.linear(vectors, weight, bias))

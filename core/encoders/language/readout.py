@@ -94,7 +94,10 @@ def find_readout(model: Any, device: torch.device) -> Readout:
     kind = str(model.dtype).removeprefix("torch.")
     advice = READ if kind == "float32" else f"{READ} that computes in {kind}; or --precision fp32"
     with refusing(f"{type(model).__name__} takes no texts alone", advice), quiet():
-        _keep_attention(model)
+        if hasattr(body := model.base_model, "set_attention_type"):
+            # as each batch's own length asks: the first short one would change BigBird for good
+            asked = body.attention_type
+            body.register_forward_pre_hook(lambda module, _: module.set_attention_type(asked))
         vocabulary = model.get_input_embeddings().weight.shape[0]
         longer = torch.arange(1, _LONGER + 1, device=device)[None] * max(1, vocabulary // 13)
         longer %= vocabulary
@@ -130,15 +133,6 @@ def _begins_later(readout: Readout, ids: Tokens, mask: Tokens, states: Sequence[
     with _watching(readout.blocks, seen.append):
         readout.model(input_ids=ids, attention_mask=mask)
     return len(seen) > 1 and seen[1].equal(states[0]) and not seen[0].equal(states[0])
-
-
-def _keep_attention(model: Any) -> None:
-    """Let each batch be read as its own length asks: the first short one would change BigBird to
-    full attention for good.
-    """
-    if hasattr(body := model.base_model, "set_attention_type"):
-        asked = body.attention_type
-        body.register_forward_pre_hook(lambda module, _: module.set_attention_type(asked))
 
 
 def _probe(readout: Readout, longer: Tokens, alone: Sequence[State]) -> Readout:
