@@ -100,7 +100,8 @@ class Option:
 
     name: of the command's option, the address's key and the control. path: of fields, from the
     question to the value. kind: `pair` is NAME=VALUE with numbers as numbers, `factor` with all
-    values as text. many: any number of values. help: a phrase. label: of a control. choices: all
+    values as text. many: any number of values. help: a phrase for the command line. tip: a sentence at the
+    control, in place of the help. label: of a control. choices: all
     valid values, where they are few. range: of numbers, None of anything else. positional: without
     dashes, required. required: whether the command insists on it.
     """
@@ -110,6 +111,7 @@ class Option:
     kind: Kind
     default: Any
     help: str
+    tip: str
     label: str
     many: bool
     choices: tuple[str, ...]
@@ -128,6 +130,7 @@ def option(
     default: Any = None,
     *,
     help: str,
+    tip: str = "",
     label: str = "",
     name: str = "",
     metavar: str = "",
@@ -138,7 +141,7 @@ def option(
 
     least, most: of a number, which must have both.
     """
-    named = {"help": help, "label": label, "name": name, "metavar": metavar}
+    named = {"help": help, "tip": tip, "label": label, "name": name, "metavar": metavar}
     return field(default=default, metadata={_OPTION: {**named, "least": least, "most": most}})
 
 
@@ -223,6 +226,7 @@ def _option(one: Field[Any], hint: Any, default: Any, path: tuple[str, ...]) -> 
         kind=kind,
         default=default,
         help=declared["help"],
+        tip=declared.get("tip", ""),
         label=declared["label"] or name.replace("_", " ").capitalize(),
         many=many,
         choices=choices,

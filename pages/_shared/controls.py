@@ -141,7 +141,7 @@ def _usual_look(one: Option, at: Place | None) -> Look:
 
 def pick_option(one: Option, look: Look = PLAIN) -> Any:
     """Draw the control of an option and return its value."""
-    label, help = look.label or one.label, look.help or sentence(one.help)
+    label, help = look.label or one.label, look.help or tip_of(one)
     start = one.default if look.start is None else look.start
     labels = {each: each for each in one.choices} if look.labels is None else look.labels
     address.label(one.name, label)
@@ -201,9 +201,9 @@ def option_named(kind: type, name: str) -> Option:
     return options_by_name(kind)[name]
 
 
-def sentence(phrase: str) -> str:
-    """Return an option's help as a sentence for a control."""
-    return f"{phrase[:1].upper()}{phrase[1:].replace('%%', '%')}."
+def tip_of(one: Option) -> str:
+    """Return what a control says if a person points at it: the option's tip, else its help."""
+    return one.tip or f"{one.help[:1].upper()}{one.help[1:].replace('%%', '%')}."
 
 
 def pick_usual(models: pd.DataFrame) -> pd.DataFrame:
@@ -265,7 +265,7 @@ def pick_layer(layers: Sequence[str], key: str, *, best: int) -> int:
 
 def pick_switch(one: Option) -> bool:
     """Choose yes or no."""
-    return st.toggle(one.label, help=sentence(one.help), **bind(one.name, one.default))
+    return st.toggle(one.label, help=tip_of(one), **bind(one.name, one.default))
 
 
 def pick_number(one: Option, most: int | None = None, *, usual: int | None = None) -> int:
@@ -276,7 +276,7 @@ def pick_number(one: Option, most: int | None = None, *, usual: int | None = Non
     start, least = one.default if usual is None else usual, int(one.range.least)
     highest = int(one.range.most) if most is None else min(int(one.range.most), most)
     bound = bind(one.name, start, within=(least, highest))
-    return int(st.number_input(one.label, least, highest, help=sentence(one.help), **bound))
+    return int(st.number_input(one.label, least, highest, help=tip_of(one), **bound))
 
 
 def pick_share(
@@ -285,7 +285,7 @@ def pick_share(
     """Choose a number on a slider. usual: what it is at first, in place of the default."""
     start = float(one.default if usual is None else usual)
     bound = bind(one.name, start, within=(low, high))
-    number = st.slider(one.label, low, high, step=step, help=sentence(one.help), **bound)
+    number = st.slider(one.label, low, high, step=step, help=tip_of(one), **bound)
     return round(number, 6)
 
 
@@ -313,7 +313,7 @@ def pick_choice(
         one.label,
         choices,
         format_func=labels.get if labels else str,
-        help=sentence(one.help),
+        help=tip_of(one),
         **bind(
             one.name,
             one.default if usual is None else usual,
@@ -329,7 +329,7 @@ def pick_draws(one: Option, counts: Sequence[int], *, text: str = "") -> int:
         one.label,
         counts,
         format_func=lambda count: f"{count:,}" if count else "none",
-        help=text or sentence(one.help),
+        help=text or tip_of(one),
         **bind(one.name, one.default, counts),
     )
 
@@ -345,7 +345,7 @@ def pick_between(
         kind(low),
         kind(high),
         step=kind(step),
-        help=text or sentence(one.help),
+        help=text or tip_of(one),
         **bound,
         **look,
     )
@@ -358,7 +358,7 @@ def pick_labeled(one: Option, labels: Mapping[T, str], *, text: str = "") -> T:
         one.label,
         list(labels),
         format_func=labels.get,
-        help=text or sentence(one.help),
+        help=text or tip_of(one),
         **bind(one.name, one.default, labels),
     )
 
@@ -424,7 +424,7 @@ def pick_scope(at: Place) -> Scope:
         one.label,
         list(pairs),
         placeholder="all stimuli",
-        help=sentence(one.help),
+        help=tip_of(one),
         **bind(one.name, [], pairs, kind="value of a factor"),
     )
     chosen = tuple(pairs[text] for text in where)

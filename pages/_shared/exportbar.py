@@ -1,4 +1,4 @@
-"""A plot with all that can be exported: the figure for a paper, HTML, CSV, the recipe, the link and
+"""A figure and its button “Download”: the figure for a paper, CSV, HTML, the settings, the link and
 the command.
 
 A figure for a paper is drawn by the browser, from a chart on the page, with the chart's own
@@ -34,7 +34,7 @@ _WIDTHS = {ONE_COLUMN: "85 mm, one column", TWO_COLUMNS: "175 mm, two columns"}
 _FILES = {
     "HTML": ("html", "text/html"),
     "CSV": ("csv", "text/csv"),
-    "Recipe": ("json", "application/json"),
+    "Settings": ("json", "application/json"),
 }
 _GROUNDS = {False: "White", True: "Transparent"}
 _CSS = """
@@ -252,9 +252,9 @@ def draw_alone(
 
 def draw_table(at: Place, question: StudyQuestion, table: pd.DataFrame, *, key: str) -> None:
     """Draw what can be exported of a table that is shown by itself; key: its name, too."""
-    with st.container(horizontal=True, key=f"bar-{key}", vertical_alignment="center", gap="small"):
+    with offer(key):
         _download("CSV", lambda: exports.to_csv(table), key, queries.recipe_of(at, question), key)
-        _command(frame.question_command(question), "This prints the same table:")
+        tell_command(frame.question_command(question), "This prints the same table:")
 
 
 def draw_link(*, key: str) -> None:
@@ -287,14 +287,21 @@ def _bar(
     figure: go.Figure, table: pd.DataFrame, recipe: Recipe, command: str, note: str, *, key: str
 ) -> None:
     title = figure.layout.meta["title"]
-    with st.container(horizontal=True, key=f"bar-{key}", vertical_alignment="center", gap="small"):
+    with offer(key), st.container(key=f"export-{key}"):
         _draw_button(figure, table, recipe, key=key)
-        draw_link(key=key)
-        html = lambda: exports.to_html(figure, recipe, title=title)  # noqa: E731
-        _download("HTML", html, title, recipe, key)
-        _download("CSV", lambda: exports.to_csv(table), title, recipe, key)
-        _download("Recipe", lambda: exports.to_recipe_json(recipe), title, recipe, key)
-        _command(command, note)
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            _download("CSV", lambda: exports.to_csv(table), title, recipe, key)
+            html = lambda: exports.to_html(figure, recipe, title=title)  # noqa: E731
+            _download("HTML", html, title, recipe, key)
+            _download("Settings", lambda: exports.to_recipe_json(recipe), title, recipe, key)
+            draw_link(key=key)
+        tell_command(command, note)
+
+
+def offer(key: str) -> st.delta_generator.DeltaGenerator:
+    """Return the button “Download” below a figure, and what it opens."""
+    with st.container(horizontal=True, horizontal_alignment="right", key=f"bar-{key}"):
+        return st.popover("Download", icon=":material/download:", type="tertiary")
 
 
 def _download(label: str, make: Callable[[], bytes], title: str, recipe: Recipe, key: str) -> None:
@@ -310,15 +317,15 @@ def _download(label: str, make: Callable[[], bytes], title: str, recipe: Recipe,
     )
 
 
-def _command(line: str, note: str) -> None:
-    with st.popover("Command", type="tertiary"):
-        st.caption(note)
-        st.code(line, language="bash", wrap_lines=True)
+def tell_command(line: str, note: str = PRINTS_PLOT) -> None:
+    """Draw the command that computes the same."""
+    st.caption(note)
+    st.code(line, language="bash", wrap_lines=True)
 
 
 @st.fragment
 def _draw_button(figure: go.Figure, table: pd.DataFrame, recipe: Recipe, *, key: str) -> None:
-    if st.button("Figure", type="tertiary", key=f"figure-{key}"):
+    if st.button("Figure: SVG, PDF, PNG", icon=":material/image:", key=f"figure-{key}"):
         _show_print(figure, table, recipe, key=key)
 
 

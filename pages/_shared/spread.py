@@ -59,7 +59,7 @@ def pick_spaces(at: Place) -> tuple[str, ...]:
         one.label,
         list(names),
         format_func=named_by(names),
-        help=controls.sentence(one.help),
+        help=controls.tip_of(one),
         select_all=False,  # Enter takes the best match
         **bind(one.name, default_spaces(queries.study(at)), names, kind="layer of a model"),
     )

@@ -153,11 +153,21 @@ def framed(page, key: str) -> set[str]:
     )
 
 
+def open_export(page, key: str):
+    """Open what a chart's button “Download” offers, unless it is open, and return it."""
+    offered = page.locator(f".st-key-export-{key}")
+    if not offered.is_visible():
+        button = page.locator(f".st-key-bar-{key}").get_by_role("button", name="Download")
+        button.scroll_into_view_if_needed()
+        button.click()
+        offered.wait_for()
+    return offered
+
+
 def download(page, key: str, kind: str) -> tuple[str, bytes]:
-    bar = page.locator(f".st-key-bar-{key}")
-    bar.scroll_into_view_if_needed()
+    offered = open_export(page, key)
     with page.expect_download() as waited:
-        bar.get_by_role("button", name=kind, exact=True).click()
+        offered.get_by_role("button", name=kind, exact=True).click()
     return waited.value.suggested_filename, Path(waited.value.path()).read_bytes()
 
 
@@ -165,9 +175,7 @@ def save(page, key: str, kind: str) -> tuple[str, bytes]:
     """Open the figure of a chart as it will be printed, unless it is open, and save it."""
     dialog = page.get_by_role("dialog")
     if not dialog.count():
-        bar = page.locator(f".st-key-bar-{key}")
-        bar.scroll_into_view_if_needed()
-        bar.get_by_role("button", name="Figure", exact=True).click()
+        open_export(page, key).get_by_role("button", name="Figure").click()
         chart(page, f"print-{key}")
     page.evaluate("document.fonts.ready")  # the file takes what is loaded
     button = dialog.get_by_role("button", name=kind, exact=True)

@@ -86,5 +86,5 @@ def test_table_page_and_recipe_are_downloaded(visit):
     assert b"vit-mae-s" in table
     _, html = download(page, "trend", "HTML")
     assert html.startswith(b"<!DOCTYPE html>")
-    _, recipe = download(page, "trend", "Recipe")
+    _, recipe = download(page, "trend", "Settings")
     assert b'"mutual_knn"' in recipe

@@ -37,7 +37,7 @@ def pick(at: Place, hues: Hues) -> ColorPixels:
     options = controls.options_by_name(ColorPixels)
     images = st.text_input(
         options["images"].label,
-        help=controls.sentence(options["images"].help),
+        help=controls.tip_of(options["images"]),
         **bind("images", SHIPPED),
     )
     if images.strip() in ("", SHIPPED):  # whose counting and colors are given

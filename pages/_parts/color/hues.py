@@ -150,7 +150,7 @@ def _pick_layer() -> str | None:
         OPTIONS["layer"].label,
         [USUAL, LAST, LAST_FOUR],
         accept_new_options=True,
-        help=controls.sentence(OPTIONS["layer"].help),
+        help=controls.tip_of(OPTIONS["layer"]),
         **bind("layer", USUAL),
     )
     return None if layer == USUAL else layer
@@ -193,7 +193,7 @@ def _pick_palette() -> Palette:
         OPTIONS["words"].label,
         every,
         placeholder=f"all {len(every)}",
-        help=controls.sentence(OPTIONS["words"].help),
+        help=controls.tip_of(OPTIONS["words"]),
         **bind("words", [], every),
     )
     surveys: dict[Survey, str] = {"xkcd": "xkcd", "uw": "uw"}

@@ -60,7 +60,7 @@ def _pick_layer(key: str, names: tuple[str, ...]) -> int:
         one.label,
         list(labels),
         format_func=labels.get,
-        help=controls.sentence(one.help),
+        help=controls.tip_of(one),
         **bind(key, (len(names) - 1) // 2, labels, kind="layer"),
     )
 

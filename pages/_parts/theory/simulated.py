@@ -29,7 +29,7 @@ def pick_numbers(one: Option, start: tuple[float, ...], numbers: Range) -> tuple
     """Choose up to six numbers, written with commas between them; raises InputError."""
     text = st.text_input(
         one.label,
-        help=controls.sentence(one.help),
+        help=controls.tip_of(one),
         **bind(one.name, ", ".join(f"{each:g}" for each in start), joint=", "),
     )
     return controls.read_numbers(text, numbers, most=6)

@@ -58,7 +58,7 @@ def _pick(at: Place, models: pd.DataFrame) -> tuple[Solving, Binning]:
                 0.5,
                 1.0,
                 step=0.05,
-                help=controls.sentence(options["threshold"].help),
+                help=controls.tip_of(options["threshold"]),
                 format="percent",
                 width=165,
                 **bind("threshold", threshold, within=(0.5, 1.0)),
