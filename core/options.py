@@ -100,10 +100,10 @@ class Option:
 
     name: of the command's option, the address's key and the control. path: of fields, from the
     question to the value. kind: `pair` is NAME=VALUE with numbers as numbers, `factor` with all
-    values as text. many: any number of values. help: a phrase for the command line. tip: a sentence at the
-    control, in place of the help. label: of a control. choices: all
-    valid values, where they are few. range: of numbers, None of anything else. positional: without
-    dashes, required. required: whether the command insists on it.
+    values as text. many: any number of values. help: a phrase for the command line. tip: a sentence
+    at the control, in place of the help. label: of a control. choices: all valid values, if they
+    are few. range: of numbers, None of anything else. positional: without dashes, required.
+    required: whether the command insists on it.
     """
 
     name: str
