@@ -4,13 +4,10 @@ reality.
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
 import pytest
 
 from core.cave import drawing
-from core.cave.captions import LEVELS, describe
-from core.cave.drawing import draw
+from core.cave.captions import LEVELS
 from core.cave.events import draw_event
 from core.cave.world import CaveDataset
 from core.errors import StimuliError
@@ -62,19 +59,6 @@ def test_a_row_holds_the_factors_of_its_event(cave):
                 assert row.filter(regex=f"_{slot + 1}$").isna().all()
 
 
-def test_captions_come_by_index_then_level(cave):
-    assert cave.captions.columns.tolist() == ["index", "level", "text"]
-    expected = [(index, level) for index in range(24) for level in LEVELS]
-    assert list(cave.captions[["index", "level"]].itertuples(index=False, name=None)) == expected
-    assert cave.captions["text"].iloc[5] == describe(draw_event("test", 1), LEVELS[1])
-
-
-def test_an_image_is_the_drawing_of_its_event(cave):
-    image = cave.image(2)
-    assert (image.mode, image.size) == ("RGB", (224, 224))
-    assert np.array_equal(np.asarray(image), np.asarray(draw(draw_event("test", 2))))
-
-
 @pytest.mark.parametrize("size", [0, 1025])
 def test_a_size_beyond_the_held_out_events_is_refused(size):
     with pytest.raises(
@@ -82,11 +66,3 @@ def test_a_size_beyond_the_held_out_events_is_refused(size):
         match=f"the Cave has 1 to 1024 held-out events, not {size}; choose a size in this range",
     ):
         CaveDataset(size)
-
-
-def test_stimuli_are_unique_and_the_table_has_no_object_surprises(cave):
-    assert cave.stimuli["stimulus"].is_unique
-    assert all(
-        pd.api.types.is_numeric_dtype(cave.stimuli[name])
-        for name in ("count", "hue_1", "x_4", "depth_4")
-    )

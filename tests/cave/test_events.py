@@ -16,7 +16,6 @@ from core.cave.events import (
     TIMES,
     WEATHERS,
     Event,
-    draw_event,
     events,
     reality,
 )
@@ -27,11 +26,6 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def many() -> list[Event]:
     return list(events("train", 6000))
-
-
-def test_an_event_is_a_function_of_split_and_index():
-    assert draw_event("train", 7) == draw_event("train", 7)
-    assert draw_event("train", 7).things != draw_event("valid", 7).things
 
 
 def test_no_training_event_has_the_signature_of_a_test_event(many):

@@ -150,13 +150,6 @@ def test_sentences_are_plain_english(captions, level):
         assert not re.search(r"\b(\w+) \1\b", text)
 
 
-def test_verbs_agree_with_what_they_tell(captions):
-    for text in captions["10"]:
-        if match := re.search(rf"[Tt]here (is|are) (?P<told>{PHRASE})", text):
-            alone = not match["number"] and not re.search(r", | and ", text[match.start("told") :])
-            assert (match[1] == "is") == alone, text
-
-
 @pytest.mark.parametrize("level", LEVELS)
 def test_what_is_said_of_things_is_true(captions, held_out, level):
     wrong = [
@@ -183,17 +176,6 @@ def test_what_is_said_again_is_true(captions, held_out):
             assert len(right) >= (1 if verb == "is" else 2)
             found += 1
     assert found > 500
-
-
-def test_the_reader_notices_a_wrong_color(captions, held_out):
-    swapped = [text.lower().replace(" crimson ", " teal ") for text in captions["20"]]
-    wrong = [
-        found
-        for text, event in zip(swapped, held_out, strict=True)
-        for found in untrue_phrases(text, event)
-    ]
-    assert all("teal" in found for found in wrong)
-    assert len(wrong) > 5
 
 
 @pytest.mark.parametrize("level", LEVELS)

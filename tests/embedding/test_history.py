@@ -186,10 +186,6 @@ def test_time_follows_from_similar_models_alone(parameters, modality, device, se
     assert seconds_for(parameters, 10, LIKE, modality=modality, device=device) == seconds
 
 
-def test_an_empty_store_tells_no_time():
-    assert seconds_for(1_000, 10, [], modality="vision", device="cpu") is None
-
-
 def test_imported_features_have_no_time_and_others_have_theirs(tmp_path):
     store = Store(build(tmp_path, PaintedDataset(20), **SMALL))
     entries = store.models("cave")

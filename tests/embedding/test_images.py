@@ -167,14 +167,6 @@ def test_a_process_that_is_killed_is_said_in_a_sentence(
         list(load_images(dying, BATCHES, device="cpu"))
 
 
-@pytest.mark.parametrize(
-    "error", [EOFError(), RuntimeError("DataLoader worker (pid 7) is killed by signal: Killed. ")]
-)
-def test_a_process_that_is_killed_as_it_hands_over_is_said_in_a_sentence(error: Exception) -> None:
-    with pytest.raises(DeviceError, match="was ended, most likely for want of memory"):
-        list(_checked(interrupted(error)))
-
-
 @pytest.mark.parametrize("kind", [RuntimeError, FileNotFoundError])
 def test_what_fails_in_a_process_is_not_taken_for_its_end(kind: type[Exception]) -> None:
     error = kind("Caught it in DataLoader worker process 0.")
@@ -259,13 +251,6 @@ def test_processes_prepare_for_a_gpu_or_as_the_setting_says(
     monkeypatch.setattr(module, "count_cores", lambda: 8)
     monkeypatch.setattr(module, "ROOM", 0)
     assert count_workers(device, count) == expected
-
-
-def test_none_are_started_where_shared_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("PLATOSCOPE_WORKERS", raising=False)
-    monkeypatch.setattr(module, "SHARED", os.getcwd())
-    monkeypatch.setattr(module, "ROOM", 2**60)
-    assert count_workers("cuda", 1000) == 0
 
 
 @pytest.mark.parametrize("text", ["-1", "two", "1.5"])

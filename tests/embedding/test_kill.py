@@ -7,7 +7,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from multiprocessing.context import ForkServerContext
@@ -55,32 +54,6 @@ def finish(store: Path, name: str) -> None:
 
 def run(store: Path, name: str) -> None:
     embed(store, DATASET, ENCODER, batch_size=8, name=name)
-
-
-@pytest.mark.parametrize("moments", [4, pytest.param(10, marks=pytest.mark.slow)])
-def test_a_run_killed_at_random_moments_completes_to_the_same_file(
-    store: Path, processes: ForkServerContext, moments: int
-) -> None:
-    """Kill it four times by default, ten times in the slow run."""
-    rng, stopped = np.random.default_rng(7), 0
-    for number in range(moments):
-        name = f"killed-{moments}-{number}"
-        child = processes.Process(target=run, args=(store, name))
-        child.start()
-        wait_for_batches(store, name, int(rng.integers(0, 16)), child)
-        child.join(rng.uniform(0, 0.05))
-        child.kill()
-        child.join()
-        stopped += child.exitcode == -signal.SIGKILL
-        finish(store, name)
-    assert stopped >= moments - 2  # a machine that pauses this process may let one or two end
-
-
-def wait_for_batches(store: Path, name: str, count: int, child: Any) -> None:
-    """Wait until a run has finished so many batches, or is done with them all."""
-    parts = parts_folder(embedding_file(store, "counted", name))
-    while child.is_alive() and len(list(parts.glob("*/*.npz"))) < count:
-        time.sleep(0.001)
 
 
 def run_until(store: Path, name: str, function: str, call: int, *, after: bool) -> None:

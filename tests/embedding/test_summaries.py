@@ -17,7 +17,7 @@ from core.embedding.summaries import (
     INSTRUCTION,
     summarize,
 )
-from core.errors import EncoderError, UnknownNameError
+from core.errors import EncoderError
 from core.store import Store, add_dataset
 
 N = 2 * BATCH + 5
@@ -66,14 +66,6 @@ def test_summaries_are_a_further_level(store: Path) -> None:
     embed(store, CountedDataset(N), CountingEncoder(), level="7-by-clerk")
     assert Store(store).caption_variants("counted") == {"counting~7-by-clerk": "counting"}
     assert list(Store(store).summaries("counted")) == ["7-by-clerk"]
-
-
-def test_another_level_can_be_summarized(store: Path) -> None:
-    clerk = Clerk()
-    summarize(store, "counted", clerk, words=7, level="concatenated")
-    assert clerk.asked[0][1] == "event 0, 20 words event 0, 5 words"
-    with pytest.raises(UnknownNameError, match="no caption level named '30'"):
-        summarize(store, "counted", Clerk(), words=7, level="30")
 
 
 @pytest.mark.parametrize(
@@ -138,14 +130,6 @@ def test_a_stopped_run_goes_on_and_a_finished_one_is_not_repeated(store: Path) -
     again = Clerk()
     summarize(store, "counted", again, words=7)
     assert again.asked == []
-
-
-def test_another_model_of_that_name_begins_anew(store: Path) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        summarize(store, "counted", Clerk(batches=1), words=7)
-    other = Clerk(weights="w2")
-    summarize(store, "counted", other, words=7)
-    assert len(other.asked) == N
 
 
 def test_an_empty_answer_is_refused(store: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 import torch
 from tiny_models import make_language
 
-from core.encoders.language.chat import Chat, open_chat, pad_left
+from core.encoders.language.chat import Chat, open_chat
 from core.errors import EncoderError
 
 PLAIN = "{% for m in messages %}<x>{{ m.role }}: {{ m.content }}\n{% endfor %}<x>assistant:"
@@ -118,12 +118,6 @@ def test_an_instruction_goes_before_the_text_where_the_template_has_no_place_for
     chat = opened(make_chat(tmp_path / "humble", template))
     prompt = chat.tokenizer.decode(chat._prompt("Short.", "a dog"))
     assert prompt == "<x>user: Short.\n\na dog\n<x>assistant:"
-
-
-def test_padding_is_on_the_left() -> None:
-    ids, mask = pad_left([[5, 6, 7], [8]])
-    assert mask.tolist() == [[1, 1, 1], [0, 0, 1]]
-    assert ids[1, -1] == 8
 
 
 def test_models_that_cannot_answer_are_refused(tmp_path: Path) -> None:

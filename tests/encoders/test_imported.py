@@ -9,7 +9,6 @@ import struct
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -26,9 +25,6 @@ DEEP = np.arange(24, dtype=np.float32).reshape(4, 2, 3) / 8
 
 def read_features(path: Path) -> list[np.ndarray]:
     return imported.read_features(path).layers
-
-
-KINDS = (".npy", ".npz", ".safetensors", ".pt", ".parquet")
 
 
 def save(path: Path, array: np.ndarray) -> Path:
@@ -51,22 +47,6 @@ def assert_refused(path, message):
         read_features(path)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_one_matrix_is_one_layer(tmp_path, kind):
-    (layer,) = read_features(save(tmp_path / f"x{kind}", FLAT))
-    assert layer.dtype == np.float32
-    assert layer.flags.c_contiguous
-    np.testing.assert_array_equal(layer, FLAT)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_three_axes_are_stimuli_layers_dims(tmp_path, kind):
-    layers = read_features(save(tmp_path / f"x{kind}", DEEP))
-    assert len(layers) == 2
-    for number, layer in enumerate(layers):
-        np.testing.assert_array_equal(layer, DEEP[:, number])
-
-
 def test_files_of_the_released_pipeline(tmp_path):
     feats = torch.from_numpy(DEEP).bfloat16()
     extra = {
@@ -80,38 +60,11 @@ def test_files_of_the_released_pipeline(tmp_path):
     np.testing.assert_array_equal(np.stack(layers, axis=1), feats.float().numpy())
 
 
-@pytest.mark.parametrize("kind", [".npz", ".safetensors", ".pt"])
-def test_several_arrays_are_layers_and_may_differ_in_width(tmp_path, kind):
-    """Those of safetensors, which keeps no order, in the natural order of their names."""
-    widths = (10, 2, 1) if kind == ".safetensors" else (1, 2, 10)
-    arrays = {f"layer{i}": np.full((4, i), i, np.float32) for i in widths}
-    path = tmp_path / f"x{kind}"
-    if kind == ".npz":
-        np.savez(path, **arrays)
-    else:
-        tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
-        save_file(tensors, path) if kind == ".safetensors" else torch.save(tensors, path)
-    assert [layer.shape for layer in read_features(path)] == [(4, 1), (4, 2), (4, 10)]
-
-
-def test_a_list_of_tensors_keeps_its_order(tmp_path):
-    torch.save([torch.zeros(4, 5), torch.zeros(4, 2)], tmp_path / "x.pt")
-    assert [layer.shape for layer in read_features(tmp_path / "x.pt")] == [(4, 5), (4, 2)]
-
-
 @pytest.mark.parametrize("kind", ["float16", "float64", ">f4", "int8", "int64", "uint16"])
 def test_numbers_of_other_types_become_float32(tmp_path, kind):
     (layer,) = read_features(save(tmp_path / "x.npy", np.asfortranarray((FLAT * 8).astype(kind))))
     assert layer.dtype == np.float32
     np.testing.assert_array_equal(layer, FLAT * 8)
-
-
-def test_numeric_columns_of_a_table_are_one_matrix(tmp_path):
-    pd.DataFrame(FLAT, columns=["a", "b", "c"], index=["w", "x", "y", "z"]).to_parquet(
-        tmp_path / "x.parquet"
-    )
-    (layer,) = read_features(tmp_path / "x.parquet")
-    np.testing.assert_array_equal(layer, FLAT)
 
 
 def test_a_fixed_size_list_column(tmp_path):
@@ -136,33 +89,6 @@ def test_arrays_that_are_no_features(tmp_path, array, message):
     np.savez(tmp_path / "x.npz", array)
     assert_refused(tmp_path / "x.npy", message)
     assert_refused(tmp_path / "x.npz", message)
-
-
-def test_no_arrays(tmp_path):
-    np.savez(tmp_path / "x.npz")
-    assert_refused(
-        tmp_path / "x.npz", r"holds no features but no array; expected numbers, \(n, d\)"
-    )
-
-
-def test_layers_of_unlike_length(tmp_path):
-    np.savez(tmp_path / "x.npz", a=np.zeros((3, 2)), b=np.zeros((4, 2)))
-    assert_refused(tmp_path / "x.npz", r"have \[3, 4\] rows; expected one row per stimulus in each")
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_truncated_files(tmp_path, kind):
-    path = save(tmp_path / f"x{kind}", np.random.default_rng(0).random((64, 9), np.float32))
-    path.write_bytes(path.read_bytes()[:-70])
-    assert_refused(path, rf"cannot be read .*expected whole \{kind} data")
-
-
-def test_a_damaged_member(tmp_path):
-    path = save(tmp_path / "x.npz", np.random.default_rng(0).random((64, 9), np.float32))
-    data = bytearray(path.read_bytes())
-    data[300:320] = bytes(20)
-    path.write_bytes(data)
-    assert_refused(path, r"cannot be read .*expected whole \.npz data")
 
 
 class Trap:

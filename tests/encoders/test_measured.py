@@ -92,12 +92,6 @@ def test_measurements_come_into_the_dataset_s_order(tmp_path, ending, arrays, wa
         read(path, subset="some", **way)
 
 
-def test_layers_of_measurements_keep_their_order_and_names(tmp_path):
-    content = read(saved(tmp_path / "b.npz", v1=REPEATS, it=REPEATS[:, :, :1]), **TRIALS)
-    assert content.names == ("v1", "it")
-    assert [each.shape for each in content.repeats] == [(3, 4, 2), (3, 4, 1)]
-
-
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
@@ -174,14 +168,6 @@ def test_other_tables_are_no_ratings(tmp_path, lines, message):
 def test_ratings_must_be_numbers_of_every_pair(tmp_path, lines, message):
     with pytest.raises(FeatureError, match=message):
         read(written(tmp_path / "x.csv", *lines), **ALIKE)
-
-
-def test_a_file_without_arrays_is_refused_however_it_is_read(tmp_path):
-    path = str(tmp_path / "empty.npz")
-    np.savez(path)
-    for way in ({"repeats": "trials"}, {"dissimilarities": True}):
-        with pytest.raises(FeatureError, match="holds no arrays; expected one per layer"):
-            read(path, **way)
 
 
 def test_trials_are_averaged_and_subjects_stand_side_by_side(tmp_path):

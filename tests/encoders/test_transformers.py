@@ -148,43 +148,10 @@ def test_a_cut_text_counts_the_bytes_that_were_kept(folders, kind):
     np.testing.assert_allclose(cut.layers[-1], kept.layers[-1], **CLOSE)
 
 
-def test_a_text_of_exactly_the_limit_is_whole(folders):
-    encoding = open_language(f"hf:{folders['gpt2']}", device=CPU).encode(["a" * 63])
-    np.testing.assert_array_equal(encoding.bytes, [63])
-
-
 def test_roberta_loses_the_positions_before_its_padding_row(folders):
     encoder = open_language(f"hf:{folders['roberta']}", device=CPU)
     assert encoder.limit == 64  # 66 rows, of which 0 and 1 are never places
     assert np.isfinite(encoder.encode(["a" * 500]).layers[-1]).all()
-
-
-def test_bloom_has_no_longest_text(folders):
-    encoder = open_language(f"hf:{folders['bloom']}", device=CPU)
-    assert encoder.limit is None
-    np.testing.assert_array_equal(encoder.encode(["a" * 300]).bytes, [300])
-
-
-@pytest.mark.parametrize(
-    ("kind", "family", "objective"),
-    [
-        ("gpt2", "GPT-2", "language"),
-        ("llama", "LLaMA", "language"),
-        ("bloom", "BLOOM", "language"),
-        ("bert", "BERT", "masked language"),
-    ],
-)
-def test_card_of_a_folder_without_notes(folders, kind, family, objective):
-    card = open_encoder(f"hf:{folders[kind]}", device=CPU).card
-    assert (card.name, card.title, card.family, card.objective) == (
-        f"tiny-{kind}",
-        f"tiny-{kind}",
-        family,
-        objective,
-    )
-    assert card.layers == ("embedding", "block 1", "block 2")
-    assert card.modality == "language"
-    assert card.training == {}
 
 
 def test_card_says_what_the_folder_says(tmp_path, folders):
@@ -212,25 +179,6 @@ def test_recipe_changes_with_tokenizer_and_pooling(tmp_path, folders):
         )
         == 3
     )
-
-
-def stored_in(dtype, folder, copy):
-    """Return a copy of a model's folder whose weights are stored in another precision."""
-    shutil.copytree(folder, copy)
-    state = load_file(copy / "model.safetensors")
-    save_file(
-        {name: value.to(dtype) for name, value in state.items()},
-        copy / "model.safetensors",
-        metadata={"format": "pt"},
-    )
-    return copy
-
-
-def test_half_precision_weights_run_in_float32(tmp_path, folders):
-    folder = stored_in(torch.float16, folders["llama"], tmp_path / "m")
-    encoder = open_language(f"hf:{folder}", device=CPU)
-    assert {parameter.dtype for parameter in encoder.model.parameters()} == {torch.float32}
-    assert encoder.encode(TEXTS).layers[0].dtype == np.float32
 
 
 def released(folder, texts):
@@ -399,15 +347,6 @@ def test_half_precision_is_pooled_and_given_in_float32(folders, kind, precision)
     for layer, wanted in zip(rounded.layers, exact.layers, strict=True):
         assert layer.dtype == np.float32
         assert 0 < np.linalg.norm(layer - wanted) < 0.05 * np.linalg.norm(wanted)
-
-
-def test_weights_in_bfloat16_stay_in_it(tmp_path, folders):
-    folder = stored_in(torch.bfloat16, folders["llama"], tmp_path / "m")
-    auto = open_language(f"hf:{folder}", device=CPU)
-    assert auto.recipe["precision"] == "bfloat16"
-    asked = open_language(f"hf:{folder}", device=CPU, precision="fp32")
-    assert asked.recipe["precision"] == "float32"
-    assert {parameter.dtype for parameter in asked.model.parameters()} == {torch.float32}
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "llama"])

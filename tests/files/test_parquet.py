@@ -16,7 +16,7 @@ import pytest
 from core.errors import StimuliError
 from core.files import parquet
 from core.files.parquet import BATCH, read_parquet
-from core.files.userfile import COLUMNS, MB, UserFile
+from core.files.userfile import MB, UserFile
 from core.settings import ROOT
 
 
@@ -68,18 +68,6 @@ def test_names_that_come_twice_and_names_that_do_not(tmp_path):
         read(file)
     with pytest.raises(StimuliError, match=r"t\.parquet has no column 'text'; rename the one"):
         read(put(tmp_path, pa.table({"a": [1]})), ["text"])
-
-
-def test_more_columns_than_are_read(tmp_path):
-    table = pa.table({str(number): [1] for number in range(COLUMNS + 1)})
-    with pytest.raises(StimuliError, match=r"has 20,001 columns; at most 20,000 are read: split"):
-        read(put(tmp_path, table))
-
-
-@pytest.mark.parametrize("data", [b"", b"PAR1", b"PAR1" + b"\x15" * 20 + b"\x14\0\0\0PAR1"])
-def test_what_is_no_table(tmp_path, data):
-    with pytest.raises(StimuliError, match=r"t\.parquet cannot be read \(.*\); expected a table"):
-        read(put(tmp_path, data))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the memory of a process is limited on Linux")

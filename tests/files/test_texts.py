@@ -6,7 +6,7 @@ import pytest
 
 from core.errors import InputError
 from core.files import texts, userfile
-from core.files.texts import csv_rows, find_mark, json_lines, read_toml
+from core.files.texts import csv_rows, find_mark, json_lines
 from core.files.userfile import UserFile
 
 
@@ -70,14 +70,6 @@ def test_cells_are_counted_before_they_fill_the_memory(tmp_path, monkeypatch):
         csv_rows(file)
 
 
-def test_rows_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(texts, "ROWS", 9)
-    with pytest.raises(InputError, match="has 10 rows; at most 9 are read"):
-        csv_rows(put(tmp_path, "t.csv", "a\n" * 11))
-    with pytest.raises(InputError, match="has 10 rows; at most 9 are read"):
-        list(json_lines(put(tmp_path, "t.jsonl", "{}\n" * 10)))
-
-
 def test_a_line_without_end(tmp_path, monkeypatch):
     monkeypatch.setattr(texts, "RECORD", 100)
     with pytest.raises(InputError, match=r"line 2 of t\.jsonl has over 100 bytes; expected"):
@@ -94,15 +86,3 @@ def test_an_error_of_whoever_takes_the_lines_is_not_the_files(tmp_path):
     next(lines)
     with pytest.raises(OSError, match="full"):
         lines.throw(OSError("full"))
-
-
-@pytest.mark.parametrize("text", ["[" * 100_000, "9" * 5_000, "nothing", '{"a": 1', "[1]"])
-def test_what_is_no_record(tmp_path, text):
-    with pytest.raises(InputError, match=r"line 1 of t\.jsonl is not (JSON|a JSON object)"):
-        list(json_lines(put(tmp_path, "t.jsonl", text)))
-
-
-@pytest.mark.parametrize("value", ["[" * 100_000, "9" * 5_000, "1979-13-45", "'"])
-def test_what_is_no_toml(tmp_path, value):
-    with pytest.raises(InputError, match=r"p\.toml cannot be read as TOML: "):
-        read_toml(put(tmp_path, "p.toml", f"a = {value}"))

@@ -31,11 +31,6 @@ def test_a_missing_file(tmp_path, name):
         open_file(tmp_path / name)
 
 
-def test_a_name_that_no_file_can_have(tmp_path):
-    with pytest.raises(InputError, match=r"cannot read .*: File name too long; change its rights"):
-        open_file(tmp_path / ("x" * 5000))
-
-
 def test_a_file_of_too_many_bytes(tmp_path):
     (tmp_path / "x").write_bytes(bytes(11))
     assert open_file(tmp_path / "x", most=11).read() == bytes(11)

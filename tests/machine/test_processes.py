@@ -12,7 +12,7 @@ import psutil
 import pytest
 import torch
 
-from core.errors import DeviceError, UnknownNameError
+from core.errors import DeviceError
 from core.machine.processes import (
     MOST,
     SHARE,
@@ -45,10 +45,6 @@ def die(item: int) -> int:
     return item
 
 
-def refuse(item: int) -> int:
-    raise UnknownNameError("model", f"m{item}", ["m1", "m2"])
-
-
 @pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_each_item_is_worked_on_once_whatever_the_processes(processes):
     done = dict(spread(double, range(20), processes=processes))
@@ -61,14 +57,6 @@ def test_one_process_is_this_one_and_several_share_the_cores():
     assert os.getpid() not in {pid for pid, *_ in others.values()}
     share = max(1, count_threads() // 2)
     assert {tuple(threads) for _, *threads in others.values()} == {(share, share)}
-
-
-@pytest.mark.slow
-def test_an_error_arrives_as_it_is():
-    with pytest.raises(
-        UnknownNameError, match=r"no model named 'm\d'; did you mean m[12] or m[12]"
-    ):
-        list(spread(refuse, range(12), processes=2))
 
 
 def test_a_killed_process_is_a_sentence():

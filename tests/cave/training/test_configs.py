@@ -92,10 +92,3 @@ def test_start_stands_before_what_begins_with_it() -> None:
     for config in CONFIGS.values():
         assert config.start is None or order.index(config.start) < order.index(config.name)
         assert config.start is None or CONFIGS[config.start].model == config.model
-
-
-def test_untrained_models_take_no_step() -> None:
-    assert all(
-        (config.steps == 0) == (config.objective == "untrained") for config in CONFIGS.values()
-    )
-    assert all(0 < step < config.steps for config in CONFIGS.values() for step in config.snapshots)

@@ -23,7 +23,6 @@ from core.cave.training.pool import Pool
 from core.cave.training.train import export, make_model, train
 from core.cave.training.vision import normalize
 from core.cave.world import WORLD
-from core.cli import main
 from core.errors import TrainingError
 from core.networks.heads import read_head
 from core.settings import CAVE_WEIGHTS
@@ -131,23 +130,6 @@ def test_weight_that_half_precision_cannot_hold_is_refused(pool: Pool, tmp_path:
     ):
         export(tmp_path / "broken", model, {})
     assert not (tmp_path / "broken").exists()
-
-
-@pytest.mark.slow
-def test_command_trains_what_it_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folders = [
-        "--runs",
-        str(tmp_path / "runs"),
-        "--weights",
-        str(tmp_path),
-        "--device",
-        "cpu",
-        "--jobs",
-        "1",
-    ]
-    assert main(["train", "vit-untrained-xs", *folders]) == 0
-    assert capsys.readouterr().out == f"{tmp_path / 'vit-untrained-xs'}\n"
-    assert open_vision_folder(tmp_path / "vit-untrained-xs").embed_dim == 48
 
 
 @pytest.mark.slow

@@ -89,28 +89,6 @@ def test_seed_decides_everything(pool: Pool, tmp_path: Path) -> None:
     assert not torch.equal(first.losses, other.losses)
 
 
-@pytest.mark.slow
-def test_training_lowers_the_loss(pool: Pool, tmp_path: Path) -> None:
-    run = ready(pool, "gpt2-xs", steps=40)
-    run_on(run, pool, tmp_path / "run.pt")
-    assert run.losses[0] == pytest.approx(math.log(len(pool.tokenizer())), rel=0.05)
-    assert run.recent_loss < 0.85 * run.losses[0].item()
-
-
-@pytest.mark.slow
-def test_snapshots_are_published_on_the_way(pool: Pool, tmp_path: Path) -> None:
-    seen = run_on(ready(pool, "gpt2-xs", snapshots=(2, 5)), pool, tmp_path / "run.pt")
-    assert [step for step, _ in seen] == [2, 5]
-
-
-@pytest.mark.slow
-def test_finished_run_does_nothing_again(pool: Pool, tmp_path: Path) -> None:
-    run_on(ready(pool, "gpt2-xs"), pool, tmp_path / "run.pt")
-    again = ready(pool, "gpt2-xs", snapshots=())
-    assert run_on(again, pool, tmp_path / "run.pt") == []
-    assert again.step == again.config.steps
-
-
 def test_checkpoint_of_another_config_is_refused(pool: Pool, tmp_path: Path) -> None:
     save(ready(pool, "gpt2-xs"), tmp_path / "run.pt")
     with pytest.raises(

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from core.cave import tasks
-from core.cave.demo import _is_retold
 from core.cave.events import draw_event
 from core.cave.melodies import read, sing, write
 from core.cave.training.configs import CONFIGS, CONTEXT
@@ -23,11 +20,10 @@ from core.competence.suite import measure_all
 from core.embedding.history import command_of
 from core.embedding.runner import embed
 from core.encoders.catalog import open_encoder, spec_of_folder
-from core.errors import EncoderError, StimuliError, UnknownNameError
+from core.errors import EncoderError, UnknownNameError
 from core.store import Store
 from core.study.study import Study
 from tests.cave.training.conftest import CPU, tiny
-from tests.store_fakes import CountedDataset
 
 pytestmark = pytest.mark.slow
 
@@ -102,14 +98,6 @@ def test_it_is_probed_by_what_a_melody_can_tell(
     assert table["value"].between(0, 1).all()
 
 
-def test_it_reads_nothing_but_melodies(folder: Path, tmp_path: Path) -> None:
-    encoder = open_encoder(f"hf:{folder}", device=CPU)
-    photos = CountedDataset(4)
-    with pytest.raises(StimuliError, match="has no melodies, which this model reads"):
-        embed(tmp_path, photos, encoder)
-    assert not _is_retold(folder, f"hf:{folder}")
-
-
 def test_a_card_of_an_unknown_modality_is_refused(folder: Path, tmp_path: Path) -> None:
     other = tmp_path / "smell"
     other.mkdir()
@@ -122,13 +110,3 @@ def test_a_card_of_an_unknown_modality_is_refused(folder: Path, tmp_path: Path) 
     (other / "card.json").write_text(json.dumps(card | {"modality": 3}))
     with pytest.raises(EncoderError, match="must hold text for title, family, objective, modality"):
         open_encoder(f"hf:{other}", device=CPU)
-
-
-def test_another_seed_is_another_model(pool: Pool, folder: Path, tmp_path: Path) -> None:
-    config = replace(tiny("note-gpt2-xs-seed1"), steps=0)
-    other = train(config, pool, device=CPU, runs=tmp_path / "runs", weights=tmp_path)
-    texts = [write(sing(draw_event("test", 0)))]
-    one, two = (
-        open_encoder(f"hf:{each}", device=CPU).encode(texts).layers[-1] for each in (folder, other)
-    )
-    assert not torch.allclose(torch.from_numpy(one), torch.from_numpy(two))

@@ -12,23 +12,14 @@ import pytest
 import torch
 
 from core.cave.captions import LEVELS, describe
-from core.cave.drawing import draw
 from core.cave.events import Event, draw_event, events
-from core.cave.tasks import FACTORS, answers
+from core.cave.tasks import FACTORS
 from core.cave.training import pool as pools
-from core.cave.training.configs import CONFIGS, CONTEXT, IMAGE, VOCABULARY
+from core.cave.training.configs import CONFIGS, CONTEXT, VOCABULARY
 from core.cave.training.loop import world_of
 from core.cave.training.pool import SPLIT, Pool
 from core.errors import DeviceError
 from core.settings import ROOT
-
-
-def test_images_are_the_drawn_events(pool: Pool) -> None:
-    images = pool.pictures()
-    assert images.shape == (24, 3, IMAGE, IMAGE)
-    assert images.dtype == torch.uint8
-    drawn = np.asarray(draw(draw_event(SPLIT, 17), size=IMAGE))
-    assert np.array_equal(images[17].permute(1, 2, 0).numpy(), drawn)
 
 
 def test_answers_are_read_off_the_event(pool: Pool) -> None:
@@ -44,14 +35,6 @@ def test_answers_are_read_off_the_event(pool: Pool) -> None:
     assert {name.removeprefix("has ") for name, answer in named.items() if answer == "yes"} == {
         t.kind for t in event.things
     }
-
-
-@pytest.mark.slow
-def test_every_class_of_every_attribute_occurs() -> None:
-    rows = np.stack([answers(event) for event in events(SPLIT, 1500)])
-    assert [len(np.unique(column)) for column in rows.T] == [
-        len(values) for values in FACTORS.values()
-    ]
 
 
 def test_captions_decode_to_the_descriptions(pool: Pool) -> None:
@@ -102,12 +85,6 @@ def test_a_killed_worker_is_a_sentence(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(DeviceError, match="one of 2 processes was ended from outside"):
         pools.fill(tmp_path / "rows.npy", die, 4, (), "uint8", jobs=2)
     assert not (tmp_path / "rows.npy").exists()
-
-
-def test_pool_is_made_once(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = pool.answers()
-    monkeypatch.setattr(pools, "fill", None)  # calling it would fail
-    assert torch.equal(pool.answers(), before)
 
 
 @pytest.mark.slow
