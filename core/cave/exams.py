@@ -15,10 +15,10 @@ than another to who has not read the context. Texts are worded as the grammar wo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from itertools import combinations, count, islice, permutations
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -106,23 +106,22 @@ def _binding() -> Iterator[Parts]:
                 yield event, context, endings, place
 
 
-@dataclass(frozen=True)
-class _Pair:
+class _Pair(NamedTuple):
     """Two things of an event, of own kinds; the second is one that its scene is known for."""
 
     event: Event
     one: Thing
     other: Thing
 
-    def could_end(self, pair: _Pair) -> bool:
-        """Tell whether this one's second thing would be untrue and out of place in the other pair's
-        event.
-        """
-        event = pair.event
-        return self.other.kind not in (
-            *KINDS_OF_SCENE[event.scene],
-            *(thing.kind for thing in event.things),
-        )
+
+def _is_apart(pair: _Pair, other: _Pair) -> bool:
+    """Return whether the second thing of each would be untrue, and out of place, in the event of
+    the other.
+    """
+    return not any(
+        there.other.kind in {*KINDS_OF_SCENE[here.scene], *(thing.kind for thing in here.things)}
+        for there, here in ((pair, other.event), (other, pair.event))
+    )
 
 
 def _companions() -> Iterator[Parts]:
@@ -136,11 +135,7 @@ def _companions() -> Iterator[Parts]:
         if not pairs:
             continue
         pair = _pick(pairs, event_rng(event, purpose="companions-pair"))
-        fitting = (
-            four
-            for four in waiting
-            if all(pair.could_end(other) and other.could_end(pair) for other in four)
-        )
+        fitting = (four for four in waiting if all(_is_apart(pair, other) for other in four))
         four = next(fitting, None)
         if four is None:
             waiting.append([pair])

@@ -5,7 +5,6 @@ and follow links to other files.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing
 from math import prod
 from typing import Any
 
@@ -15,8 +14,7 @@ import scipy.io
 import scipy.sparse
 
 from core.files.arrays import NUMBERS, TEXTS
-from core.files.userfile import COLUMNS, SECONDS, SMALL, UserFile, room, shown
-from core.machine.confined import stream
+from core.files.userfile import COLUMNS, UserFile, shown
 
 MATLAB = "MATLAB_class"  # what MATLAB calls the kind of an array in HDF5
 
@@ -28,10 +26,7 @@ def read_hdf5(file: UserFile) -> dict[str, np.ndarray]:
     Raises the file's error for a damaged one, for links to other files, and for what takes more
     memory or time than it may.
     """
-    most = max(room(), 2 * SMALL)
-    reading = stream(_read, file, memory=most, seconds=SECONDS)
-    with file.confined(most, SECONDS), closing(reading) as parts:
-        return dict(parts)
+    return dict(file.confined(_read))
 
 
 def _read(file: UserFile) -> Iterator[tuple[str, np.ndarray]]:

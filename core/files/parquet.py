@@ -6,14 +6,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import closing
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.files.ids import INDEX
-from core.files.userfile import COLUMNS, ROWS, SECONDS, SMALL, UserFile, room, shown
-from core.machine.confined import stream
+from core.files.userfile import COLUMNS, ROWS, UserFile, shown
 
 BATCH = 1_024  # rows that are in memory at once
 
@@ -30,14 +28,12 @@ def read_parquet(
     one that is damaged, has too many rows or columns or two of one name, lacks a column, or takes
     more memory or time than it may.
     """
-    most = max(room(), 2 * SMALL)  # pyarrow's threads alone take some of it
-    reading = stream(read_batches, file, columns, index, memory=most, seconds=SECONDS)
-    with file.confined(most, SECONDS), closing(reading) as parts:
-        schema = next(parts)
-        for field in schema:
-            check(field.name, field.type)
-        for part in parts:
-            yield pa.ipc.read_record_batch(part, schema)
+    parts = file.confined(read_batches, columns, index)
+    schema = next(parts)
+    for field in schema:
+        check(field.name, field.type)
+    for part in parts:
+        yield pa.ipc.read_record_batch(part, schema)
 
 
 def read_batches(

@@ -6,16 +6,18 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 from core.errors import PlatoscopeError
+from core.machine.confined import stream
 from core.machine.memory import free_memory, size_text
 
+R = TypeVar("R")
 MB, GB = 10**6, 10**9
 
 SECONDS = 300.0  # for what is read in a process of its own
@@ -132,13 +134,15 @@ class UserFile:
                 " fetch it again, or make it again"
             ) from error
 
-    @contextmanager
-    def confined(self, most: int, seconds: float) -> Iterator[None]:
-        """Turn how a process ends that reads this file within so much memory and time into a
-        sentence; see `core.machine.confined.stream`.
+    def confined(self, read: Callable[..., Iterator[R]], *given: object) -> Iterator[R]:
+        """Yield what `read` yields of this file and what is given, in a process of its own, within
+        the memory and time that a file may take; how that ends is a sentence.
         """
+        most = max(room(), 2 * SMALL)  # the threads of libraries alone take some of it
+        reading = stream(read, self, *given, memory=most, seconds=SECONDS)
         try:
-            yield
+            with closing(reading):
+                yield from reading
         except (MemoryError, RuntimeError) as error:
             raise self.raising(
                 f"{self.path} cannot be read: it takes more than {size_text(most)} of memory, half"
@@ -147,7 +151,7 @@ class UserFile:
             ) from error
         except TimeoutError as error:
             raise self.raising(
-                f"{self.path} was not read within {seconds:.0f} s; copy it to a disk of this"
+                f"{self.path} was not read within {SECONDS:.0f} s; copy it to a disk of this"
                 " machine, or split it"
             ) from error
 

@@ -1,13 +1,14 @@
-"""Fetching files of the hub, or finding them in its cache. Timeouts and retries are those of its
-library: HF_HUB_DOWNLOAD_TIMEOUT, HF_HUB_ETAG_TIMEOUT.
+"""Fetching files of the hub, or finding them in its cache; what goes wrong is a sentence. Timeouts
+and retries are those of its library: HF_HUB_DOWNLOAD_TIMEOUT, HF_HUB_ETAG_TIMEOUT.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from urllib.error import HTTPError, URLError
 
 import httpx2
 from huggingface_hub import (
@@ -19,18 +20,69 @@ from huggingface_hub import (
     try_to_load_from_cache,
 )
 from huggingface_hub.errors import (
+    DisabledRepoError,
+    FileMetadataError,
+    GatedRepoError,
+    HfHubHTTPError,
+    HFValidationError,
     LocalEntryNotFoundError,
     OfflineModeIsEnabled,
     RemoteEntryNotFoundError,
+    RepositoryNotFoundError,
+    RevisionNotFoundError,
+    XetDownloadError,
 )
 from huggingface_hub.utils._http import hf_request_event_hook
 
-from core.errors import PlatoscopeError
-from core.hub.faults import explain
+from core.errors import EncoderError, OfflineError, PlatoscopeError, StimuliError
 from core.hub.repository import Repository
 from core.settings import check_readable
 
 README = "README.md"
+LINE = 200  # characters of what a library or a server says
+ODD = (OSError, ValueError, KeyError, TypeError, AttributeError, AssertionError)  # of odd answers
+
+MISSING = (
+    "is neither a folder here nor on the hub; check the id, log in with `hf auth login` if it is"
+    " private, or use {instead}"
+)
+CLOSED = "is closed to you on the hub (error {said}); log in with `hf auth login`, or use {instead}"
+AWAY = (
+    "is not in the cache folder {cache} and the hub may not be asked: HF_HUB_OFFLINE is set;"
+    " connect and unset it, set HF_HOME to a folder whose hub/ has it, or use {instead}"
+)
+TROUBLE = (
+    "cannot be fetched: the hub ({endpoint}) %s; try again later, set HF_HOME to a folder whose"
+    " hub/ has it, or use {instead}"
+)
+FOREIGN = TROUBLE % "does not answer as a hub does; HF_ENDPOINT or a proxy may be wrong"
+UNREACHABLE = TROUBLE % "cannot be reached ({said})"
+KEPT = (
+    "cannot be kept: the cache folder {cache} cannot be written ({said}); make room, or set HF_HOME"
+    " to another folder"
+)
+# the first kind that fits decides; what a model or dataset is refused for, then what keeps the hub
+REFUSED: Mapping[type[BaseException], str] = {
+    GatedRepoError: "is gated on the hub; accept its terms there and log in with `hf auth login`",
+    DisabledRepoError: "is disabled on the hub; use {instead}",
+    RepositoryNotFoundError: MISSING,
+    HFValidationError: MISSING,
+    RevisionNotFoundError: "has no revision {revision} on the hub; name one that it has",
+    RemoteEntryNotFoundError: "has no file {file} on the hub; check the id, or use {instead}",
+}
+OFFLINE: Mapping[type[BaseException], str] = {
+    OfflineModeIsEnabled: AWAY,
+    LocalEntryNotFoundError: AWAY,
+    FileMetadataError: FOREIGN,
+    HfHubHTTPError: TROUBLE % "answers with error {said}",
+    HTTPError: TROUBLE % "answers with error {said}",
+    httpx2.TooManyRedirects: TROUBLE % "redirects without end; HF_ENDPOINT or a proxy may be wrong",
+    httpx2.TimeoutException: TROUBLE % "has not answered in time",
+    httpx2.ConnectError: UNREACHABLE,
+    httpx2.RequestError: TROUBLE % "breaks off the connection ({said})",
+    **dict.fromkeys((httpx2.InvalidURL, XetDownloadError, URLError, TimeoutError), UNREACHABLE),
+    ConnectionError: UNREACHABLE,
+}
 
 
 @cache
@@ -111,3 +163,53 @@ def cached(wanted: Repository, file: str) -> Path | None:
     """Return the path of a file of a repository on this machine, None if it is not there."""
     path = try_to_load_from_cache(wanted.id, file, revision=wanted.revision, repo_type=wanted.kind)
     return Path(path) if isinstance(path, str) else None
+
+
+def explain(
+    error: BaseException, wanted: Repository, *, downloading: bool = False
+) -> PlatoscopeError | None:
+    """Return what an error means and what to do; None for an error that is not the hub's.
+
+    downloading: whether nothing but the hub's library was at work, so that any error is the hub's.
+    """
+    refused = EncoderError if wanted.kind == "model" else StimuliError
+    each: BaseException | None = error
+    while each:
+        is_closed = isinstance(each, HfHubHTTPError) and each.response.status_code in (401, 403)
+        # an error of the cache that has a cause only says that the cache cannot help out
+        if not (isinstance(each, LocalEntryNotFoundError) and each.__cause__):
+            if text := _text_of(each, REFUSED) or CLOSED * is_closed:
+                return refused(_filled(text, wanted, each))
+            if text := _text_of(each, OFFLINE):
+                return OfflineError(_filled(text, wanted, each))
+        each = each.__cause__
+    if not (downloading and isinstance(error, ODD)):
+        return None
+    is_kept = not (isinstance(error, OSError) and error.errno is not None)
+    odd = TROUBLE % "sends something other than it should ({said})"
+    return OfflineError(_filled(odd if is_kept else KEPT, wanted, error))
+
+
+def _text_of(error: BaseException, texts: Mapping[type[BaseException], str]) -> str:
+    kind = next((kind for kind in texts if isinstance(error, kind)), None)
+    is_away = kind is ConnectionError and constants.is_offline_mode()
+    return AWAY if is_away else texts[kind] if kind else ""
+
+
+def _filled(text: str, wanted: Repository, error: BaseException) -> str:
+    said, file = next(iter(str(error).splitlines()), type(error).__name__)[:LINE], ""
+    if isinstance(error, HfHubHTTPError):
+        server = error.server_message.splitlines()[0][:LINE] if error.server_message else ""
+        said = f"{error.response.status_code}{server and f': {server}'}"
+        file = str(error.response.url).partition("/resolve/")[2].partition("/")[2]
+    elif isinstance(error, OSError) and error.strerror and not isinstance(error, URLError):
+        said = error.strerror
+    said = text.format(
+        said=said,
+        file=file,
+        instead=wanted.instead,
+        cache=constants.HF_HUB_CACHE,
+        endpoint=constants.ENDPOINT,
+        revision=wanted.revision or "main",
+    )
+    return f"{wanted.title} {said}"

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from core.errors import StimuliError
-from core.files import parquet
+from core.files import parquet, userfile
 from core.files.parquet import BATCH, read_parquet
 from core.files.userfile import MB, UserFile
 from core.settings import ROOT
@@ -76,10 +76,10 @@ def test_a_long_text_that_is_named_often(tmp_path, monkeypatch):
     table = pa.table({"t": pa.DictionaryArray.from_arrays(places, ["x" * 900_000])})
     file = put(tmp_path, table)
     assert file.size < MB
-    monkeypatch.setattr(parquet, "room", lambda: 500 * MB)
+    monkeypatch.setattr(userfile, "room", lambda: 500 * MB)
     with pytest.raises(StimuliError, match=r"t\.parquet.* takes more .*memory.*; expected a table"):
         read(file)
-    monkeypatch.setattr(parquet, "room", lambda: 0)  # as little is always left
+    monkeypatch.setattr(userfile, "room", lambda: 0)  # as little is always left
     assert read(put(tmp_path, pa.table({"a": range(100_000)}))).num_rows == 100_000
 
 
@@ -107,6 +107,6 @@ def test_a_reader_that_crashes_is_a_sentence(tmp_path, monkeypatch, crash):
 
 def test_a_reader_that_does_not_end_is_a_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(parquet, "read_batches", sleep)
-    monkeypatch.setattr(parquet, "SECONDS", 0.1)
+    monkeypatch.setattr(userfile, "SECONDS", 0.1)
     with pytest.raises(StimuliError, match=r"t\.parquet was not read within 0 s; copy it to a dis"):
         read(put(tmp_path, pa.table({"a": [1]})))
