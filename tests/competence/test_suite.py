@@ -125,15 +125,6 @@ def test_what_is_measured_is_kept_and_not_measured_again(world, monkeypatch):
         assert set(rows["source"][rows["model"] == entry.card.name]) == {suite_recipe(entry).digest}
 
 
-def test_other_questions_are_asked_anew(world, monkeypatch):
-    measured(world)
-    store = Store(world / "store")
-    assert unmeasured(store, "cave") == []
-    monkeypatch.setattr(tasks, "SAMPLES", FEW | {"plain": 61})
-    assert unmeasured(store, "cave") == ["tiny-vit"]
-    assert set(measured_scores(Study(store, "cave"))["model"]) == {"tiny-bloom", "tiny-bert"}
-
-
 def test_rows_by_another_recipe_are_left_out(world):
     measured(world)
     store = Store(world / "store")

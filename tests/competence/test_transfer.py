@@ -27,7 +27,7 @@ from core.encoders.catalog import open_encoder
 from core.encoders.measured import Content
 from core.errors import EncoderError, InputError, UnknownNameError
 from core.store import Store, add_dataset
-from tests.competence.labeled_files import picture, write_classes
+from tests.competence.labeled_files import write_classes
 from tests.store_fakes import CountedDataset
 
 CPU = torch.device("cpu")
@@ -91,17 +91,6 @@ def test_classes_that_look_different_are_told_apart(world):
     ]
 
 
-def test_labels_that_mean_nothing_are_told_by_chance(world, tmp_path):
-    names = np.random.default_rng(0).choice(["heads", "tails"], size=300)
-    for number in range(300):
-        picture(100, seed=number).save(tmp_path / f"{number}.png")
-    lines = [f"{number}.png,{name}" for number, name in enumerate(names)]
-    (tmp_path / "labels.csv").write_text("\n".join(["image,label", *lines]))
-    row = probed(world, "vit-a", sets=open_tasks([str(tmp_path)])).iloc[0]
-    assert row["low"] < 0.5 < row["high"]
-    assert row["n"] == 100
-
-
 def test_a_value_is_that_of_a_probe_on_the_embedding(world):
     images = open_folder(world / "tones", limit=30)
     encoder = open_encoder(f"timm:vit_tiny_patch16_224@{world / 'vit-b'}", device=CPU)
@@ -127,15 +116,6 @@ def test_what_is_kept_is_not_measured_again(world, monkeypatch):
     assert kept["task"].tolist() == ["folder tones"]
     assert recipe.choices["made"].keys() == set(rows["source"][:1])
     assert recipe.choices["weights"] == Store(world / "store").model("cave", "vit-a").card.weights
-
-
-def test_another_draw_is_measured_anew_in_place_of_the_old(world):
-    before = probed(world, "vit-a")
-    after = probed(world, "vit-a", sets=open_tasks([str(world / "tones")], limit=30))
-    assert (before["n"][0], after["n"][0]) == (20, 10)
-    kept, recipe = Store(world / "store").result("cave", measured_name("probes", "vit-a"))
-    pd.testing.assert_frame_equal(kept, after)
-    assert list(recipe.choices["made"]) == [after["source"][0]]
 
 
 def test_a_killed_run_loses_the_question_it_was_at(world, tmp_path, monkeypatch):

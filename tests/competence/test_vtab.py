@@ -66,11 +66,6 @@ def test_positions_and_orientations_are_joined_to_sixteen(cache, task, raw):
     assert set(images.questions[0].labels) == set(range(16))
 
 
-def test_classes_that_are_joined_already_stay(cache):
-    publish(cache, "dSprites-Location", [range(16)], [range(16)])
-    assert set(open_vtab("dSprites-Location").questions[0].labels) == set(range(16))
-
-
 @pytest.mark.parametrize(
     ("task", "label", "classes"), [("SVHN", 10, 10), ("dSprites-Orientation", 40, 40)]
 )

@@ -1,14 +1,11 @@
 """Analyses are joined with what is known of the models."""
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from core.encoders.encoder import ModelCard
-from core.errors import MetricError
 from core.questions.alignment.axes import AXES
 from core.questions.alignment.points import fits, trend_points
-from core.statistics.intervals import mean_interval
 from core.study.models import describe
 
 
@@ -84,13 +81,3 @@ def test_copies_and_untrained_models_are_drawn_and_not_fitted():
     found = fits(trend_points(ALIGNMENT, models), COMPETENCE)
     assert found["MAE"].n == 4
     assert "at least 5" in found["MAE"].reason
-
-
-def test_an_interval_of_a_mean_covers_it_as_often_as_it_says():
-    rng = np.random.default_rng(0)
-    bounds = [mean_interval(rng.standard_normal(6) + 2, level=0.9) for _ in range(1000)]
-    assert abs(np.mean([low <= 2 <= high for low, high in bounds]) - 0.9) < 4 * (0.09 / 1000) ** 0.5
-    assert np.isnan(mean_interval(np.arange(4.0))).all()
-    assert mean_interval(np.array([1, 2, 3, 4, 5, np.nan])) == mean_interval(np.arange(1.0, 6))
-    with pytest.raises(MetricError, match=r"between 0 and 1; got 1\.0"):
-        mean_interval(np.arange(5.0), level=1.0)

@@ -9,7 +9,6 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from core.errors import MetricError
 from core.metrics import METRICS
 from core.metrics.cka import cka_chance, roundness
 from core.metrics.knn import cycle_knn_chance
@@ -58,11 +57,6 @@ def test_chance_of_cka_agrees_with_published_permutations(reference):
     assert abs(chance(x, y) - published["mean"]) < 3 * error
 
 
-def test_chance_of_cka_refuses_degenerate_spaces():
-    with pytest.raises(MetricError, match="all 5 stimuli have the same vector"):
-        chance(np.ones((5, 2)), np.eye(5))
-
-
 @pytest.mark.parametrize(
     ("metric", "parameters"),
     [("unbiased_cka", {}), ("rsa", {"correlation": "pearson"}), ("rsa", {})],
@@ -107,9 +101,3 @@ def test_chance_of_cycles_where_all_are_neighbors_of_equally_many(k):
     exact = 1 - math.comb(n - 1 - k, k) / math.comb(n - 1, k)
     assert abs(np.mean(shares) - exact) < error
     assert abs(cycle_knn_chance(k=k, n=n) - exact) < 0.04
-
-
-@pytest.mark.parametrize("k", [0, 10])
-def test_chance_of_cycles_refuses_k_outside_its_range(k):
-    with pytest.raises(MetricError, match=f"k must lie in 1 … 9 for 10 stimuli; got {k}"):
-        cycle_knn_chance(k=k, n=10)

@@ -111,12 +111,6 @@ def test_a_linear_map_without_noise_is_found_and_one_that_loses_dimensions_canno
     )
 
 
-def test_a_match_that_holds_in_some_folds_only_is_worse_than_the_mean():
-    x = np.random.default_rng(0).standard_normal((50, 3))
-    y = x * np.where(np.arange(50) % 5 == 0, -3, 1)[:, None]
-    assert linear_predictivity(x, y, folds=5) < 0
-
-
 def test_folds_go_by_position_so_that_order_matters_a_little():
     x, y = spaces(0, n=100)
     order = np.random.default_rng(0).permutation(100)
@@ -125,12 +119,6 @@ def test_folds_go_by_position_so_that_order_matters_a_little():
         < abs(linear_predictivity(x[order], y[order], folds=5) - linear_predictivity(x, y, folds=5))
         < 0.05
     )
-
-
-@pytest.mark.parametrize("folds", [-1, 0, 2])
-def test_fewer_than_three_folds_are_refused(folds):
-    with pytest.raises(MetricError, match=f"at least 3 folds expected.*; got {folds}$"):
-        linear_predictivity(*spaces(0), folds=folds)
 
 
 def test_fewer_than_two_stimuli_in_a_fold_are_refused():

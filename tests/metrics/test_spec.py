@@ -21,9 +21,6 @@ EXACT = 1e-9  # what rounding may change
 N = 40
 
 every_metric = pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS.keys())
-with_k = pytest.mark.parametrize(
-    "metric", [m for m in METRICS.values() if "k" in m.spec.defaults], ids=lambda m: m.spec.id
-)
 seeds = st.integers(0, 2**32 - 1)
 few = settings(max_examples=25)
 WIDE = {"n": 100, "dims": 40}  # so many that the penalty of a ridge shows
@@ -194,13 +191,6 @@ def test_fewer_than_three_stimuli_are_refused(metric, n):
         match=rf"expected a space of at least 3 stimuli and 1 dimension; got {n} × 12",
     ):
         metric(x[:n], y[:n])
-
-
-@with_k
-@pytest.mark.parametrize("k", [N, 10**6])
-def test_k_outside_its_range_is_refused(metric, k):
-    with pytest.raises(MetricError, match=rf"k must lie in 1 … {N - 1} for {N} stimuli; got {k}$"):
-        metric(*spaces(0), k=k)
 
 
 @every_metric

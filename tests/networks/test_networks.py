@@ -17,7 +17,7 @@ from core.cave.world import WORLD
 from core.encoders.catalog import open_encoder
 from core.errors import EncoderError
 from core.networks.language import cut_language
-from core.networks.network import Network, Places, bring, states_at
+from core.networks.network import Network, Places, bring
 from core.networks.stitches import Moments, identity, least_squares, random_map
 from core.networks.vision import cut_vision
 from core.settings import CAVE_WEIGHTS
@@ -128,10 +128,3 @@ def test_maps_against_an_oracle_and_by_their_moments() -> None:
     assert torch.equal(random_map(moments, seed=1).weight, random_map(moments, seed=1).weight)
     assert not torch.equal(random_map(moments, seed=1).weight, random_map(moments, seed=2).weight)
     assert torch.equal(identity(6)(state), state)
-
-
-def test_states_of_many_events_are_those_of_each() -> None:
-    network = seeing("vit-multitask-xs")
-    batch = network.read(EVENTS)
-    with torch.no_grad():
-        assert torch.equal(states_at(network, batch, 1), network.lower(batch, 1))

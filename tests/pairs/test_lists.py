@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import MetricError
-from core.metrics import METRICS
 from core.metrics.catalog import make_engine
 from core.pairs.lists import overlaps, permuted_overlaps, scores_among
 from core.settings import ROOT
@@ -55,19 +54,6 @@ def test_equals_python_s_sets_across_word_and_thread_boundaries(n, k):
     np.testing.assert_array_equal(overlaps(x, y, k=k), overlaps_literally(x, y, k))
 
 
-@pytest.mark.parametrize("k", [1, 10, 39])
-def test_equals_the_metric_of_every_pair(k):
-    rng = np.random.default_rng(2)
-    shared = rng.standard_normal((40, 6))
-    x, y = (
-        [shared + scale * rng.standard_normal((40, 6)) for scale in scales]
-        for scales in ((0.1, 1, 3), (0.3, 1))
-    )
-    near_x, near_y = (np.stack([nearest(space, k=39) for space in spaces]) for spaces in (x, y))
-    expected = [[METRICS["mutual_knn"](a, b, k=k) for b in y] for a in x]
-    assert overlaps(near_x, near_y, k=k).tolist() == expected
-
-
 def test_a_model_with_itself_is_symmetric_with_ones_on_the_diagonal():
     x = lists(3, 6, 50, 10)
     scores = overlaps(x, x, k=10)
@@ -90,12 +76,6 @@ def test_threads_of_a_server_may_ask_at_once():
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: overlaps(x, y, k=10), range(40)))
     assert all((answer == expected).all() for answer in answers)
-
-
-def test_read_only_neighbors_are_taken():
-    x = lists(8, 2, 20, 5)
-    x.flags.writeable = False
-    assert overlaps(x, x, k=5)[0, 0] == 1
 
 
 def test_a_layer_without_neighbors_has_no_score_and_spoils_no_other():
@@ -206,16 +186,6 @@ def test_models_may_be_stacked_and_permutations_come_in_any_batch():
     np.testing.assert_array_equal(permuted_overlaps(near_x, near_y, orders[4:], k=7), whole[4:])
 
 
-@pytest.mark.parametrize("cores", [1, 3])
-def test_permuted_does_not_depend_on_the_number_of_threads(cores, monkeypatch):
-    near_x, near_y = neighbors(spaces(3, 2, 50), 10), neighbors(spaces(4, 3, 50), 10)
-    orders = draw(5, 7, 50)
-    expected = permuted_overlaps(near_x, near_y, orders, k=10)
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    monkeypatch.setattr("core.machine.processes.count_cores", lambda: cores)
-    np.testing.assert_array_equal(permuted_overlaps(near_x, near_y, orders, k=10), expected)
-
-
 def test_a_permuted_layer_without_neighbors_has_no_score():
     near_x, near_y = neighbors(spaces(6, 3, 30), 5), neighbors(spaces(7, 2, 30), 5)
     orders = draw(8, 4, 30)
@@ -239,24 +209,6 @@ def test_tied_neighbors_keep_the_order_that_they_had():
         [[[2], [2], [1], [2]]], dtype=np.int32
     )  # 0 and 2 have changed names and places
     assert permuted_overlaps(by_hand, found, order, k=1).item() == 1
-
-
-def test_permutations_of_other_stimuli_are_refused():
-    with pytest.raises(
-        MetricError, match="expected neighbors over the same stimuli; got 20 and 21 stimuli"
-    ):
-        permuted_overlaps(
-            neighbors(spaces(0, 1, 20), 5), neighbors(spaces(0, 1, 21), 5), draw(0, 1, 20), k=5
-        )
-
-
-@pytest.mark.parametrize("k", [0, 6])
-def test_permuted_more_neighbors_than_were_kept_are_refused(k):
-    near = neighbors(spaces(0, 1, 20), 5)
-    with pytest.raises(
-        MetricError, match=rf"k must lie in 1 … 5, the neighbors kept for each stimulus; got {k}"
-    ):
-        permuted_overlaps(near, near, draw(0, 1, 20), k=k)
 
 
 @pytest.mark.parametrize("orders", [[[0, 1, 2, 3]], [[0, 1, 2, 3, 3]], [[1, 2, 3, 4, 5]]])
@@ -318,12 +270,6 @@ def test_a_metric_that_is_not_symmetric_gives_the_mean_of_both_directions(metric
     forth, back = engine.scores(one, two).values, engine.scores(two, one).values
     np.testing.assert_allclose(found["m1", "m2"].values, (forth + back.T) / 2)
     assert not np.allclose(forth, back.T)
-
-
-def test_no_models_and_one_model_make_no_pair():
-    engine = make_engine("mutual_knn")
-    assert not list(scores_among(engine, [], prepared(engine), symmetric=True))
-    assert not list(scores_among(engine, ["m0"], prepared(engine), symmetric=True))
 
 
 @pytest.mark.parametrize(("metric", "symmetric"), [("mean_cca", True), ("pwcca", False)])

@@ -78,15 +78,6 @@ def test_ties_are_broken_as_on_numpy(monkeypatch):
 
 
 @every_metric
-@pytest.mark.parametrize("block", [1, 300, 5000])
-def test_do_not_depend_on_the_block(metric, block, monkeypatch):
-    x, y = models(1)
-    expected = scores(metric, x, y, "torch")
-    monkeypatch.setattr(on_torch, "BLOCK", block)
-    np.testing.assert_allclose(scores(metric, x, y, "torch"), expected, rtol=0, atol=1e-13)
-
-
-@every_metric
 def test_a_degenerate_layer_has_no_scores_and_spoils_no_other(metric):
     x, y = models(2)
     whole = scores(metric, x, y, "torch")
@@ -115,16 +106,6 @@ def test_permuted_equals_reordering_the_layers_first(metric):
     np.testing.assert_allclose(
         permuted, scores(metric, x, [layer[order] for layer in y], "numpy"), rtol=0, atol=1e-7
     )
-
-
-@every_metric
-def test_spaces_over_other_stimuli_are_refused(metric):
-    x, y = models(5)
-    engine = on_torch_cpu(metric)
-    with pytest.raises(
-        MetricError, match="expected layers over the same stimuli; got 50 and 40 stimuli"
-    ):
-        engine.scores(engine.prepare(x), engine.prepare([layer[:40] for layer in y]))
 
 
 def test_lists_that_were_found_before_serve_on_a_device():

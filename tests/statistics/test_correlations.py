@@ -7,8 +7,6 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
 from core.encoders.measured import simulate
@@ -75,15 +73,6 @@ def test_few_or_tied_models_are_hardly_ever_sure_where_nothing_correlates(n):
         x, y = rng.normal(size=n), rng.normal(size=n).round()
         sure += spearman_interval(x, y, draws=100, seed=seed).sure
     assert sure <= 19  # of 10, the 99.5 % quantile
-
-
-def test_a_correlation_of_nine_tenths_over_nine_models_is_sure_in_seven_worlds_of_ten():
-    rng, sure = np.random.default_rng(0), 0
-    for seed in range(60):
-        x = rng.normal(size=9)
-        trend = spearman_interval(x, 0.9 * x + 0.19**0.5 * rng.normal(size=9), draws=100, seed=seed)
-        sure += trend.sure and trend.value > 0
-    assert sure >= 42
 
 
 @pytest.mark.parametrize("worlds", [20, pytest.param(400, marks=pytest.mark.slow)])
@@ -161,12 +150,6 @@ def test_the_published_value_of_a_partial_correlation():
     white = noise @ np.linalg.inv(np.linalg.cholesky(noise.T @ noise).T)
     x, y, z = (white @ np.linalg.cholesky(wanted).T).T
     assert partial_correlation(x, y, control=z).value == pytest.approx(0.721688)
-
-
-@given(st.floats(0.1, 10), st.floats(-5, 5))
-def test_units_and_what_is_given_added_change_nothing(scale, shift):
-    found = partial_correlation(X * scale + shift * Z, Y, control=Z * 3 - 1)
-    assert found.value == pytest.approx(partial_correlation(X, Y, control=Z).value)
 
 
 def test_a_correlation_that_size_explains_is_gone():

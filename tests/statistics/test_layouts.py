@@ -66,10 +66,6 @@ def test_stress_ignores_rotation_scale_and_place_but_not_stretching(scale, angle
     assert stress(FAR, PLANE * [1, 3]) > 0.1
 
 
-def test_points_in_one_place_have_no_stress():
-    assert np.isnan(stress(FAR, np.zeros((20, 2))))
-
-
 @pytest.mark.parametrize("k", [1, 3, 5])
 def test_trustworthiness_by_its_definition(k):
     points = np.random.default_rng(1).normal(size=(18, 2))
@@ -77,12 +73,6 @@ def test_trustworthiness_by_its_definition(k):
         slow_trustworthiness(planted(), points, k)
     )
     assert trustworthiness(FAR, PLANE, neighbors=k) == 1
-
-
-def test_random_points_are_trusted_by_half():
-    rng = np.random.default_rng(0)
-    scores = [trustworthiness(FAR, rng.normal(size=(20, 2)), neighbors=5) for _ in range(50)]
-    assert np.mean(scores) == pytest.approx(0.5, abs=0.05)
 
 
 def test_distances_in_a_plane_are_drawn_as_they_are():
@@ -94,11 +84,6 @@ def test_distances_in_a_plane_are_drawn_as_they_are():
         1,
         5,
     )
-
-
-def test_mds_is_no_worse_than_its_start():
-    far = planted()
-    assert stress(far, lay_out(far, layout="mds").points) <= stress(far, classical(far))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -136,14 +121,6 @@ def test_umap_of_models_in_any_order_is_the_same():
     )
     found = [distances(table, spec=METRICS["mutual_knn"].spec) for table in (pairs, turned)]
     np.testing.assert_array_equal(*(lay_out(each.matrix, layout="umap").points for each in found))
-
-
-@pytest.mark.parametrize("layout", EACH[:-1])
-def test_another_seed_gives_other_points(layout):
-    assert not np.allclose(
-        lay_out(planted(), layout=layout, seed=0).points,
-        lay_out(planted(), layout=layout, seed=1).points,
-    )
 
 
 @pytest.mark.parametrize("layout", EACH)

@@ -83,21 +83,6 @@ def test_it_solves_the_equations_as_written_out(dims):
     np.testing.assert_allclose(residuals(found), apart, rtol=2e-3)
 
 
-def test_spaces_wider_than_stimuli_have_one_optimum_whatever_the_start():
-    spaces = family(2, n=15, dims=(20, 33, 18, 25))
-    rng = np.random.default_rng(0)
-    wide = [
-        np.pad(space - space.mean(axis=0), ((0, 0), (0, 33 - space.shape[1]))) for space in spaces
-    ]
-    wide = [one / np.linalg.norm(one) for one in wide]
-    joint = rng.normal(size=(15, 33))
-    for _ in range(200):
-        turned = [one @ orthogonal_procrustes(one, joint)[0] for one in wide]
-        joint = np.mean(turned, axis=0)
-    found = generalized_procrustes(spaces)
-    np.testing.assert_allclose(found.joint @ found.joint.T, joint @ joint.T, atol=1e-5)
-
-
 def test_two_spaces_have_the_closed_form():
     a, b = family(3, dims=(6, 9))
     found = generalized_procrustes([a, b])
@@ -160,13 +145,6 @@ def test_stretching_one_dimension_does_change_it():
     )
 
 
-def test_the_same_spaces_give_the_same_bits():
-    spaces = family(5)
-    assert np.array_equal(
-        generalized_procrustes(spaces).joint, generalized_procrustes(spaces).joint
-    )
-
-
 def test_axes_are_principal_and_their_largest_coordinate_is_positive():
     joint = generalized_procrustes(family(6)).joint
     products = joint.T @ joint
@@ -210,12 +188,6 @@ def test_centering_is_as_asked():
     assert not np.allclose(
         apart, residuals(generalized_procrustes(spaces, centering="none")), rtol=1e-2
     )
-
-
-def test_copies_of_a_stimulus_have_equal_residuals():
-    spaces = [np.vstack([space, space[:3]]) for space in family(10)]
-    apart = residuals(generalized_procrustes(spaces))
-    np.testing.assert_allclose(apart[-3:], apart[:3], rtol=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from core.errors import InputError, MetricError, UnknownNameError
+from core.errors import MetricError, UnknownNameError
 from core.metrics import METRICS
 from core.metrics.knn import mutual_knn_chance
 from core.pairs.lists import overlaps
@@ -132,13 +132,6 @@ def test_every_two_models_have_a_row_and_those_without_scores_a_nan():
     assert table["reason"].tolist() == ["", "", ""]
 
 
-def test_the_best_pair_of_a_distance_is_the_smallest():
-    table = align_among(
-        ["a", "b"], {("a", "b"): AB}, choice=read_choice("best"), spec=METRICS["shape_angle"].spec
-    )
-    assert table.iloc[0].tolist() == ["a", "b", 0, 0, 0.1, ""]
-
-
 def test_the_matrix_is_symmetric_in_the_order_asked_for():
     pairs = pd.DataFrame(
         {"model_x": ["a", "c", "b"], "model_y": ["b", "a", "c"], "score": [0.1, 0.2, np.nan]}
@@ -218,17 +211,6 @@ def test_chance_is_the_mean_over_random_permutations(k):
     ]
     error = np.std(null) / math.sqrt(len(null))
     assert abs(np.mean(null) - mutual_knn_chance(k=k, n=60)) < 4 * error
-
-
-def test_chance_agrees_with_the_published_null():
-    assert mutual_knn_chance(k=10, n=256) == pytest.approx(0.0392156862745098)
-    assert mutual_knn_chance(k=255, n=256) == 1
-
-
-@pytest.mark.parametrize(("k", "n"), [(0, 10), (10, 10), (-1, 5)])
-def test_chance_refuses_k_outside_its_range(k, n):
-    with pytest.raises(MetricError, match=rf"k must lie in 1 … {n - 1} for {n} stimuli; got {k}"):
-        mutual_knn_chance(k=k, n=n)
 
 
 points = st.integers(5, 30).flatmap(
@@ -332,8 +314,3 @@ def test_a_fit_that_means_nothing_is_nan_with_its_reason(x, y, reason):
     assert fit.reason == reason
     assert np.isnan([fit.slope, fit.intercept, fit.r2, fit.spearman, fit.p]).all()
     assert fit.band.empty
-
-
-def test_values_of_different_length_are_refused():
-    with pytest.raises(InputError, match="expected one value of each for every model; got 3, 4"):
-        competence_fit(np.arange(3.0), np.arange(4.0))

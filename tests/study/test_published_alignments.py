@@ -4,9 +4,7 @@ where models and stimuli are the very same.
 
 from __future__ import annotations
 
-import csv
 import shutil
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,7 +33,6 @@ from core.study.study import Study
 from tests.study.published_store import COCO, WIT, WIT_SOURCE, build_published, coco, embed
 
 SIZE = 24
-STATS = ("raw", "null_mean", "calibrated")
 DINO, VIT, CLIP = (
     f"timm:vit_{name}"
     for name in (
@@ -44,43 +41,6 @@ DINO, VIT, CLIP = (
         "base_patch16_clip_224.laion2b",
     )
 )
-IDS = {  # of the short names that the replication's tables have
-    "bloomz-560m": "hf:bigscience/bloomz-560m",
-    "bloomz-1b1": "hf:bigscience/bloomz-1b1",
-    "dinov2-small": DINO,
-    "vit-in21k-small": VIT,
-    "clip-laion-base": CLIP,
-    "qwen2.5-0.5b": "hf:Qwen/Qwen2.5-0.5B",
-    "qwen3-0.6b-base": "hf:Qwen/Qwen3-0.6B-Base",
-    "qwen3-1.7b-base": "hf:Qwen/Qwen3-1.7B-Base",
-    "qwen2-7b": "hf:Qwen/Qwen2-7B",
-    "qwen2.5-7b": "hf:Qwen/Qwen2.5-7B",
-    "qwen3-8b-base": "hf:Qwen/Qwen3-8B-Base",
-    "olmo-1b-0724": "hf:allenai/OLMo-1B-0724-hf",
-    "olmo-7b-0724": "hf:allenai/OLMo-7B-0724-hf",
-    "olmo2-1124-7b": "hf:allenai/OLMo-2-1124-7B",
-    "olmo-3-1025-7b": "hf:allenai/Olmo-3-1025-7B",
-}
-SIZED = {  # quantities of the table over the sample's size: metric, its k, its title
-    "mknn_k10": ("mutual_knn", 10, "mutual k-NN"),
-    "linear_cka": ("cka", None, "linear CKA"),
-}
-SAMPLES = {  # its columns: how many stimuli, and which
-    "five_disjoint_1024": (1024, "mean over five disjoint sets"),
-    "prh_wit_1024": (1024, "the published 1,024"),
-    "n2048": (2048, "first 2,048"),
-    "n4096": (4096, "first 4,096"),
-    "n10240": (10240, "first 10,240"),
-}
-SWEPT = {  # metrics of the sweep over k: ours, "" where there is none, and its title
-    "mutual_knn": ("mutual_knn", "mutual k-NN"),
-    "cknna_paper_formula": ("cknna", "CKNNA by the paper's equations"),
-    "cknna_centred": ("", "CKNNA centered as CKA is, then masked"),
-    "cknna_released_code": ("cknna", "CKNNA of the released code"),
-    "cknna_aristotelian_eq36": ("", "CKNNA of Gröger et al. 2026, equation 36"),
-}
-# stimuli, x, y, what ("" of a pair), metric, k, layers, value, chance
-Row = tuple[int, str, str, str, str, int | None, str, float, float | None]
 
 
 @pytest.fixture(scope="module")
@@ -93,71 +53,6 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the published datasets as many stimuli as the test's."""
     table = published_alignments()
     monkeypatch.setattr(published, "read_alignments", lambda *_: table.assign(stimuli=SIZE))
-
-
-def gathered(facts: Path, name: str) -> list[dict[str, str]]:
-    with (facts / "published_alignments" / name).open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def number(text: str) -> float | None:
-    return float(text) if text else None
-
-
-def gathered_pairs(facts: Path) -> Iterator[Row]:
-    for row in gathered(facts, "mknn_coco_val2017_pairs.csv"):
-        pair, layers = (IDS[row["a"]], IDS[row["b"]]), f"{row['layer_a']}:{row['layer_b']}"
-        knn, chance = float(row["mknn_k10"]), number(row["mknn_shuffle_mean"])
-        yield (1024, *pair, "", "mutual_knn", 10, layers, knn, chance)
-        yield (1024, *pair, "", "cka", None, "best", float(row["linear_cka"]), None)
-    for row in gathered(facts, "mknn_coco_final_layer_7b.csv"):
-        pair = IDS[row["a"]], IDS[row["b"]]
-        knn, chance = float(row["mnn_k10"]), number(row["mnn_shuffle"])
-        yield (1024, *pair, "", "mutual_knn", 10, "last", knn, chance)
-        yield (1024, *pair, "", "cka", None, "last", float(row["cka"]), number(row["cka_null"]))
-
-
-def gathered_means(facts: Path) -> Iterator[Row]:
-    sized = {row["quantity"]: row for row in gathered(facts, "sample_size_wit.csv")}
-    for quantity, (metric, k, title) in SIZED.items():
-        for column, (n, which) in SAMPLES.items():
-            cells = {stat: sized[f"{quantity}_{stat}"][column] for stat in STATS}
-            what = f"mean over 15 pairs of small models, {which}"
-            yield from raw_and_calibrated(cells, n, (title, what), metric, k)
-    rows = gathered(facts, "wit1024_k_sweep.csv")
-    swept = {(row["metric"], row["stat"]): row for row in rows}
-    for name, (metric, title) in SWEPT.items():
-        for column in (one for one in rows[0] if one.startswith("k")):
-            cells = {stat: swept.get((name, stat), {}).get(column, "") for stat in STATS}
-            cells["calibrated"] = swept.get((name, "calibrated_g"), {}).get(column, "")
-            what = "mean over 170 pairs"
-            yield from raw_and_calibrated(cells, 1024, (title, what), metric, int(column[1:]))
-
-
-def raw_and_calibrated(
-    cells: Mapping[str, str], n: int, words: tuple[str, str], metric: str, k: int | None
-) -> Iterator[Row]:
-    (title, what), chance = words, number(cells["null_mean"])
-    raw, calibrated = number(cells["raw"]), number(cells["calibrated"])
-    if raw is not None:
-        yield (n, "", "", f"{title}, {what}", metric, k, "best", raw, chance)
-    if calibrated is not None:
-        yield (n, "", "", f"{title} calibrated, {what}", metric, k, "best", calibrated, None)
-
-
-def shipped_rows(table: pd.DataFrame) -> list[Row]:
-    plain = table.astype(object).where(table.notna(), None)
-    plain["what"] = plain["what"].mask(plain["y"] != "", "")
-    names = ["stimuli", "x", "y", "what", "metric", "k", "layers", "value", "chance"]
-    return list(plain[names].itertuples(index=False, name=None))
-
-
-def test_every_gathered_value_is_shipped_and_nothing_more(facts: Path):
-    table = published_alignments().dropna(subset="value")
-    shipped = shipped_rows(table[table["work"].str.startswith("Geometry")])
-    expected = [*gathered_pairs(facts), *gathered_means(facts)]
-    assert len(shipped) == len(expected) == 189
-    assert set(shipped) == set(expected)
 
 
 def test_what_the_studies_state_is_the_same():

@@ -77,15 +77,6 @@ def test_the_ends_of_a_ranking_share_no_stimulus_and_ties_go_by_index():
     assert ends(VALUES, 1)[0].tolist() == [1]
 
 
-@pytest.mark.parametrize("m", [0, 4, 6])
-def test_sets_that_would_share_stimuli_are_refused(m):
-    with pytest.raises(
-        StimuliError,
-        match=rf"sets of 1 … 3 of 6 stimuli expected, so that low and high share none; got {m}",
-    ):
-        ends(VALUES, m)
-
-
 @given(st.integers(2, 40), st.integers(0, 100))
 def test_parts_are_every_stimulus_once_in_order(n, seed):
     values = np.random.default_rng(seed).normal(size=n)
