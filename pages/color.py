@@ -1,177 +1,146 @@
-"""Color: is its geometry the same to eyes, in pixels and in words?"""
+"""Color: is its geometry shared by perception, pixels, words and vision models?"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
-import pandas as pd
 import streamlit as st
 
-from core.errors import PlatoscopeError
-from core.questions.asking import Answered
-from core.questions.color import figures, knowledge_figures
+from core.options import build, values_of
+from core.questions.color import figures
 from core.questions.color.agreement import DISSIMILARITIES, LAYOUTS
-from core.questions.color.parts import PERCEPTION, kind_of
-from core.questions.color.question import finished_correlation
-from core.questions.finding import sentences
-from pages._parts.color import hues as controlled
-from pages._parts.color import spaces
-from pages._parts.color.hues import Hues
-from pages._parts.color.spaces import Tables
+from core.questions.color.parts import (
+    BEST,
+    CAPTIONS,
+    LARGEST,
+    PERCEPTION,
+    PIXELS,
+    SHIPPED,
+    WORST,
+)
+from core.questions.color.perception import color_words
+from core.questions.color.question import ColorAgreement, ColorLayout, ColorModels, usual_sources
+from core.questions.color.sources import LAST, LAST_FOUR, ends, typed_source
+from core.study.models import reads
 from pages._parts.published import listed
-from pages._shared import bar, controls, exportbar, frame, prose, queries
+from pages._shared import bar, controls, frame, queries, section
+from pages._shared.address import bind, fragment, named_by
+from pages._shared.controls import Look
 from pages._shared.queries import Place
 
-OF = {DISSIMILARITIES: "the dissimilarities themselves", LAYOUTS: "distances in the layouts"}
-AGREEMENT = """Each cell compares two sources over the {colors} colors that all
-sources have. τ and ρ correlate the dissimilarities of all pairs of colors; neighbors preserved is
-the mean share of a color's three nearest that two sources have in common; disparity is what remains
-after the best rotation, scaling and reflection: low means similar. p says how often shuffled colors
-agree at least as well, adjusted for all pairs; hover cards show the 95% interval over other
-colors."""
-ERRORS = """How far each color lies from its place in perception, in ΔE of
-CIELAB: 2 is barely visible, 20 is another shade, 60 another color. Where a cell is empty, the
-source lacks the color."""
-COUNTED = """**What is counted.** Dissimilarity is max PMI − PMI, of pixels that lie close together
-or of words in one caption. Colors that were seen too rarely are left out. {unseen}"""
-UNSEEN = {
-    True: "{0:g} is added to every count, so a pair that was never seen counts {0:g}.",
-    False: "A source with a pair that was never seen is refused, since nothing is added to counts.",
+PUBLISHED = {"simcse": "SimCSE, from the hub", "roberta": "RoBERTa, from the hub"}
+OF = {DISSIMILARITIES: "Dissimilarities", LAYOUTS: "Layouts"}
+SOURCES = """What says how far apart colors are. Perception is always shown. Type hf:ID for
+another model, a folder or an .npz file for your own images, an .npy file for your own vectors."""
+LOOKS = {
+    "words": Look(
+        labels={word: word for word in color_words()["word"]},
+        empty="all 24",
+        help="The color words that are laid out. Choose one word per hue to see a ring.",
+    ),
+    "survey": Look(help="The survey that says which color a word means (default xkcd)."),
+    "layer": Look(
+        start=LAST,
+        labels={LAST: "Last", LAST_FOUR: "Last four"},
+        help="The layers of models that are read (default: the last).",
+    ),
+    "sentences": Look(
+        help="One per line, with <col> where the color goes. A word's vector is their mean."
+    ),
+    "by": Look(
+        labels={"words": "Color words", "cells": "Grid cells"},
+        help="What pixels count for: the nearest color word, or a cell of the grid.",
+    ),
+    "radius": Look(most=64, step=0.5, help="The farthest that two pixels of a pair lie apart."),
+    "pairs": Look(least=1000, step=100_000, help="How many pairs of pixels are drawn."),
+    "grid": Look(help="Steps per channel of the color grid (default 8)."),
+    "smoothing": Look(step=0.5, help="Added to each count, so that unseen pairs have a value."),
 }
-CAVE = """**Why words can know color here.** Language models of the Cave have read captions and
-never seen a pixel; {words} words name colors there. Two things in the captions carry color. The
-words for one color (teal, turquoise, aqua and cyan) are interchangeable, so a model places them
-together. And each kind of thing comes in a few neighboring hues, and neighbors on the hue circle
-share kinds of things, so the eight colors of the Cave form a ring. Choose one word per color under
-“Color words” (red, orange, yellow, green, teal, blue, purple, pink) to see the ring alone. Two
-color words in one caption belong to two different things, which is why counting them together
-reveals less{seen}."""
-KNOWLEDGE = """Each mark is a language model, asked with the same sentences;
-larger marks have more parameters. Higher means that it finds the same colors similar that
-perception does. Abdou et al. (2021), followed by the published figure, saw that similarity to
-perception grows as language models grow and get better at text."""
+MORE = ("words", "survey", "layer", "sentences", "by", "radius", "pairs", "grid", "smoothing")
+LAYOUT = """A layout is three-dimensional metric scaling of a source's dissimilarities, rotated,
+scaled and, if it fits better, mirrored onto CIELAB. Pixels and captions: max PMI − PMI of colors
+that occur together. Language models: distances of their vectors of three sentences about each
+color; vision models: of plain images."""
+AGREEMENT = """τ and ρ correlate the dissimilarities of all pairs of colors; neighbors shared is the
+mean share of a color's three nearest in common; disparity is what the best rotation and scaling
+leave. p: permutations of colors, adjusted for all pairs."""
+KNOWLEDGE = """Each point is a language model, asked with the same sentences; hollow points are
+checkpoints. ρ is over finished models, its interval over families. Abdou et al. (2021) found that
+similarity to perception grows with model size."""
 
 
 def show(at: Place) -> None:
-    """Draw the layouts, then how similar they are, how far off each color is, and what language
-    models know of color.
-    """
-    answer = st.container()
+    """Draw the clouds, the agreement of all sources, and model size against agreement."""
     with bar.controls_bar():
-        hues = controlled.pick(at)
-    tables = lay_out(at, hues)
-    if tables:
-        if len(tables) > 1:
-            with answer, frame.part():
-                prose.answer(sentences(agree(at, hues, tables).findings)[: prose.LEAD])
-        spaces.show(at, hues, tables)
-        with frame.part():
-            show_agreement(at, hues, tables)
-        with frame.part():
-            show_errors(at, hues, tables)
+        question = pick(at)
+    values = values_of(question)
+    layout = build(ColorLayout, {name: values[name] for name in values_of(ColorLayout())})
     with frame.part():
-        show_knowledge(at, hues)
+        section.draw(at, layout, key="layouts", methods=LAYOUT)
+    if len(question.source) > 1:
+        with frame.part():
+            _agreement(at, question)
+    models = build(ColorModels, {name: values[name] for name in values_of(ColorModels())})
+    with frame.part():
+        frame.need_readers(at, "caption")
+        header = "Do larger models know color better?"
+        section.draw(at, models, key="knowledge", header=header, methods=KNOWLEDGE, models=True)
     listed.show(at, "color")
 
 
-def lay_out(at: Place, hues: Hues) -> dict[str, pd.DataFrame]:
-    """Return the layout of each source by its name, and say why others have none."""
-    tables: dict[str, pd.DataFrame] = {}
-    left_out = []
-    for name, title in hues.titles.items():
-        try:
-            table = queries.ask(at, hues.layout(name))
-        except PlatoscopeError as error:
-            left_out.append(f"Left out: {frame.plain(title)}, {frame.plain(error)}.")
-        else:
-            tables[name] = table.assign(source=title)
-    if left_out:
-        with st.expander(f"Sources left out: {len(left_out)}", icon=":material/warning:"):
-            for reason in left_out:
-                st.caption(reason)
-    return tables
-
-
-def agree(at: Place, hues: Hues, tables: Tables) -> Answered:
-    """Return how similar every two sources are, with their titles."""
-    found = queries.answer(at, hues.agreement(*tables))
-    table = found.table
-    titles = dict(zip(dict.fromkeys([*table["x"], *table["y"]]), tables, strict=True))
-    names = {title: hues.titles[name] for title, name in titles.items()}
-    return replace(found, table=table.assign(x=table["x"].map(names), y=table["y"].map(names)))
-
-
-def show_agreement(at: Place, hues: Hues, tables: Tables) -> None:
-    """Draw how similar every two sources are, and say what is seen."""
-    st.header("How similar are they?", anchor=False)
-    if len(tables) < 2:
-        raise frame.NeededError("Choose a source besides perception: one alone agrees with itself.")
-    measure, of = _pick_measure()
-    found = agree(at, hues, tables)
-    table = found.table
-    figure = figures.agreement(
-        table, of=of, measure=measure, mode=frame.mode(), narrow=frame.narrow()
+def pick(at: Place) -> ColorAgreement:
+    """Draw the controls."""
+    titles, known = _titles(at)
+    start = [one for one in usual_sources(queries.study(at)) if one != PERCEPTION]
+    chosen = st.multiselect(
+        "Sources",
+        list(titles),
+        format_func=named_by(titles),
+        accept_new_options=True,
+        help=SOURCES,
+        **bind("source", start),
     )
-    exportbar.draw(at, hues.agreement(*tables), figure, key="agreement", table=table)
-    findings = sentences(found.findings)
-    how = AGREEMENT.format(colors=table["colors"].iloc[0])
-    prose.explain("\n\n".join([how, *counted(at, hues, tables)]), findings[prose.LEAD :])
-    with st.expander("The table behind the plot"):
-        st.dataframe(table, hide_index=True)
+    names = [known.get(each, each if each in titles else typed_source(each)) for each in chosen]
+    leave = ("source", "side", "least", "starts", "permutations", "seed", "bootstrap", "k")
+    question = controls.pick(ColorAgreement, None, LOOKS, more=MORE, leave=leave)
+    reading = question.reading
+    if reading.layer == LAST:
+        reading = replace(reading, layer=None)  # as published
+    sources = tuple(dict.fromkeys((PERCEPTION, *names)))
+    return replace(question, scope=at.scope, source=sources, reading=reading)
 
 
-def _pick_measure() -> tuple[str, str]:
-    """Choose a measure of agreement, and whether of dissimilarities or layouts."""
+def _titles(at: Place) -> tuple[dict[str, str], dict[str, str]]:
+    """Return what people call the sources of this store, by name, and what best, worst and vision
+    mean.
+    """
+    cards = {card.name: card.title for card in queries.store().datasets()}
+    models, known = queries.models(at), ends(queries.study(at))
+    named = models.set_index("model")["title"]
+    reading = models[reads(models, "caption") | reads(models, "image")]
+    roles = {BEST: "best", WORST: "worst", LARGEST: "largest vision model"}
+    titles = {
+        PIXELS + SHIPPED: "pixels of CIFAR-10",
+        **{PIXELS + name: f"pixels of {title}" for name, title in cards.items()},
+        CAPTIONS: "captions",
+        **{end: f"{named[name]} ({roles[end]})" for end, name in known.items()},
+        **reading.set_index("model")["title"].to_dict(),
+        **PUBLISHED,
+    }
+    return titles, known
+
+
+@fragment
+def _agreement(at: Place, question: ColorAgreement) -> None:
+    st.header("How similar are they?", anchor=False)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         measure = controls.pick_segment("Measure", figures.MEASURES, "measure", start="kendall")
-        if measure == "disparity":  # which dissimilarities do not have
-            return measure, LAYOUTS
-        return measure, controls.pick_segment("of", OF, "of", start=DISSIMILARITIES)
+        of = LAYOUTS  # which alone has a disparity
+        if measure != "disparity":
+            of = controls.pick_segment("Of", OF, "of", start=DISSIMILARITIES)
+    found = queries.answer(at, question)
+    plot = figures.agreement(found.table, of=of, measure=measure)
+    section.draw(at, question, key="agreement", methods=AGREEMENT, plot=plot)
 
 
-def counted(at: Place, hues: Hues, tables: Tables) -> Iterator[str]:
-    """Yield what is counted, and how models of a made world can know color."""
-    kinds = {name: kind_of(name) for name in tables}
-    if {"pixels", "captions"} & set(kinds.values()):
-        smoothing = hues.question.counting.smoothing
-        yield COUNTED.format(unseen=UNSEEN[smoothing > 0].format(smoothing))
-    words = [len(tables[name]) for name, kind in kinds.items() if kind == "language"]
-    if queries.card(at).world and words:
-        seen = [tables[name]["seen"] for name, kind in kinds.items() if kind == "captions"]
-        times = f"{seen[0].min():.0f} to {seen[0].max():.0f}" if seen else ""
-        few = f", and each occurs only {times} times" if times else ""
-        yield CAVE.format(words=words[0], seen=few)
-
-
-def show_errors(at: Place, hues: Hues, tables: Tables) -> None:
-    """Draw how far each source puts each color from where perception has it."""
-    others = {name: table for name, table in tables.items() if name != PERCEPTION}
-    if not others:
-        return
-    st.header("Which colors are where perception has them?", anchor=False)
-    figure = figures.errors(list(others.values()), mode=frame.mode(), narrow=frame.narrow())
-    spaces.draw(at, hues, figure, others, key="errors")
-    prose.explain(ERRORS)
-
-
-def show_knowledge(at: Place, hues: Hues) -> None:
-    """Draw what each language model knows of color against its competence and size."""
-    st.header("Do better language models know color better?", anchor=False)
-    frame.need_readers(at, "caption")
-    found = queries.answer(at, hues.models)
-    models = found.table
-    measures = {name: title for name, title in figures.MEASURES.items() if name in models}
-    measure = controls.pick_segment("Agreement with perception", measures, "known", start="kendall")
-    notes = {
-        column: knowledge_figures.correlation_text(finished_correlation(models, column, measure))
-        for column in ("competence", "parameters")
-    }
-    figure = knowledge_figures.knowledge(
-        models, measure=measure, notes=notes, mode=frame.mode(), narrow=frame.narrow()
-    )
-    exportbar.draw(at, hues.models, figure, key="knowledge", table=models)
-    prose.explain(KNOWLEDGE, sentences(found.findings))
-
-
-frame.draw("Is the geometry of color the same to eyes and to words?", show)
+frame.draw("Is color geometry shared by perception, pixels and words?", show)

@@ -48,7 +48,6 @@ from core.store.listing import FILE, TEXTS, expect, remove
 from core.store.publishing import replace, writing
 from core.store.schema import Meta, load_meta, published_files, result_file
 from core.study.models import UNTRAINED
-from core.study.parts import Scope
 from core.study.study import Study
 
 if TYPE_CHECKING:
@@ -207,14 +206,6 @@ def answer_demo(store: Path) -> None:
         tasks = spread(answer, questions, processes=count_processes(len(questions)))
         for done, _ in enumerate(tasks, start=1):
             report(done, len(questions), "first answers")
-        from core.questions.color.question import ColorAgreement, ColorLayout, usual_sources
-        from core.questions.color.sources import ends
-
-        layout, sources = ColorLayout(Scope(DATASET)), list[str]()
-        with suppress(PlatoscopeError):  # which models these are, an answer from above says
-            shown = usual_sources(DATASET, [*ends(study).values()])
-            sources = [source for source in shown if answer(layout.of(source))]
-        answer(ColorAgreement(Scope(DATASET)).of(*sources))
 
 
 def _has_answer(store: Path, question: StudyQuestion) -> bool:
@@ -298,7 +289,8 @@ FIRST: tuple[tuple[str, dict[str, Value]], ...] = (
     ("align", {}),
     ("headline", {}),
     ("benefits size", {"of": "hallucination"}),
-    ("color pixels", {}),
+    ("color layout", {}),
+    ("color agreement", {}),
     ("color models", {}),
     ("benefits size", {}),
     ("competence tasks", {}),
@@ -339,9 +331,7 @@ FIRST: tuple[tuple[str, dict[str, Value]], ...] = (
 
 
 def first_questions(dataset: str) -> list[StudyQuestion]:
-    """Return what the pages ask of a dataset before a visitor has chosen anything, except for the
-    colors, whose sources depend on its models.
-    """
+    """Return what the pages ask of a dataset before a visitor has chosen anything."""
     from core.questions.overview.closeness import MAP_METRICS
 
     maps: list[tuple[str, dict[str, Value]]]

@@ -11,6 +11,7 @@ MOVED: dict[str, str] = {
     "benefits bias": "benefits size",
     "benefits hallucination": "benefits size --of hallucination",
     "dispersion consensus": "dispersion stimuli --axes",
+    "color pixels": "color layout --source pixels:cifar10 --by cells",
     "dispersion deviations": "dispersion held-out --points",
     "dispersion drop": "dispersion effect --sets drop",
     "dispersion findings": "dispersion effect",

@@ -130,7 +130,7 @@ def test_embedding_again_does_nothing(run, world: Path) -> None:
             "no text file or dataset named '~nobody-here/x'",
         ),
         (
-            "color pixels --dataset photos --images ~nobody-here",
+            "color layout --dataset photos --source pixels:~nobody-here",
             "no dataset, folder or file named '~nobody-here'",
         ),
         ("dataset add x --folder . --revision r", "--revision belongs to --hub"),

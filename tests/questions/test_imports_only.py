@@ -105,10 +105,7 @@ def run(capsys, words: list[str], store: Path) -> tuple[int, str, str]:
     return code, *capsys.readouterr()
 
 
-ASKED = [kind for kind in EVERY if kind.command != "color pixels"]  # which asks no model
-
-
-@pytest.mark.parametrize("kind", ASKED, ids=lambda kind: kind.command)
+@pytest.mark.parametrize("kind", EVERY, ids=lambda kind: kind.command)
 def test_each_command_answers_or_says_why_not(kind: type, store: Path, capsys) -> None:
     few = {one.name: one for one in options_of(kind)}
     words = kind.command.split()

@@ -19,7 +19,7 @@ from core.jobs import queue
 from core.jobs.states import ensure_worker
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
-from core.questions.color.question import ColorLayout, ColorPixels
+from core.questions.color.question import ColorLayout
 from core.settings import READ_ONLY, ROOT, check_readable, check_writable, is_read_only
 from core.store import (
     Store,
@@ -129,7 +129,6 @@ def _over(store: Path, words: list[str]) -> list[str]:
 @pytest.mark.parametrize(
     "question",
     [
-        ColorPixels(Scope("cave"), "/etc"),
         ColorLayout(Scope("cave"), ("pixels:/etc",)),
         ColorLayout(Scope("cave"), ("vectors:/etc/passwd",)),
         ColorLayout(Scope("cave"), ("hf:/root/model",)),

@@ -17,7 +17,6 @@ READS = {  # by command that can be a job: what of it names a file or a folder t
     "bits-per-byte": {"--text"},
     "color agreement": {"--source"},
     "color layout": {"--source"},
-    "color pixels": {"--images"},
     "competence import": {"file"},
     "dataset add": {"--folder", "--table", "--ids"},
     "embed": {"--model"},

@@ -20,13 +20,15 @@ K, PERMUTATIONS, DRAWS = 3, 1000, 1000  # of an agreement
 PERCEPTION, CAPTIONS = "perception", "captions"
 PIXELS, VECTORS = "pixels:", "vectors:"  # followed by what is counted, or by a file
 BEST, WORST = "best", "worst"  # language models, by competence
+LARGEST = "vision"  # the largest trained vision model
 SOURCES = (
     "perception, captions, pixels:IMAGES (cifar10, a dataset, a folder or an .npz file),"
-    " vectors:FILE, or a language model: best, worst, one of the dataset, simcse, roberta, hf:ID"
+    " vectors:FILE, vision (the largest vision model), or a model: best, worst, one of the dataset,"
+    " simcse, roberta, hf:ID"
 )
 
 Survey = Literal["xkcd", "uw"]
-SourceKind = Literal["perception", "pixels", "captions", "language", "vectors"]
+SourceKind = Literal["perception", "pixels", "captions", "model", "vectors"]
 
 
 def kind_of(source: str) -> SourceKind:
@@ -37,39 +39,44 @@ def kind_of(source: str) -> SourceKind:
         return "captions"
     if source.startswith(PIXELS):
         return "pixels"
-    return "vectors" if source.startswith(VECTORS) else "language"
+    return "vectors" if source.startswith(VECTORS) else "model"
 
 
 @dataclass(frozen=True)
-class PairCounting:
-    """How colors that occur together are counted."""
+class Counting:
+    """How colors that occur together are counted, and what they count for."""
 
+    by: Literal["words", "cells"] = option(
+        "words",
+        label="Pixels as",
+        help="lay out color words, or the colors of the grid themselves",
+    )
     radius: float = option(
         RADIUS,
         least=1,
         most=1_024,
-        label="Radius in pixels",
+        label="Radius",
         help="most pixels between the two of a pair",
     )
     pairs: int = option(
         PAIRS,
         least=0,
         most=1_000_000_000,
-        label="Pairs of pixels",
+        label="Pixel pairs",
         help="pairs of pixels to draw",
     )
     grid: int = option(
         GRID,
         least=GRIDS[0],
         most=GRIDS[1],
-        label="Grid, steps per channel",
+        label="Grid steps",
         help="steps per channel of the color grid",
     )
     side: int | None = option(
         None,
         least=2,
         most=4_096,
-        label="Pictures of",
+        label="Shrink to",
         help="first shrink pictures to this many pixels, so that a pixel means more of a picture",
     )
     smoothing: float = option(
@@ -85,17 +92,6 @@ class PairCounting:
         most=1_000_000_000,
         label="Least count",
         help="leave out colors seen less often (100 in pixels, 20 in captions)",
-    )
-
-
-@dataclass(frozen=True)
-class Counting(PairCounting):
-    """How colors that occur together are counted, and what they count for."""
-
-    by: Literal["words", "cells"] = option(
-        "words",
-        label="Pixels count for",
-        help="lay out color words, or the colors of the grid themselves",
     )
 
 
@@ -130,7 +126,7 @@ class Palette:
         " this order",
     )
     survey: Survey = option(
-        "xkcd", label="Colors of words by", help="the survey that says which color a word means"
+        "xkcd", label="Color survey", help="the survey that says which color a word means"
     )
 
 
@@ -145,24 +141,3 @@ class Precision:
         PERMUTATIONS, least=0, label="Permutations", help="permutations of colors, for p"
     )
     seed: int = seed_option("seed of random starts, permutations and draws")
-
-
-COUNTED = ("by", "radius", "pairs", "grid", "side")  # of pixels alone
-OWN: dict[SourceKind, tuple[str, ...]] = {  # options that belong to a kind of source
-    "perception": (),
-    "pixels": (*COUNTED, "smoothing", "least"),
-    "captions": ("smoothing", "least"),
-    "language": ("layer", "sentences"),
-    "vectors": (),
-}
-
-
-def foreign_options(sources: tuple[str, ...]) -> set[str]:
-    """Return the options that none of these sources has.
-
-    The counts that come with the project have a radius, pairs and a grid of their own.
-    """
-    own = {name for source in sources for name in OWN[kind_of(source)]}
-    if not any(kind_of(one) == "pixels" and one != PIXELS + SHIPPED for one in sources):
-        own -= {"radius", "pairs", "grid", "side"}
-    return {name for names in OWN.values() for name in names} - own

@@ -16,13 +16,29 @@ from PIL import Image
 from core.encoders.encoder import Encoding, ModelCard
 from core.errors import FeatureError, InputError, MetricError, UnknownNameError
 from core.options import build as build_question
-from core.questions.asking import ask
+from core.questions.asking import answer, ask
 from core.questions.color.counts import count_colors
-from core.questions.color.parts import BEST, PERCEPTION, PIXELS, VECTORS, WORST, Counting, Reading
-from core.questions.color.perception import LAB, color_words
+from core.questions.color.parts import (
+    BEST,
+    LARGEST,
+    PERCEPTION,
+    PIXELS,
+    VECTORS,
+    WORST,
+    Counting,
+    Reading,
+)
+from core.questions.color.perception import LAB, color_words, to_lab
 from core.questions.color.question import ColorAgreement, ColorLayout, ColorModels
 from core.questions.color.shipped import FILE, PAIRS, read_counts, write_counts
-from core.questions.color.sources import Captions, LanguageModel, Pixels, Vectors, choose_model
+from core.questions.color.sources import (
+    choose_model,
+    of_captions,
+    of_model,
+    of_pixels,
+    of_vectors,
+    typed_source,
+)
 from core.store import Store
 from core.study.study import Study
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
@@ -90,16 +106,6 @@ def test_vectors_that_are_mirrored_cielab_are_laid_onto_it(study, vectors):
     assert table["source"].unique() == ["mine"]
 
 
-def test_in_two_dimensions_perception_is_turned_onto_its_hues(study):
-    table = lay_out(study, PERCEPTION, dims=2).set_index("color")
-    assert "z" not in table
-    assert table["error"].max() == pytest.approx(0, abs=1e-6)
-    assert table.loc["red", "x"] > 0 > table.loc["green", "x"]
-    assert table.loc["yellow", "y"] > 0 > table.loc["blue", "y"]
-    with pytest.raises(InputError, match="colors are laid out in 2 or 3 dimensions; got 1"):
-        lay_out(study, PERCEPTION, dims=1)
-
-
 def test_the_counts_that_come_along_are_of_all_their_pairs():
     table = read_counts()
     assert table.sum() == 2 * PAIRS
@@ -124,7 +130,7 @@ def test_natural_images_know_something_of_color(study):
 
 
 def test_the_grids_own_colors_are_laid_out_by_their_hex(study):
-    table = lay_out(study, CIFAR, by="cells", least=300_000, dims=2)
+    table = lay_out(study, CIFAR, by="cells", least=300_000)
     assert table["color"].tolist() == table["hex"].tolist()
     assert (table["seen"] >= 300_000).all()
     assert table["seen"].sum() < 2 * PAIRS
@@ -138,11 +144,11 @@ def test_pictures_of_a_dataset_a_folder_and_an_npz_file_are_counted(study, tmp_p
     for place, image in enumerate(images):
         Image.fromarray(image).save(tmp_path / "folder" / f"{place}.png")
     found = [
-        Pixels(str(tmp_path / name), Counting(pairs=4000, least=1)).gather(study, "xkcd")
+        of_pixels(study, str(tmp_path / name), Counting(pairs=4000, least=1), color_words())
         for name in ("images.npz", "folder")
     ]
     assert found[0].matrix.tolist() == found[1].matrix.tolist()
-    of_store = Pixels("cave", Counting(pairs=4000, side=8, least=1)).gather(study, "xkcd")
+    of_store = of_pixels(study, "cave", Counting(pairs=4000, side=8, least=1), color_words())
     assert len(of_store.colors) >= 2
     assert np.isfinite(of_store.matrix).all()
 
@@ -169,8 +175,9 @@ def test_captions_alone(study, monkeypatch):
         "teal blue",
         "peach red orange blue",
     ] * 5
-    monkeypatch.setattr("core.questions.color.sources._captions", lambda _: texts)
-    found = Captions(Counting(least=10)).gather(study, "xkcd")
+    table = pd.DataFrame({"index": range(25), "text": texts})
+    monkeypatch.setattr(type(study.store), "captions", lambda *_: table)
+    found = of_captions(study, Counting(least=10), color_words())
     assert set(found.colors) == {"red", "orange", "blue", "teal", "maroon", "cyan", "peach"}
     near = found.of(["red", "orange", "teal"]).matrix
     assert near[0, 1] < near[0, 2]
@@ -182,7 +189,7 @@ def test_the_best_and_the_worst_language_model_are_so_by_competence(study):
     assert choose_model(study, WORST) == values.idxmin()
     assert choose_model(study, "hf:some/model") == "hf:some/model"
     with pytest.raises(
-        UnknownNameError, match="no language model named 'simcze'; did you mean simcse"
+        UnknownNameError, match="no source of colors named 'simcze'; did you mean simcse"
     ):
         choose_model(study, "simcze")
 
@@ -228,12 +235,10 @@ def test_language_models_are_asked_and_shown_beside_their_competence(study):
 @pytest.mark.usefixtures("rainbow")
 def test_a_model_of_the_cave_is_asked_for_its_colors_alone(study, monkeypatch):
     name = study.readers("caption")[0]
-    assert len(LanguageModel(name, Reading()).gather(study, "xkcd").colors) in (18, 24)
+    assert len(of_model(study, name, Reading(), color_words()).colors) in (18, 24)
     monkeypatch.setattr("core.questions.color.sources._in_the_cave", lambda words: words.head(7))
     trained = bool(study.entry(name).card.training.get("config"))
-    assert len(LanguageModel(name, Reading()).gather(study, "xkcd").colors) == (
-        7 if trained else 24
-    )
+    assert len(of_model(study, name, Reading(), color_words()).colors) == (7 if trained else 24)
 
 
 def test_the_caves_colors_are_eighteen_of_the_words():
@@ -247,7 +252,7 @@ def test_sources_are_compared_over_the_colors_that_all_have(study, vectors):
     table = compare(study, PERCEPTION, CIFAR, vectors, bootstrap=20)
     assert len(table) == 3 * 7
     assert table["colors"].unique().tolist() == [
-        len(Pixels("cifar10", Counting()).gather(study, "xkcd").colors)
+        len(of_pixels(study, "cifar10", Counting(), color_words()).colors)
     ]
     row = table.set_index(["x", "y", "of", "measure"]).loc[
         ("perception", "mine", "dissimilarities", "kendall")
@@ -267,8 +272,9 @@ def test_what_cannot_be_compared_is_refused(study, vectors, tmp_path):
         compare(study, PERCEPTION, CIFAR, PERCEPTION)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "mine.npy").write_bytes((tmp_path / "mine.npy").read_bytes())
-    with pytest.raises(InputError, match="two sources are called 'mine'; rename one of the files"):
-        compare(study, vectors, f"{VECTORS}{tmp_path / 'other' / 'mine.npy'}")
+    other = f"{VECTORS}{tmp_path / 'other' / 'mine.npy'}"
+    both = compare(study, vectors, other, bootstrap=0)
+    assert (both["x"].iloc[0], both["y"].iloc[0]) == (vectors, other)  # two titles are the same
     with pytest.raises(MetricError, match="no color in common"):
         compare(study, PERCEPTION, CIFAR, by="cells")
     with pytest.raises(FeatureError, match="has 24 rows for 2 words; expected a row for each"):
@@ -285,7 +291,7 @@ def test_what_cannot_be_compared_is_refused(study, vectors, tmp_path):
 def test_a_file_of_vectors_has_a_row_for_each_word_named_in_their_order(study, tmp_path):
     words = ("blue", "red", "teal", "pink", "gray")
     np.save(tmp_path / "five.npy", color_words("xkcd", words)[LAB].to_numpy(np.float32))
-    colors = Vectors(str(tmp_path / "five.npy"), words).gather(study, "xkcd")
+    colors = of_vectors(study, str(tmp_path / "five.npy"), color_words("xkcd", words))
     assert colors.colors == words
     table = lay_out(study, f"{VECTORS}{tmp_path / 'five.npy'}", words=words)
     assert table["error"].max() == pytest.approx(0, abs=1e-2)
@@ -306,31 +312,39 @@ def test_an_option_reaches_the_sources_that_have_it_alone(study, tmp_path):
 
 def test_without_any_source_one_of_each_kind_is_meant(study):
     complete = ColorLayout().complete(study)
-    best, worst = choose_model(study, BEST), choose_model(study, WORST)
-    assert complete.source == (PERCEPTION, CIFAR, f"{PIXELS}cave", "captions", best, worst)
+    best, worst, vision = (choose_model(study, one) for one in (BEST, WORST, LARGEST))
+    assert complete.source == (PERCEPTION, CIFAR, best, vision, "captions", worst)
+    assert study.entry(vision).card.modality == "vision"
 
 
-def test_numbers_that_are_none_are_refused():
-    for make, message in (
-        (
-            lambda: Pixels("cifar10", Counting(radius=float("nan"))),
-            "radius is a finite number; got nan",
-        ),
-        (
-            lambda: Pixels("cifar10", Counting(smoothing=float("inf"))),
-            "smoothing is a finite number; got inf",
-        ),
-        (
-            lambda: Captions(Counting(smoothing=float("nan"))),
-            "smoothing is a finite number; got nan",
-        ),
-        (
-            lambda: Pixels("cifar10", Counting(side=0)),
-            "shrunk to 2 pixels or more, so that two can lie side by side; got 0",
-        ),
-    ):
-        with pytest.raises(InputError, match=message):
-            make()
+class Eye(Rainbow):
+    """A vision model whose last layer is the mean CIELAB color of an image."""
+
+    def encode(self, items):
+        means = [np.asarray(item, np.float64).reshape(-1, 3).mean(axis=0) for item in items]
+        lab = to_lab(np.stack(means)).astype(np.float32)
+        return Encoding((np.ones((len(items), 2), np.float32), lab))
+
+
+def test_a_vision_model_sees_plain_images_of_each_color(study, monkeypatch):
+    def reopen(entry, _):
+        return Eye(replace(entry.card, layers=("embedding", "block 1")))
+
+    monkeypatch.setattr("core.competence.opened.reopen", reopen)
+    table = lay_out(study, LARGEST)
+    assert len(table) == 24
+    assert table["kendall"].iloc[0] > 0.98  # colors that a screen shows are whole numbers
+
+
+@pytest.mark.usefixtures("rainbow")
+def test_a_source_that_fails_is_left_out_with_its_reason(study):
+    found = answer(
+        build_question(ColorLayout, {"source": (PERCEPTION, "captions"), **QUICK}), study
+    )
+    assert found.table["source"].unique().tolist() == [PERCEPTION]
+    assert "0 colors were seen 20 times or more" in found.findings[-1].reason
+    with pytest.raises(MetricError, match="0 colors were seen"):
+        lay_out(study, "captions")
 
 
 def test_a_folder_is_read_though_a_link_in_it_leads_nowhere(study, tmp_path):
@@ -341,3 +355,17 @@ def test_a_folder_is_read_though_a_link_in_it_leads_nowhere(study, tmp_path):
     assert len(lay_out(study, f"{PIXELS}{tmp_path}", pairs=5000)) >= 5
     with pytest.raises(InputError, match="expected at least one pair of pixels; got 0"):
         lay_out(study, f"{PIXELS}{tmp_path}", pairs=0)
+
+
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        ("/a/shots", "pixels:/a/shots"),
+        ("/a/mine.npz", "pixels:/a/mine.npz"),
+        ("/a/mine.NPY", "vectors:/a/mine.NPY"),
+        ("hf:me/mine", "hf:me/mine"),
+        ("perception", "perception"),
+    ],
+)
+def test_pictures_vectors_and_models_of_the_user_are_sources_by_what_is_typed(text, source):
+    assert typed_source(text) == source

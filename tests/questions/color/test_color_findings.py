@@ -23,13 +23,13 @@ def test_sources_are_judged_against_perception_the_most_alike_first():
         ("words", "perception", 0.7, 0.01),
         ("perception", "noise", -0.1, 0.9),
     )
-    found = agreement_findings(table, {"words": "captions of the Cave"})
+    found = agreement_findings(table)
     assert [(one.verdict, one.value, one.n) for one in found] == [
         ("supported", 0.7, 16),
         ("supported", 0.5, 16),
         ("open", -0.1, 16),
     ]
-    assert found[0].claim.startswith("captions of the Cave arranges")
+    assert found[0].claim.startswith("words arranges")
 
 
 def test_of_the_others_the_most_similar_two_are_named():
@@ -39,21 +39,23 @@ def test_of_the_others_the_most_similar_two_are_named():
         ("a", "c", 0.6, 0.01),
         ("b", "c", 0.1, 0.4),
     )
-    last = agreement_findings(table, {})[-1]
+    last = agreement_findings(table)[-1]
     assert (last.value, last.verdict) == (0.6, "")
     assert last.note == "1 of these 3 pairs agree beyond chance."
-    assert len(agreement_findings(agreement(("perception", "a", 0.9, 0.01)), {})) == 1
+    assert len(agreement_findings(agreement(("perception", "a", 0.9, 0.01)))) == 1
 
 
 def models(kendall: list[float], p: list[float], competence: list[float]) -> pd.DataFrame:
     names = [f"m{number}" for number in range(len(kendall))]
     table = pd.DataFrame({"kendall": kendall, "kendall_p": p, "competence": competence})
-    return table.assign(model=names, group=names, copy=False, untrained=False)
+    return table.assign(
+        model=names, group=names, copy=False, untrained=False, parameters=competence
+    )
 
 
 def test_false_discoveries_are_adjusted_over_all_models():
     many = models([0.1] * 20, [0.02, *np.linspace(0.1, 0.9, 19)], list(range(20)))
-    share = model_findings(many.assign(untrained=True))[1]
+    share = model_findings(many.assign(untrained=True))[2]
     assert (share.value, share.n) == (0.0, 20)
 
 
@@ -63,7 +65,7 @@ def test_a_trend_is_supported_or_contradicted(sign, verdict):
     found = model_findings(models(list(sign * steps), [0.01] * 9, list(steps)))
     assert found[0].value == pytest.approx(sign)
     assert found[0].verdict == verdict
-    assert (found[1].value, found[1].n) == (1.0, 9)
+    assert (found[2].value, found[2].n) == (1.0, 9)
 
 
 def test_without_a_trend_the_claim_is_open_and_without_models_nothing_is_claimed():

@@ -75,7 +75,6 @@ def test_presets_read_as_the_paper_did():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"words": []}, "expected at least one color word"),
         ({"sentences": ()}, "at least one sentence expected"),
         (
             {"sentences": ("The color.",)},
@@ -86,4 +85,4 @@ def test_presets_read_as_the_paper_did():
 )
 def test_what_cannot_be_represented_is_refused(given, message):
     with pytest.raises(InputError, match=message):
-        represent(Spelling(3), given.pop("words", ["red"]), **given)
+        represent(Spelling(3), ["red"], **given)

@@ -12,11 +12,12 @@ import pytest
 from core.errors import InputError, StimuliError
 from core.options import build as build_question
 from core.questions.asking import answer
-from core.questions.color import space_figures as figures
 from core.questions.color.counts import count_colors
+from core.questions.color.figures import clouds
+from core.questions.color.perception import color_words
 from core.questions.color.photos import find_batches, read_batches, read_pictures
-from core.questions.color.question import CLOUD, LAYOUT, ColorPixels
-from core.questions.color.sources import Pixels, draw_pixels
+from core.questions.color.question import ColorLayout
+from core.questions.color.sources import of_pixels
 from core.store import Store
 from core.study.study import Study
 from tests.pages.world import SMALL, PaintedDataset, build
@@ -95,28 +96,20 @@ def literal_pmi(counts: np.ndarray) -> list[list[float]]:
     return [[0.0 if i == j else largest - information[i][j] for j in range(n)] for i in range(n)]
 
 
-def test_pixels_lie_where_cielab_has_them_and_cells_where_they_meet(
+def test_cells_of_a_grid_are_laid_out_by_how_often_they_meet(
     study: Study, batches: Path, smooth: np.ndarray
 ):
-    choices = {"images": str(batches), "grid": GRID, "radius": RADIUS, "pairs": PAIRS, "least": 0}
-    question = build_question(ColorPixels, {**choices, "drawn": 50, **QUICK})
+    choices = {"by": "cells", "grid": GRID, "radius": RADIUS, "pairs": PAIRS, "least": 0}
+    source = (f"pixels:{batches}",)
+    question = build_question(ColorLayout, {"source": source, **choices, **QUICK})
     found = answer(question, study)
-    table = found.table
-    cloud, cells = (table[table["source"] == name] for name in (CLOUD, LAYOUT))
-    assert len(cloud) == 50
-    assert (cloud[["x", "y", "z"]].to_numpy() == cloud[["L", "a", "b"]].to_numpy()).all()
-    own = {tuple(pixel) for pixel in smooth.reshape(-1, 3)}
-    drawn = draw_pixels(list(smooth), drawn=50, seed=0)
-    assert {tuple(color) for color in drawn.astype(int)} <= own
     counts = count_colors(list(smooth), radius=RADIUS, pairs=PAIRS, grid=GRID, seed=0)
     met = counts.any(axis=1)
-    assert cells["seen"].tolist() == counts.sum(axis=1)[met].tolist()
-    source = Pixels(str(batches), question.layout.counting)
+    assert found.table["seen"].tolist() == counts.sum(axis=1)[met].tolist()
+    gathered = of_pixels(study, str(batches), question.counting, color_words())
     expected = literal_pmi(counts[np.ix_(met, met)])
-    assert source.gather(study, "xkcd").matrix == pytest.approx(np.array(expected))
-    assert set(table["pictures"]) == {len(smooth)}
+    assert gathered.matrix == pytest.approx(np.array(expected))
     (finding,) = found.findings
-    assert finding.value == cells["kendall"].iloc[0]
-    assert finding.n == len(cells)
-    figure = figures.layouts([cloud, cells], mode="light")
-    assert max(len(trace.x) for trace in figure.data) == max(50, len(cells))
+    assert (finding.value, finding.n) == (found.table["kendall"].iloc[0], len(found.table))
+    figure = clouds(found.table).draw("light")
+    assert max(len(trace.x) for trace in figure.data) == len(found.table)
