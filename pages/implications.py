@@ -1,58 +1,54 @@
-"""Benefits: what do better models buy?"""
+"""Implications: transfer, bias and hallucination as models get better."""
 
 from __future__ import annotations
 
-from core.questions.benefits import SizeEffects, Transfer
-from pages._shared import frame, queries, section
+import streamlit as st
+
+from core.questions.benefits import ModelColors, Transfer, Trends
+from core.study.models import codes_text, usual
+from pages._shared import controls, frame, queries, section
 from pages._shared.address import fragment
+from pages._shared.controls import Look
 from pages._shared.queries import Place
 
-TRANSFER = """Each line is one learner at three shares of its data, with **transfer** and without;
-small dots are seeds, diamonds their means. With transfer, a learner also predicts, through one
-linear map, how a frozen model of the other modality represents the same events. The **exchange
-rate** is how much more of its own data a learner without transfer would need to do as well, per
-event shown to the teacher, read off the line without transfer."""
-BIAS = """Models complete “There is a car painted” for every kind of thing, and their probabilities
-of the eight colors are compared with the **law** by which this world colors things of that kind.
-Each line joins a family's means over seeds; **p** exchanges sizes within families."""
-HALLUCINATION = """Each model writes freely, and the first caption of each text is parsed by the
-world's grammar. A caption is impossible if no event can match it. Horizontal lines are controls:
-captions of held-out events, and the same with their words shuffled."""
+TRENDS = """Transfer: a learner also predicts, by a linear map, how a frozen model of the other
+modality represents the same items; the gain is its score minus that without transfer (95% CI over
+seeds). Bias: distance between the colors that a model expects and the world's law. Hallucination:
+share of freely written captions that no scene can match; lines join a family's means."""
+TRANSFER = """Small points are seeds, diamonds their means. The exchange rate is how many extra
+training examples one cross-modal example is worth, interpolated on the curve without transfer and
+never extrapolated."""
+COLORS = """The model completes “There is a car painted” for every kind of object. Its
+probabilities of the colors are renormalized and averaged over the words for a kind."""
 
 
 def show(at: Place) -> None:
-    """Draw section 5 of the published work: transfer, bias and hallucination."""
+    """Draw section 5 of Huh et al. (2024): trends, exchange rates and one model's color law."""
     if queries.models(at).empty:
         frame.need_readers(at, "caption", "image")
-    _transfer(at)
-    _bias(at)
-    _hallucination(at)
-
-
-@fragment
-def _transfer(at: Place) -> None:
-    header = "Does one modality help the other?"
     with frame.part():
+        section.draw(at, Trends(at.scope), key="trends", methods=TRENDS, lead=2)
+    with frame.part():
+        header = "Exchange rate: what is transfer worth?"
         section.draw(at, Transfer(at.scope), key="transfer", header=header, methods=TRANSFER)
+    if queries.card(at).world:
+        _colors(at)
 
 
 @fragment
-def _bias(at: Place) -> None:
-    header, question = "Are larger language models less biased?", SizeEffects(at.scope)
+def _colors(at: Place) -> None:
+    models = usual(queries.models(at))
+    models = models[codes_text(models) & models["parameters"].notna()]
+    if models.empty:
+        return
     with frame.part():
-        section.draw(at, question, key="bias", header=header, methods=BIAS, models=True)
+        st.header("Color law by kind of object", anchor=False)
+        largest = models.loc[models["parameters"].idxmax(), "model"]
+        labels = models.set_index("model")["title"].to_dict()
+        help = "The language model that is asked for colors (default: the largest)."
+        look = Look(label="Model", labels=labels, start=largest, help=help, width=320)
+        model = controls.pick_option(controls.option_named(ModelColors, "model"), look)
+        section.draw(at, ModelColors(at.scope, model), key="colors", methods=COLORS)
 
 
-@fragment
-def _hallucination(at: Place) -> None:
-    header, question = (
-        "Do larger language models invent less?",
-        SizeEffects(at.scope, "hallucination"),
-    )
-    with frame.part():
-        section.draw(
-            at, question, key="hallucination", header=header, methods=HALLUCINATION, models=True
-        )
-
-
-frame.draw("What do better models buy?", show)
+frame.draw("What follows: transfer, bias, hallucination?", show)

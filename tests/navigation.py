@@ -30,7 +30,7 @@ EXAMPLES: dict[str, Query] = {
     "models/compare": {},
     "images/explore": {"map": "pca"},
     "images/language": {},
-    "color": {"source": ["pixels:cifar10"], "dims": "2"},
+    "color": {"source": ["pixels:cifar10"]},
     "robustness/metrics": {},
     "robustness/k": {},
     "robustness/n": {},

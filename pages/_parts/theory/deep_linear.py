@@ -22,23 +22,19 @@ from core.theory.deep_linear.question import (
     preset_of,
 )
 from core.theory.deep_linear.runs import POINTS, REACH, Tables, generators
+from core.theory.shipped import recall
 from pages._parts.theory.simulated import WIDTHS, held, pick_numbers
 from pages._shared import address, bar, controls, exportbar, frame, prose
 from pages._shared.address import bind, fragment
 
-CLAIM = """Deep linear networks of any depths and widths, between frozen matrices of their own, see
-views of the same inputs and learn the same noisy labels y = V x + ε. Trained with noise, every
-layer of all of them becomes the same representation up to rotation and scale, although almost no
-other solution of the same loss has this property
-(Ziyin and Chuang 2025)."""
-SYMMETRY = """A symmetry multiplies a layer's weights by a matrix and the next layer's by its
-inverse. The network's function and its **loss stay the same**; the **entropy** S, the mean squared
-gradient of single samples, does not. It has exactly one minimum, λ*, and noise drives the weights
-there. Moving away from it along λ costs **alignment** but no loss: this is how the proof shows that
-noise, and not the loss, chooses aligned solutions (equations 21 to 36)."""
-BREAKING = """Each row drops one assumption of the theorem as far as its run does. **Reached** is
-the least alignment of two networks (at the edge of stability, with the theorem's solution);
-**predicted** is the closed form's. Select a row to see the run."""
+CLAIM = """Deep linear networks of different depths and widths see views of the same inputs and
+learn the same noisy labels. SGD noise aligns all layers of all networks up to rotation and scale,
+although almost no other solution of the same loss is aligned (Ziyin and Chuang 2025)."""
+SYMMETRY = """The symmetry multiplies a layer's weights by a matrix and the next layer's by its
+inverse. The loss stays; the entropy S, the mean squared gradient of single samples, has one minimum
+λ*, and noise drives the weights there (equations 21 to 36)."""
+BREAKING = """Each row drops one assumption of the theorem. Reached: the least alignment of two
+networks (at the edge of stability, with the theorem's solution). Predicted: the closed form's."""
 FORMULA = (
     r"f(x) = M^O W_D \cdots W_1 M^I Z x",
     r"c_0\, h_A(x_1)^\top h_A(x_2) = h_B(x_1)^\top h_B(x_2)",
@@ -101,8 +97,9 @@ def pick(preset: str) -> DeepLinear:
 
 
 def simulate(question: DeepLinear) -> Tables:
-    """Return the tables of a run."""
-    return held(question.complete(None), question.simulate)
+    """Return the tables of a run: those that come with the project, or computed."""
+    complete = question.complete(None)
+    return held(complete, lambda: recall(complete) or complete.simulate())
 
 
 def show_run(question: DeepLinear) -> None:
@@ -191,12 +188,13 @@ def show_breakers(networks: Networks) -> None:
     """Draw the table of what breaks the theorem, filled row by row, and the run of a chosen row."""
     st.header("What breaks it?", anchor=False)
     with frame.part():
-        place, rows = st.empty(), []
-        for name in WAYS:
-            rows.append(held((name, networks), partial(break_once, name, networks)))
-            if len(rows) < len(WAYS):
-                place.progress(len(rows) / len(WAYS), f"Ways: {len(rows)} of {len(WAYS)}")
-        table = pd.DataFrame(rows)
+        place = st.empty()
+        known = recall(replace(build(DeepLinear, {"preset": "breakers"}), networks=networks))
+        table = known.get("looks", pd.DataFrame())
+        for name in WAYS[len(table) :]:
+            row = held((name, networks), partial(break_once, name, networks))
+            table = pd.concat([table, pd.DataFrame([row])], ignore_index=True)
+            place.dataframe(table[["title", "reached", "predicted"]], hide_index=True)
         place.dataframe(
             table[["title", "reached", "predicted", "broken", "mechanism"]],
             hide_index=True,
