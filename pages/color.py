@@ -92,14 +92,15 @@ def pick(at: Place) -> ColorAgreement:
     """Draw the controls."""
     titles, known = _titles(at)
     start = [one for one in usual_sources(queries.study(at)) if one != PERCEPTION]
-    chosen = st.multiselect(
-        "Sources",
-        list(titles),
-        format_func=named_by(titles),
-        accept_new_options=True,
-        help=SOURCES,
-        **bind("source", start),
-    )
+    with st.container(width=760):  # wider than other controls, for six names
+        chosen = st.multiselect(
+            "Sources",
+            list(titles),
+            format_func=named_by(titles),
+            accept_new_options=True,
+            help=SOURCES,
+            **bind("source", start),
+        )
     names = [known.get(each, each if each in titles else typed_source(each)) for each in chosen]
     leave = ("source", "side", "least", "starts", "permutations", "seed", "bootstrap", "k")
     question = controls.pick(ColorAgreement, None, LOOKS, more=MORE, leave=leave)

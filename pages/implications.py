@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import pandas as pd
 import streamlit as st
 
 from core.questions.benefits import ModelColors, Transfer, Trends
-from core.study.models import codes_text, usual
 from pages._shared import controls, frame, queries, section
 from pages._shared.address import fragment
 from pages._shared.controls import Look
@@ -26,22 +26,24 @@ def show(at: Place) -> None:
     """Draw section 5 of Huh et al. (2024): trends, exchange rates and one model's color law."""
     if queries.models(at).empty:
         frame.need_readers(at, "caption", "image")
+    table = pd.DataFrame(columns=list(Trends.columns))
     with frame.part():
-        section.draw(at, Trends(at.scope), key="trends", methods=TRENDS, lead=2)
-    with frame.part():
-        header = "Exchange rate: what is transfer worth?"
-        section.draw(at, Transfer(at.scope), key="transfer", header=header, methods=TRANSFER)
-    if queries.card(at).world:
-        _colors(at)
+        found = section.draw(at, Trends(at.scope), key="trends", methods=TRENDS, lead=2)
+        table = found.table if found else table
+    if (table["panel"] == "transfer").any():
+        with frame.part():
+            header = "Exchange rate: what is transfer worth?"
+            section.draw(at, Transfer(at.scope), key="transfer", header=header, methods=TRANSFER)
+    measured = table.loc[(table["panel"] == "bias") & table["y"].notna(), "model"]
+    if len(measured):
+        _colors(at, list(measured))
 
 
 @fragment
-def _colors(at: Place) -> None:
-    models = usual(queries.models(at))
-    models = models[codes_text(models) & models["parameters"].notna()]
-    if models.empty:
-        return
+def _colors(at: Place, measured: list[str]) -> None:
     with frame.part():
+        models = queries.models(at)
+        models = models[models["model"].isin(measured)]
         st.header("Color law by kind of object", anchor=False)
         largest = models.loc[models["parameters"].idxmax(), "model"]
         labels = models.set_index("model")["title"].to_dict()

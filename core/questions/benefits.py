@@ -211,6 +211,7 @@ class Trends(StudyQuestion):
     columns: ClassVar[Mapping[str, str]] = {
         "panel": "transfer, bias or hallucination",
         "modality": "modality of the learner or model",
+        "model": "language model, empty for transfer",
         "title": "learner or model",
         "line": "what a line joins: a learner, or a family and objective",
         "x": "share of the data (transfer), or parameters",
@@ -222,7 +223,7 @@ class Trends(StudyQuestion):
     }
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
-        parts, findings, reasons = [], list[Finding](), list[str]()
+        parts, findings, reasons, silent = [], list[Finding](), list[str](), list[Finding]()
         scope = self.scope
         asked: dict[str, StudyQuestion] = {
             "transfer": Transfer(scope),
@@ -237,12 +238,13 @@ class Trends(StudyQuestion):
                 reasons.append(str(error))
                 continue
             if panel == "transfer":
-                findings += transfer_verdicts(table)
+                verdicts = transfer_verdicts(table)
+                findings, silent = (verdicts, []) if len(table) else ([], verdicts)
                 rows = table[table["seed"] == MEAN].rename(
                     columns={"share": "x", "gain": "y", "gain_q": "p", "learner": "title"}
                 )
                 rows = rows.rename(columns={"gain_low": "low", "gain_high": "high"})
-                rows = rows.assign(line=rows["title"])
+                rows = rows.assign(line=rows["title"], model="")
             else:
                 findings += size_findings(table)[:1]
                 rows = table[table["measure"].isin([DISTANCE, IMPOSSIBLE]) & (table["model"] != "")]
@@ -252,7 +254,7 @@ class Trends(StudyQuestion):
         if not parts:
             raise NotApplicableError("; ".join(dict.fromkeys(reasons)))
         table = pd.concat(parts, ignore_index=True).reindex(columns=list(self.columns))
-        return Answer(table, findings)
+        return Answer(table, [*findings, *silent])
 
     def plot(self, table: pd.DataFrame) -> Plot:
         return TRENDS.over(table)

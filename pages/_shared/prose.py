@@ -21,15 +21,10 @@ def answer(sentences: Sequence[str]) -> None:
         st.markdown(plain(" ".join(sentences)))
 
 
-def explain(how: str, findings: Sequence[str] = ()) -> None:
-    """Draw how a figure was made, and all further findings, closed."""
+def explain(how: str, findings: Sequence[str] = (), formulas: Sequence[str] = ()) -> None:
+    """Draw how a figure was made, with its formulas, and all further findings, closed."""
     with st.expander("Methods and results" if findings else "Methods"):
         st.markdown(how)
-        st.markdown("\n".join(f"- {plain(one)}" for one in findings))
-
-
-def derive(formulas: Sequence[str]) -> None:
-    """Draw what is claimed as formulas, one below the other, since a phone shows no wide one."""
-    with st.expander("The formulas"):
-        for formula in formulas:
+        for formula in formulas:  # one below the other, since a phone shows no wide one
             st.latex(formula)
+        st.markdown("\n".join(f"- {plain(one)}" for one in findings))

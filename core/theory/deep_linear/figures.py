@@ -104,7 +104,7 @@ def layer_maps(pairs: pd.DataFrame) -> Plot:
         x=Axis(names=True),
         y=Axis(names=True),
         facet=facet,
-        row=30,
+        row=22,
         table=pairs,
     )
 

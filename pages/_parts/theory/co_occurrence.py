@@ -10,7 +10,7 @@ import streamlit as st
 from core.options import build
 from core.questions.finding import sentences
 from core.theory.contrastive import figures
-from core.theory.contrastive.question import PRESETS, Contrastive
+from core.theory.contrastive.question import PRESETS, Contrastive, Preset
 from pages._parts.theory.simulated import held
 from pages._shared import bar, controls, exportbar, frame, prose
 from pages._shared.address import bind, release
@@ -46,8 +46,7 @@ def show() -> None:
     with bar.controls_bar():
         question = pick(preset.choices)
     with frame.part():
-        show_run(question, frame.plain(preset.claim))
-        prose.derive((preset.formula, *FORMULA))
+        show_run(question, preset)
 
 
 def pick(choices: Mapping[str, Any]) -> Contrastive:
@@ -80,12 +79,12 @@ def pick(choices: Mapping[str, Any]) -> Contrastive:
     return build(Contrastive, chosen)
 
 
-def show_run(question: Contrastive, claim: str) -> None:
+def show_run(question: Contrastive, preset: Preset) -> None:
     """Draw what a run shows."""
     question.complete(None)
     answered = held(question, lambda: question.answer(None, None))
     table, said = answered.table, sentences(answered.findings)
-    prose.answer(said[: prose.LEAD])
+    prose.answer(said[:1])
     mode, narrow, plot = frame.mode(), frame.narrow(), question.plot(table)
     if question.of == "modalities":
         measure = controls.pick_segment("Measure", MEASURES, "measure", start="cka")
@@ -94,4 +93,5 @@ def show_run(question: Contrastive, claim: str) -> None:
         maps = figures.kernels(table).draw(mode, narrow)
         exportbar.draw_alone(question, maps, key="kernels", table=table)
     exportbar.draw_alone(question, plot.draw(mode, narrow), key=question.of, table=table)
-    prose.explain(f"{claim}\n\n{CLAIM}", said[prose.LEAD :])
+    how = f"{frame.plain(preset.claim)}\n\n{CLAIM}"
+    prose.explain(how, said[1:], (preset.formula, *FORMULA))

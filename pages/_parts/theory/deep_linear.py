@@ -107,7 +107,7 @@ def show_run(question: DeepLinear) -> None:
     tables, preset = simulate(question), preset_of(question.preset)
     looks, narrow = tables["looks"], frame.narrow()
     said = sentences(question.findings(tables))
-    prose.answer(said[: prose.LEAD])
+    prose.answer(said[:1])
     if "pairs" in tables and "run" in tables["pairs"]:
         pairs, of_pairs = tables["pairs"], replace(question, rows="pairs")
         figure = figures.played(pairs, frame.mode(), narrow=narrow)
@@ -115,9 +115,10 @@ def show_run(question: DeepLinear) -> None:
     figure = question.plot(looks).draw(frame.mode(), narrow)
     exportbar.draw_alone(question, figure, key=f"run-{question.preset}", table=looks)
     if "layers" in tables:
-        show_layers(replace(question, rows="layers"), tables["layers"])
-    prose.explain(f"{frame.plain(preset.claim)}\n\n{CLAIM}", said[prose.LEAD :])
-    prose.derive([*filter(None, [preset.formula]), *FORMULA])
+        with st.expander("Each layer over training"):
+            show_layers(replace(question, rows="layers"), tables["layers"])
+    formulas = [*filter(None, [preset.formula]), *FORMULA]
+    prose.explain(f"{frame.plain(preset.claim)}\n\n{CLAIM}", said[1:], formulas)
 
 
 @fragment
@@ -163,8 +164,7 @@ def show_symmetry(networks: Networks) -> None:
         with right:
             layers = figures.layer_maps(near).draw(mode, narrow)
             exportbar.draw_alone(question, layers, key="moved", table=near)
-        prose.explain(SYMMETRY, said[1:])
-        prose.derive(SYMMETRIES)
+        prose.explain(SYMMETRY, said[1:], SYMMETRIES)
 
 
 def pick_symmetry(networks: Networks) -> Symmetry:
@@ -214,7 +214,7 @@ def show_breakers(networks: Networks) -> None:
             selection_mode="single-row",
             on_select=_open_row,
         )
-        prose.explain(BREAKING)
+        st.caption(BREAKING)
         chosen = address.mark("breaker")
         if chosen in WAYS:
             show_breaker(chosen, networks)
@@ -231,9 +231,8 @@ def show_breaker(name: str, networks: Networks) -> None:
     tables, preset = simulate(question), preset_of(name)
     st.subheader(preset.title, anchor=False)
     said = sentences(question.findings(tables))
-    prose.answer(said)
+    prose.answer(said[:1])
     figure = question.plot(tables["looks"]).draw(frame.mode(), frame.narrow())
     exportbar.draw_alone(question, figure, key=f"broken-{name}", table=tables["looks"])
     unit = f" Strength: {BREAKERS[name].unit}." if name in BREAKERS else ""
-    prose.explain(frame.plain(f"{preset.claim}{unit}"))
-    prose.derive((preset.formula,))
+    prose.explain(frame.plain(f"{preset.claim}{unit}"), (), (preset.formula,))
