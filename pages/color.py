@@ -57,6 +57,9 @@ LOOKS = {
     "smoothing": Look(step=0.5, help="Added to each count, so that unseen pairs have a value."),
 }
 MORE = ("words", "survey", "layer", "sentences", "by", "radius", "pairs", "grid", "smoothing")
+CLOUDS = """Each point is a color in that color; near points are similar to the source. Clouds are
+rotated onto CIELAB (L* dark to light, a* green to red, b* blue to yellow) and turn together."""
+POINTS = "Each point is a language model; hollow points are checkpoints; the dotted line is chance."
 LAYOUT = """A layout is three-dimensional metric scaling of a source's dissimilarities, rotated,
 scaled and, if it fits better, mirrored onto CIELAB. Pixels and captions: max PMI − PMI of colors
 that occur together. Language models: distances of their vectors of three sentences about each
@@ -64,9 +67,8 @@ color; vision models: of plain images."""
 AGREEMENT = """τ and ρ correlate the dissimilarities of all pairs of colors; neighbors shared is the
 mean share of a color's three nearest in common; disparity is what the best rotation and scaling
 leave. p: permutations of colors, adjusted for all pairs."""
-KNOWLEDGE = """Each point is a language model, asked with the same sentences; hollow points are
-checkpoints. ρ is over finished models, its interval over families. Abdou et al. (2021) found that
-similarity to perception grows with model size."""
+KNOWLEDGE = """All models are asked with the same sentences. ρ is over finished models, its interval
+over families. Abdou et al. (2021) found that similarity to perception grows with model size."""
 
 
 def show(at: Place) -> None:
@@ -76,7 +78,7 @@ def show(at: Place) -> None:
     values = values_of(question)
     layout = build(ColorLayout, {name: values[name] for name in values_of(ColorLayout())})
     with frame.part():
-        section.draw(at, layout, key="layouts", methods=LAYOUT)
+        section.draw(at, layout, key="layouts", caption=CLOUDS, methods=LAYOUT)
     if len(question.source) > 1:
         with frame.part():
             _agreement(at, question)
@@ -84,7 +86,15 @@ def show(at: Place) -> None:
     with frame.part():
         frame.need_readers(at, "caption")
         header = "Do larger models know color better?"
-        section.draw(at, models, key="knowledge", header=header, methods=KNOWLEDGE, models=True)
+        section.draw(
+            at,
+            models,
+            key="knowledge",
+            header=header,
+            caption=POINTS,
+            methods=KNOWLEDGE,
+            models=True,
+        )
     listed.show(at, "color")
 
 

@@ -11,11 +11,14 @@ from pages._shared.address import fragment
 from pages._shared.controls import Look
 from pages._shared.queries import Place
 
+POINTS = """Points are learners (transfer) or language models; lines join one learner or one
+family. Bars: 95% CI over seeds."""
 TRENDS = """Transfer: a learner also predicts, by a linear map, how a frozen model of the other
 modality represents the same items; the gain is its score minus that without transfer (95% CI over
 seeds). Bias: distance between the colors that a model expects and the world's law. Hallucination:
 share of freely written captions that no scene can match; lines join a family's means."""
-TRANSFER = """Small points are seeds, diamonds their means. The exchange rate is how many extra
+CURVES = "Small points are seeds, diamonds their means."
+TRANSFER = """The exchange rate is how many extra
 training examples one cross-modal example is worth, interpolated on the curve without transfer and
 never extrapolated."""
 COLORS = """The model completes “There is a car painted” for every kind of object. Its
@@ -28,12 +31,21 @@ def show(at: Place) -> None:
         frame.need_readers(at, "caption", "image")
     table = pd.DataFrame(columns=list(Trends.columns))
     with frame.part():
-        found = section.draw(at, Trends(at.scope), key="trends", methods=TRENDS, lead=2)
+        found = section.draw(
+            at, Trends(at.scope), key="trends", caption=POINTS, methods=TRENDS, lead=2
+        )
         table = found.table if found else table
     if (table["panel"] == "transfer").any():
         with frame.part():
             header = "Exchange rate: what is transfer worth?"
-            section.draw(at, Transfer(at.scope), key="transfer", header=header, methods=TRANSFER)
+            section.draw(
+                at,
+                Transfer(at.scope),
+                key="transfer",
+                header=header,
+                caption=CURVES,
+                methods=TRANSFER,
+            )
     measured = table.loc[(table["panel"] == "bias") & table["y"].notna(), "model"]
     if len(measured):
         _colors(at, list(measured))

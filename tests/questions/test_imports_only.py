@@ -88,7 +88,7 @@ NEEDS = {  # what these lack in such a store, as each says
 }
 OTHER = {  # of which such a dataset has nothing
     *("adapters probes", "benefits size", "captions facts", "swap"),
-    *("color agreement", "color layout", "models balance", "metrics trends", "prefix bits"),
+    *("models balance", "metrics trends", "prefix bits"),
     "prefix captions",
     *("stitch", "stitching kinds", "stitching map", "stitching trend"),
 }
