@@ -163,7 +163,18 @@ def _compose(frame: str, event: Event, density: Density, dice: Random) -> str:
         joins = dice.random() < _TOGETHER
         groups.setdefault((thing.kind, thing.color) if joins else place, []).append(thing)
     phrases = [_NounPhrase(group, dice) for group in groups.values()]
-    texts = _slot_texts(event, dice)
+    total = len(event.things)
+    wait, noun = _wording("wait", dice), _wording("thing", dice)
+    count = _wording(COUNTS[total - 1], dice)
+    concepts = {"scene": event.scene, "time": event.time, "weather": event.weather}
+    texts = {
+        **{slot: _wording(concept, dice) for slot, concept in concepts.items()},
+        "see": _wording("see", dice),
+        "show": _wording("show", dice),
+        "count": f"{count} {plural(noun) if total > 1 else noun}",
+        "wait_all": wait if total > 1 else wait + "s",
+        "wait": wait,
+    }
     if "{things}" not in frame:
         return _sentences(frame.format(**texts))
     room = dice.uniform(*density.aim) - _words(
@@ -203,21 +214,6 @@ def _agreement(phrases: Sequence[_NounPhrase], texts: Mapping[str, str]) -> dict
     if sum(len(phrase.things) for phrase in phrases if phrase not in partners) > 1:
         return {"be": "are", "they": "they are"}
     return {"be": "is", "they": "it is", "wait": texts["wait"] + "s"}
-
-
-def _slot_texts(event: Event, dice: Random) -> dict[str, str]:
-    total = len(event.things)
-    wait, noun = _wording("wait", dice), _wording("thing", dice)
-    count = _wording(COUNTS[total - 1], dice)
-    concepts = {"scene": event.scene, "time": event.time, "weather": event.weather}
-    return {
-        **{slot: _wording(concept, dice) for slot, concept in concepts.items()},
-        "see": _wording("see", dice),
-        "show": _wording("show", dice),
-        "count": f"{count} {plural(noun) if total > 1 else noun}",
-        "wait_all": wait if total > 1 else wait + "s",
-        "wait": wait,
-    }
 
 
 def _listed(phrases: Sequence[_NounPhrase], dice: Random) -> str:

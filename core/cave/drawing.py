@@ -111,15 +111,6 @@ def draw_palette(rng: np.random.Generator) -> dict[str, Lch]:
     }
 
 
-def draw_paints(hue: float, rng: np.random.Generator) -> dict[str, Lch]:
-    """Draw the main color and the shade of a thing: the hue is Z's, lightness and chroma vary
-    within what its name allows.
-    """
-    lightness, chroma, seen = seen_color(hue)
-    lightness, chroma = lightness + rng.uniform(-0.03, 0.03), chroma * rng.uniform(0.88, 1.0)
-    return {"main": (lightness, chroma, seen), "shade": (lightness * 0.84, chroma * 0.9, seen)}
-
-
 def _tone(lightness: float, chroma: float, hue: float) -> Lch:
     """Return a background color: dark yellows are lifted, as they look muddy, and pale colors are
     softened.
@@ -219,7 +210,11 @@ def _compose(event: Event, look: Look, rng: np.random.Generator) -> list[tuple[P
     ink = dict(zip(look.palette, to_rgb(list(look.palette.values())), strict=True))
     figures = [(points, ink[role]) for points, role in backdrop]
     for thing in sorted(event.things, key=lambda thing: -thing.depth):
-        paints = draw_paints(thing.hue, rng)
+        # the hue is the event's; lightness and chroma vary within what its name allows
+        lightness, chroma, seen = seen_color(thing.hue)
+        lightness, chroma = lightness + rng.uniform(-0.03, 0.03), chroma * rng.uniform(0.88, 1.0)
+        shade = lightness * 0.84, chroma * 0.9, seen
+        paints = {"main": (lightness, chroma, seen), "shade": shade}
         colors = ink | dict(zip(paints, to_rgb(list(paints.values())), strict=True))
         # near things stand lower and are larger, far ones are close to the horizon and smaller
         width = (0.27 + 0.13 * thing.size) * (1.08 - 0.28 * thing.depth)

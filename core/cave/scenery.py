@@ -43,28 +43,22 @@ def _city(horizon: float, rng: np.random.Generator) -> Figures:
         for a, b in _steps(0.09, 0.16, rng)
     ]
     for a, b in _steps(0.17, 0.24, rng):
-        figures += _block(a + 0.015, b - 0.015, horizon, rng.uniform(0.13, 0.28), rng)
+        left, right, height = a + 0.015, b - 0.015, rng.uniform(0.13, 0.28)
+        top = horizon - height
+        figures.append((box(left, horizon, right, top), "near"))
+        if rng.random() < 0.5:
+            x = rng.uniform(left + 0.03, right - 0.03)
+            figures.append((box(x - 0.008, top, x + 0.008, top - 0.05), "near"))
+        columns, rows = int((right - left - 0.02) / 0.055), int((height - 0.02) / 0.06)
+        for at in np.linspace(left + 0.045, right - 0.045, columns):
+            for row in top + 0.045 + 0.06 * np.arange(rows):
+                figures.append((box(at - 0.016, row + 0.018, at + 0.016, row - 0.018), "cap"))
     figures += [_ground(horizon), (box(_LEFT, horizon, _RIGHT, horizon + 0.035), "detail")]
     middle = horizon + rng.uniform(0.2, 0.26)
     start = rng.uniform(0.0, 0.1)
     dash = corners("0,0 0.1,0 0.085,0.025 -0.015,0.025")
     places = np.arange(_LEFT, _RIGHT, 0.2) + start
     return figures + [(move(dash, x, middle), "detail") for x in places]
-
-
-def _block(
-    left: float, right: float, horizon: float, height: float, rng: np.random.Generator
-) -> Figures:
-    top = horizon - height
-    figures: Figures = [(box(left, horizon, right, top), "near")]
-    if rng.random() < 0.5:
-        x = rng.uniform(left + 0.03, right - 0.03)
-        figures.append((box(x - 0.008, top, x + 0.008, top - 0.05), "near"))
-    columns, rows = int((right - left - 0.02) / 0.055), int((height - 0.02) / 0.06)
-    for column in np.linspace(left + 0.045, right - 0.045, columns):
-        for row in top + 0.045 + 0.06 * np.arange(rows):
-            figures.append((box(column - 0.016, row + 0.018, column + 0.016, row - 0.018), "cap"))
-    return figures
 
 
 def _forest(horizon: float, rng: np.random.Generator) -> Figures:
@@ -136,7 +130,14 @@ def _desert(horizon: float, rng: np.random.Generator) -> Figures:
     for a, b in _steps(0.36, 0.5, rng):
         middle = (a + b) / 2 + rng.uniform(-0.04, 0.04)
         half, height = rng.uniform(0.09, 0.13), rng.uniform(0.15, 0.21)
-        figures += _mesa(middle, horizon, half, height)
+        top = horizon - height
+        ledge = top + 0.4 * height
+        heights = np.array([horizon, ledge, top, top, ledge, horizon])
+        outline = middle + half * np.array([-1.5, -1.05, -0.85, 0.85, 1.05, 1.5])
+        rock = np.stack([outline, heights], axis=1)
+        lit = [(middle + 0.3 * half, top), *rock[3:], (middle + 0.5 * half, horizon)]
+        ends = middle - 0.97 * half, top + 0.28 * height, middle + 0.97 * half, top + 0.2 * height
+        figures += [(rock, "far"), (np.array(lit), "far shadow"), (box(*ends), "near")]
     for role, lift, swing, waves in (("near", 0.045, 0.045, 1.5), ("ground", -0.03, 0.035, 1.1)):
         phase = 2 * np.pi * (waves * rng.uniform(0.85, 1.15) * x + rng.random())
         figures.append((_band(x, horizon - lift - swing * np.sin(phase), _BOTTOM), role))
@@ -147,17 +148,6 @@ def _desert(horizon: float, rng: np.random.Generator) -> Figures:
         swell = 0.009 * np.sin(np.linspace(0.0, np.pi, len(x[span])))
         figures.append((_band(x[span], ripple[span] - swell, ripple[span] + swell), "detail"))
     return figures
-
-
-def _mesa(x: float, horizon: float, half: float, height: float) -> Figures:
-    top = horizon - height
-    ledge = top + 0.4 * height
-    heights = np.array([horizon, ledge, top, top, ledge, horizon])
-    outline = x + half * np.array([-1.5, -1.05, -0.85, 0.85, 1.05, 1.5])
-    rock = np.stack([outline, heights], axis=1)
-    lit = [(x + 0.3 * half, top), *rock[3:], (x + 0.5 * half, horizon)]
-    stratum = box(x - 0.97 * half, top + 0.28 * height, x + 0.97 * half, top + 0.2 * height)
-    return [(rock, "far"), (np.array(lit), "far shadow"), (stratum, "near")]
 
 
 def _farm(horizon: float, rng: np.random.Generator) -> Figures:
@@ -246,18 +236,17 @@ def _night(x: float, rng: np.random.Generator) -> Figures:
 
 def _cloudy(x: float, rng: np.random.Generator) -> Figures:
     figures: Figures = []
+    puffs = (-0.085, 0.0, 0.045), (-0.03, -0.03, 0.06), (0.045, -0.02, 0.052), (0.095, 0.005, 0.038)
     for away in (0.32, 0.64, 0.96):
         place = x + away * 1.02 + rng.uniform(-0.04, 0.04)
         inside = (place + 0.1) % 1.2 - 0.1  # the frame's width and a little beyond
-        figures += _cloud(inside, rng.uniform(0.1, 0.24), rng.uniform(0.85, 1.15))
+        y, scale = rng.uniform(0.1, 0.24), rng.uniform(0.85, 1.15)
+        discs = [
+            disc(inside + scale * dx, y + scale * dy, scale * r, sides=16) for dx, dy, r in puffs
+        ]
+        foot = box(inside - 0.09 * scale, y + 0.044 * scale, inside + 0.1 * scale, y - 0.01)
+        figures += [(part, "cloud") for part in (*discs, foot)]
     return figures
-
-
-def _cloud(x: float, y: float, scale: float) -> Figures:
-    puffs = (-0.085, 0.0, 0.045), (-0.03, -0.03, 0.06), (0.045, -0.02, 0.052), (0.095, 0.005, 0.038)
-    discs = [disc(x + scale * dx, y + scale * dy, scale * r, sides=16) for dx, dy, r in puffs]
-    foot = box(x - 0.09 * scale, y + 0.044 * scale, x + 0.1 * scale, y - 0.01)
-    return [(part, "cloud") for part in (*discs, foot)]
 
 
 def _rainy(_sun: float, rng: np.random.Generator) -> Figures:

@@ -17,7 +17,7 @@ from core.embedding.images import Batch, Images, load_images
 from core.encoders.encoder import Encoder, Encoding, ModelCard, SeeingEncoder, modality_of
 from core.errors import UnknownNameError
 from core.stimuli.captions import Texts, offered_levels, texts_at
-from core.stimuli.dataset import Dataset, DatasetCard, check_melodies
+from core.stimuli.dataset import Dataset, check_melodies
 from core.store import Store
 
 Items = Generator[Sequence[Any], None, None]  # those of one batch after another
@@ -51,7 +51,9 @@ def read_dataset(store: Path, dataset: Dataset, encoder: Encoder, level: str | N
     if level is None:
         order = np.arange(dataset.card.size)
         if modality_of(encoder.card).reads == "melody":
-            return Reading(encoder, partial(load_items, _melodies(dataset.card)), order)
+            card, world = dataset.card, check_melodies(dataset.card)
+            heard = lambda index: world.melody(*world.behind(card, [index]))  # noqa: E731
+            return Reading(encoder, partial(load_items, heard), order)
         if not isinstance(encoder, SeeingEncoder):
             return Reading(encoder, partial(load_items, dataset.image), order)
         images = Images(dataset.image, encoder.prepare)
@@ -64,11 +66,6 @@ def read_dataset(store: Path, dataset: Dataset, encoder: Encoder, level: str | N
         return Reading(AveragingEncoder(encoder), load, order, mark)
     single = [text for (text,) in texts]
     return Reading(encoder, partial(load_items, single.__getitem__), order, mark)
-
-
-def _melodies(card: DatasetCard) -> Callable[[int], str]:
-    world = check_melodies(card)
-    return lambda index: world.melody(*world.behind(card, [index]))
 
 
 def load_items(item: Callable[[int], Any], batches: Sequence[Batch]) -> Items:

@@ -279,18 +279,12 @@ def id_line(
     ids = _texts(array)
     places, by_place = places_of(ids, columns.stimuli)
     count = len({*places} - {-1} if columns.stimuli else {*ids})
-    if not called and not _is_match(places, by_place, array.dtype.kind in TEXTS, columns):
-        return None
-    return ids, places, count, 0 if by_place else count
-
-
-def _is_match(places: list[int], by_place: bool, is_text: bool, columns: Columns) -> bool:
-    """Return whether a line that is not called ids names stimuli: most texts, or all numbers."""
     known = [place for place in places if place >= 0]
-    if is_text:
-        return 2 * len(known) > len(places)
-    enough = len(columns.stimuli) if by_place else 1
-    return enough <= len({*known}) == len(places)
+    if array.dtype.kind in TEXTS:  # what is not called ids names stimuli by most texts, ...
+        fits = 2 * len(known) > len(places)
+    else:  # ... or by all numbers
+        fits = (len(columns.stimuli) if by_place else 1) <= len({*known}) == len(places)
+    return (ids, places, count, 0 if by_place else count) if called or fits else None
 
 
 def _listed_names(rows: int, columns: Columns, path: Path) -> tuple[list[str] | None, str]:

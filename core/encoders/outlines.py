@@ -140,7 +140,12 @@ def files_left(wanted: Repository, patterns: Sequence[str]) -> Download:
     """
     try:
         with asking(wanted, downloading=True):
-            if _is_here(wanted, patterns):
+            forms = [(single, index) for single, index, form in FORMS if form in patterns]
+            singles = [single for single, _ in forms]
+            parts = (check_index(path) for _, index in forms if (path := cached(wanted, index)))
+            if any(cached(wanted, name) for name in (SINGLE, *singles, *patterns)) or any(
+                all(cached(wanted, one) for one in each) for each in parts
+            ):
                 return ON_THIS_MACHINE
             ask = HfApi().model_info if wanted.kind == "model" else HfApi().dataset_info
             how = {"files_metadata": True, "timeout": TIMEOUT}
@@ -167,16 +172,6 @@ def check_access(download: Download) -> None:
         url = hf_hub_url(wanted.id, download.file, repo_type=wanted.kind, revision=wanted.revision)
         with asking(wanted, downloading=True):
             get_hf_file_metadata(url, timeout=TIMEOUT)
-
-
-def _is_here(wanted: Repository, patterns: Sequence[str]) -> bool:
-    singles = [single for single, _, pattern in FORMS if pattern in patterns]
-    if any(cached(wanted, name) for name in (SINGLE, *singles, *patterns)):
-        return True
-    indexes = [cached(wanted, index) for _, index, pattern in FORMS if pattern in patterns]
-    return any(
-        index and all(cached(wanted, one) for one in check_index(index)) for index in indexes
-    )
 
 
 def _published(name: str) -> PretrainedCfg | None:

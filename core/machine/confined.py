@@ -89,7 +89,12 @@ def answer() -> None:
     with suppress(KeyboardInterrupt), visible_output():
         memory, work, given = there.recv()
         Thread(target=_end_with, args=(there,), daemon=True).start()
-        _limit_memory(memory)
+        if hasattr(psutil, "RLIMIT_DATA"):  # on Linux
+            process = psutil.Process()
+            most = process.memory_info().data + memory
+            _, hard = process.rlimit(psutil.RLIMIT_DATA)
+            most = most if hard == psutil.RLIM_INFINITY else min(most, hard)
+            process.rlimit(psutil.RLIMIT_DATA, (most, most))
         try:
             for made in work(*given):
                 there.send((made, None))
@@ -103,11 +108,3 @@ def _end_with(there: Connection) -> None:
     with suppress(EOFError, OSError):
         there.recv()
     os._exit(1)
-
-
-def _limit_memory(more: int) -> None:
-    if hasattr(psutil, "RLIMIT_DATA"):  # on Linux
-        process = psutil.Process()
-        most, (_, hard) = process.memory_info().data + more, process.rlimit(psutil.RLIMIT_DATA)
-        most = most if hard == psutil.RLIM_INFINITY else min(most, hard)
-        process.rlimit(psutil.RLIMIT_DATA, (most, most))

@@ -197,15 +197,6 @@ def _untrained(config: Config) -> Config:
     return replace(config, name=name, title=title, objective="untrained", steps=0)
 
 
-def _published() -> Iterator[Config]:
-    """Objectives that are nearer to what was published than the main line's: MAE to the letter, and
-    self-distillation at the size of the other models of the consensus.
-    """
-    for size in ("xs", "s"):
-        yield vision("vit", "MAE (published)", size, label="mae-published")
-    yield vision("vit", "DINO (with KoLeo)", "s")
-
-
 def _narrow() -> Iterator[Config]:
     """Supervision by one label, from the start and of a trained CLIP."""
     for size in _SMALL:
@@ -290,7 +281,11 @@ def _table() -> dict[str, Config]:
     """
     table = {}
     line, narrow = list(_main_line()), list(_narrow())
-    variants = *_published(), *narrow, *_task_sets(), *_simplicity(), *_data(), *_transfer()
+    published = (  # nearer to the letter of their works than the main line's
+        *(vision("vit", "MAE (published)", size, label="mae-published") for size in ("xs", "s")),
+        vision("vit", "DINO (with KoLeo)", "s"),
+    )
+    variants = *published, *narrow, *_task_sets(), *_simplicity(), *_data(), *_transfer()
     for config in (*line, *variants, *_replicates(line, narrow)):
         if config.name in _FAMILY["starters"]:
             config = replace(config, tier="starter")
