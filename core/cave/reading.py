@@ -103,9 +103,17 @@ def contradiction(reading: Reading) -> str:
         return "number"
     if not _has_places(reading.phrases):
         return "place"
-    if reading.again and not _is_named(reading.again, reading.phrases):
-        return "named again"
-    return ""
+    phrases, again = reading.phrases, reading.again
+    is_named = not again or any(  # one phrase, and no other, can be of what is named again
+        again.several == (phrase.number > 1)
+        and phrase.told.get("color", again.color) == again.color
+        and any(
+            all(other is phrase or other.kinds != {kind} for other in phrases)
+            for kind in again.kinds & phrase.kinds
+        )
+        for phrase in phrases
+    )
+    return "" if is_named else "named again"
 
 
 def _has_places(phrases: Sequence[Phrase]) -> bool:
@@ -127,18 +135,6 @@ def _has_places(phrases: Sequence[Phrase]) -> bool:
         ):
             return True
     return False
-
-
-def _is_named(again: Again, phrases: Sequence[Phrase]) -> bool:
-    return any(
-        again.several == (phrase.number > 1)
-        and phrase.told.get("color", again.color) == again.color
-        and any(
-            all(other is phrase or other.kinds != {kind} for other in phrases)
-            for kind in again.kinds & phrase.kinds
-        )
-        for phrase in phrases
-    )
 
 
 def readings(text: str) -> Iterator[Reading]:

@@ -130,7 +130,15 @@ def _encode(
         for start, items in zip(range(done, n, size), batches, strict=True):
             stop = start + len(items)
             encoding, limit = encode_fitting(encoder, items, limit=limit)
-            check_encoding(encoder, encoding, ids[start:stop])
+            names, layers, card = ids[start:stop], encoding.layers, encoder.card
+            if [*map(len, layers)] != [len(names)] * len(card.layers):
+                shapes = ", ".join(str(layer.shape) for layer in layers)
+                raise FeatureError(
+                    f"{card.name} has {len(card.layers)} layers and was given {len(names)} items,"
+                    f" but returned {shapes}"
+                )
+            for name, layer in zip(card.layers, layers, strict=True):
+                check_finite(layer, names, layer=name, model=card.name)
             how = {"start": start, "limit": limit}
             shards.append(write_shard(folder, encoding, **how, seconds=time.monotonic() - began))
             if report:
@@ -233,23 +241,6 @@ def encode_fitting(encoder: Encoder, items: Sequence[Any], *, limit: int) -> tup
 def _joined(parts: Sequence[np.ndarray | None]) -> np.ndarray | None:
     costs = [part for part in parts if part is not None]
     return np.concatenate(costs) if costs else None
-
-
-def check_encoding(encoder: Encoder, encoding: Encoding, ids: Sequence[str]) -> None:
-    """Raise FeatureError if a batch has not every layer of the card, a vector per stimulus, and
-    finite numbers in it.
-    """
-    card = encoder.card
-    if len(encoding.layers) != len(card.layers) or any(
-        len(layer) != len(ids) for layer in encoding.layers
-    ):
-        shapes = ", ".join(str(layer.shape) for layer in encoding.layers)
-        raise FeatureError(
-            f"{card.name} has {len(card.layers)} layers and was given {len(ids)} items, but"
-            f" returned {shapes}"
-        )
-    for name, layer in zip(card.layers, encoding.layers, strict=True):
-        check_finite(layer, ids, layer=name, model=card.name)
 
 
 def check_finite(space: np.ndarray, ids: Sequence[str], *, layer: str, model: str) -> None:

@@ -96,7 +96,24 @@ def summarize(
     if written.get(name) != recipe:
         captions = [" ".join(several) for several in read_texts(reader, dataset, source)]
         with locked(part):
-            said = _answers(part, recipe, writer, captions, report=report)
+            said = _resume(part, recipe, most=len(captions))
+            told = recipe.choices["instruction"].replace(NUMBER, f"{words}")
+            limit = TOKENS_PER_WORD * words + MORE_TOKENS
+            with writing(part), part.open("a", encoding="utf-8") as file:
+                for start in range(len(said), len(captions), BATCH):
+                    answers = writer.answer(told, captions[start : start + BATCH], limit=limit)
+                    if "" in answers:
+                        raise EncoderError(
+                            f"{writer.name} gave no answer to caption {start + answers.index('')};"
+                            " choose another model"
+                        )
+                    lines = (json.dumps(one) + "\n" for one in enumerate(answers, start=start))
+                    file.writelines(lines)
+                    file.flush()
+                    os.fsync(file.fileno())
+                    said += answers
+                    if report:
+                        report(len(said), len(captions), f"captions in {words} words")
             table = pd.DataFrame({"index": range(card.size), "level": name, "text": said})
             write_result(store, dataset=card, name=target.stem, table=table, recipe=recipe)
     if part.exists():  # also of a run that was killed before it could remove it
@@ -129,36 +146,6 @@ def level_name(words: int, writer: str, *, source: str | None) -> str:
     safe = re.sub(r"[^A-Za-z0-9._-]", "-", source)
     mark = "" if safe == source else f"-{hashlib.sha256(source.encode()).hexdigest()[:6]}"
     return f"{words}-of-{safe}{mark}-by-{writer}"
-
-
-def _answers(
-    part: Path,
-    recipe: Recipe,
-    writer: Writer,
-    texts: Sequence[str],
-    *,
-    report: Progress | None,
-) -> list[str]:
-    said = _resume(part, recipe, most=len(texts))
-    words = recipe.choices["words"]
-    instruction = recipe.choices["instruction"].replace(NUMBER, f"{words}")
-    limit = TOKENS_PER_WORD * words + MORE_TOKENS
-    with writing(part), part.open("a", encoding="utf-8") as file:
-        for start in range(len(said), len(texts), BATCH):
-            answers = writer.answer(instruction, texts[start : start + BATCH], limit=limit)
-            if "" in answers:
-                raise EncoderError(
-                    f"{writer.name} gave no answer to caption {start + answers.index('')}; choose"
-                    " another model"
-                )
-            lines = (json.dumps(answer) + "\n" for answer in enumerate(answers, start=start))
-            file.writelines(lines)
-            file.flush()
-            os.fsync(file.fileno())
-            said += answers
-            if report:
-                report(len(said), len(texts), f"captions in {words} words")
-    return said
 
 
 def _resume(part: Path, recipe: Recipe, *, most: int) -> list[str]:

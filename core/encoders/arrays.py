@@ -18,7 +18,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from math import isnan, prod
+from math import prod
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -28,7 +28,7 @@ import pyarrow as pa
 
 from core.errors import FeatureError
 from core.files.arrays import NUMBERS, TEXTS, check_type, read_numpy
-from core.files.ids import INDEX, OTHERS, leaf, names_rows, plain_name
+from core.files.ids import INDEX, OTHERS, is_number, leaf, names_rows, plain_name
 from core.files.parquet import as_text, read_parquet
 from core.files.userfile import UserFile, shown
 
@@ -285,13 +285,6 @@ def read_table(file: UserFile, _: Columns = EVERY) -> Arrays:
             else np.array([f"{cell}" for cell in column])
             for name, column in table.items()
         }
-
-
-def is_number(text: str) -> bool:
-    try:
-        return "_" not in text and not isnan(float(text))
-    except ValueError:
-        return False
 
 
 def read_safetensors(file: UserFile, _: Columns = EVERY) -> Arrays:

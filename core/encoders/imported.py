@@ -29,7 +29,6 @@ from core.encoders.arrays import (
     TABLES,
     Arrays,
     Columns,
-    is_number,
     kind_of,
     parts_of,
     read_arrays,
@@ -37,7 +36,7 @@ from core.encoders.arrays import (
 from core.encoders.rows import LONGEST, places_of
 from core.errors import FeatureError, shortened
 from core.files.arrays import NUMBERS, TEXTS
-from core.files.ids import is_index, plain_name
+from core.files.ids import is_index, is_number, plain_name
 from core.files.userfile import TEXT, UserFile, shown
 
 Space = Float32[np.ndarray, "_ _"]  # (n, d); d may differ between layers

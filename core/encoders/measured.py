@@ -328,7 +328,20 @@ def read_ratings(path: Path, stimuli: Sequence[str]) -> Features:
         content = f"{len(rows)} rows of {', '.join(header[:6])[:SHOWN] or 'no columns'}"
         raise FeatureError(f"{path} has {content}; expected rows with the columns {wanted}")
     table = pd.DataFrame(rows, columns=header, dtype="str")
-    pairs = np.sort(_indices(table[["first", "second"]], stimuli, path), axis=1)
+    named = table[["first", "second"]].apply(lambda column: column.str.strip())
+    known = named.isin(stimuli).to_numpy().any()
+    if start := "" if known else from_1(named.to_numpy().ravel(), len(stimuli)):
+        raise FeatureError(f"{path} names stimuli by numbers; {start}")
+    numbers = {str(index): index for index in range(len(stimuli))}
+    places = numbers | {name: index for index, name in enumerate(stimuli)}
+    found = named.apply(lambda column: column.map(places))
+    if found.isna().to_numpy().any():
+        row, column = np.argwhere(found.isna().to_numpy())[0]
+        raise FeatureError(
+            f"row {row + 1} of {path} names {shown(named.iloc[row, column])}; expected a stimulus"
+            f" of the dataset, such as {stimuli[0]!r}, or its place from 0 to {len(stimuli) - 1}"
+        )
+    pairs = np.sort(found.to_numpy(np.int64), axis=1)
     values = pd.to_numeric(table["dissimilarity"], errors="coerce").to_numpy(np.float64)
     if len(wrong := np.flatnonzero(~np.isfinite(values))):
         raise FeatureError(
@@ -350,24 +363,6 @@ def read_ratings(path: Path, stimuli: Sequence[str]) -> Features:
     mean = np.divide(total, times, out=np.zeros((n, n)), where=times > 0)
     matrix, changed = checked(mean + np.triu(mean, 1).T, path)
     return Features([matrix], (), ids, "first and second", changed=changed)
-
-
-def _indices(table: pd.DataFrame, stimuli: Sequence[str], path: Path) -> Int64[np.ndarray, "m _"]:
-    places = {str(index): index for index in range(len(stimuli))}
-    table = table.apply(lambda column: column.str.strip())
-    known = table.isin(stimuli).to_numpy().any()
-    if start := "" if known else from_1(table.to_numpy().ravel(), len(stimuli)):
-        raise FeatureError(f"{path} names stimuli by numbers; {start}")
-    places |= {name: index for index, name in enumerate(stimuli)}
-    named = table.apply(lambda column: column.map(places))
-    if named.isna().to_numpy().any():
-        row, column = np.argwhere(named.isna().to_numpy())[0]
-        raise FeatureError(
-            f"row {row + 1} of {path} names {shown(table.iloc[row, column])}; expected a stimulus"
-            f" of the dataset, such as {stimuli[0]!r}, or its place from 0 to {len(stimuli) - 1}"
-        )
-    indices: np.ndarray = named.to_numpy(np.int64)
-    return indices
 
 
 def describe_subject(name: str) -> dict[str, Any]:

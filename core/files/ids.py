@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from math import isnan
 from typing import Any
 
 INDEX = "__index_level_"  # how pandas begins the name of a column that is its index
@@ -45,15 +46,15 @@ def id_line(lines: Mapping[str, Sequence[Any]]) -> str | None:
 
     def rank(name: str) -> tuple[bool, bool, bool]:
         values = [*map(str, lines[name])]
-        unlike, texts = len({*values}) == len(values), not all(map(_is_number, values))
+        unlike, texts = len({*values}) == len(values), not all(map(is_number, values))
         return unlike, texts, not is_index(name)
 
     alone = [name for name in lines if len(lines) == 1 and rank(name)[:2] == (True, True)]
     return max([*filter(names_rows, lines)] or alone, key=rank, default=None)
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
     try:
-        return bool(text) and float(text) is not None
+        return "_" not in text and not isnan(float(text))
     except ValueError:
         return False

@@ -35,7 +35,7 @@ from transformers import (
 
 from core.cave.training.configs import CONFIGS, NOTES, Config
 from core.cave.training.pool import Pool
-from core.cave.training.vision import Batch, Supervised, normalize
+from core.cave.training.vision import Batch, Supervised, normalize, pool_tokens
 from core.errors import TrainingError
 
 _OF_GPT2 = {"resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0}
@@ -65,11 +65,6 @@ def build_language(config: Config, tokenizer: PreTrainedTokenizerBase) -> nn.Mod
     build = AutoModelForMaskedLM if config.architecture == "roberta" else AutoModelForCausalLM
     model: nn.Module = build.from_config(shape)
     return model
-
-
-def pool_tokens(states: Float[Tensor, "b t d"], present: Tensor) -> Float[Tensor, "b d"]:
-    weights = present.unsqueeze(2).to(states.dtype)
-    return (states * weights).sum(1) / weights.sum(1)
 
 
 class NextToken(nn.Module):

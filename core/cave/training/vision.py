@@ -101,12 +101,7 @@ class Clip(nn.Module):
         self.model = model
         self.words = nn.Embedding(VOCABULARY, width)
         self.places = nn.Parameter(0.02 * torch.randn(CONTEXT, width))
-        block = nn.TransformerEncoderLayer(
-            width, 4, 4 * width, dropout=0.0, activation="gelu", batch_first=True, norm_first=True
-        )
-        self.tower = nn.TransformerEncoder(
-            block, depth, norm=nn.LayerNorm(width), enable_nested_tensor=False
-        )
+        self.tower = make_transformer(width, depth)
         self.see = nn.Linear(model.num_features, width, bias=False)
         self.read = nn.Linear(width, width, bias=False)
         self.sharpness = nn.Parameter(torch.tensor(math.log(10.0)))
@@ -120,10 +115,12 @@ class Clip(nn.Module):
 
     def _text(self, tokens: Integer[Tensor, "b t"], present: Tensor) -> Float[Tensor, "b width"]:
         rows = self.words(tokens) + self.places[: tokens.shape[1]]
-        rows = self.tower(rows, src_key_padding_mask=~present)
-        weights = present.unsqueeze(2).to(rows.dtype)
-        means: Tensor = (rows * weights).sum(1) / weights.sum(1)
-        return means
+        return pool_tokens(self.tower(rows, src_key_padding_mask=~present), present)
+
+
+def pool_tokens(states: Float[Tensor, "b t d"], present: Tensor) -> Float[Tensor, "b d"]:
+    weights = present.unsqueeze(2).to(states.dtype)
+    return (states * weights).sum(1) / weights.sum(1)
 
 
 def random_view(
@@ -177,7 +174,7 @@ class MaskedAutoencoder(nn.Module):
         self.bridge = nn.Linear(model.embed_dim, width)
         self.blank = nn.Parameter(0.02 * torch.randn(width))
         self.register_buffer("places", waves(side, width))
-        self.decoder = make_decoder(width, depth)
+        self.decoder = make_transformer(width, depth)
         self.draw = nn.Linear(width, 3 * self.patch**2)
 
     def forward(self, batch: Batch) -> Float[Tensor, ""]:
@@ -212,7 +209,7 @@ class ClassTokenAutoencoder(nn.Module):
         self.bridge = nn.Linear(model.embed_dim, width)
         self.hidden = nn.Parameter(0.02 * torch.randn(width))
         self.place = nn.Parameter(0.02 * torch.randn(patches, width))
-        self.decoder = make_decoder(width, depth)
+        self.decoder = make_transformer(width, depth)
         self.draw = nn.Linear(width, 3 * self.patch**2)
 
     def forward(self, batch: Batch) -> Float[Tensor, ""]:
@@ -243,7 +240,7 @@ def encode(model: Any, tokens: Float[Tensor, "b n dim"]) -> Float[Tensor, "b n+1
     return encoded
 
 
-def make_decoder(width: int, depth: int) -> nn.TransformerEncoder:
+def make_transformer(width: int, depth: int) -> nn.TransformerEncoder:
     block = nn.TransformerEncoderLayer(
         width, 4, 4 * width, dropout=0.0, activation="gelu", batch_first=True, norm_first=True
     )
@@ -280,7 +277,7 @@ class SelfDistillation(nn.Module):
     Both see two large views, the student `small` views of a quarter of the pixels as well. Loss:
     mean cross-entropy of the student's answer to each view with the teacher's to another one, which
     is centered by a running mean and sharpened. As in the paper it is the teacher that is
-    published. Since an image has 48 pixels a side, a small view shows 15 to 40 % of its area, not 5
+    published. Since an image has 48 pixels a side, a small view shows 15 to 40% of its area, not 5
     to 40. width: of the projection. outputs: classes without names. momentum: what the teacher
     keeps of itself at each step, constant. temperatures: of student and teacher. spread: weight of
     `crowding`, which DINOv2 (Oquab et al. 2023) adds.
