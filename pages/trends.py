@@ -1,6 +1,6 @@
 """Trends: alignment against competence, across and within modalities, and during training."""
 
-from pages._parts.trends import across, competence, within
+from pages._parts.trends import across, training, within
 from pages._shared import frame
 from pages._shared.tabs import Tab, tabbed
 
@@ -8,9 +8,9 @@ frame.draw(
     "Do better models align more?",
     tabbed(
         {
-            "across": Tab("Vision–language", across.show),
+            "across": Tab("Vision–language", across.show, across.is_offered),
             "within": Tab("Within a modality", within.show),
-            "training": Tab("During training", competence.show),
+            "training": Tab("During training", training.show, training.is_offered),
         }
     ),
 )

@@ -5,11 +5,11 @@ from pages._shared import frame
 from pages._shared.tabs import Tab, tabbed
 
 frame.draw(
-    "Why would models converge?",
+    "Why do models converge?",
     tabbed(
         {
             "hypotheses": Tab("Tasks, capacity, simplicity", hypotheses.show),
-            "captions": Tab("Captions", captions.show),
+            "captions": Tab("Captions", captions.show, captions.is_offered),
         }
     ),
 )

@@ -17,10 +17,10 @@ from scipy.stats import page_trend_test, t
 
 from core.encoders.encoder import REALITY
 from core.errors import InputError, MetricError, NotApplicableError, UnknownNameError
-from core.figures.grammar import Axis, Bars, Dots, Facet, Fixed, Level, Line, Palette, Plot, Size
+from core.figures.grammar import Axis, Dots, Facet, Level, Line, Palette, Plot, Size
 from core.metrics.knn import mutual_terms
 from core.modalities import VISION, find_modality
-from core.options import neighbors_option, option, part
+from core.options import option, part
 from core.progress import Progress
 from core.questions.asking import ask
 from core.questions.finding import ALPHA, Finding
@@ -39,11 +39,8 @@ from core.study.study import Study
 EDGES = np.linspace(0, 1, 11)  # bins of the share of facts mentioned
 FEWEST = 16  # stimuli of a bin
 LEAST_FAMILIES, LEAST_LEVELS = 2, 3  # of a trend test
-ESTIMATES = ("slope", "low", "high", "rho", "p")
-TREND = ("model_y", "models", "families", "levels", *ESTIMATES, "reason")
-FACTS_OF_THE_CAVE = (
-    "what a caption mentions is known only for the Cave, which makes its own events and words"
-)
+TREND = ("model_y", "models", "families", "levels", "slope", "low", "high", "rho", "p", "reason")
+NO_FACTS = "what a caption mentions is known only for a dataset whose factors are"
 
 
 @dataclass(frozen=True)
@@ -62,10 +59,16 @@ class _ModelsByLevel(StudyQuestion):
         metavar="M",
         help="models to compare them with (all finished vision models, and reality)",
     )
+    comparison: Comparison = part(Comparison)
 
     @classmethod
     def left_out(cls, study: Study) -> Sequence[str]:
         return outdated_sentences(study)
+
+    def complete(self, study: Study) -> _ModelsByLevel:
+        self.comparison.read_layers()
+        choose_engine(study, self.comparison)
+        return replace(self, x=_readers(study, self.x), y=_targets(study, self.y))
 
 
 @dataclass(frozen=True)
@@ -75,14 +78,6 @@ class CaptionScores(_ModelsByLevel):
     command = "captions scores"
     version = 2
     listed = False  # captions alignment --by pair
-    columns: ClassVar[Mapping[str, str]] = {}
-
-    comparison: Comparison = part(Comparison)
-
-    def complete(self, study: Study) -> CaptionScores:
-        self.comparison.read_layers()
-        choose_engine(study, self.comparison)
-        return replace(self, x=_readers(study, self.x), y=_targets(study, self.y))
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
         read = tellings(study).query("model in @self.x")
@@ -106,10 +101,14 @@ class CaptionScores(_ModelsByLevel):
 
 @dataclass(frozen=True)
 class CaptionAlignment(_ModelsByLevel):
-    """Do longer captions align better?"""
+    """Do longer captions align better?
+
+    Over facts: of captions of one length, do those that mention more align better? Alignment is
+    then that of single stimuli, by mutual k-NN in the best layers.
+    """
 
     command = "captions alignment"
-    version = 2
+    version = 3
     columns: ClassVar[Mapping[str, str]] = {
         "model_y": "what the language models are compared with: a model, or a group of models",
         "level": "caption level",
@@ -130,14 +129,19 @@ class CaptionAlignment(_ModelsByLevel):
         "title": "name of the target",
         "group": "objective of the target, or what it is a group of",
         "parameters": "parameters of the target",
+        "facts": "share of the factors that the captions of a bin mention",
+        "score": "mutual k-NN of single stimuli, mean over the bin",
+        "stimuli": "stimuli of the bin",
     }
 
-    comparison: Comparison = part(Comparison)
     by: Literal["objective", "model", "modality", "pair"] = option(
         "objective",
-        label="A line per",
+        label="Lines",
         help="what each line is: an objective, a model, all vision models (modality, as in figure"
         " 9), or each pair of a language model and a target",
+    )
+    over: Literal["words", "facts"] = option(
+        "words", label="Over", help="the number of words, or the share of the factors mentioned"
     )
 
     @property
@@ -146,13 +150,24 @@ class CaptionAlignment(_ModelsByLevel):
         return CaptionScores(self.scope, self.x, self.y, self.comparison)
 
     def complete(self, study: Study) -> CaptionAlignment:
-        scores = self.scores.complete(study)
-        return replace(self, x=scores.x, y=scores.y)
+        if self.over == "facts":
+            if study.dataset.world is None:
+                raise NotApplicableError(f"{NO_FACTS}; ask for alignment by words instead")
+            if self.comparison.metric != "mutual_knn" or self.by == "pair":
+                raise InputError(
+                    "over facts, single stimuli are scored by mutual k-NN, for groups of models or"
+                    " single ones"
+                )
+        complete = super().complete(study)
+        assert isinstance(complete, CaptionAlignment)
+        return complete
 
     def is_kept(self) -> bool:
-        return False
+        return self.over == "facts"
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
+        if self.over == "facts":
+            return self._over_facts(study, report)
         models, scores = study.models(), ask(self.scores, study, report)
         titles = models.set_index("model")["title"]
         if self.by == "pair":
@@ -161,13 +176,10 @@ class CaptionAlignment(_ModelsByLevel):
             names = {name: " · ".join(map(str, titles[name.split(" · ")])) for name in groups}
             about = pd.DataFrame({"group": names.values(), "parameters": np.nan}, index=list(names))
         else:
-            panels = _panels(models, self.by)
-            by_model = self.by == "model"
-            groups = {name: name for name in panels} if by_model else panels
-            names = {group: panels[name] for name, group in groups.items()}
+            groups, names = self._groups(models)
             shown = models.assign(at=models["model"].map(groups))
             about = shown.groupby("at")[["group", "parameters"]].first()
-            if not by_model:
+            if self.by != "model":
                 about = about.assign(group=about.index, parameters=np.nan)
         rows = by_group(scores, groups)
         trends = level_trends(rows, clusters(models)).drop(columns="levels")
@@ -180,6 +192,58 @@ class CaptionAlignment(_ModelsByLevel):
         last = table["group"].str.lower() == REALITY
         table = pd.concat([table[~last], table[last]], ignore_index=True)
         return Answer(table, [] if self.by == "pair" else self._findings(table))
+
+    def _groups(self, models: pd.DataFrame) -> tuple[dict[str, str], dict[str, str]]:
+        """Return the group of each model (its objective, itself, or all models of its modality),
+        and what groups are called.
+        """
+        if self.by == "modality":
+            everyone = models["modality"].map(lambda name: f"all {find_modality(name).plural}")
+            panels = everyone.mask(is_reality(models), models["title"])
+        else:
+            panels = models["group" if self.by == "objective" else "title"]
+        groups = models["model"] if self.by == "model" else panels
+        return dict(zip(models["model"], groups, strict=True)), dict(
+            zip(groups, panels, strict=True)
+        )
+
+    def _over_facts(self, study: Study, report: Progress | None) -> Answer:
+        groups, names = self._groups(study.models())
+        bins = self.bins(study, report)
+        named = bins.assign(model_y=bins["model_y"].map(groups)).dropna(subset="model_y")
+        table = named.groupby(["model_y", "level", "facts"], sort=False, as_index=False)[
+            ["score", "stimuli", "chance"]
+        ].mean()  # over the targets of a group, whose bins are the same stimuli
+        table = table.assign(title=table["model_y"].map(names))
+        last = table["model_y"].str.lower() == REALITY
+        table = pd.concat([table[~last], table[last]], ignore_index=True)
+        return Answer(table, facts_findings(table))
+
+    def bins(self, study: Study, report: Progress | None = None) -> pd.DataFrame:
+        """Return the bins of `by_share` for each target and level.
+
+        A stimulus's score is the mean over language models of the share of its k neighbors that
+        both spaces have in common, in the layers that align best at that level.
+        """
+        rows = ask(self.scores, study, report).dropna(subset="score")
+        facts = {level: facts_at(study, level) for level in rows["level"].unique()}
+        k = self.comparison.settings["k"]
+
+        def shared(pair: Mapping[Any, Any]) -> Float64[np.ndarray, " n"]:
+            x, y = (
+                study.neighbors(pair[name], k=k)[pair[layer], :, :k]
+                for name, layer in (("name", "layer_x"), ("model_y", "layer_y"))
+            )
+            return mutual_terms(x, y)
+
+        tables = []
+        for (target, level), pairs in rows.groupby(["model_y", "level"], sort=False):
+            scores = np.mean([shared(pair) for pair in pairs.to_dict("records")], axis=0)
+            bins = by_share(facts[level], scores, edges=EDGES, fewest=FEWEST)
+            about = {"model_y": target, "level": level, "chance": pairs["chance"].iloc[0]}
+            tables.append(bins.assign(**about))
+        columns = ["model_y", "level", "facts", "score", "stimuli", "chance"]
+        return pd.concat(tables, ignore_index=True)[columns]
 
     def _findings(self, table: pd.DataFrame) -> list[Finding]:
         sign = "+" if self.comparison.spec.higher_is_more_aligned else "-"
@@ -195,24 +259,27 @@ class CaptionAlignment(_ModelsByLevel):
                     row["low"] if sure else np.nan,
                     row["high"] if sure else np.nan,
                     row["p_adjusted"] if sure else np.nan,
-                    name="change per doubling of the words",
+                    name="change per doubling",
                     digits=3,
                     n=int(row["families"]),
-                    over="families of language models",
+                    over="families",
                     expected=sign,
                     reason=row["reason"],
                     note="" if sure else "The slope's interval and the order of levels disagree.",
                 )
             )
-        if findings:
-            rise = "Published: alignment rises (Huh et al. 2024, figure 9)."
-            findings[0] = replace(findings[0], published=rise)
         return findings
 
     def plot(self, table: pd.DataFrame) -> Plot:
+        if "facts" in table:
+            return self._plot_facts(table)
         each = self.by in ("model", "pair")
         note = "{slope:+.3f} per doubling [{low:+.3f}, {high:+.3f}], {p_adjusted:p}"
-        plot = Plot(
+        ends = {
+            "bottom": table["mean"] - table["deviation"],
+            "top": table["mean"] + table["deviation"],
+        }
+        return Plot(
             "Alignment by the number of words",
             marks=(
                 Line("words", "mean", by="model_y", color="group", width=Size("parameters")),
@@ -237,106 +304,17 @@ class CaptionAlignment(_ModelsByLevel):
             ),
             x=Axis("words per caption", log=True, ticks="data"),
             y=Axis(self.comparison.label, zero=True),
-            facet=Facet(
-                "group",
-                note=""
-                if each
-                else "{slope:+.3f} per doubling, {p_adjusted:p}<br>[{low:+.3f}, {high:+.3f}]"
-                "<br>{paired} models of {families} families || {reason:wrap}",
-            ),
+            facet=Facet("group", note="" if each else "{slope:+.3f}, {p_adjusted:p}"),
             levels=(Level("chance"),),
             empty="No alignment can be computed at these caption levels.",
-            height=250,
-        )
-        ends = {
-            "bottom": table["mean"] - table["deviation"],
-            "top": table["mean"] + table["deviation"],
-        }
-        return plot.over(table[table["words"] > 0].assign(**ends))
+            height=230,
+        ).over(table[table["words"] > 0].assign(**ends))
 
-
-@dataclass(frozen=True)
-class CaptionFacts(_ModelsByLevel):
-    """Do captions of the same length align better if they mention more?
-
-    Alignment is that of single stimuli, by mutual k-NN in the best layers.
-    """
-
-    command = "captions facts"
-    version = 3
-    columns: ClassVar[Mapping[str, str]] = {
-        "model_y": "what the language models are compared with",
-        "level": "caption level",
-        "facts": "share of the factors that the captions of a bin mention",
-        "score": "mutual k-NN of single stimuli, mean over the bin",
-        "stimuli": "stimuli of the bin",
-        "chance": "mutual k-NN of unrelated models",
-        "title": "name of the target",
-    }
-
-    k: int = neighbors_option()
-    by: Literal["objective", "model"] = option(
-        "objective", label="A panel per", help="what each row is or averages over"
-    )
-
-    @property
-    def scores(self) -> CaptionScores:
-        """Return the question that finds the best layers."""
-        return CaptionScores(self.scope, self.x, self.y, Comparison(k=self.k))
-
-    def compared_metrics(self) -> tuple[str, ...]:
-        return ("mutual_knn",)
-
-    def complete(self, study: Study) -> CaptionFacts:
-        if study.dataset.world is None:
-            raise NotApplicableError(f"{FACTS_OF_THE_CAVE}; ask for alignment by level instead")
-        scores = self.scores.complete(study)
-        return replace(self, x=scores.x, y=scores.y)
-
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        """Return means over the targets of a panel, whose bins are the same stimuli."""
-        panels = _panels(study.models(), self.by)
-        groups = {name: name for name in panels} if self.by == "model" else panels
-        names = {group: panels[name] for name, group in groups.items()}
-        bins = self.bins(study, report)
-        named = bins.assign(model_y=bins["model_y"].map(groups)).dropna(subset="model_y")
-        table = named.groupby(["model_y", "level", "facts"], sort=False, as_index=False)[
-            ["score", "stimuli", "chance"]
-        ].mean()
-        table = table.assign(title=table["model_y"].map(names))
-        last = table["model_y"] == REALITY
-        table = pd.concat([table[~last], table[last]], ignore_index=True)
-        return Answer(table, facts_findings(table))
-
-    def bins(self, study: Study, report: Progress | None = None) -> pd.DataFrame:
-        """Return the bins of `by_share` for each target and level.
-
-        A stimulus's score is the mean over language models of the share of its k neighbors that
-        both spaces have in common, in the layers that align best at that level.
-        """
-        rows = ask(self.scores, study, report).dropna(subset="score")
-        facts = {level: facts_at(study, level) for level in rows["level"].unique()}
-
-        def shared(pair: Mapping[Any, Any]) -> Float64[np.ndarray, " n"]:
-            x, y = (
-                study.neighbors(pair[name], k=self.k)[pair[layer], :, : self.k]
-                for name, layer in (("name", "layer_x"), ("model_y", "layer_y"))
-            )
-            return mutual_terms(x, y)
-
-        tables = []
-        for (target, level), pairs in rows.groupby(["model_y", "level"], sort=False):
-            scores = np.mean([shared(pair) for pair in pairs.to_dict("records")], axis=0)
-            bins = by_share(facts[level], scores, edges=EDGES, fewest=FEWEST)
-            about = {"model_y": target, "level": level, "chance": pairs["chance"].iloc[0]}
-            tables.append(bins.assign(**about))
-        columns = ["model_y", "level", "facts", "score", "stimuli", "chance"]
-        return pd.concat(tables, ignore_index=True)[columns]
-
-    def plot(self, table: pd.DataFrame) -> Plot:
-        levels = sorted(table["level"].unique(), key=_by_number)
+    def _plot_facts(self, table: pd.DataFrame) -> Plot:
+        numbered = {level: float(level) if level.isdigit() else np.inf for level in table["level"]}
+        levels = sorted(numbered, key=lambda level: (numbered[level], level))
         ranks = {level: rank for rank, level in enumerate(levels)}
-        colors = Palette("rank", names={rank: f"level {level}" for level, rank in ranks.items()})
+        colors = Palette("rank", names={rank: level for level, rank in ranks.items()})
         return Plot(
             "Alignment by what a caption mentions",
             marks=(
@@ -354,16 +332,12 @@ class CaptionFacts(_ModelsByLevel):
                 ),
             ),
             x=Axis("share of the factors mentioned", percent=True, range=(0, 1.02)),
-            y=Axis(f"alignment (mutual k-NN, k = {self.k})", zero=True),
+            y=Axis(self.comparison.label, zero=True),
             facet=Facet("title"),
             levels=(Level("chance"),),
             empty="Too few captions mention the same share of factors to be compared.",
-            height=250,
+            height=230,
         ).over(table.assign(size=3 + 0.5 * table["stimuli"] ** 0.5, rank=table["level"].map(ranks)))
-
-
-def _by_number(level: str) -> tuple[float, str]:
-    return (float(level) if level.replace(".", "").isdigit() else np.inf, level)
 
 
 @dataclass(frozen=True)
@@ -394,39 +368,11 @@ class CaptionLevels(StudyQuestion):
             words = np.mean([len(split_words(text)) for text in texts])
             size = np.mean([len(text.encode()) for text in texts])
             facts = float(facts_at(study, str(level)).mean())
-            reason = FACTS_OF_THE_CAVE if np.isnan(facts) else ""
-            rows.append((level, words, size, facts, models, reason))
+            rows.append((level, words, size, facts, models, NO_FACTS if np.isnan(facts) else ""))
             if report:
                 report(done, len(levels), "caption levels")
         table = pd.DataFrame(rows, columns=list(self.columns))
         return Answer(table.sort_values("words", kind="stable", ignore_index=True))
-
-    def plot(self, table: pd.DataFrame) -> Plot:
-        parts = {"words": "Words", "bytes": "Bytes", "facts": "Factors mentioned"}
-        formats = {"words": "{:.1f}", "bytes": "{:.0f}", "facts": "{:.0%}"}
-        long = table.melt(["level"], list(parts), "part", "value").dropna(subset="value")
-        texts = [
-            formats[name].format(value)
-            for name, value in zip(long["part"], long["value"], strict=True)
-        ]
-        return Plot(
-            "Caption levels",
-            marks=(Bars("value", "level", lying=True, label="{text}", color=Fixed("ember")),),
-            x=Axis("", bare=True),
-            y=Axis("", names={level: f"level {level}" for level in table["level"]}),
-            facet=Facet("part", names=parts, share="y"),
-            row=34,
-        ).over(long.assign(text=texts))
-
-
-def _panels(models: pd.DataFrame, by: str) -> dict[str, str]:
-    """Return the panel of each model: its objective, itself, or all models of its modality."""
-    if by == "modality":
-        everyone = models["modality"].map(lambda name: f"all {find_modality(name).plural}")
-        names = everyone.mask(is_reality(models), models["title"])
-    else:
-        names = models["group" if by == "objective" else "title"]
-    return dict(zip(models["model"], names, strict=True))
 
 
 def facts_findings(bins: pd.DataFrame) -> list[Finding]:
@@ -456,23 +402,12 @@ def facts_findings(bins: pd.DataFrame) -> list[Finding]:
     return findings
 
 
-def default_models(study: Study) -> list[str]:
-    """Return the finished, trained language models that are embedded at two levels or more."""
-    several = retold_models(study)
-    return [name for name in default_language(study) if name in several]
-
-
-def default_targets(study: Study) -> list[str]:
-    """Return the finished, trained vision models, and reality if it is known."""
-    models = usual(study.models())
-    return models.loc[reads(models, "image") | is_reality(models), "model"].tolist()
-
-
 def _readers(study: Study, models: Sequence[str]) -> tuple[str, ...]:
     if not study.dataset.levels:
         raise NotApplicableError(f"{study.dataset.name!r} holds no captions")
     readers = retold_models(study)
-    named = tuple(dict.fromkeys(models or default_models(study)))
+    trained = [name for name in default_language(study) if name in readers]
+    named = tuple(dict.fromkeys(models or trained))
     if not (readers and named):
         raise MetricError(
             "expected a trained language model that is embedded at two or more caption levels;"
@@ -487,7 +422,9 @@ def _targets(study: Study, against: Sequence[str]) -> tuple[str, ...]:
     """Check that no language model is among them: it would be compared with itself."""
     models = study.models()
     targets = models.loc[~reads(models, "caption"), "model"].tolist()
-    named = tuple(dict.fromkeys(against or default_targets(study)))
+    finished = usual(models)
+    seeing = finished.loc[reads(finished, "image") | is_reality(finished), "model"]
+    named = tuple(dict.fromkeys(against or seeing))
     if not named:
         raise MetricError(
             "expected a trained vision model to compare with; there is none: embed or import one"
@@ -499,11 +436,8 @@ def _targets(study: Study, against: Sequence[str]) -> tuple[str, ...]:
 
 def tellings(study: Study) -> pd.DataFrame:
     """Return a row per language model and level that it is embedded at: model, level, name (what
-    the store calls the embedding).
-
-    Of embeddings of the same level, which hold the same texts in the same weights, the one whose
-    name comes first is the row. Those of texts that their level holds no more are left out; see
-    `outdated_sentences`.
+    the store calls the embedding). Of several of one level, the first by name; those of texts that
+    their level holds no more are left out, see `outdated_sentences`.
     """
     retold, outdated = study.store.caption_variants(study.dataset.name), _outdated(study)
     rows = [
@@ -520,9 +454,7 @@ def tellings(study: Study) -> pd.DataFrame:
 
 
 def outdated_sentences(study: Study) -> list[str]:
-    """Return a sentence for each embedding that is left out, since its level was written again: it
-    read other texts.
-    """
+    """Return a sentence for each embedding that read other texts than its level holds now."""
     folder = study.store.root, study.dataset.name
     return [
         f"{name} is left out: the captions of level {level!r} were written again since; delete"
@@ -568,20 +500,15 @@ def facts_at(study: Study, level: str) -> Float64[np.ndarray, "n"]:
 
 
 def retold_models(study: Study) -> list[str]:
-    """Return the language models that are embedded at two levels or more, untrained ones and copies
-    included.
-    """
+    """Return all language models that are embedded at two levels or more."""
     counts = tellings(study)["model"].value_counts()
     return [str(name) for name, levels in counts.items() if levels > 1]
 
 
 def by_level(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per target and level, from the fewest words to the most: words, mean, deviation,
-    models, chance.
-
-    mean and deviation (n − 1; NaN for one): of the scores over language models. rows: model, level,
-    words, model_y, score, chance; those without a score are left out. Source: Huh et al. 2024,
-    figure 9 (deviation over language models).
+    """Return a row per target and level, from the fewest words to the most: words, mean and
+    deviation (n − 1; NaN for one) of the scores over language models, models, chance. Source: Huh
+    et al. 2024, figure 9.
     """
     scored = rows.dropna(subset="score")
     table = scored.groupby(["model_y", "level"], sort=False).agg(
@@ -595,10 +522,8 @@ def by_level(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_group(rows: pd.DataFrame, groups: Mapping[str, str]) -> pd.DataFrame:
-    """Return the rows with each language model's mean score over the targets of a group in place of
-    them; see `level_trends`.
-
-    groups: of each target, its objective say. A target without one is left out.
+    """Return each language model's mean score over the targets of a group in place of them. groups:
+    of each target; one without is left out.
     """
     named = rows.assign(model_y=rows["model_y"].map(groups)).dropna(subset=["model_y", "score"])
     keys = ["model", "level", "words", "model_y"]
@@ -610,27 +535,22 @@ def by_group(rows: pd.DataFrame, groups: Mapping[str, str]) -> pd.DataFrame:
 
 
 def level_trends(rows: pd.DataFrame, families: Mapping[str, str]) -> pd.DataFrame:
-    """Test for each target whether alignment changes with the number of words, paired over families
-    that have equal levels.
+    """Test for each target whether alignment changes with the number of words.
 
     A family's score at a level is the mean over its language models: they share how they were made,
-    so each alone is no sample. slope: how much the score changes when the words double, by least
-    squares over log₂ words for each family, then their mean; low, high: its 95% interval by
-    Student's t over the families. p: Page's test that every family ranks the levels by their words
-    or against them, two-sided (twice the smaller one-sided p); rho: its direction, from -1 to 1,
-    the mean over the families of the rank correlation ρ = 12 L / (m n (n² − 1)) − 3 (n + 1) / (n −
-    1) of m families, n levels and Page's statistic L. p_adjusted: for the false discovery rate over
-    the targets of these rows that have a p, one test each. All of this is about these captions:
-    what moves every family at a level and comes of no words, a quirk of how its captions were
-    written, passes for a trend. Where it makes .1, .3, .5 or .7 of the variance of scores
-    without a trend, p is below .05 in 8, 16, 21 or 32 of 100 (simulated, four families of 3, 3, 3
-    and 1 models at four levels), more often for more families. Where some models lack levels, the
-    levels are those of a model for which models that have them × levels is largest. Levels of
-    equally many words, such as captions joined and apart, count as one; one without words, of emoji
-    say, has no log₂. rows: model, level, words, model_y, score. families: of each model; one
-    without is its own. Returns model_y, models, families, levels, slope, low, high, rho, p,
-    p_adjusted, reason; NaN with a reason below two families or three levels. Raises InputError for
-    a model that has two rows of one level and target. Source: Page 1963.
+    so each alone is no sample. slope: change when the words double, by least squares over log₂
+    words for each family, then their mean; low, high: its 95% interval by Student's t over the
+    families. p: Page's test that every family ranks the levels by their words or against them,
+    two-sided (twice the smaller one-sided p); rho: its direction, from −1 to 1, ρ = 12 L / (m n (n²
+    − 1)) − 3 (n + 1) / (n − 1) of m families, n levels and Page's L. p_adjusted: for the false
+    discovery rate over these targets. What moves every family at one level for another reason, such
+    as how its captions were written, passes for a trend: if it makes .1, .3, .5 or .7 of the
+    variance, p is below .05 in 8, 16, 21 or 32 of 100 (simulated, four families at four levels). If
+    some models lack levels, the levels are those of a model for which models that have them ×
+    levels is largest. Levels of equally many words count as one; one without words has no log₂.
+    rows: model, level, words, model_y, score. families: of each model; one without is its own.
+    Returns TREND and p_adjusted; NaN with a reason below two families or three levels. Raises
+    InputError for a model that has two rows of one level and target. Source: Page 1963.
     """
     twice = rows.loc[rows.duplicated(["model_y", "model", "level"]), ["model", "level", "model_y"]]
     if len(twice):
@@ -643,9 +563,8 @@ def level_trends(rows: pd.DataFrame, families: Mapping[str, str]) -> pd.DataFram
         {"model_y": str(target), **_trend(_paired(part, families), families)}
         for target, part in rows.groupby("model_y", sort=False)
     ]
-    table = pd.DataFrame(estimates, columns=list(TREND)).astype(
-        dict.fromkeys(ESTIMATES, np.float64)
-    )
+    numbers = dict.fromkeys(("slope", "low", "high", "rho", "p"), np.float64)
+    table = pd.DataFrame(estimates, columns=list(TREND)).astype(numbers)
     table.insert(TREND.index("p") + 1, "p_adjusted", adjust(table["p"].to_numpy()))
     return table
 
@@ -680,22 +599,16 @@ def _trend(scores: pd.DataFrame, families: Mapping[str, str]) -> dict[str, Any]:
     count, levels = table.shape
     about = {"models": len(scores), "families": count, "levels": levels}
     if not _enough(table):
-        wanted = (
-            f"a trend needs language models of {LEAST_FAMILIES} families at {LEAST_LEVELS} caption"
-            " levels"
-        )
-        return {**about, "reason": f"{wanted}; here {count} at {levels}"}
+        wanted = f"{LEAST_FAMILIES} families of language models at {LEAST_LEVELS} caption levels"
+        return {**about, "reason": f"needs {wanted}; {count} at {levels} loaded"}
     ranked, doublings = table.to_numpy(np.float64), np.log2(table.columns.to_numpy(np.float64))
     around = doublings - doublings.mean()
     slopes = ranked @ around / (around @ around)
-    half, middle = (
-        t.ppf((1 + LEVEL) / 2, count - 1) * slopes.std(ddof=1) / np.sqrt(count),
-        slopes.mean(),
-    )
+    half = t.ppf((1 + LEVEL) / 2, count - 1) * slopes.std(ddof=1) / np.sqrt(count)
+    middle = slopes.mean()
     rising, falling = (page_trend_test(part) for part in (ranked, ranked[:, ::-1]))
-    rho = 12 * rising.statistic / (count * levels * (levels**2 - 1)) - 3 * (levels + 1) / (
-        levels - 1
-    )
+    largest = count * levels * (levels**2 - 1)
+    rho = 12 * rising.statistic / largest - 3 * (levels + 1) / (levels - 1)
     p = min(1.0, 2 * min(rising.pvalue, falling.pvalue))
     return {
         **about,
@@ -715,11 +628,8 @@ def by_share(
     edges: Float64[np.ndarray, "edges"],
     fewest: int,
 ) -> pd.DataFrame:
-    """Return what stimuli score by how much their captions tell, a row per bin of at least
-    `fewest`: facts, score, stimuli.
-
-    facts: the share that its caption tells, 0 … 1. scores: each stimulus's own. Both come as means
-    over the bin. edges: of the bins, rising.
+    """Return the means of facts and scores in each bin of at least `fewest` stimuli: facts, score,
+    stimuli. facts: the share that a caption mentions, 0 … 1. edges: of the bins, rising.
     """
     bins = np.clip(np.digitize(facts, edges) - 1, 0, len(edges) - 2)
     table = pd.DataFrame({"bin": bins, "facts": facts, "score": scores}).groupby("bin")

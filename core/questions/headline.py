@@ -34,7 +34,7 @@ VERDICTS = {
 
 @dataclass(frozen=True)
 class Headline(StudyQuestion):
-    """Do better models agree more across modalities?
+    """Do better models align more across modalities?
 
     One test, named in advance, for every store. A setup is a training in all its seeds, with the
     mean competence and alignment of these; its rank in competence is among those of its modality;
@@ -42,7 +42,7 @@ class Headline(StudyQuestion):
     """
 
     command = "headline"
-    version = 3
+    version = 4
     columns: ClassVar[Mapping[str, str]] = {
         "layers": "best layers, which decide, or last layers",
         "vision": "vision setups",
@@ -97,7 +97,7 @@ class Headline(StudyQuestion):
             where = ", last layers" if row["layers"] == "last" else ""
             findings.append(
                 Finding(
-                    f"Better models agree more across vision and language{where}",
+                    f"Better models align more across vision and language{where}",
                     row["change"],
                     row["low"],
                     row["high"],
@@ -145,19 +145,13 @@ def _scores(
     """Return the mean score of each vision setup with each language setup over their seeds."""
     measure = question.measure
     comparison = Comparison.of(measure.metric, measure.changed, layers=layers)
-    x, y = (
-        tuple(name for models in side["models"] for name in models) for side in (language, vision)
+    of_y, of_x = (
+        {name: recipe for recipe, models in side["models"].items() for name in models}
+        for side in (vision, language)
     )
-    pairs = ask(Alignment(question.scope, x, y, comparison=comparison), study, report)
-    recipes = {
-        name: recipe
-        for side in (language, vision)
-        for recipe, models in side["models"].items()
-        for name in models
-    }
-    table = (
-        pairs.assign(vision=pairs["model_y"].map(recipes), language=pairs["model_x"].map(recipes))
-        .pivot_table(index="vision", columns="language", values="score", aggfunc="mean")
-        .reindex(index=vision.index, columns=language.index)
+    pairs = ask(
+        Alignment(question.scope, tuple(of_x), tuple(of_y), comparison=comparison), study, report
     )
-    return table.to_numpy(np.float64)
+    table = pairs.assign(vision=pairs["model_y"].map(of_y), language=pairs["model_x"].map(of_x))
+    wide = table.pivot_table(index="vision", columns="language", values="score", aggfunc="mean")
+    return wide.reindex(index=vision.index, columns=language.index).to_numpy(np.float64)

@@ -33,21 +33,22 @@ from core.study.study import Study, known_worlds
 from core.study.trainings import choose_names, describe_trainings
 
 ALL = "all"
-ONE_REALITY = "no ceiling: reality is no training"
-ONE_SEED = "no ceiling: no recipe of one side was trained with several seeds"
+NO_CEILING = {
+    True: "no ceiling: reality is no training",
+    False: "no ceiling: no recipe of one side was trained with several seeds",
+}
 FEW = "a test takes {} families or objectives of each modality, whose sizes count once; here {}: {}"
 
 
 @dataclass(frozen=True)
 class Modalities(StudyQuestion):
-    """Do models of different modalities meet, and is each aligned with reality?
+    """Are models of different modalities aligned with each other, and with reality?
 
-    Modalities meet if models agree more than with shuffled stimuli, and more than untrained models:
-    what of the stimuli passes through any network, learned or not.
+    They are if they align more than with shuffled stimuli, and more than untrained models do.
     """
 
     command = "modalities"
-    version = 5
+    version = 6
     columns: ClassVar[Mapping[str, str]] = {
         "one": "one modality",
         "other": "another modality, or reality",
@@ -203,69 +204,41 @@ def _meetings(question: Modalities, study: Study, report: Progress | None) -> It
     named = trainings[trainings["model"].isin(question.names)]
     sides = [named[named["modality"] == name] for name in known_first(named["modality"])]
     world = models[models["model"].isin(known_worlds(study))]
-    seeds = ask(Replicates(question.scope, (), question.comparison), study, report)
+    fresh = models[(models["group"] == UNTRAINED) | is_reality(models)].set_index("model")
+    comparison = question.comparison
+    seeds = ask(Replicates(question.scope, (), comparison), study, report)
+    calibration = Calibration(null=question.permutations, seed=question.seed)
+
+    def matrix(table: pd.DataFrame, values: str, *sides: pd.DataFrame) -> pd.DataFrame:
+        wide = table.pivot(index="model_x", columns="model_y", values=values)
+        return wide.reindex(index=list(sides[0]["model"]), columns=list(sides[1]["model"]))
+
     pairs = [*combinations(sides, 2), *((side, world) for side in sides if len(world))]
     for one, other in pairs:
-        scores, shuffled = _scores(question, study, one, other, report)
-        fresh = _untrained(question, study, one, other)
         kinds = one["modality"].iloc[0], other["modality"].iloc[0]
-        ceiling = ceiling_between(seeds, *kinds)
-        yield Meeting(one, other, scores, shuffled, fresh, ceiling, fixed=other is world)
-
-
-def _untrained(
-    question: Modalities, study: Study, one: pd.DataFrame, other: pd.DataFrame
-) -> pd.DataFrame:
-    """Return score and sizes of every two untrained models of both sides; reality is what it is."""
-    fresh = _fresh(study)
-    x, y = (
-        tuple(fresh.loc[fresh["modality"] == side["modality"].iloc[0], "model"])
-        for side in (one, other)
-    )
-    if not (x and y):
-        return pd.DataFrame(columns=["score", "size_one", "size_other"])
-    sizes = fresh.set_index("model")["size"]
-    scores = align_models(study, x, y, question.comparison)
-    return pd.DataFrame(
-        {
-            "score": scores["score"],
-            "size_one": scores["model_x"].map(sizes),
-            "size_other": scores["model_y"].map(sizes),
-        }
-    )
-
-
-def _fresh(study: Study) -> pd.DataFrame:
-    """Return the untrained models, and reality, which is never trained."""
-    models = study.models()
-    return models[(models["group"] == UNTRAINED) | is_reality(models)]
-
-
-def _scores(
-    question: Modalities,
-    study: Study,
-    one: pd.DataFrame,
-    other: pd.DataFrame,
-    report: Progress | None,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the scores of all models of two sides, and those of shuffled stimuli, of the first
-    training of each recipe alone: chance depends on how many layers there are, not on weights.
-    """
-    x, y = (tuple(side["model"]) for side in (one, other))
-    first_x, first_y = (tuple(side.drop_duplicates("recipe")["model"]) for side in (one, other))
-    comparison = question.comparison
-    calibration = Calibration(null=question.permutations, seed=question.seed)
-    alone = Alignment(question.scope, first_x, first_y, axis="", comparison=comparison)
-    shuffled = ask(replace(alone, calibration=calibration), study, report)
-    scored = align_models(study, x, y, comparison)
-    return _matrix(scored, "score", x, y), _matrix(shuffled, "null_mean", x, y)
-
-
-def _matrix(
-    table: pd.DataFrame, values: str, x: tuple[str, ...], y: tuple[str, ...]
-) -> pd.DataFrame:
-    matrix = table.pivot(index="model_x", columns="model_y", values=values)
-    return matrix.reindex(index=list(x), columns=list(y))
+        # chance depends on how many layers there are, not on weights: one training of each recipe
+        x, y = (tuple(side.drop_duplicates("recipe")["model"]) for side in (one, other))
+        alone = Alignment(question.scope, x, y, axis="", comparison=comparison)
+        shuffled = ask(replace(alone, calibration=calibration), study, report)
+        scored = align_models(study, tuple(one["model"]), tuple(other["model"]), comparison)
+        untrained = pd.DataFrame(columns=["score", "size_one", "size_other"])
+        x, y = (tuple(fresh.index[fresh["modality"] == kind]) for kind in kinds)
+        if x and y:
+            scores = align_models(study, x, y, comparison)
+            sizes = {
+                "size_one": scores["model_x"].map(fresh["size"]),
+                "size_other": scores["model_y"].map(fresh["size"]),
+            }
+            untrained = pd.DataFrame({"score": scores["score"], **sizes})
+        yield Meeting(
+            one,
+            other,
+            matrix(scored, "score", one, other),
+            matrix(shuffled, "null_mean", one, other),
+            untrained,
+            ceiling_between(seeds, *kinds),
+            fixed=other is world,
+        )
 
 
 @dataclass(frozen=True)
@@ -320,8 +293,13 @@ def _row(
     few = _too_few(one, *(() if meeting.fixed else (other,)))
     if few:
         crossed = CrossedMean(crossed.value, reason=few)
-    untrained, way = _untrained_mean(meeting, size), meeting.ceiling - chance
-    has_untrained = math.isfinite(untrained)
+    fresh = meeting.untrained
+    if size != ALL:
+        same = fresh["size_one"] == size
+        fresh = fresh[same if meeting.fixed else same & (fresh["size_other"] == size)]
+    untrained, way = float(fresh["score"].mean()), meeting.ceiling - chance
+    tested = math.isfinite(untrained) and not few
+    no_ceiling = "" if math.isfinite(meeting.ceiling) else NO_CEILING[meeting.fixed]
     return {
         "one": meeting.one["modality"].iloc[0],
         "other": meeting.other["modality"].iloc[0],
@@ -336,26 +314,9 @@ def _row(
         "ceiling": meeting.ceiling,
         "share": (crossed.value - chance) / way if way else np.nan,
         "p": crossed.p,
-        "p_untrained": crossed_mean(means, level=untrained, fixed=fixed).p
-        if has_untrained and not few
-        else np.nan,
-        "reason": "; ".join(filter(None, (crossed.reason, _why_no_ceiling(meeting)))),
+        "p_untrained": crossed_mean(means, level=untrained, fixed=fixed).p if tested else np.nan,
+        "reason": "; ".join(filter(None, (crossed.reason, no_ceiling))),
     }
-
-
-def _untrained_mean(meeting: Meeting, size: Hashable) -> float:
-    """Return the mean score of untrained models, of one size if one is named."""
-    rows = meeting.untrained
-    if size != ALL:
-        rows = rows[rows["size_one"] == size]
-        rows = rows if meeting.fixed else rows[rows["size_other"] == size]
-    return float(rows["score"].mean())
-
-
-def _why_no_ceiling(meeting: Meeting) -> str:
-    if math.isfinite(meeting.ceiling):
-        return ""
-    return ONE_REALITY if meeting.fixed else ONE_SEED
 
 
 def _too_few(*sides: pd.DataFrame) -> str:

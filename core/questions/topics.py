@@ -44,7 +44,7 @@ TOPICS = {
         "questions.adapters.probes",
     ),
     "align": _single(
-        "Do better language models agree more with vision models?", "questions.alignment.question"
+        "Do better language models align more with vision models?", "questions.alignment.question"
     ),
     "benefits": _group("what do better models buy?", "questions.benefits"),
     "captions": _group("do longer captions align better?", "questions.captions"),
@@ -55,7 +55,10 @@ TOPICS = {
         "is the geometry of color the same to eyes, in pixels and in words?",
         "questions.color.question",
     ),
-    "competence": _group("do better models agree more?", "questions.competence.question"),
+    "competence": _group(
+        "what are models competent in, and does alignment predict it?",
+        "questions.competence.question",
+    ),
     "convergence": _group(
         "do models converge as they get better, and why?", "questions.convergence.question"
     ),
@@ -64,10 +67,10 @@ TOPICS = {
         "questions.dispersion.question",
         "questions.dispersion.effect",
     ),
-    "headline": _single("Do better models agree more across modalities?", "questions.headline"),
+    "headline": _single("Do better models align more across modalities?", "questions.headline"),
     "metrics": _group("does the answer depend on the metric?", "questions.metrics.question"),
     "modalities": _single(
-        "Do models of different modalities meet, and is each aligned with reality?",
+        "Are models of different modalities aligned with each other, and with reality?",
         "questions.modalities",
     ),
     "models": _group(

@@ -114,7 +114,7 @@ class Measure:
         k = self.settings.get("k")
         neighbors = "" if k is None else f", k = {k}"
         direction = "" if self.spec.higher_is_more_aligned else ", lower is more aligned"
-        return f"alignment ({self.spec.title}{neighbors}{direction})"
+        return f"alignment ({self.spec.short}{neighbors}{direction})"
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ MOVED: dict[str, str] = {  # old address of a page: present one, with what it sa
     "alignment": "trends?tab=across",
     "benefits": "implications",
     "captions": "why?tab=captions",
-    "competence": "trends?tab=training",
+    "competence": "trends?tab=across",
     "convergence": "trends?tab=within",
     "dispersion": "images?tab=language",
     "jobs": "data?tab=jobs",

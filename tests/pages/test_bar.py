@@ -18,7 +18,7 @@ def test_every_choice_that_is_no_default_has_a_chip(opened, demo):
     app = opened(demo, "trends/across", stimuli=encode(range(25), 60), **chosen)
     assert chips(app) == {
         "stimuli": "25 of 60 stimuli",
-        "x": "Language models: GPT-2 M, GPT-2 S",
+        "x": "Models: GPT-2 M, GPT-2 S",
         "k": "Neighbors k: 7",
         "layers": "Layers: last",
     }
@@ -35,4 +35,4 @@ def test_a_chip_drops_its_choice_from_page_and_address(opened, demo):
 def test_more_than_two_values_are_counted(opened, demo):
     names = ["gpt-2-m", "gpt-2-s", "llama-m"]
     app = opened(demo, "trends/across", x=names)
-    assert chips(app) == {"x": "Language models: 3 chosen"}
+    assert chips(app) == {"x": "Models: 3 chosen"}

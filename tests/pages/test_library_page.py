@@ -101,7 +101,7 @@ def test_a_new_title_is_on_every_page_at_once(opened, store):
     assert not any(one.value.startswith("<img") for one in app.markdown)
     assert NASTY[:60] in app.multiselect(key="chosen").options
     table = opened(store, "trends/across").dataframe[0].value
-    assert NASTY[:60] in table["language model"].tolist()
+    assert NASTY[:60] in table["model x"].tolist()
     app = opened(store, "data/models", view="datasets")
     rename(app, "The Cave", "My cave")
     assert app.selectbox(key="dataset").options == ["My cave"]

@@ -32,9 +32,8 @@ def test_every_page_opens_over_a_store_with_a_fourth_modality(opened, store, mon
 def test_convergence_asks_whether_they_meet(opened, store, monkeypatch):
     register(monkeypatch)
     app = opened(store, "trends/within")
-    assert "Do more than two modalities meet?" in [header.value for header in app.header]
-    assert any("audio models" in text.value for text in app.markdown)
-    assert "chance: shuffled stimuli" in app.get("plotly_chart")[-1].proto.spec
+    assert "All modalities" in [header.value for header in app.header]
+    assert any("chance: shuffled" in one.proto.spec for one in app.get("plotly_chart"))
 
 
 def test_the_overview_counts_its_models(opened, store, monkeypatch):
@@ -47,6 +46,6 @@ def test_alignment_can_compare_with_its_models_and_does_not_unasked(opened, stor
     register(monkeypatch)
     app = opened(store, "trends/across")
     assert set(NAMES) < set(app.multiselect(key="y").options)
-    assert not set(NAMES) & set(app.dataframe[0].value["compared with"])
+    assert not set(NAMES) & set(app.dataframe[0].value["model y"])
     app.multiselect(key="y").set_value([NAMES[0]]).run()
-    assert set(app.dataframe[0].value["compared with"]) == {NAMES[0]}
+    assert set(app.dataframe[0].value["model y"]) == {NAMES[0]}

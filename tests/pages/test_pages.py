@@ -17,7 +17,6 @@ from tests.pages.seen import charts, said
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
 WITHOUT_FIGURE = {
-    "why/captions",
     "models/table",
     "transfer/stitching",
     "transfer/prefixes",
@@ -30,7 +29,6 @@ WITHOUT_FIGURE = {
 # of what is not there yet
 SPEAKS = {
     "trends/training",
-    "why/captions",
     "transfer/stitching",
     "transfer/prefixes",
     "transfer/probes",

@@ -27,9 +27,6 @@ Side = Literal["language", "vision"]
 COMPETENCE = "competence"
 FIRST_KNOWN = "usual"
 
-By = Literal["objective", "family", "size", "none"]
-UNKNOWN_KIND = {name: f"no {name} known" for name in ("objective", "family", "size")}
-USUAL: Mapping[Side, By] = {"language": "family", "vision": "objective"}  # groups of models
 PLURALS: Mapping[Side, str] = {"language": LANGUAGE.plural, "vision": VISION.plural}
 
 
@@ -45,12 +42,10 @@ class Axis(Ruler):
 
     @property
     def models(self) -> str:
-        """Return what its models are called."""
         return PLURALS[self.side]
 
     @property
     def targets(self) -> str:
-        """Return what the models are called that they are compared with."""
         return PLURALS["vision" if self.side == "language" else "language"]
 
 
@@ -62,9 +57,8 @@ AXES: Mapping[str, Axis] = {
 
 
 def find_axis(name: str, side: Side = "language", unit: str = "") -> Axis:
-    """Return an axis by its name. unit: of one that is a score; of bits per byte 1 − the score is
-    shown, as published, so that better models are on the right. Of
-    competence, what it is.
+    """Return an axis by its name. unit: of a score (of bits per byte 1 − the score is shown, as
+    published, so that better models are on the right); of competence, what it is.
     """
     if name == COMPETENCE and (side == "vision" or unit not in ("", SKILL)):
         return Axis(f"competence: {unit or SOLVED}", COMPETENCE, side=side)
@@ -81,11 +75,8 @@ def short_name(axis: str) -> str:
 def offered_axes(
     registry: pd.DataFrame, models: pd.DataFrame, side: Side = "language", basis: str = ""
 ) -> dict[str, Axis]:
-    """Return what may be on the axis, by name: what every model has, and the scores that models
-    of the side have.
-
-    registry: of all scores. models: as `core.study.models.describe` gives them. basis: what the
-    competence of the side is.
+    """Return what may be on the axis, by name: what every model has, and all known scores of the
+    side's models. basis: what the competence of the side is.
     """
     names = set(models.loc[models["modality"] == side, "model"])
     units = {score.name: score.unit for score in known_scores(registry, names)}
@@ -93,17 +84,8 @@ def offered_axes(
     return {name: find_axis(name, side, units.get(name, "")) for name in (*AXES, *units)}
 
 
-def axis_labels(axes: Mapping[str, Axis]) -> dict[str, str]:
-    """Return what a list of axes says, by name; a score's name is told with its origin."""
-    return {name: axis.title if name in AXES else name for name, axis in axes.items()}
-
-
 def side_of(models: pd.DataFrame, names: tuple[str, ...]) -> Side:
-    """Return whose competence is on the axis: that of vision models where all of these are,
-    else of language models.
-
-    models: as `core.study.models.describe` gives them.
-    """
+    """Return whose competence is on the axis: that of vision models if all of these are."""
     chosen = models[models["model"].isin(names)]
     return "vision" if len(chosen) and reads(chosen, "image").all() else "language"
 
@@ -118,9 +100,7 @@ def check_axis(question: Alignment, study: Study) -> None:
 
 
 def usual_axis(question: Alignment, study: Study) -> str:
-    """Return what is on the axis where nothing is named: of competence, the score that most of the
-    models on it have, and size, the first that is known of as many as a fit takes.
-    """
+    """Return the first that five models have of competence, the score of most models, and size."""
     skill = axis_values(replace(question, axis=COMPETENCE), study).reindex(question.x)
     if skill.notna().sum() >= LEAST_MODELS:
         return COMPETENCE

@@ -4,10 +4,8 @@ intervals for each row, the ceilings of two seeds and of noise."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -15,8 +13,8 @@ from jaxtyping import Float64, Int64
 
 from core.errors import MetricError
 from core.metrics import METRICS, find_metric
-from core.metrics.spec import AnyEngine, MetricSpec
-from core.pairs.lists import Scoring, shuffled_scores
+from core.metrics.spec import MetricSpec
+from core.pairs.lists import shuffled_scores
 from core.progress import Progress, tell_each
 from core.questions.alignment.points import NOISE
 from core.questions.asking import ask
@@ -32,7 +30,7 @@ from core.statistics.intervals import (
 )
 from core.statistics.nulls import adjust, calibrate, check_count, draw_orders, null_scores
 from core.study.comparing import choose_engine, fits, prepare_each
-from core.study.layers import ALL, Noise, aggregate
+from core.study.layers import ALL, aggregate
 from core.study.noise import ceiling_between, held_noise, pair_ceiling
 from core.study.parts import Comparison
 from core.study.study import Study
@@ -80,23 +78,23 @@ def check_resampling(question: Alignment) -> None:
     calibration = question.calibration
     if calibration.null:
         check_count(calibration.null)
-    if calibration.bootstrap and not by_neighbors(question.comparison):
+    if calibration.bootstrap and find_metric(question.comparison.metric).share is None:
         check_draws(calibration.bootstrap)
-
-
-def by_neighbors(comparison: Comparison) -> bool:
-    """Return whether a metric's interval is that of common neighbors, else that of halves."""
-    return find_metric(comparison.metric).share is not None
 
 
 def _calibrated(question: Alignment, study: Study, report: Progress | None) -> pd.DataFrame:
     """Calibrate every pair of models that can be compared; the others have no row."""
     comparison, calibration = question.comparison, question.calibration
-    choice = comparison.read_layers()
-    shuffling = _prepare(question, study)
+    choice, models = comparison.read_layers(), (*question.x, *question.y)
+    engine = choose_engine(study, comparison, models, concatenated=choice.concatenated)
+    ready, _ = prepare_each(study, engine, models, concatenated=choice.concatenated)
+    x, y = (
+        [name for name in dict.fromkeys(names) if name in ready]
+        for names in (question.x, question.y)
+    )
+    shuffled = shuffled_scores(engine, [ready[name] for name in x], [ready[name] for name in y])
     layers_x, layers_y = (
-        [len(study.entry(name).dims) + choice.concatenated for name in names]
-        for names in (shuffling.x, shuffling.y)
+        [len(study.entry(name).dims) + choice.concatenated for name in names] for names in (x, y)
     )
     score_all = partial(
         null_scores,
@@ -104,102 +102,71 @@ def _calibrated(question: Alignment, study: Study, report: Progress | None) -> p
         layers_x=layers_x,
         layers_y=layers_y,
     )
-    observed = score_all(shuffling.score, np.arange(study.size)[None])
-    orders = draw_orders(study.size, count=calibration.null, seed=calibration.seed)
-    score = _reporting(shuffling.score, count=calibration.null, report=report)
-    null = score_all(score, orders)
-    pairs = pd.DataFrame([(a, b) for a in shuffling.x for b in shuffling.y], columns=PAIR)
-    return pairs.join(calibrate(observed[0], null, spec=comparison.spec))
-
-
-@dataclass(frozen=True)
-class _Shuffling:
-    """What scores permutations, and the models of both sides that can be compared."""
-
-    score: Scoring
-    x: Sequence[str]
-    y: Sequence[str]
-
-
-def _prepare(question: Alignment, study: Study) -> _Shuffling:
-    """Make the models of a complete question ready to be compared under permutations."""
-    comparison, models = question.comparison, (*question.x, *question.y)
-    concatenated = comparison.read_layers().concatenated
-    engine = choose_engine(study, comparison, models, concatenated=concatenated)
-    ready, _ = prepare_each(study, engine, models, concatenated=concatenated)
-    x, y = (
-        [name for name in dict.fromkeys(names) if name in ready]
-        for names in (question.x, question.y)
-    )
-    sides = ([ready[name] for name in names] for names in (x, y))
-    return _Shuffling(shuffled_scores(engine, *sides), x, y)
-
-
-def _reporting(score: Scoring, *, count: int, report: Progress | None) -> Scoring:
-    """Return what scores a few permutations at a time; count: of those that are reported."""
     done = 0
 
-    def scores(orders: Int64[np.ndarray, "P n"]) -> Float64[np.ndarray, "P Lx Ly"]:
+    def score(orders: Int64[np.ndarray, "P n"]) -> Float64[np.ndarray, "P Lx Ly"]:
         nonlocal done
         batches = list[np.ndarray]()
         for part in np.array_split(orders, max(1, len(orders) // AT_ONCE)):
-            batches.append(score(part))
+            batches.append(shuffled(part))
             done += len(part)
             if report:
-                report(done, count, "permutations")
+                report(done, calibration.null, "permutations")
         return np.concatenate(batches)
 
-    return scores
+    observed = score_all(shuffled, np.arange(study.size)[None])
+    null = score_all(score, draw_orders(study.size, count=calibration.null, seed=calibration.seed))
+    pairs = pd.DataFrame([(one, other) for one in x for other in y], columns=PAIR)
+    return pairs.join(calibrate(observed[0], null, spec=comparison.spec))
 
 
 def _intervals(
     table: pd.DataFrame, question: Alignment, study: Study, report: Progress | None
 ) -> tuple[list[float], list[float], list[str]]:
     """Return low, high and why they are NaN, for each row; a row without a score has its own
-    reason.
+    reason. The interval is that of common neighbors if the metric is a share of them, else that of
+    random halves.
     """
-    k = question.comparison.settings.get("k", 0)
-    near = by_neighbors(question.comparison)
+    comparison, k = question.comparison, question.comparison.settings.get("k", 0)
+    near = METRICS[comparison.metric].share is not None
     # then lists in a half have no next neighbor, to move up where one is left out
     if near and halved(k) >= study.size // 2 - 1:
         nowhere = [math.nan] * len(table)
         few = f"no interval: {study.size} stimuli are too few for k = {k}; choose a smaller k"
         return nowhere, nowhere, ["" if math.isnan(score) else few for score in table["score"]]
-    scored = table[table["score"].notna()]
     depth = depth_for_halves(k, study.size) if near else 0
-    chosen = _chosen(study, scored, question.comparison, depth=depth)
+    chosen = _chosen(study, table[table["score"].notna()], comparison, depth=depth)
     intervals = []
     for row in table.to_dict("records"):
-        if math.isnan(row["score"]):
-            intervals.append((math.nan, math.nan, ""))
-        else:
+        low, high, why = math.nan, math.nan, ""
+        if not math.isnan(row["score"]):
             x, y = (chosen[row[f"model_{side}"], row[f"layer_{side}"]] for side in ("x", "y"))
-            way = _of_neighbors if near else _of_halves
-            intervals.append(_interval(way, x, y, row["score"], question))
+            interval = _of_neighbors if near else _of_halves
+            try:
+                low, high = map(float, interval(x, y, row["score"], question))
+                if math.isnan(low):
+                    why = "no interval: some half of the stimuli has no score"
+            except MetricError as error:
+                why = f"no interval: {error}"
+        intervals.append((low, high, why))
         if report:
             report(len(intervals), len(table), "intervals")
-    low, high, why = map(list, zip(*intervals, strict=True))
-    return low, high, why
-
-
-def _interval(way: Callable[..., np.ndarray], *arguments: Any) -> tuple[float, float, str]:
-    try:
-        low, high = map(float, way(*arguments))
-    except MetricError as error:
-        return math.nan, math.nan, f"no interval: {error}"
-    missing = "no interval: some half of the stimuli has no score" if math.isnan(low) else ""
-    return low, high, missing
+    lows, highs, reasons = map(list, zip(*intervals, strict=True))
+    return lows, highs, reasons
 
 
 def _chosen(
     study: Study, table: pd.DataFrame, comparison: Comparison, *, depth: int
 ) -> dict[tuple[str, int], np.ndarray]:
-    """Read the layers that a table's scores are of, each model once: so many neighbors, or where
-    depth is 0 the vectors.
+    """Read the layers that a table's scores are of, each model once: so many neighbors, or if depth
+    is 0 the vectors.
     """
     concatenated = comparison.read_layers().concatenated
-    rows = table.to_dict("records")
-    places = {(row[f"model_{side}"], row[f"layer_{side}"]) for row in rows for side in ("x", "y")}
+    places = {
+        (row[f"model_{side}"], row[f"layer_{side}"])
+        for row in table.to_dict("records")
+        for side in ("x", "y")
+    }
     chosen: dict[tuple[str, int], np.ndarray] = {}
     for model in sorted({model for model, _ in places}):
         layers = [layer for name, layer in places if name == model]
@@ -217,7 +184,7 @@ def _of_neighbors(
 ) -> Float64[np.ndarray, "2"]:
     comparison, calibration = question.comparison, question.calibration
     share = METRICS[comparison.metric].share
-    assert share is not None  # else the interval is that of halves
+    assert share is not None
     interval = neighbor_interval(
         x,
         y,
@@ -235,28 +202,25 @@ def _of_halves(
 ) -> Float64[np.ndarray, "2"]:
     comparison, calibration = question.comparison, question.calibration
     halves = draw_halves(len(x), count=calibration.bootstrap, seed=calibration.seed)
-    return half_interval(score, _score_halves(x, y, halves, comparison), spec=comparison.spec)
-
-
-def _score_halves(
-    x: np.ndarray, y: np.ndarray, halves: np.ndarray, comparison: Comparison
-) -> Float64[np.ndarray, " count"]:
-    metric = METRICS[comparison.metric]
+    metric, settings = METRICS[comparison.metric], comparison.settings
     if metric.streamed is not None and not fits(len(x), layers=2):
-        engine = metric.streamed(**comparison.settings)
-        each = tell_each(halves, HALVES)
-        return np.array([_score_half(engine, x[half], y[half]) for half in each])
-    if metric.halves is not None:
-        return metric.halves(x, y, halves)
-    settings = {
-        name: halved(value) if name == "k" else value for name, value in comparison.settings.items()
-    }
-    return np.array([metric(x[half], y[half], **settings) for half in tell_each(halves, HALVES)])
-
-
-def _score_half(engine: AnyEngine, x: np.ndarray, y: np.ndarray) -> float:
-    score: float = engine.scores(engine.prepare([x]), engine.prepare([y])).values.item()
-    return score
+        engine = metric.streamed(**settings)
+        scores = np.array(
+            [
+                engine.scores(engine.prepare([x[half]]), engine.prepare([y[half]])).values.item()
+                for half in tell_each(halves, HALVES)
+            ]
+        )
+    elif metric.halves is not None:
+        scores = metric.halves(x, y, halves)
+    else:
+        settings = {
+            name: halved(value) if name == "k" else value for name, value in settings.items()
+        }
+        scores = np.array(
+            [metric(x[half], y[half], **settings) for half in tell_each(halves, HALVES)]
+        )
+    return half_interval(score, scores, spec=comparison.spec)
 
 
 UNKNOWN = "no ceiling: of one of the two, no recipe of its modality was trained with several seeds"
@@ -293,8 +257,7 @@ def add_shares(table: pd.DataFrame, question: Alignment, study: Study) -> pd.Dat
 def shares(table: pd.DataFrame, spec: MetricSpec) -> pd.DataFrame:
     """Add share = (score − chance) / (ceiling − chance): 0 is chance, 1 the ceiling.
 
-    table: score, chance, ceiling, reason. NaN where one of these is, and where the ceiling is not
-    beyond chance.
+    NaN if one of these is, and if the ceiling is not beyond chance.
     """
     way = table["ceiling"] - table["chance"]
     above = way > 0 if spec.higher_is_more_aligned else way < 0
@@ -310,9 +273,7 @@ CONCATENATED = "no noise ceiling of all layers side by side"
 
 def add_noise(table: pd.DataFrame, question: Alignment, study: Study) -> pd.DataFrame:
     """Add noise_ceiling to a table of alignments, where any model was measured several times: what
-    an otherwise perfect pair reaches; see `core.study.noise`.
-
-    table: model_x, model_y, layer_x, layer_y, reason, which also says why a ceiling is NaN.
+    an otherwise perfect pair reaches; see `core.study.noise`. reason also says why it is NaN.
     """
     names = {*table["model_x"], *table["model_y"]}
     noisy = {
@@ -322,25 +283,23 @@ def add_noise(table: pd.DataFrame, question: Alignment, study: Study) -> pd.Data
     }
     if not noisy:
         return table
-    bounds = [_ceiling(row, noisy, question) for row in table.to_dict("records")]
-    ceilings, reasons = zip(*bounds, strict=True)
-    reason = table["reason"].where(table["reason"] != "", list(reasons))
+    ceilings, reasons = [], []
+    for row in table.to_dict("records"):
+        sides = [
+            (noisy[row[f"model_{side}"]], row[f"layer_{side}"])
+            for side in ("x", "y")
+            if row[f"model_{side}"] in noisy
+        ]
+        noises = [layers[layer] for layers, layer in sides if 0 <= layer < len(layers)]
+        ceiling = math.nan
+        if not sides:
+            why = ONCE
+        elif len(noises) < len(sides):
+            why = "" if min(layer for _, layer in sides) < 0 else CONCATENATED
+        else:
+            why = next((noise.reason for noise in noises if noise.reason), "")
+            ceiling = pair_ceiling(noises, question.comparison)
+        ceilings.append(ceiling)
+        reasons.append(why)
+    reason = table["reason"].where(table["reason"] != "", reasons)
     return table.assign(**{NOISE: ceilings}, reason=reason)
-
-
-def _ceiling(
-    row: Mapping[Hashable, Any], noisy: Mapping[str, list[Noise]], question: Alignment
-) -> tuple[float, str]:
-    """Return the ceiling of one pair of layers, and why it is NaN, else ""."""
-    noises = list[Noise]()
-    for side in ("x", "y"):
-        layers, layer = noisy.get(row[f"model_{side}"]), row[f"layer_{side}"]
-        if layers is None:
-            continue
-        if not 0 <= layer < len(layers):
-            return float("nan"), "" if layer < 0 else CONCATENATED
-        noises.append(layers[layer])
-    if not noises:
-        return float("nan"), ONCE
-    reason = next((noise.reason for noise in noises if noise.reason), "")
-    return pair_ceiling(noises, question.comparison), reason

@@ -14,7 +14,6 @@ import pandas as pd
 from core.encoders.encoder import REALITY
 from core.errors import MetricError
 from core.figures.grammar import Plot
-from core.figures.numbers import counted
 from core.modalities import Item, find_modality, known_first
 from core.options import option, part
 from core.progress import Progress
@@ -35,11 +34,12 @@ from core.questions.alignment.calibration import (
     add_shares,
     check_resampling,
 )
-from core.questions.alignment.figures import layer_map, trend
+from core.questions.alignment.figures import layer_map, mean_trend, trend
 from core.questions.alignment.points import (
     ABOUT,
     NOISE,
     calibrated_points,
+    compared_models,
     fits,
     recipe_means,
     trend_points,
@@ -51,7 +51,7 @@ from core.questions.sentences import listed
 from core.statistics.correlations import Fit, spearman_interval
 from core.study.comparing import align_models, choose_engine
 from core.study.layers import ALL
-from core.study.models import is_measured, is_reality, open_because, trained
+from core.study.models import open_because, trained
 from core.study.noise import bound_of
 from core.study.parts import Calibration, Comparison
 from core.study.published import BESIDE, published_pairs, put_beside
@@ -59,22 +59,17 @@ from core.study.study import Study, finished_models, known_worlds
 
 READ: tuple[Item, Item] = ("caption", "image")
 FITTED = ("fitted", "slope", "intercept", "r2", "rho", "rho_p")
-KIN = "Sizes and seeds of one family count once; Convergence tests within families and objectives."
-BEYOND = (
-    "A score may lie beyond it: it is how two halves of the repeats align, and each is noisier than"
-    " all of them."
-)
 
 
 @dataclass(frozen=True)
 class Alignment(StudyQuestion):
-    """Do better language models agree more with vision models?
+    """Do better language models align more with vision models?
 
     With `all` as layers, the alignment of every layer of x's models with every layer of y's.
     """
 
     command = "align"
-    version = 8
+    version = 9
     columns: ClassVar[Mapping[str, str]] = {
         "model_x": "model on the axis",
         "model_y": "model that it is compared with",
@@ -120,15 +115,16 @@ class Alignment(StudyQuestion):
         "recipe_y": "recipe of the second",
         "line_x": "models of one line count once in tests",
         "counted": "whether the fit takes the pair",
+        "compared": "whether means over the models compared with take it",
         "axis_title": "what is on the axis",
     }
     hidden: ClassVar[tuple[str, ...]] = (
-        *(*FITTED, *BESIDE[1:], *ABOUT, "line_x", "counted", "axis_title"),
+        *(*FITTED, *BESIDE[1:], *ABOUT, "line_x", "counted", "compared", "axis_title"),
         *("layer_name_x", "layer_name_y"),
     )
 
     x: tuple[str, ...] = option(
-        (), label="On the axis", metavar="M", help="models (all finished ones of --axis-models)"
+        (), label="Models", metavar="M", help="models (all finished ones of --axis-models)"
     )
     y: tuple[str, ...] = option(
         (),
@@ -138,12 +134,12 @@ class Alignment(StudyQuestion):
     )
     axis_models: Side = option(
         "language",
-        label="Models on the axis",
+        label="Competence of",
         help="if no models are named, whose competence alignment is set against",
     )
     axis: str = option(
         FIRST_KNOWN,
-        label="Horizontal axis",
+        label="Axis",
         help="what alignment is set against: competence (of language models 1 − bits per byte, of"
         " vision models tasks solved; else own scores), parameters, step, a score by its task and"
         " origin, 'HellaSwag (published)', or usual: the first that five models have of"
@@ -151,8 +147,13 @@ class Alignment(StudyQuestion):
     )
     unfinished: bool = option(
         False,
-        label="Unfinished models too",
+        label="Unfinished models",
         help="if no models are named, checkpoints and untrained models too",
+    )
+    panels: bool = option(
+        False,
+        label="By objective",
+        help="draw a panel for each objective or family of the models compared with",
     )
     comparison: Comparison = part(Comparison)
     calibration: Calibration = part(Calibration)
@@ -193,7 +194,7 @@ class Alignment(StudyQuestion):
         if not self.axis:
             table = self._aligned(study, report)
             return Answer(table, self._values(table, study))
-        table = ask(replace(self, axis=""), study, report)
+        table = ask(replace(self, axis="", panels=False), study, report)
         models = study.models()
         if self.comparison.layers == ALL or table.empty:
             titles = models.set_index("model")["title"]
@@ -208,7 +209,10 @@ class Alignment(StudyQuestion):
         first = [*placed.columns.drop("reason"), "panel", *FITTED, "reason"]
         points = points[[*first, *points.columns.difference(first, sort=False)]]
         said = trend_findings(points, self, axis, models)
-        return Answer(points, [*said, *self._values(points, study)])
+        values = self._values(points, study)
+        return Answer(
+            points, [*said, *values] if placed["axis"].notna().any() else [*values, *said]
+        )
 
     def _aligned(self, study: Study, report: Progress | None) -> pd.DataFrame:
         table = align_models(study, self.x, self.y, self.comparison)
@@ -252,7 +256,8 @@ class Alignment(StudyQuestion):
         side: Side = "vision" if kinds == {"vision"} else "language"
         axis = replace(self._axis, title=title, side=side)
         points = calibrated_points(table) if self.calibration.null else table
-        return trend(points, axis, label=self.label, bound=bound)
+        draw = trend if self.panels or "compared" not in points else mean_trend
+        return draw(points, axis, label=self.label, bound=bound)
 
     def _values(self, table: pd.DataFrame, study: Study) -> list[Finding]:
         """Return how aligned the models are, what permutations say, and how far noise lets them
@@ -267,7 +272,7 @@ class Alignment(StudyQuestion):
             means = scored.groupby("model_y", sort=False)["score"].mean()
             first = means.idxmax() if high else means.idxmin()
             level = scored["chance"].mean()
-            chance = f"Chance is {level:.3f}. " if np.isfinite(level) else ""
+            chance = f"Chance is {level:.3f}; most" if np.isfinite(level) else "Most"
             said.append(
                 Finding(
                     "Mean alignment of these models",
@@ -275,7 +280,7 @@ class Alignment(StudyQuestion):
                     digits=3,
                     n=len(scored),
                     over="pairs",
-                    note=f"{chance}Most aligned are {titles[best['model_x']]} and"
+                    note=f"{chance} aligned are {titles[best['model_x']]} and"
                     f" {titles[best['model_y']]} ({best['score']:.3f}), on average"
                     f" {titles[first]} ({means[first]:.3f}).",
                 )
@@ -288,67 +293,50 @@ class Alignment(StudyQuestion):
         if NOISE in table and table[NOISE].notna().any():
             bound, known = bound_of(self.comparison), table[NOISE].dropna()
             claim = f"The noise ceiling is {bound}{known.min():.2f} to {known.max():.2f}"
-            said.append(Finding(claim, note=BEYOND if bound else ""))
+            said.append(Finding(claim))
         return said
 
 
 def trend_findings(
     points: pd.DataFrame, question: Alignment, axis: Axis, models: pd.DataFrame
 ) -> list[Finding]:
-    """Return whether trained models are the more aligned the more competent they are, or the
-    further along another axis.
-
-    A recipe on the axis counts once, with its mean over the trained recipes that it is compared
-    with, never reality; brains and people count if no model is compared. points: of
-    `trend_points`.
+    """Return whether trained models align the more the more competent they are, or the further
+    along another axis. A recipe on the axis counts once, with its mean over the recipes that it is
+    compared with. points: of `trend_points`.
     """
-    there = models[models["model"].isin(points["model_y"]) & ~is_reality(models)]
-    others = trained(there) if len(trained(there)) else there[is_measured(there)]
-    finished = trained(models)["model"]
-    rows = points[points["model_x"].isin(finished) & points["model_y"].isin(others["model"])]
-    scored = rows[rows["panel"] != REALITY].dropna(subset="score")
-    means = recipe_means(scored.assign(panel="", x=scored["axis"]))
+    rows = points[points["model_x"].isin(trained(models)["model"]) & points["compared"]]
+    scored = rows.dropna(subset="score")
+    means = recipe_means(scored.assign(x=scored["axis"]))
     mean = means.dropna(subset="x")
     rho = spearman_interval(
         mean["x"].to_numpy(),
         question.comparison.toward * mean["score"].to_numpy(),
         mean["line_x"].tolist(),
     )
+    others = compared_models(models, points["model_y"])
     kinds = [find_modality(kind) for kind in known_first(others["modality"])]
     targets = listed(kind.plural for kind in kinds) if kinds else axis.targets
     claim = f"alignment with {targets} rises with {axis.short}"
     if axis.is_competence:
-        claim = f"better {axis.models} agree more with {targets}"
+        claim = f"better {axis.models} align more with {targets}"
     unknown = open_because(models, scored.dropna(subset="axis")["model_x"])
     without = len(means) - len(mean)
-    placed = others[others["model"].isin(scored.dropna(subset="axis")["model_y"])]
-    counts = placed["modality"].value_counts()
-    compared = [
-        counted(counts[kind.name], kind.title, kind.plural) for kind in kinds if kind.name in counts
-    ]
     notes = [
-        f"Means are over {listed(compared)}." if compared else "",
         f"{without} without {axis.short}." if without else "",
         f"The test is open: {unknown}." if unknown else "",
-        "" if rho.reason else KIN,
     ]
-    p = NAN if unknown or (rho.p < ALPHA and not rho.sure) else rho.p
     return [
         Finding(
             f"{claim[:1].upper()}{claim[1:]}",
             rho.value,
             NAN if unknown else rho.low,
             NAN if unknown else rho.high,
-            p,
+            NAN if unknown or (rho.p < ALPHA and not rho.sure) else rho.p,
             name="ρ",
             n=rho.n,
             over=axis.models,
             expected="+",
             reason=rho.reason,
             note=" ".join(filter(None, notes)),
-            published="Published: better language models agree more with vision models (Huh et al."
-            " 2024, figure 3)."
-            if axis.is_competence and axis.side == "language"
-            else "",
         )
     ]

@@ -4,27 +4,20 @@ aligned within their bins.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Bool, Float64, Int64
+from jaxtyping import Float64, Int64
 
 from core.errors import InputError
 from core.statistics.intervals import pair_error
 from core.statistics.nulls import draw_orders
 
-ALL, SAME, DIFFERENT = (
-    "all",
-    "same",
-    "different",
-)  # pairs of models: whatever their groups are, of one group, of two
+ALL, SAME, DIFFERENT = "all", "same", "different"  # pairs of models: of one group, of two groups
 MOST = 1000  # bins
 COLUMNS = ("pairs_of", "bin", "low", "high", "models", "pairs", "mean", "se", "se_pairs", "reason")
-
-Members = Int64[np.ndarray, " pairs"]
-Scores = Float64[np.ndarray, " pairs"]
 
 
 def assign_bins(skill: pd.Series, *, count: int = 5, equal: bool = False) -> pd.DataFrame:
@@ -96,7 +89,11 @@ def summarize_bins(points: pd.DataFrame, bins: pd.DataFrame) -> pd.DataFrame:
     )
     rows = [
         (kind, *about, *_mean(chosen[chosen["bin"] == about[0]]))
-        for kind, chosen in _kinds(points)
+        for kind, chosen in (
+            (ALL, points),
+            (SAME, points[points["same"]]),
+            (DIFFERENT, points[~points["same"]]),
+        )
         for about in placed.itertuples()
     ]
     return pd.DataFrame(rows, columns=list(COLUMNS))
@@ -132,22 +129,28 @@ def bin_trends(
         pairs["score"].notna() & pairs["model_x"].isin(names) & pairs["model_y"].isin(names)
     ]
     x, y = (scored[side].map(names).to_numpy(int) for side in ("model_x", "model_y"))
-    scores, kinds = scored["score"].to_numpy(float), _memberships(_same(scored, group))
-    values, groups = skill[bins.index].to_numpy(float), _numbered(group.reindex(bins.index))
-    dealt = [values, *deal_skill(values, groups, count=permutations, seed=seed)]
-    slopes = np.array(
-        [_slopes(one, _places(one, count=count, equal=equal), x, y, scores, kinds) for one in dealt]
-    )
-    trends = map(_trend, (ALL, SAME, DIFFERENT), slopes.T)
-    return pd.DataFrame(trends).assign(groups=len(np.unique(groups)))
-
-
-def _memberships(same: pd.Series) -> Bool[np.ndarray, "3 pairs"]:
-    """Return which pairs are in ALL, SAME and DIFFERENT; with an unknown group, in ALL
-    alone.
-    """
+    same = _same(scored, group)
     alike, unlike = ((same == one).fillna(False).to_numpy(bool) for one in (True, False))
-    return np.stack([np.full(len(same), True), alike, unlike])
+    kinds = {ALL: np.full(len(same), True), SAME: alike, DIFFERENT: unlike}
+    scores, values = scored["score"].to_numpy(float), skill[bins.index].to_numpy(float)
+    numbers, known = pd.factorize(group.reindex(bins.index).mask(lambda names: names == ""))
+    alone = np.flatnonzero(numbers < 0)
+    numbers[alone] = len(known) + np.arange(len(alone))
+    dealt = [values, *deal_skill(values, numbers, count=permutations, seed=seed)]
+    slopes = []
+    for one in dealt:
+        places, middle = _places(one, count=count, equal=equal), (one[x] + one[y]) / 2
+        inside = places[x] == places[y]
+        slopes.append([_slope(middle[of & inside], scores[of & inside]) for of in kinds.values()])
+    rows = []
+    for kind, (observed, *null) in zip(kinds, np.transpose(slopes), strict=True):
+        # a permutation without a slope counts against it; rounding is no difference
+        extreme = int(np.count_nonzero(~(np.abs(null) < abs(observed) * (1 - 1e-12))))
+        p, why = (1 + extreme) / (1 + permutations), ""
+        if np.isnan(observed):
+            p, why = math.nan, "these pairs do not differ in competence, or there are none"
+        rows.append({"pairs_of": kind, "slope": observed, "p": p, "reason": why})
+    return pd.DataFrame(rows).assign(groups=len(np.unique(numbers)))
 
 
 def deal_skill(
@@ -163,25 +166,15 @@ def deal_skill(
     """
     means = np.bincount(groups, skill) / np.bincount(groups)
     rng = np.random.default_rng(seed)
-    order = np.argsort(
-        groups + rng.random((count, len(skill))), axis=1
-    )  # group by group, at random within each
+    # group by group, at random within each
+    order = np.argsort(groups + rng.random((count, len(skill))), axis=1)
     own = np.empty(order.shape)
     own[:, np.argsort(groups, kind="stable")] = (skill - means[groups])[order]
     dealt = means[draw_orders(len(means), count=count, seed=seed)][:, groups] + own
     ends = skill.min(initial=np.inf), skill.max(initial=-np.inf)
-    clipped: np.ndarray = np.clip(
-        dealt.round(12), *ends
-    )  # rounding moves no value over the edge of a bin
+    # rounding moves no value over the edge of a bin
+    clipped: np.ndarray = np.clip(dealt.round(12), *ends)
     return clipped
-
-
-def _numbered(group: pd.Series) -> Int64[np.ndarray, " m"]:
-    """Number the groups; a model of unknown group is one of its own."""
-    numbers, names = pd.factorize(group.mask(group == ""))
-    alone = np.flatnonzero(numbers < 0)
-    numbers[alone] = len(names) + np.arange(len(alone))
-    return numbers
 
 
 def _places(
@@ -202,40 +195,16 @@ def _same(pairs: pd.DataFrame, group: pd.Series) -> pd.Series:
     return (x == y).astype("boolean").mask(x.isna() | y.isna())
 
 
-def _kinds(points: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    yield from ((ALL, points), (SAME, points[points["same"]]), (DIFFERENT, points[~points["same"]]))
-
-
 def _mean(points: pd.DataFrame) -> tuple[Any, ...]:
-    scores, (numbers, models) = (
-        points["score"].to_numpy(float),
-        pd.factorize(points[["model_x", "model_y"]].to_numpy().ravel()),
-    )
+    scores = points["score"].to_numpy(float)
+    numbers, models = pd.factorize(points[["model_x", "model_y"]].to_numpy().ravel())
     if not len(scores):
         return 0, np.nan, np.nan, np.nan, "no two models of this bin make such a pair"
     x, y = numbers.reshape(-1, 2).T
     error = pair_error(scores, x, y, models=len(models))
     naive = scores.std(ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else np.nan
-    reason = (
-        ""
-        if np.isfinite(error)
-        else "one model is in all of these pairs, so the spread of their mean is unknown"
-    )
-    return len(scores), scores.mean(), error, naive, reason
-
-
-def _slopes(
-    skill: Float64[np.ndarray, " m"],
-    bins: Int64[np.ndarray, " m"],
-    x: Members,
-    y: Members,
-    scores: Scores,
-    kinds: Bool[np.ndarray, "kinds pairs"],
-) -> list[float]:
-    """Return the slope of the pairs of each kind within a bin."""
-    inside = bins[x] == bins[y]
-    middle = (skill[x] + skill[y]) / 2
-    return [_slope(middle[chosen], scores[chosen]) for chosen in kinds & inside]
+    why = "one model is in all of these pairs, so the spread of their mean is unknown"
+    return len(scores), scores.mean(), error, naive, "" if np.isfinite(error) else why
 
 
 def _slope(x: Float64[np.ndarray, " n"], y: Float64[np.ndarray, " n"]) -> float:
@@ -243,21 +212,3 @@ def _slope(x: Float64[np.ndarray, " n"], y: Float64[np.ndarray, " n"]) -> float:
         return np.nan
     centered = x - x.mean()
     return float(centered @ y / (centered @ centered))
-
-
-def _trend(kind: str, slopes: Float64[np.ndarray, " draws"]) -> dict[str, Any]:
-    """Return the first slope with its p-value among the others; a permutation without a slope
-    counts against it.
-    """
-    observed, null = slopes[0], slopes[1:]
-    if np.isnan(observed):
-        return {
-            "pairs_of": kind,
-            "slope": np.nan,
-            "p": np.nan,
-            "reason": "these pairs do not differ in competence, or there are none",
-        }
-    extreme = np.count_nonzero(
-        ~(np.abs(null) < abs(observed) * (1 - 1e-12))
-    )  # rounding is no difference
-    return {"pairs_of": kind, "slope": observed, "p": (1 + extreme) / (1 + len(null)), "reason": ""}

@@ -8,9 +8,9 @@ a line, on GSM8K only from a point on.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -50,13 +50,8 @@ from core.study.scores import TaskScore, known_scores, score_of, select
 from core.study.spaces import by_size
 from core.study.study import Study, known_worlds
 
-Grouping = Literal["objective", "family", "group", "size"]
-GROUPS: Mapping[Grouping, str] = {
-    "objective": "objectives",
-    "family": "families",
-    "group": "groups",
-    "size": "sizes",
-}
+Grouping = Literal["objective", "family", "size"]
+GROUPS: Mapping[Grouping, str] = {"objective": "objectives", "family": "families", "size": "sizes"}
 USUAL = ("HellaSwag", "GSM8K", "completions", "counting")  # scores to predict, in this order
 ABREAST = "trainings at the same step"
 DESCRIBED = ("title", "family", "group", "modality", "parameters")
@@ -76,7 +71,7 @@ class Contenders:
     )
     unfinished: bool = option(
         False,
-        label="Unfinished models too",
+        label="Unfinished models",
         help="if no models are named, checkpoints and untrained models too",
     )
 
@@ -88,12 +83,12 @@ class Binning:
     bins: int = option(5, least=1, most=1000, help="bins of competence")
     equal: bool = option(
         False,
-        label="Bins of equal size",
+        label="Equal bins",
         help="as many models in each bin as ties allow, not equal shares of the tasks",
     )
     by: Grouping = option(
         "objective",
-        label="Within and across",
+        label="Groups",
         help="what groups models: pairs are taken within groups and across them",
     )
 
@@ -103,7 +98,7 @@ class CompetenceScores(StudyQuestion):
     """What is known of the models' competence, and where does it come from?"""
 
     command = "competence list"
-    version = 2
+    version = 3
     device = None
     shown = ("model", "task", "value", "low", "high", "unit", "origin", "embedded", "source")
 
@@ -112,14 +107,17 @@ class CompetenceScores(StudyQuestion):
         (), metavar="O", help="only these origins: measured, published or user"
     )
     model: tuple[str, ...] = option((), label="Only models", metavar="M", help="only these models")
-    embedded: bool = option(
-        False, label="Embedded models only", help="only models that are embedded here"
+    embedded: bool = option(False, label="Embedded only", help="only models that are embedded here")
+    solved: bool = option(
+        False, label="Tasks solved", help="instead, the competence of each vision model"
     )
 
     def is_kept(self) -> bool:
         return False
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
+        if self.solved:
+            return Answer(ask(TasksSolved(self.scope), study))
         table = registry(study)
         if wrong := [name for name in self.model if name not in set(table["model"])]:
             raise UnknownNameError("model with a value", wrong[0], table["model"].unique())
@@ -133,15 +131,9 @@ class TasksSolved(StudyQuestion):
     """How competent is each vision model?"""
 
     command = "competence tasks"
-    version = 3
+    version = 4
     device = None
-    columns: ClassVar[Mapping[str, str]] = {
-        "model": "vision model",
-        "solved": "its competence, as basis says",
-        "tasks": "tasks that count",
-        "reason": "why there is none",
-        "basis": "share of tasks solved, or a mean score",
-    }
+    listed = False  # competence list --solved
 
     solving: Solving = part(Solving)
 
@@ -154,10 +146,10 @@ class TasksSolved(StudyQuestion):
 
 @dataclass(frozen=True)
 class Bins(StudyQuestion):
-    """Do vision models that solve more tasks agree more?"""
+    """Do vision models that solve more tasks align more with each other?"""
 
     command = "competence bins"
-    version = 3
+    version = 4
     columns: ClassVar[Mapping[str, str]] = {
         "pairs_of": "pairs of models: all, of the same group, or of different groups",
         "bin": "bin of competence, the weakest first",
@@ -186,7 +178,7 @@ class Bins(StudyQuestion):
 
     def complete(self, study: Study) -> Bins:
         check_pairing(study, self.comparison)
-        models = _contenders(self.contenders, study)
+        models = contending(study, self.contenders)
         names = tuple(models.loc[reads(models, "image"), "model"])
         if not names:
             raise InputError("bins of competence need vision models; embed some, or name others")
@@ -223,9 +215,9 @@ class Bins(StudyQuestion):
         if table.empty:
             return [Finding("No model's competence was measured, so there are no bins")]
         kinds = pair_kinds(self.binning.by)
-        findings = [
+        return [
             Finding(
-                f"Vision models with a higher {row['basis']} agree more, {kinds[row['pairs_of']]}",
+                f"Vision models with a higher {row['basis']} align more, {kinds[row['pairs_of']]}",
                 # of a trend that is open for another reason than its test, no verdict is given
                 row["slope"],
                 p=np.nan if row["trend_reason"] else row["q"],
@@ -237,8 +229,6 @@ class Bins(StudyQuestion):
             )
             for row in table.drop_duplicates("pairs_of").to_dict("records")
         ]
-        published = "Published: of 78 models, better ones agree more (Huh et al. 2024, figure 2)."
-        return [replace(findings[0], published=published), *findings[1:]]
 
     def plot(self, table: pd.DataFrame) -> Plot:
         basis = table["basis"].iloc[0] if len(table) else "competence"
@@ -266,7 +256,7 @@ class Bins(StudyQuestion):
                     card=(
                         "<b>{basis} {low:.0%} to {high:.0%}</b>",
                         "{models} models, {pairs:pair|pairs}",
-                        "mean alignment {mean:.3f}[[ ± {se:.3f} (standard error over models)]]",
+                        "mean alignment {mean:.3f}[[ ± {se:.3f}]]",
                     ),
                 ),
             ),
@@ -275,10 +265,10 @@ class Bins(StudyQuestion):
             facet=Facet(
                 "pairs_of",
                 names=pair_kinds(self.binning.by),
-                note="slope {slope:+.2f} · {p:p} || {trend_reason:wrap}",
+                note="slope {slope:+.2f}, {p:p}",
             ),
             empty="No two models share a bin: choose fewer bins, or bins of equal size.",
-            height=330,
+            height=280,
             legend=False,
         ).over(means)
 
@@ -288,7 +278,7 @@ class Downstream(StudyQuestion):
     """Does alignment predict what a model can do?"""
 
     command = "competence downstream"
-    version = 3
+    version = 4
     columns: ClassVar[Mapping[str, str]] = {
         "model": "model",
         "near": "alignment with the target",
@@ -317,7 +307,7 @@ class Downstream(StudyQuestion):
     )
     target: str = option(
         "",
-        label="Aligned with",
+        label="Target",
         metavar="M",
         help="the model, or reality, that models are aligned with (the vision model that solves"
         " most tasks)",
@@ -327,7 +317,7 @@ class Downstream(StudyQuestion):
     def complete(self, study: Study) -> Downstream:
         self.comparison.read_layers()
         choose_engine(study, self.comparison)
-        names = tuple(_contenders(self.contenders, study)["model"])
+        names = tuple(contending(study, self.contenders)["model"])
         chosen = find_score(self.score, known_scores(registry(study), names))
         if not self.contenders.names:  # models of one kind are compared
             values = score_of(registry(study), chosen.task, origin=chosen.origin)
@@ -384,7 +374,8 @@ class Downstream(StudyQuestion):
         ]
 
     def plot(self, table: pd.DataFrame) -> Plot:
-        unit = table["unit"].iloc[0] if len(table) else ""
+        task, unit = table.loc[0, ["task", "unit"]] if len(table) else (self.score, "")
+        name = task if not unit or unit in task else f"{task}, {unit}"
         lower = ", lower is better" if unit == BITS else ""
         return Plot(
             "Scores and alignment",
@@ -396,7 +387,7 @@ class Downstream(StudyQuestion):
                     "value",
                     color=Scale("rank", "rank in competence", ticks={0: "least", 1: "most"}),
                     modality="modality",
-                    size=Size("parameters", proportional=True),
+                    size=Size("parameters"),
                     card=(
                         "<b>{title}</b> ({parameters:count})",
                         "alignment {near:.3f}[[, chance {chance:.3f}]]",
@@ -407,19 +398,19 @@ class Downstream(StudyQuestion):
                 ),
             ),
             x=Axis(f"{self.comparison.label} with {self.target}"),
-            y=Axis(f"{self.score}, {unit}{lower}"),
+            y=Axis(f"{name}{lower}"),
             levels=(Level("chance", along="x"),),
             empty="No model has both this score and an alignment with this target.",
-            height=480,
+            height=400,
         ).over(table)
 
 
 @dataclass(frozen=True)
 class Training(StudyQuestion):
-    """Does alignment grow while a model trains?"""
+    """Does alignment grow during training?"""
 
     command = "competence training"
-    version = 2
+    version = 3
     columns: ClassVar[Mapping[str, str]] = {
         "model": "checkpoint",
         "run": "its training",
@@ -468,14 +459,14 @@ class Training(StudyQuestion):
             ),
             x=Axis("training steps", log=True),
             y=Axis(self.comparison.label, zero=True),
-            facet=Facet("target", head="<b>with {target}</b>", columns=2),
+            facet=Facet("target", head="<b>with {target}</b>", columns=2, share="x"),
             empty="No training has two checkpoints: embed several checkpoints of one training.",
-            height=300,
+            height=270,
         ).over(table)
 
 
 def pair_kinds(by: Grouping) -> dict[str, str]:
-    """Return what to call the pairs of models of each panel, by pairs_of. by: what groups them."""
+    """Return what to call the pairs of models of each panel, by pairs_of."""
     return {"all": "all pairs", "same": f"both of one {by}", "different": f"across {GROUPS[by]}"}
 
 
@@ -553,27 +544,13 @@ def training_findings(table: pd.DataFrame, *, turned: bool = False) -> list[Find
     return findings or [Finding("No training has two checkpoints to compare")]
 
 
-def most_competent(solved: pd.Series) -> str:
-    """Return the vision model that solves most tasks, the first of equals; "" if none was measured.
-
-    solved: the share of tasks, by model.
-    """
-    measured = solved.dropna()
-    return "" if measured.empty else str(measured.idxmax())
-
-
-def _contenders(contenders: Contenders, study: Study) -> pd.DataFrame:
-    for name in contenders.names:
-        study.entry(name)
-    return contending(study.models(), contenders)
-
-
-def contending(models: pd.DataFrame, contenders: Contenders) -> pd.DataFrame:
+def contending(study: Study, contenders: Contenders) -> pd.DataFrame:
     """Return the models that are meant, in the store's order; reality is none, nor are brains and
     people.
-
-    models: as `core.study.models.describe` returns them.
     """
+    for name in contenders.names:
+        study.entry(name)
+    models = study.models()
     models = models[~(is_reality(models) | is_measured(models))]
     if contenders.names:
         return models[models["model"].isin(contenders.names)]
@@ -581,10 +558,7 @@ def contending(models: pd.DataFrame, contenders: Contenders) -> pd.DataFrame:
 
 
 def skill_of(solved: pd.DataFrame, names: tuple[str, ...]) -> pd.Series:
-    """Return the competence of each vision model by name; NaN if it was not measured.
-
-    solved: rows of `TasksSolved`.
-    """
+    """Return the competence of each vision model by name, from rows of `TasksSolved`."""
     return solved.set_index("model")["solved"].astype(float).reindex(sorted(set(names)))
 
 
@@ -609,13 +583,13 @@ def usual_target(scope: Scope, study: Study) -> str:
     """Return the model that scores are compared with if none is named: the vision model that
     solves most tasks, else the largest; raises InputError if there is none.
     """
-    solved = ask(TasksSolved(scope), study).set_index("model")["solved"].astype(float)
+    solved = ask(TasksSolved(scope), study).set_index("model")["solved"].astype(float).dropna()
     large = by_size(study, falling=True)
     seeing = large.loc[reads(large, "image"), "model"]
     targets = [*seeing, *study.readers("image"), *known_worlds(study)]
     if not targets:
         raise InputError("no vision model to align with; embed one, or name another target")
-    return most_competent(solved) or targets[0]
+    return targets[0] if solved.empty else str(solved.idxmax())
 
 
 def along_training(pairs: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
@@ -633,41 +607,25 @@ def along_training(pairs: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
     followed = steps[steps.groupby("run")["step"].transform("nunique") > 1].sort_values(
         ["modality", "run", "step"], kind="stable"
     )
-    scores, none = _by_model(pairs), pd.Series(dtype=float)
-    rows = [
-        row
-        for _, checkpoint in followed.iterrows()
-        for row in _aligned(checkpoint, scores.get(checkpoint["model"], none), models, followed)
-    ]
-    return pd.DataFrame(rows, columns=list(FOLLOWED))
-
-
-def _by_model(pairs: pd.DataFrame) -> dict[str, pd.Series]:
-    """Return the scores of each model, by the other one."""
     turned = pairs.rename(columns={"model_x": "model_y", "model_y": "model_x"})
     both = pd.concat([pairs, turned]).dropna(subset="score")
-    return {str(name): rows.set_index("model_y")["score"] for name, rows in both.groupby("model_x")}
-
-
-def _aligned(
-    checkpoint: pd.Series, scores: pd.Series, models: pd.DataFrame, followed: pd.DataFrame
-) -> Iterator[tuple[Any, ...]]:
-    others = models[models["run"] != checkpoint["run"]]
-    finished = usual(others)
-    abreast = followed[
-        (followed["run"] != checkpoint["run"]) & (followed["step"] == checkpoint["step"])
-    ]
-    targets = {
-        REALITY: others.loc[others["group"] == REALITY, "model"],
-        **{
-            f"trained {one.plural}": finished.loc[finished["modality"] == one.name, "model"]
-            for one in map(find_modality, known_first(finished["modality"]))
-            if not one.is_reality
-        },
-        ABREAST: abreast.loc[abreast["modality"] == checkpoint["modality"], "model"],
-    }
-    for target, names in targets.items():
-        aligned = scores[scores.index.isin(names)]
-        if len(aligned):
-            about = (checkpoint[name] for name in ("model", "run", "step", "modality"))
-            yield *about, target, float(aligned.mean()), len(aligned)
+    of_model = {name: rows.set_index("model_y")["score"] for name, rows in both.groupby("model_x")}
+    rows = []
+    for checkpoint in followed.to_dict("records"):
+        others = models[models["run"] != checkpoint["run"]]
+        finished = usual(others)
+        targets = {REALITY: others.loc[others["group"] == REALITY, "model"]}
+        for one in map(find_modality, known_first(finished["modality"])):
+            if not one.is_reality:
+                trained = finished.loc[finished["modality"] == one.name, "model"]
+                targets[f"trained {one.plural}"] = trained
+        same = (followed["run"] != checkpoint["run"]) & (followed["step"] == checkpoint["step"])
+        kin = followed["modality"] == checkpoint["modality"]
+        targets[ABREAST] = followed.loc[same & kin, "model"]
+        scores = of_model.get(checkpoint["model"], pd.Series(dtype=float))
+        about = [checkpoint[name] for name in ("model", "run", "step", "modality")]
+        for target, names in targets.items():
+            aligned = scores[scores.index.isin(names)]
+            if len(aligned):
+                rows.append((*about, target, float(aligned.mean()), len(aligned)))
+    return pd.DataFrame(rows, columns=list(FOLLOWED))

@@ -54,7 +54,7 @@ class Solving:
         least=0,
         most=1,
         metavar="S",
-        label="Solved from",
+        label="Threshold",
         help="share of the best model's score that solves a task, if it is above chance",
     )
     skill: Skill = option(
@@ -124,21 +124,21 @@ def solve_tasks(study: Study, solving: Solving) -> pd.DataFrame:
     """Return the competence of each vision model: model, solved, tasks (how many count), reason,
     basis (what `solved` is).
 
-    The share of the tasks named that it solves, or its mean score over them, as `solving` says.
-    Without any tasks named those of the Cave; if no model was measured on these, the first of these
-    that is known of five models, or of as many as any: the tasks of VTAB that any model was
-    measured on; what one's own scores say; published scores. See `mean_scores`.
+    The share of the tasks named that it solves. If none is named, those of the Cave; if no model
+    was measured on these, the first of these that is known of five models, or of as many as any:
+    the tasks of VTAB that any model was measured on; one's own scores; published scores. See
+    `mean_scores`.
     Raises UnknownNameError for a task that no model was measured on.
     """
     vision = study.readers("image")
     if solving.tasks:
         rows = select(registry(study), tasks=solving.tasks, origins=(MEASURED,))
         rows = rows[rows["model"].isin(vision) & (rows["unit"] == ACCURACY)]
-        return _by_tasks(rows, solving, "tasks")
+        return _by_tasks(rows, solving)
     suite = measured_scores(study)
     suite = suite[suite["model"].isin(vision)]
     if len(suite):
-        return _by_tasks(suite, solving, "tasks")
+        return _by_tasks(suite, solving)
     known = registry(study)
     known = known[known["model"].isin(vision) & known["embedded"]]
     probed = known[(known["origin"] == MEASURED) & known["task"].isin(vtab_tasks()["task"])]
@@ -147,7 +147,7 @@ def solve_tasks(study: Study, solving: Solving) -> pd.DataFrame:
     return most_telling(tables, "solved")
 
 
-def _by_tasks(rows: pd.DataFrame, solving: Solving, tasks: str) -> pd.DataFrame:
+def _by_tasks(rows: pd.DataFrame, solving: Solving, tasks: str = "tasks") -> pd.DataFrame:
     table = tasks_solved(rows, threshold=solving.threshold)
     if solving.skill == "solved":
         return table.assign(basis=f"share of {tasks} solved")
@@ -186,6 +186,5 @@ def tasks_solved(rows: pd.DataFrame, *, threshold: float = THRESHOLD) -> pd.Data
         f"{total - have} of {total} tasks were not measured" if have < total else ""
         for have in measured
     ]
-    return table.assign(
-        solved=table["solved"].astype(float).where(measured == total), tasks=total, reason=reasons
-    )
+    values = table["solved"].astype(float).where(measured == total)
+    return table.assign(solved=values, tasks=total, reason=reasons)

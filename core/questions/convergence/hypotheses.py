@@ -1,15 +1,13 @@
-"""The three reasons that the hypothesis gives for convergence, each as one test that decides and
-others next to it.
+"""What the hypothesis predicts, each claim with the one test that decides it and others next to it.
 
-Source: Huh et al. 2024, section 3: the multitask scaling, the capacity and the simplicity bias
-hypothesis.
+Source: Huh et al. 2024, sections 2 and 3: competence, scale, and the multitask scaling, the
+capacity and the simplicity bias hypothesis.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -27,34 +25,20 @@ from core.questions.convergence.levels import (
 )
 from core.spaces.bases import effective_rank, participation_ratio
 from core.statistics.nulls import adjust
-from core.statistics.trends import DealtTrend, level_trend, recipe_trend
+from core.statistics.trends import DealtTrend, level_trend, recipe_trend, weak_contrast
 from core.study.layers import score_matrix
 
-Verdict = Literal["supported", "contradicted", "not shown", "not tested"]
-SURE = 0.05
 SWEPT = ("weight decay", "width")
-COLUMNS = (
-    "hypothesis",
-    "measured",
-    "decides",
-    "predicted",
-    "value",
-    "low",
-    "high",
-    "p",
-    "q",
-    "recipes",
-    "pairs",
-    "verdict",
-    "reason",
-)
-MULTITASK = "rise of alignment among models of different tasks, from the fewest tasks to the most"
-MULTITASK_ACROSS = "rise of alignment with language models per doubling of the tasks"
-CAPACITY = "rise of alignment from the smallest size to the largest, {}"
-SIMPLICITY = "change of alignment with other models per unit of effective rank"
-DECAYED = "change of effective rank from the weakest weight decay to the strongest"
-RATIO = "change of alignment with other models per unit of participation ratio"
-DATA = "rise of alignment of vision with language from the least data to the most"
+RANKS = 10  # effective ranks: the unit of the claim about simplicity
+CLAIMS = {
+    "competence": "More competent models are more similar",
+    "capacity": "Larger models are more similar",
+    "multitask": "Models of more tasks are more similar",
+    "data": "Models of more data are more similar",
+    "simplicity": "Simpler representations are more similar",
+    "anna karenina": "Weak models are less similar to each other",
+}
+NO_MODELS = "no models here differ in this alone"
 
 
 @dataclass(frozen=True)
@@ -62,13 +46,14 @@ class Material:
     """What all tests are made from.
 
     last_layer: reads the last space of a model. trainings: rows of `describe_trainings`. pairs: of
-    `ModelPairs`. draws, seed: of the permutations. toward: 1 if higher scores mean more aligned,
-    −1 if lower ones do.
+    `ModelPairs`. skill: competence by model. draws, seed: of the permutations. toward: 1 if higher
+    scores mean more aligned, −1 if lower ones do.
     """
 
     last_layer: Callable[[str], Float32[np.ndarray, "n d"]]
     trainings: pd.DataFrame
     pairs: pd.DataFrame
+    skill: pd.Series
     draws: int
     seed: int
     toward: int = 1
@@ -76,99 +61,94 @@ class Material:
 
 @dataclass(frozen=True)
 class Test:
-    """One test of a hypothesis.
-
-    decides: whether the verdict on the hypothesis is this test's. predicted: 1 if it predicts
-    that the score rises, −1 that it falls.
-    """
+    """One test of a claim. scale: brings the trend to the unit, positive as predicted."""
 
     hypothesis: str
-    measured: str
+    unit: str
     trend: DealtTrend
-    predicted: int
+    scale: int
     decides: bool = False
 
 
-def test_all(of: Material) -> pd.DataFrame:
-    """Return a row per test with COLUMNS; which test decides was fixed before any was run.
-
-    value: of the trend, with its interval and p; q: p adjusted for as many tests as decide; verdict
-    by q if it decides, else by p.
+def run_tests(of: Material) -> pd.DataFrame:
+    """Return a row per test, those that decide a claim first; which do was fixed before any was
+    run: hypothesis, claim, unit, decides, value (of the trend, positive as predicted), low, high,
+    p, q (p adjusted over those that decide), n (recipes), pairs, reason.
     """
-    tests = [
-        *_multitask(of),
-        *_capacity(of),
-        *_simplicity(of),
-        Test("data", DATA, _leveled(of, "data", "across"), of.toward),
-    ]
-    rows = pd.DataFrame([_row(test) for test in tests])
-    q = np.full(len(rows), np.nan)
-    decide = rows["decides"].to_numpy(bool)
-    q[decide] = adjust(rows.loc[decide, "p"].to_numpy(float))
-    rows = rows.assign(q=q)
-    sure = rows["q"].where(decide, rows["p"])
-    verdicts = [
-        judge(value, predicted, p)
-        for value, predicted, p in zip(rows["value"], rows["predicted"], sure, strict=True)
-    ]
-    return rows.assign(verdict=verdicts)[list(COLUMNS)]
+    tests = sorted(_tests(of), key=lambda test: not test.decides)
+    rows = []
+    for test in tests:
+        trend = test.trend
+        low, high = sorted((test.scale * trend.low, test.scale * trend.high))
+        rows.append(
+            {
+                "hypothesis": test.hypothesis,
+                "claim": CLAIMS[test.hypothesis],
+                "unit": test.unit,
+                "decides": test.decides,
+                "value": test.scale * trend.rise if np.isfinite(trend.p) else np.nan,
+                "low": low,
+                "high": high,
+                "p": trend.p,
+                "n": trend.recipes,
+                "pairs": trend.pairs,
+                "reason": trend.reason or ("" if trend.recipes else NO_MODELS),
+            }
+        )
+    table = pd.DataFrame(rows)
+    q = np.full(len(table), np.nan)
+    decides = table["decides"].to_numpy(bool)
+    q[decides] = adjust(table.loc[decides, "p"].to_numpy(float))
+    table.insert(table.columns.get_loc("p") + 1, "q", q)
+    return table
 
 
-def judge(value: float, predicted: int, p: float) -> Verdict:
-    """Return what a test says of its hypothesis."""
-    if not np.isfinite(value) or not np.isfinite(p):
-        return "not tested"
-    if p > SURE:
-        return "not shown"
-    return "supported" if value * predicted > 0 else "contradicted"
-
-
-def _row(test: Test) -> dict[str, object]:
-    trend = test.trend
-    return {
-        "hypothesis": test.hypothesis,
-        "measured": test.measured,
-        "decides": test.decides,
-        "predicted": test.predicted,
-        "value": trend.rise,
-        "low": trend.low,
-        "high": trend.high,
-        "p": trend.p,
-        "recipes": trend.recipes,
-        "pairs": trend.pairs,
-        "reason": trend.reason,
-    }
-
-
-def _multitask(of: Material) -> Iterator[Test]:
-    yield Test("multitask", MULTITASK, _leveled(of, "tasks", "vision"), of.toward, decides=True)
-    rows, usual = (of.trainings[of.trainings["varies"] == what] for what in ("tasks", ""))
-    near = _mean_alignment(rows, usual[usual["modality"] == "language"], of.pairs)
-    doublings = np.log2(rows["tasks"].to_numpy(float))
-    yield Test("multitask", MULTITASK_ACROSS, _over(of, rows, near, doublings), of.toward)
-
-
-def _capacity(of: Material) -> Iterator[Test]:
+def _tests(of: Material) -> Iterator[Test]:
+    toward = of.toward
+    skilled = _leveled(of, "competence", "all")
+    yield Test("competence", "least to most competent", skilled, toward, decides=True)
     for kind, title in KINDS.items():
         trend = _leveled(of, "size", kind)
-        yield Test("capacity", CAPACITY.format(title), trend, of.toward, decides=kind == "all")
+        yield Test("capacity", f"smallest to largest, {title}", trend, toward, kind == "all")
+    trend = _leveled(of, "tasks", "vision")
+    yield Test("multitask", "fewest to most tasks, vision", trend, toward, decides=True)
+    rows, usual = (of.trainings[of.trainings["varies"] == what] for what in ("tasks", ""))
+    near = _mean_alignment(rows, usual[usual["modality"] == "language"], of.pairs)
+    trend = _over(of, rows, near, np.log2(rows["tasks"].to_numpy(float)))
+    yield Test("multitask", "per doubling of tasks, with language models", trend, toward)
+    trend = _leveled(of, "data", "across")
+    yield Test("data", "least to most data, vision with language", trend, toward, decides=True)
+    yield from _simplicity(of)
+    leveled = put_on_levels(of.trainings, "competence", of.skill)
+    weak = weak_contrast(arrange(leveled, of.pairs, "all"), draws=of.draws, seed=of.seed)
+    recipes = leveled.rows["recipe"].nunique()
+    contrast = DealtTrend(weak.value, weak.low, weak.high, weak.p, recipes, 0, weak.reason)
+    yield Test("anna karenina", "than to strong ones", contrast, -toward, decides=True)
 
 
 def _simplicity(of: Material) -> Iterator[Test]:
     rows = pd.concat([_sweep(of.trainings, what) for what in SWEPT], ignore_index=True)
-    near = _near_others(rows, of)
+    # the mean alignment of each training with the usual models of other lines
+    lines = {line.rpartition(", ")[0] for line in rows["line"]}
+    usual = of.trainings[(of.trainings["varies"] == "") & ~of.trainings["line"].isin(lines)]
+    near = _mean_alignment(rows, usual, of.pairs)
     rank, ratio = (_measured(of, rows, one) for one in (effective_rank, participation_ratio))
-    yield Test("simplicity", SIMPLICITY, _over(of, rows, near, rank), -of.toward, decides=True)
-    yield Test("simplicity", RATIO, _over(of, rows, near, ratio), -of.toward)
+    trend = _over(of, rows, near, rank)
+    yield Test(
+        "simplicity", f"per {RANKS} effective ranks less", trend, -RANKS * of.toward, decides=True
+    )
+    yield Test(
+        "simplicity", "per participation ratio less", _over(of, rows, near, ratio), -of.toward
+    )
     decayed = (rows["swept"] == "weight decay").to_numpy(bool)
     places = rows.loc[decayed, "decay"].rank(method="dense").to_numpy(float)
     strengths = (places - 1) / max(places.max(initial=1) - 1, 1)
     trend = _over(of, rows[decayed], rank[decayed], strengths)
-    yield Test("simplicity", DECAYED, trend, predicted=-1)  # of the rank
+    yield Test("simplicity", "fall of the effective rank with weight decay", trend, -1)
 
 
 def _leveled(of: Material, by: By, kind: Kind) -> DealtTrend:
-    leveled = put_on_levels(of.trainings, by, pd.Series(dtype=float))
+    leveled = put_on_levels(of.trainings, by, of.skill)
     return level_trend(arrange(leveled, of.pairs, kind), draws=of.draws, seed=of.seed)
 
 
@@ -180,13 +160,6 @@ def _sweep(trainings: pd.DataFrame, what: str) -> pd.DataFrame:
     usual = trainings[trainings["recipe"].isin(usual_of(varied))]
     rows = join_lines(pd.concat([varied, usual]), what)
     return rows.assign(swept=what, recipe=rows["recipe"] + f", {what}")
-
-
-def _near_others(rows: pd.DataFrame, of: Material) -> Float64[np.ndarray, " m"]:
-    """Return the mean alignment of each training with the usual models of other lines."""
-    lines = {line.rpartition(", ")[0] for line in rows["line"]}
-    usual = of.trainings[(of.trainings["varies"] == "") & ~of.trainings["line"].isin(lines)]
-    return _mean_alignment(rows, usual, of.pairs)
 
 
 def _mean_alignment(
@@ -201,9 +174,7 @@ def _mean_alignment(
 
 
 def _measured(
-    of: Material,
-    rows: pd.DataFrame,
-    measure: Callable[[Float32[np.ndarray, "n d"]], float],
+    of: Material, rows: pd.DataFrame, measure: Callable[[Float32[np.ndarray, "n d"]], float]
 ) -> Float64[np.ndarray, " m"]:
     """Return a measure of the last layer of each model; NaN if it has none."""
     values = {}

@@ -1,5 +1,5 @@
-"""Do models converge as they get better, and why: levels, thirds, hypotheses, ceilings, fine-tuned
-copies, and the six claims of the hypothesis.
+"""Do models converge as they get better, and why: levels, the claims of the hypothesis, fine-tuned
+copies, and how similar two seeds of one recipe are.
 """
 
 from __future__ import annotations
@@ -10,30 +10,40 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float32, Float64
-from scipy.stats import t
+from jaxtyping import Float32
+from scipy.stats import ttest_1samp
 
-from core.figures.grammar import Axis, Dots, Facet, Fixed, Heat, Level, Line, Palette, Plot, Scale
+from core.figures.grammar import (
+    Axis,
+    Dots,
+    Facet,
+    Fixed,
+    Heat,
+    Level,
+    Line,
+    Palette,
+    Plot,
+    Scale,
+    Text,
+)
 from core.modalities import LANGUAGE, VISION, find_modality
 from core.options import draws_option, option, part, seed_option
 from core.progress import Progress
 from core.questions.asking import ask
 from core.questions.competence.question import TasksSolved
-from core.questions.convergence.hypotheses import DATA, Material, test_all
+from core.questions.convergence.hypotheses import Material, run_tests
 from core.questions.convergence.levels import (
     KINDS,
     SKILL_THIRDS,
-    THIRDS,
     By,
     arrange,
-    compare_thirds,
+    compare_levels,
     kinds_to_show,
     put_on_levels,
 )
 from core.questions.finding import ALPHA, Finding
 from core.questions.models.pairs import ModelPairs, Roster
 from core.questions.question import Answer, StudyQuestion
-from core.statistics.nulls import adjust
 from core.statistics.trends import level_means, level_trend
 from core.study.comparing import check_pairing
 from core.study.layers import score_matrix
@@ -50,16 +60,16 @@ from core.study.study import Study
 from core.study.trainings import choose_names, describe_trainings
 
 ALL = "all language models"
+THIRDS = dict(zip(SKILL_THIRDS, ("weak", "middle", "strong"), strict=True))  # on axes
 FEWEST = 3  # models and copies; of fewer no spread is known
-LEVEL = 0.95
 ENDS = {  # modalities of the pairs that have a ceiling
     "vision": ("vision", "vision"),
     "language": ("language", "language"),
     "across": ("vision", "language"),
 }
 BETTER = {
-    "competence": "more competent {}",
-    "size": "larger {}",
+    "competence": "More competent {}",
+    "size": "Larger {}",
     "tasks": "{} trained on more tasks",
     "data": "{} trained on more data",
 }
@@ -84,10 +94,15 @@ class _Trainings(StudyQuestion):
     )
     comparison: Comparison = part(Comparison)
 
+    def usual(self, trainings: pd.DataFrame) -> pd.DataFrame:
+        """Return the trainings that are meant if none is named."""
+        return trainings[trainings["modality"].isin((VISION.name, LANGUAGE.name))]
+
     def complete(self, study: Study) -> _Trainings:
         check_pairing(study, self.comparison)
-        choose_names(self.names, list(describe_trainings(study)["model"]), "finished model")
-        return replace(self, names=tuple(sorted(set(self.names or _usual(study)))))
+        trainings = describe_trainings(study)
+        choose_names(self.names, list(trainings["model"]), "finished model")
+        return replace(self, names=tuple(sorted(set(self.names or self.usual(trainings)["model"]))))
 
     def trainings(self, study: Study) -> pd.DataFrame:
         """Return the trainings that the question names."""
@@ -101,6 +116,11 @@ class _Trainings(StudyQuestion):
         pairs = ask(ModelPairs(self.scope, roster, self.comparison), study, report)
         return trainings, pairs
 
+    @property
+    def sign(self) -> str:
+        """Return the sign of a change toward more alignment."""
+        return "+" if self.comparison.toward > 0 else "-"
+
 
 @dataclass(frozen=True)
 class _Tested(_Trainings):
@@ -108,11 +128,6 @@ class _Tested(_Trainings):
 
     permutations: int = draws_option(999, least=1, help="times that whole recipes are exchanged")
     seed: int = seed_option("seed of the permutations")
-
-    @property
-    def sign(self) -> str:
-        """Return the sign of a change toward more alignment."""
-        return "+" if self.comparison.toward > 0 else "-"
 
     def skill(self, study: Study) -> pd.Series:
         """Return each model's rank in competence among those of its modality."""
@@ -125,38 +140,50 @@ class Levels(_Tested):
     """Do models converge as they get better?"""
 
     command = "convergence levels"
-    version = 6
+    version = 7
     columns: ClassVar[Mapping[str, str]] = {
         "pairs_of": "kind of pairs: all, vision, language, or across",
         "level": "level",
         "place": "its place, 0 the lowest",
+        "one": "one level",
+        "other": "another level",
         "trainings": "trainings on the level",
         "recipes": "recipes on the level",
         "pairs": "pairs on the level",
         "mean": "mean alignment of the pairs",
         "adjusted": "the mean with objectives and families held fixed",
-        "low": "low end of its 95% interval over recipes",
+        "contrast": "alignment on the lowest level minus that of the lowest with the highest",
+        "low": "low end of the 95% interval over recipes (of the contrast, if there is one)",
         "high": "high end of that interval",
         "rise": "change from the lowest level to the highest, within objectives and families",
         "rise_low": "low end of its 95% interval",
         "rise_high": "high end of that interval",
-        "p": "p of the change, levels exchanged within objectives and families",
-        "reason": "why there is no change",
+        "p": "p of the change or contrast, levels exchanged within objectives and families",
+        "reason": "why there is no change or contrast",
         "ceiling": "alignment of two seeds of one recipe",
         "chance": "alignment of unrelated models",
     }
 
     by: By = option(
         "competence",
-        label="Levels of",
+        label="Levels",
         help="what rises from level to level: thirds of competence, size, number of tasks, or"
         " amount of data",
+    )
+    between: bool = option(
+        False,
+        label="Between levels",
+        help="also pairs of models on two levels: are strong models alike, and each weak one weak"
+        " in its own way?",
     )
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
         trainings, pairs = self.gather(study, report)
         skill = self.skill(study) if self.by == "competence" else pd.Series(dtype=float)
         leveled = put_on_levels(trainings, self.by, skill)
+        if self.between:
+            table = compare_levels(leveled, pairs, draws=self.permutations, seed=self.seed)
+            return Answer(table, self._contrasts(table))
         seeds = ask(Replicates(self.scope, (), self.comparison), study, report)
         rows = []
         for kind in KINDS:
@@ -173,42 +200,68 @@ class Levels(_Tested):
             }
             for mean in level_means(arranged):
                 place = round(mean.level * (len(leveled.names) - 1))
-                numbers = {name: value for name, value in asdict(mean).items() if name != "level"}
                 on = {"pairs_of": kind, "level": leveled.names[place], "place": place}
-                rows.append(on | numbers | about)
-        table = pd.DataFrame(rows, columns=list(self.columns))
-        return Answer(table, self._findings(table))
+                rows.append(asdict(mean) | on | about)
+        columns = [name for name in self.columns if name not in ("one", "other", "contrast")]
+        table = pd.DataFrame(rows, columns=columns)
+        return Answer(table, self._rises(table))
 
-    def _findings(self, table: pd.DataFrame) -> list[Finding]:
+    def _rises(self, table: pd.DataFrame) -> list[Finding]:
         """Return for each kind of pairs whether models converge as the level rises. The test
         exchanges levels within each objective or family, so it says nothing of differences between
-        kinds.
+        these.
         """
         if table.empty:
-            return [Finding(f"No two finished models lie on one level of {self.by}")]
-        shown = kinds_to_show(table)
+            return [Finding(f"No two finished models are on one level of {self.by}")]
         recipes = table.groupby("pairs_of")["recipes"].sum()
         rows = table.drop_duplicates("pairs_of").to_dict("records")
+        findings = []
+        for row in rows:
+            kind = row["pairs_of"]
+            if kind not in kinds_to_show(table):
+                continue
+            who = BETTER[self.by].format(WHO[kind])
+            findings.append(
+                Finding(
+                    f"{who[:1].upper()}{who[1:]} align more with each other",
+                    row["rise"],
+                    row["rise_low"],
+                    row["rise_high"],
+                    row["p"],
+                    name="change",
+                    digits=3,
+                    n=int(recipes[kind]),
+                    over="recipes",
+                    expected=self.sign,
+                    reason=row["reason"],
+                )
+            )
+        return findings
+
+    def _contrasts(self, table: pd.DataFrame) -> list[Finding]:
+        """Return whether weak models are weak in their own way, over all pairs."""
+        if table.empty:
+            return [Finding(f"No two finished models have a {self.by}")]
+        lead = table.iloc[0]  # of all pairs
         return [
             Finding(
-                f"{BETTER[self.by].format(WHO[row['pairs_of']])} agree more with each other",
-                row["rise"],
-                row["rise_low"],
-                row["rise_high"],
-                row["p"],
-                name="change",
+                "Weak models align less with each other than with strong ones",
+                lead["contrast"],
+                lead["low"],
+                lead["high"],
+                lead["p"],
+                name="difference",
                 digits=3,
-                n=int(recipes[row["pairs_of"]]),
-                over="recipes",
-                expected=self.sign,
-                reason=row["reason"],
+                expected="-" if self.comparison.toward > 0 else "+",
+                reason=lead["reason"],
             )
-            for row in rows
-            if row["pairs_of"] in shown
         ]
 
     def plot(self, table: pd.DataFrame) -> Plot:
         names = {kind: KINDS[kind] for kind in kinds_to_show(table)}
+        if "one" in table:
+            return self._grid(table, names)
+        levels = table.sort_values("place")["level"].unique()
         of_pairs = "{pairs:pair|pairs} of {trainings} models, of {recipes:recipe|recipes}"
         return Plot(
             "Alignment by level",
@@ -219,7 +272,7 @@ class Levels(_Tested):
                     color=Fixed("soft"),
                     hollow=True,
                     size=9,
-                    name="raw mean of the pairs",
+                    name="raw mean",
                     card=("<b>{level}</b>", "raw mean {mean:.3f}"),
                     ids=of_pairs,
                 ),
@@ -232,7 +285,7 @@ class Levels(_Tested):
                     size=10,
                     low="low",
                     high="high",
-                    name="adjusted mean, 95% interval",
+                    name="adjusted mean, 95% CI",
                     card=(
                         "<b>{level}</b>",
                         "adjusted mean {adjusted:.3f}[[ [{low:.3f}, {high:.3f}]]]",
@@ -240,89 +293,21 @@ class Levels(_Tested):
                     ids=of_pairs,
                 ),
             ),
-            x=Axis("", names=tuple(table.sort_values("place")["level"].unique())),
+            x=Axis("", names={name: THIRDS.get(name, name) for name in levels}),
             y=Axis(self.comparison.label, zero=True),
-            facet=Facet(
-                "pairs_of", names=names, note="change {rise:+.3f}, {p:p} || {reason:wrap}", share=""
-            ),
-            levels=(
-                Level("chance"),
-                Level("ceiling", "ceiling", "ceiling: two seeds of one recipe"),
-            ),
-            empty="No two finished models lie on one level: choose other levels.",
-            height=300,
+            facet=Facet("pairs_of", names=names, note="{rise:+.3f}, {p:p}", share=""),
+            levels=(Level("chance"), Level("ceiling", "ceiling", "ceiling: two seeds")),
+            empty="No two finished models are on one level: choose other levels.",
+            height=330,
         ).over(table)
 
-
-@dataclass(frozen=True)
-class AnnaKarenina(_Tested):
-    """Are all strong models alike, and is each weak one weak in its own way?"""
-
-    command = "convergence anna-karenina"
-    version = 5
-    columns: ClassVar[Mapping[str, str]] = dict(
-        zip(
-            THIRDS,
-            (
-                "kind of pairs: all, vision, language, or across",
-                "one third of competence",
-                "another third",
-                "mean alignment of their pairs",
-                "the mean with objectives and families held fixed",
-                "recipes",
-                "pairs",
-                "alignment among weak models minus that of weak with strong ones",
-                "low end of its 95% interval",
-                "high end of that interval",
-                "p of the difference, thirds exchanged within objectives and families",
-                "why there is no difference",
-            ),
-            strict=True,
-        )
-    )
-
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        trainings, pairs = self.gather(study, report)
-        leveled = put_on_levels(trainings, "competence", self.skill(study))
-        table = compare_thirds(leveled, pairs, draws=self.permutations, seed=self.seed)
-        return Answer(table, self._findings(table))
-
-    def _findings(self, table: pd.DataFrame) -> list[Finding]:
-        if table.empty:
-            return [Finding("No two finished models have a competence")]
-        rows = table.drop_duplicates("pairs_of").to_dict("records")
-        lead = next((row for row in rows if row["pairs_of"] == "all"), rows[0])
-        places = {
-            "strongest third": (SKILL_THIRDS[-1], SKILL_THIRDS[-1]),
-            "weakest third": (SKILL_THIRDS[0], SKILL_THIRDS[0]),
-            "weakest with the strongest": (SKILL_THIRDS[0], SKILL_THIRDS[-1]),
-        }
-        means = table[table["pairs_of"] == lead["pairs_of"]].set_index(["one", "other"])["adjusted"]
-        return [
-            Finding(
-                "Weak models agree less with each other than with strong ones",
-                lead["contrast"],
-                lead["low"],
-                lead["high"],
-                lead["p"],
-                name="difference",
-                digits=3,
-                expected="-" if self.comparison.toward > 0 else "+",
-                reason=lead["reason"],
-            ),
-            *(
-                Finding(f"Adjusted mean alignment, {text}", means.get(place, np.nan), digits=3)
-                for text, place in places.items()
-            ),
-        ]
-
-    def plot(self, table: pd.DataFrame) -> Plot:
-        names = {kind: KINDS[kind] for kind in kinds_to_show(table)}
+    def _grid(self, table: pd.DataFrame, names: Mapping[Any, str]) -> Plot:
         turned = table.rename(columns={"one": "other", "other": "one"})
         both = pd.concat([table, turned[turned["one"] != turned["other"]]], ignore_index=True)
-        axis = Axis("", names=SKILL_THIRDS)
+        ends = dict.fromkeys([*table["one"], *table["other"]])
+        axis = Axis("", names={name: THIRDS.get(name, name) for name in ends})
         return Plot(
-            "Alignment of thirds of competence",
+            "Alignment between levels",
             marks=(
                 Heat(
                     "one",
@@ -335,37 +320,35 @@ class AnnaKarenina(_Tested):
             ),
             x=axis,
             y=axis,
-            facet=Facet(
-                "pairs_of", names=names, note="weak {contrast:+.3f}, {p:p} || {reason:wrap}"
-            ),
+            facet=Facet("pairs_of", names=names, note="weak {contrast:+.3f}, {p:p}"),
             empty="No two finished models have a competence: measure some.",
             height=250,
         ).over(both)
 
 
 @dataclass(frozen=True)
-class Hypotheses(_Tested):
-    """Why do models converge: many tasks, capacity or simplicity?
+class Summary(_Tested):
+    """Which predictions of the hypothesis hold?
 
-    Each hypothesis is judged by one test that was fixed before any was run; q is its p adjusted for
+    Each claim is decided by one test that was fixed before any was run; q is its p adjusted over
     all that decide. The other tests add context and decide nothing.
     """
 
-    command = "convergence hypotheses"
-    version = 5
+    command = "convergence summary"
+    version = 6
     columns: ClassVar[Mapping[str, str]] = {
         "hypothesis": "hypothesis",
-        "measured": "what is measured",
-        "decides": "whether this test decides",
-        "predicted": "predicted sign",
-        "value": "change",
+        "claim": "claim of the hypothesis",
+        "unit": "what is compared",
+        "decides": "whether this test decides the claim",
+        "value": "change of alignment, positive as predicted",
         "low": "low end of its 95% interval",
         "high": "high end of that interval",
         "p": "p, trainings exchanged within lines",
-        "q": "p adjusted for the tests that decide",
-        "recipes": "recipes",
+        "q": "p adjusted over the tests that decide",
+        "n": "recipes that it rests on",
         "pairs": "pairs",
-        "verdict": "supported, contradicted, not shown or not tested",
+        "verdict": "supported, contradicted, open or unknown, by q if the test decides, else by p",
         "reason": "why there is no test",
     }
 
@@ -375,42 +358,94 @@ class Hypotheses(_Tested):
         def last_layer(model: str) -> Float32[np.ndarray, "n d"]:
             return study.spaces(model)[-1]
 
-        draws, toward = self.permutations, self.comparison.toward
-        table = test_all(Material(last_layer, trainings, pairs, draws, self.seed, toward))
-        return Answer(table, hypothesis_findings(table))
+        skill, draws, toward = self.skill(study), self.permutations, self.comparison.toward
+        of = Material(last_layer, trainings, pairs, skill, draws, self.seed, toward)
+        table = run_tests(of)
+        findings = judge(table)
+        table.insert(table.columns.get_loc("reason"), "verdict", [one.verdict for one in findings])
+        decided = [one for one, row in zip(findings, table["decides"], strict=True) if row]
+        return Answer(table, [Finding(tally(decided)), *decided])
+
+    def plot(self, table: pd.DataFrame) -> Plot:
+        colors = {
+            "supported": "ember",
+            "contradicted": "text",
+            "open": "chance",
+            "unknown": "chance",
+        }
+        named = table[table["decides"].astype(bool)]
+        untested = named[named["value"].isna()].assign(value=0.0)
+        return Plot(
+            "Evidence for the hypothesis",
+            marks=(
+                Dots(
+                    "value",
+                    "claim",
+                    color=Palette("verdict", colors),
+                    symbol="square",
+                    size=10,
+                    left="low",
+                    right="high",
+                    label="{q:p:q}",
+                    side="top center",
+                    card=(
+                        "{claim}: {verdict}",
+                        "{value:+.3g} [{low:+.3g}, {high:+.3g}], {unit}",
+                        "{p:p}, {q:p:q} over all",
+                    ),
+                    ids="{n} recipes",
+                ),
+                Text("value", "claim", " not testable here", table=untested, side="middle right"),
+            ),
+            x=Axis("change of alignment (right of 0: as predicted)", signed=True),
+            y=Axis("", names=tuple(named["claim"])),
+            levels=(Level(0, "zero", along="x"),),
+            empty="No claim can be tested with these models: embed models of two sizes.",
+            row=46,
+        ).over(named)
+
+
+def judge(table: pd.DataFrame) -> list[Finding]:
+    """Return a finding for each test of `run_tests`, judged by q if it decides, else by p."""
+    return [
+        Finding(
+            row["claim"],
+            row["value"],
+            row["low"],
+            row["high"],
+            row["q"] if row["decides"] else row["p"],
+            name=row["unit"],
+            digits=3,
+            n=int(row["n"]),
+            over="recipes",
+            expected="+",
+            reason=row["reason"],
+        )
+        for row in table.to_dict("records")
+    ]
+
+
+def tally(findings: Sequence[Finding]) -> str:
+    """Return how many claims are supported, contradicted, open and not testable."""
+    verdicts = [one.verdict for one in findings if one.verdict]
+    counts = {name: verdicts.count(name) for name in ("supported", "contradicted", "open")}
+    said = ", ".join(f"{count} {name}" for name, count in counts.items())
+    rest = verdicts.count("unknown")
+    more = f", {rest} not testable here" if rest else ""
+    alpha = f"{ALPHA:g}".removeprefix("0")
+    return f"Of {len(verdicts)} predictions: {said}{more} (q < {alpha})"
 
 
 @dataclass(frozen=True)
 class Replicates(_Trainings):
-    """How alike are two trainings of one recipe?"""
+    """How similar are two trainings of one recipe?"""
 
     command = "convergence ceiling"
     version = 3
-    columns: ClassVar[Mapping[str, str]] = {
-        "recipe": "recipe",
-        "title": "its name",
-        "modality": "its modality",
-        "size": "its size",
-        "seeds": "seeds of it",
-        "pairs": "pairs of seeds",
-        "mean": "mean alignment of two seeds",
-        "min": "least alignment",
-        "max": "greatest alignment",
-    }
+    listed = False  # the ceiling is a column of convergence levels, align and modalities
 
-    names: tuple[str, ...] = option(
-        (),
-        name="models",
-        label="Models",
-        metavar="M",
-        help="models (all finished ones of recipes with several seeds)",
-    )
-
-    def complete(self, study: Study) -> Replicates:
-        check_pairing(study, self.comparison)
-        trainings = describe_trainings(study)
-        choose_names(self.names, list(trainings["model"]), "finished model")
-        return replace(self, names=tuple(sorted(set(self.names or replicated(trainings)["model"]))))
+    def usual(self, trainings: pd.DataFrame) -> pd.DataFrame:
+        return replicated(trainings)
 
     def is_kept(self) -> bool:
         return bool(self.names)
@@ -419,15 +454,27 @@ class Replicates(_Trainings):
         trainings = self.trainings(study)
         pairs = align_replicates(study, trainings, self.comparison, report)
         table = summarize_replicates(trainings, pairs)
-        return Answer(table, replicate_findings(table))
+        return Answer(
+            table,
+            [
+                Finding(
+                    f"Two {modality} trainings that differ only in their seed reach",
+                    ceiling_of(table, str(modality)),
+                    digits=3,
+                    n=len(rows),
+                    over="recipes",
+                )
+                for modality, rows in table.groupby("modality", sort=False)
+            ],
+        )
 
 
 @dataclass(frozen=True)
 class FineTuned(_Trainings):
-    """Does fine-tuning for a narrower question cost alignment?"""
+    """Does fine-tuning reduce alignment?"""
 
     command = "convergence fine-tuned"
-    version = 3
+    version = 4
     columns: ClassVar[Mapping[str, str]] = {
         "copies": "fine-tuned copies",
         "with": "language recipe, or all language models",
@@ -464,11 +511,6 @@ class FineTuned(_Trainings):
         ]
 
     def plot(self, table: pd.DataFrame) -> Plot:
-        card = (
-            "<b>{copies}</b> with {with}",
-            "{before:.3f} before, {after:.3f} after",
-            "change {change:+.3f}[[ [{low:+.3f}, {high:+.3f}], {p:p}]]",
-        )
         kinds = list(dict.fromkeys(table["copies"]))
         colors = dict(zip(kinds, ("ember", "text", "soft", "chance") * len(kinds), strict=False))
         return Plot(
@@ -481,7 +523,11 @@ class FineTuned(_Trainings):
                     left="low",
                     right="high",
                     dodge=0.2,
-                    card=card,
+                    card=(
+                        "<b>{copies}</b> with {with}",
+                        "{before:.3f} before, {after:.3f} after",
+                        "change {change:+.3f}[[ [{low:+.3f}, {high:+.3f}], {p:p}]]",
+                    ),
                     ids="{pairs} pairs of model and copy",
                 ),
             ),
@@ -489,200 +535,8 @@ class FineTuned(_Trainings):
             y=Axis("", names=tuple(dict.fromkeys(table["with"]))),
             levels=(Level(0, "zero", along="x"),),
             empty="No vision model here was fine-tuned from another.",
-            row=36,
+            row=30,
         ).over(table)
-
-
-@dataclass(frozen=True)
-class Summary(_Tested):
-    """What speaks for the hypothesis, and what against it?
-
-    Six claims of the hypothesis, named in advance, each with the test that decides it. value: a
-    change of alignment, positive as the hypothesis predicts.
-    """
-
-    command = "convergence summary"
-    version = 5
-    columns: ClassVar[Mapping[str, str]] = {
-        "claim": "claim of the hypothesis",
-        "unit": "what is compared",
-        "value": "change of alignment, positive as predicted",
-        "low": "low end of its 95% interval",
-        "high": "high end of that interval",
-        "p": "p of the change",
-        "q": "p adjusted over the claims",
-        "n": "recipes that it rests on",
-        "verdict": "supported, contradicted, open or unknown (q < .05)",
-        "reason": "why there is no test",
-    }
-
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        about = (self.scope, self.names, self.comparison, self.permutations, self.seed)
-        competence = ask(Levels(*about, by="competence"), study, report)
-        hypotheses = ask(Hypotheses(*about), study, report)
-        thirds = ask(AnnaKarenina(*about), study, report)
-        table = weigh(competence, hypotheses, thirds, self.comparison.toward)
-        findings = [
-            Finding(
-                row["claim"],
-                row["value"],
-                row["low"],
-                row["high"],
-                row["q"],
-                name=f"change, {row['unit']}",
-                digits=3,
-                n=int(row["n"]),
-                over="recipes",
-                expected="+",
-                reason=row["reason"],
-            )
-            for row in table.to_dict("records")
-        ]
-        return Answer(table.assign(verdict=[one.verdict for one in findings]), findings)
-
-    def plot(self, table: pd.DataFrame) -> Plot:
-        colors = {
-            "supported": "ember",
-            "contradicted": "text",
-            "open": "chance",
-            "unknown": "chance",
-        }
-        named = table.assign(name=table["claim"] + ": " + table["unit"])
-        return Plot(
-            "Evidence for the hypothesis",
-            marks=(
-                Dots(
-                    "value",
-                    "name",
-                    color=Palette("verdict", colors),
-                    symbol="square",
-                    size=10,
-                    left="low",
-                    right="high",
-                    label="{verdict}, {q:p:q} || not tested",
-                    side="top center",
-                    card=(
-                        "{claim}",
-                        "{value:+.3g} [{low:+.3g}, {high:+.3g}], {unit}",
-                        "{p:p}, {q:p:q} over all",
-                    ),
-                    ids="{n} recipes",
-                ),
-            ),
-            x=Axis("change of alignment, as predicted: right of 0", signed=True),
-            y=Axis("", names=tuple(named["name"])),
-            levels=(Level(0, "zero", along="x"),),
-            empty="No claim can be tested with these models: embed models of two sizes.",
-            row=52,
-        ).over(named)
-
-
-def tally(findings: Sequence[Finding]) -> str:
-    """Return how many claims are supported, contradicted, open and unknown, as a sentence."""
-    verdicts = [one.verdict for one in findings]
-    counts = {name: verdicts.count(name) for name in ("supported", "contradicted", "open")}
-    said = ", ".join(f"{count} {name}" for name, count in counts.items())
-    rest = verdicts.count("unknown")
-    return (
-        f"Of {len(findings)} claims of the hypothesis: {said} (q < {ALPHA:g})"
-        + (f", {rest} not testable here." if rest else ".")
-    ).replace("0.", ".")
-
-
-def weigh(
-    competence: pd.DataFrame, hypotheses: pd.DataFrame, thirds: pd.DataFrame, toward: int = 1
-) -> pd.DataFrame:
-    """Return the six claims with their numbers; p adjusted over them for false discoveries.
-
-    competence: of `Levels` of competence. hypotheses: of `Hypotheses`. thirds: of `AnnaKarenina`.
-    toward: 1 if higher scores mean more aligned, −1 if lower ones do.
-    """
-    decides = hypotheses["decides"].astype(bool)
-
-    def hypothesis(name: str) -> pd.DataFrame:
-        return hypotheses[(hypotheses["hypothesis"] == name) & decides]
-
-    levels = competence[competence["pairs_of"] == "all"]
-    recipes = int(levels["recipes"].sum())
-    rise = levels.drop(columns=["low", "high", "recipes"]).rename(
-        columns={"rise": "value", "rise_low": "low", "rise_high": "high"}
-    )
-    weak = thirds[thirds["pairs_of"] == "all"].rename(columns={"contrast": "value"})
-    weak = weak.assign(recipes=weak["recipes"].sum())
-    rise = rise.assign(recipes=recipes)
-    data = hypotheses[hypotheses["measured"] == DATA]
-    rows = [
-        _claim(claim, unit, found, toward * scale)
-        for claim, unit, found, scale in (
-            ("More competent models are more alike", "least to most competent", rise, 1),
-            ("Larger models are more alike", "smallest to largest", hypothesis("capacity"), 1),
-            ("Models of more tasks are more alike", "fewest to most", hypothesis("multitask"), 1),
-            ("Models of more data are more alike", "least to most", data, 1),
-            (
-                "Simpler representations are more alike",
-                "10 effective ranks less",
-                hypothesis("simplicity"),
-                -10,
-            ),
-            ("Weak models agree less with each other", "than with strong ones", weak, -1),
-        )
-    ]
-    table = pd.DataFrame(rows)
-    table["q"] = adjust(table["p"].to_numpy(float))
-    return table
-
-
-def _claim(claim: str, unit: str, rows: pd.DataFrame, scale: int) -> dict[str, Any]:
-    about = {"claim": claim, "unit": unit}
-    if rows.empty:
-        missing = dict.fromkeys(("value", "low", "high", "p"), np.nan)
-        return {**about, **missing, "n": 0, "reason": "no models that differ in this alone"}
-    row = rows.iloc[0]
-    low, high = sorted(scale * row[end] for end in ("low", "high"))
-    numbers = {"value": scale * row["value"], "low": low, "high": high, "p": row["p"]}
-    return {**about, **numbers, "n": int(row["recipes"]), "reason": row["reason"]}
-
-
-def hypothesis_findings(table: pd.DataFrame) -> list[Finding]:
-    """Return the tests of the three hypotheses that decide."""
-    return [
-        Finding(
-            f"{str(row['hypothesis']).capitalize()}: {row['measured']}",
-            row["value"],
-            row["low"],
-            row["high"],
-            row["q"],
-            name="change",
-            digits=3,
-            n=int(row["recipes"]),
-            over="recipes",
-            expected="+" if row["predicted"] > 0 else "-",
-            reason=row["reason"],
-        )
-        for row in table[table["decides"].astype(bool)].to_dict("records")
-    ]
-
-
-def replicate_findings(table: pd.DataFrame) -> list[Finding]:
-    """Return how alike two seeds of a recipe are, by modality: a ceiling for other recipes."""
-    if table.empty:
-        return [Finding("No recipe here has several seeds, so the ceiling is unknown")]
-    return [
-        Finding(
-            f"Two {modality} trainings that differ only in their seed reach",
-            ceiling_of(table, str(modality)),
-            digits=3,
-            n=len(rows),
-            over="recipes",
-        )
-        for modality, rows in table.groupby("modality", sort=False)
-    ]
-
-
-def _usual(study: Study) -> list[str]:
-    trainings = describe_trainings(study)
-    usual = trainings["modality"].isin((VISION.name, LANGUAGE.name))
-    return trainings.loc[usual, "model"].tolist()
 
 
 def compare_copies(trainings: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
@@ -691,8 +545,8 @@ def compare_copies(trainings: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame
 
     A row per line of copies and usual language recipe, and one with the mean over all of these.
     before, after: mean alignment of the models and of their copies. change: mean over models of
-    after − before, with Student's 95% interval and the p of a t-test over the pairs of model and
-    copy, which are trainings of several sizes and seeds. reason: why these are NaN.
+    after − before, with the interval and p of a t-test over the pairs of model and copy, which are
+    trainings of several sizes and seeds. reason: why these are NaN.
     """
     names = list(trainings["model"])
     reads = trainings["modality"].map(lambda name: find_modality(name).reads)
@@ -717,25 +571,24 @@ def _copied(
         before = scores.loc[copies["start"], models].mean(axis=1).to_numpy(float)
         after = scores.loc[copies["model"], models].mean(axis=1).to_numpy(float)
         whole = np.isfinite(before) & np.isfinite(after)
-        yield {
+        before, after = before[whole], after[whole]
+        change, known = after - before, bool(whole.any())
+        row = {
             "copies": line,
             "with": title,
-            "pairs": int(whole.sum()),
-            "before": before[whole].mean() if whole.any() else np.nan,
-            "after": after[whole].mean() if whole.any() else np.nan,
-            **_paired(after[whole] - before[whole]),
+            "pairs": len(change),
+            "before": before.mean() if known else np.nan,
+            "after": after.mean() if known else np.nan,
+            "change": change.mean() if known else np.nan,
+            **dict.fromkeys(("low", "high", "p"), np.nan),
+            "reason": "",
         }
-
-
-def _paired(change: Float64[np.ndarray, " n"]) -> dict[str, Any]:
-    mean = float(change.mean()) if len(change) else np.nan
-    if len(change) < FEWEST:
-        why = f"a test takes at least {FEWEST} pairs of model and copy; here are {len(change)}"
-        return {"change": mean, "low": np.nan, "high": np.nan, "p": np.nan, "reason": why}
-    if np.ptp(change) == 0:
-        why = "all pairs of model and copy change alike, so their spread is unknown"
-        return {"change": mean, "low": np.nan, "high": np.nan, "p": np.nan, "reason": why}
-    error = float(change.std(ddof=1) / np.sqrt(len(change)))
-    reach = float(t.ppf((1 + LEVEL) / 2, len(change) - 1)) * error
-    p = float(2 * t.sf(abs(mean) / error, len(change) - 1))
-    return {"change": mean, "low": mean - reach, "high": mean + reach, "p": p, "reason": ""}
+        if len(change) < FEWEST:
+            row["reason"] = f"needs {FEWEST} pairs of model and copy; {len(change)} loaded"
+        elif np.ptp(change) == 0:
+            row["reason"] = "all pairs of model and copy change alike, so their spread is unknown"
+        else:
+            test = ttest_1samp(change, 0)
+            low, high = test.confidence_interval()
+            row |= {"low": low, "high": high, "p": test.pvalue}
+        yield row

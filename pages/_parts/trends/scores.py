@@ -1,4 +1,4 @@
-"""Every value of competence with its origin, and the user's own scores."""
+"""All scores of models with their origins, and the import of one's own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.competence.scores import OPTIONAL, REQUIRED, import_scores
 from core.errors import PlatoscopeError
 from core.questions.competence.question import CompetenceScores
 from core.settings import is_read_only
-from pages._shared import controls, exportbar, frame, prose, queries
+from pages._shared import controls, exportbar, frame, queries
 from pages._shared.address import bind, fragment
 from pages._shared.queries import Place
 
@@ -23,23 +23,24 @@ COLUMNS = {
     "unit": "unit",
     "origin": "origin",
     "source": "source, or digest of the recipe",
-    "low": "95% from",
-    "high": "to",
+    "low": "CI low",
+    "high": "CI high",
     "chance": "chance",
     "n": "samples",
     "split": "split",
     "group": "group",
     "embedded": "embedded here",
-    "reason": "what is missing, and why",
+    "reason": "note",
 }
-READING = """Three origins, never mixed: *measured* here by `platoscope probe` and
-`bits-per-byte`, with the digest of the recipe; *published*, each figure with its
-source; and *user*, your own. Blank stays blank. Bits per byte come both as total over
-total (`bits per byte`) and as the mean over texts, as their names say; lower is
-better."""
-IMPORTING = """A CSV table in UTF-8, a row per model and task, with the columns {required}; where
-known, also {optional}. Name a model as here or by its spec. A value replaces the one
-that the same model and task had."""
+FORMATS = {
+    COLUMNS[name]: st.column_config.NumberColumn(format="%.4g")
+    for name in ("value", "low", "high", "chance")
+}
+READING = """Three origins, never mixed: *measured* here, with the digest of the recipe;
+*published*, with its source; and *user*, your own. Of bits per byte, lower is better."""
+IMPORTING = """A CSV table in UTF-8, a row per model and task, with the columns {required}; if
+known, also {optional}. Name a model as here or by its spec. A value replaces the one that the same
+model and task had."""
 EXAMPLE = """model,task,value,unit,source
 gpt2,HellaSwag,31.6,%,my evaluation of March
 gpt2,MMLU,26.0,%,my evaluation of March"""
@@ -47,20 +48,20 @@ gpt2,MMLU,26.0,%,my evaluation of March"""
 
 @fragment
 def show(at: Place) -> None:
-    """Draw the table with its filters."""
-    st.header("Every value, and where it comes from", anchor=False)
-    with frame.part():
+    """Offer the table with its filters, and the import of one's own scores."""
+    with st.expander("Scores of all models"), frame.part():
         question = _pick(at)
         table, every = queries.ask(at, question), queries.ask(at, CompetenceScores(at.scope))
-        st.caption(f"{len(table):,} of {len(every):,} values")
+        st.caption(f"{len(table):,} of {len(every):,} values. {READING}")
         st.dataframe(
             table[list(COLUMNS)].rename(columns=COLUMNS),
             hide_index=True,
-            column_config=_formats(),
+            column_config=FORMATS,
             placeholder="",
         )
         exportbar.draw_table(at, question, table, key="competence")
-        prose.explain(READING)
+    if not is_read_only():
+        _show_import(at)
 
 
 def _pick(at: Place) -> CompetenceScores:
@@ -80,19 +81,10 @@ def _pick(at: Place) -> CompetenceScores:
     return CompetenceScores(at.scope, tasks, tuple(origins), models, embedded)
 
 
-def _formats() -> dict[str, object]:
-    numbers = [COLUMNS[name] for name in ("value", "low", "high", "chance")]
-    return {name: st.column_config.NumberColumn(format="%.4g") for name in numbers}
-
-
-def show_import(at: Place) -> None:
-    """Take the user's own scores from a CSV table, and say what became of them; nothing where the
-    store is only shown.
-    """
-    if is_read_only():
-        return
+def _show_import(at: Place) -> None:
+    """Take the user's own scores from a CSV table, and say what became of them."""
     with st.expander(
-        "Your own scores",
+        "Import scores",
         icon=":material/upload_file:",
         expanded="import-outcome" in st.session_state,
     ):

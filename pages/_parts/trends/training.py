@@ -1,23 +1,28 @@
-"""Alignment along training: with vision, with language, with reality, and between trainings."""
+"""Alignment along trainings that have checkpoints."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from core.questions.competence.question import Training
-from core.study.parts import Comparison
-from pages._shared import frame, section
-from pages._shared.address import fragment
+from pages._shared import bar, controls, frame, queries, section
 from pages._shared.queries import Place
 
-METHODS = """Each line is one training, each mark a checkpoint: its mean alignment with the models
-that a panel names, never those of its own training. The last panel compares it with checkpoints of
-other trainings after exactly as many steps."""
+CAPTION = """A line is one training, a point a checkpoint: its mean alignment with the models that a
+panel names, never those of its own training."""
+METHODS = """The last panel compares checkpoints with those of other trainings after exactly as many
+steps. Only trainings with two checkpoints or more are shown."""
 
 
-@fragment
-def show(at: Place, comparison: Comparison) -> None:
-    """Draw alignment along every training that has checkpoints."""
-    question = Training(at.scope, comparison)
-    with frame.part():
-        section.draw(
-            at, question, key="training", header=question.title(), methods=METHODS, models=True
-        )
+def is_offered(at: Place) -> bool:
+    """Return whether some training has two checkpoints."""
+    steps = queries.models(at).dropna(subset="step")
+    return bool((steps.groupby("run")["step"].nunique() > 1).any())
+
+
+def show(at: Place) -> None:
+    frame.need_stimuli(at)
+    with bar.controls_bar():
+        question = controls.pick(Training, at, more=("layers", "as"))
+    at = replace(at, scope=question.scope)
+    section.draw(at, question, key="training", caption=CAPTION, methods=METHODS, models=True)

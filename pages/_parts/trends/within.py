@@ -1,53 +1,137 @@
-"""Alignment of pairs of models by their level, within each modality and across; more modalities."""
+"""Alignment within a modality: of models on one level of competence or size, and between
+modalities if there are more than two.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import replace
 
 import streamlit as st
 
-from core.questions.alignment.axes import COMPETENCE, find_axis
-from core.questions.competence.question import TasksSolved
-from core.questions.convergence.levels import By
+from core.questions.alignment.question import Alignment
+from core.questions.competence.question import Binning, Bins
 from core.questions.convergence.question import Levels
-from core.study.models import basis_of, language_basis
-from pages._parts.trends.modalities import show_modalities
-from pages._shared import bar, controls, facts, frame, queries, section
+from core.questions.modalities import Modalities
+from core.study.models import is_reality, reads, trained, usual
+from core.study.parts import Comparison
+from pages._parts.trends import scores
+from pages._shared import bar, controls, frame, queries, section
+from pages._shared.address import fragment
+from pages._shared.controls import Look
 from pages._shared.queries import Place
 
-LEVELS: Mapping[By, str] = {
+LEVELS = {
     "competence": "competence",
     "size": "size",
     "tasks": "number of tasks",
     "data": "amount of data",
 }
-METHODS = """Each diamond is the **adjusted mean** alignment of the pairs of models on one level,
-with the mix of objectives and families held fixed, and its 95% interval over recipes; the circle is
-the raw mean. Two seeds of a recipe never make a pair: they make the **ceiling**. **p** exchanges
-levels among the recipes of each objective or family, so it says nothing about differences between
-these."""
+CAPTION = """Diamonds: mean alignment of the pairs of models on a level, adjusted for objective and
+family, with 95% CI over recipes. Circles: unadjusted. Dotted: chance. Dash-dotted: two seeds."""
+METHODS = """The permutation test exchanges levels within each objective or family, so it tests
+convergence within kinds, not between them. Competence is cut into thirds within each modality. Two
+seeds of one recipe never make a pair."""
+RANKED = """Each point is a model: its mean alignment with all others, with 95% CI over these.
+Dotted: chance."""
+BINS = """Diamonds: mean alignment of all pairs of models within a bin of tasks solved, ± one
+standard error over models."""
+BINS_METHODS = """A task is solved by a score of at least the threshold times the best, above
+chance. The test exchanges competence between groups as a whole and within them. Source: Huh et al.
+2024, figure 2."""
+MODALITIES = """Means over trained models, with 95% CI over recipes of both sides. Ticks: shuffled
+images (chance). Open diamonds: untrained networks, the baseline of architecture alone."""
+MODALITIES_METHODS = """The interval takes models of both sides as samples; sizes and seeds of one
+line count once. Chance is measured by shuffling, with layers chosen again. q adjusts the p of both
+differences over all rows."""
 
 
 def show(at: Place) -> None:
-    """Draw alignment by level, and of all modalities."""
     frame.need_stimuli(at)
-    if len(queries.models(at)) < 2:
-        frame.need_readers(at, "caption", "image")
+    need_pair(at)
+    first = first_level(at)
     with bar.controls_bar():
-        by = controls.pick_labeled(controls.option_named(Levels, "by"), LEVELS)
-        comparison = controls.pick_comparison(queries.size(at))
+        looks = {
+            "by": Look(
+                labels=LEVELS,
+                start=first or "competence",
+                help="What rises from level to level. Default: competence, if it is known of enough"
+                " models, else size.",
+            )
+        }
+        more = ("models", "permutations", "seed", "layers", "as")
+        question = controls.pick(Levels, at, looks, more=more, leave=("between",))
+    at = replace(at, scope=question.scope)
+    with frame.part():
+        if first or question.by != "competence":
+            section.draw(at, question, key="convergence", caption=CAPTION, methods=METHODS)
+        else:
+            names = tuple(usual(queries.models(at))["model"])
+            every = Alignment(
+                at.scope, names, names, axis="parameters", comparison=question.comparison
+            )
+            section.draw(at, every, key="ranking", caption=RANKED, models=True)
+    show_modalities(at, question.comparison)
+    show_bins(at, question.comparison)
+    scores.show(at)
+
+
+def need_pair(at: Place) -> None:
+    """Raise NeededError if there are no two trained models."""
+    models = queries.models(at)
+    if models.empty:
+        frame.need_readers(at, "caption", "image")
+    if len(usual(models)) < 2:
+        how = frame.command("embed", "--dataset", at.dataset, "--model", "hf:gpt2")
+        raise frame.NeededError("Alignment needs two trained models. Add another:", how)
+
+
+def first_level(at: Place) -> str:
+    """Return the first of competence and size that puts two models on a level, "" for neither."""
+    for by in ("competence", "size"):
+        if len(queries.ask(at, Levels(at.scope, by=by))):
+            return by
+    return ""
+
+
+@fragment
+def show_modalities(at: Place, comparison: Comparison) -> None:
+    """Draw the alignment of every two modalities and of each with reality, if there are more than
+    vision and language.
+    """
+    models = trained(queries.models(at))
+    if models.loc[~is_reality(models), "modality"].nunique() < 3:
+        return
     with frame.part():
         section.draw(
-            at, Levels(at.scope, (), comparison, by=by), key="convergence", methods=METHODS
+            at,
+            Modalities(at.scope, (), comparison),
+            key="modalities",
+            header="All modalities",
+            caption=MODALITIES,
+            methods=MODALITIES_METHODS,
         )
-        if by == COMPETENCE:
-            st.caption(_basis(at))
-    show_modalities(at, comparison)
 
 
-def _basis(at: Place) -> str:
-    """Return what competence is here."""
-    seen = basis_of(queries.ask(at, TasksSolved(at.scope)))
-    read = language_basis(queries.models(at), facts.competence(at))
-    coded = find_axis(COMPETENCE, unit=read).title.removeprefix(f"{COMPETENCE}: ")
-    return frame.plain(f"Competence is, in vision, {seen}; in language, {coded}.")
+@fragment
+def show_bins(at: Place, comparison: Comparison) -> None:
+    """Offer the bins of the published figure, if two vision models have a competence."""
+    models = usual(queries.models(at))
+    question = Bins(at.scope, comparison=comparison)
+    if not reads(models, "image").any() or queries.ask(at, question).empty:
+        return
+    with st.expander("Bins of tasks solved"), frame.part():
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            looks = {
+                "threshold": Look(least=0.5, step=0.05),
+                "bins": Look(most=10),
+                "equal": Look(),
+            }
+            chosen = {
+                name: controls.pick_option(one, looks[name])
+                for name, one in controls.options_by_name(Bins).items()
+                if name in looks
+            }
+        solving = replace(question.solving, threshold=chosen["threshold"])
+        binning = Binning(chosen["bins"], chosen["equal"])
+        question = replace(question, solving=solving, binning=binning)
+        section.draw(at, question, key="competence-bins", caption=BINS, methods=BINS_METHODS)

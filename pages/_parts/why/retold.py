@@ -1,48 +1,37 @@
-"""One stimulus at all caption levels: what is said of it, and what a language model then takes to
-be like it.
-"""
+"""One image at all caption levels, with its nearest neighbors in a language model at each."""
 
 from __future__ import annotations
 
 import pandas as pd
 import streamlit as st
 
-from pages._shared import controls, facts, frame, gallery, prose, queries
+from pages._shared import controls, facts, frame, gallery, queries
 from pages._shared.address import fragment
 from pages._shared.queries import Place
 
 NEAR = 5  # neighbors drawn at each level
-READING = """Most similar first, in the layers that align best over all stimuli at that level.
-The first {near} are shown; a frame marks those among the nearest {k} in {name}, too.
-Open another stimulus to see it instead."""
+READING = """The {near} nearest images, in the layers that align best at that level. Framed: also
+among the {k} nearest in {name}."""
 
 
 @fragment
 def show(at: Place, rows: pd.DataFrame) -> None:
-    """Draw one stimulus; rows: the answer of `CaptionScores` by mutual k-NN. A
-    fragment: another draws nothing else.
-    """
-    st.header("One stimulus at every level", anchor=False)
+    """Draw one image; rows: the answer of `CaptionScores` by mutual k-NN."""
     scored = rows.dropna(subset="score")
     if scored.empty:
         raise frame.NeededError("No layers of these models have neighbors to show.")
     size = queries.card(at).size
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        index = _pick_stimulus(size)
+        index = gallery.chosen(size) or 0
+        st.button("Previous", on_click=gallery.choose, args=((index - 1) % size,), type="tertiary")
+        st.button("Next", on_click=gallery.choose, args=((index + 1) % size,), type="tertiary")
         reader, seer = _pick_models(at, scored)
     with frame.part():
         _draw(at, scored[(scored["model"] == reader) & (scored["model_y"] == seer)], index, seer)
 
 
-def _pick_stimulus(size: int) -> int:
-    index = gallery.chosen(size) or 0
-    st.button("Previous", on_click=gallery.choose, args=((index - 1) % size,), type="tertiary")
-    st.button("Next", on_click=gallery.choose, args=((index + 1) % size,), type="tertiary")
-    return index
-
-
 def _pick_models(at: Place, rows: pd.DataFrame) -> tuple[str, str]:
-    """Choose a language model and one that it is compared with; at first those that agree most."""
+    """Choose a language model and one that it is compared with; at first those that align best."""
     models, best = queries.models(at), rows.sort_values("score").iloc[-1]
     chosen = []
     for label, column, key in (
@@ -69,7 +58,7 @@ def _draw(at: Place, rows: pd.DataFrame, index: int, seer: str) -> None:
         gallery.draw_one(at, index, width=180)
     with right:
         layer = f", in the layer for level {frame.plain(level)}" if len(seen) > 1 else ""
-        st.caption(f"Nearest to stimulus {index} in {frame.plain(titles[seer])}{layer}")
+        st.caption(f"Nearest to image {index} in {frame.plain(titles[seer])}{layer}")
         gallery.grid(at, seen[int(shown)][:NEAR], key="retold-seen", width=84)
     for place, row in enumerate(rows.to_dict("records")):
         near = [
@@ -84,7 +73,7 @@ def _draw(at: Place, rows: pd.DataFrame, index: int, seer: str) -> None:
             for text in facts.texts(at, row["level"])[index]:
                 st.text(text)
         with right:
-            st.caption(f"{len(both)} of {k} nearest in common")
+            st.caption(f"{len(both)} of {k} shared")
             gallery.grid(at, near[:NEAR], key=f"retold-{place}", width=84, marked=both)
     name = frame.plain(titles[seer])
-    prose.explain(READING.format(near=NEAR, k=k, name=name))
+    st.caption(READING.format(near=NEAR, k=k, name=name))

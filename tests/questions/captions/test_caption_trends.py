@@ -87,13 +87,12 @@ def test_too_little_has_no_trend_but_a_reason() -> None:
     found = level_trends(table(np.zeros((1, 4))), {}).iloc[0]
     assert np.isnan(found["p"])
     assert (
-        found["reason"]
-        == "a trend needs language models of 2 families at 3 caption levels; here 1 at 4"
+        found["reason"] == "needs 2 families of language models at 3 caption levels; 1 at 4 loaded"
     )
     unscored = level_trends(table(np.full((3, 4), np.nan)), {}).iloc[0]
     assert (unscored["models"], unscored["reason"]) == (
         0,
-        "a trend needs language models of 2 families at 3 caption levels; here 0 at 4",
+        "needs 2 families of language models at 3 caption levels; 0 at 4 loaded",
     )
 
 
@@ -157,8 +156,7 @@ def test_one_family_has_no_trend_and_levels_that_two_have_go_before_more_of_one(
     alone = level_trends(table(scores[:3]), FAMILIES).iloc[0]
     assert np.isnan(alone["p"])
     assert (
-        alone["reason"]
-        == "a trend needs language models of 2 families at 3 caption levels; here 1 at 4"
+        alone["reason"] == "needs 2 families of language models at 3 caption levels; 1 at 4 loaded"
     )
     scores[3:, 0] = (
         np.nan

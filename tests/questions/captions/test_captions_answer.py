@@ -17,7 +17,6 @@ from core.errors import MetricError, UnknownNameError
 from core.questions.asking import ask, left_out_of
 from core.questions.captions import (
     CaptionAlignment,
-    CaptionFacts,
     CaptionLevels,
     CaptionScores,
     by_level,
@@ -98,8 +97,9 @@ def compare_levels(study: Study, **choices) -> pd.DataFrame:
     return ask(scores(study, **choices), study)
 
 
-def compare_told(study: Study, **choices) -> pd.DataFrame:
-    return CaptionFacts(**choices).complete(study).bins(study)
+def compare_told(study: Study, *, k: int, **choices) -> pd.DataFrame:
+    question = CaptionAlignment(comparison=Comparison(k=k), over="facts", **choices)
+    return question.complete(study).bins(study)
 
 
 def tell_outdated(study: Study) -> list[str]:

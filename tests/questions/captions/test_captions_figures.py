@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.questions.captions import CaptionAlignment, CaptionFacts, CaptionLevels, facts_findings
+from core.questions.captions import CaptionAlignment, facts_findings
 from core.study.parts import Comparison
 
 QUESTION = CaptionAlignment()
@@ -68,11 +68,12 @@ def bins() -> pd.DataFrame:
         for target, score in (("x", 0.2), ("y", 0.1))
         for level, share, count in (("5", 0.1, 100), ("5", 0.3, 25), ("40", 0.8, 16))
     ]
-    return pd.DataFrame(rows, columns=list(CaptionFacts.columns))
+    columns = ["model_y", "level", "facts", "score", "stimuli", "chance", "title"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def test_bins_are_drawn_by_level_with_marks_by_their_stimuli() -> None:
-    figure = CaptionFacts().plot(bins()).draw("light")
+    figure = CaptionAlignment(over="facts").plot(bins()).draw("light")
     dots = [trace for trace in figure.data if trace.mode == "markers" and trace.x[0] is not None]
     assert [list(trace.x) for trace in dots] == [[0.1, 0.3], [0.8], [0.1, 0.3], [0.8]]
     assert dots[0].marker.size[0] > dots[0].marker.size[1]
@@ -83,11 +84,3 @@ def test_directions_are_counted_over_levels() -> None:
     claims = [one.claim for one in facts_findings(rising)]
     assert claims[0].endswith("align better at 1 of 1 levels")
     assert "Too few" in facts_findings(rising.head(1))[0].claim
-
-
-def test_levels_are_bars_and_what_is_unknown_has_no_panel() -> None:
-    table = pd.DataFrame(
-        {"level": ["5", "<40>"], "words": [5.6, 40.9], "bytes": [28.0, 211.0], "facts": np.nan}
-    )
-    bars = CaptionLevels().plot(table).draw("light").data
-    assert [list(bar.x) for bar in bars] == [[5.6, 40.9], [28.0, 211.0]]

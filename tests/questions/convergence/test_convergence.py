@@ -8,23 +8,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.questions.convergence.hypotheses import DECAYED, Material, _sweep, judge
-from core.questions.convergence.hypotheses import test_all as run_all
+from core.questions.convergence.hypotheses import Material, _sweep, run_tests
 from core.questions.convergence.levels import (
     SKILL_THIRDS,
     arrange,
-    compare_thirds,
+    compare_levels,
     kinds_to_show,
     put_on_levels,
 )
 from core.questions.convergence.question import (
     ALL,
-    AnnaKarenina,
     FineTuned,
     Levels,
     compare_copies,
-    hypothesis_findings,
-    replicate_findings,
+    judge,
     tally,
 )
 from core.study.noise import (
@@ -209,12 +206,9 @@ def test_the_ceiling_is_the_mean_of_pairs_of_seeds():
     assert ceiling_of(table.reset_index(), "vision") == pytest.approx(vision)
     language = ceiling_between(table, "language", "language")
     assert ceiling_between(table, "vision", "language") == pytest.approx((vision * language) ** 0.5)
-    found = {one.claim.split()[1]: one.value for one in replicate_findings(table.reset_index())}
-    assert found["vision"] == pytest.approx(vision)
     assert replicated(trainings.assign(varies="width")).empty
     assert len(replicated(trainings)) == len(trainings)
     alone = summarize_replicates(trainings[trainings["model"].str.endswith("#0")], pairs)
-    assert replicate_findings(alone)[0].claim.startswith("No recipe here has several seeds")
     assert np.isnan(ceiling_of(alone, "vision"))
     assert np.isnan(ceiling_between(table, "vision", "world"))
 
@@ -284,17 +278,17 @@ def test_where_low_scores_mean_aligned_sentences_and_verdicts_turn():
     both = Comparison(), Comparison(metric="shape_angle")
     trainings, pairs = swept(-0.02)
     leveled = put_on_levels(trainings, "size", pd.Series(dtype=float))
-    thirds = compare_thirds(leveled, pairs, draws=9, seed=0).assign(contrast=-0.1, p=0.01)
-    high, low = (AnnaKarenina(comparison=one)._findings(thirds)[0].verdict for one in both)
+    thirds = compare_levels(leveled, pairs, draws=9, seed=0).assign(contrast=-0.1, p=0.01)
+    high, low = (Levels(comparison=one)._contrasts(thirds)[0].verdict for one in both)
     assert (high, low) == ("supported", "contradicted")
     copied = compare_copies(*copies(-0.05))
     high, low = (FineTuned(comparison=one)._findings(copied)[0].verdict for one in both)
     assert (high, low) == ("supported", "contradicted")
-    table = run_all(Material(last_layer, trainings, pairs, draws=99, seed=0, toward=both[1].toward))
-    decisive = table[table["decides"]].set_index("hypothesis")["verdict"]
-    assert set(decisive) == {"contradicted"}
-    decayed = table[table["measured"] == DECAYED].iloc[0]
-    assert decayed["predicted"] == -1  # rank is no score
+    high, low = (run_all((trainings, pairs), toward=one.toward) for one in both)
+    known = high["value"].notna()
+    same = high["unit"] == "fall of the effective rank with weight decay"  # rank is no score
+    assert (high["value"] == low["value"])[known & same].all()
+    assert (high["value"] == -low["value"])[known & ~same].all()
 
 
 def rank_of(model: str) -> int:
@@ -338,25 +332,32 @@ def swept(change: float) -> tuple[pd.DataFrame, pd.DataFrame]:
     return trainings, pairs.assign(score=pairs["score"] + moved)
 
 
+def run_all(of: tuple[pd.DataFrame, pd.DataFrame], toward: int = 1) -> pd.DataFrame:
+    """Return all tests; the larger models are the more competent ones."""
+    skill = of[0].set_index("model")["parameters"]
+    return run_tests(Material(last_layer, *of, skill, draws=199, seed=0, toward=toward))
+
+
 @pytest.mark.parametrize(("change", "verdict"), [(-0.02, "supported"), (0.02, "contradicted")])
-def test_each_hypothesis_is_judged_by_the_test_that_decides(change, verdict):
-    table = run_all(Material(last_layer, *swept(change), draws=199, seed=0))
+def test_each_claim_is_judged_by_the_test_that_decides(change, verdict):
+    table = run_all(swept(change))
     decisive = table[table["decides"]].set_index("hypothesis")
-    assert list(decisive.index) == ["multitask", "capacity", "simplicity"]
-    assert decisive["verdict"].tolist() == ["supported", "supported", verdict]
+    assert table["decides"].is_monotonic_decreasing
+    assert list(decisive.index) == [
+        *("competence", "capacity", "multitask", "data", "simplicity", "anna karenina")
+    ]
+    verdicts = dict(zip(table.index, [one.verdict for one in judge(table)], strict=True))
+    found = dict(zip(decisive.index, list(verdicts.values())[:6], strict=True))
+    assert found["capacity"] == found["multitask"] == "supported"
+    assert found["simplicity"] == verdict
+    assert found["data"] == "unknown"  # no model was trained on less
     assert decisive.loc["capacity", "value"] == pytest.approx(0.1, abs=0.01)
-    assert decisive.loc["simplicity", "value"] == pytest.approx(change, rel=0.2)
-    assert (decisive["q"] >= decisive["p"]).all()
+    assert decisive.loc["competence", "value"] == pytest.approx(0.1, abs=0.01)
+    assert decisive.loc["anna karenina", "value"] == pytest.approx(0.05, abs=0.01)
+    assert decisive.loc["simplicity", "value"] == pytest.approx(-10 * change, rel=0.2)
+    assert (decisive["low"] <= decisive["value"]).dropna().sum() == 5
+    assert (decisive["q"] >= decisive["p"]).sum() == 5
     assert table.loc[~table["decides"], "q"].isna().all()
-    assert hypothesis_findings(table)[2].verdict == verdict
-
-
-def test_a_verdict_needs_p_and_the_predicted_direction():
-    assert judge(0.1, 1, 0.01) == "supported"
-    assert judge(-0.1, -1, 0.01) == "supported"
-    assert judge(-0.1, 1, 0.01) == "contradicted"
-    assert judge(0.1, 1, 0.06) == "not shown"
-    assert judge(np.nan, 1, np.nan) == "not tested"
 
 
 def levels(rise: float, p: float) -> pd.DataFrame:
@@ -378,7 +379,8 @@ def levels(rise: float, p: float) -> pd.DataFrame:
         for kind in ("all", "across")
         for place, level in enumerate(("XS", "M"))
     ]
-    table = pd.DataFrame(rows, columns=list(Levels.columns)[:-4])
+    names = [name for name in Levels.columns if name not in ("one", "other", "contrast")]
+    table = pd.DataFrame(rows, columns=names[:-4])
     return table.assign(p=p, reason="", ceiling=np.nan, chance=0.01)
 
 
@@ -387,17 +389,17 @@ def levels(rise: float, p: float) -> pd.DataFrame:
     [(0.1, 0.01, "supported"), (-0.1, 0.01, "contradicted"), (0.1, 0.2, "open")],
 )
 def test_a_trend_is_judged_whichever_way_it_goes(rise, p, verdict):
-    found = Levels(by="size")._findings(levels(rise, p))
+    found = Levels(by="size")._rises(levels(rise, p))
     assert [one.verdict for one in found] == [verdict] * 2
     assert [one.value for one in found] == [rise] * 2
-    assert len(Levels(by="tasks")._findings(levels(rise, p).iloc[:0])) == 1
+    assert len(Levels(by="tasks")._rises(levels(rise, p).iloc[:0])) == 1
 
 
 def test_one_kind_of_pairs_is_said_and_drawn_once():
     rows = levels(0.1, 0.01).query("pairs_of == 'all'")
     twice = pd.concat([rows, rows.assign(pairs_of="vision")])
     assert kinds_to_show(twice) == ["vision"]
-    (found,) = Levels(by="tasks")._findings(twice)
+    (found,) = Levels(by="tasks")._rises(twice)
     assert found.value == 0.1
     dots = [one for one in Levels().plot(twice).draw("light").data if one.error_y.array is not None]
     assert [list(one.y) for one in dots] == [[0.2, pytest.approx(0.3)]]
@@ -414,27 +416,26 @@ def test_thirds_are_compared_with_each_other_and_in_a_sentence():
     pairs = aligned(trainings, rise=0.1)
     by_size = trainings.set_index("model")["parameters"]
     leveled = put_on_levels(trainings, "competence", by_size)
-    table = compare_thirds(leveled, pairs, draws=99, seed=0)
+    table = compare_levels(leveled, pairs, draws=99, seed=0)
     means = thirds_of(table)
     weak, middle, strong = SKILL_THIRDS
     assert means.loc[strong, strong] - means.loc[weak, weak] == pytest.approx(0.2, abs=0.01)
     assert means.loc[weak, strong] == pytest.approx(means.loc[middle, middle], abs=0.01)
     lead = table[table["pairs_of"] == "all"].iloc[0]
     assert lead["contrast"] == pytest.approx(-0.1, abs=0.01)
-    weakest = AnnaKarenina()._findings(table)[0]
+    weakest = Levels()._contrasts(table)[0]
     assert (weakest.verdict, weakest.value) == ("supported", lead["contrast"])
-    together = AnnaKarenina()._findings(table.assign(contrast=0.1, low=0.05, high=0.2))[0]
+    together = Levels()._contrasts(table.assign(contrast=0.1, low=0.05, high=0.2))[0]
     assert together.verdict == "contradicted"
-    assert AnnaKarenina()._findings(table.assign(p=0.2))[0].verdict == "open"
+    assert Levels()._contrasts(table.assign(p=0.2))[0].verdict == "open"
     none = table.assign(p=np.nan, contrast=np.nan, reason="too few")
-    assert AnnaKarenina()._findings(none)[0].verdict == "unknown"
-    assert len(AnnaKarenina()._findings(table.iloc[:0])) == 1
-    assert len(AnnaKarenina().plot(table).draw("dark").data) == table["pairs_of"].nunique()
+    assert Levels()._contrasts(none)[0].verdict == "unknown"
+    assert len(Levels()._contrasts(table.iloc[:0])) == 1
+    assert len(Levels(between=True).plot(table).draw("dark").data) == table["pairs_of"].nunique()
 
 
 def test_claims_are_counted_by_verdict():
-    found = hypothesis_findings(run_all(Material(last_layer, *swept(-0.02), draws=99, seed=0)))
-    assert (
-        tally(found)
-        == "Of 3 claims of the hypothesis: 3 supported, 0 contradicted, 0 open (q < .05)."
+    table = run_all(swept(-0.02))
+    assert tally(judge(table[table["decides"]])) == (
+        "Of 6 predictions: 5 supported, 0 contradicted, 0 open, 1 not testable here (q < .05)"
     )
