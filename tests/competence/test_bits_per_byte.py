@@ -207,19 +207,6 @@ def test_rows_worked_out_by_hand():
     assert np.isnan(single["low"])
 
 
-def test_intervals_over_few_texts_hold_the_truth_as_often_as_they_say():
-    """Texts of independent lengths and ratios, whose true total and mean are known."""
-    random, held, ratio = np.random.default_rng(0), 0, np.exp(0.1 + 0.15**2 / 2)
-    for _ in range(400):
-        bytes = random.lognormal(7, 0.3, 8)
-        costs = pd.DataFrame({"bits": bytes * random.lognormal(0.1, 0.15, 8), "bytes": bytes})
-        rows = text_rows(costs.assign(tokens=bytes), "x.txt")
-        held += np.array([row["low"] <= ratio <= row["high"] for row in rows])
-    assert ((held / 400 > 0.92) & (held / 400 < 0.98)).all()
-    error = (costs["bits"] / costs["bytes"]).sem()
-    assert rows[1]["high"] - rows[1]["value"] == pytest.approx(2.364624 * error)  # t(.975, 7)
-
-
 def test_a_real_model_s_story(stories, tmp_path):
     """The text that the model's maker shows costs 0.46 nats a token in one pass, and more where the
     windows are short.

@@ -41,12 +41,6 @@ def test_items_cost_the_same_in_any_company(tmp_path):
     )
 
 
-def test_progress_counts_every_ending(tmp_path):
-    heard = []
-    code_endings(opened(tmp_path, "bloom"), ASKED, report=lambda *state: heard.append(state))
-    assert heard[-1] == (4 * len(ASKED), 4 * len(ASKED), "exams of bloom")
-
-
 def test_models_that_cannot_continue_a_text_are_refused(tmp_path):
     with pytest.raises(EncoderError, match="bert does not predict text from left to right"):
         code_endings(opened(tmp_path, "bert"), ASKED)

@@ -81,24 +81,10 @@ def test_a_planted_factor_is_found(classes):
     assert probe(planted.astype(np.float32), labels, split(1800)).value >= 0.99
 
 
-def test_a_probe_is_the_same_each_time_and_in_any_units():
-    rows, labels = clusters(4)
-    parts = split(len(rows))
-    score = probe(rows, labels, parts)
-    assert probe(rows, labels, parts) == score
-    assert probe(1000 * rows + 5, labels, parts).value == pytest.approx(score.value, abs=0.005)
-
-
 def test_features_without_any_content_give_the_largest_class():
     labels = np.random.default_rng(3).choice(3, size=600, p=[0.6, 0.3, 0.1])
     score = probe(np.full((600, 5), 7.1, dtype=np.float32), labels, split(600))
     assert score.value == score.chance == (labels[400:] == 0).mean()
-
-
-def test_a_split_takes_every_sample_once():
-    parts = split(3000)
-    assert [len(part) for part in (parts.train, parts.validation, parts.test)] == [1500, 500, 1000]
-    assert np.concatenate([parts.train, parts.validation, parts.test]).tolist() == list(range(3000))
 
 
 def test_an_interval_is_wilson_s():

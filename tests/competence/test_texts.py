@@ -7,10 +7,7 @@ from __future__ import annotations
 import json
 import os
 
-import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from huggingface_hub import constants
 from store_fakes import CountedDataset
@@ -83,14 +80,6 @@ def test_the_web_s_texts_are_read_file_by_file(cache):
         next(reading)
 
 
-@pytest.mark.usefixtures("cache")
-def test_without_network_and_cache_one_sentence_says_what_to_do():
-    with pytest.raises(
-        OfflineError, match=r"OpenWebText .* connect .* or use --text FILE .* or --text cave"
-    ):
-        open_texts("owt")
-
-
 def test_what_is_no_text_is_refused(tmp_path):
     with pytest.raises(
         UnknownNameError, match="no text file or dataset named 'cav'; did you mean cave"
@@ -138,11 +127,3 @@ def test_what_is_no_file_or_too_large_is_refused_before_it_is_read(tmp_path, mon
             open_texts(str(tmp_path / name))
     with pytest.raises(InputError, match="/dev/zero is not a text; expected a file ending in"):
         open_texts("/dev/zero")
-
-
-def test_a_text_in_a_table_that_is_no_utf_8(tmp_path):
-    ends, data = np.array([0, 1], np.int32), pa.py_buffer(b"\xff")
-    texts = pa.StringArray.from_buffers(1, pa.py_buffer(ends), data)
-    pq.write_table(pa.table({"text": texts}), tmp_path / "a.parquet")
-    with pytest.raises(InputError, match=r"a\.parquet cannot be read \('utf-8' codec can't decode"):
-        list(open_texts(str(tmp_path / "a.parquet")).read())

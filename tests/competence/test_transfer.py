@@ -141,21 +141,6 @@ def test_a_killed_run_loses_the_question_it_was_at(world, tmp_path, monkeypatch)
     ]
 
 
-def test_a_layer_that_cannot_be_probed_has_a_reason(world, monkeypatch):
-    monkeypatch.setattr(
-        transfer, "encode_fitting", lambda encoder, items, **_: (broken(encoder, items), 0)
-    )
-
-    def broken(encoder, items):
-        encoding = encoder.encode(items)
-        encoding.layers[0][0, 0] = np.nan
-        return encoding
-
-    rows = probed(world, "vit-b", layers="all")
-    assert rows["value"].isna().tolist() == [True, False]
-    assert "NaN or infinity" in rows["reason"][0]
-
-
 def test_models_that_cannot_see_are_refused(world):
     with pytest.raises(InputError, match="'tiny-bloom' is not a vision model; name"):
         probed(world, "tiny-bloom")

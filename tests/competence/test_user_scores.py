@@ -100,23 +100,6 @@ def test_a_name_and_a_spec_mean_the_same_model(root):
         keep(root, "mae,depth,0.5,top-1\ntimm:vit_base_patch16_224.mae,depth,0.5,top-1\n")
 
 
-def test_a_table_with_a_mistake_changes_nothing(root):
-    keep(root, "mae,depth,0.5,top-1\n")
-    before = Store(root).digest("counted")
-    with pytest.raises(InputError, match="line 3: value 'NaN' is not a plain number"):
-        keep(root, "mae,depth,0.75,top-1\ntuned,depth,NaN,top-1\n")
-    assert held(root) == [("mae", "depth", 0.5)]
-    assert Store(root).digest("counted") == before
-
-
-def test_every_import_changes_what_caches_go_by(root):
-    digests = [Store(root).digest("counted")]
-    for value in (0.5, 0.75):
-        keep(root, f"mae,depth,{value},top-1\n")
-        digests.append(Store(root).digest("counted"))
-    assert len(set(digests)) == 3
-
-
 def test_models_that_are_not_embedded_are_told_with_the_nearest_and_kept(root):
     done = keep(root, "tund,depth,0.5,top-1\ntund,pose,0.5,top-1\nmae,depth,0.5,top-1\n")
     told = (

@@ -35,18 +35,6 @@ def test_chance_of_cka_is_its_mean_over_all_permutations(dims_x, dims_y):
     assert chance(x, y) == pytest.approx(mean, rel=1e-12)
 
 
-def test_chance_of_cka_ignores_what_cka_ignores():
-    rng = np.random.default_rng(1)
-    x, y = rng.standard_normal((30, 4)), rng.standard_normal((30, 50))
-    rotation = np.linalg.qr(rng.standard_normal((4, 4)))[0]
-    assert (
-        chance(3 * x @ rotation + 7, y)
-        == pytest.approx(chance(x, y))
-        == pytest.approx(chance(y, x))
-    )
-    assert chance(x * [1, 1, 1, 9], y) < chance(x, y)  # fewer dimensions that count
-
-
 def test_chance_of_cka_agrees_with_published_permutations(reference):
     features = np.load(reference / "features_n256.npz")
     published = json.loads((reference / "metrics_n256.json").read_text())["permutation_null_means"][

@@ -167,12 +167,6 @@ def test_over_all_shufflings_unbiased_cka_averages_0_and_cka_its_analytic_chance
     ) == pytest.approx(chance, abs=1e-12)
 
 
-@pytest.mark.parametrize("unit", ["median", "feature"])
-def test_a_wide_gaussian_kernel_is_linear(unit):
-    x, y = spaces(0, n=30)
-    assert rbf_cka(x, y, bandwidth=1e6, unit=unit) == pytest.approx(cka(x, y), abs=1e-9)
-
-
 @pytest.mark.parametrize("metric", [cka, unbiased_cka, rbf_cka], ids=lambda metric: metric.spec.id)
 @pytest.mark.parametrize("size", [1e-30, 1e30])
 def test_a_far_center_and_tiny_or_huge_features_cost_no_digits(metric, size):
@@ -213,17 +207,6 @@ def test_a_kernel_so_narrow_that_nothing_is_similar_is_refused():
         match=r"leaves every stimulus similar to itself alone, .*larger bandwidth than 0\.01",
     ):
         rbf_cka(x, y, bandwidth=0.01)
-
-
-def test_a_median_distance_of_0_is_refused_and_a_fixed_width_is_not():
-    x = np.zeros((9, 2))
-    x[0] = 1
-    y = spaces(0, n=9)[1]
-    with pytest.raises(
-        MetricError, match="their median distance is 0; give the bandwidth in unit feature"
-    ):
-        rbf_cka(x, y)
-    assert 0 < rbf_cka(x, y, unit="feature") < 1
 
 
 cknna = METRICS["cknna"]
@@ -337,13 +320,6 @@ def test_the_paper_s_variant_is_cka_without_diagonals_where_all_are_neighbors_an
     )
 
 
-def test_the_paper_s_variant_is_neither_cka_where_means_are_not_0():
-    x, y = local_spaces(0, n=100, offset=1.0)
-    value = cknna(x, y, k=99)
-    assert abs(value - METRICS["cka"](x, y)) > 0.01
-    assert abs(value - METRICS["unbiased_cka"](x, y)) > 0.01
-
-
 def test_the_released_variant_exceeds_1_and_is_not_symmetric():
     x, y = local_spaces(34, n=24, noise=0.3, offset=3.0)
     values = cknna(x, y, k=22, variant="released"), cknna(y, x, k=22, variant="released")
@@ -362,12 +338,6 @@ def test_a_hand_computed_case():
     x = np.array([[1.0, 0], [2, 1], [0, 1]])
     y = np.array([[2.0, 1], [1, 0], [0, 1]])
     assert cknna(x, y, k=1) == pytest.approx(-6 / 7, abs=1e-12)
-
-
-def test_without_common_neighbors_the_paper_s_variant_is_0():
-    x = np.array([[1, 0.1, 0], [1, 0, 0.1], [0, 1, 0.1], [0.1, 1, 0]])
-    y = x[[0, 2, 1, 3]]
-    assert cknna(x, y, k=1) == 0
 
 
 @some

@@ -111,16 +111,6 @@ def test_a_linear_map_without_noise_is_found_and_one_that_loses_dimensions_canno
     )
 
 
-def test_folds_go_by_position_so_that_order_matters_a_little():
-    x, y = spaces(0, n=100)
-    order = np.random.default_rng(0).permutation(100)
-    assert (
-        1e-6
-        < abs(linear_predictivity(x[order], y[order], folds=5) - linear_predictivity(x, y, folds=5))
-        < 0.05
-    )
-
-
 def test_fewer_than_two_stimuli_in_a_fold_are_refused():
     assert np.isfinite(linear_predictivity(*spaces(0, n=10), folds=5))
     with pytest.raises(

@@ -24,7 +24,6 @@ from core.networks.balance import (
     apart,
     find_layers,
     gradient_sides,
-    is_turned,
     measure_heads,
     mix_units,
     project,
@@ -126,34 +125,6 @@ def test_sides_of_weights_are_products_of_rows(model) -> None:
         plain = [[float(cell) for cell in row[:8]] for row in rows]  # without the offset
         expected = [[sum(a * b for a, b in zip(x, y, strict=True)) for y in plain] for x in plain]
         assert side[0, 1].numpy() == pytest.approx(np.array(expected))
-
-
-def test_the_loss_has_the_symmetry_that_is_compared(model) -> None:
-    """Q → A Q with K → A⁻ᵀ K changes no loss for any A, or for one that scales planes alone."""
-    before = loss_of(model, TEXTS[0])
-    scale = torch.tensor([2.0, 0.5, 2.0, 0.5], dtype=torch.float64)  # planes (0, 2) and (1, 3)
-    with_planes = changed(model, torch.diag(scale))
-    assert with_planes == pytest.approx(before, rel=1e-6)
-    mixing = torch.eye(4, dtype=torch.float64) + 0.5 * torch.ones(4, 4, dtype=torch.float64)
-    mixed = changed(model, mixing)
-    assert (mixed == pytest.approx(before, rel=1e-6)) == (not is_turned(model))
-    assert is_turned(model) == (model.config.model_type == "llama")
-
-
-def changed(model, by) -> float:
-    """Return the loss with the first head's queries and keys transformed."""
-    sides = rows_of_head(model, head=0)
-    kept = [[[float(cell) for cell in row] for row in rows] for rows in sides]
-    for rows, matrix, values in zip(sides, (by, torch.linalg.inv(by).T), kept, strict=True):
-        for row, new in zip(rows, matrix @ torch.tensor(values, dtype=torch.float64), strict=True):
-            for cell, value in zip(row, new, strict=True):
-                cell.copy_(value)
-    found = loss_of(model, TEXTS[0])
-    for rows, values in zip(sides, kept, strict=True):
-        for row, old in zip(rows, values, strict=True):
-            for cell, value in zip(row, old, strict=True):
-                cell.copy_(torch.tensor(value))
-    return found
 
 
 def test_alike_and_apart_of_known_sides() -> None:

@@ -12,7 +12,6 @@ from tiny_models import make_language
 
 from core.cave.captions import describe
 from core.cave.events import events
-from core.cave.melodies import sing, write
 from core.cave.world import WORLD
 from core.competence.probes import fit
 from core.encoders.catalog import open_encoder
@@ -170,18 +169,6 @@ def test_words_are_scored_in_bits_per_byte_and_only_by_one_tokenizer(tmp_path: P
     check_pair(mine, mine)
     with pytest.raises(InputError, match="cut the texts into different tokens"):
         check_pair(Side(reader, others, others), mine)
-
-
-def test_notes_are_scored_as_words_are() -> None:
-    encoder = open_encoder(f"hf:{CAVE_WEIGHTS / 'note-gpt2-xs'}", device=CPU)
-    hearer = cut_language(encoder, WORLD, level="5")
-    heard = list(events("tests", 4))
-    batch, last = hearer.read(heard), len(hearer.card.layers) - 1
-    task = NextToken(hearer.head, 300)
-    with torch.no_grad():
-        features = hearer.upper(hearer.lower(batch, last), last, batch)
-    encoding = encoder.encode([write(sing(event)) for event in heard])
-    assert np.allclose(task.score(features, batch), 1 - encoding.bits / encoding.bytes, atol=1e-4)
 
 
 def test_a_stitch_stays_within_a_modality(side: Side, tmp_path: Path) -> None:

@@ -72,17 +72,6 @@ def test_equal_the_metric_of_every_pair(metric, parameters):
 
 
 @every_engine
-def test_other_preprocessing_can_be_asked_for(metric):
-    x, y = models(1)
-    engine = make_engine(metric)
-    ready = (engine.prepare(layers, preprocess=lambda space: space) for layers in (x, y))
-    raw = engine.scores(*ready).values
-    np.testing.assert_allclose(
-        raw, [[METRICS[metric](a, b) for b in y] for a in x], rtol=0, atol=1e-7
-    )
-
-
-@every_engine
 @pytest.mark.parametrize("bad", [0.0, 1.0, np.nan])
 def test_a_degenerate_layer_has_no_scores_and_spoils_no_other(metric, bad):
     x, y = models(2)
@@ -119,23 +108,6 @@ def test_lists_that_were_found_before_serve_whoever_says_so(metric):
         np.testing.assert_array_equal(engine.scores(*ready).values, scores(metric, x, y))
 
 
-def refuse_each_space(_space: np.ndarray) -> np.ndarray:
-    CALLS.append(1)
-    raise MetricError("no")
-
-
-CALLS: list[int] = []
-
-
-@every_engine
-def test_no_failure_is_computed_twice(metric):
-    """Each layer is tried once, and its reason kept."""
-    CALLS.clear()
-    with pytest.raises(MetricError, match="no layer can be compared: no"):
-        make_engine(metric).prepare(models(12)[0], preprocess=refuse_each_space)
-    assert len(CALLS) == 3
-
-
 @every_engine
 def test_do_not_depend_on_the_number_of_threads(metric, monkeypatch):
     x, y = models(3)
@@ -153,14 +125,6 @@ def test_do_not_depend_on_the_tile(metric, tile, monkeypatch):
     expected = scores(metric, x, y)
     monkeypatch.setattr(engines, "TILE", tile)
     np.testing.assert_allclose(scores(metric, x, y), expected, rtol=0, atol=1e-14)
-
-
-@every_engine
-def test_do_not_depend_on_what_else_is_compared(metric):
-    x, y = models(6)
-    np.testing.assert_allclose(
-        scores(metric, x[1:2], y), scores(metric, x, y)[1:2], rtol=0, atol=1e-12
-    )
 
 
 @every_engine
@@ -243,12 +207,6 @@ def test_a_parameter_out_of_range_is_the_reason_that_no_layer_can_be_compared():
         make_engine("mutual_knn", k=40).prepare(models()[0])
 
 
-@every_engine
-def test_a_model_without_layers_is_refused(metric):
-    with pytest.raises(MetricError, match="no layer can be compared: none was given"):
-        make_engine(metric).prepare([])
-
-
 STREAMED = [name for name, metric in METRICS.items() if metric.streamed]
 every_metric = pytest.mark.parametrize("metric", STREAMED)
 
@@ -321,14 +279,6 @@ def test_keep_their_digits_beside_a_large_mean(metric, monkeypatch):
     x, y = spaces(1, offset=1e6)
     value = score(metric, x, y)
     assert value == pytest.approx(METRICS[metric](x - 1e6, y - 1e6), abs=1e-6)
-
-
-@every_metric
-def test_float32_features_are_summed_in_float64(metric, monkeypatch):
-    monkeypatch.setattr(engines, "CHUNK", 50)
-    x, y = (space.astype(np.float32) for space in spaces(2, n=300))
-    value = score(metric, x, y)
-    assert value == pytest.approx(METRICS[metric](x.astype(float), y.astype(float)), abs=1e-9)
 
 
 def test_hand_computed_cka():

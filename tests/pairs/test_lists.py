@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 from unittest import mock
 
@@ -54,13 +53,6 @@ def test_equals_python_s_sets_across_word_and_thread_boundaries(n, k):
     np.testing.assert_array_equal(overlaps(x, y, k=k), overlaps_literally(x, y, k))
 
 
-def test_a_model_with_itself_is_symmetric_with_ones_on_the_diagonal():
-    x = lists(3, 6, 50, 10)
-    scores = overlaps(x, x, k=10)
-    np.testing.assert_array_equal(scores, scores.T)
-    assert (np.diag(scores) == 1).all()
-
-
 @pytest.mark.parametrize("cores", [1, 2, 7])
 def test_does_not_depend_on_the_number_of_threads(cores, monkeypatch):
     x, y = lists(4, 3, 1000, 10), lists(5, 4, 1000, 10)
@@ -68,14 +60,6 @@ def test_does_not_depend_on_the_number_of_threads(cores, monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.setattr("core.machine.processes.count_cores", lambda: cores)
     np.testing.assert_array_equal(overlaps(x, y, k=10), expected)
-
-
-def test_threads_of_a_server_may_ask_at_once():
-    x, y = lists(6, 3, 300, 10), lists(7, 4, 300, 10)
-    expected = overlaps(x, y, k=10)
-    with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda _: overlaps(x, y, k=10), range(40)))
-    assert all((answer == expected).all() for answer in answers)
 
 
 def test_a_layer_without_neighbors_has_no_score_and_spoils_no_other():
@@ -101,17 +85,6 @@ def test_more_neighbors_than_were_kept_are_refused(k):
         MetricError, match=rf"k must lie in 1 … 5, the neighbors kept for each stimulus; got {k}"
     ):
         overlaps(lists(0, 1, 20, 9), lists(0, 1, 20, 5), k=k)
-
-
-def test_importing_the_study_does_not_import_numba_or_scipy():
-    """Pages must start fast: the compiler and the statistics come with the first question that
-    needs them.
-    """
-    code = (
-        "import sys, core.study.study, core.metrics.catalog\nprint([name for name in ('numba',"
-        " 'scipy.stats', 'torch', 'streamlit') if name in sys.modules])"
-    )
-    assert _python(code).strip() == "[]"
 
 
 def test_compiles_anew_where_no_folder_takes_the_cache():

@@ -87,15 +87,6 @@ def test_a_degenerate_layer_has_no_scores_and_spoils_no_other(metric):
     np.testing.assert_allclose(found[1, [0, 2]], whole[1, [0, 2]], rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("metric", ["cka", "unbiased_cka"])
-def test_stimuli_that_are_all_equally_similar_are_refused_as_on_numpy(metric):
-    x, _ = models(3, n=4)
-    simplex = np.eye(4)
-    for place in ("torch", "numpy"):
-        found = scores(metric, x, [*x, simplex], place)
-        assert np.isnan(found[:, -1]).all() == (metric == "unbiased_cka")
-
-
 @every_metric
 def test_permuted_equals_reordering_the_layers_first(metric):
     x, y = models(4)
@@ -133,11 +124,6 @@ def test_a_device_without_float64_is_refused(monkeypatch):
         match="metrics need float64, which mps does not have; use device cpu or cuda",
     ):
         make_engine("cka", device="mps")
-
-
-def test_a_device_that_is_not_there_is_refused():
-    with pytest.raises(DeviceError, match="device 'tpu' is not on this machine"):
-        make_engine("cka", device="tpu")
 
 
 def test_the_released_variant_is_refused():

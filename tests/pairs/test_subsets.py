@@ -69,12 +69,6 @@ def test_a_space_that_is_constant_on_a_set_has_no_score_there(metric, seed):
     assert np.isfinite(found[1]).all()
 
 
-def test_no_space_with_a_score_on_a_set_is_no_error():
-    flat = X[0].copy()
-    flat[ROWS] = 1
-    assert np.isnan(scorer([flat], Y, "cka")(ROWS)).all()
-
-
 def test_what_cannot_be_scored_is_refused():
     with pytest.raises(
         MetricError, match=r"k must lie in 1 … 24 .* of 25 stimuli; got 30: take larger sets"

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from core.errors import MetricError
+from core.metrics.knn import mutual_terms
 from core.spaces import neighbors
 from core.spaces.neighbors import make_sieve, nearest, possible, sides_of
 from core.spaces.preprocess import normalize_rows
@@ -87,14 +88,6 @@ def test_do_not_depend_on_the_block(rows, monkeypatch):
     np.testing.assert_array_equal(nearest(space, k=20), whole)
 
 
-def test_how_many_are_found_is_reported(monkeypatch):
-    space = np.random.default_rng(8).standard_normal((50, 4))
-    monkeypatch.setattr(neighbors, "BLOCK_BYTES", 20 * 8 * 50)
-    found = []
-    nearest(space, k=3, report=found.append)
-    assert found == [20, 40, 50]
-
-
 def test_duplicates_are_each_other_s_neighbors():
     space = np.array([[1, 0], [0, 1], [1, 0], [0, 1], [1, 0]], dtype=np.float32)
     with mock.patch.object(neighbors, "MOST_TIED", 1.0):
@@ -116,7 +109,7 @@ def test_unrelated_spaces_break_ties_independently():
         for space in spaces:
             space[rng.permutation(200)[:50]] = space[0]
         a, b = (nearest(space, k=10) for space in spaces)
-        excess.append(_share_kept(a, b) - 10 / 199)
+        excess.append(mutual_terms(a, b).mean() - 10 / 199)
     assert abs(np.mean(excess)) < 4 * np.std(excess) / np.sqrt(30)
 
 
@@ -156,31 +149,6 @@ def test_k_outside_its_range_is_refused(n, k):
             MetricError, match=rf"k must lie in 1 … {n - 1} for {n} stimuli; got {k}$"
         ):
             nearest(space, k=k)
-
-
-def test_bfloat16_would_destroy_neighbors_under_a_common_offset():
-    """The trap that float32 avoids: eight bits of mantissa cannot hold what stands out of a common
-    offset.
-    """
-    space = normalize_rows(np.random.default_rng(3).standard_normal((200, 64)) + 30)
-    fine = space.astype(np.float32)
-    coarse = (fine.view(np.uint32) & 0xFFFF0000).view(np.float32)  # a float32 cut to bfloat16
-    in_float32, in_bfloat16 = (
-        _share_kept(nearest(space, k=5), nearest(other, k=5)) for other in (fine, coarse)
-    )
-    assert in_float32 > 0.99
-    assert in_bfloat16 < 0.5
-
-
-def _share_kept(before: np.ndarray, after: np.ndarray) -> float:
-    return float(
-        np.mean(
-            [
-                len(set(a) & set(b)) / len(a)
-                for a, b in zip(before.tolist(), after.tolist(), strict=True)
-            ]
-        )
-    )
 
 
 K = 5

@@ -110,26 +110,6 @@ def test_calibrating_one_pair_as_if_it_had_not_been_chosen_would_not_be_a_null()
     assert stats.kstest(p, "uniform").pvalue < 1e-4
 
 
-@pytest.mark.parametrize(
-    ("score", "spec"),
-    [(knn, KNN), (distance, replace(DISTANCE, range=(0.0, 1.0)))],
-    ids=["knn", "distance"],
-)
-def test_a_planted_alignment_is_found(score, spec):
-    rng = np.random.default_rng(0)
-    x = layers(rng, 3)
-    row = compared(
-        score(x, [x[1] + 0.3 * rng.standard_normal(x[1].shape)]),
-        spec,
-        best_pair(spec),
-        0,
-        sizes=(3, 1),
-    )
-    assert row["p"] == 1 / (P + 1)
-    assert 0.2 < row["calibrated"] < 1
-    assert (row["score"] > row["threshold"] > row["null_mean"]) == spec.higher_is_more_aligned
-
-
 def test_every_pair_of_models_has_its_column_and_shares_the_permutations():
     rng = np.random.default_rng(1)
     x, y = [layers(rng, count) for count in (2, 1)], [layers(rng, count) for count in (1, 3, 2)]
@@ -159,15 +139,6 @@ def test_any_metric_is_scored_on_shuffled_spaces(name):
     np.testing.assert_allclose(
         shuffled_scores(engine, *prepared)(orders), direct, atol=1e-6
     )  # engines may work in float32
-
-
-def test_a_batch_s_size_changes_nothing(monkeypatch):
-    rng = np.random.default_rng(2)
-    score, orders = knn(layers(rng, 3), layers(rng, 2)), draw_orders(N, count=11, seed=0)
-    choose = {"choice": best_pair(KNN), "layers_x": [3], "layers_y": [2]}
-    whole = null_scores(score, orders, **choose)
-    monkeypatch.setattr("core.statistics.nulls.BATCH_BYTES", 8 * 6 * 4)
-    np.testing.assert_array_equal(null_scores(score, orders, **choose), whole)
 
 
 def test_the_best_pair_passes_over_layers_without_scores_and_knows_the_metric_s_direction():

@@ -62,16 +62,6 @@ def test_align_equals_the_metric_on_clamped_and_normalized_spaces(study, k):
         assert (row.chance, row.n, row.k) == (k / (SIZE - 1), SIZE, k)
 
 
-def test_the_clamp_is_the_study_s_choice(filled):
-    ways = [Clamping(1.0), Clamping(), Clamping(0.5), Clamping(0.5, "average")]
-    scores = [
-        align_models(Study(Store(filled), "counted", way), ["ape"], ["bee"]).score.item()
-        for way in ways
-    ]
-    assert scores == [expected_score(0, 1, k=10, **vars(way))[2] for way in ways]
-    assert scores[0] != scores[2]
-
-
 def test_a_degenerate_layer_is_passed_over_and_has_no_neighbors(tmp_path):
     add_dataset(tmp_path, CountedDataset(SIZE))
     good = layers_of(0, widths=(5,))[0]
@@ -310,14 +300,6 @@ def test_two_files_are_compared_under_the_same_limit(monkeypatch):
         score_layers(x, y, Comparison("cka", layers="all"), Clamping(1.0))["score"],
         atol=1e-6,
     )
-
-
-def test_a_missing_score_of_many_stimuli_has_the_reason_of_few(uneven, monkeypatch):
-    few = align_models(Study(uneven, "counted"), ["ape"], ["bee"], metric="cka", layers="all")
-    monkeypatch.setattr(core.study.comparing, "BUDGET", 0)
-    many = align_models(Study(uneven, "counted"), ["ape"], ["bee"], metric="cka", layers="all")
-    assert many["reason"].tolist() == few["reason"].tolist()
-    np.testing.assert_allclose(many["score"], few["score"], atol=1e-6)
 
 
 @pytest.mark.parametrize("metric", ["mutual_knn", "cka", "unbiased_cka", "cknna"])

@@ -18,7 +18,6 @@ from core.pairs.lists import overlaps
 from core.spaces.neighbors import nearest
 from core.statistics.correlations import competence_fit
 from core.study.layers import (
-    NOWHERE,
     LayerChoice,
     PairScores,
     aggregate,
@@ -67,19 +66,6 @@ def test_of_equal_pairs_the_lowest_layers_win():
         0,
         1,
     )  # a metric may be negative
-
-
-def test_the_best_is_the_least_where_lower_is_more_aligned():
-    assert pick(np.array([[0.9, 0.2], [0.1, math.nan]]), LayerChoice(), spec=ANGLE) == (1, 0)
-
-
-def test_a_layer_without_scores_is_passed_over():
-    assert pick(np.array([[math.nan, 0.2], [math.nan, 0.1]]), LayerChoice(), spec=KNN) == (0, 1)
-
-
-def test_models_without_any_comparable_layers_have_no_best_pair():
-    assert pick(np.full((2, 3), math.nan), LayerChoice(), spec=KNN) == NOWHERE
-    assert pick(np.full((2, 3), math.nan), LayerChoice(depth=1.0), spec=KNN) == (1, 2)
 
 
 def test_layers_side_by_side_keep_their_scales():
@@ -167,11 +153,6 @@ def test_align_takes_a_fixed_pair_a_depth_or_the_last_layers():
         for text in ("2:1", "last", "0.5")
     ]
     assert chosen == [[2, 1, 0.4], [2, 1, 0.4], [1, 0, 0.5]]
-
-
-def test_align_of_all_layers_has_a_row_for_each_pair():
-    table = align_all_layers({("c", "b"): PairScores(C_B)})
-    assert table.to_numpy().tolist() == [["c", "b", 0, 0, 0.2, ""], ["c", "b", 0, 1, 0.3, ""]]
 
 
 def test_a_missing_score_has_the_reason_of_its_layers():

@@ -88,14 +88,6 @@ def test_dissimilarities_alone_have_the_scores_of_their_vectors(study, by):
     assert by_vectors["score"].notna().all()
 
 
-def test_dissimilarities_of_some_stimuli_are_those_among_them(root):
-    some = Study(Store(root), "cave", where={"scene": "city"})
-    by_vectors, alone = (aligned(some, name, "gpt-2-s") for name in (SPACE, "rdm"))
-    assert some.size < SIZE
-    score = pytest.approx(by_vectors["score"].item(), abs=1e-3)  # clamped again
-    assert alone["score"].item() == score
-
-
 @pytest.mark.parametrize("metric", ["cka", "cknna", "svcca", "procrustes"])
 def test_metrics_of_vectors_refuse_dissimilarities_in_a_sentence(study, metric):
     with pytest.raises(
@@ -171,11 +163,6 @@ def test_reliability_is_the_planted_one_and_falls_from_subject_to_subject(study)
     assert values["group, layer 0: noise ceiling of RSA"] == table.loc["group", "ceiling"]
     with pytest.raises(InputError, match="reality was measured once"):
         ask(Reliability(names=("reality",)), study)
-
-
-def test_a_dataset_without_repeats_says_what_it_lacks():
-    (said,) = Reliability()._findings(pd.DataFrame(columns=list(Reliability.columns)))
-    assert said.sentence.endswith("measured several times: import one with --repeats.")
 
 
 def test_brains_and_people_enter_no_question_unasked(study):

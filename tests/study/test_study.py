@@ -22,13 +22,11 @@ from core.errors import (
     StoreWriteError,
     UnknownNameError,
 )
-from core.spaces.choices import Clamping
 from core.spaces.neighbors import VERSION as NEIGHBORS
 from core.store import Store, add_dataset, rename_model
 from core.study.parts import Scope
 from core.study.selections import encode
 from core.study.study import Study, known_worlds, search
-from tests.comparisons import align_models
 from tests.store_fakes import CountedDataset
 from tests.study.stored import SIZE, layers_of, put
 
@@ -43,13 +41,6 @@ def test_neighbors_are_kept_in_the_store_and_read_again(filled, study, monkeypat
     kept, recipe = Store(filled).result("counted", "neighbors-ape")
     assert list(kept)[:3] == ["layer", "index", "rank_1"]
     assert recipe == study.recipe("neighbors", ["ape"], k=100)
-
-
-def test_another_quantile_leaves_the_kept_neighbors_alone(filled, study):
-    study.neighbors("bee")
-    digest = Store(filled).digest("counted")
-    Study(Store(filled), "counted", Clamping(0.5)).neighbors("bee")
-    assert Store(filled).digest("counted") == digest
 
 
 def test_a_model_that_is_embedded_again_while_it_is_searched_gives_no_mixed_answer(
@@ -109,17 +100,6 @@ def test_a_store_that_cannot_be_written_answers_all_the_same(tmp_path, monkeypat
     monkeypatch.setattr(core.study.study, "write_result", refuse)
     assert Study(Store(tmp_path), "counted").neighbors("ape").shape == (2, SIZE, 100)
     assert Store(tmp_path).result("counted", "neighbors-ape") is None
-
-
-def test_a_small_dataset_keeps_all_the_neighbors_there_are(tmp_path):
-    add_dataset(tmp_path, CountedDataset(5))
-    for seed, name in enumerate(("ape", "bee")):
-        put(tmp_path, name, layers_of(seed, n=5), n=5)
-    study = Study(Store(tmp_path), "counted")
-    assert study.neighbors("ape").shape == (2, 5, 4)
-    assert align_models(study, ["ape"], ["bee"], k=4).score.item() == 1
-    with pytest.raises(MetricError, match=r"k must lie in 1 … 4 for 5 stimuli; got 10"):
-        align_models(study, ["ape"], ["bee"])
 
 
 def test_a_model_of_degenerate_layers_alone_is_refused(tmp_path):
