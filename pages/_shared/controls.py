@@ -463,8 +463,9 @@ def pick_k(size: int) -> int:
 
 
 def pick_metric(*, start: str = "mutual_knn") -> str:
-    """Choose a metric by its title."""
-    titles = {name: metric.spec.title for name, metric in METRICS.items()}
+    """Choose a metric by its short name, which a control has room for."""
+    shorts = {name: metric.spec.short for name, metric in METRICS.items()}
+    titles = {name: f"{short[:1].upper()}{short[1:]}" for name, short in shorts.items()}
     one = option_named(Measure, "metric")
     return st.selectbox(
         one.label, list(titles), format_func=titles.get, **bind(one.name, start, titles)

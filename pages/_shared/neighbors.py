@@ -33,11 +33,19 @@ def valued_grid(
 
 
 def side_by_side(
-    at: Place, pair: LayerPair, index: int, k: int, *, heads: bool = False, clicks: Clicks = OPENS
+    at: Place,
+    pair: LayerPair,
+    index: int,
+    k: int,
+    *,
+    heads: bool = False,
+    width: int = 118,
+    clicks: Clicks = OPENS,
 ) -> None:
     """Draw the k nearest neighbors of an image in both layers, then how many are shared.
 
-    heads: whether the models' names stand above. clicks: on a neighbor.
+    heads: whether the models' names stand above. width: of a picture, at least, in pixels. clicks:
+    on a neighbor.
     """
     table = queries.ask(at, NearestStimuli(at.scope, pair, index, k))
     titles = queries.models(at).set_index("model")["title"]
@@ -51,8 +59,8 @@ def side_by_side(
         with column:
             if heads:
                 st.caption(titles[model])
-            valued_grid(at, shown, "similarity", "{:.2f}", key=key, width=118, clicks=clicks)
+            valued_grid(at, shown, "similarity", "{:.2f}", key=key, width=width, clicks=clicks)
     st.markdown(
-        f"**{shared} of {k}** are among the nearest in both{', framed above' if shared else ''}."
-        " Most similar first; the number is the cosine similarity."
+        f"**{shared} of {k}** neighbors are shared{' (framed)' if shared else ''}. Numbers: cosine"
+        " similarity."
     )

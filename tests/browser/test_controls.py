@@ -33,7 +33,7 @@ def test_back_and_forward_pass_through_what_was_shown_and_nothing_else(visit):
     shown = [page.url]
     steps = (
         (page.go_back, "Unbiased CKA", "best aligned pair"),
-        (page.go_back, "Mutual k-nearest neighbors", "best aligned pair"),
+        (page.go_back, "Mutual k-NN", "best aligned pair"),
         (page.go_forward, "Unbiased CKA", "best aligned pair"),
         (page.go_forward, "Unbiased CKA", "last layers"),
     )

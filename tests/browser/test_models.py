@@ -31,15 +31,21 @@ def wait_for_rings(page, key: str, count: int) -> None:
     page.wait_for_function(f"key => ({RINGS})(key) === {count}", arg=key)
 
 
-def test_a_click_chooses_a_model_shows_its_layers_and_nearest_and_another_drops_it(visit):
+def test_clicks_choose_models_that_the_tab_beside_compares_and_drop_them(visit):
     page = visit("/models?layout=mds")
     click(page, "model-map", "gpt-2-m", rings=1)
     page.wait_for_url("**chosen=gpt-2-m*")
-    chart(page, "layer-map")
-    pictures = page.locator("[class*=st-key-tiles-beside-] .tile img")
-    expect(pictures.first).to_be_visible()
     click(page, "model-map", "vit-mae-m", rings=2)
     page.wait_for_url("**chosen=gpt-2-m&chosen=vit-mae-m*")
+    page.get_by_role("radio", name="Compare two").click()
+    chart(page, "all-metrics")
+    chart(page, "layer-map")
+    tiles = page.locator(".st-key-tiles-a .tile")
+    expect(tiles).to_have_count(6)
+    second = tiles.nth(1).get_attribute("data-index")
+    tiles.nth(1).get_by_role("button").click()  # its own neighbors
+    page.wait_for_url(f"**stimulus={second}*")
+    page.get_by_role("radio", name="Map").click()
     click(page, "model-map", "gpt-2-m", rings=1)
     click(page, "model-map", "vit-mae-m", rings=0)
     page.wait_for_function("!location.search.includes('chosen')")

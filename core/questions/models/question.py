@@ -231,7 +231,7 @@ class ModelMap(StudyQuestion):
                 marks += [seen, hollow]
         else:
             marks.append(replace(dots, color=self.color))
-        marks.append(Text("x", "y", "{title}", rows="named", size=12, side="top center"))
+        marks.append(Text("x", "y", "{title}<br> ", rows="named", size=12, side="top center"))
         if self.layout == "mds" and (width := float(np.ptp(placed[["x", "y"]], axis=0).max())):
             high = self.comparison.spec.higher_is_more_aligned
             length, left = 10.0 ** math.floor(math.log10(width / 2)), placed["x"].min()

@@ -32,13 +32,11 @@ from pages._shared.queries import Place
 
 NEAR = 6  # images drawn of each model
 DRAWS = (100, 200, 1000)
-METRICS = """Each point is a metric, for the last layers of both models. Left: how far the pair
-lies from other pairs of the same modalities, in standard deviations. Right: its score,
-calibrated against shuffled images."""
+METRICS = """Last layers of both models. Left: difference from other pairs of the same
+modalities, in standard deviations. Right: score calibrated against shuffled images."""
 CALIBRATED = """Other pairs: all pairs of fully trained models of these two modalities, on at
 most 256 images. Higher is more aligned for every metric. Calibrated: 0 is what 5% of shuffles
 exceed, 1 full alignment."""
-GRID = "Each cell is the alignment (mutual k-NN) of a layer of one model with a layer of the other."
 
 
 def show(at: Place) -> None:
@@ -63,7 +61,7 @@ def show(at: Place) -> None:
     section.draw(at, question, key="all-metrics", caption=METRICS, methods=CALIBRATED)
     st.header("Layers", anchor=False)
     grid = Alignment(at.scope, x=(a,), y=(b,), comparison=Comparison(k=k, layers=ALL))
-    section.draw(at, grid, key="layer-map", lead=0, caption=GRID)
+    section.draw(at, grid, key="layer-map", lead=0)
     st.header("Neighbors of one image", anchor=False)
     index = gallery.chosen(queries.size(at)) or 0
     x, y = best_layers(at.scope, queries.study(at), a, b, k=k)
@@ -72,7 +70,7 @@ def show(at: Place) -> None:
         st.caption("Image")
         gallery.grid(at, [index], key="asked", width=100, clicks=gallery.Clicks(None))
     with right:
-        neighbors.side_by_side(at, LayerPair(a, x, b, y), index, near, heads=True)
+        neighbors.side_by_side(at, LayerPair(a, x, b, y), index, near, heads=True, width=100)
     with st.expander("Facts about both"):
         st.dataframe(_facts(at, about.loc[[a, b]]), hide_index=True)
     usual_ones = usual(models)

@@ -35,7 +35,7 @@ def has_trend(at: Place) -> bool:
 
 def show_over_k(at: Place) -> None:
     """Draw the trend for neighborhoods of several sizes, and one pair of layers over k."""
-    at, pair, _ = _pick(at)
+    at, pair, _ = _pick(at, fixed=True)
     if has_trend(at):
         trends = MetricTrends(at.scope, over="k")
         section.draw(at, trends, key="trends", caption=TRENDS, methods=SCALED, models=True)
@@ -50,9 +50,9 @@ def show_over_n(at: Place) -> None:
     section.draw(at, question, key="over-n", lead=0, caption=OVER_N, methods=OVER_N_METHODS)
 
 
-def _pick(at: Place) -> tuple[Place, LayerPair, int]:
+def _pick(at: Place, *, fixed: bool = False) -> tuple[Place, LayerPair, int]:
     """Choose two models, whose best-aligned layers are compared, and k; raises NeededError for
-    fewer than two models that have neighbors.
+    fewer than two models that have neighbors. fixed: whether k is the default.
     """
     frame.need_stimuli(at)
     every = queries.models(at)
@@ -61,7 +61,8 @@ def _pick(at: Place) -> tuple[Place, LayerPair, int]:
     with bar.controls_bar():
         with bar.more():
             at = replace(at, scope=controls.pick_scope(at))
-        k = controls.pick_k(min(queries.size(at), LARGEST))
+        n = min(queries.size(at), LARGEST)
+        k = min(10, n - 1) if fixed else controls.pick_k(n)
         models = without_variants(every[~every["copy"]])
         a, b = controls.pick_two(at, models, k=k)
     return at, LayerPair(a, None, b, None), k
