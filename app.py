@@ -49,7 +49,7 @@ def watch_jobs(pause: float = PAUSE) -> Event:
     end = Event()
 
     def watch() -> None:
-        from core.jobs.states import ensure_worker  # duckdb: the server listens meanwhile
+        from core.jobs.queue import ensure_worker  # duckdb: the server listens meanwhile
 
         trouble = ""
         while not end.is_set():

@@ -16,7 +16,6 @@ INSTALLED = CHECKOUT / "platoscope_app"  # in a wheel, see setup.py
 ROOT = INSTALLED if INSTALLED.is_dir() else CHECKOUT  # where app.py, pages/ and data/ are
 CAVE_WEIGHTS = ROOT / "data" / "cave"
 DEMO_ANSWERS = ROOT / "data" / "demo"
-CLUSTER = "PLATOSCOPE_CLUSTER"
 WORKERS = "PLATOSCOPE_WORKERS"
 READ_ONLY = "PLATOSCOPE_READ_ONLY"
 DEVICES = ("auto", "cpu", "cuda", "mps")
@@ -30,11 +29,6 @@ def store_path(path: str | Path | None = None) -> Path:
 def expand(path: str | Path) -> Path:
     """Return a path in which `~` is the user's home; `~nobody`, who has none, stays as it is."""
     return Path(os.path.expanduser(path))  # Path's own way raises RuntimeError for nobody's
-
-
-def cluster_address() -> str:
-    """Return the address of the Ray cluster that runs jobs; empty where they run here."""
-    return os.environ.get(CLUSTER, "")
 
 
 def picture_workers() -> int | None:

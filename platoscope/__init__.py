@@ -236,7 +236,7 @@ def align(
 
 def figure(answer: Answer) -> go.Figure:
     """Draw an answer's main figure with Plotly; raises InputError if it has none."""
-    from core.plans.pictures import picture
+    from core.plans.report import picture
 
     drawn = picture(answer.question, answer.table, answer.study)
     if drawn is None:

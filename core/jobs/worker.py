@@ -22,15 +22,13 @@ from pathlib import Path
 from filelock import lock_descriptor
 
 from core.errors import MISTAKE, UNEXPECTED, StoreBusyError, StoreError
-from core.jobs import states
+from core.jobs import queue
 from core.jobs.job import Job, lock_file, note_file, queue_file, rows
-from core.jobs.states import (
-    CLUSTER_PROGRAM,
+from core.jobs.queue import (
     PROGRAM,
     Outcome,
     environment,
     find_lanes,
-    is_on_cluster,
     takes,
     visible,
     worker_lock,
@@ -119,7 +117,7 @@ def start(store: Path, job: Job) -> Running:
         log.flush()
         began = log.tell()
         process = subprocess.Popen(
-            [*(CLUSTER_PROGRAM if is_on_cluster(str(job.lane)) else PROGRAM), *job.words],
+            [*PROGRAM, *job.words],
             cwd=job.folder,
             env=environment(store) | own,
             stdin=subprocess.DEVNULL,
@@ -169,7 +167,7 @@ def work(store: Path, *, idle: float = IDLE, grace: float = GRACE) -> None:
 
 
 class Worker:
-    """What runs on each lane of this machine, or of its cluster."""
+    """What runs on each lane of this machine."""
 
     def __init__(self, store: Path, grace: float) -> None:
         self._store, self._grace, self._lanes = store, grace, find_lanes()
@@ -200,11 +198,11 @@ class Worker:
         """Queue again what a killed worker ran, its command stopped first; step on each lane."""
         own = {running.job.id for running in self._running.values()}
         for number in {row["id"] for row in rows(self._store, "state = 'running'")} - own:
-            process = states.process_of(self._store, number)
+            process = queue.process_of(self._store, number)
             if is_alive(self._store, number) and process:
                 stop_orphan(self._store, number, process, self._grace)
             if not is_alive(self._store, number):
-                states.hand_back(self._store, number)
+                queue.hand_back(self._store, number)
         for lane in self._lanes:
             self._step(lane)
 
@@ -213,26 +211,26 @@ class Worker:
         if running is None:
             self._begin(lane)
         elif outcome := running.outcome():
-            states.end(self._store, running.job.id, outcome)
+            queue.end(self._store, running.job.id, outcome)
             del self._running[lane]
-        elif states.find(self._store, running.job.id).is_stopping:
+        elif queue.job(self._store, running.job.id).is_stopping:
             running.stop(self._grace)
 
     def _begin(self, lane: str) -> None:
-        job = states.claim(self._store, lane, partial(takes, lane, lanes=self._lanes))
+        job = queue.claim(self._store, lane, partial(takes, lane, lanes=self._lanes))
         if job is None:
             return
         try:
             running = self._running[lane] = start(self._store, job)
         except StoreBusyError:
-            states.hand_back(self._store, job.id)
+            queue.hand_back(self._store, job.id)
             raise
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", error)
             failure = f"it cannot be started in {job.folder} ({why}); add it again"
-            states.end(self._store, job.id, Outcome("failed", None, failure))
+            queue.end(self._store, job.id, Outcome("failed", None, failure))
             return
-        states.sign(self._store, job.id, running.process.pid)
+        queue.sign(self._store, job.id, running.process.pid)
 
     def _leave(self) -> None:
         """Stop what still runs and queue it again."""
@@ -245,6 +243,6 @@ class Worker:
             number = running.job.id
             with suppress(StoreError):  # the next worker finds that it ran
                 if outcome.state == "done":
-                    states.end(self._store, number, outcome)
+                    queue.end(self._store, number, outcome)
                 else:
-                    states.hand_back(self._store, number)
+                    queue.hand_back(self._store, number)

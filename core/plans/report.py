@@ -15,20 +15,25 @@ import plotly.graph_objects as go
 from pandas.api.types import is_numeric_dtype
 
 from core.errors import InputError
+from core.figures import palette
 from core.figures.exports import to_csv, to_html
 from core.figures.numbers import counted
-from core.plans.pictures import picture
 from core.plans.plan import Figure, Finding, Plan
 from core.plans.reading import MARK, UnknownModelsError, groups_in, question_of
 from core.plans.run import Run
-from core.questions.asking import answer
+from core.questions.adapters.gain_figures import before_after
+from core.questions.adapters.question import Adaptation
+from core.questions.asking import answer, completed
 from core.questions.competence.question import Bins
 from core.questions.competence.scores import registry
 from core.questions.metrics.question import MetricAgreement
+from core.questions.question import Question
 from core.questions.words import to_command
 from core.recipe import Recipe
 from core.store import Store
 from core.store.publishing import write_file
+from core.study.models import groups_by_age
+from core.study.spaces import describe_spaces
 from core.study.study import Study
 
 REPORT, COMPARISON, MODELS = "report.md", "published.csv", "models.csv"
@@ -107,6 +112,21 @@ def _within_reach(question: MetricAgreement, n: int, figure: Figure, run: Run) -
     run.lacks(f"figure {figure.name}", f"all {n:,} stimuli in place of {wanted}")
     fitting = tuple(size for size in question.sizes if size < n)
     return replace(question, sizes=(*fitting, n))
+
+
+def picture(question: Question, table: pd.DataFrame, study: Study | None) -> go.Figure | None:
+    """Return the main figure of a question's table, in light colors; None if it has none."""
+    if study is not None:
+        entries = study.store.models(study.dataset.name)
+        made_at = {entry.card.name: entry.made_at for entry in entries}
+        palette.show(palette.assign(groups_by_age(study.models(), made_at)))
+        if isinstance(question, Adaptation):
+            about = describe_spaces(question.spaces, study.models()).set_index("space")
+            titles, groups = about["title"].to_dict(), about["group"].to_dict()
+            return before_after(table, titles, groups, label=question.label, mode="light")
+    if type(question).plot is Question.plot:
+        return None
+    return completed(question, study).plot(table).draw("light")
 
 
 def compare(run: Run, drawn: Sequence[Drawn]) -> pd.DataFrame:

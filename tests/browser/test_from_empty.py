@@ -21,7 +21,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Locator, Page, TimeoutError, sync_playwright
 
 from core.jobs import queue
-from core.jobs.states import process_of
+from core.jobs.queue import process_of
 from core.settings import ROOT
 from core.store import Store
 from tests.browser.seen import click_until, settle

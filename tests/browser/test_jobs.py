@@ -12,7 +12,7 @@ import pytest
 
 from core.jobs import queue
 from core.jobs.job import queue_file
-from core.jobs.states import worker_lock
+from core.jobs.queue import worker_lock
 from core.store import add_dataset, locked
 from tests.browser.seen import chart, click_until
 from tests.browser.server import new_page, serve

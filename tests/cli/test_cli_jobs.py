@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from core.cli import main
-from core.jobs import queue, states
-from core.jobs.states import Outcome
+from core.jobs import queue
+from core.jobs.queue import Outcome
 from core.progress import JOB_NOTE
 
 EMBED = ["embed", "--dataset", "d", "--model", "timm:vit", "--device", "cpu"]
@@ -36,7 +36,7 @@ def test_a_job_is_queued_shown_canceled_and_queued_again(run, tmp_path):
     assert (listed["id"], listed["state"], listed["device"]) == (1, "queued", "cpu")
     assert run("cancel", "1")[1] == "1: canceled\n"
     assert run("retry", "1")[1] == "1: queued\n"
-    states.claim(tmp_path, "cpu", lambda _: True)
+    queue.claim(tmp_path, "cpu", lambda _: True)
     note = {"done": 3, "total": 9, "what": "vit over d", "seconds_left": 12.4, "rows": []}
     (tmp_path / "jobs" / "1.json").write_text(json.dumps(note))
     queue.job(tmp_path, 1).log.write_text("3 of 9\n")
@@ -44,7 +44,7 @@ def test_a_job_is_queued_shown_canceled_and_queued_again(run, tmp_path):
     assert "running" in text
     assert "vit over d: 3 of 9, 12 s left" in text
     assert run("cancel", "1")[1] == "1: stopping\n"
-    states.end(tmp_path, 1, Outcome("failed", 2, "no model; name another"))
+    queue.end(tmp_path, 1, Outcome("failed", 2, "no model; name another"))
     shown = run("show", "1")[1]
     assert "failure    no model; name another\n" in shown
     assert "exit code  2\n" in shown

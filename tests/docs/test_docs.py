@@ -9,9 +9,8 @@ import pytest
 
 from core.cli import make_parser
 from core.plans.reading import open_plan, shipped
-from core.plans.works import read_works
 from core.settings import ROOT
-from docs.published import read_ours
+from docs.published import read_ours, read_works
 from docs.reference import PAGES as REFERENCE
 from docs.reference import commands
 from tests.navigation import PAGES

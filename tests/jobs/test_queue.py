@@ -17,16 +17,16 @@ from core.errors import (
     StoreWriteError,
 )
 from core.jobs import job as table
-from core.jobs import queue, states
+from core.jobs import queue
 from core.jobs.job import blockers, queue_file
-from core.jobs.states import Outcome, lanes, named_device, takes, visible
+from core.jobs.queue import Outcome, lanes, named_device, takes, visible
 
 pytestmark = pytest.mark.usefixtures("quiet")
 WORDS = ["embed", "--dataset", "my photos", "--model", "timm:vit"]
 
 
 def claim(store: Path, lane: str = "cpu"):
-    return states.claim(store, lane, lambda _: True)
+    return queue.claim(store, lane, lambda _: True)
 
 
 def test_a_store_without_jobs_has_none_and_stays_as_it_is(store):
@@ -50,7 +50,7 @@ def reach(store: Path, state: str) -> int:
         claim(store)
     if state in ("done", "failed"):
         failure = "why" if state == "failed" else ""
-        states.end(store, number, Outcome(state, 2 if failure else 0, failure))
+        queue.end(store, number, Outcome(state, 2 if failure else 0, failure))
     if state in ("stopping", "canceled"):
         queue.cancel(store, number)
     return number
@@ -62,9 +62,9 @@ STEPS = {
     "cancel": queue.cancel,
     "retry": queue.retry,
     "claim": lambda store, _: claim(store),
-    "done": lambda store, number: states.end(store, number, Outcome("done", 0)),
-    "failed": lambda store, number: states.end(store, number, Outcome("failed", 1, "why")),
-    "lost": states.hand_back,
+    "done": lambda store, number: queue.end(store, number, Outcome("done", 0)),
+    "failed": lambda store, number: queue.end(store, number, Outcome("failed", 1, "why")),
+    "lost": queue.hand_back,
 }
 LEADS_TO = {  # by hand; a step that is not here leaves the job as it is
     ("queued", "cancel"): "canceled",
@@ -102,14 +102,14 @@ def test_the_same_words_are_one_job_until_it_has_finished(store, tmp_path):
     claim(store)
     assert queue.submit(store, WORDS).id == first.id
     assert queue.submit(store, WORDS, folder=tmp_path).id == 2  # paths lead elsewhere from there
-    states.end(store, first.id, Outcome("done", 0))
+    queue.end(store, first.id, Outcome("done", 0))
     assert queue.submit(store, WORDS).id == 3
     assert [job.id for job in queue.jobs(store)] == [3, 2, 1]
 
 
 def test_jobs_are_taken_in_the_order_in_which_they_were_queued(store, monkeypatch):
     seconds = iter(range(10, 60))
-    monkeypatch.setattr(states, "now", lambda: f"2026-01-01T00:00:{next(seconds)}+00:00")
+    monkeypatch.setattr(queue, "now", lambda: f"2026-01-01T00:00:{next(seconds)}+00:00")
     for name in "abc":
         queue.submit(store, ["embed", name])
     queue.cancel(store, 1)
@@ -128,7 +128,7 @@ def test_a_command_waits_for_other_commands_before_it_and_runs_beside_its_own(st
             beside.append(other.id)
         taken.append([job.id, *beside])
         for number in taken[-1]:
-            states.end(store, number, Outcome("done", 0))
+            queue.end(store, number, Outcome("done", 0))
     assert taken == [[1], [2, 3], [4], [5]]
 
 
@@ -145,9 +145,9 @@ def test_a_waiting_job_names_those_of_other_commands_before_it_or_who_has_its_de
 def test_a_job_that_has_no_device_free_is_overtaken_by_its_own_command_alone(store):
     for words in (["embed", "--device", "cuda:1"], ["embed", "--device", "cpu"], ["align"]):
         queue.submit(store, words)
-    job = states.claim(store, "cpu", lambda device: device != "cuda:1")
+    job = queue.claim(store, "cpu", lambda device: device != "cuda:1")
     assert job.words[-1] == "cpu"
-    assert states.claim(store, "cpu", lambda device: device != "cuda:1") is None
+    assert queue.claim(store, "cpu", lambda device: device != "cuda:1") is None
 
 
 def test_many_at_once_make_one_job_and_take_it_once(store, monkeypatch):
@@ -160,7 +160,7 @@ def test_many_at_once_make_one_job_and_take_it_once(store, monkeypatch):
 
 
 def test_finished_jobs_are_forgotten_after_the_latest_two_hundred(store, monkeypatch):
-    monkeypatch.setattr(states, "KEPT", 3)
+    monkeypatch.setattr(queue, "KEPT", 3)
     waiting = queue.submit(store, ["waiting"])
     for name in "abcde":
         job = queue.submit(store, [name])

@@ -13,7 +13,7 @@ import pytest
 
 from core.jobs import queue
 from core.jobs.job import queue_file
-from core.jobs.states import has_worker
+from core.jobs.queue import has_worker
 from core.settings import ROOT
 
 SUBMIT = """

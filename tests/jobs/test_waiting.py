@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.errors import StoreWriteError
-from core.jobs import queue, states
+from core.jobs import queue
 from core.jobs.worker import work
 
 
@@ -14,7 +14,7 @@ def test_a_worker_says_once_why_jobs_wait_and_goes_on_when_they_need_not(
     store, monkeypatch, capsys
 ):
     number = queue.submit(store, ["align"]).id
-    claim, refusals = states.claim, [StoreWriteError("no room for jobs; free some")] * 3
+    claim, refusals = queue.claim, [StoreWriteError("no room for jobs; free some")] * 3
 
     def claim_later(*arguments):
         if refusals:
@@ -22,7 +22,7 @@ def test_a_worker_says_once_why_jobs_wait_and_goes_on_when_they_need_not(
         queue.cancel(store, number)  # else a process would be started
         return claim(*arguments)
 
-    monkeypatch.setattr(states, "claim", claim_later)
+    monkeypatch.setattr(queue, "claim", claim_later)
     work(store, idle=0.9)
     assert refusals == []
     assert capsys.readouterr().err == (

@@ -20,10 +20,10 @@ from store_fakes import CountedDataset, CountingEncoder, contents
 
 from core.embedding.runner import embed
 from core.errors import StoreBusyError
-from core.jobs import queue, states
+from core.jobs import queue
 from core.jobs import worker as workers
 from core.jobs.job import Job, lock_file
-from core.jobs.states import has_worker
+from core.jobs.queue import has_worker
 from core.jobs.worker import work
 from core.settings import ROOT
 from core.store.schema import embedding_file
@@ -87,14 +87,14 @@ def test_jobs_run_in_turn_and_each_keeps_how_it_ended(store):
 
 def test_neither_a_busy_queue_nor_words_that_are_no_text_stop_the_worker(store, monkeypatch):
     strange, plain = (queue.submit(store, words) for words in (["\udcff"], ["steps", "1", "0"]))
-    claim, refusals = states.claim, iter([StoreBusyError("another process holds it")])
+    claim, refusals = queue.claim, iter([StoreBusyError("another process holds it")])
 
     def claim_later(*parts: object) -> Job | None:
         for refusal in refusals:
             raise refusal
         return claim(*parts)
 
-    monkeypatch.setattr(states, "claim", claim_later)
+    monkeypatch.setattr(queue, "claim", claim_later)
     work(store, idle=1.0, grace=0.5)
     assert queue.job(store, strange.id).state == "failed"
     assert queue.job(store, plain.id).state == "done"

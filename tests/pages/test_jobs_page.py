@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from core.jobs import queue, states
+from core.jobs import queue
 from core.jobs.job import log_file, note_file
-from core.jobs.states import Outcome
+from core.jobs.queue import Outcome
 from pages._parts.jobs import adding
 from pages._shared.sidebar import News, what_came
 from tests.pages.seen import said
@@ -31,7 +31,7 @@ def submit(store: Path, *words: str) -> int:
 
 def begin(store: Path) -> int:
     """Let the next job run."""
-    job = states.claim(store, "cpu", lambda _: True)
+    job = queue.claim(store, "cpu", lambda _: True)
     assert job
     return job.id
 
@@ -41,8 +41,8 @@ def busy(store) -> Path:
     """Return a store with a done, a failed, a running and a waiting job."""
     for model in MODELS:
         submit(store, "embed", "--model", model)
-    states.end(store, begin(store), Outcome("done", 0))
-    states.end(store, begin(store), Outcome("failed", 2, "no *model*; name another"))
+    queue.end(store, begin(store), Outcome("done", 0))
+    queue.end(store, begin(store), Outcome("failed", 2, "no *model*; name another"))
     number = begin(store)
     log_file(store, number).write_text("one line\n")
     note_file(store, number).write_text(

@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 
 from app import NICER, running_beside, watch_jobs
-from core.jobs import queue, states
+from core.jobs import queue
 from core.jobs.job import queue_file
 
 SLEEP = (sys.executable, "-c", "import time; time.sleep(600)")
@@ -69,11 +69,11 @@ while not os.path.exists(os.path.join(os.environ["PLATOSCOPE_STORE"], "enough"))
 
 
 def test_jobs_go_on_when_a_server_starts_and_when_their_worker_dies(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(states, "PROGRAM", (sys.executable, "-c", STAND_IN))
+    monkeypatch.setattr(queue, "PROGRAM", (sys.executable, "-c", STAND_IN))
     monkeypatch.setenv("PLATOSCOPE_STORE", str(tmp_path))
     monkeypatch.setattr(queue, "ensure_worker", lambda _: None)
-    looks, look = [], states.ensure_worker
-    monkeypatch.setattr(states, "ensure_worker", lambda store: (looks.append(store), look(store)))
+    looks, look = [], queue.ensure_worker
+    monkeypatch.setattr(queue, "ensure_worker", lambda store: (looks.append(store), look(store)))
 
     def wait_for_looks() -> None:
         seen = len(looks)

@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 import pytest
 
 from core.competence.scores import import_scores
-from core.plans.pictures import picture
+from core.plans.report import picture
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.questions.competence.question import CompetenceScores, Downstream

@@ -16,7 +16,7 @@ from core.cli import main
 from core.competence.scores import import_scores
 from core.errors import InputError, ReadOnlyError
 from core.jobs import queue
-from core.jobs.states import ensure_worker
+from core.jobs.queue import ensure_worker
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.questions.color.question import ColorLayout

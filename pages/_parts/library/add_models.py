@@ -30,7 +30,7 @@ from core.figures.numbers import count_text, counted, time_text
 from core.machine.memory import size_text
 from core.modalities import LANGUAGE, VISION, check_modality
 from core.questions.words import to_words
-from core.settings import choose_device, cluster_address, store_path
+from core.settings import choose_device, store_path
 from core.stimuli.dataset import DatasetCard
 from core.store import Store
 from core.store.schema import embedding_file
@@ -249,12 +249,8 @@ def _show_costs(at: Place, request: EmbedRequest) -> list[str]:
             outlines[spec] = _complete(spec, _outline(spec))
         except PlatoscopeError as error:
             refused.append(f"{error}.")
-    device: str | None = request.device  # None if a cluster chooses it
     try:
-        if cluster_address():
-            device = None if device == "auto" else device
-        else:
-            device = str(choose_device(request.device))
+        device = str(choose_device(request.device))
     except PlatoscopeError as error:
         return [*refused, f"{error}."]
     if outlines:
@@ -262,8 +258,6 @@ def _show_costs(at: Place, request: EmbedRequest) -> list[str]:
         st.dataframe(pd.DataFrame(rows), hide_index=True)
         where = "the CPU" if device == "cpu" else device
         time = f"Time: estimated from similar models on {where} that this store has embedded."
-        if device is None:
-            time = "Time depends on the device that the cluster chooses."
         reasons = dict.fromkeys(outline.download.why for outline in outlines.values())
         st.caption(frame.plain(" ".join([ROOM, time, DASH, *filter(None, reasons)])))
     return refused
