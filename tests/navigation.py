@@ -29,6 +29,7 @@ EXAMPLES: dict[str, Query] = {
     "models/tree": {},
     "models/compare": {},
     "images/explore": {"map": "pca"},
+    "images/extremes": {},
     "images/language": {},
     "color": {"source": ["pixels:cifar10"]},
     "robustness/metrics": {},

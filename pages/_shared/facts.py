@@ -19,8 +19,6 @@ from core.errors import MetricError, NotEmbeddedError
 from core.figures.palette import Look, assign
 from core.questions import captions as retold
 from core.questions.alignment import pairs
-from core.questions.dispersion.question import Spaces, StimulusDispersion
-from core.questions.stimuli.findings import spread_of
 from core.study.models import groups_by_age
 from core.study.study import KEPT
 from pages._shared import queries
@@ -100,16 +98,6 @@ def tellings(at: Place) -> pd.DataFrame:
     `core.questions.captions.tellings`.
     """
     return retold.tellings(queries.study(at))
-
-
-@st.cache_data(max_entries=32, show_spinner=False)
-def spread_findings(at: Place, spaces: tuple[str, ...]) -> list[str]:
-    """Return what is said of the dispersion of all stimuli; see
-    `core.questions.stimuli.findings.spread_of`.
-    """
-    table = queries.ask(at, StimulusDispersion(at.scope, Spaces(spaces)))
-    values = table.set_index("index")["mean"]
-    return spread_of(values, stimuli(at).drop(columns="stimulus").loc[values.index])
 
 
 @st.cache_data(max_entries=32, show_spinner=False)

@@ -81,7 +81,7 @@ function figure(tile, data, act) {
   one.dataset.index = tile.index;
   button.title = tile.caption;
   button.disabled = !data.opens;
-  button.setAttribute("aria-label", `Stimulus ${tile.index}: ${tile.caption}`);
+  button.setAttribute("aria-label", `Open ${tile.index}: ${tile.caption}`);
   button.onclick = (event) => act(event.shiftKey && data.adds ? "added" : "opened", tile.index);
   button.append(picture(tile));
   const head = [tile.index, tile.note.head].filter(String).join(" · ");
@@ -161,7 +161,7 @@ def chosen(size: int) -> int | None:
         return int(text)
     if text:
         st.warning(
-            f"The link opens stimulus {frame.plain(text[:40])}; here they are counted from 0 to"
+            f"The link opens number {frame.plain(text[:40])}; here they are counted from 0 to"
             f" {size - 1:,}."
         )
     return None

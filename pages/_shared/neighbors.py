@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core.questions.stimuli.question import NearestStimuli
+from core.questions.stimuli.question import StimulusNeighbors
 from core.study.parts import LayerPair
 from pages._shared import controls, facts, gallery, queries
 from pages._shared.gallery import OPENS, Clicks, Note
@@ -47,7 +47,7 @@ def side_by_side(
     heads: whether the models' names stand above. width: of a picture, at least, in pixels. clicks:
     on a neighbor.
     """
-    table = queries.ask(at, NearestStimuli(at.scope, pair, index, k))
+    table = queries.ask(at, StimulusNeighbors(at.scope, pair, index, k))
     titles = queries.models(at).set_index("model")["title"]
     columns = st.columns(2, gap="large")
     number = controls.pick_page(-(-k // PAGE), "page-near")

@@ -56,7 +56,7 @@ def test_pointing_shows_a_picture_and_caption_and_shift_chooses_until_escape(vis
     page = visit(MAP)
     dot = aim(page, "stimulus-map", LONE)
     card = page.locator(".st-key-card-stimulus-map .card")
-    assert card.locator("b").inner_text().startswith(f"stimulus {dot['id']} · dispersion")
+    assert card.locator("b").inner_text().startswith(f"image {dot['id']} · dispersion")
     assert f"event {dot['id']}" in card.locator("span").inner_text()
     page.wait_for_function(INSIDE, arg=card.element_handle())
     page.mouse.move(5, 5)
@@ -69,7 +69,7 @@ def test_pointing_shows_a_picture_and_caption_and_shift_chooses_until_escape(vis
     assert brushed(page) == [dot["id"]]
     tiles(page, "all").nth(1).wait_for(state="detached")
     expect(tiles(page, "all")).to_have_class("tile chosen")
-    page.locator(".st-key-drop-brushed").get_by_text(f"1 of {SIZE} chosen").first.wait_for()
+    page.locator(".st-key-drop-brushed").get_by_text(f"1 of {SIZE} selected").first.wait_for()
     picture(page, "all", dot["id"]).click(modifiers=["Shift"])
     page.wait_for_url(lambda url: "brushed=" not in url)
     picture(page, "all", 3).click(modifiers=["Shift"])
@@ -88,7 +88,7 @@ def test_a_click_on_a_dot_of_the_map_opens_its_stimulus(visit, mode):
     dot = press(page, "stimulus-map", LONE, until=OPENED)
     page.wait_for_url(f"**stimulus={dot['id']}*")
     page.get_by_role("button", name="Next").wait_for()
-    expect(page.get_by_text(f"stimulus {dot['id']} of {SIZE}")).to_be_visible()
+    expect(page.get_by_text(f"image {dot['id']} of {SIZE}")).to_be_visible()
 
 
 def test_stimuli_brushed_on_the_map_are_shown_and_studied(visit):
@@ -116,10 +116,10 @@ def test_a_stimulus_opens_from_the_gallery_and_its_neighbor_in_sight(visit):
     page = visit("/images?view=gallery")
     picture(page, "all", 5).click()
     page.wait_for_url("**stimulus=5*")
-    chart(page, "agreement")
+    tiles(page, "b").first.wait_for()
     assert len(framed(page, "a")) > 0
     assert framed(page, "a") == framed(page, "b")
-    near = tiles(page, "near-0").first
+    near = tiles(page, "a").first
     near.wait_for()
     rest(page)  # the page begins at its top
     into_view = "tile => (tile.scrollIntoView(), " + TOP + " > 200)"

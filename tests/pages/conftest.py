@@ -16,7 +16,7 @@ from core.questions.color import sources as color_sources
 from core.questions.dispersion.effect import Trial
 from core.settings import ROOT
 from core.statistics.layouts import LAYOUTS
-from pages._parts.images import choice as dispersion
+from pages._parts.images import language as dispersion
 from pages._shared import runner
 from tests.navigation import PAGES
 from tests.pages import printed

@@ -15,8 +15,6 @@ from core.study.selections import decode, encode
 from tests.pages.seen import charts, said, shown, tiles
 from tests.pages.world import NASTY
 
-ENDS = "ends"
-
 
 def captions(app) -> list[str]:
     return [caption.value for caption in app.caption]
@@ -53,15 +51,15 @@ def test_a_map_of_many_stimuli_is_a_sample_and_says_so(opened, three, tmp_path, 
     )
     app = opened(store, "images/explore")
     assert not app.exception
-    (said_so,) = [text for text in captions(app) if text.startswith("The map shows")]
-    assert said_so == "The map shows 20 of 60 stimuli, drawn at random with seed 0."
+    (said_so,) = [text for text in captions(app) if "A random sample" in text]
+    assert said_so.endswith("A random sample of 20 of 60.")
     (dots,) = json.loads(app.get("plotly_chart")[0].proto.spec)["data"]
     assert len(dots["customdata"]) == 20
     assert len(studied(app)[0]) == 60
 
 
 def test_low_and_high_stand_side_by_side_from_their_ends(opened, three):
-    app = opened(three, "images/explore", view=ENDS)
+    app = opened(three, "images/explore", view="ends")  # as older links have it
     assert not app.exception
     low, high = shown(app, "low"), shown(app, "high")
     assert len(low) == len(high) == 12
@@ -69,7 +67,7 @@ def test_low_and_high_stand_side_by_side_from_their_ends(opened, three):
     assert [len(each) for each in sets] == [15, 15]
     assert set(low) < set(sets[0])
     app.selectbox(key="by").set_value("vit-clip-m:2")
-    app.slider(key="size").set_value(30).run()
+    app.number_input(key="size").set_value(30).run()
     assert [len(each) for each in studied(app)] == [30, 30]
     bars = [
         bar["name"]
@@ -90,7 +88,7 @@ def test_the_map_lays_out_all_and_grays_what_a_search_leaves_out(opened, three, 
     assert (count(gray), count(dots)) == (49, 11)
     assert "customdata" not in gray
     assert shown(app, "all") == [5, *range(50, 60)]
-    assert "draw around several" in " ".join(text.value for text in app.markdown)
+    assert "draw around points" in " ".join(captions(app))
 
 
 def traces(app) -> list[dict]:
@@ -112,20 +110,18 @@ def test_a_link_opens_what_was_brushed_and_it_can_be_left(opened, three):
     assert "brushed" not in app.query_params
 
 
-def test_the_opened_stimulus_shows_residuals_and_neighbors_of_every_space(opened, three):
-    app = opened(three, "images/explore")
+def test_the_opened_image_shows_captions_neighbors_in_two_models_and_residuals(opened, three):
+    app = opened(three, "images/extremes")
     app.query_params["stimulus"] = "1"
     app.run()
     assert not app.exception
     assert charts(app) == ["agreement", "residuals"]
-    spaces = app.multiselect(key="spaces").value
-    assert [len(shown(app, f"near-{place}")) for place in range(len(spaces) + 1)] == [6] * (
-        len(spaces) + 1
-    )
-    assert "In the consensus" in captions(app)
+    assert len(shown(app, "a")) == len(shown(app, "b")) == 10
+    marked = [{one["index"] for one in tiles(app, key) if one["marked"]} for key in ("a", "b")]
+    assert marked[0] == marked[1] == set(shown(app, "a")) & set(shown(app, "b"))
     assert sum(NASTY in text.value for text in app.text) == 4
-    levels = [text for text in captions(app) if text.startswith("caption level")]
-    assert levels == [f"caption level {words}" for words in (5, 10, 20, 40)]
+    levels = [text for text in captions(app) if "word" in text]
+    assert levels == [f"{words}\\-word caption" for words in (5, 10, 20, 40)]
 
 
 def test_an_opened_stimulus_leads_to_its_neighbors_and_back_to_all(opened, three):
@@ -149,15 +145,15 @@ def test_an_opened_stimulus_leads_to_its_neighbors_and_back_to_all(opened, three
 
 
 def test_the_gallery_searches_filters_and_opens(opened, demo):
-    app = opened(demo, "images/explore", view="gallery")
-    assert "60 of 60 stimuli" in [caption.value for caption in app.caption]
+    app = opened(demo, "images/explore", view="gallery")  # an older link
+    assert "60 of 60 images" in [caption.value for caption in app.caption]
     app.text_input(key="search").set_value("EVENT 5").run()
-    assert "11 of 60 stimuli" in [caption.value for caption in app.caption]  # 5 and 50 … 59
+    assert "11 of 60 images" in [caption.value for caption in app.caption]  # 5 and 50 … 59
     assert "thing color" in [field.label for field in app.multiselect]
     app.multiselect(key="f-scene").set_value(["beach"]).run()
-    assert "5 of 60 stimuli" in [caption.value for caption in app.caption]  # 5, 50, 53, 56, 59
+    assert "5 of 60 images" in [caption.value for caption in app.caption]  # 5, 50, 53, 56, 59
     app.text_input(key="search").set_value("no such words").run()
-    assert "No stimulus matches" in said(app)
+    assert "No image matches" in said(app)
     app.text_input(key="search").set_value("").run()
     app.query_params["stimulus"] = "5"
     app.run()

@@ -12,7 +12,7 @@ import pytest
 from core.cli import make_parser
 from tests.pages.seen import charts, said
 
-PLOTS = ["effect", "rankings", "residual-space", "drop", "parts", "held-out", "predictors", "words"]
+PLOTS = ["effect", "parts", "predictors", "drop", "rankings", "residual-space", "held-out", "words"]
 
 
 def words(app) -> str:
@@ -36,7 +36,7 @@ def test_the_page_draws_figure_two_its_supplements_and_what_explains_them(opened
         "vit-supervised-s:2",
     ]
     assert app.selectbox(key="metric").value == "cknna"
-    assert "the 15 least dispersed of 60" in words(app)
+    assert "the 15 least and the 15 most dispersed of 60" in words(app)
     assert len(commands(app)) == len(PLOTS) + 1  # and that of the published values
     for command in commands(app):
         make_parser().parse_args(shlex.split(command)[1:])
@@ -48,23 +48,21 @@ def test_the_page_draws_figure_two_its_supplements_and_what_explains_them(opened
 @pytest.mark.slow
 def test_set_size_summary_ranking_and_metric_are_followed(opened, three):
     app = opened(three, "images/language")
-    app.slider(key="size").set_value(20)
+    app.number_input(key="size").set_value(20)
     app.selectbox(key="ranker").set_value("others")
     app.selectbox(key="by").set_value("median")
     app.selectbox(key="centering").set_value("stimuli")
     app.selectbox(key="metric").set_value("mutual_knn")
     app.number_input(key="k").set_value(4).run()
     assert not app.exception
-    assert "dispersion of all models but the panel's own: the 20 least dispersed of 60" in words(
-        app
-    )
+    assert "the dispersion of all other models; the 20 least and the 20 most" in words(app)
     assert charts(app) == PLOTS
     chosen = (
         "--centering stimuli --by median --cross-fitted --repeats 3 --draws 4 --metric mutual_knn"
         " --k 4"
     )
-    effect, rankings, _, drop = commands(app)[:4]
-    assert " vit-supervised-s:2 --centering stimuli --size 20 --rank" in rankings
+    effect, _, _, drop, rankings = commands(app)[:5]
+    assert " vit-supervised-s:2 --centering stimuli --rank --size 20" in rankings
     assert effect.startswith("platoscope dispersion effect --spaces vit-mae-m:2 ")
     assert f"{chosen} --size 20" in effect
     assert "--sets drop" in drop
@@ -77,7 +75,8 @@ def test_language_models_alone_are_not_aligned_with_themselves(opened, small):
     app.multiselect(key="spaces").set_value(["gpt-2-m:2", "gpt-2-s:2", "gpt-2-xs:2"]).run()
     assert not app.exception
     assert "Choose models other than language models" in said(app)
-    assert charts(app) == ["words"]
+    assert "held-out" in charts(app)
+    assert "effect" not in charts(app)
     app.multiselect(key="spaces").set_value(["gpt-2-m:2", "gpt-2-s:2", "vit-mae-m:2"]).run()
     assert "--tested vit-mae-m:2" in commands(app)[0]
 
@@ -85,10 +84,11 @@ def test_language_models_alone_are_not_aligned_with_themselves(opened, small):
 @pytest.mark.slow
 def test_a_plot_of_many_stimuli_shows_a_sample_and_says_so(opened, demo, monkeypatch):
     monkeypatch.setattr("core.questions.dispersion.question.DRAWN", 20)
+    monkeypatch.setattr("pages._parts.images.language.DRAWN", 20)
     app = opened(demo, "images/language")
     assert not app.exception
-    said_so = [one.value for one in app.caption if one.value.startswith("The plot shows")]
-    assert set(said_so) == {"The plot shows 20 of 60 stimuli, drawn at random."}
+    said_so = [one.value for one in app.caption if one.value.startswith("A random")]
+    assert set(said_so) == {"A random sample of 20 of 60."}
     (chart,) = [one for one in app.get("plotly_chart") if one.key == "held-out"]
     dots = [one for one in json.loads(chart.proto.spec)["data"] if one.get("hovertext")]
     assert {len(one["hovertext"]) for one in dots} == {20}

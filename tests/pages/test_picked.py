@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pages._parts.images import plane
+from pages._parts.images import common, explore
 from pages._shared import selection
 
 ODD = [
@@ -29,13 +29,13 @@ def taken(monkeypatch):
 
     def take(state: object) -> tuple[list, list]:
         models, stimuli = [], []
-        held = SimpleNamespace(session_state={"map": state, plane.KEY: state})
+        held = SimpleNamespace(session_state={"map": state, explore.KEY: state})
         monkeypatch.setattr(selection, "st", held)
         monkeypatch.setattr(selection, "chosen", tuple)
         monkeypatch.setattr(selection, "choose", lambda names: models.extend(names))
-        monkeypatch.setattr(plane.selection, "brush", lambda dots, _: stimuli.extend(dots))
+        monkeypatch.setattr(common, "brush", lambda dots, _: stimuli.extend(dots))
         selection.by_click("map")()
-        plane.brush(80)
+        explore.brush(80)
         return models, stimuli
 
     return take

@@ -211,15 +211,15 @@ def describe_stimuli(
 ) -> dict[str, pd.DataFrame]:
     """Return the predictors of some of the dataset's stimuli, all but those that depend on models.
 
-    image: size in pixels and `core.stimuli.statistics`, unless there are only texts; caption: its
-    words, characters and rarity among all captions of the level; factor: all that the dataset
-    knows.
+    image: size in pixels and `core.stimuli.statistics`, if there are images; caption: its words,
+    characters and rarity among all captions of the level, if there is one; factor: all that the
+    dataset knows.
     """
     name, store = study.dataset.name, study.store
-    kinds = {
-        "caption": describe_captions(texts_of(study, level).tolist()).iloc[indices],
-        "factor": store.stimuli(name).drop(columns="stimulus").iloc[indices],
-    }
+    kinds = {"factor": store.stimuli(name).drop(columns="stimulus").iloc[indices]}
+    if level:
+        captions = describe_captions(texts_of(study, level).tolist()).iloc[indices]
+        kinds = {"caption": captions, **kinds}
     kinds = {kind: table.reset_index(drop=True) for kind, table in kinds.items()}
     if not study.dataset.has_images:
         return kinds

@@ -63,7 +63,7 @@ LARGEST = 4096  # stimuli whose dispersion is predicted; of more as many are dra
 MOST_AXES = 4  # models whose residuals are drawn in pairs: six panels
 LEAST_RANKED = 20  # stimuli for a finding about tenths of them
 MOST_NAMED = 3  # predictors, and words of each set
-MOST_PREDICTORS, MOST_WORDS = 15, 20  # drawn
+MOST_PREDICTORS, MOST_WORDS = 12, 20  # drawn
 SIZE_HELP = "stimuli in the low, the high and each random set (a quarter of all)"
 
 
@@ -576,11 +576,13 @@ def held_out_findings(fits: pd.DataFrame, items: str = "stimuli") -> list[Findin
     )
 
 
-def counted(findings: Sequence[Finding], says: str, **look: Any) -> list[Finding]:
+def counted(
+    findings: Sequence[Finding], says: str, *, caveat: str = "", published: str = "", **look: Any
+) -> list[Finding]:
     """Return findings about one model each, after one that counts how many of them are supported.
 
-    says: what these models do. look: further fields of the first finding, whose value is the median
-    over the models.
+    says: what these models do. caveat, published: of the first model's. look: further fields of the
+    first finding, whose value is the median over the models.
     """
     tested = [one for one in findings if not one.reason]
     if not tested:
@@ -590,13 +592,12 @@ def counted(findings: Sequence[Finding], says: str, **look: Any) -> list[Finding
     held = sum(one.verdict == "supported" for one in tested)
     against = sum(one.verdict == "contradicted" for one in tested)
     note = f"{against} of them {'does' if against == 1 else 'do'} the opposite." if against else ""
-    head = Finding(
-        f"{held or 'None'} of {len(tested)} models {says}",
-        float(np.median([one.value for one in tested])),
-        note=" ".join(filter(None, (note, look.pop("note", "")))),
-        **look,
-    )
-    return [head, *findings]
+    median = float(np.median([one.value for one in tested]))
+    claim = f"{held or 'None'} of {len(tested)} models {says}"
+    head = Finding(claim, median, note=note, **look)
+    first = findings[0]
+    first = replace(first, note=first.note or caveat, published=first.published or published)
+    return [head, first, *findings[1:]]
 
 
 @dataclass(frozen=True)
@@ -642,7 +643,9 @@ class DispersionPredictors(StudyQuestion):
         spaces = name_spaces(study, self.ranking.spaces)
         check_summary(self.ranking.by, spaces)
         size = set_size(self.size, study) if self.words else None
-        ranking, level = replace(self.ranking, spaces=spaces), name_level(study, self.level)
+        named = self.words or self.level or study.dataset.levels  # without captions none predict
+        ranking = replace(self.ranking, spaces=spaces)
+        level = name_level(study, self.level) if named else ""
         return replace(self, ranking=ranking, level=level, size=size)
 
     def is_kept(self) -> bool:
@@ -678,8 +681,7 @@ def predictor_findings(table: pd.DataFrame, items: str = "stimuli") -> list[Find
     r2, low, high = map(float, table[["r2", "r2_low", "r2_high"]].iloc[0])
     reason = table["reason"].iloc[0] if np.isnan(r2) else ""
     whole = Finding(
-        f"{'Images, captions' if items == 'images' else 'Captions'} and factors predict where"
-        " models disagree",
+        f"What is known of {items} predicts where models disagree",
         r2,
         low,
         high,

@@ -1,45 +1,43 @@
-"""Where stimuli lie in the consensus, what is near them, and on which of them two models agree."""
+"""Where stimuli lie in the consensus, and what is near one of them in two models."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float, Float64, Int
+from jaxtyping import Float, Float64
 
 from core.errors import FeatureError, MetricError, StimuliError
+from core.figures.grammar import Axis, Bars, Dots, Fixed, Level, Palette, Plot, Scale
+from core.figures.palette import OBJECTIVES
+from core.figures.theme import Mode
 from core.machine.compiling import load_umap
 from core.metrics.knn import count_shared
 from core.options import MOST_STIMULI, neighbors_option, option, part, seed_option
 from core.progress import Progress
 from core.questions.alignment.pairs import complete_pair
 from core.questions.asking import ask
-from core.questions.dispersion.question import ConsensusSpace, JointQuestion, StimulusDispersion
+from core.questions.dispersion.question import JointQuestion, StimulusDispersion
+from core.questions.finding import Finding
 from core.questions.question import Answer, StudyQuestion
-from core.spaces.neighbors import nearest
 from core.spaces.preprocess import check_k, normalize_rows
 from core.statistics.layouts import DRAWING
 from core.statistics.nulls import draw_sample
 from core.study.parts import LayerPair
-from core.study.spaces import check_several, find_space, name_spaces
+from core.study.spaces import check_several, name_spaces
 from core.study.study import Study, studied_indices, studied_stimuli
 
 NEIGHBORS = 10
-CONSENSUS = "consensus"  # next to the names of spaces
 LEAST = 3  # stimuli: two lie on a line
 NEAR = 15  # neighbors that UMAP keeps near, its authors' default
 DRAWN = 5000  # dots that a browser moves smoothly and UMAP lays out in seconds
-
+MOST_VALUES = len(OBJECTIVES)  # of a factor that have a hue each
+OTHER, NONE = "other", "none"
 
 Plane = Literal["residuals", "pca", "umap"]
-
-
-def stimulus_option() -> Any:
-    """Declare which stimulus is meant."""
-    return option(0, least=0, most=MOST_STIMULI, help="index of the stimulus in its dataset")
 
 
 @dataclass(frozen=True)
@@ -71,7 +69,7 @@ class StimulusMap(JointQuestion):
     """Where do the stimuli lie in what models agree on?"""
 
     command = "stimuli map"
-    version = 3
+    version = 4
     columns: ClassVar[Mapping[str, str]] = {
         "index": "place of the stimulus in its dataset",
         "stimulus": "its id",
@@ -83,13 +81,14 @@ class StimulusMap(JointQuestion):
 
     map: Plane = option(
         "umap",
+        label="Layout",
         help="the consensus laid out by UMAP or PCA, or mean residual and first component",
     )
     drawn: int = option(
         DRAWN,
         least=3,
         most=MOST_STIMULI,
-        label="Stimuli on the map",
+        label="Sample",
         help="stimuli on the map; of more, a random sample",
     )
     seed: int = seed_option("seed of UMAP and of the sample")
@@ -108,177 +107,102 @@ class StimulusMap(JointQuestion):
 
         residuals: x is their mean over the spaces, y their first principal component. pca, umap:
         where the stimuli lie in the consensus, UMAP among the sample alone. The shares are those of
-        the variance of all stimuli along x and y, NaN where the axes are no components of the
+        the variance of all stimuli along x and y, NaN if the axes are no components of the
         consensus.
         """
-        table = ask(StimulusDispersion(self.scope, self.joint), study, report)
+        question = StimulusDispersion(self.scope, self.joint, axes=self.map != "residuals")
+        table = ask(question, study, report)
         rows = draw_sample(len(table), self.drawn, seed=self.seed)
-        table = table.iloc[rows].reset_index(drop=True)
+        joint = table.filter(like="axis_")
+        table = table.drop(columns=joint.columns).iloc[rows].reset_index(drop=True)
+        shares = np.full(2, np.nan)
         if self.map == "residuals":
-            return Answer(
-                table.assign(x=table["mean"], y=table["pc1"], share_x=np.nan, share_y=np.nan)
-            )
-        consensus = ask(ConsensusSpace(self.scope, self.joint), study, report)
-        joint = consensus.filter(like="axis_").to_numpy(np.float64)
-        if self.map == "pca":
-            plane, shares = principal_plane(joint)
+            plane = table[["mean", "pc1"]].to_numpy()
+        elif self.map == "pca":
+            plane, shares = principal_plane(joint.to_numpy(np.float64))
             plane = plane[rows]
         else:
-            plane, shares = neighbor_plane(joint[rows], seed=self.seed), np.full(2, np.nan)
-        return Answer(
-            table.assign(x=plane[:, 0], y=plane[:, 1], share_x=shares[0], share_y=shares[1])
-        )
+            plane = neighbor_plane(joint.to_numpy(np.float64)[rows], seed=self.seed)
+        places = {"x": plane[:, 0], "y": plane[:, 1], "share_x": shares[0], "share_y": shares[1]}
+        return Answer(table.assign(**places))
 
+    def plot(self, table: pd.DataFrame) -> Plot:
+        return self.plot_by(table.assign(value=table["mean"]), "dispersion", mode="light")
 
-@dataclass(frozen=True)
-class StimulusResiduals(JointQuestion):
-    """Do models agree on one stimulus?"""
+    def plot_by(self, points: pd.DataFrame, name: str, *, mode: Mode) -> Plot:
+        """Return a dot per stimulus, to be brushed; its index is what a click returns.
 
-    command = "stimuli residuals"
-    version = 2
-    columns: ClassVar[Mapping[str, str]] = {
-        "space": "space",
-        "residual": "distance of the stimulus to the consensus",
-        "rank": "its rank, 1 is the lowest",
-        "n": "stimuli",
-        "lower": "lower quartile of all residuals",
-        "upper": "upper quartile",
-    }
-
-    stimulus: int = stimulus_option()
-
-    def is_kept(self) -> bool:
-        return False
-
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        """Return a row per space: space, residual of the stimulus, its rank among all (1 is the
-        lowest), n, and the quartiles of all residuals, lower and upper.
-
-        Raises StimuliError for a stimulus that is not studied.
+        points: the answer's columns and value, a number or the text of a factor's; if they have
+        passed, which a search leaves in, the others are gray and cannot be selected. name: of the
+        value.
         """
-        table = ask(StimulusDispersion(self.scope, self.joint), study, report)
-        spaces = list(self.joint.spaces)
-        every = table[spaces]
-        values = every.iloc[_position(self.stimulus, table["index"].to_numpy())]
-        lower, upper = (every.quantile(share) for share in (0.25, 0.75))
-        return Answer(
-            pd.DataFrame(
-                {
-                    "space": spaces,
-                    "residual": values.to_numpy(),
-                    "rank": (every < values).sum().to_numpy() + 1,
-                    "n": len(every),
-                    "lower": lower.to_numpy(),
-                    "upper": upper.to_numpy(),
-                }
-            )
+        points = points.assign(passed=points.get("passed", True), name=name)
+        shown = points[points["passed"]]
+        known = shown[shown["value"].notna()]
+        dots = Dots(
+            "x",
+            "y",
+            table=known,
+            color=Scale("value", name),
+            size=8,
+            opacity=0.9,
+            card=("<b>#{index}</b>", "{name} {value:.3g}"),
+            select=("index",),
         )
+        if not pd.api.types.is_numeric_dtype(points["value"]):
+            known = known.assign(value=group_rare(known["value"]))
+            values = sorted(set(known["value"]) - {OTHER}, key=lambda one: (len(one), one))
+            hues = [pair[mode == "dark"] for pair in OBJECTIVES.values()]
+            colors = dict(zip(values, hues, strict=False)) | {OTHER: "soft"}
+            card = ("<b>#{index}</b>", "{name} {value}")
+            dots = replace(dots, table=known, color=Palette("value", colors), card=card)
+        gray = replace(dots, color=Fixed("chance"), card=("<b>#{index}</b>",))
+        unknown = replace(gray, table=shown[shown["value"].isna()], name=NONE)
+        left_out = replace(gray, table=points[~points["passed"]], opacity=0.3, card=(), select=())
+        first, second = (f"{points[f'share_{axis}'].iloc[0]:.0%} of the variance" for axis in "xy")
+        axes = {
+            "residuals": (Axis("mean residual"), Axis("first component of the residuals")),
+            "pca": (Axis(f"component 1: {first}"), Axis(f"component 2: {second}", equal=True)),
+            "umap": (Axis("UMAP 1", bare=True), Axis("UMAP 2", bare=True)),
+        }
+        x, y = axes[self.map]
+        marks = (left_out, dots, unknown)
+        return Plot("Map of the consensus", marks=marks, x=x, y=y, height=480).over(points)
+
+
+def group_rare(values: pd.Series) -> pd.Series:
+    """Return a factor's values as text; those that are too rare for a hue of their own as one."""
+    texts = values.astype(str)
+    counts = texts.value_counts()
+    if len(counts) <= MOST_VALUES:
+        return texts
+    return texts.where(texts.isin(counts.index[: MOST_VALUES - 1]), OTHER)
 
 
 @dataclass(frozen=True)
-class StimulusNeighbors(JointQuestion):
-    """What do models take to be alike?"""
+class StimulusNeighbors(StudyQuestion):
+    """Which stimuli are near each other in two models?"""
 
     command = "stimuli neighbors"
-    version = 2
-    columns: ClassVar[Mapping[str, str]] = {
-        "space": "space, or consensus",
-        "index": "place of the stimulus in its dataset",
-        "rank_1": "its nearest stimulus; further ranks follow, -1 without neighbors",
-    }
-    device: ClassVar[str | None] = StudyQuestion.device  # neighbors are found there
-
-    k: int = neighbors_option(NEIGHBORS)
-
-    def complete(self, study: Study) -> Self:
-        check_k(self.k, study.size)
-        return super().complete(study)
-
-    def is_kept(self) -> bool:
-        return False
-
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        """Find the k nearest stimuli of each stimulus in the consensus and in each of its spaces,
-        by the cosine of the angle: a row per place and stimulus.
-
-        Columns space (`consensus` first), index, rank_1 … rank_k: the indices of its neighbors,
-        most similar first; -1 in a layer without neighbors.
-        """
-        consensus = ask(ConsensusSpace(self.scope, self.joint), study, report)
-        joint = consensus.filter(like="axis_").to_numpy(np.float64)
-        near = {CONSENSUS: nearest(normalize_rows(joint), k=self.k)}
-        for space in self.joint.spaces:
-            place = find_space(study, space)
-            lists = study.neighbors(place.model, k=self.k)
-            near[space] = lists[place.layer, :, : self.k]
-        tables = [
-            _neighbor_rows(space, ranks, studied_indices(study)) for space, ranks in near.items()
-        ]
-        return Answer(pd.concat(tables, ignore_index=True))
-
-
-@dataclass(frozen=True)
-class NearestStimuli(StudyQuestion):
-    """What do two models find most like one stimulus?"""
-
-    command = "stimuli nearest"
-    version = 2
+    version = 3
     columns: ClassVar[Mapping[str, str]] = {
         "model": "model",
         "layer": "its layer",
         "rank": "from 1, the most similar",
-        "index": "place of the neighbor in its dataset",
+        "index": "place of the stimulus, or of the neighbor, in its dataset",
         "similarity": "cosine of the angle, from −1 to 1",
-        "shared": "whether it is near in the other layer, too",
-    }
-
-    pair: LayerPair = part(LayerPair)
-    stimulus: int = stimulus_option()
-    k: int = neighbors_option(NEIGHBORS, help="neighbors of the stimulus, 1 … n − 1")
-
-    def complete(self, study: Study) -> Self:
-        check_k(self.k, study.size)
-        return replace(self, pair=complete_pair(self.pair, self.scope, study, k=self.k))
-
-    def is_kept(self) -> bool:
-        return False
-
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        """Find the k nearest stimuli of one in each of two layers, most similar first: a row each.
-
-        Columns model, layer, rank (from 1), index, similarity (cosine of the angle, −1 … 1) and
-        shared, whether it is among the k of the other layer, too. A layer without neighbors has no
-        rows. Raises StimuliError for a stimulus that is not studied.
-        """
-        indices = studied_indices(study)
-        own = _position(self.stimulus, indices)
-        tables = []
-        for model, layer in self.pair.places:
-            near = study.neighbors(model, k=self.k)[layer, own, : self.k]
-            near = near[near >= 0]
-            vectors = study.spaces(model)[layer][[own, *near]].astype(np.float64)
-            units = normalize_rows(vectors) if len(near) else vectors
-            about = {"model": model, "layer": layer, "rank": np.arange(1, len(near) + 1)}
-            columns = {**about, "index": indices[near], "similarity": units[1:] @ units[0]}
-            tables.append(pd.DataFrame(columns))
-        x, y = (set(table["index"]) for table in tables)
-        both = pd.concat(tables, ignore_index=True)
-        return Answer(both.assign(shared=both["index"].isin(x & y)))
-
-
-@dataclass(frozen=True)
-class SharedNeighbors(StudyQuestion):
-    """On which stimuli do two models share neighbors?"""
-
-    command = "stimuli shared"
-    version = 2
-    columns: ClassVar[Mapping[str, str]] = {
-        "index": "place of the stimulus in its dataset",
-        "shared": "neighbors that both layers share",
+        "shared": "neighbors that both layers share; of one stimulus whether this is one",
         "k": "neighbors of each",
     }
 
     pair: LayerPair = part(LayerPair)
+    stimulus: int | None = option(
+        None,
+        least=0,
+        most=MOST_STIMULI,
+        help="index of a stimulus whose neighbors are listed; without one, how many neighbors the"
+        " two layers share on each",
+    )
     k: int = neighbors_option(NEIGHBORS)
 
     def compared_metrics(self) -> tuple[str, ...]:
@@ -292,39 +216,74 @@ class SharedNeighbors(StudyQuestion):
         return False
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
-        """Count the neighbors that two layers share: a row per stimulus, index, shared, k.
+        """Count the neighbors that two layers share: a row per stimulus, index, shared, k; the mean
+        of shared over k is their alignment by mutual k-nearest neighbors.
 
-        The mean of shared over k is their alignment by mutual k-nearest neighbors.
+        Of one stimulus its k nearest in each of the layers, most similar first: a row each of
+        model, layer, rank (from 1), index, similarity (cosine of the angle, −1 … 1) and shared. A
+        layer without neighbors has no rows. Raises StimuliError for a stimulus that is not studied.
         """
-        x, y = (
+        indices = studied_indices(study)
+        near = [
             study.neighbors(model, k=self.k)[layer, :, : self.k]
             for model, layer in self.pair.places
-        )
-        shared = count_shared(x, y)
-        return Answer(
-            pd.DataFrame({"index": studied_indices(study), "shared": shared, "k": self.k})
-        )
+        ]
+        if self.stimulus is None:
+            shared = count_shared(*near)
+            table = pd.DataFrame({"index": indices, "shared": shared, "k": self.k})
+            claim = "The two layers share neighbors (mutual k-NN)"
+            share = float(shared.mean()) / self.k
+            over = study.dataset.items
+            return Answer(table, [Finding(claim, share, unit="%", n=len(table), over=over)])
+        if self.stimulus not in indices:
+            raise StimuliError(
+                f"expected the index of a stimulus that is studied; got {self.stimulus}: see"
+                " platoscope stimuli list"
+            )
+        own, tables = int(np.flatnonzero(indices == self.stimulus)[0]), []
+        for (model, layer), lists in zip(self.pair.places, near, strict=True):
+            found = lists[own][lists[own] >= 0]
+            vectors = study.spaces(model)[layer][[own, *found]].astype(np.float64)
+            units = normalize_rows(vectors) if len(found) else vectors
+            about = {"model": model, "layer": layer, "rank": np.arange(1, len(found) + 1)}
+            columns = {**about, "index": indices[found], "similarity": units[1:] @ units[0]}
+            tables.append(pd.DataFrame(columns))
+        x, y = (set(table["index"]) for table in tables)
+        both = pd.concat(tables, ignore_index=True)
+        return Answer(both.assign(shared=both["index"].isin(x & y)))
 
+    def plot(self, table: pd.DataFrame) -> Plot:
+        return self.plot_shared(table)
 
-def _position(stimulus: int, indices: Int[np.ndarray, " n"]) -> int:
-    """Return at which place a stimulus is among those studied."""
-    places = np.flatnonzero(indices == stimulus)
-    if not len(places):
-        raise StimuliError(
-            f"expected the index of a stimulus that is studied; got {stimulus}: see platoscope"
-            " stimuli list"
-        )
-    return int(places[0])
-
-
-def _neighbor_rows(
-    space: str, near: Int[np.ndarray, "n k"], indices: Int[np.ndarray, " n"]
-) -> pd.DataFrame:
-    names = [f"rank_{rank + 1}" for rank in range(near.shape[1])]
-    table = pd.DataFrame(np.where(near < 0, -1, indices[near]), columns=names)
-    table.insert(0, "space", space)
-    table.insert(1, "index", indices)
-    return table
+    def plot_shared(self, table: pd.DataFrame, chosen: int | None = None) -> Plot:
+        """Return over how many stimuli the layers share so many neighbors; chosen: one whose bar
+        stands out.
+        """
+        counts = np.bincount(table["shared"], minlength=self.k + 1)
+        own = -1 if chosen is None else int(table.loc[table["index"] == chosen, "shared"].iloc[0])
+        shared = np.arange(self.k + 1)
+        look = np.where(shared == own, "this one is here", "stimuli")
+        mean = float(table["shared"].mean())
+        names = {"this one is here": f"#{chosen}", "stimuli": "all others"}
+        return Plot(
+            "Shared neighbors",
+            marks=(
+                Bars(
+                    "shared",
+                    "count",
+                    color=Palette("look", {"this one is here": "ember", "stimuli": "soft"}, names),
+                    card=(f"{{shared}} of {self.k} shared", "n = {count:,}"),
+                ),
+            ),
+            x=Axis(f"shared neighbors of k = {self.k}", range=(-0.6, self.k + 0.6), whole=True),
+            y=Axis("count"),
+            levels=(
+                Level(self.k**2 / (len(table) - 1), along="x"),
+                Level(mean, "control", f"mean: alignment {mean / self.k:.3f}", along="x"),
+            ),
+            legend=True,
+            height=240,
+        ).over(pd.DataFrame({"shared": shared, "count": counts, "look": look}))
 
 
 def principal_plane(
@@ -348,7 +307,7 @@ def neighbor_plane(space: Float[np.ndarray, "n d"], *, seed: int = 0) -> Float64
     """Lay stimuli out by UMAP, Euclidean: who is near in the space is near on the plane; far
     distances and axes mean nothing.
 
-    Each stimulus is tied to its 15 nearest, or to all where there are fewer. Starts from the
+    Each stimulus is tied to its 15 nearest, or to all if there are fewer. Starts from the
     principal plane, which keeps the coarse order; with one seed and one version of the library the
     layout is the same. Raises as `principal_plane`. Source: McInnes, Healy, Melville 2018; start:
     Kobak, Linderman 2021.

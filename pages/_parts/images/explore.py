@@ -1,124 +1,148 @@
-"""Stimuli: which of them do models agree on, and what do two models find alike?"""
+"""All images: a map of the consensus next to the images that are selected on it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from functools import partial
 
 import streamlit as st
 
+from core.figures.texts import number_text
 from core.questions.dispersion.question import Spaces
-from core.questions.stimuli.question import StimulusMap
-from pages._parts.images import ends, nearest, opened, plane, selection
-from pages._shared import bar, controls, facts, frame, gallery, prose, queries, spread
+from core.questions.finding import sentences
+from core.questions.stimuli.question import NONE, StimulusMap
+from pages._parts.images import common, opened, points
+from pages._shared import bar, controls, exportbar, facts, frame, gallery, prose, queries
+from pages._shared.address import bind
+from pages._shared.controls import Look
 from pages._shared.queries import Place
+from pages._shared.selection import picked_dots
 
-VIEWS = {"map": "Map", "gallery": "Gallery", "ends": "Extremes"}
+LAYOUTS = {"umap": "UMAP", "pca": "PCA", "residuals": "Residuals", "gallery": "Images only"}
+READING = {
+    "residuals": "Each point is one of the {items}: mean residual over models, and first component"
+    " of all residuals, which holds {explained:.0%} of their variance.",
+    "pca": "Each point is one of the {items}, along the two largest components of the consensus.",
+    "umap": "Each point is one of the {items}; neighbors in the consensus are neighbors here. Axes"
+    " and large distances mean nothing.",
+}
+BRUSH = "Click a point to open it, Shift+click or draw around points to select. Gray: filtered out."
+HELP = """How points are placed (default: UMAP, which keeps neighbors). PCA keeps large distances;
+Residuals shows how much models disagree."""
+KEY = "stimulus-map"
 
 
 def show(at: Place) -> None:
-    """Draw the browser, or the stimulus that was opened from it."""
-    index = gallery.chosen(queries.card(at).size)
-    if index is None:
-        browse(at)
+    """Draw the map and the gallery, or the gallery alone if there are not enough models."""
+    if opened.show_if_any(at):
         return
-    frame.need_stimuli(at)
-    answer = st.container()
-    with bar.controls_bar():
-        k = controls.pick_k(queries.card(at).size)
-        with bar.more():
-            spaces = spread.pick_spaces(at)
-    opened.show(at, index)
-    with answer:
-        prose.answer(opened.describe_rank(spread.residuals(at, spaces)["mean"], index))
-    with frame.part():
-        nearest.show(at, index, k)
-    with frame.part():
-        opened.show_residuals(at, spaces, index)
-        opened.show_neighbors(at, spaces, index)
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What a person chose of the workspace.
-
-    look: of the map, None in another view. size: of a set of the extremes, 0 in another view.
-    passed: the stimuli that the search and the filters
-    leave in. chosen: those of the chosen set.
-    """
-
-    view: str
-    look: plane.Look | None
-    spaces: tuple[str, ...]
-    by: str
-    size: int
-    passed: list[int]
-    chosen: list[int]
-
-
-def browse(at: Place) -> None:
-    """Draw all stimuli: as a map next to their pictures, as pictures, or those of least and of most
-    dispersion side by side; as pictures, too, where there are not enough models.
-    """
-    choice, answer = None, st.container()
+    verdict, found = st.container(), False
     with frame.part(), bar.controls_bar():
-        choice = pick(at)
-    if choice is None:
+        chosen = common.brushed(queries.card(at).size)  # with a chip in the bar
+        frame.need_stimuli(at)
+        with bar.more():
+            spaces = common.pick_spaces(at)
+            by = common.pick_summary(at, spaces)
+        one = controls.option_named(StimulusMap, "map")
+        layout = controls.pick_option(one, Look(labels=LAYOUTS, help=HELP))
+        names = color_names(at, spaces)
+        text = "What colors the points (default: dispersion). A factor has a color for each value."
+        color = st.selectbox(
+            "Color", list(names), format_func=names.get, help=text, **bind("color", "", names)
+        )
+        passed = gallery.search(at, lambda: common.dispersion(at, spaces).table[by])
+        found = True
+    if not found:
         show_gallery(at, gallery.search(at, None), [])
         return
-    with answer:
-        prose.answer(facts.spread_findings(at, choice.spaces))
-        titles = ", ".join(dict.fromkeys(spread.described(at, choice.spaces)["title"]))
-        st.caption(frame.plain(f"Consensus of {titles}; “More” chooses other models."))
-    if choice.look:
-        show_map(at, choice, choice.look)
-    elif choice.view == "ends":
-        ends.show(at, choice.spaces, by=choice.by, size=choice.size)
-    else:
-        show_gallery(at, choice.chosen or choice.passed, choice.chosen)
-
-
-def pick(at: Place) -> Choice:
-    """Choose a view, whose consensus it is about, and the stimuli in it."""
-    chosen = selection.brushed(queries.card(at).size)
-    view = controls.pick_segment("View", VIEWS, "view", start="map", hidden=True)
-    frame.need_stimuli(at)
-    with bar.more():
-        spaces = spread.pick_spaces(at)
-        by = spread.pick_summary(at, spaces)
-    look = plane.pick_look(at, spaces, by=by) if view == "map" else None
-    size = spread.pick_set_size(queries.card(at).size) if view == "ends" else 0
-    passed = gallery.search(at, lambda: spread.residuals(at, spaces)[by])
-    return Choice(view, look, spaces, by, size, passed, chosen)
-
-
-def show_map(at: Place, choice: Choice, look: plane.Look) -> None:
-    """Draw the map, and next to it the pictures of what is chosen on it."""
+    with verdict:
+        prose.answer(sentences(common.dispersion(at, spaces).findings))
+    if layout == "gallery":
+        show_gallery(at, chosen or passed, chosen)
+        return
     left, right = st.columns([3, 2], gap="medium")
     with right:  # first, since a layout may take seconds
-        show_gallery(at, choice.chosen or choice.passed, choice.chosen, width=92)
+        show_gallery(at, chosen or passed, chosen, width=92)
     with left, frame.part():
-        question = StimulusMap(at.scope, Spaces(choice.spaces), look.layout)
-        plane.draw(at, question, look, passed=choice.passed, chosen=choice.chosen)
+        question = StimulusMap(at.scope, Spaces(spaces), layout)
+        draw(at, question, color or by, names[color], passed=passed, chosen=chosen)
 
 
-def show_gallery(
-    at: Place, indices: list[int], chosen: Collection[int], *, width: int = 150
+def color_names(at: Place, spaces: tuple[str, ...]) -> dict[str, str]:
+    """Return what can color the map: dispersion, a model's residual, or a factor as f-NAME."""
+    factors = facts.stimuli(at).columns.drop("stimulus")
+    residuals = {
+        space: f"residual of {title}" for space, title in common.titles(at, spaces).items()
+    }
+    return {"": "dispersion", **residuals, **{f"f-{one}": one.replace("_", " ") for one in factors}}
+
+
+def draw(
+    at: Place, question: StimulusMap, color: str, name: str, *, passed: list[int], chosen: list[int]
 ) -> None:
-    """Draw the pictures of stimuli, with what can be done with them."""
+    """Draw the map; images that did not pass the search are gray, others than the selected fade."""
     size = queries.card(at).size
+    with st.spinner("Laying out the map"):
+        table = queries.ask(at, question)
+    if color in table:
+        values = table[color]
+    else:
+        values = facts.stimuli(at)[color.removeprefix("f-")].loc[table["index"]]
+    table = table.assign(value=values.to_numpy(), passed=table["index"].isin(passed))
+    figure = question.plot_by(table, name, mode=frame.mode()).draw(frame.mode())
+    lit = [
+        [place for place, (index,) in enumerate(trace.customdata or ()) if index in set(chosen)]
+        for trace in figure.data
+    ]
+    if any(lit):
+        for trace, places in zip(figure.data, lit, strict=True):
+            trace.selectedpoints = places
+            trace.unselected = {"marker": {"opacity": 0.15}}
+    figure.update_layout(dragmode="lasso")
+    take = partial(brush, size)
+    exportbar.draw(at, question, figure, key=KEY, table=table, on_select=take, brush=True)
+    by_index = table.set_index("index")["value"]
+
+    def head(index: int) -> str:
+        value = by_index[index]
+        missing = value != value or value is None
+        text = value if isinstance(value, str) else number_text(value, ".3g")
+        return f"{common.item(at)} {index} · {name} {NONE if missing else text}"
+
+    about = f"{at.digest} {name}"
+    points.follow(at, KEY, about=about, head=head, clicks=common.clicks(size, chosen))
+    explained = float(table["explained"].iloc[0])
+    how = READING[question.map].format(items=common.item(at, 2), explained=explained)
+    few = ""
+    if len(table) < queries.size(at):
+        few = f" A random sample of {len(table):,} of {queries.size(at):,}."
+    st.caption(f"{how} {BRUSH}{few}")
+    prose.explain(common.METHODS)
+
+
+def brush(size: int) -> None:
+    """Take the brushed points to the address: a chart forgets its selection when it is drawn again.
+    A click is for `points`.
+    """
+    firsts = {dot[0] for dot in picked_dots(KEY, around=True) if isinstance(dot[0], int)}
+    if stimuli := sorted(firsts & set(range(size))):
+        common.brush(stimuli, size)
+
+
+def show_gallery(at: Place, indices: list[int], chosen: list[int], *, width: int = 150) -> None:
+    """Draw images a page at a time, with what can be done with them."""
+    size, items = queries.card(at).size, common.item(at, 2)
     if not indices:
         st.info(
-            "No stimulus matches this search and these filters: remove one of them.",
+            f"No {common.item(at)} matches. Remove a filter or change the search.",
             icon=":material/search_off:",
         )
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption(
-            f"{len(indices):,} of {size:,} stimuli{' chosen' if chosen else ''}", width="content"
-        )
+        selected = " selected" if chosen else ""
+        st.caption(f"{len(indices):,} of {size:,} {items}{selected}", width="content")
         if chosen:
-            selection.offer_none(size)
-    selection.offer(at, indices, name="chosen" if chosen else "found")
-    clicks = selection.clicks(size, chosen)
-    gallery.show(at, indices, key="all", width=width, clicks=clicks)
+            clear = partial(common.brush, [], size)
+            icon = ":material/close:"
+            st.button("Clear selection", icon=icon, type="tertiary", shortcut="Esc", on_click=clear)
+    common.offer(at, indices, name="selected" if chosen else "found")
+    gallery.show(at, indices, key="all", width=width, clicks=common.clicks(size, chosen))

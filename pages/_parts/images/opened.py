@@ -1,5 +1,5 @@
-"""One stimulus: all that is known of it, how far each model lies from the consensus here, and what
-models take to be like it.
+"""One opened image: its captions and factors, what is near it in two models, and how far each model
+lies from the consensus here.
 """
 
 from __future__ import annotations
@@ -7,66 +7,69 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core.figures.numbers import share_text
 from core.figures.theme import INK
-from core.questions.dispersion.question import Spaces
-from core.questions.stimuli import figures
-from core.questions.stimuli.question import StimulusNeighbors, StimulusResiduals
-from core.stimuli.worlds import Event, World
-from pages._parts.images import selection
-from pages._shared import exportbar, facts, frame, gallery, prose, queries, spread
+from core.questions.dispersion.question import Spaces, StimulusDispersion
+from core.questions.stimuli.question import StimulusNeighbors
+from core.study.spaces import describe_spaces
+from pages._parts.images import common
+from pages._shared import (
+    bar,
+    controls,
+    exportbar,
+    facts,
+    frame,
+    gallery,
+    neighbors,
+    prose,
+    queries,
+)
 from pages._shared.queries import Place
 
-NEAR = 6  # neighbors drawn of each space
-HEARD = """The **melody** of the event, which music models read: time runs to the right, pitch
-upward, and lines mark every C. The scale of the opening and the close is the scene's, lengths go
-with the time of day, and each thing is a motif of four notes."""
-READING = """A bar is the residual of one model, its rank among all stimuli
-next to it: 1 is where that model lies closest to the consensus. The gray bar behind
-holds the middle half of all stimuli."""
+HEARD = """The melody of the event, which music models read: time runs to the right, pitch upward.
+The scale is the scene's, lengths go with the time of day, and each thing is a motif of four
+notes."""
 
 
-def show(at: Place, index: int) -> None:
-    """Draw a stimulus large, with all its captions and factors."""
+def show_if_any(at: Place) -> bool:
+    """Draw the image that the address names, and return whether it names one."""
+    index = gallery.chosen(queries.card(at).size)
+    if index is None:
+        return False
+    frame.need_stimuli(at)
     gallery.show_top(index)
-    _draw_ways(queries.card(at).size, index)
-    picture, words = st.columns([2, 3]) if queries.card(at).has_images else (None, st.container())
-    factors, captions = facts.stimuli(at).iloc[index], facts.captions(at)
-    if picture:
-        with picture:
-            gallery.draw_one(at, index, width=320)
-    with words:
-        texts = captions[captions["index"] == index].set_index("level")["text"]
-        if texts.empty:
-            st.text(factors["stimulus"])
-        for level in sorted(texts.index, key=_by_words):
-            with st.container(gap=None):
-                st.caption(f"caption level {frame.plain(level)}")
-                st.text(texts[level])
-        if world := queries.card(at).world:
-            with st.container(gap=None):
-                st.caption("melody", help=HEARD)
-                _draw_melody(world, *world.behind(queries.card(at), [index]))
-        present = factors.drop("stimulus").dropna()
-        if len(present):
-            table = pd.DataFrame(
-                {
-                    "factor": present.index.str.replace("_", " "),
-                    "value": present.astype(str).to_numpy(),
-                }
-            )
-            with st.expander(f"{len(present)} factors", expanded=len(present) <= 8):
-                st.dataframe(table, hide_index=True)
+    _draw_ways(at, index)
+    verdict = st.container()
+    spaces: tuple[str, ...] = ()
+    with bar.controls_bar():
+        k = controls.pick_k(queries.card(at).size)
+        with frame.part(), bar.more():
+            spaces = common.pick_spaces(at)
+    _draw_image(at, index)
+    with frame.part():
+        _draw_neighbors(at, index, k)
+    if spaces:
+        with frame.part():
+            answered = common.dispersion(at, spaces)
+            with verdict:
+                prose.answer([describe_rank(at, answered.table, index)])
+            st.subheader("Residual by model", anchor=False)
+            question = StimulusDispersion(at.scope, Spaces(spaces))
+            about = describe_spaces(spaces, queries.models(at))
+            plot = question.plot_one(answered.table, index, about)
+            figure = plot.draw(frame.mode(), narrow=frame.narrow())
+            exportbar.draw(at, question, figure, key="residuals", table=answered.table)
+            st.caption("Bars: residual of each model. Gray: middle half of all. Rank 1 is closest.")
+            prose.explain(common.METHODS)
+    return True
 
 
-def _draw_ways(size: int, index: int) -> None:
-    """Draw which stimulus it is, and the buttons that go back and on, which have keys of their
-    own.
-    """
+def _draw_ways(at: Place, index: int) -> None:
+    """Draw which image it is, and the buttons that lead back and on, which have keys."""
+    size = queries.card(at).size
     with st.container(
         horizontal=True, vertical_alignment="center", gap="small", key="ways", wrap=True
     ):
-        st.markdown(f"**stimulus {index}** of {size:,}", width="content")
+        st.markdown(f"**{common.item(at)} {index}** of {size:,}", width="content")
         st.space("stretch")
         st.button("Back", shortcut="Esc", on_click=gallery.choose, args=(None,), type="tertiary")
         for label, key, step in (("Previous", "Left", -1), ("Next", "Right", 1)):
@@ -74,49 +77,67 @@ def _draw_ways(size: int, index: int) -> None:
             st.button(label, shortcut=key, on_click=gallery.choose, args=turn, type="tertiary")
 
 
-def _draw_melody(world: World, event: Event) -> None:
-    """Draw what music models hear of the event as a piano roll."""
-    ink = INK[frame.mode()]
-    roll, words = world.roll(event, ink=ink.text, grid=ink.grid)
-    st.image(roll, width="content", alt=words)
+def describe_rank(at: Place, table: pd.DataFrame, index: int) -> str:
+    """Say where an image lies among all by its mean residual."""
+    mean = table.set_index("index")["mean"]
+    n, above = len(mean), int((mean > mean[index]).sum())
+    below = n - 1 - above
+    if above == 0:
+        place = f"the most disputed of {n:,}"
+    elif below == 0:
+        place = f"the least disputed of {n:,}"
+    else:
+        place = f"more disputed than {below / (n - 1):.0%} of {n:,}"
+    return f"{common.item(at).capitalize()} {index}: {place} (mean residual {mean[index]:.3g})."
 
 
-def _by_words(level: str) -> tuple[bool, int]:
-    """Order levels that are numbers of words by them, after those that are not."""
-    return level.isdecimal(), int(level) if level.isdecimal() else 0
+def _draw_image(at: Place, index: int) -> None:
+    """Draw an image large, with all its captions and factors."""
+    card = queries.card(at)
+    picture, words = st.columns([2, 3]) if card.has_images else (None, st.container())
+    factors, captions = facts.stimuli(at).iloc[index], facts.captions(at)
+    if picture:
+        with picture:
+            gallery.draw_one(at, index, width=280)
+    with words:
+        texts = captions[captions["index"] == index].set_index("level")["text"]
+        if texts.empty:
+            st.text(factors["stimulus"])
+        for level in sorted(texts.index, key=lambda one: (one.isdecimal(), one.zfill(9))):
+            name = f"{level}-word caption" if level.isdecimal() else level
+            with st.container(gap=None):
+                st.caption(frame.plain(name))
+                st.text(texts[level])
+        if world := card.world:
+            ink = INK[frame.mode()]
+            (event,) = world.behind(card, [index])
+            roll, notes = world.roll(event, ink=ink.text, grid=ink.grid)
+            with st.container(gap=None):
+                st.caption("Melody", help=HEARD)
+                st.image(roll, width="content", alt=notes)
+        present = factors.drop("stimulus").dropna()
+        if len(present):
+            names = present.index.str.replace("_", " ")
+            table = pd.DataFrame({"factor": names, "value": present.astype(str).to_numpy()})
+            with st.expander(f"{len(present)} factors"):
+                st.dataframe(table, hide_index=True)
 
 
-def show_residuals(at: Place, spaces: tuple[str, ...], index: int) -> None:
-    """Draw the residual in each space with its rank among all stimuli."""
-    st.header("Do models agree on it?", anchor=False)
-    question = StimulusResiduals(at.scope, Spaces(spaces), index)
-    rows = spread.described(at, spaces).merge(queries.ask(at, question), on="space")
-    figure = figures.residuals(rows, mode=frame.mode(), narrow=frame.narrow())
-    exportbar.draw(at, question, figure, key="residuals", table=rows)
-    prose.explain(f"{spread.MEANING}\n\n{READING}")
-
-
-def describe_rank(mean: pd.Series, index: int) -> list[str]:
-    """Say where a stimulus lies among all by its mean residual."""
-    rank, others = int((mean < mean[index]).sum()) + 1, len(mean) - 1
-    more = share_text((mean > mean[index]).sum() / others)
-    return [
-        f"Models agree on stimulus {index} more than on {more} of the others: by its mean residual"
-        f" it ranks {rank:,} of {len(mean):,}, from the least dispersed to the most."
-    ]
-
-
-def show_neighbors(at: Place, spaces: tuple[str, ...], index: int) -> None:
-    """Draw the nearest stimuli in the consensus and in each of its spaces, a row each."""
-    st.header("Which stimuli do models find similar to it?", anchor=False)
-    k = min(NEAR, queries.size(at) - 1)
-    st.markdown(f"The {k} stimuli at the smallest angle to it, the most similar first.")
-    table = queries.ask(at, StimulusNeighbors(at.scope, Spaces(spaces), k))
-    near = table[table["index"] == index].set_index("space").filter(like="rank_")
-    looks = spread.described(at, spaces)
-    titles = dict(zip(looks["space"], looks["title"] + ", " + looks["layer"], strict=True))
-    for place, (space, ranks) in enumerate(near.iterrows()):
-        st.caption(frame.plain(titles.get(str(space), "In the consensus")))
-        shown = [one for one in ranks if one >= 0]
-        clicks = selection.clicks(queries.card(at).size, ())
-        gallery.grid(at, shown, key=f"near-{place}", width=108, clicks=clicks)
+def _draw_neighbors(at: Place, index: int, k: int) -> None:
+    """Draw the nearest neighbors in two models side by side, then how many they share on all."""
+    every = queries.models(at)
+    models = every[~every["model"].isin(facts.without_neighbors(at, list(every["model"]), k=k))]
+    if len(models) < 2:
+        how = frame.command("embed", "--dataset", at.dataset, "--model", "hf:gpt2")
+        raise frame.NeededError(f"Needs 2 models; {len(models)} loaded.", how)
+    st.subheader(f"{k} nearest neighbors in two models", anchor=False)
+    columns = st.columns(2, gap="large")
+    pair = controls.pick_pair(at, models, k=k, left=columns[0], right=columns[1])
+    clicks = common.clicks(queries.card(at).size)
+    neighbors.side_by_side(at, pair, index, k, width=96, clicks=clicks)
+    with st.expander("Neighbor overlap compared with all"):
+        question = StimulusNeighbors(at.scope, pair, k=k)
+        table = queries.ask(at, question)
+        figure = question.plot_shared(table, index).draw(frame.mode(), narrow=frame.narrow())
+        exportbar.draw(at, question, figure, key="agreement", table=table)
+        st.caption("Each bar counts how many share this many neighbors; orange holds this one.")

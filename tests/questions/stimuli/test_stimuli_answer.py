@@ -11,16 +11,10 @@ import pytest
 from core.errors import MetricError, StimuliError
 from core.questions.asking import ask
 from core.questions.dispersion.question import ConsensusSpace, Spaces, StimulusDispersion
-from core.questions.stimuli.question import (
-    NearestStimuli,
-    SharedNeighbors,
-    StimulusList,
-    StimulusMap,
-    StimulusNeighbors,
-    StimulusResiduals,
-)
+from core.questions.stimuli.question import StimulusList, StimulusMap, StimulusNeighbors
 from core.store import Store
 from core.study.parts import LayerPair
+from core.study.spaces import describe_spaces
 from core.study.study import Study
 from tests.comparisons import layer_scores
 from tests.pages.world import SMALL, PaintedDataset, build
@@ -46,19 +40,6 @@ def test_the_principal_plane_is_the_consensus_s_first_two_axes(study, joint):
     assert np.abs(plane[["x", "y"]].to_numpy()) == pytest.approx(np.abs(joint[:, :2]), abs=1e-9)
     shares = joint.var(axis=0) / joint.var(axis=0).sum()
     assert (plane["share_x"].iloc[0], plane["share_y"].iloc[0]) == pytest.approx(shares[:2])
-
-
-def test_neighbors_have_the_largest_cosines(study, joint):
-    table = ask(StimulusNeighbors(joint=JOINT, k=4), study)
-    assert list(table) == ["space", "index", "rank_1", "rank_2", "rank_3", "rank_4"]
-    near = table[table["space"] == "consensus"].filter(like="rank_")
-    lengths = np.linalg.norm(joint, axis=1)
-    for index in range(len(joint)):
-        cosines = joint @ joint[index] / lengths / lengths[index]
-        assert (
-            near.iloc[index].tolist()
-            == [other for other in np.argsort(-cosines) if other != index][:4]
-        )
 
 
 def test_a_layout_by_umap_is_made_once_for_a_seed(study, joint, monkeypatch):
@@ -90,22 +71,6 @@ def test_umap_lays_out_the_sample_alone_and_each_seed_draws_another(study, joint
     assert len(drawn) == 3
 
 
-def test_neighbors_in_each_space_are_the_study_s_own(study):
-    table = ask(StimulusNeighbors(joint=JOINT, k=4), study).set_index("space")
-    assert list(dict.fromkeys(table.index)) == ["consensus", *SPACES]
-    for space in SPACES:
-        model, layer = space.split(":")
-        expected = study.neighbors(model, k=4)[int(layer), :, :4]
-        assert (table.loc[space].filter(like="rank_").to_numpy() == expected).all()
-
-
-def test_neighbors_among_chosen_stimuli_are_named_by_their_index_in_the_dataset(study):
-    forest = Study(study.store, "cave", where={"scene": "forest"})
-    table = ask(StimulusNeighbors(joint=JOINT, k=3), forest)
-    assert sorted(set(table["index"])) == list(range(1, 20, 3))
-    assert set(table.filter(like="rank_").to_numpy().ravel()) <= set(range(1, 20, 3))
-
-
 def test_the_map_of_residuals_is_their_mean_and_first_component(study):
     table = ask(StimulusMap(joint=JOINT, map="residuals"), study)
     dispersion = ask(StimulusDispersion(joint=JOINT), study)
@@ -115,25 +80,39 @@ def test_the_map_of_residuals_is_their_mean_and_first_component(study):
     assert table[["share_x", "share_y"]].isna().all(axis=None)
 
 
-def test_a_stimulus_is_ranked_among_all_in_each_space(study):
-    table = ask(StimulusResiduals(joint=JOINT, stimulus=5), study).set_index("space")
-    dispersion = ask(StimulusDispersion(joint=JOINT), study)
+def test_one_stimulus_is_ranked_among_all_in_each_space(study):
+    question = StimulusDispersion(joint=JOINT)
+    table = ask(question, study)
+    about = describe_spaces(SPACES, study.models())
+    rows = question.plot_one(table, 5, about).table.set_index("space")
     for space in SPACES:
-        values = dispersion[space].to_numpy()
-        row = table.loc[space]
-        assert row["residual"] == values[5]
+        values, row = table[space].to_numpy(), rows.loc[space]
+        assert (row["residual"], row["n"]) == (values[5], 20)
         assert row["rank"] == 1 + (values < values[5]).sum()
         assert (row["lower"], row["upper"]) == pytest.approx(np.quantile(values, (0.25, 0.75)))
-        assert row["n"] == 20
 
 
 def test_a_stimulus_that_is_not_studied_is_refused(study):
     with pytest.raises(StimuliError, match="got 20: see platoscope stimuli list"):
-        ask(StimulusResiduals(joint=JOINT, stimulus=20), study)
+        ask(StimulusNeighbors(stimulus=20, k=3), study)
+
+
+def test_the_map_has_a_color_for_each_value_and_grays_what_is_left_out(study):
+    question = StimulusMap(joint=JOINT, map="pca")
+    table = ask(question, study)
+    factor = study.store.stimuli("cave")["scene"].where(table["index"] != 3)
+    points = table.assign(value=factor, passed=table["index"] != 4)
+    figure = question.plot_by(points, "scene", mode="light").draw("light")
+    drawn = {t.legendgroup: len(t.x) for t in figure.data if t.customdata is not None}
+    counts = factor[points["passed"]].value_counts()
+    assert {name: drawn[name] for name in counts.index} == counts.to_dict()
+    assert drawn["none"] == 1
+    left_out = [t for t in figure.data if t.customdata is None and t.x[0] is not None]
+    assert [len(t.x) for t in left_out] == [1]
 
 
 def test_shared_neighbors_are_counted_and_their_mean_is_mutual_knn(study):
-    table = ask(SharedNeighbors(pair=LayerPair("vit-mae-m", 2, "gpt-2-s", 3), k=5), study)
+    table = ask(StimulusNeighbors(pair=LayerPair("vit-mae-m", 2, "gpt-2-s", 3), k=5), study)
     near_x, near_y = study.neighbors("vit-mae-m", k=5)[2], study.neighbors("gpt-2-s", k=5)[3]
     expected = [len({*a[:5]} & {*b[:5]}) for a, b in zip(near_x, near_y, strict=True)]
     assert table["shared"].tolist() == expected
@@ -143,7 +122,7 @@ def test_shared_neighbors_are_counted_and_their_mean_is_mutual_knn(study):
 
 def test_the_nearest_of_one_stimulus_have_their_cosines_and_say_what_both_layers_share(study):
     pair = LayerPair("vit-mae-m", 2, "gpt-2-s", 3)
-    table = ask(NearestStimuli(pair=pair, stimulus=4, k=6), study)
+    table = ask(StimulusNeighbors(pair=pair, stimulus=4, k=6), study)
     lists = []
     for model, layer in pair.places:
         rows = table[table["model"] == model]
@@ -160,9 +139,8 @@ def test_the_nearest_of_one_stimulus_have_their_cosines_and_say_what_both_layers
 
 @pytest.mark.parametrize("k", [0, 20])
 def test_a_k_that_cannot_be_is_refused_before_anything_is_read(study, k):
-    for question in (SharedNeighbors(k=k), NearestStimuli(k=k), StimulusNeighbors(k=k)):
-        with pytest.raises(MetricError, match="k must lie in 1 … 19"):
-            ask(question, study)
+    with pytest.raises(MetricError, match="k must lie in 1 … 19"):
+        ask(StimulusNeighbors(k=k), study)
 
 
 def test_stimuli_are_listed_with_all_their_captions(study):

@@ -1,8 +1,9 @@
-"""The card of a dot that the mouse points at: its picture and caption, in place of Plotly's own
-card, which holds no pictures.
+"""What a mouse does on a chart of images: a card with image and caption stands next to the point
+that it rests on, a click opens the image, Shift+click selects it.
 
-The browser asks for a picture when the mouse rests on a dot, and keeps it: those of a thousand
-stimuli would be ten megabytes.
+Plotly's own card holds no images, and Streamlit hears no clicks on a chart that is drawn around.
+The browser asks for an image when the mouse rests on its point, and keeps it: those of a thousand
+would be ten megabytes.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from collections.abc import Callable
 import streamlit as st
 
 from pages._shared import facts
-from pages._shared.gallery import taker
+from pages._shared.address import fragment, redraw_page
+from pages._shared.gallery import Clicks, taker
 from pages._shared.queries import Place
 
 _CSS = """
@@ -26,13 +28,14 @@ _CSS = """
 """
 _HTML = '<div class="card"><img alt=""><b></b><span></span></div>'
 _JS = """
-const REST = 70;  // ms that the mouse rests on a dot before its card is asked for
+const REST = 70;  // ms that the mouse rests on a point before its card is asked for
 const KEPT = new Map();  // cards, by what they show
 
 export default function({ data, parentElement, setTriggerValue }) {
   const card = parentElement.querySelector(".card");
   const name = (index) => `${data.about} ${index}`;
   const state = (card.state ??= { over: null });
+  const indexOf = (event) => event.points[0]?.customdata?.[0];
   const show = () => {
     const one = state.over && KEPT.get(name(state.over.index));
     card.style.display = one ? "block" : "none";
@@ -52,7 +55,7 @@ export default function({ data, parentElement, setTriggerValue }) {
     card.style.top = `${Math.max(4, Math.min(y - high / 2, innerHeight - high - 4))}px`;
   };
   const hover = (event) => {
-    const index = event.points[0]?.customdata?.[0];
+    const index = indexOf(event);
     if (index === undefined) return;
     state.over = { index, x: event.event.clientX, y: event.event.clientY };
     show();
@@ -61,7 +64,12 @@ export default function({ data, parentElement, setTriggerValue }) {
     state.rest = setTimeout(() => setTriggerValue("hovered", index), REST);
   };
   const leave = () => { state.over = null; clearTimeout(state.rest); show(); };
-  const heard = { plotly_hover: hover, plotly_unhover: leave, plotly_click: leave };
+  const click = (event) => {
+    leave();
+    const index = indexOf(event);
+    if (index !== undefined) setTriggerValue(event.event.shiftKey ? "added" : "opened", index);
+  };
+  const heard = { plotly_hover: hover, plotly_unhover: leave, plotly_click: click };
   let chart = null;
   const listen = () => {
     const shown = document.querySelector(`.st-key-chart-${data.chart} .js-plotly-plot`);
@@ -79,21 +87,30 @@ export default function({ data, parentElement, setTriggerValue }) {
   };
 }
 """
-_card = st.components.v2.component("platoscope_card", html=_HTML, css=_CSS, js=_JS)
+_points = st.components.v2.component("platoscope_points", html=_HTML, css=_CSS, js=_JS)
 
 
-@st.fragment
-def show(at: Place, chart: str, *, about: str, head: Callable[[int], str]) -> None:
-    """Show a card next to the dot of a chart that the mouse rests on; a fragment, so that nothing
-    else is drawn again.
+@fragment
+def follow(
+    at: Place, chart: str, *, about: str, head: Callable[[int], str], clicks: Clicks
+) -> None:
+    """Show cards on a chart and take its clicks; a card draws nothing else again.
 
-    chart: the key of its plot; the first of a dot's custom data is its index. about: what the heads
-    depend on. head: what is said of a stimulus.
+    chart: the key of its plot; the first of a point's custom data is its index. about: what the
+    heads depend on. head: what is said of an image.
     """
     key, pointed = f"card-{chart}", f"pointed-{chart}"
 
     def point(index: int) -> None:
         st.session_state[pointed] = index
+
+    def whole(act: Callable[[int], None] | None) -> Callable[[int], None]:
+        def take(index: int) -> None:
+            if act:
+                act(index)
+            redraw_page()
+
+        return take
 
     index, card = st.session_state.pop(pointed, None), None
     if index is not None:
@@ -104,5 +121,11 @@ def show(at: Place, chart: str, *, about: str, head: Callable[[int], str]) -> No
             "caption": facts.default_captions(at)[index],
         }
     st.html(f"<style>.st-key-chart-{chart} .hoverlayer {{ display: none; }}</style>")
-    data = {"chart": chart, "about": about, "card": card}
-    _card(key=key, data=data, on_hovered_change=taker(key, "hovered", point), height=0)
+    _points(
+        key=key,
+        data={"chart": chart, "about": about, "card": card},
+        on_hovered_change=taker(key, "hovered", point),
+        on_opened_change=taker(key, "opened", whole(clicks.opened)),
+        on_added_change=taker(key, "added", whole(clicks.added)),
+        height=0,
+    )
