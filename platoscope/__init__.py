@@ -152,15 +152,14 @@ def import_features(
     parameters, seed. `platoscope import` reads files, repeated measurements and dissimilarities.
     Raises FeatureError for features that cannot be used.
     """
-    from core.embedding.features import About
     from core.embedding.features import import_features as write
     from core.encoders.measured import Content
     from core.encoders.requests import Facts
     from core.questions.words import build_checked
 
     content = Content(_layers(features))
-    about = About(build_checked(Facts, facts))
-    write(store.root, store.dataset(dataset), content, name=name, modality=modality, about=about)
+    card, told = store.dataset(dataset), build_checked(Facts, facts)
+    write(store.root, card, content, name=name, modality=modality, facts=told)
 
 
 def score(

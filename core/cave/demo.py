@@ -21,8 +21,7 @@ import json
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -128,38 +127,34 @@ def build_demo(store: Path, folder: Path = CAVE_WEIGHTS) -> None:
         if SUBJECTS.keys() & missing.keys():
             embed_cortex(store, dataset)
         report(0, len(missing), EMBEDDING)
-        add, names = _Adding(store, dataset, missing, device), list(missing)
+        add, names = partial(_add, store, dataset, missing, device), list(missing)
         embedded = spread(add, names, processes=count_processes(len(names), device))
         for done, _ in enumerate(embedded, start=1):
             report(done, len(missing), EMBEDDING)
         remove(store / "embeddings" / DATASET)
 
 
-@dataclass(frozen=True)
-class _Adding:
-    """Adds a missing model to the store by its name, in whichever process."""
+@cache
+def _prepared() -> SharedImages:
+    """Return the images that this process prepared."""
+    from core.embedding.images import SharedImages
 
-    store: Path
-    dataset: Dataset
-    specs: Mapping[str, str]
-    device: torch.device
+    return SharedImages()
 
-    @cached_property
-    def prepared(self) -> SharedImages:
-        from core.embedding.images import SharedImages
 
-        return SharedImages()
+def _add(
+    store: Path, dataset: Dataset, specs: Mapping[str, str], device: torch.device, name: str
+) -> None:
+    """Add a missing model to the store, in whichever process."""
+    from core.embedding.runner import embed
+    from core.encoders.catalog import open_encoder
 
-    def __call__(self, name: str) -> None:
-        from core.embedding.runner import embed
-        from core.encoders.catalog import open_encoder
-
-        if name != REALITY and name not in SUBJECTS:
-            encoder = self.prepared.shared_by(open_encoder(self.specs[name], device=self.device))
-            level = name.partition("~")[2] or None
-            embed(self.store, self.dataset, encoder, level=level, replace=True)
-        # kept in the store, so that the first page need not find them
-        Study(Store(self.store), self.dataset.card.name).neighbors(name)
+    if name != REALITY and name not in SUBJECTS:
+        encoder = _prepared().shared_by(open_encoder(specs[name], device=device))
+        level = name.partition("~")[2] or None
+        embed(store, dataset, encoder, level=level, replace=True)
+    # kept in the store, so that the first page need not find them
+    Study(Store(store), dataset.card.name).neighbors(name)
 
 
 def missing_values(store: Path) -> list[str]:
@@ -364,7 +359,7 @@ def install(store: Path, shipped: Path = DEMO_ANSWERS) -> None:
 
 
 def _take(path: Path, store: Path, is_true: Callable[[Meta], bool]) -> None:
-    """Copy a result that ships into a store that has none under its name, or another one where the
+    """Copy a result that ships into a store that has none under its name, or another one if the
     shipped one is true of the store. One of another version is made again when it is needed.
     """
     target, new = result_file(store, DATASET, path.stem), examine_if_usable(path)

@@ -14,7 +14,7 @@ from core.cli.command import Command, dataset_option, device_option, on_option
 from core.competence.scores import check_told, tell_model
 from core.crew import open_crew
 from core.crew.units import Once, Unit
-from core.embedding.features import About, check_ready, hold_subset, import_features
+from core.embedding.features import check_ready, hold_subset, import_features
 from core.embedding.runner import embed
 from core.embedding.summaries import INSTRUCTION, read_instruction, summarize
 from core.encoders.catalog import open_encoder
@@ -191,8 +191,18 @@ def _import(root: Path, request: ImportRequest, table: str = "") -> None:
             if request.subset not in {one.name for one in store.datasets()}:
                 undone.callback(_take_back, root, request.subset)
             card = hold_subset(root, card, request.subset, content.covers.tolist())
-        about = About(request.facts, request.title, request.level, file, options)
-        import_features(root, card, content, name=name, modality=request.modality, about=about)
+        import_features(
+            root,
+            card,
+            content,
+            name=name,
+            modality=request.modality,
+            facts=request.facts,
+            title=request.title,
+            level=request.level,
+            file=file,
+            options=options,
+        )
         tell_model(root, card.name, name, request.facts, source=table or file)
         undone.pop_all()  # what was made stays
     layers = f"{counted(len(content.layers), 'layer', 'layers')} of {size} stimuli"

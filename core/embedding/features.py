@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -35,22 +34,7 @@ from core.store.files import examine_if_usable
 from core.store.schema import embedding_file
 from core.store.writer import add_subset
 
-
-@dataclass(frozen=True)
-class About:
-    """What else is known of a model that was made elsewhere. level: of the captions that it read.
-    file: the name of the one that held its features. options: by which it was read, by the names
-    that `command_of` knows.
-    """
-
-    facts: Facts = field(default_factory=Facts)
-    title: str = ""
-    level: str = ""
-    file: str = ""
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-
-NOTHING = About()
+Option = str | tuple[str, ...]  # of a command
 
 
 def embed_world(store: Path, dataset: Dataset) -> Path:
@@ -108,24 +92,30 @@ def import_features(
     *,
     name: str,
     modality: str,
-    about: About = NOTHING,
+    facts: Facts | None = None,
+    title: str = "",
+    level: str = "",
+    file: str = "",
+    options: Mapping[str, Option] | None = None,
     replace: bool = False,
 ) -> Path:
     """Publish features that were made elsewhere as the model `name`.
 
     content: its layers in the dataset's order. modality: see `core.modalities.check_modality`.
+    level: of the captions that it read. file: the name of the one that held its features. options:
+    by which it was read, by the names that `command_of` knows.
     Raises as `check_modality` for the modality, UnknownNameError for the caption level, InputError
     for facts, FeatureError for a wrong number of rows, NaN or infinity, StoreError if the name is
     taken by other features and `replace` is not set.
     """
     check_modality(modality)
-    said = {"title": about.title, "level": about.level}
-    check_facts(Store(store), dataset.name, about.facts, **said)
+    facts, said = facts or Facts(), {"title": title, "level": level}
+    check_facts(Store(store), dataset.name, facts, **said)
     card = ModelCard(
         name,
         name.partition("~")[0],
         modality,
-        f"import:{about.file or name}",
+        f"import:{file or name}",
         IMPORTED,
         UNKNOWN,
         None,
@@ -135,12 +125,12 @@ def import_features(
         geometry=content.geometry,
         over=content.over,
     )
-    card = with_facts(card, about.facts, about.title)
-    options = {"options": dict(about.options)} if about.options else {}
+    card = with_facts(card, facts, title)
+    read = {"options": dict(options)} if options else {}
     path = _publish_ready(
-        store, dataset, content, card, replace=replace, level=about.level or None, **options
+        store, dataset, content, card, replace=replace, level=level or None, **read
     )
-    set_facts(store, dataset.name, name, about.facts, **said)  # also of one that was there
+    set_facts(store, dataset.name, name, facts, **said)  # also of one that was there
     return path
 
 

@@ -11,10 +11,9 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
@@ -28,6 +27,9 @@ from core.store import Store, locked, write_result
 from core.store.publishing import writing
 from core.store.schema import SUMMARY, VERSIONS, result_file
 
+if TYPE_CHECKING:  # with torch
+    from core.encoders.language.chat import Chat
+
 INSTRUCTION = (
     "The user gives you a description of an image. Put it into about {words} words that fit the"
     " same image. Keep as much of what can be seen as {words} words allow, what is told first above"
@@ -38,23 +40,10 @@ BATCH = 16
 TOKENS_PER_WORD, MORE_TOKENS = 3, 16  # an answer is cut behind them
 
 
-@runtime_checkable  # tests check arguments against it
-class Writer(Protocol):
-    """What answers texts under an instruction; see `core.encoders.language.chat.Chat`."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def weights(self) -> str: ...
-
-    def answer(self, instruction: str, texts: Sequence[str], *, limit: int) -> list[str]: ...
-
-
 def summarize(
     store: Path,
     dataset: str,
-    writer: Writer,
+    writer: Chat,
     *,
     words: int,
     level: str | None = None,

@@ -96,7 +96,7 @@ def load_torch(file: UserFile, **where: Any) -> Any:
         except pickle.UnpicklingError as error:
             raise file.raising(
                 f"{file.path} holds pickled objects, which could run code; expected tensors alone:"
-                " save a state dict, as .safetensors where you can"
+                " save a state dict, as .safetensors if you can"
             ) from error
 
 

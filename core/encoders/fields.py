@@ -46,7 +46,7 @@ def read_json(path: Path) -> dict[str, Any]:
             f"{path} cannot be read ({said(error)}); expected a JSON object in UTF-8"
         ) from error
     if not isinstance(value, dict):
-        raise EncoderError(f"{path} holds {type(value).__name__} where a JSON object was expected")
+        raise EncoderError(f"{path} holds {type(value).__name__}; a JSON object was expected")
     return value
 
 

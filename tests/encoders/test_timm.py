@@ -357,7 +357,7 @@ def test_other_specs_name_the_valid_forms(spec):
     ("config", "message"),
     [
         ("{", "config.json cannot be read .*expected a JSON object"),
-        ("[]", "holds list where a JSON object was expected"),
+        ("[]", "holds list; a JSON object was expected"),
         (
             '{"architecture": "resnet18"}',
             (

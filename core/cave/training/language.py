@@ -151,7 +151,7 @@ def teach(
     that the learner ever sees; NaN for the others and for those that are not drawn.
 
     Vision teachers see the pictures, language teachers read the passages. Raises TrainingError
-    where the teacher's weights are missing.
+    if the teacher's weights are missing.
     """
     teacher = CONFIGS[str(config.teacher)]
     folder = weights / teacher.name

@@ -37,9 +37,9 @@ class Feed:
     """The batches of one run.
 
     tables: parts of a batch by name, one row per event; `targets` are what a teacher makes of it,
-    NaN where it was shown nothing. texts: token ids of the same events, 0 is
-    padding; a step reads one of the tables, with probability `shares`; there is none where the
-    objective reads no text. share: of the rows, the first ones, that are ever read.
+    NaN if it was shown nothing. texts: token ids of the same events, 0 is padding; a step reads one
+    of the tables, with probability `shares`; none if the objective reads no text. share: of the
+    rows, the first ones, that are ever read.
     """
 
     tables: Mapping[str, Tensor]
@@ -64,7 +64,7 @@ class Feed:
 def open_feed(
     config: Config, pool: Pool, device: torch.device, *, targets: Tensor | None = None
 ) -> Feed:
-    """Return the batches of a config, with what it reads held on the device; made first where the
+    """Return the batches of a config, with what it reads held on the device; made first if the
     pool lacks it. targets: of its teacher, a row per event.
     """
     tables: dict[str, Tensor] = {}
@@ -224,9 +224,9 @@ def save(run: Run, path: Path) -> None:
 
 
 def resume(run: Run, path: Path) -> None:
-    """Continue from a checkpoint where there is one.
+    """Continue from a checkpoint if there is one.
 
-    Raises TrainingError where it is damaged, or was written with another config or world.
+    Raises TrainingError if it is damaged, or was written with another config or world.
     """
     if not path.exists():
         return

@@ -132,7 +132,7 @@ def random_view(
     """Return each image cropped to a share of its area and with other brightness, contrast and
     tint.
 
-    area: the smallest and largest share. side: of the views in pixels, the image's own where none
+    area: the smallest and largest share. side: of the views in pixels, the image's own if none
     is given.
     """
     low, high = area
