@@ -1,9 +1,6 @@
 """Transfer: what one model can use of another's representation."""
 
-from pages._parts.adapters import tab as adapters
-from pages._parts.reading import prefixes, swaps
-from pages._parts.stitching import tab as stitching
-from pages._parts.translation import tab as translation
+from pages._parts.transfer import adapters, prefixes, probes, stitching, unpaired
 from pages._shared import frame
 from pages._shared.tabs import Tab, tabbed
 
@@ -12,10 +9,10 @@ frame.draw(
     tabbed(
         {
             "adapters": Tab("Adapters", adapters.show),
-            "stitching": Tab("Stitching", stitching.show),
-            "prefixes": Tab("Soft prompts", prefixes.show),
-            "probes": Tab("Probes", swaps.show),
-            "unpaired": Tab("Unpaired matching", translation.show),
+            "stitching": Tab("Stitching", stitching.show, stitching.offered),
+            "prefixes": Tab("Soft prompts", prefixes.show, prefixes.offered),
+            "probes": Tab("Probes", probes.show),
+            "unpaired": Tab("Unpaired matching", unpaired.show),
         }
     ),
 )

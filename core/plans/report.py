@@ -21,8 +21,6 @@ from core.figures.numbers import counted
 from core.plans.plan import Figure, Finding, Plan
 from core.plans.reading import MARK, UnknownModelsError, groups_in, question_of
 from core.plans.run import Run
-from core.questions.adapters.gain_figures import before_after
-from core.questions.adapters.question import Adaptation
 from core.questions.asking import answer, completed
 from core.questions.competence.question import Bins
 from core.questions.competence.scores import registry
@@ -33,7 +31,6 @@ from core.recipe import Recipe
 from core.store import Store
 from core.store.publishing import write_file
 from core.study.models import groups_by_age
-from core.study.spaces import describe_spaces
 from core.study.study import Study
 
 REPORT, COMPARISON, MODELS = "report.md", "published.csv", "models.csv"
@@ -120,10 +117,6 @@ def picture(question: Question, table: pd.DataFrame, study: Study | None) -> go.
         entries = study.store.models(study.dataset.name)
         made_at = {entry.card.name: entry.made_at for entry in entries}
         palette.show(palette.assign(groups_by_age(study.models(), made_at)))
-        if isinstance(question, Adaptation):
-            about = describe_spaces(question.spaces, study.models()).set_index("space")
-            titles, groups = about["title"].to_dict(), about["group"].to_dict()
-            return before_after(table, titles, groups, label=question.label, mode="light")
     if type(question).plot is Question.plot:
         return None
     return completed(question, study).plot(table).draw("light")

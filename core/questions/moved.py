@@ -8,6 +8,7 @@ from core.errors import InputError
 
 # old name: present words. Words with an option are named to the person, others are run in its place
 MOVED: dict[str, str] = {
+    "adapters curve": "adapt --halved",
     "benefits bias": "benefits size",
     "benefits hallucination": "benefits size --of hallucination",
     "dispersion consensus": "dispersion stimuli --axes",
@@ -36,8 +37,11 @@ MOVED: dict[str, str] = {
     "metrics sweep": "metrics pair --over k",
     "neurons stimuli": "neurons pairs --pair 1",
     "neurons trend": "neurons share --by competence",
+    "stitching kinds": "stitching many",
+    "stitching trend": "stitching many --by competence",
     "theory attention": "models balance",
     "theory matrices": "theory deep-linear --rows layers",
+    "translation pairs": "translate",
 }
 
 

@@ -116,10 +116,6 @@ TOPICS = {
         "Can two models be translated into each other with no pairs given?",
         "questions.translation.question",
     ),
-    "translation": _group(
-        "can models be translated into each other with no pairs given?",
-        "questions.translation.question",
-    ),
 }
 
 

@@ -17,7 +17,6 @@ import streamlit as st
 
 from core.progress import Progress
 from core.questions import asking
-from core.questions.adapters import lesson as adaptation
 from core.questions.asking import Answered
 from core.questions.question import StudyQuestion
 from core.recipe import Recipe
@@ -177,22 +176,6 @@ def size(at: Place) -> int:
 def models(at: Place) -> pd.DataFrame:
     """Return a row per embedded model; see `core.study.models.describe`."""
     return study(at).models()
-
-
-@st.cache_resource(max_entries=8, show_spinner="Reading the encoders")
-def lesson(at: Place, spaces: tuple[str, ...], *, pairs: int, seed: int) -> adaptation.Lesson:
-    """Return what adapters are trained and measured on; see
-    `core.questions.adapters.lesson.prepare`.
-    """
-    return adaptation.prepare(study(at), spaces, pairs=pairs, seed=seed)
-
-
-@st.cache_resource(max_entries=8, show_spinner="Reading the reference")
-def reference(at: Place, space: str, *, seed: int) -> adaptation.Space:
-    """Return what adapted vectors are compared with; see
-    `core.questions.adapters.lesson.read_reference`.
-    """
-    return adaptation.read_reference(study(at), space, seed=seed)
 
 
 @contextmanager

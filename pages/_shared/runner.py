@@ -45,11 +45,12 @@ def ask(
     seconds: Callable[[], float] | float = math.inf,
     *,
     label: str = "Compute it",
+    key: str = "",
 ) -> Answered | None:
     """Return the answer if it is kept or takes a moment; else draw the button that queues it, or
     its job with what it has so far, and return None.
 
-    seconds: about how long it takes, asked if it is not kept. label: of the button.
+    seconds: about how long it takes, asked if it is not kept. label, key: of the button.
     """
     takes = 0.0
     if queries.recall(at, question) is None:
@@ -64,7 +65,7 @@ def ask(
     if takes < math.inf:
         once = "" if is_read_only() else "; the answer is kept"
         st.info(f"This takes about {time_text(takes)}{once}.", icon=":material/hourglass_empty:")
-    offer(label, words, key=f"queue-{question.command.replace(' ', '-')}")
+    offer(label, words, key=f"queue-{key or question.command.replace(' ', '-')}")
     st.code(frame.question_command(question), language="bash", wrap_lines=True)
     return None
 

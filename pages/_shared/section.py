@@ -27,19 +27,25 @@ def draw(
     models: bool = False,
     seconds: Callable[[], float] | float = 0.0,
     label: str = "Compute it",
+    offer: str = "",
+    queue: str = "",
 ) -> Answered | None:
     """Draw a question's answer and return it: header, the first findings, figure, export bar,
     caption; the methods and all further findings are closed. None if it is still to be computed.
 
     caption: what a point is, and what bars and lines are, in at most 40 words. plot: in place of
     the question's own. lead: how many findings stand above the figure. models: whether its dots are
-    models, which a click selects. seconds, label: as of `runner.ask`.
+    models, which a click selects. seconds, label: as of `runner.ask`. offer: what a visitor gets
+    for it, as long as it is still to be computed. queue: the button's key, if the command has two.
     """
     if header:
         st.header(header, anchor=False)
-    answered = runner.ask(at, question, seconds, label=label)
+    above = st.empty()
+    answered = runner.ask(at, question, seconds, label=label, key=queue)
     if answered is None:
-        prose.explain(methods)
+        above.markdown(offer)
+        if methods:
+            prose.explain(methods)
         return None
     said = sentences(answered.findings)
     prose.answer(said[:lead])

@@ -38,7 +38,7 @@ QUICK = (  # what no command of the default run may do in a minute is in the slo
     ("align --set x=1", "mutual_knn takes the parameters k; got x"),
     ("align --k 3 --bootstrap 1 --seed 2147483647", ""),
     ("align --k 3 --null 19 --seed 2147483647", ""),
-    ("translation pairs --size 11 --k 11", "fewer than k = 11 neighbors each"),
+    ("translate --size 11 --k 11", "fewer than k = 11 neighbors each"),
     ("metrics pair --over stimuli --layer-a 10000", "from 0 to 3; got 10000"),
     ("dispersion effect --size 1000000", "got 1000000"),
     ("color agreement --grid 16 --radius 1024 --pairs 0", "at least one pair of pixels"),

@@ -42,7 +42,6 @@ def visit(store: Path) -> None:
         app = AppTest.from_file(str(ROOT / "pages" / "frame.py"), default_timeout=7200)
         app._page_hash = calc_hash(page.path)
         app.query_params.update({"tab": page.tab} if page.tab else {})
-        app.query_params.update({"measure": "true"} if page.name == "transfer/adapters" else {})
         app.run()
         if app.exception or app.error:
             raise RuntimeError(

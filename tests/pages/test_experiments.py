@@ -41,6 +41,6 @@ def test_translation_without_pot_says_so_and_matches_by_the_other_method(
     monkeypatch.setattr(matching, "has_transport", lambda: False)
     app = opened(small(40), "transfer/unpaired", starts="1", draws="1")
     assert not app.exception
-    assert any("needs POT, which is not installed" in one.value for one in app.caption)
+    assert any("Gromov–Wasserstein needs" in one.value for one in app.caption)
     assert app.selectbox(key="method").value == "qap"
     assert said(app).count("takes about") == 2

@@ -28,6 +28,7 @@ WITHOUT_FIGURE = {
 }
 # of what is not there yet
 SPEAKS = {
+    "transfer/adapters",
     "trends/training",
     "transfer/stitching",
     "transfer/prefixes",
@@ -51,7 +52,7 @@ def assert_calm(app: AppTest) -> None:
 def test_every_page_draws_the_demo(opened, demo, monkeypatch, page: Page):
     monkeypatch.setattr(runner, "PATIENCE", 10.0)
     # what is foreseen is measured: else it depends on the machine whether a page offers or draws
-    monkeypatch.setattr("pages._parts.reading.swaps.seconds_for", lambda *_: 60.0)
+    monkeypatch.setattr("pages._parts.transfer.probes.seconds_for", lambda *_: 60.0)
     monkeypatch.setattr("pages._parts.models.units.foresee", lambda *_: 0.0)
     app = opened(demo, page.name, **page.example)
     assert_calm(app)

@@ -17,12 +17,13 @@ from core.embedding.runner import embed
 from core.encoders.catalog import open_encoder
 from core.networks import heads
 from core.questions.asking import ask
+from core.questions.stitching import roster
 from core.questions.stitching.bench import Fitting
 from core.questions.stitching.question import StitchMap
+from core.questions.stitching.roster import across_kinds
 from core.settings import CAVE_WEIGHTS
 from core.store import Store
 from core.study.study import Study
-from pages._parts.stitching import presets
 from tests.pages.seen import charts, said
 
 pytestmark = pytest.mark.slow
@@ -56,7 +57,7 @@ def test_what_is_kept_is_drawn_with_its_commands(opened, store, capsys):
     assert "4 pairs of layers are too few" in texts
     captions = " ".join(caption.value for caption in app.caption).replace("\\", "")
     assert captions.count("no two of these models can be stitched") == 1  # of one seed, for kinds
-    assert "queue-stitching-trend" in {button.key for button in app.button}
+    assert "queue-stitching-by-kind" in {button.key for button in app.button}
     lines = [code.value for code in app.code if code.value.startswith("platoscope stitch")]
     assert len(lines) == 3
     for line in dict.fromkeys(lines):
@@ -68,7 +69,7 @@ def test_what_is_not_kept_is_offered(opened, store, monkeypatch):
     app = opened(store, PAGE, **CHOSEN, seed="1")
     assert charts(app) == []
     keys = {button.key for button in app.button}
-    assert {"queue-stitch", "queue-stitching-map", "queue-stitching-trend"} <= keys
+    assert {"queue-stitch", "queue-stitching-map", "queue-stitching-by-kind"} <= keys
     words: list[list[str]] = []
     monkeypatch.setattr(
         "pages._shared.runner.queue.submit",
@@ -80,7 +81,7 @@ def test_what_is_not_kept_is_offered(opened, store, monkeypatch):
 
 
 def test_a_click_chooses_both_models(opened, store, monkeypatch):
-    monkeypatch.setattr(presets, "SIZE", "xs")
+    monkeypatch.setattr(roster, "across_kinds", lambda models, _: across_kinds(models, "xs"))
     app = opened(store, PAGE, **CHOSEN, x=NAMES[0], layer_x="1")
     app.button(key="preset-CLIP → supervised").click().run()
     assert not app.exception

@@ -90,7 +90,7 @@ OTHER = {  # of which such a dataset has nothing
     *("adapters probes", "benefits size", "swap"),
     *("models balance", "metrics trends", "prefix bits"),
     "prefix captions",
-    *("stitch", "stitching kinds", "stitching map", "stitching trend"),
+    *("stitch", "stitching many", "stitching map"),
 }
 
 

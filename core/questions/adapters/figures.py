@@ -1,152 +1,257 @@
-"""The Adapters page's figures: a training as it goes on, and what its training pairs are worth."""
+"""The figures of adapters: alignment before and after, what training pairs are worth, retrieval,
+one training, kernels.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+import numpy as np
 import pandas as pd
-import plotly.graph_objects as go
 
-from core.figures.drawing import Drawing
-from core.figures.marks import add_chance, cards, logarithmic
-from core.figures.panels import cell, panels
-from core.figures.theme import INK, Mode, chance_line, plain, wrap
+from core.figures.grammar import (
+    Axis,
+    Dots,
+    Facet,
+    Fixed,
+    Heat,
+    Level,
+    Line,
+    Palette,
+    Plot,
+    Scale,
+    Symbols,
+)
 from core.questions.adapters.baselines import METHODS
+from core.questions.adapters.kernels import AFTER, BEFORE, REFERENCE
 from core.questions.adapters.measures import (
     ADAPTERS,
     ALIGNMENT,
     AVERAGE,
-    BEFORE,
+    CENTERED,
     CHANCE,
+    ENCODERS,
+    GAIN,
     MEAN,
     PAIRS,
+    RANK,
     RECALL,
 )
+from core.questions.adapters.measures import BEFORE as WITHOUT
+from core.questions.adapters.measures import REFERENCE as TRUTH
+from core.questions.adapters.retrieval import DEPTHS
 
-MARKS = dict(zip(METHODS, ("diamond", "square", "triangle-up", "cross", "x"), strict=True))
 AVERAGE_BEFORE = "average before"
-FEW_PASSES = 6
+SEEN = (2, 98)  # percentiles of the products between which a kernel's colors lie
+SHAPES = ("diamond", "square", "triangle-up", "cross", "x")
+RECALLS = f"{RECALL}_10"
 
 
-def curve(
-    rows: pd.DataFrame,
-    *,
-    label: str,
-    chances: Mapping[str, float],
-    mode: Mode,
-    narrow: bool = False,
-) -> go.Figure:
-    """Draw loss, recall and alignment by passes over the training pairs, a panel each.
+def gain_plot(table: pd.DataFrame, label: str) -> Plot:
+    """Draw alignment with the reference before and in the common space, a row per encoder, with
+    the interval of the gain around the value reached; a panel per set of encoders and reference.
 
-    rows: epoch, loss, validation, recall_10, alignment. label: of the alignment. chances: of
-    recall_10 and alignment, NaN where no formula tells.
+    table: of `Adaptation`, of one number of pairs.
     """
-    columns = 1 if narrow else 3
-    figure = panels(
-        ["<b>Loss</b>", "<b>Recall at 10</b>", "<b>Alignment</b>"],
-        columns,
-        mode,
-        height=760 if narrow else 300,
-        title="Training of the adapters",
-        horizontal_spacing=0.11,
-        vertical_spacing=0.12,
+    keys = [ENCODERS, TRUTH, "what"]
+    rows = table[table["measure"] == ALIGNMENT]
+    gains = table[table["measure"] == GAIN].set_index(keys)[["value", "low", "high"]]
+    rows = rows.drop(columns=["low", "high"]).join(
+        gains.add_prefix("gain_").rename(
+            columns={"gain_value": "gain", "gain_low": "low", "gain_high": "high"}
+        ),
+        on=keys,
     )
-    loss, recall, alignment = (cell(place, columns) for place in range(3))
-    ink = INK[mode]
-    _add_course(figure, rows, "loss", ink.soft, loss, name="training pairs")
-    _add_course(figure, rows, "validation", ink.ember, loss, name="validation pairs")
-    _add_course(figure, rows, "recall_10", ink.ember, recall)
-    _add_course(figure, rows, "alignment", ink.ember, alignment)
-    ends = (0, max(1, rows["epoch"].max()))
-    add_chance(figure, ends, chances["recall_10"], mode, recall, named=True)
-    add_chance(figure, ends, chances["alignment"], mode, alignment)
-    figure.update_xaxes(title_text="passes over the training pairs")
-    if rows["epoch"].max() < FEW_PASSES:
-        figure.update_xaxes(dtick=1)  # there is no half of a pass
-    figure.update_yaxes(rangemode="tozero").update_yaxes(title_text=wrap(label, 34), **alignment)
-    return figure.update_yaxes(title_text="InfoNCE", **loss).figure()
-
-
-def _add_course(
-    figure: Drawing,
-    rows: pd.DataFrame,
-    column: str,
-    color: str,
-    at: Mapping[str, int],
-    *,
-    name: str = "",
-) -> None:
-    """Add a measure by passes; one with a name is in the legend."""
-    figure.add_scatter(
-        x=rows["epoch"],
-        y=rows[column],
-        mode="lines",
-        line={"color": color, "width": 2},
-        name=name,
-        showlegend=bool(name),
-        hovertemplate="pass %{x}: %{y:.3f}<extra></extra>",
-        **at,
+    for name, method in (("before", WITHOUT), ("chance", CHANCE)):
+        level = rows[(rows["method"] == method) & (rows["what"] == AVERAGE)]
+        rows = rows.join(level.set_index(keys[:2])["value"].rename(name), on=keys[:2])
+    rows = rows[rows["what"] != AVERAGE]
+    rows = rows.assign(
+        left=rows["value"] - rows["gain"] + rows["low"],
+        right=rows["value"] - rows["gain"] + rows["high"],
+        set=rows[ENCODERS] + ", reference " + rows[TRUTH],
     )
+    marks = {
+        WITHOUT: ("before", "soft", "circle-open"),
+        CENTERED: ("before, centered", "soft", "diamond-open"),
+        ADAPTERS: ("common space", "ember", "circle"),
+    }
+    several = rows["set"].nunique() > 1
+    return Plot(
+        "Alignment with the reference before and after",
+        marks=tuple(
+            Dots(
+                "value",
+                "title",
+                rows=f"method == '{method}'",
+                color=Fixed(color),
+                symbol=shape,
+                size=11,
+                name=name,
+                card=(
+                    "<b>{title}</b>",
+                    f"{name}: {{value:.3f}}",
+                    "gain {gain:+.3f}[[ [{low:+.3f}, {high:+.3f}]]]",
+                )[: 3 if method == ADAPTERS else 2],
+                ids="{what}",
+                left="left" if method == ADAPTERS else "",
+                right="right" if method == ADAPTERS else "",
+            )
+            for method, (name, color, shape) in marks.items()
+        ),
+        x=Axis(label, zero=True),
+        y=Axis("", names=True),
+        facet=Facet("set", columns=2, share="x") if several else None,
+        levels=(
+            Level("before", "control", name=AVERAGE_BEFORE, along="x"),
+            Level("chance", along="x"),
+        ),
+        empty="No alignment can be computed on the test stimuli.",
+        row=56,
+    ).over(rows)
 
 
-def cost(measures: pd.DataFrame, *, label: str, mode: Mode, narrow: bool = False) -> go.Figure:
+def curve_plot(table: pd.DataFrame, label: str) -> Plot:
     """Draw alignment of the mean and recall at 10 by the number of training pairs, next to the
     baselines.
-
-    measures: as `core.questions.adapters.measures.summarize` gives them, by number of pairs.
     """
-    columns = 1 if narrow else 2
-    figure = panels(
-        ["<b>Alignment of the mean</b>", "<b>Recall at 10</b>"],
-        columns,
-        mode,
-        height=640 if narrow else 360,
-        title="What training pairs are worth",
-        horizontal_spacing=0.1,
-        vertical_spacing=0.16,
-    )
-    left, right = cell(0, columns), cell(1, columns)
-    align, recalls = measures[measures["measure"] == ALIGNMENT], _recalls(measures)
+    align, recall = (table[table["measure"] == name] for name in (ALIGNMENT, RECALLS))
     after = align[(align["method"] == ADAPTERS) & (align["what"] == MEAN)]
-    before = align[(align["method"] == BEFORE) & (align["what"] == AVERAGE)]
-    figure.add_scatter(**_line(after, ADAPTERS, mode), showlegend=False, **left)
-    figure.add_scatter(**_line(before, AVERAGE_BEFORE, mode), **left)
-    for name, run in recalls[recalls["method"] != CHANCE].groupby("method", sort=False):
-        figure.add_scatter(**_line(run, str(name), mode), **right)
-    figure.add_scatter(**_chance(align, mode), showlegend=False, **left)
-    figure.add_scatter(**_chance(recalls, mode), **right)
-    ticks = sorted(map(int, measures[PAIRS].unique()))
-    figure.update_xaxes(title_text="training pairs", **logarithmic(ticks))
-    figure.update_yaxes(rangemode="tozero").update_yaxes(title_text=wrap(label, 34), **left)
-    return figure.figure()
-
-
-def _recalls(measures: pd.DataFrame) -> pd.DataFrame:
-    """Return the recall at 10 by pairs and method, the mean over its directions."""
-    rows = measures[measures["measure"] == f"{RECALL}_10"]
-    return rows.groupby([PAIRS, "method"], sort=False)["value"].mean().reset_index()
-
-
-def _chance(rows: pd.DataFrame, mode: Mode) -> dict[str, object]:
-    run = rows[rows["method"] == CHANCE]
-    return {"x": run[PAIRS], "y": run["value"], **chance_line(mode), "hoverinfo": "skip"}
-
-
-def _line(run: pd.DataFrame, name: str, mode: Mode) -> dict[str, object]:
-    ink = INK[mode]
-    looks = {ADAPTERS: (ink.ember, "circle"), AVERAGE_BEFORE: (ink.text, "circle-open")}
-    color, symbol = looks.get(name, (ink.soft, MARKS.get(name, "circle")))
-    texts = [
-        f"{plain(name)}: {value:.3f} at {pairs:,} pairs"
-        for pairs, value in zip(run[PAIRS], run["value"], strict=True)
-    ]
-    return {
-        "x": run[PAIRS],
-        "y": run["value"],
-        "mode": "lines+markers",
-        "name": plain(name),
-        "legendgroup": name,
-        "line": {"color": color, "width": 3 if name == ADAPTERS else 1.5},
-        "marker": {"color": color, "size": 8, "symbol": symbol},
-        **cards(texts),
+    before = align[(align["method"] == WITHOUT) & (align["what"] == AVERAGE)]
+    rows = pd.concat(
+        [
+            after.assign(part="alignment"),
+            before.assign(part="alignment", method=AVERAGE_BEFORE),
+            recall[recall["method"] != CHANCE].assign(part="recall"),
+        ]
+    )
+    rows = rows.groupby(["part", "method", PAIRS], sort=False)["value"].mean().reset_index()
+    chances = {
+        name: part.loc[part["method"] == CHANCE, "value"].mean()
+        for name, part in (("alignment", align), ("recall", recall))
     }
+    colors = {ADAPTERS: "ember", AVERAGE_BEFORE: "text", **dict.fromkeys(METHODS, "soft")}
+    shapes = {ADAPTERS: "circle", AVERAGE_BEFORE: "circle-open"}
+    palette = Palette("method", colors)
+    return Plot(
+        "What training pairs are worth",
+        marks=(
+            Line(PAIRS, "value", by="method", color=palette),
+            Dots(
+                PAIRS,
+                "value",
+                color=palette,
+                symbol=Symbols("method", {**shapes, **dict(zip(METHODS, SHAPES, strict=True))}),
+                card=("{method}: {value:.3f} with {pairs:,} pairs",),
+            ),
+        ),
+        x=Axis("training pairs", log=True, ticks="data"),
+        y={"alignment": Axis(label, zero=True), "recall": Axis("recall at 10", zero=True)},
+        facet=Facet("part", {"alignment": "Alignment of the mean", "recall": "Retrieval"}),
+        levels=(Level("chance"),),
+        height=330,
+    ).over(rows.assign(chance=rows["part"].map(chances)))
+
+
+def retrieval_plot(table: pd.DataFrame) -> Plot:
+    """Draw recall at 10 of adapters and baselines, a dot per direction."""
+    measured = [*(f"{RECALL}_{k}" for k in DEPTHS), RANK]
+    rows = table[table["measure"].isin(measured)].drop_duplicates(
+        [ENCODERS, PAIRS, "what", "method", "measure"]
+    )
+    keys = [ENCODERS, PAIRS, "what", "title", "method"]
+    wide = rows.set_index([*keys, "measure"])["value"].unstack().reset_index()
+    chance = wide.loc[wide["method"] == CHANCE, RECALLS].mean()
+    shown = wide[wide["method"] != CHANCE].assign(chance=chance)
+    return Plot(
+        "Retrieval by adapters and by methods without training",
+        marks=(
+            Dots(
+                RECALLS,
+                "method",
+                color=Palette("title"),
+                size=10,
+                card=(
+                    "<b>{method}</b>, {title}",
+                    "recall at 1, 5, 10: {recall_1:.3f}, {recall_5:.3f}, {recall_10:.3f}",
+                    "median rank {median_rank:.1f}",
+                ),
+            ),
+        ),
+        x=Axis("recall at 10", zero=True),
+        y=Axis("", names=(ADAPTERS, *METHODS)),
+        levels=(Level("chance", along="x"),),
+        row=36,
+    ).over(shown)
+
+
+def course_plot(table: pd.DataFrame, label: str) -> Plot:
+    """Draw loss, recall and alignment by epoch, a panel each."""
+    series = {
+        "loss": ("loss", "training pairs", ""),
+        "validation": ("loss", "validation pairs", ""),
+        "recall_10": ("recall", "validation pairs", "chance_recall"),
+        "alignment": ("alignment", "validation pairs", "chance_alignment"),
+    }
+    rows = pd.concat(
+        [
+            pd.DataFrame({"epoch": table["epoch"], "value": table[name]}).assign(
+                part=part, series=of, chance=table[chance] if chance else np.nan
+            )
+            for name, (part, of, chance) in series.items()
+        ]
+    )
+    return Plot(
+        "Training of the adapters",
+        marks=(
+            Line(
+                "epoch",
+                "value",
+                by="series",
+                color=Palette("series", {"training pairs": "soft", "validation pairs": "ember"}),
+                card=("epoch {epoch}: {value:.3f}",),
+            ),
+        ),
+        x=Axis("epoch", whole=True),
+        y={
+            "loss": Axis("InfoNCE in nats", zero=True),
+            "recall": Axis("recall at 10", zero=True),
+            "alignment": Axis(label, zero=True),
+        },
+        facet=Facet("part", {"loss": "Loss", "recall": "Retrieval", "alignment": "Alignment"}),
+        levels=(Level("chance"),),
+        height=280,
+    ).over(rows)
+
+
+def kernel_plot(table: pd.DataFrame, unit: str) -> Plot:
+    """Draw kernels over the same stimuli in the same order, each in colors of its own range."""
+    heads = {REFERENCE: "{title} (reference)", BEFORE: "{title}", AFTER: "{title}, common space"}
+    parts = []
+    for (when, _), rows in table.groupby(["when", "what"], sort=False):
+        order = {stimulus: place for place, stimulus in enumerate(rows["x"].unique())}
+        low, high = np.percentile(rows.loc[rows["x"] != rows["y"], "product"], SEEN)
+        parts.append(
+            rows.assign(
+                kernel=f"{when} {rows['what'].iloc[0]}",
+                head=heads[str(when)].format(title=rows["title"].iloc[0]),
+                across=rows["y"].map(order),
+                down=len(order) - 1 - rows["x"].map(order),
+                shade=rows["product"].clip(low, max(high, low + 1e-6)),
+            )
+        )
+    return Plot(
+        "Kernels before and after adapters",
+        marks=(
+            Heat(
+                "across",
+                "down",
+                z=Scale("shade", bar=False),
+                card=(f"{{x}} and {{y}}: {unit} {{product:.3g}}",),
+            ),
+        ),
+        x=Axis(bare=True),
+        y=Axis(bare=True, equal=True),
+        facet=Facet(
+            "kernel", head="<b>{head}</b>", note="alignment {alignment:.3f} || ", columns=3
+        ),
+        height=240,
+    ).over(pd.concat(parts))

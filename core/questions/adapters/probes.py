@@ -4,7 +4,7 @@ vectors before adapters, and in the common space.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -13,11 +13,10 @@ import pandas as pd
 from jaxtyping import Float32, Float64, Int64
 
 from core.competence.probes import Split, right_answers
-from core.errors import InputError
+from core.errors import InputError, NotApplicableError
+from core.figures.grammar import Axis, Dots, Facet, Fixed, Palette, Plot
 from core.progress import Progress
-from core.questions.adapters.course import passes
-from core.questions.adapters.labels import factor_labels, nuisance_labels, study_events
-from core.questions.adapters.lesson import Lesson
+from core.questions.adapters.lesson import Lesson, passes
 from core.questions.adapters.maps.model import Adapters, Parts, settings_of, split
 from core.questions.adapters.parts import trainings_option
 from core.questions.adapters.question import OneSet
@@ -25,9 +24,11 @@ from core.questions.finding import Finding
 from core.questions.question import Answer
 from core.spaces.preprocess import normalize_rows
 from core.statistics.intervals import mean_interval
+from core.stimuli.worlds import Event, World
 from core.study.spaces import find_space
-from core.study.study import Study
+from core.study.study import Study, studied_indices
 
+FACTORS = ("scene", "time", "weather", "count")
 FACTOR, NUISANCE = "factor", "nuisance"
 NEAR = 10  # training stimuli that a neighbor probe looks at
 OVERALL = "all"  # in place of a label: the mean over those of a kind
@@ -56,9 +57,10 @@ class AdapterProbes(OneSet):
     """
 
     command = "adapters probes"
-    version = 3
+    version = 4
     columns: ClassVar[Mapping[str, str]] = {
         "space": "an encoder, or the reference",
+        "title": "what people call it",
         "kind": "factor of the world, or nuisance of one modality",
         "label": "which; all: the mean over those of a kind",
         "probe": f"linear: share of test stimuli that a linear probe gets right; neighbors: share"
@@ -92,23 +94,70 @@ class AdapterProbes(OneSet):
                 rows += _probed(name, tasks[name], normalize_rows(space), after, parts)
             if report:
                 report(seed + 1, self.seeds, "trainings probed")
-        table = _summarize(pd.DataFrame(rows), self.seeds)
-        return Answer(table, probe_findings(table, self.titles(study)))
+        table, titles = _summarize(pd.DataFrame(rows), self.seeds), self.titles(study)
+        table.insert(1, "title", table["space"].map(titles))
+        return Answer(table, probe_findings(table))
+
+    def plot(self, table: pd.DataFrame) -> Plot:
+        """Return each label's share before (hollow) and after (filled, with the interval of the
+        change), next to chance; a panel per encoder and probe.
+        """
+        rows = table[table["change"].notna() & (table["label"] != OVERALL)]
+        rows = rows.assign(
+            panel=rows["probe"] + rows["space"],
+            reads=rows["probe"].map(READS),
+            left=rows["before"] + rows["low"],
+            right=rows["before"] + rows["high"],
+        )
+        colors = Palette("kind", {FACTOR: "text", NUISANCE: "ember"})
+        card = (
+            "<b>{label}</b>",
+            "before {before:.3f}, after {after:.3f}, chance {chance:.3f}",
+            "change {change:+.3f} [{low:+.3f}, {high:+.3f}]",
+        )
+        return Plot(
+            "Factors and nuisances before and after adapters",
+            marks=(
+                Dots(
+                    "chance",
+                    "label",
+                    color=Fixed("chance"),
+                    symbol="line-ns-open",
+                    size=12,
+                    name="chance",
+                ),
+                Dots("before", "label", color=colors, hollow=True, size=10, card=card),
+                Dots(
+                    "after", "label", color=colors, size=10, left="left", right="right", card=card
+                ),
+            ),
+            x=Axis("share right", percent=True, zero=True),
+            y=Axis("", names=True),
+            facet=Facet(
+                "panel",
+                head="<b>{title}</b>",
+                note="{reads}",
+                columns=max(1, rows["space"].nunique()),
+                share="x",
+            ),
+            empty="No probe of these encoders could be measured.",
+            row=26,
+        ).over(rows)
 
 
-def probe_findings(table: pd.DataFrame, titles: Mapping[str, str]) -> list[Finding]:
+def probe_findings(table: pd.DataFrame) -> list[Finding]:
     """Return for each encoder and probe what adapters change of nuisances and of factors."""
     shown = table[(table["label"] == OVERALL) & table["change"].notna()]
     nuisances = table[(table["kind"] == NUISANCE) & (table["label"] != OVERALL)]
     labels = nuisances.groupby("space")["label"].unique().map(sorted)
     found = []
     for row in shown[shown["space"].isin(labels.index)].to_dict("records"):
-        what, by = titles.get(row["space"], row["space"]), BY[row["probe"]]
+        what, by = row["title"], BY[row["probe"]]
         if row["kind"] == NUISANCE:
             named = ", ".join(labels[row["space"]])
-            claim = f"adapters lower what {by} read of {what}'s nuisances ({named})"
+            claim = f"Adapters lower what {by} read of the nuisances of {what} ({named})"
         else:
-            claim = f"change in what {by} read of the factors from {what}"
+            claim = f"Change in what {by} read of the factors from {what}"
         found.append(_change(row, claim))
     return found
 
@@ -209,3 +258,38 @@ def _figures(rows: pd.DataFrame) -> dict[str, float]:
     low, high = mean_interval(change)
     after = figures["before"] + float(change.mean())
     return {**figures, "after": after, "change": float(change.mean()), "low": low, "high": high}
+
+
+def study_events(study: Study) -> tuple[World, list[Event]]:
+    """Return the world of a study and the events behind its stimuli; raises NotApplicableError for
+    a dataset without one.
+    """
+    world, table = study.dataset.world, study.store.stimuli(study.dataset.name)
+    drawn = world.behind(study.dataset) if world else []
+    if world is None or [event.scene for event in drawn] != list(table.get("scene", ())):
+        raise NotApplicableError(
+            "palette, light and wording are known of the Cave's stimuli alone; got"
+            f" {study.dataset.name!r}: name --dataset cave"
+        )
+    return world, [drawn[index] for index in studied_indices(study)]
+
+
+def factor_labels(world: World, seen: Sequence[Event]) -> dict[str, Labels]:
+    """Return each of FACTORS as classes from 0."""
+    rows = [dict(zip(world.factors, world.answers(event), strict=True)) for event in seen]
+    values = {name: [world.factors[name][row[name]] for row in rows] for name in FACTORS}
+    return {name: _classes(values[name]) for name in FACTORS}
+
+
+def nuisance_labels(
+    world: World, seen: Sequence[Event], modality: str, level: str | None
+) -> Mapping[str, Labels]:
+    """Return the nuisances of what a modality reads as classes from 0; none of a modality that has
+    none, and of captions that somebody else wrote.
+    """
+    nuisances = world.nuisances(seen, modality, level)
+    return {name: _classes(values) for name, values in nuisances.items()}
+
+
+def _classes(values: Sequence[object]) -> Labels:
+    return np.unique(np.array(values), return_inverse=True)[1].astype(np.int64)

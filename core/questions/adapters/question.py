@@ -1,13 +1,14 @@
 """Do linear adapters bring frozen encoders nearer to a strong model?
 
-The proposal: adapters learn from pairs alone that a picture and its caption belong in one place of
-a common space; that space is nearer to a strong model than the encoders are on average.
+The proposal: linear adapters are trained contrastively to map paired images and captions to the
+same point; the common space is nearer to a held-out reference model than the encoders are on
+average.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import product
 from typing import ClassVar, TypeVar
@@ -16,13 +17,23 @@ import numpy as np
 import pandas as pd
 
 from core.errors import InputError
+from core.figures.grammar import Plot
 from core.options import build, option, part, seed_option, values_of
 from core.progress import Progress, note_rows
-from core.questions.adapters import measures
-from core.questions.adapters.course import follow, passes, train_once
+from core.questions.adapters import figures, measures
 from core.questions.adapters.findings import adaptation_findings, curve_findings, kernel_findings
 from core.questions.adapters.kernels import compare_kernels, tabulate
-from core.questions.adapters.lesson import Lesson, Space, find_places, prepare, read_reference
+from core.questions.adapters.lesson import (
+    Lesson,
+    Space,
+    find_places,
+    follow,
+    passes,
+    prepare,
+    read_reference,
+    train_once,
+    usual_models,
+)
 from core.questions.adapters.maps.model import Adapters, Settings, compared, settings_of, split
 from core.questions.adapters.parts import (
     ALL_PAIRS,
@@ -32,15 +43,13 @@ from core.questions.adapters.parts import (
     pairs_option,
     trainings_option,
 )
-from core.questions.adapters.provenance import Provenance, adapters_recipe
-from core.questions.adapters.usual import usual_models
 from core.questions.asking import ask
 from core.questions.competence.question import TasksSolved
 from core.questions.question import Answer, StudyQuestion
 from core.recipe import Recipe
 from core.study.models import usual
 from core.study.parts import Measure
-from core.study.spaces import Layer, find_space
+from core.study.spaces import Layer, describe_spaces, find_spaces
 from core.study.study import Study
 
 SMALLEST = 32  # training pairs from which a learning curve starts
@@ -52,6 +61,7 @@ TABLE: Mapping[str, str] = {
     " training start_loss, validation_loss, epochs, temperature, untrained",
     "method": "adapters, before, centered, or a method that is not trained by gradient",
     "what": "the space: an encoder, the mean of all, or a direction of retrieval",
+    "title": "what people call the space or the direction",
     "value": "mean over trainings",
     "sd": "standard deviation over trainings",
     "seeds": "trainings",
@@ -76,20 +86,20 @@ class AdapterQuestion(StudyQuestion):
 
     x: tuple[str, ...] = option(
         (),
-        label="Encoders",
+        label="Encoder A",
         metavar="A[:LAYER]",
         help="an encoder, in its penultimate block where no layer is named (published: last);"
         f" {USUAL}",
     )
     y: tuple[str, ...] = option(
         (),
-        label="With",
+        label="Encoder B",
         metavar="B[:LAYER]",
         help="another encoder; of several, the i-th goes with the i-th of x",
     )
     z: tuple[str, ...] = option(
         (),
-        label="And with",
+        label="More encoders",
         metavar="C[:LAYER]",
         help="further encoders, with every x and y; all pairs are in the loss",
     )
@@ -138,10 +148,9 @@ class AdapterQuestion(StudyQuestion):
 
     def titles(self, study: Study) -> dict[str, str]:
         """Return what people call the encoders and references of a complete question."""
-        spaces = (*self.x, *self.y, *self.z, *self.ref)
-        titles = [study.entry(find_space(study, name).model).card.title for name in spaces]
-        named = zip(spaces, titles, strict=True)
-        return {name: title for name, title in named if titles.count(title) == 1}
+        spaces = list(dict.fromkeys((*self.x, *self.y, *self.z, *self.ref)))
+        about = describe_spaces(spaces, study.models())
+        return dict(zip(about["space"], about["title"], strict=True))
 
 
 @dataclass(frozen=True)
@@ -153,10 +162,15 @@ class Adaptation(AdapterQuestion):
     """
 
     command = "adapt"
-    version = 4
+    version = 5
     columns: ClassVar[Mapping[str, str]] = TABLE
 
-    pairs: int | None = pairs_option(None, help=ALL_PAIRS)
+    pairs: tuple[int, ...] = pairs_option(
+        (), help=f"{ALL_PAIRS}; several show what pairs are worth"
+    )
+    halved: bool = option(
+        False, label="Data efficiency", help="also a half, a quarter … of the pairs"
+    )
     seeds: int = trainings_option(
         "trainings; they differ in what is drawn, not in the test stimuli"
     )
@@ -166,53 +180,36 @@ class Adaptation(AdapterQuestion):
         if self.seeds < 1:
             raise InputError(f"expected at least one training; got {self.seeds} seeds")
         complete = name_spaces(self, study)
-        parts = split(study.size, pairs=self.pairs, seed=self.seed)
-        return replace(complete, pairs=len(parts.train))
+        sizes = set(self.pairs or [len(split(study.size, seed=self.seed).train)])
+        if self.halved:
+            most = max(sizes)
+            sizes |= {most >> n for n in range(most.bit_length()) if most >> n >= SMALLEST}
+        for size in sizes:
+            split(study.size, pairs=size, seed=self.seed)
+        return replace(complete, pairs=tuple(sorted(sizes)), halved=False)
 
     def is_kept(self) -> bool:
         return len(self.x) == 1
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
-        if len(self.x) > 1:
-            tables = [ask(one, study, report) for one in self.each()]
-            table = pd.concat(tables, ignore_index=True)
+        titles = self.titles(study)
+        if len(self.x) > 1 or len(self.pairs) > 1:
+            parts = [replace(one, pairs=(size,)) for one in self.each() for size in self.pairs]
+            table = pd.concat([ask(one, study, report) for one in parts], ignore_index=True)
         else:
             table = measures.summarize(measure_trainings(self, study, report))
-        return Answer(table, adaptation_findings(table, self.titles(study)))
+            called = {**titles, measures.MEAN: "mean of all", measures.AVERAGE: "average"}
+            whats = [what.split(" → ") for what in table["what"]]
+            names = [" → ".join(called.get(name, name) for name in what) for what in whats]
+            table.insert(table.columns.get_loc("value"), "title", names)
+        say = adaptation_findings if len(self.pairs) == 1 else curve_findings
+        return Answer(table, say(table, titles))
 
-
-@dataclass(frozen=True)
-class PairsCurve(AdapterQuestion):
-    """What are fewer training pairs worth?"""
-
-    command = "adapters curve"
-    version = 2
-    columns: ClassVar[Mapping[str, str]] = TABLE
-
-    pairs: tuple[int, ...] = pairs_option(
-        (), help="numbers of training pairs (all, a half, a quarter …)"
-    )
-    seeds: int = trainings_option("trainings per number of pairs")
-    bootstrap: int = halves_option()
-
-    def complete(self, study: Study) -> PairsCurve:
-        """Name spaces and numbers of pairs, the fewest first."""
-        most = len(split(study.size, seed=self.seed).train)
-        halvings = [
-            most >> halving for halving in range(most.bit_length()) if most >> halving >= SMALLEST
-        ] or [most]
-        sizes = tuple(sorted(set(self.pairs or halvings)))
-        for size in sizes:
-            split(study.size, pairs=size, seed=self.seed)
-        return replace(name_spaces(self, study), pairs=sizes)
-
-    def is_kept(self) -> bool:
-        return False
-
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        tables = [ask(self.turned(Adaptation, pairs=size), study, report) for size in self.pairs]
-        table = pd.concat(tables, ignore_index=True)
-        return Answer(table, curve_findings(table, self.titles(study)))
+    def plot(self, table: pd.DataFrame) -> Plot:
+        """Return alignment before and after or, for several numbers of pairs, over these."""
+        if table[measures.PAIRS].nunique() > 1:
+            return figures.curve_plot(table, self.label)
+        return figures.gain_plot(table, self.label)
 
 
 @dataclass(frozen=True)
@@ -246,7 +243,7 @@ class OneTraining(OneSet):
         None,
         least=0,
         most=1_000,
-        label="Passes",
+        label="Epochs",
         help="stop after so many passes over the training pairs",
     )
 
@@ -256,7 +253,7 @@ class Course(OneTraining):
     """How does one training of adapters go on?"""
 
     command = "adapters course"
-    version = 2
+    version = 3
     columns: ClassVar[Mapping[str, str]] = {
         "epoch": "passes over the training pairs",
         "loss": "InfoNCE of the training pairs, in nats",
@@ -265,14 +262,20 @@ class Course(OneTraining):
         "best": "the pass whose adapters are kept so far",
         "alignment": "of those adapters' mean with the reference, on the validation stimuli",
         "recall_10": "of those adapters, mean over directions, on the validation stimuli",
+        "chance_alignment": "the metric's chance, if a formula tells it",
+        "chance_recall": "chance of recall_10",
     }
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
         lesson, reference = self.lesson(study)
         rows = []
-        settings = settings_of(self.fitting)
+        settings, count = settings_of(self.fitting), len(lesson.parts.validation)
+        chances = {
+            "chance_alignment": self.measure.chance(count),
+            "chance_recall": min(1.0, 10 / count),
+        }
         for epoch, row in follow(lesson, reference, self.measure, settings, device=study.device):
-            rows.append(row)
+            rows.append({**row, **chances})
             note_rows(rows)
             if report:
                 report(epoch.number, epoch.most, "passes at most")
@@ -280,16 +283,20 @@ class Course(OneTraining):
                 break
         return Answer(pd.DataFrame(rows))
 
+    def plot(self, table: pd.DataFrame) -> Plot:
+        return figures.course_plot(table, self.label)
+
 
 @dataclass(frozen=True)
 class Kernels(OneTraining):
     """Which test stimuli are alike to the encoders, to the reference and in the common space?"""
 
     command = "adapters kernels"
-    version = 3
+    version = 4
     columns: ClassVar[Mapping[str, str]] = {
         "when": "reference, before or after training",
         "what": "the space, or mean of all",
+        "title": "what people call it",
         "alignment": "of the space with the reference over all test stimuli",
         "x": "a stimulus",
         "y": "another",
@@ -301,19 +308,27 @@ class Kernels(OneTraining):
     )
 
     def is_kept(self) -> bool:
-        return False
+        return not self.before
 
     def answer(self, study: Study, _: Progress | None) -> Answer:
         lesson, reference = self.lesson(study)
-        adapters, products = None, self.fitting.products
+        adapters = None
         if not self.before:
             settings = settings_of(self.fitting)
             adapters = train_once(lesson, settings, device=study.device, stop=self.passes)
+        products = self.fitting.products
         seen = compare_kernels(
             lesson, self.ref[0], reference, self.measure, adapters, products=products
         )
         table = tabulate(seen)
+        titles = {**self.titles(study), measures.MEAN: "mean of all"}
+        table.insert(2, "title", table["what"].map(titles))
         return Answer(table, kernel_findings(table, self.passes))
+
+    def plot(self, table: pd.DataFrame) -> Plot:
+        return figures.kernel_plot(
+            table, "cosine" if self.fitting.products == "cosine" else "product"
+        )
 
 
 def name_spaces(question: A, study: Study) -> A:
@@ -359,16 +374,17 @@ def measure_trainings(
     question: Adaptation, study: Study, report: Progress | None = None
 ) -> pd.DataFrame:
     """Return a row per measure and seed. question: complete, of one x and one y."""
-    first = prepare(study, question.spaces, pairs=question.pairs, seed=question.seed)
+    (pairs,) = question.pairs
+    first = prepare(study, question.spaces, pairs=pairs, seed=question.seed)
     lessons = [
-        first._replace(parts=split(study.size, pairs=question.pairs, seed=question.seed, draw=draw))
+        first._replace(parts=split(study.size, pairs=pairs, seed=question.seed, draw=draw))
         for draw in range(question.seeds)
     ]
     references = {name: read_reference(study, name, seed=question.seed) for name in question.ref}
     settings = settings_of(question.fitting)
     train = partial(_train_all, lessons, settings, device=study.device, report=report)
     rows = _measure(question, first, references, train, report)
-    named = {measures.ENCODERS: " + ".join(question.spaces), measures.PAIRS: question.pairs}
+    named = {measures.ENCODERS: " + ".join(question.spaces), measures.PAIRS: pairs}
     every = [
         {**named, measures.REFERENCE: reference, **row}
         for reference, several in rows.items()
@@ -442,9 +458,16 @@ def train_adapters(question: Adaptation, study: Study) -> tuple[Adapters, Recipe
     recipe that their file keeps. Raises as `Adaptation.complete`.
     """
     complete = question.complete(study)
-    settings = settings_of(complete.fitting)
-    lesson = prepare(study, complete.spaces, pairs=complete.pairs, seed=complete.seed)
+    settings, pairs = settings_of(complete.fitting), max(complete.pairs)
+    lesson = prepare(study, complete.spaces, pairs=pairs, seed=complete.seed)
     adapters = train_once(lesson, settings, device=study.device)
-    pairs = len(lesson.parts.train)
-    provenance = Provenance(complete.spaces, settings, pairs, complete.seed)
-    return adapters, adapters_recipe(study, provenance)
+    places = find_spaces(study, complete.spaces)
+    recipe = study.recipe(
+        "adapters",
+        [place.model for place in places],
+        spaces=[str(place) for place in places],
+        pairs=pairs,
+        settings=asdict(settings),
+        seed=complete.seed,
+    )
+    return adapters, recipe

@@ -1,6 +1,4 @@
-"""Retrieval across encoders: given a stimulus's vector of one, how far up the list of another does
-the same stimulus come?
-"""
+"""Retrieval across encoders: how far up the list of another encoder is the same stimulus?"""
 
 from __future__ import annotations
 
@@ -55,15 +53,6 @@ def recall(ranks: Ranks, k: int) -> float:
 def median_rank(ranks: Ranks) -> float:
     """Return the median of the places at which queries' own stimuli come. Chance is (n + 1)/2."""
     return float(np.median(ranks.places))
-
-
-def closest(
-    queries: Float[np.ndarray, "n dq"], candidates: Float[np.ndarray, "n df"], *, k: int
-) -> Int64[np.ndarray, "n k"]:
-    """Return the k candidates nearest to each query, most similar first, equal ones by index;
-    raises as `rank_own`.
-    """
-    return np.argsort(-_cosines(queries, candidates), axis=1, kind="stable")[:, :k]
 
 
 def _cosines(

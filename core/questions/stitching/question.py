@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -55,6 +55,7 @@ from core.study.trainings import choose_names
 
 USUAL = "of middle size, a self-supervised model or CLIP into a supervised one"
 LOST, PENALTY, TOLD = "lost", "penalty", "lost, a supervised network goes on"
+By = Literal["kind", "competence"]
 STEP = 0.1  # of competence, that a trend is given for: one task in ten
 WORST = 1.5  # of what is lost: a random map of words loses many times all there is
 SHARE_LOST = "share of the score above chance that is lost"
@@ -88,10 +89,8 @@ class _OfTwo(StudyQuestion):
 
     device = "auto"
 
-    x: str = option(
-        "", label="Lower layers of", metavar="F", help=f"the model that begins ({USUAL})"
-    )
-    y: str = option("", label="Upper layers of", metavar="G", help="the model that goes on")
+    x: str = option("", label="Source model", metavar="F", help=f"the model that begins ({USUAL})")
+    y: str = option("", label="Target model", metavar="G", help="the model that goes on")
     fitting: Fitting = part(Fitting)
 
     def is_kept(self) -> bool:
@@ -127,14 +126,14 @@ class Stitch(_OfTwo):
         None,
         least=0,
         most=MOST_LAYERS,
-        label="Up to layer",
+        label="Source layer",
         help="the last layer of the first, from 0 (the middle)",
     )
     layer_y: int | None = option(
         None,
         least=0,
         most=MOST_LAYERS,
-        label="From behind layer",
+        label="Target layer",
         help="the layer of the second that is replaced, from 0 (at the same relative depth)",
     )
 
@@ -316,11 +315,40 @@ def _layer_names(table: pd.DataFrame, side: str) -> dict[int, str]:
 
 
 @dataclass(frozen=True)
-class _OfMany(StudyQuestion):
-    """A question about several trainings of vision models, seed by seed."""
+class StitchMany(StudyQuestion):
+    """Which networks can be stitched: by kind of pair, or as they get better?"""
 
+    command = "stitching many"
+    version = 5
     device = "auto"
+    columns: ClassVar[Mapping[str, str]] = {
+        **DUO,
+        "mean": "by kind: mean of the share lost over its pairs",
+        "low": "low end of its 95% interval (Student's t)",
+        "high": "high end of that interval",
+        "objective_x": "by competence: objective of the lower network",
+        "objective_y": "objective of the upper network",
+        "size": "size of both",
+        "seed": "seed of both",
+        "competence": "mean share of tasks that both solve",
+        "measure": "what is lost, the penalty, or what a supervised network loses",
+        "value": "the measure",
+        "rise": "its change per tenth of the tasks",
+        "rise_low": "low end of its 95% interval",
+        "rise_high": "high end of that interval",
+        "recipes": "pairs of recipes that the trend rests on",
+        "trend_reason": "why there is no trend",
+        "p": "by kind: of the difference from another seed of one recipe (Welch's t-test); by"
+        " competence: of the rise, competence exchanged within two objectives",
+        "q": "p adjusted for all kinds, or all measures",
+    }
 
+    by: By = option(
+        "kind",
+        label="Compare by",
+        help="kind: another seed, objective or size, another depth; competence: two objectives as"
+        " they get better",
+    )
     names: tuple[str, ...] = option(
         (),
         name="models",
@@ -328,18 +356,32 @@ class _OfMany(StudyQuestion):
         metavar="M",
         help="vision models that finished a usual training, in all their seeds (all that fit)",
     )
+    size: str = option(
+        "s", label="Size", metavar="SIZE", help="of the models that go on, by kind: xs, s or m"
+    )
+    objectives: tuple[str, ...] = option(
+        ("multitask", "SimCLR", "CLIP"),
+        label="Objectives",
+        metavar="O",
+        help="objectives whose models are stitched to each other, by competence",
+    )
+    permutations: int = draws_option(
+        999, least=1, help="times that competence is exchanged within two objectives"
+    )
     fitting: Fitting = part(Fitting)
 
     def duos(self, models: pd.DataFrame) -> list[Duo]:
         """Return which of these models are stitched to which."""
-        raise TypeError(f"{type(self).__name__} names no pairs of {len(models)} models")
+        if self.by == "kind":
+            return across_kinds(models, self.size)
+        return across_objectives(models, self.objectives)
 
     def chosen(self, study: Study) -> pd.DataFrame:
         """Return the models that may be stitched."""
         models = list_models(study)
         return models[models["model"].isin(self.names)] if self.names else models
 
-    def complete(self, study: Study) -> _OfMany:
+    def complete(self, study: Study) -> StitchMany:
         need_world(study)
         every = self.duos(list_models(study))
         fitting = list(dict.fromkeys(name for duo in every for name in (duo.x, duo.y)))
@@ -352,114 +394,12 @@ class _OfMany(StudyQuestion):
             )
         return question
 
-
-@dataclass(frozen=True)
-class StitchKinds(_OfMany):
-    """Which networks can be stitched: of another seed, objective or size, at another depth?"""
-
-    command = "stitching kinds"
-    version = 3
-    columns: ClassVar[Mapping[str, str]] = {
-        **DUO,
-        "mean": "mean of the share lost over the pairs of the kind",
-        "low": "low end of its 95% interval (Student's t)",
-        "high": "high end of that interval",
-        "p": "p of the difference from another seed of one recipe (Welch's t-test)",
-        "q": "p adjusted for all kinds",
-    }
-
-    size: str = option(
-        "s", label="Size", metavar="SIZE", help="of the models that go on: xs, s or m"
-    )
-
-    def duos(self, models: pd.DataFrame) -> list[Duo]:
-        return across_kinds(models, self.size)
-
     def answer(self, study: Study, report: Progress | None) -> Answer:
-        duos = self.duos(self.chosen(study))
-        table = compare_kinds(measure_duos(study, duos, self.fitting, report))
-        return Answer(table, kind_findings(table))
-
-    def plot(self, table: pd.DataFrame) -> Plot:
-        order = table.drop_duplicates("kind").sort_values("mean")
-        return Plot(
-            "What is lost, by kind of pair",
-            marks=(
-                Dots(
-                    "lost",
-                    "kind",
-                    color=Fixed("ember"),
-                    opacity=0.55,
-                    size=7,
-                    name="a pair of models",
-                    card=(
-                        "<b>{x}</b> into <b>{y}</b>",
-                        "lost {lost:.1%}, by least squares alone {least_squares:.1%}",
-                        "score {score:.3f}, own {own:.3f}, chance {chance:.3f}",
-                    ),
-                    ids="means over {pairs} pairs of layers",
-                ),
-                Dots(
-                    "mean",
-                    "kind",
-                    table=order,
-                    color=Fixed("text"),
-                    symbol="diamond",
-                    size=10,
-                    left="low",
-                    right="high",
-                    name="mean and 95% interval over seeds",
-                    card=("<b>{kind}</b>", "mean loss {mean:.1%}[[, from another seed {q:p:q}]]"),
-                ),
-            ),
-            x=Axis(f"{SHARE_LOST}: 0% nothing, 100% all", percent=True),
-            y=Axis("", names=tuple(order["kind"])),
-            levels=(Level(0, "zero", along="x"), Level(1, along="x")),
-            empty="No two models here could be stitched.",
-            row=36,
-        ).over(table)
-
-
-@dataclass(frozen=True)
-class StitchTrend(_OfMany):
-    """Are networks of different objectives stitched more cheaply as they get better?"""
-
-    command = "stitching trend"
-    version = 4
-    columns: ClassVar[Mapping[str, str]] = {
-        **{name: text for name, text in DUO.items() if name not in (LOST, PENALTY)},
-        "objective_x": "objective of the lower network",
-        "objective_y": "objective of the upper network",
-        "size": "size of both",
-        "seed": "seed of both",
-        "competence": "mean share of tasks that both solve",
-        "measure": "what is lost, the penalty, or what a supervised network loses",
-        "value": "the measure",
-        "rise": "its change per tenth of the tasks",
-        "rise_low": "low end of its 95% interval",
-        "rise_high": "high end of that interval",
-        "p": "p, competence exchanged within two objectives",
-        "q": "p adjusted for all measures",
-        "recipes": "pairs of recipes that the trend rests on",
-        "trend_reason": "why there is no trend",
-    }
-
-    objectives: tuple[str, ...] = option(
-        ("multitask", "SimCLR", "CLIP"),
-        label="Objectives",
-        metavar="O",
-        help="objectives whose models are stitched to each other",
-    )
-    permutations: int = draws_option(
-        999, least=1, help="times that competence is exchanged within two objectives"
-    )
-
-    def duos(self, models: pd.DataFrame) -> list[Duo]:
-        return across_objectives(models, self.objectives)
-
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        about = list_models(study).set_index("model")
         rows = measure_duos(study, self.duos(self.chosen(study)), self.fitting, report)
+        if self.by == "kind":
+            table = compare_kinds(rows)
+            return Answer(table, kind_findings(table))
+        about = list_models(study).set_index("model")
         solved = ask(TasksSolved(self.scope), study).set_index("model")["solved"].astype(float)
         both = (solved.reindex(rows["x"]).to_numpy() + solved.reindex(rows["y"]).to_numpy()) / 2
         rows = rows.assign(
@@ -476,47 +416,89 @@ class StitchTrend(_OfMany):
         return Answer(table, trend_findings(table))
 
     def plot(self, table: pd.DataFrame) -> Plot:
-        rows = table[table["measure"] == LOST].dropna(subset=["value", "competence"])
-        means = rows.groupby("size", as_index=False)[["competence", "value"]].mean()
-        means = means.sort_values("competence")
-        shapes = ("circle", "square", "diamond", "triangle-up", "cross", "star")
-        return Plot(
-            "Stitches as models get better",
-            marks=(
-                Dots(
-                    "competence",
-                    "value",
-                    color="objective_x",
-                    edge="objective_y",
-                    size=10,
-                    opacity=0.75,
-                    symbol=Symbols("size", dict(zip(means["size"], shapes, strict=False))),
-                    card=(
-                        "<b>{x}</b> into <b>{y}</b>",
-                        "lost {value:.1%}, by least squares alone {least_squares:.1%}",
-                        "score {score:.3f}, own {own:.3f}, chance {chance:.3f}",
-                    ),
-                    ids="means over {pairs} pairs of layers",
+        return _kind_plot(table) if self.by == "kind" else _trend_plot(table)
+
+
+def _kind_plot(table: pd.DataFrame) -> Plot:
+    order = table.drop_duplicates("kind").sort_values("mean")
+    return Plot(
+        "What is lost, by kind of pair",
+        marks=(
+            Dots(
+                "lost",
+                "kind",
+                color=Fixed("ember"),
+                opacity=0.55,
+                size=7,
+                name="a pair of models",
+                card=(
+                    "<b>{x}</b> into <b>{y}</b>",
+                    "lost {lost:.1%}, by least squares alone {least_squares:.1%}",
+                    "score {score:.3f}, own {own:.3f}, chance {chance:.3f}",
                 ),
-                Line(
-                    "competence", "value", table=means, color=Fixed("text"), name="mean of a size"
-                ),
-                Dots(
-                    "competence",
-                    "value",
-                    table=means,
-                    color=Fixed("text"),
-                    size=11,
-                    label="{size}",
-                    side="top center",
-                ),
+                ids="means over {pairs} pairs of layers",
             ),
-            head="{rise:+.3f} per tenth of the tasks, {p:p} || {trend_reason}",
-            x=Axis("mean share of tasks that both models solve", percent=True),
-            y=Axis(SHARE_LOST, percent=True),
-            empty="No two models here were stitched and measured: platoscope probe does.",
-            height=440,
-        ).over(rows)
+            Dots(
+                "mean",
+                "kind",
+                table=order,
+                color=Fixed("text"),
+                symbol="diamond",
+                size=10,
+                left="low",
+                right="high",
+                name="mean and 95% interval over seeds",
+                card=("<b>{kind}</b>", "mean loss {mean:.1%}[[, from another seed {q:p:q}]]"),
+            ),
+        ),
+        x=Axis(f"{SHARE_LOST}: 0% nothing, 100% all", percent=True),
+        y=Axis("", names=tuple(order["kind"])),
+        levels=(Level(0, "zero", along="x"), Level(1, along="x")),
+        empty="No two models here could be stitched.",
+        row=36,
+    ).over(table)
+
+
+def _trend_plot(table: pd.DataFrame) -> Plot:
+    rows = table[table["measure"] == LOST].dropna(subset=["value", "competence"])
+    means = rows.groupby("size", as_index=False)[["competence", "value"]].mean()
+    means = means.sort_values("competence")
+    shapes = ("circle", "square", "diamond", "triangle-up", "cross", "star")
+    return Plot(
+        "Stitches as models get better",
+        marks=(
+            Dots(
+                "competence",
+                "value",
+                color="objective_x",
+                edge="objective_y",
+                size=10,
+                opacity=0.75,
+                symbol=Symbols("size", dict(zip(means["size"], shapes, strict=False))),
+                card=(
+                    "<b>{x}</b> into <b>{y}</b>",
+                    "lost {value:.1%}, by least squares alone {least_squares:.1%}",
+                    "score {score:.3f}, own {own:.3f}, chance {chance:.3f}",
+                ),
+                ids="means over {pairs} pairs of layers",
+            ),
+            Line("competence", "value", table=means, color=Fixed("text"), name="mean of a size"),
+            Dots(
+                "competence",
+                "value",
+                table=means,
+                color=Fixed("text"),
+                size=11,
+                label="{size}",
+                side="top center",
+            ),
+        ),
+        head="{rise:+.3f} per tenth of the tasks, {p:p} || {trend_reason}",
+        x=Axis("mean share of tasks that both models solve", percent=True),
+        y=Axis(SHARE_LOST, percent=True),
+        empty="No two models here were stitched and measured: platoscope probe does.",
+        height=440,
+    ).over(rows)
 
 
 def stitch_findings(table: pd.DataFrame) -> list[Finding]:

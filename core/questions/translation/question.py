@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float, Float32, Float64, Int64
+from jaxtyping import Float, Float64, Int64
 
 from core.encoders.encoder import REALITY
 from core.errors import InputError, MetricError
@@ -41,8 +41,8 @@ from core.statistics.correlations import FEWEST, Correlation
 from core.statistics.intervals import mean_interval
 from core.statistics.nulls import adjust, draw_orders
 from core.statistics.trends import exchange, jackknife
-from core.study.models import UNTRAINED, clusters, is_reality, trained, usual
-from core.study.spaces import Layer, by_size, find_space, find_spaces, largest_models
+from core.study.models import UNTRAINED, clusters, is_reality, trained
+from core.study.spaces import Layer, by_size, find_spaces
 from core.study.study import Study, known_worlds
 from core.study.trainings import describe_trainings, kinship
 
@@ -114,24 +114,6 @@ class Matching:
     seed: int = seed_option("seed of the sets, their order and starts")
 
 
-@dataclass(frozen=True)
-class _Matched(StudyQuestion):
-    """A question about matchings with no pairs given."""
-
-    device = None
-
-    def compared_metrics(self) -> tuple[str, ...]:
-        return ("mutual_knn",)
-
-    @classmethod
-    def left_out(cls, study: Study) -> Sequence[str]:
-        missing = (
-            "Left out: Gromov–Wasserstein, since POT is not installed: pip install"
-            " 'platoscope[translation]'."
-        )
-        return [] if has_transport() else [missing]
-
-
 def installed(matching: Matching) -> Matching:
     """Return the matching by the methods that are installed, of both; raises InputError for one
     that is named and is not.
@@ -143,115 +125,12 @@ def installed(matching: Matching) -> Matching:
 
 
 @dataclass(frozen=True)
-class Translation(_Matched):
-    """Can two models be translated into each other with no pairs given?"""
+class Translation(StudyQuestion):
+    """Can models be translated into each other with no pairs given?"""
 
     command = "translate"
-    version = 3
-    shown = ("method", "n", "top1", "low", "high", "chance", "rank", "alignment", "q")
-    columns: ClassVar[Mapping[str, str]] = {
-        "space_x": "one space",
-        "space_y": "another space",
-        **MEASURED,
-    }
-
-    a: str = option(
-        "",
-        label="One model",
-        metavar="M[:LAYER]",
-        help="one space, the penultimate block if no layer is named (the two largest vision models"
-        " of two objectives)",
-    )
-    b: str = option("", label="Another model", metavar="M[:LAYER]", help="another space")
-    sizes: tuple[int, ...] = option(
-        (),
-        least=4,
-        most=MOST_STIMULI,
-        label="Stimuli",
-        help="numbers of stimuli that are matched (16, 32, 64 and 128, of as many as there are)",
-    )
-    matching: Matching = part(Matching)
-
-    def usual_sizes(self, stimuli: int) -> tuple[int, ...]:
-        """Return the numbers of stimuli that are matched, rising: if none is named those of SIZES
-        that there are, and that have neighbors, or else all stimuli.
-        """
-        fitting = [size for size in SIZES if self.matching.k < size <= stimuli]
-        return tuple(sorted(set(self.sizes or fitting or [stimuli])))
-
-    def complete(self, study: Study) -> Translation:
-        question = replace(self, matching=installed(self.matching))
-        sizes = question.usual_sizes(study.size)
-        check_sizes(sizes, study.size, question.matching.k)
-        models = usual(study.models())
-        candidates = [*largest_models(study), *models.loc[~is_reality(models), "model"]]
-        named = [find_space(study, one).model for one in (self.a, self.b) if one]
-        others = [one for one in dict.fromkeys(candidates) if one not in named]
-        if len(others) < 2 - len(named):
-            raise InputError("a translation takes two models; embed another one, or name two")
-        first = self.a or others.pop(0)
-        second = self.b or others.pop(0)
-        a, b = find_spaces(study, [first, second])
-        return replace(question, a=str(a), b=str(b), sizes=sizes)
-
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        matching = self.matching
-        x, y = (_read(study, find_space(study, name)) for name in (self.a, self.b))
-        rows = []
-        for done, size in enumerate(self.sizes):
-            if report:
-                report(done, len(self.sizes), "numbers of stimuli")
-            sets = draw_sets(len(x), size, draws=matching.draws, seed=matching.seed)
-            rows += measure_pairs([(x[one], y[one]) for one in sets], matching)
-        if report:
-            report(len(self.sizes), len(self.sizes), "numbers of stimuli")
-        table = pd.DataFrame(rows).assign(space_x=self.a, space_y=self.b)
-        table = table.assign(q=adjust(table["p"].to_numpy(float)))[list(self.columns)]
-        found = [_best(rows) for _, rows in table.groupby("method", sort=False)]
-        return Answer(table, [*found, _search(table)])
-
-    def plot(self, table: pd.DataFrame) -> Plot:
-        parts = {"top1": "Partners found", "rank": "Rank of the true partner"}
-        ends = {"top1": ("low", "high"), "rank": ("rank_low", "rank_high")}
-        long = pd.concat(
-            [
-                table.assign(part=name, value=table[name], bottom=table[low], top=table[high])
-                for name, (low, high) in ends.items()
-            ]
-        )
-        titled = long.assign(method_title=long["method"].map(METHOD_TITLES))
-        return Plot(
-            "Translation over the number of stimuli",
-            marks=(
-                Ribbon("n", "chance_low", "chance_high", rows="part == 'top1'"),
-                Line("n", "value", color=METHOD_COLORS),
-                Dots(
-                    "n",
-                    "value",
-                    color=METHOD_COLORS,
-                    low="bottom",
-                    high="top",
-                    card=CARD,
-                    ids="{n} stimuli, {draws} draws",
-                ),
-            ),
-            x=Axis("stimuli", log=True, ticks="data"),
-            y={
-                "top1": Axis("share of partners", percent=True),
-                "rank": Axis("1 is first, 0.5 chance"),
-            },
-            facet=Facet("part", names=parts),
-            levels=(Level(0.5, rows="part == 'rank'"),),
-            height=330,
-        ).over(titled)
-
-
-@dataclass(frozen=True)
-class TranslationPairs(_Matched):
-    """Are more aligned models easier to translate with no pairs given?"""
-
-    command = "translation pairs"
-    version = 2
+    version = 4
+    device = None
     shown = ("space_x", "space_y", "kind", "method", "n", "top1", "alignment", "rank", "q")
     columns: ClassVar[Mapping[str, str]] = {
         "space_x": "one space",
@@ -267,89 +146,163 @@ class TranslationPairs(_Matched):
         help="spaces, penultimate blocks if no layer is named (the largest model of each objective"
         " and family in all its seeds, and reality)",
     )
-    size: int = option(
-        SIZE, least=4, most=MOST_STIMULI, label="Stimuli", help="how many stimuli are matched"
+    sizes: tuple[int, ...] = option(
+        (),
+        name="size",
+        least=4,
+        most=MOST_STIMULI,
+        label="Images",
+        help="how many stimuli are matched (64; of two spaces 16, 32, 64 and 128, of as many as"
+        " there are)",
     )
     matching: Matching = part(Matching)
 
-    def complete(self, study: Study) -> TranslationPairs:
+    def compared_metrics(self) -> tuple[str, ...]:
+        return ("mutual_knn",)
+
+    @classmethod
+    def left_out(cls, study: Study) -> Sequence[str]:
+        missing = (
+            "Left out: Gromov–Wasserstein, since POT is not installed: pip install"
+            " 'platoscope[translation]'."
+        )
+        return [] if has_transport() else [missing]
+
+    def usual_sizes(self, stimuli: int) -> tuple[int, ...]:
+        """Return the numbers of stimuli that are matched, rising; if none is named SIZE, or of two
+        spaces those of SIZES that there are and that have neighbors, or else all stimuli.
+        """
+        if self.sizes:
+            return tuple(sorted(set(self.sizes)))
+        if len(self.spaces) != 2:
+            return (min(SIZE, stimuli),)
+        fitting = tuple(size for size in SIZES if self.matching.k < size <= stimuli)
+        return fitting or (stimuli,)
+
+    def complete(self, study: Study) -> Translation:
         question = replace(self, matching=installed(self.matching))
-        if question.size == SIZE > study.size:  # the default
-            question = replace(question, size=study.size)
-        check_sizes([question.size], study.size, question.matching.k)
+        sizes = question.usual_sizes(study.size)
+        check_sizes(sizes, study.size, question.matching.k)
         spaces = find_spaces(study, question.spaces or usual_models(study))
         if len(spaces) < 2:
             raise InputError(f"two spaces or more expected; got {len(spaces)}: name another")
-        return replace(question, spaces=tuple(map(str, spaces)))
+        return replace(question, spaces=tuple(map(str, spaces)), sizes=sizes)
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
         places = find_spaces(study, self.spaces)
-        matching, held = self.matching, {place: _read(study, place) for place in places}
-        sets = list(draw_sets(study.size, self.size, draws=matching.draws, seed=matching.seed))
-        kinds = dict(kinds_of(study, places))
-        tables = []
-        for done, pair in enumerate(pairs := list(combinations(places, 2))):
+        matching, kinds = self.matching, dict(kinds_of(study, places))
+        held = {place: study.spaces(place.model)[place.layer] for place in places}
+        steps = [(pair, size) for pair in combinations(places, 2) for size in self.sizes]
+        rows = []
+        for done, (pair, size) in enumerate(steps):
             if report:
-                report(done, len(pairs), "pairs of spaces")
+                report(done, len(steps), "matchings")
             x, y = (held[place] for place in pair)
-            rows = pd.DataFrame(measure_pairs([(x[one], y[one]) for one in sets], matching))
+            sets = draw_sets(study.size, size, draws=matching.draws, seed=matching.seed)
             about = {"space_x": str(pair[0]), "space_y": str(pair[1]), "kind": kinds[pair]}
-            tables.append(rows.assign(**about))
+            measured = measure_pairs([(x[one], y[one]) for one in sets], matching)
+            rows += [{**about, **row} for row in measured]
         if report:
-            report(len(pairs), len(pairs), "pairs of spaces")
-        table = pd.concat(tables, ignore_index=True)
+            report(len(steps), len(steps), "matchings")
+        table = pd.DataFrame(rows)
         table = table.assign(q=adjust(table["p"].to_numpy(float)))[list(self.columns)]
-        return Answer(table, self._findings(table))
-
-    def _findings(self, table: pd.DataFrame) -> list[Finding]:
-        found = []
-        for method, rows in table.groupby("method", sort=False):
-            order = alignment_and_rank(rows, seed=self.matching.seed)
-            sure, half = int((rows["q"] <= SURE).sum()), int((rows["top1"] >= HALF).sum())
-            title = METHOD_TITLES[str(method)]
-            found += [
-                Finding(
-                    f"More aligned models are easier to translate by {title}",
-                    order.value,
-                    order.low,
-                    order.high,
-                    order.p,
-                    name="ρ",
-                    n=order.n,
-                    expected="+",
-                    reason=order.reason,
-                ),
-                Finding(
-                    f"By {title}, {sure:,} of {len(rows):,} pairs are translated beyond chance"
-                    f" (q ≤ .05), {half:,} to half of the stimuli or more"
-                ),
-            ]
-        return [*found, _search(table)]
+        each = table.groupby("method", sort=False)
+        if len(self.spaces) == 2:
+            return Answer(table, [*(_best(rows) for _, rows in each), _search(table)])
+        return Answer(table, pair_findings(table, seed=matching.seed))
 
     def plot(self, table: pd.DataFrame) -> Plot:
-        others = sorted({*table["kind"]} - {*KINDS})  # of imported modalities
-        kinds = [*(kind for kind in KINDS if kind in set(table["kind"])), *others]
-        colors = {kind: "ember" if kind == ONE_RECIPE else "soft" for kind in kinds}
-        symbols = {kind: MARKS.get(kind, "pentagon") for kind in kinds}
-        return Plot(
-            "Translation over alignment",
-            marks=(
-                Dots(
-                    "alignment",
-                    "top1",
-                    color=Palette("kind", colors),
-                    symbol=Symbols("kind", symbols),
-                    size=8,
-                    card=("<b>{space_x}</b> and <b>{space_y}</b>", *CARD),
-                    ids="{n} stimuli, {draws} draws",
-                ),
+        """Return what is found over numbers of stimuli or, of several pairs, over alignment."""
+        return _size_plot(table) if len(self.spaces) == 2 else _pair_plot(table)
+
+
+def pair_findings(table: pd.DataFrame, *, seed: int) -> list[Finding]:
+    """Return whether more aligned pairs are easier to translate, and how many are beyond chance."""
+    found = []
+    for method, rows in table.groupby("method", sort=False):
+        order = alignment_and_rank(rows, seed=seed)
+        sure, half = int((rows["q"] <= SURE).sum()), int((rows["top1"] >= HALF).sum())
+        title = METHOD_TITLES[str(method)]
+        found += [
+            Finding(
+                f"More aligned models are easier to translate by {title}",
+                order.value,
+                order.low,
+                order.high,
+                order.p,
+                name="ρ",
+                n=order.n,
+                expected="+",
+                reason=order.reason,
             ),
-            x=Axis("alignment (mutual k-NN of the same stimuli)"),
-            y=Axis("share of partners found", percent=True, range=(-0.04, 1.06)),
-            facet=Facet("method", names=METHOD_TITLES),
-            levels=(Level("chance"),),
-            height=400,
-        ).over(table.assign(method_title=table["method"].map(METHOD_TITLES)))
+            Finding(
+                f"By {title}, {sure:,} of {len(rows):,} pairs are translated beyond chance"
+                f" (q ≤ .05), {half:,} to half of the stimuli or more"
+            ),
+        ]
+    return [*found, _search(table)]
+
+
+def _size_plot(table: pd.DataFrame) -> Plot:
+    parts = {"top1": "Partners found", "rank": "Rank of the true partner"}
+    ends = {"top1": ("low", "high"), "rank": ("rank_low", "rank_high")}
+    long = pd.concat(
+        [
+            table.assign(part=name, value=table[name], bottom=table[low], top=table[high])
+            for name, (low, high) in ends.items()
+        ]
+    )
+    titled = long.assign(method_title=long["method"].map(METHOD_TITLES))
+    return Plot(
+        "Translation over the number of stimuli",
+        marks=(
+            Ribbon("n", "chance_low", "chance_high", rows="part == 'top1'"),
+            Line("n", "value", color=METHOD_COLORS),
+            Dots(
+                "n",
+                "value",
+                color=METHOD_COLORS,
+                low="bottom",
+                high="top",
+                card=CARD,
+                ids="{n} stimuli, {draws} draws",
+            ),
+        ),
+        x=Axis("stimuli", log=True, ticks="data"),
+        y={
+            "top1": Axis("share of partners", percent=True),
+            "rank": Axis("1 is first, 0.5 chance"),
+        },
+        facet=Facet("part", names=parts),
+        levels=(Level(0.5, rows="part == 'rank'"),),
+        height=330,
+    ).over(titled)
+
+
+def _pair_plot(table: pd.DataFrame) -> Plot:
+    others = sorted({*table["kind"]} - {*KINDS})  # of imported modalities
+    kinds = [*(kind for kind in KINDS if kind in set(table["kind"])), *others]
+    colors = {kind: "ember" if kind == ONE_RECIPE else "soft" for kind in kinds}
+    symbols = {kind: MARKS.get(kind, "pentagon") for kind in kinds}
+    return Plot(
+        "Translation over alignment",
+        marks=(
+            Dots(
+                "alignment",
+                "top1",
+                color=Palette("kind", colors),
+                symbol=Symbols("kind", symbols),
+                size=8,
+                card=("<b>{space_x}</b> and <b>{space_y}</b>", *CARD),
+                ids="{n} stimuli, {draws} draws",
+            ),
+        ),
+        x=Axis("alignment (mutual k-NN of the same stimuli)"),
+        y=Axis("share of partners found", percent=True, range=(-0.04, 1.06)),
+        facet=Facet("method", names=METHOD_TITLES),
+        levels=(Level("chance"),),
+        height=400,
+    ).over(table.assign(method_title=table["method"].map(METHOD_TITLES)))
 
 
 def usual_models(study: Study) -> list[str]:
@@ -361,10 +314,6 @@ def usual_models(study: Study) -> list[str]:
     seeds = seeds[seeds["varies"].isin(["", "seed"]) & (seeds["group"] != UNTRAINED)]
     names = seeds.loc[seeds["recipe"].isin(largest["recipe"]) & ~is_reality(seeds), "model"]
     return [*names, *known_worlds(study)]
-
-
-def _read(study: Study, place: Layer) -> Float32[np.ndarray, "n _"]:
-    return study.spaces(place.model)[place.layer]
 
 
 def _best(rows: pd.DataFrame) -> Finding:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.errors import MetricError
-from core.questions.adapters.kernel_order import order_alike
+from core.questions.adapters.kernels import order_alike
 from core.spaces.preprocess import normalize_rows
 
 

@@ -17,13 +17,14 @@ from core.encoders.encoder import ModelCard
 from core.errors import InputError
 from core.options import build as build_question
 from core.questions import asking
-from core.questions.adapters.labels import factor_labels, nuisance_labels, study_events
 from core.questions.adapters.lesson import prepare
 from core.questions.adapters.maps.model import Parts, split
-from core.questions.adapters.probe_figures import probes
 from core.questions.adapters.probes import (
     AdapterProbes,
+    factor_labels,
+    nuisance_labels,
     probe_findings,
+    study_events,
 )
 from core.recipe import Recipe
 from core.spaces.choices import Clamping
@@ -94,12 +95,14 @@ def test_nuisances_go_and_factors_stay(table: pd.DataFrame) -> None:
     assert strong.loc[("linear", "light"), "before"] > 0.9
     light = rows.loc[("vit:0", "linear", "light")]
     assert light["before"] < light["chance"] + 0.15
-    found = {one.claim: one for one in probe_findings(table, {"vit:0": "ViT"})}
-    named = "adapters lower what linear probes read of ViT's nuisances (light, palette, texture)"
+    title = table.set_index("space").loc["vit:0", "title"].iloc[0]
+    found = {one.claim: one for one in probe_findings(table)}
+    named = f"Adapters lower what linear probes read of the nuisances of {title}"
+    named += " (light, palette, texture)"
     assert found[named].verdict == "supported"
     assert len(found) == 8
-    figure = probes(table, {"vit:0": "ViT", "gpt:0": "GPT"}, mode="light")
-    assert sum(bool(trace.hovertext) for trace in figure.data) == 4
+    figure = build_question(AdapterProbes, ASKED).plot(table).draw("light")
+    assert sum(bool(trace.error_x.array is not None) for trace in figure.data) == 8
 
 
 def test_probes_see_rows_of_length_1_before_and_after_whatever_the_loss_compares(

@@ -26,8 +26,8 @@ from core.questions.stitching.question import (
     LOST,
     TOLD,
     Stitch,
+    StitchMany,
     StitchMap,
-    StitchTrend,
     compare_kinds,
     kind_findings,
     stitch_findings,
@@ -227,7 +227,10 @@ def test_what_cannot_be_asked_is_refused_in_a_sentence(study: Study) -> None:
         (Stitch(x=NAMES[0], y="nothing"), "no model named 'nothing'"),
         (Stitch(x=NAMES[0], y="gpt2-xs", fitting=QUICK), "a stitch stays within one"),
         (StitchMap(measure=Measure("nothing")), "no metric named 'nothing'"),
-        (StitchTrend(objectives=("CLIP",)), "no two of these models can be stitched"),
+        (
+            StitchMany(by="competence", objectives=("CLIP",)),
+            "no two of these models can be stitched",
+        ),
     ):
         with pytest.raises(InputError, match=sentence):
             ask(question, study)

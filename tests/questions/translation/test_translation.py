@@ -11,11 +11,11 @@ from core.questions.asking import answer, ask
 from core.questions.translation.question import (
     Matching,
     Translation,
-    TranslationPairs,
     alignment_and_rank,
     check_sizes,
     draw_sets,
     measure_pairs,
+    pair_findings,
     usual_models,
 )
 from core.store import Store
@@ -35,7 +35,7 @@ def study(tmp_path_factory) -> Study:
 
 @pytest.fixture(scope="module")
 def pairs(study) -> pd.DataFrame:
-    return ask(TranslationPairs(SCOPE, size=12, matching=MATCHING), study)
+    return ask(Translation(SCOPE, sizes=(12,), matching=MATCHING), study)
 
 
 def test_sets_of_stimuli_have_none_in_common() -> None:
@@ -56,7 +56,7 @@ def test_copies_are_translated_whole_and_every_number_follows() -> None:
 
 
 def test_more_stimuli_make_a_row_each(study) -> None:
-    question = Translation(SCOPE, "vit-clip-m:2", "gpt-2-m", sizes=(8, 5), matching=MATCHING)
+    question = Translation(SCOPE, ("vit-clip-m:2", "gpt-2-m"), sizes=(8, 5), matching=MATCHING)
     answered = answer(question, study)
     table = answered.table
     assert table["n"].tolist() == [5, 8]
@@ -79,13 +79,13 @@ def test_pairs_of_models_say_what_they_have_in_common(study, pairs) -> None:
     assert set(kinds) <= {"one recipe", "vision", "language", "across modalities", "with reality"}
     order = alignment_and_rank(pairs, seed=0)
     assert "recipes" in order.reason
-    found = TranslationPairs(SCOPE)._findings(pairs)
+    found = pair_findings(pairs, seed=0)
     assert [one.verdict for one in found] == ["unknown", "", ""]
     assert f"of {len(pairs)} pairs" in found[1].claim
 
 
 def test_pairs_are_drawn_over_alignment_with_chance(pairs) -> None:
-    figure = TranslationPairs(SCOPE).plot(pairs).draw("dark")
+    figure = Translation(SCOPE).plot(pairs).draw("dark")
     assert {"one recipe", "vision", "across modalities"} <= {trace.name for trace in figure.data}
     assert [line.y0 for line in figure.layout.shapes] == pytest.approx([1 / 12])
 
@@ -93,11 +93,11 @@ def test_pairs_are_drawn_over_alignment_with_chance(pairs) -> None:
 def test_what_cannot_be_translated_is_refused_at_once(study) -> None:
     few = Matching("qap", k=3)
     for question, error, match in (
-        (Translation(SCOPE, "gpt-2-m", "gpt-2-m", (8,), few), MetricError, "more than once"),
-        (Translation(SCOPE, "nobody", "gpt-2-m", (8,), few), UnknownNameError, "nobody"),
+        (Translation(SCOPE, ("gpt-2-m", "gpt-2-m"), (8,), few), MetricError, "more than once"),
+        (Translation(SCOPE, ("nobody", "gpt-2-m"), (8,), few), UnknownNameError, "nobody"),
         (Translation(SCOPE, sizes=(64,), matching=few), MetricError, "there are 30"),
         (Translation(SCOPE, sizes=(8,), matching=Matching("qap")), MetricError, "lower --k"),
-        (TranslationPairs(SCOPE, ("gpt-2-m",), 8, few), InputError, "two spaces or more"),
+        (Translation(SCOPE, ("gpt-2-m",), (8,), few), InputError, "two spaces or more"),
     ):
         with pytest.raises(error, match=match):
             ask(question, study)

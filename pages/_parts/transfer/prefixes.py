@@ -1,10 +1,6 @@
-"""What language models read of images through one linear map: trained as a job, since it takes
-minutes, and drawn once it is kept.
-"""
+"""Soft prompts: what a frozen language model reads of an image through one linear map."""
 
 from __future__ import annotations
-
-import math
 
 import pandas as pd
 import streamlit as st
@@ -25,15 +21,17 @@ from pages._shared.address import bind, fragment
 from pages._shared.gallery import Clicks, Note
 from pages._shared.queries import Place
 
-METHODS = """A **prefix** is what a frozen vision model makes of an image, token by token, brought
-by one linear map to where a frozen language model has its words; only the map learns, from
-captions of other images than those measured. Dots are the caption's bits per byte behind its own
-image, crosses behind another's by the same map, strokes behind a prefix as long that was learned
-without images. Bars are 95% **intervals** of what the image saves, over other stimuli and other
+TRAINING = 60.0  # seconds, about, for each pair of models and seed
+OFFER = "Map frozen vision tokens into a frozen language model: does it predict captions better?"
+BITS = """A point is a pair of models: bits per byte of a caption behind its own image (filled),
+another image (×), and an image-free prefix of equal length (▎)."""
+SAVED = "What the image saves over the image-free prefix, with its 95% CI."
+METHODS = """A linear map turns frozen vision tokens into a soft prompt (prefix) for a frozen
+language model; only the map learns, from captions of other images than those measured. The control
+is a prefix of equal length that is learned without images. Intervals cover images and
 trainings."""
-SAMPLES = """What the language model writes by itself behind each image, the likeliest word each
-time, by the map of the first training. The stimuli are the first of those that are measured; none
-was picked by hand."""
+SAMPLES = """Greedy continuations behind each image, by the first training's map. The images are the
+first of those measured."""
 OPTIONS = controls.options_by_name(PrefixBits)
 NUMBERS = ("events", "passes", "seeds", "seed")
 SHOWN = 12  # stimuli with what is written behind them
@@ -60,6 +58,12 @@ def _level_names(levels: list[str]) -> dict[str, str]:
     return {level: level or "the first" for level in levels}
 
 
+def offered(at: Place) -> bool:
+    """Return whether the dataset has images and captions."""
+    card = queries.card(at)
+    return bool(card.has_images and card.levels)
+
+
 def show(at: Place) -> None:
     """Draw what images save, or offer the job that measures it."""
     if queries.models(at).empty:
@@ -67,17 +71,25 @@ def show(at: Place) -> None:
     frame.need_stimuli(at)
     with bar.controls_bar():
         question = pick(at)
-    st.header("Can a language model read an image?", anchor=False)
     with frame.part():
+        pairs = max(1, len(question.x)) * max(1, len(question.y)) * question.lessons.seeds
         answered = section.draw(
-            at, question, key="bits", models=True, seconds=math.inf, label="Train the maps"
+            at,
+            question,
+            key="bits",
+            caption=BITS,
+            methods=METHODS,
+            models=True,
+            seconds=TRAINING * pairs,
+            label="Train the maps",
+            offer=OFFER,
         )
         if answered is None:
             return
-        figure = saving_plot(answered.table).draw(frame.mode(), narrow=frame.narrow())
-        exportbar.draw_models(at, question, figure, key="saved", table=answered.table)
-        prose.explain(METHODS, sentences(answered.findings)[1:])
-        _show_samples(at, question, answered.table)
+        plot = saving_plot(answered.table)
+        section.draw(at, question, key="saved", caption=SAVED, plot=plot, models=True, lead=0)
+        with st.expander("What the language model writes"):
+            _show_samples(at, question, answered.table)
 
 
 @fragment
@@ -92,7 +104,7 @@ def _show_samples(at: Place, question: PrefixBits, table: pd.DataFrame) -> None:
     }
     first = finished.sort_values("saved", kind="stable").iloc[-1]
     chosen = st.selectbox(
-        "What it writes behind images",
+        "Models",
         list(pairs),
         format_func=pairs.get,
         **bind("writes", f"{first['y']} > {first['x']}", pairs),
@@ -114,4 +126,4 @@ def _show_samples(at: Place, question: PrefixBits, table: pd.DataFrame) -> None:
         )
         st.caption(f"Without an image it always writes: “{frame.plain(table['without'].iloc[0])}”")
         exportbar.draw_table(at, wanted, table, key="written-table")
-        st.markdown(SAMPLES)
+        st.caption(SAMPLES)

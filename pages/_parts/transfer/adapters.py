@@ -1,0 +1,184 @@
+"""Adapters: do linear maps between frozen encoders bring them nearer to a strong model?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import streamlit as st
+
+from core.options import options_of
+from core.questions.adapters.figures import retrieval_plot
+from core.questions.adapters.lesson import usual_models
+from core.questions.adapters.probes import AdapterProbes
+from core.questions.adapters.question import Adaptation, Course, Kernels
+from core.questions.competence.question import TasksSolved
+from core.study.parts import Measure
+from pages._shared import address, bar, controls, frame, queries, section
+from pages._shared.address import named_by
+from pages._shared.controls import Look
+from pages._shared.queries import Place
+
+TRAINING = 12.0  # seconds, about
+OFFER = "Train one linear map per frozen encoder: is their common space nearer to a strong model?"
+GAINS = """A row is an encoder. Hollow: its alignment with the reference before; filled: in the
+common space, with the 95% CI of the gain over the average (dashed). Dotted: chance."""
+METHODS = """Linear adapters are trained contrastively (InfoNCE) to map paired images and captions
+to the same point; encoders and reference stay frozen. The claim: the common space is nearer to the
+reference than the encoders are on average. Alignment is measured on held-out images; with an
+offset, adapters also center, which diamonds show alone."""
+KERNELS = """A square is one space: similarities of the same held-out images in one order, which
+groups what the reference finds similar. Darker is more similar, each on its own scale."""
+RETRIEVAL = """A point is one direction between two encoders: how often the match is among the
+first 10 of all test images. Below the adapters: methods without gradient training."""
+COURSE = "Loss, retrieval and alignment by epoch of one training. Dotted: chance."
+PROBES = """Hollow: before; filled: in the common space, with the 95% CI of the change; bars:
+chance. Factors describe the scene; nuisances belong to one modality."""
+LOOKS = {
+    "pairs": Look(help="Training pairs (default: all). Several, such as 100, 200, give a curve."),
+    "seeds": Look(help="Trainings with different seeds (default 5).", most=20),
+    "width": Look(help="Dimensions of the common space (default 256).", least=2, step=64),
+    "temperature": Look(help="Temperature of the loss (default 0.07). Lower: nearest images only."),
+    "learned": Look(help="Learn the temperature during training."),
+    "start": Look(
+        help="Initialization (default: canonical correlation).",
+        labels={"canonical": "canonical correlation", "random": "random"},
+    ),
+    "direction": Look(help="Both encoders retrieve each other, or only the first the second."),
+    "products": Look(
+        label="Similarity",
+        help="What the loss and the kernels compare (default: cosines).",
+        labels={"cosine": "cosine", "raw": "inner product"},
+    ),
+    "offset": Look(help="Center each encoder's vectors (default: yes)."),
+    "seed": Look(help="Seed of the split and of all draws (default 0)."),
+}
+
+
+def show(at: Place) -> None:
+    """Draw the verdict over several trainings, the kernels of one, and further analyses, closed."""
+    frame.need_stimuli(at)
+    if queries.models(at).empty:
+        frame.need_readers(at, "caption", "image")
+    question = pick(at)
+    at = replace(at, scope=question.scope)
+    world = queries.study(at).dataset.world
+    pairs = max(question.pairs) if question.pairs else None
+    with frame.part():
+        answered = section.draw(
+            at,
+            question,
+            key="gains",
+            caption=GAINS,
+            methods=METHODS,
+            seconds=TRAINING * question.seeds,
+            label="Train adapters",
+            offer=OFFER,
+        )
+    with frame.part():
+        kernels = question.turned(Kernels, pairs=pairs)
+        if queries.recall(at, kernels) is None:
+            kernels = replace(kernels, before=True)
+        section.draw(at, kernels, key="kernels", header="Kernels", caption=KERNELS)
+        if kernels.before:
+            after = replace(kernels, before=False)
+            section.draw(at, after, key="after", seconds=TRAINING, label="Show after training")
+    if answered:
+        with frame.part():
+            section.draw(
+                at,
+                question,
+                key="retrieval",
+                header="Retrieval",
+                caption=RETRIEVAL,
+                plot=retrieval_plot(answered.table),
+                lead=0,
+            )
+        with st.expander("Data efficiency"), frame.part():
+            curve = replace(question, halved=True)
+            label = "Train on fewer pairs"
+            section.draw(at, curve, key="worth", seconds=math.inf, label=label, queue="worth")
+    with st.expander("One training"), frame.part():
+        course = question.turned(Course, pairs=pairs)
+        section.draw(at, course, key="course", caption=COURSE, seconds=TRAINING, label="Train once")
+    if world:
+        with st.expander("What do adapters drop?"), frame.part():
+            probes = question.turned(AdapterProbes, pairs=pairs)
+            takes = TRAINING * question.seeds
+            label = "Probe the adapters"
+            section.draw(at, probes, key="probes", caption=PROBES, seconds=takes, label=label)
+
+
+def pick(at: Place) -> Adaptation:
+    """Draw the controls, and return what they choose; raises NeededError for too few models."""
+    _adopt_spaces()
+    with bar.controls_bar():
+        rest = bar.more()
+        with rest:
+            models = controls.pick_usual(queries.models(at)).set_index("model", drop=False)
+            scope = controls.pick_scope(at)
+        if len(models) < 3:
+            how = frame.command(
+                "embed", "--dataset", at.dataset, "--model", "timm:vit_small_patch16_224"
+            )
+            raise frame.NeededError(f"Needs 3 models; {len(models)} loaded.", how)
+        encoders, reference = usual_models(
+            queries.study(at), models.reset_index(drop=True), queries.ask(at, TasksSolved(at.scope))
+        )
+        chosen = st.multiselect(
+            "Encoders",
+            list(models.index),
+            format_func=named_by(models["title"]),
+            help="Frozen models; each gets an adapter. With three or more, all pairs are trained.",
+            select_all=False,  # Enter takes the best match
+            **address.bind("encoders", encoders, models.index, kind="model"),
+        )
+        if len(chosen) < 2:
+            raise frame.NeededError("Choose at least two encoders.")
+        others = models.drop(index=chosen)
+        if others.empty:
+            raise frame.NeededError("Leave one model out of the encoders, as the reference.")
+        first = reference if reference in others.index else others.index[0]
+        truth = controls.pick_model("Reference", others, "reference", default=first)
+        with rest:
+            spaces = tuple(
+                _pick_space(name, models.loc[name, "title"], models.loc[name, "layers"])
+                for name in (*chosen, truth)
+            )
+            named = ("x", "y", "z", "ref", "halved", "bootstrap")
+            leave = {*named, *(one.name for one in options_of(Measure))}
+            question = controls.pick(Adaptation, None, LOOKS, leave=leave)
+            measure = controls.pick_measure(queries.size(at) // 8)
+    x, y, *z = spaces[:-1]
+    return replace(
+        question, scope=scope, x=(x,), y=(y,), z=tuple(z), ref=spaces[-1:], measure=measure
+    )
+
+
+def _pick_space(model: str, title: str, layers: Sequence[str]) -> str:
+    """Choose a layer of a model; its penultimate block at first."""
+    names = dict(enumerate(layers))
+    layer = st.selectbox(
+        f"Layer of {frame.plain(title)}",
+        list(names),
+        format_func=names.get,
+        **address.bind(f"layer:{model}", max(0, len(names) - 2), names, kind=f"layer of {title}"),
+    )
+    return f"{model}:{layer}"
+
+
+def _adopt_spaces() -> None:
+    """Hand the layers of models that a question's link names to their controls."""
+    for trained in ("before", "passes", "halved"):  # the page decides them
+        address.take(trained)
+    encoders = [*address.take("x"), *address.take("y"), *address.take("z")]
+    for control, spaces in (("encoders", encoders), ("reference", address.take("ref"))):
+        names = []
+        for space in spaces:
+            model, colon, layer = space.rpartition(":")
+            if colon:
+                address.hand(f"layer:{model}", [layer])
+            names.append(model or space)
+        if names:
+            address.hand(control, names)

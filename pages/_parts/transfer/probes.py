@@ -1,0 +1,47 @@
+"""Probes: what one model's probe is worth in the space of another, without training."""
+
+from __future__ import annotations
+
+from core.options import build
+from core.questions.swapping.question import Swap, factor_plot, seconds_for, usual_spaces
+from core.study.models import is_reality
+from pages._shared import bar, controls, frame, queries, section
+from pages._shared.queries import Place
+
+OFFER = "Train a probe on one model, use it on another: how much of its accuracy is kept?"
+PAIRS = """A cell is a pair of models: the share of above-chance accuracy that the row's probe keeps
+in the column's space. 100%: as good as the space's own probes."""
+METHODS = """A probe learns a factor from one model's vectors and is then used on another model's.
+The two spaces are joined by anchors, images that both models have seen and that train no probe;
+chance is measured with anchors paired at random. Each image is tested by probes that never saw
+it."""
+FACTORS = "A row is a factor, averaged over pairs. Bars: 95% CI; dotted: chance."
+OPTIONS = controls.options_by_name(Swap)
+
+
+def show(at: Place) -> None:
+    """Draw all pairs of models, and what is kept of each factor."""
+    if queries.models(at).empty:
+        frame.need_readers(at, "caption", "image")
+    frame.need_stimuli(at)
+    with bar.controls_bar():
+        models, usual = queries.models(at), len(usual_spaces(queries.study(at)))
+        chosen = controls.pick_models(OPTIONS["models"], models[~is_reality(models)], usual=usual)
+        seed = controls.pick_number(OPTIONS["seed"])
+    question = build(Swap, {"dataset": at.dataset, "models": chosen, "seed": seed})
+    with frame.part():
+        answered = section.draw(
+            at,
+            question,
+            key="swapped",
+            caption=PAIRS,
+            methods=METHODS,
+            seconds=lambda: seconds_for(question, queries.study(at)),
+            label="Swap probes",
+            offer=OFFER,
+        )
+        if answered:
+            plot = factor_plot(answered.table)
+            section.draw(
+                at, question, key="told", header="By factor", caption=FACTORS, plot=plot, lead=0
+            )
