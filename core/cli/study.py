@@ -18,7 +18,7 @@ from core.machine.processes import product_rate
 from core.options import argument, option
 from core.plans.plan import Plan, PlannedData, put_models
 from core.plans.reading import open_plan, shipped
-from core.plans.sizes import CAPTION, Totals, ask_hub, sizes, totals
+from core.plans.sizes import CAPTION, ask_hub, sizes, totals
 from core.settings import choose_device
 from core.store import Store
 
@@ -98,7 +98,7 @@ class OfStudy(Command):
         rate = product_rate(device)
         table = sizes(plan, store, only=self.only, ask=ask_hub(), rate=rate)
         if as_json:
-            print_object(vars(totals(table)), table)
+            print_object(totals(table), table)
             return
         print(plan.title)
         if plan.about:
@@ -155,50 +155,50 @@ class RunStudy(OfStudy):
         from core.plans.run import Run, embed_models, measure_models
         from core.progress import ConsoleProgress
 
-        def tell(step: str) -> None:
-            print(step, file=sys.stderr)
-
         plan = self.plan()
         folder = Path(self.to or plan.name)
         check_folder(plan, folder)
         with open_crew(self.on, device=self.device) as crew:
-            run = Run(plan, store, self.device, crew, ConsoleProgress(), tell, self.only)
+            run = Run(plan, store, self.device, crew, ConsoleProgress(), self.only)
             embed_models(run)
             measure_models(run)
             drawn = draw_figures(run)
         for one in drawn:
             print(one.figure.name)
         print(write_report(run, drawn, folder))
-        for lack in run.missing:
-            print(f"Missing: {lack.of}: {lack.why}", file=sys.stderr)
-        for failure in run.failures:
-            print(f"platoscope: {failure.step}: {failure.reason}", file=sys.stderr)
+        for of, why in run.missing:
+            print(f"Missing: {of}: {why}", file=sys.stderr)
+        for step, reason in run.failures:
+            print(f"platoscope: {step}: {reason}", file=sys.stderr)
         return MISTAKE if run.failures else 0
 
 
 def _readable(table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of models for people."""
-    shown = table[["group", "model"]].assign(
-        parameters=[UNKNOWN if one != one else count_text(one) for one in table["parameters"]],
-        layers=[UNKNOWN if one != one else f"{one:.0f}" for one in table["layers"]],
-    )
-    for column in ("download", "room", "memory"):
-        shown[column] = table[column].map(_size)
-    shown["time"] = [UNKNOWN if one != one else time_text(one) for one in table["seconds"]]
+    known = {
+        "parameters": count_text,
+        "layers": "{:.0f}".format,
+        **dict.fromkeys(("download", "room", "memory"), _size),
+        "seconds": time_text,
+    }
+    shown = table[["group", "model"]].copy()
+    for column, text in known.items():
+        shown[column] = [UNKNOWN if one != one else text(one) for one in table[column]]
     shown["gated"] = table["gated"].replace("", UNKNOWN)
-    return shown.assign(embedded=table["embedded"].replace("", "no"))
+    return shown.rename(columns={"seconds": "time"}).assign(
+        embedded=table["embedded"].replace("", "no")
+    )
 
 
 def _size(size: float) -> str:
     return UNKNOWN if size != size else size_text(int(size))
 
 
-def _sum(size: int, unknown: int) -> str:
+def _sum(size: float, unknown: float) -> str:
     """Return a sum of bytes, and how many models it lacks."""
     if not unknown:
-        return _size(float(size))
-    known = _size(float(size)) if size else UNKNOWN
-    return f"{known}, not counting {unknown} models of unknown size" if size else known
+        return _size(size)
+    return f"{_size(size)}, not counting {unknown} models of unknown size" if size else UNKNOWN
 
 
 def _needs(plan: Plan, table: pd.DataFrame, store: Path, device: str, rate: float) -> list[str]:
@@ -209,34 +209,30 @@ def _needs(plan: Plan, table: pd.DataFrame, store: Path, device: str, rate: floa
         place = "in the store"
     lines = [
         f"Dataset {data.name}: {place}.",
-        f"Embedded: {sums.embedded} of {sums.models} models.",
+        f"Embedded: {sums['embedded']} of {sums['models']} models.",
     ]
-    if sums.embedded < sums.models:
-        lines += _left(plan, sums, device, rate)
+    left = sums["models"] - sums["embedded"]
+    if left:
+        unknown = sums["seconds_unknown"]
+        time = UNKNOWN if unknown == left else time_text(sums["seconds"])
+        time += f", not counting {unknown} models" if unknown else ""
+        lines += [
+            f"To fetch: {_sum(sums['download'], sums['download_unknown'])}.",
+            f"In the store: {_sum(sums['room'], sums['room_unknown'])}.",
+            f"In memory, for the largest weights in {WEIGHTS[plan.precision]}:"
+            f" {_size(sums['memory'])}.",
+            f"Time to compute, an estimate: {time} on {device}, for 2 · parameters · tokens,"
+            f" {CAPTION} in a caption, at {rate / 1e9:,.0f} billion operations a second, as"
+            " measured now. Downloads come on top.",
+        ]
     lines += [f"Group {one.name}: {one.missing}." for one in plan.groups if one.missing]
-    summaries, coding, probing = plan.summaries, plan.coding, plan.probing
-    if summaries:
+    if summaries := plan.summaries:
         words = ", ".join(map(str, summaries.words))
         lines.append(f"Captions in {words} words: {summaries.writer or summaries.missing}.")
-    if coding:
+    if coding := plan.coding:
         lines.append(f"Bits per byte: {coding.tokens:,} tokens of {coding.text}.")
-    if probing:
+    if probing := plan.probing:
         limits = f"{probing.train:,} samples to learn from and {probing.test:,} to be tested on"
         lines.append(f"Linear probes: {', '.join(probing.tasks)}, at most {limits}.")
     lines += list(dict.fromkeys(note for note in table["note"] if note))
     return lines + [f"Figure {one.name}: platoscope {one.ask}" for one in plan.figures]
-
-
-def _left(plan: Plan, sums: Totals, device: str, rate: float) -> list[str]:
-    """Return sentences on what the models take that are not embedded yet."""
-    memory = f"up to {_size(sums.memory)}" if sums.memory == sums.memory else UNKNOWN
-    missing = f", not counting {sums.seconds_unknown} models" if sums.seconds_unknown else ""
-    known = sums.seconds_unknown < sums.models - sums.embedded
-    return [
-        f"To fetch: {_sum(sums.download, sums.download_unknown)}.",
-        f"In the store: {_sum(sums.room, sums.room_unknown)}.",
-        f"In memory, for the weights in {WEIGHTS[plan.precision]}: {memory}.",
-        f"Time to compute, an estimate: {time_text(sums.seconds) if known else UNKNOWN}{missing} on"
-        f" {device}, for 2 · parameters · tokens, {CAPTION} in a caption, at"
-        f" {rate / 1e9:,.0f} billion operations a second, as measured now. Downloads come on top.",
-    ]

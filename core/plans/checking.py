@@ -71,7 +71,7 @@ def check(
         data += size
         rows.append((kind, name, wrong))
     sums = totals(table)
-    rows += _disks(sums.download + data, store, sums.room)
+    rows += _disks(int(sums["download"]) + data, store, int(sums["room"]))
     said = [(kind, name, *wrong.rstrip(".").partition("; ")[::2]) for kind, name, wrong in rows]
     return pd.DataFrame(said, columns=COLUMNS)
 

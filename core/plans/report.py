@@ -238,8 +238,8 @@ def _lines(
     yield "Figures that name no models count these alone, and known reality."
     if run.missing:
         yield from ("", "## What is missing", "", "| of | why, and what to name |", "|---|---|")
-        yield from (f"| {_cell(one.of)} | {_cell(one.why)} |" for one in run.missing)
-    yield from _listed("What failed", [f"{one.step}: {one.reason}" for one in run.failures])
+        yield from (f"| {_cell(of)} | {_cell(why)} |" for of, why in run.missing)
+    yield from _listed("What failed", [f"{step}: {why}" for step, why in run.failures])
     for one in drawn:
         yield from _figure(one)
     yield from _compared(compared)

@@ -6,12 +6,13 @@ and the run goes on.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import pandas as pd
 
@@ -40,27 +41,13 @@ R = TypeVar("R")
 Levels = tuple[str | None, ...]  # of captions; None is the dataset's default
 
 
-class Failure(NamedTuple):
-    """A step that could not be done, and why, in a sentence."""
-
-    step: str
-    reason: str
-
-
-class Missing(NamedTuple):
-    """What a run is without: of which group, figure or dataset, and why, or what to name."""
-
-    of: str
-    why: str
-
-
 @dataclass(frozen=True)
 class Run:
     """What a run has done so far.
 
-    device: by its name, which each unit of work reads where it runs. crew: who does them. tell:
-    called with each step that begins. only: the groups whose models are embedded and measured, all
-    if none is named.
+    device: by its name, which each unit of work reads where it runs. crew: who does them. only: the
+    groups whose models are embedded and measured, all if none is named. failures: each step that
+    could not be done, and why. missing: what the run is without, and why, or what to name.
     """
 
     plan: Plan
@@ -68,10 +55,9 @@ class Run:
     device: str
     crew: Crew
     report: Progress
-    tell: Callable[[str], None]
     only: tuple[str, ...] = ()
-    failures: list[Failure] = field(default_factory=list)
-    missing: list[Missing] = field(default_factory=list)
+    failures: list[tuple[str, str]] = field(default_factory=list)
+    missing: list[tuple[str, str]] = field(default_factory=list)
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
@@ -101,12 +87,15 @@ class Run:
                 returned.append(outcome)
         return returned
 
+    def tell(self, step: str) -> None:
+        print(step, file=sys.stderr)
+
     def fail(self, step: str, reason: str) -> None:
-        self.failures.append(Failure(step, reason))
+        self.failures.append((step, reason))
         self.tell(f"{step}: {reason}")
 
     def lacks(self, of: str, why: str) -> None:
-        self.missing.append(Missing(of, why))
+        self.missing.append((of, why))
 
     def held(self, model: PlannedModel, level: str | None = None) -> ModelEntry | None:
         """Return a model's embedding at a caption level, None if there is none.
@@ -265,14 +254,14 @@ def measure_models(run: Run) -> None:
                 opened = Once(partial(open_tasks, (task,), limit=limit))
                 opened(report=run.report)
                 each.append(opened)
-        sets = Once(partial(_sets, each))
+        sets = Once(partial(_opened, each))
         for name in names if each else ():
             with run.naming(f"linear probes of {name}"):
                 units += bench.probing([name], sets)
         run.do(units)
 
 
-def _sets(each: Sequence[Callable[[], list[ImageSet]]]) -> list[ImageSet]:
+def _opened(each: Sequence[Callable[[], list[ImageSet]]]) -> list[ImageSet]:
     return [images for opened in each for images in opened()]
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -26,39 +25,10 @@ from core.store import Store
 
 CAPTION = 64  # tokens of a caption, assumed: they are not counted before they are fetched
 OFFLINE = "The hub may not be asked: HF_HUB_OFFLINE is set; unset it, and ask again."
-COLUMNS = (
-    "group",
-    "model",
-    "parameters",
-    "layers",
-    "width",
-    "download",
-    "room",
-    "memory",
-    "seconds",
-    "gated",
-    "embedded",
-    "note",
-)
+NUMBERS = ("parameters", "layers", "width", "download", "room", "memory", "seconds")
+COLUMNS = ("group", "model", *NUMBERS, "gated", "embedded", "note")
 Ask = Callable[[str], Download]
 Shape = tuple[int | None, tuple[int, ...]]  # parameters, the width of each layer
-
-
-@dataclass(frozen=True)
-class Totals:
-    """What the models that are not embedded yet take together, in bytes and seconds, and of how
-    many of them it is not known. memory: of the largest of them, NaN where none is known.
-    """
-
-    models: int
-    embedded: int
-    download: int
-    download_unknown: int
-    room: int
-    room_unknown: int
-    memory: float
-    seconds: float
-    seconds_unknown: int
 
 
 def sizes(
@@ -89,8 +59,7 @@ def sizes(
             row |= {"download": 0, "room": 0, "note": not_stored(model.spec)}
         rows.append(row)
     table = pd.DataFrame(rows, columns=list(COLUMNS))
-    numbers = ["parameters", "layers", "width", "download", "room", "memory", "seconds"]
-    return table.astype(dict.fromkeys(numbers, "float64"))
+    return table.astype(dict.fromkeys(NUMBERS, "float64"))
 
 
 def memory_of(spec: str, precision: Precision) -> int | None:
@@ -120,20 +89,17 @@ def ask_hub() -> Ask:
     return ask
 
 
-def totals(table: pd.DataFrame) -> Totals:
-    """Return the sums over the rows of `sizes`."""
+def totals(table: pd.DataFrame) -> dict[str, float]:
+    """Return what the models that are not embedded yet take together, over the rows of `sizes`:
+    bytes, seconds, and the number of models of which each is unknown. memory: of the largest.
+    """
     left = table[table["embedded"] == ""]
-    return Totals(
-        models=len(table),
-        embedded=len(table) - len(left),
-        download=int(left["download"].sum()),
-        download_unknown=int(left["download"].isna().sum()),
-        room=int(left["room"].sum()),
-        room_unknown=int(left["room"].isna().sum()),
-        memory=float(left["memory"].max()),
-        seconds=float(left["seconds"].sum()),
-        seconds_unknown=int(left["seconds"].isna().sum()),
-    )
+    sums: dict[str, float] = {"models": len(table), "embedded": len(table) - len(left)}
+    for name in ("download", "room"):
+        sums |= {name: int(left[name].sum()), f"{name}_unknown": int(left[name].isna().sum())}
+    sums["memory"] = float(left["memory"].max())
+    seconds = left["seconds"]
+    return sums | {"seconds": float(seconds.sum()), "seconds_unknown": int(seconds.isna().sum())}
 
 
 def _needs(

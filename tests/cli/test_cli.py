@@ -17,7 +17,6 @@ from tiny_models import make_language, make_vision
 from core.cli import main
 from core.questions.alignment.question import FITTED
 from tests.cli.photos import paint_photos
-from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
 N = 12
 
@@ -205,19 +204,6 @@ def test_the_module_is_the_command(tmp_path: Path) -> None:
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr == "platoscope: no dataset named 'cave'; there are none yet\n"
-
-
-def test_align_takes_finished_models_and_reality_and_the_others_where_they_are_wanted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    build(tmp_path, PaintedDataset(20), vision=VISION[-2:], language=LANGUAGE[:1])
-    rows = {}
-    for more in ((), ("--unfinished",)):
-        assert main(["align", "--json", "--store", str(tmp_path), *more]) == 0
-        found = json.loads(capsys.readouterr().out)["rows"]
-        rows[more] = [row["model_y"] for row in found]
-    assert rows[()] == ["vit-supervised-s", "reality"]
-    assert rows["--unfinished",] == ["vit-supervised-s", "vit-untrained-s", "reality"]
 
 
 def test_align_takes_any_metric_layers_and_calibration(run) -> None:

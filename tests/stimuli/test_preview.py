@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from PIL import Image
 
@@ -50,18 +49,6 @@ def test_samples_are_the_first_stimuli_with_their_captions(tmp_path: Path) -> No
     assert preview.problems == ()
 
 
-def test_a_look_at_images_alone_needs_no_table(tmp_path: Path) -> None:
-    folder = make(tmp_path, [])
-    (folder / "captions.jsonl").unlink()
-    preview = preview_folder(folder, images_only=True, limits=Limits(rows=4, samples=2))
-    assert [(sample.stimulus, sample.captions) for sample in preview.samples] == [
-        ("a.jpg", ()),
-        ("b.jpg", ()),
-    ]
-    assert (preview.rows, preview.images, preview.levels) == (4, 4, ())
-    assert not preview.is_whole
-
-
 def test_a_look_at_texts_alone_opens_no_image(tmp_path: Path) -> None:
     folder = make(tmp_path, rows_of("abcdef"), images="")
     preview = preview_folder(folder, texts_only=True, limits=Limits(rows=8, samples=2))
@@ -95,20 +82,3 @@ def test_a_caption_that_comes_later_is_not_missed(tmp_path: Path) -> None:
     folder = make(tmp_path, rows)
     assert preview_folder(folder, limits=Limits(rows=2)).problems == ()
     assert preview_folder(make(tmp_path, rows[:2])).problems[0].row == 2
-
-
-@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
-def test_every_kind_of_table_is_read_from_its_beginning(tmp_path: Path, suffix: str) -> None:
-    folder = make(tmp_path, [])
-    (folder / "captions.jsonl").unlink()
-    table = pd.DataFrame(rows_of("abc", 1))
-    if suffix == "csv":
-        table.to_csv(folder / "t.csv", index=False)
-    elif suffix == "jsonl":
-        table.to_json(folder / "t.jsonl", orient="records", lines=True)
-    else:
-        table.to_parquet(folder / "t.parquet", row_group_size=1)
-    for rows, whole in ((2, False), (3, True)):
-        preview = preview_folder(folder, table=Path(f"t.{suffix}"), limits=Limits(rows=rows))
-        assert (preview.rows, preview.is_whole) == (rows, whole)
-        assert [one.stimulus for one in preview.samples] == ["a.jpg", "b.jpg", "c.jpg"][:rows]

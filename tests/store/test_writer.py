@@ -33,20 +33,29 @@ RECIPE = Recipe.of(
 def write(
     root: Path, name: str = "counting", *, size: int = 20, layers: int = 3, costs: bool = True
 ) -> Path:
-    return write_embedding(
+    return put(
         root,
-        Embedding(
-            dataset=CountedDataset(size).card,
-            card=replace(CountingEncoder(layers=layers).card, name=name),
-            level="20",
-            layers=[vectors(range(size), layer=layer, dims=4 + layer) for layer in range(layers)],
-            bits=np.arange(size) / 3 if costs else None,
-            bytes=np.full(size, 9.0) if costs else None,
-            recipe=RECIPE,
-            device="cuda:0",
-            seconds=12.5,
-        ),
+        [vectors(range(size), layer=layer, dims=4 + layer) for layer in range(layers)],
+        dataset=CountedDataset(size).card,
+        card=replace(CountingEncoder(layers=layers).card, name=name),
+        bits=np.arange(size) / 3 if costs else None,
+        bytes=np.full(size, 9.0) if costs else None,
     )
+
+
+def put(root: Path, layers: list[np.ndarray], **other: object) -> Path:
+    """Write layers of the model `counting`; other: what differs from the usual fields."""
+    fields = {
+        "dataset": CountedDataset().card,
+        "card": CountingEncoder(layers=1).card,
+        "level": "20",
+        "bits": None,
+        "bytes": None,
+        "recipe": RECIPE,
+        "device": "cuda:0",
+        "seconds": 12.5,
+    }
+    return write_embedding(root, Embedding(layers=layers, **(fields | other)))
 
 
 @pytest.fixture(scope="module")
@@ -106,39 +115,13 @@ def test_every_float32_survives(root: Path) -> None:
     )  # −0.0, subnormal and infinite ones too
     bits[0, :4] = np.array([-0.0, 0.0, np.inf, 1e-45], np.float32).view(np.uint32)
     space = np.where(np.isnan(bits.view(np.float32)), np.float32(1.0), bits.view(np.float32))
-    write_embedding(
-        root,
-        Embedding(
-            dataset=CountedDataset().card,
-            card=CountingEncoder(layers=1).card,
-            level=None,
-            layers=[space],
-            bits=None,
-            bytes=None,
-            recipe=RECIPE,
-            device="cpu",
-            seconds=0.0,
-        ),
-    )
+    put(root, [space])
     assert Store(root).space("counted", "counting", 0).tobytes() == space.tobytes()
 
 
 def test_rows_in_columns_and_slices_of_arrays_are_written_by_value(root: Path) -> None:
     whole = np.asfortranarray(np.random.default_rng(0).normal(size=(40, 6)).astype(np.float32))
-    write_embedding(
-        root,
-        Embedding(
-            dataset=CountedDataset().card,
-            card=CountingEncoder(layers=1).card,
-            level=None,
-            layers=[whole[::2, 1:4]],
-            bits=None,
-            bytes=None,
-            recipe=RECIPE,
-            device="cpu",
-            seconds=0.0,
-        ),
-    )
+    put(root, [whole[::2, 1:4]])
     np.testing.assert_array_equal(Store(root).space("counted", "counting", 0), whole[::2, 1:4])
 
 
@@ -164,20 +147,7 @@ def test_costs_of_texts_come_back_where_there_are_any(root: Path) -> None:
 
 def test_a_cost_that_is_not_a_number_stays_one(root: Path) -> None:
     bits = np.array([np.nan, *range(1, 20)], np.float64)
-    write_embedding(
-        root,
-        Embedding(
-            dataset=CountedDataset().card,
-            card=CountingEncoder(layers=1).card,
-            level="20",
-            layers=[vectors(range(20), layer=0)],
-            bits=bits,
-            bytes=np.ones(20),
-            recipe=RECIPE,
-            device="cpu",
-            seconds=0.0,
-        ),
-    )
+    put(root, [vectors(range(20), layer=0)], bits=bits, bytes=np.ones(20))
     np.testing.assert_array_equal(Store(root).text_costs("counted", "counting")["bits"], bits)
 
 
@@ -261,53 +231,14 @@ def test_layers_that_do_not_fit_are_refused_and_leave_nothing(root: Path) -> Non
     with pytest.raises(
         FeatureError, match=r"layer 0 of counting has shape \(19, 4\), but 'counted' has 20 stimuli"
     ):
-        write_embedding(
-            root,
-            Embedding(
-                dataset=CountedDataset().card,
-                card=CountingEncoder(layers=1).card,
-                level=None,
-                layers=[vectors(range(19), layer=0, dims=4)],
-                bits=None,
-                bytes=None,
-                recipe=RECIPE,
-                device="cpu",
-                seconds=0.0,
-            ),
-        )
+        put(root, [vectors(range(19), layer=0, dims=4)])
     with pytest.raises(
         FeatureError,
         match="layer 0 of counting has 100001 dimensions, not 1 … 100000; project it first",
     ):
-        write_embedding(
-            root,
-            Embedding(
-                dataset=CountedDataset().card,
-                card=CountingEncoder(layers=1).card,
-                level=None,
-                layers=[np.zeros((20, 100_001), np.float32)],
-                bits=None,
-                bytes=None,
-                recipe=RECIPE,
-                device="cpu",
-                seconds=0.0,
-            ),
-        )
+        put(root, [np.zeros((20, 100_001), np.float32)])
     with pytest.raises(FeatureError, match="counting names 3 layers, but 1 were given"):
-        write_embedding(
-            root,
-            Embedding(
-                dataset=CountedDataset().card,
-                card=CountingEncoder().card,
-                level=None,
-                layers=[vectors(range(20), layer=0)],
-                bits=None,
-                bytes=None,
-                recipe=RECIPE,
-                device="cpu",
-                seconds=0.0,
-            ),
-        )
+        put(root, [vectors(range(20), layer=0)], card=CountingEncoder().card)
     assert list((root / "embeddings" / "counted").iterdir()) == []
 
 
