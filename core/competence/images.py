@@ -164,10 +164,6 @@ def _some(samples: Sequence[Sample], limit: int, dice: np.random.Generator) -> l
     return [samples[place] for place in dice.permutation(len(samples))[:limit]]
 
 
-def has_shards(folder: Path) -> bool:
-    return any((folder / part / COUNT).is_file() for part in ("train", "test"))
-
-
 def read_shards(folder: Path, *, report: Progress | None = None) -> Samples:
     """List the samples of both parts, or of one if there is only one; raises StimuliError for what
     is not in this form.
@@ -224,7 +220,7 @@ def open_folder(folder: Path, *, limit: Limit = LIMIT, report: Progress | None =
 def _find(folder: Path, report: Progress | None) -> Samples:
     if not folder.is_dir():
         raise StimuliError(f"{folder} is not a folder; expected {FORMS}")
-    if has_shards(folder):
+    if any((folder / part / COUNT).is_file() for part in ("train", "test")):
         return read_shards(folder, report=report)
     train, test = folder / "train", next(filter(_class_folders, map(folder.joinpath, TESTS)), None)
     if test is None or not _class_folders(train):

@@ -48,7 +48,14 @@ def open_tasks(
     folders of one name, and as `open_vtab` and `open_folder`.
     """
     wanted = [name for each in names for name in (task_names() if each == ALL else [each])]
-    sets = [_open_task(name, limit, report) for name in dict.fromkeys(wanted)]
+    sets = []
+    for name in dict.fromkeys(wanted):
+        if name in task_names():
+            sets.append(open_vtab(name, limit=limit, report=report))
+        elif name and expand(name).exists():  # "" would be the folder that one stands in
+            sets.append(open_folder(expand(name), limit=limit, report=report))
+        else:
+            raise UnknownNameError("folder or task of VTAB", name, [*task_names(), ALL])
     for name, times in Counter(images.name for images in sets).items():
         if times > 1:
             raise InputError(
@@ -79,7 +86,9 @@ def probe_models(
     held = Store(store)
     tables: list[pd.DataFrame] = []
     for entry in entries_to_measure(held, dataset, models, "image"):
-        name, encoder = _result(entry, layers), None
+        name, encoder = f"layers~{entry.card.name}", None  # which is no competence of the model's
+        if layers == "last":
+            name = measured_name("probes", entry.card.name)
         for images in sets:
             questions = images.questions
             recipes = {each: _recipe(entry, images, each, layers, device) for each in questions}
@@ -96,14 +105,6 @@ def probe_models(
             tables += [table for table in kept.values() if table is not None]
     empty = pd.DataFrame(columns=[*COLUMNS, "layer"])
     return pd.concat(tables, ignore_index=True) if tables else empty
-
-
-def _open_task(name: str, limit: Limit, report: Progress | None) -> ImageSet:
-    if name in task_names():
-        return open_vtab(name, limit=limit, report=report)
-    if not (name and expand(name).exists()):  # "" would be the folder that one stands in
-        raise UnknownNameError("folder or task of VTAB", name, [*task_names(), ALL])
-    return open_folder(expand(name), limit=limit, report=report)
 
 
 def _embed(
@@ -155,8 +156,3 @@ def _recipe(
         images=dict(images.source),
         task=question.task,
     )
-
-
-def _result(entry: ModelEntry, layers: Layers) -> str:
-    name = entry.card.name  # those of all layers are no competence of the model's
-    return measured_name("probes", name) if layers == "last" else f"layers~{name}"

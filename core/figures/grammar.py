@@ -806,7 +806,13 @@ class _Drawn:
             for mark, rows in layers:
                 axis = self._color_axis(mark, bars)
                 for trace in mark.traces(panel, rows) if len(rows) else ():
-                    figure.add_trace(_on_axis(trace, axis), **at)
+                    marker = trace.get("marker", {})
+                    if axis and trace["type"] == "heatmap":
+                        del trace["showscale"]
+                        trace["coloraxis"] = axis
+                    elif axis and marker and not isinstance(marker.get("color"), str):
+                        trace["marker"] = {**marker, "coloraxis": axis}
+                    figure.add_trace(trace, **at)
                 if plot.legend:
                     self._name(mark, rows)
             self._add_levels(figure, key, at)
@@ -975,19 +981,6 @@ class _Drawn:
 def _scale(mark: Mark) -> Scale | None:
     color = mark.scale if isinstance(mark, Heat) else mark.color
     return color if isinstance(color, Scale) else None
-
-
-def _on_axis(trace: Tree, axis: str) -> Tree:
-    if not axis:
-        return trace
-    if trace["type"] == "heatmap":
-        return {name: value for name, value in trace.items() if name != "showscale"} | {
-            "coloraxis": axis
-        }
-    marker = trace.get("marker", {})
-    if isinstance(marker.get("color"), str) or not marker:
-        return trace
-    return {**trace, "marker": {**marker, "coloraxis": axis}}
 
 
 def _head_text(head: str | Callable[[pd.DataFrame], str], rows: pd.DataFrame) -> str:

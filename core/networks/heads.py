@@ -144,7 +144,18 @@ def head_of(store: Store, dataset: str, entry: ModelEntry, network: VisionNetwor
                     f" and the model has {width}; train the model again, or delete the head's file"
                 )
             return _to(head, network)
-    name, recipe = f"head-{card.name}", head_recipe(entry, world)
+    name = f"head-{card.name}"
+    recipe = Recipe.of(
+        "head",
+        version=VERSION,
+        model=card.name,
+        weights=card.weights,
+        embedding=entry.digest,
+        tasks=list(tasks_of(card, world)),
+        events=EVENTS,
+        split=SPLIT,
+        strength=STRENGTH,
+    )
     kept = store.result(dataset, name)
     if kept and kept[1] == recipe:
         rows = torch.tensor(kept[0].to_numpy(np.float32))
@@ -159,20 +170,6 @@ def head_of(store: Store, dataset: str, entry: ModelEntry, network: VisionNetwor
             store.root, dataset=store.dataset(dataset), name=name, table=table, recipe=recipe
         )
     return head
-
-
-def head_recipe(entry: ModelEntry, world: World) -> Recipe:
-    return Recipe.of(
-        "head",
-        version=VERSION,
-        model=entry.card.name,
-        weights=entry.card.weights,
-        embedding=entry.digest,
-        tasks=list(tasks_of(entry.card, world)),
-        events=EVENTS,
-        split=SPLIT,
-        strength=STRENGTH,
-    )
 
 
 def head_file(card: ModelCard) -> Path | None:

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float64, Int32, Integer
+from jaxtyping import Float, Float64, Int32
 from torch import Tensor
 
-from core.pairs.engine import FromNeighbors
+from core.pairs.engine import FromNeighbors, Order
 from core.pairs.prepared import (
     Lists,
     Prepared,
@@ -40,11 +40,19 @@ class Local(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TorchLists:
-    """Mutual kNN; each neighbor has the value 1."""
-
+class _Near:
     device: torch.device
     k: int
+
+    def permuted(self, prepared: Prepared[Local], order: Order) -> Prepared[Local]:
+        local = prepared.layers
+        places = torch.from_numpy(order).to(local.lists.device)
+        lists = torch.where(local.lists < 0, -1, torch.argsort(places)[local.lists])
+        return Prepared(Local(lists[:, places], local.values[:, places]), prepared.refusals)
+
+
+class TorchLists(_Near):
+    """Mutual kNN; each neighbor has the value 1."""
 
     @property
     def from_neighbors(self) -> FromNeighbors[Local]:
@@ -67,22 +75,13 @@ class TorchLists:
         products = _common_products(x.layers, y.layers)
         return Scores(products / (x.layers.lists.shape[1] * self.k), {})
 
-    def permuted(
-        self, prepared: Prepared[Local], order: Integer[np.ndarray, "n"]
-    ) -> Prepared[Local]:
-        return Prepared(_renamed(prepared.layers, order), prepared.refusals)
-
 
 def _prepared_lists(lists: Tensor, refusals: tuple[str, ...]) -> Prepared[Local]:
     return Prepared(Local(lists, torch.where(lists < 0, torch.nan, 1.0).double()), refusals)
 
 
-@dataclass(frozen=True)
-class TorchLocal:
+class TorchLocal(_Near):
     """CKNNA as the paper defines it; the values are centered similarities, of length 1 together."""
-
-    device: torch.device
-    k: int
 
     from_neighbors = None
 
@@ -109,11 +108,6 @@ class TorchLocal:
 
     def scores(self, x: Prepared[Local], y: Prepared[Local]) -> Scores:
         return Scores(_common_products(x.layers, y.layers), {})
-
-    def permuted(
-        self, prepared: Prepared[Local], order: Integer[np.ndarray, "n"]
-    ) -> Prepared[Local]:
-        return Prepared(_renamed(prepared.layers, order), prepared.refusals)
 
 
 @dataclass(frozen=True)
@@ -142,9 +136,7 @@ class TorchKernels:
         tiles = zip(x.layers.split(rows, dim=1), y.layers.split(rows, dim=1), strict=True)
         return Scores(_added(a.flatten(1).double() @ b.flatten(1).double().T for a, b in tiles), {})
 
-    def permuted(
-        self, prepared: Prepared[Tensor], order: Integer[np.ndarray, "n"]
-    ) -> Prepared[Tensor]:
+    def permuted(self, prepared: Prepared[Tensor], order: Order) -> Prepared[Tensor]:
         places = torch.from_numpy(order).to(prepared.layers.device)
         return Prepared(prepared.layers[:, places][:, :, places], prepared.refusals)
 
@@ -222,12 +214,6 @@ def _scatter(lists: Tensor, values: Tensor, n: int) -> Tensor:
     """Write each layer's values to the places of their stimuli in rows of zeros; NaN stays."""
     rows = torch.zeros((*lists.shape[:2], n), dtype=torch.float64, device=lists.device)
     return rows.scatter_(2, lists.clamp(min=0), values).flatten(1)
-
-
-def _renamed(local: Local, order: Integer[np.ndarray, "n"]) -> Local:
-    places = torch.from_numpy(order).to(local.lists.device)
-    lists = torch.where(local.lists < 0, -1, torch.argsort(places)[local.lists])
-    return Local(lists[:, places], local.values[:, places])
 
 
 def _added(products: Iterator[Tensor]) -> Float64[np.ndarray, "Lx Ly"]:

@@ -24,11 +24,15 @@ DISAGREE = "halves of its repeats do not agree, so it has no noise ceiling"
 SUBJECTS = "units of two subjects do not correspond"
 
 
-def noise_of(study: Study, model: str, measure: Measure) -> list[Noise]:
-    """Return the noise of each layer of a model that was measured several times. The halves are
-    prepared as the model's own layers are: clamped together, then each alone. Raises MetricError
-    for a metric that does not compare so many stimuli.
+def held_noise(study: Study, model: str, measure: Measure) -> list[Noise]:
+    """Return the noise of each layer of a model that was measured several times; a study finds it
+    once. The halves are prepared as the model's own layers are: clamped together, then each alone.
+    Raises MetricError for a metric that does not compare so many stimuli.
     """
+    choices = {"metric": measure.metric, **measure.settings}
+    key = Recipe.of("noise", **choices).digest, study.entry(model).digest
+    if key in study.held_scores.noise:
+        return study.held_scores.noise[key]
     over, layers = study.entry(model).card.over, study.repeats(model)
     engine = engine_over(study.size, measure, layers=2 * len(layers), device=study.device)
     count, clamping = len(layers[0]), vars(study.clamping)
@@ -40,27 +44,19 @@ def noise_of(study: Study, model: str, measure: Measure) -> list[Noise]:
             scores.append(np.diagonal(engine.scores(x, y).values))
         except (FeatureError, MetricError):  # a half is degenerate
             scores.append(np.full(len(layers), np.nan))
-    return [_noise(float(score), count, measure) for score in np.mean(scores, axis=0)]
-
-
-def held_noise(study: Study, model: str, measure: Measure) -> list[Noise]:
-    choices = {"metric": measure.metric, **measure.settings}
-    key = Recipe.of("noise", **choices).digest, study.entry(model).digest
-    held = study.held_scores.noise
-    if key not in held:
-        held[key] = noise_of(study, model, measure)
-    return held[key]
-
-
-def _noise(halves: float, repeats: int, measure: Measure) -> Noise:
-    if math.isnan(halves):
-        return Noise(halves, math.nan, "a half of its repeats has no score")
-    if not find_metric(measure.metric).attenuates:
-        return Noise(halves, halves)
-    reliability = float(spearman_brown(halves, grow(repeats)))
-    if reliability == 0:
-        return Noise(halves, math.nan, DISAGREE)
-    return Noise(halves, math.sqrt(reliability))
+    found, attenuates = [], find_metric(measure.metric).attenuates
+    for score in np.mean(scores, axis=0).tolist():
+        reliability = float(spearman_brown(score, grow(count)))
+        if math.isnan(score):
+            found.append(Noise(score, math.nan, "a half of its repeats has no score"))
+        elif not attenuates:
+            found.append(Noise(score, score))
+        elif reliability == 0:
+            found.append(Noise(score, math.nan, DISAGREE))
+        else:
+            found.append(Noise(score, math.sqrt(reliability)))
+    study.held_scores.noise[key] = found
+    return found
 
 
 def pair_ceiling(noises: Sequence[Noise], measure: Measure) -> float:

@@ -85,21 +85,6 @@ def _each(
     return Prepared(lists, tuple(refusals))
 
 
-def lists_table(prepared: Prepared[Lists]) -> pd.DataFrame:
-    layers, n, kept = prepared.layers.shape
-    names = [f"rank_{rank + 1}" for rank in range(kept)]
-    table = pd.DataFrame(prepared.layers.reshape(layers * n, kept), columns=names)
-    table.insert(0, "layer", np.repeat(np.arange(layers, dtype=np.int32), n))
-    table.insert(1, "index", np.tile(np.arange(n, dtype=np.int32), layers))
-    return table.assign(refusal=np.repeat(np.array(prepared.refusals, dtype=object), n))
-
-
-def read_lists(table: pd.DataFrame, *, layers: int) -> Prepared[Lists]:
-    lists = table.drop(columns=["layer", "index", "refusal"]).to_numpy(np.int32)
-    refusals = table["refusal"].iloc[:: len(table) // layers]
-    return Prepared(lists.reshape(layers, -1, lists.shape[1]), tuple(refusals))
-
-
 Where = Mapping[str, str | tuple[str, ...]]  # by factor, one value or several
 # neighbors of each stimulus that are kept in the store; more are found on demand
 KEPT = 100
@@ -373,14 +358,22 @@ class Study:
         recipe = self.recipe("neighbors", [entry.card.name], k=depth)
         stored = self.store.result(self.dataset.name, name) if self.rows is None else None
         if stored and stored[1] == recipe:
-            return read_lists(stored[0], layers=len(entry.dims))
+            table, layers = stored[0], len(entry.dims)
+            kept = table.drop(columns=["layer", "index", "refusal"]).to_numpy(np.int32)
+            refusals = table["refusal"].iloc[:: len(table) // layers]
+            return Prepared(kept.reshape(layers, -1, kept.shape[1]), tuple(refusals))
         lists = self._search(entry, depth)
         # one file per model: other choices would push the default's out
         if self.clamping == USUAL and self.rows is None:
             # kept only to save seconds later: a store that cannot be written now still gives every
             # answer
             with suppress(StoreWriteError, StoreBusyError):
-                table = lists_table(lists)
+                layers, n, depth = lists.layers.shape
+                names = [f"rank_{rank + 1}" for rank in range(depth)]
+                table = pd.DataFrame(lists.layers.reshape(layers * n, depth), columns=names)
+                table.insert(0, "layer", np.repeat(np.arange(layers, dtype=np.int32), n))
+                table.insert(1, "index", np.tile(np.arange(n, dtype=np.int32), layers))
+                table["refusal"] = np.repeat(np.array(lists.refusals, dtype=object), n)
                 root = self.store.root
                 write_result(root, dataset=self.dataset, name=name, table=table, recipe=recipe)
         return lists

@@ -19,6 +19,7 @@ from core.statistics.correlations import (
     spearman_interval,
     unit_reliability,
 )
+from tests.repeats import simulate
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=15)
@@ -169,18 +170,7 @@ def test_wrong_input_is_refused():
         spearman_interval(X, Y, draws=0)
 
 
-STIMULI = 300
-
-
-def simulate(*, reliability: float, trials: int, units: int, seed: int, n: int = STIMULI):
-    """Return trials of units whose mean over all trials has a reliability: the noise of one has
-    variance r (1 − ρ) / ρ, the signal 1.
-    """
-    rng = np.random.default_rng(seed)
-    signal = rng.normal(size=(n, units))
-    signal = (signal - signal.mean(axis=0)) / signal.std(axis=0)
-    spread = np.sqrt(trials * (1 - reliability) / reliability)
-    return (signal + rng.normal(scale=spread, size=(trials, n, units))).astype(np.float32)
+WORLD = np.random.default_rng(5).normal(size=(300, 6))
 
 
 @pytest.mark.parametrize("trials", [2, 3, 4, 7])
@@ -189,7 +179,9 @@ def test_the_reliability_of_units_is_the_planted_one(trials, planted):
     """The theorem of the noise ceiling, within three standard errors of 5 seeds × 40 units."""
     found = np.concatenate(
         [
-            unit_reliability(simulate(reliability=planted, trials=trials, units=40, seed=seed))
+            unit_reliability(
+                simulate(WORLD, reliability=planted, trials=trials, units=40, seed=seed)
+            )
             for seed in range(5)
         ]
     )
@@ -199,7 +191,7 @@ def test_the_reliability_of_units_is_the_planted_one(trials, planted):
 
 
 def test_it_is_its_definition_unit_by_unit():
-    repeats = simulate(n=40, reliability=0.5, trials=4, units=3, seed=1)
+    repeats = simulate(WORLD[:40], reliability=0.5, trials=4, units=3, seed=1)
     for unit, found in enumerate(unit_reliability(repeats)):
         of_halves = [
             np.corrcoef(
@@ -212,7 +204,7 @@ def test_it_is_its_definition_unit_by_unit():
 
 
 def test_a_unit_that_never_changes_has_no_reliability():
-    repeats = simulate(n=40, reliability=0.5, trials=2, units=2, seed=1)
+    repeats = simulate(WORLD[:40], reliability=0.5, trials=2, units=2, seed=1)
     repeats[0, :, 1] = 3.0
     assert np.isfinite(unit_reliability(repeats)).tolist() == [True, False]
 

@@ -15,7 +15,7 @@ from scipy.spatial.distance import pdist, squareform
 from core.cli import main
 from core.embedding.features import embed_cortex, import_features
 from core.embedding.history import command_of
-from core.encoders.measured import SUBJECTS, VOXELS, Content, from_repeats, simulate
+from core.encoders.measured import SUBJECTS, VOXELS, Content, from_repeats
 from core.errors import InputError, MetricError
 from core.metrics import METRICS
 from core.questions.alignment.question import Alignment
@@ -26,12 +26,13 @@ from core.spaces.preprocess import normalize_rows
 from core.statistics.correlations import spearman_brown
 from core.store import Store
 from core.study.models import usual
-from core.study.noise import noise_of
+from core.study.noise import held_noise
 from core.study.parts import Comparison, Measure, Scope
 from core.study.spaces import default_spaces
 from core.study.study import Study
 from core.study.trainings import describe_trainings
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
+from tests.repeats import simulate
 
 SIZE = 60
 SPACE = "vit-mae-m"
@@ -125,21 +126,23 @@ def test_halves_are_clamped_as_the_layers_of_a_model_are(study):
             bound = sizes[int(0.95 * len(sizes))]
             halves.append([normalize_rows(np.clip(mean, -bound, bound)) for mean in means])
         found.append([METRICS["rsa"](x, y) for x, y in zip(*halves, strict=True)])
-    noises = [noise.halves for noise in noise_of(study, "areas", RSA)]
+    noises = [noise.halves for noise in held_noise(study, "areas", RSA)]
     np.testing.assert_allclose(noises, np.mean(found, axis=0), atol=1e-6)
 
 
 def test_ceilings_follow_from_two_halves_by_the_metric(study):
-    (noise,) = noise_of(study, "cortex-2", RSA)
+    (noise,) = held_noise(study, "cortex-2", RSA)
     root_of_all = np.sqrt(spearman_brown(noise.halves, 2.0))
     assert noise.ceiling == pytest.approx(root_of_all)
-    (plain,) = noise_of(study, "cortex-2", KNN)
+    (plain,) = held_noise(study, "cortex-2", KNN)
     assert plain.ceiling == plain.halves
     table = aligned(study, "cortex-1", "cortex-2", by=RSA)
-    (first,) = noise_of(study, "cortex-1", RSA)
+    (first,) = held_noise(study, "cortex-1", RSA)
     assert table["noise_ceiling"].item() == pytest.approx(first.ceiling * noise.ceiling)
     lower = aligned(study, "cortex-1", "cortex-2", by=KNN)["noise_ceiling"].item()
-    assert lower == min(noise_of(study, name, KNN)[0].ceiling for name in ("cortex-1", "cortex-2"))
+    assert lower == min(
+        held_noise(study, name, KNN)[0].ceiling for name in ("cortex-1", "cortex-2")
+    )
 
 
 def test_only_what_was_measured_several_times_has_a_noise_ceiling(study):
