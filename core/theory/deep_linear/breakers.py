@@ -244,7 +244,7 @@ BREAKERS: Mapping[str, Breaker] = {
     "gradient-flow": Breaker(
         "Gradient flow",
         "training has noise and finite steps",
-        "Without them differences of neighboring layers never change: the first weights decide.",
+        "Differences of neighboring layers never change: the first weights decide.",
         r"\tfrac{d}{dt}\left(W_{i+1}^\top W_{i+1} - W_i W_i^\top\right) = 0",
         "random share of the first weights",
         (0.0, 0.1, 0.25, 0.5, 1.0),
@@ -286,7 +286,7 @@ BREAKERS: Mapping[str, Breaker] = {
     "nonlinear-labels": Breaker(
         "Nonlinear labels",
         "errors are independent of the inputs",
-        "What a linear network misses then depends on the inputs, and moments do not factorize.",
+        "What a linear network misses depends on the inputs; moments do not factorize.",
         r"y = V x + C q(x) + \epsilon, \qquad q_k = \tfrac{1}{\sqrt 2}(z_k^2 - 1), \qquad z ="
         r" \Sigma_x^{-1/2} x",
         "standard deviation of the nonlinear part, over that of the linear one",
@@ -297,7 +297,7 @@ BREAKERS: Mapping[str, Breaker] = {
     "quiet-labels": Breaker(
         "Labels without noise",
         "noise reaches every mode of V",
-        "A mode without noise fades from the hidden layers; without any, the first weights decide.",
+        "A mode without noise fades; without any noise, the first weights decide.",
         r"\operatorname{rank}(\sqrt{\Sigma_\epsilon}\, V) < \operatorname{rank}(V)",
         "directions of the labels without noise",
         tuple(map(float, range(13))),

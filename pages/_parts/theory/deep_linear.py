@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 
@@ -33,8 +34,8 @@ although almost no other solution of the same loss is aligned (Ziyin and Chuang 
 SYMMETRY = """The symmetry multiplies a layer's weights by a matrix and the next layer's by its
 inverse. The loss stays; the entropy S, the mean squared gradient of single samples, has one minimum
 λ*, and noise drives the weights there (equations 21 to 36)."""
-BREAKING = """Each row drops one assumption of the theorem. Reached: the least alignment of two
-networks (at the edge of stability, with the theorem's solution). Predicted: the closed form's."""
+REACHED = """The least alignment of two networks without the assumption (at the edge of stability,
+with the theorem's solution)."""
 FORMULA = (
     r"f(x) = M^O W_D \cdots W_1 M^I Z x",
     r"c_0\, h_A(x_1)^\top h_A(x_2) = h_B(x_1)^\top h_B(x_2)",
@@ -112,10 +113,10 @@ def show_run(question: DeepLinear) -> None:
         pairs, of_pairs = tables["pairs"], replace(question, rows="pairs")
         figure = figures.played(pairs, frame.mode(), narrow=narrow)
         exportbar.draw_alone(of_pairs, figure, key="layers", table=pairs)
-    figure = question.plot(looks).draw(frame.mode(), narrow)
-    exportbar.draw_alone(question, figure, key=f"run-{question.preset}", table=looks)
-    if "layers" in tables:
-        with st.expander("Each layer over training"):
+    with st.expander("Over training") if "layers" in tables else nullcontext():
+        figure = question.plot(looks).draw(frame.mode(), narrow)
+        exportbar.draw_alone(question, figure, key=f"run-{question.preset}", table=looks)
+        if "layers" in tables:
             show_layers(replace(question, rows="layers"), tables["layers"])
     formulas = [*filter(None, [preset.formula]), *FORMULA]
     prose.explain(f"{frame.plain(preset.claim)}\n\n{CLAIM}", said[1:], formulas)
@@ -196,25 +197,23 @@ def show_breakers(networks: Networks) -> None:
             table = pd.concat([table, pd.DataFrame([row])], ignore_index=True)
             place.dataframe(table[["title", "reached", "predicted"]], hide_index=True)
         place.dataframe(
-            table[["title", "reached", "predicted", "broken", "mechanism"]],
+            table[["title", "reached", "predicted", "mechanism"]],
             hide_index=True,
             height="content",
             column_config={
-                "title": st.column_config.TextColumn("What breaks it", pinned=True),
+                "title": st.column_config.TextColumn("Broken by", pinned=True, width=130),
                 "reached": st.column_config.ProgressColumn(
-                    "Reached", min_value=0.0, max_value=1.0, format="%.3f", width="small"
+                    "Reached", min_value=0.0, max_value=1.0, format="%.3f", width=90, help=REACHED
                 ),
                 "predicted": st.column_config.NumberColumn(
-                    "Predicted", format="%.3f", width="small"
+                    "Predicted", format="%.3f", width=80, help="The closed form's alignment."
                 ),
-                "broken": "The theorem assumes that",
-                "mechanism": "Mechanism",
+                "mechanism": st.column_config.TextColumn("Mechanism", width=560),
             },
             key="breakers",
             selection_mode="single-row",
             on_select=_open_row,
         )
-        st.caption(BREAKING)
         chosen = address.mark("breaker")
         if chosen in WAYS:
             show_breaker(chosen, networks)
