@@ -594,12 +594,12 @@ class MetricTrends(StudyQuestion):
 class MetricPair(StudyQuestion):
     """How aligned are two layers by every metric, over neighborhoods, or over stimuli?
 
-    By metric the score is calibrated against shuffled stimuli, and the two models, in their last
-    layers, are compared with other pairs of fully trained models of their modalities.
+    By metric, in last layers unless others are named, the score is calibrated against shuffled
+    stimuli, and compared with other pairs of fully trained models of the same modalities.
     """
 
     command = "metrics pair"
-    version = 3
+    version = 4
     columns: ClassVar[Mapping[str, str]] = {
         "metric": "metric",
         "score": "alignment; over stimuli the mean over subsamples",
@@ -645,9 +645,17 @@ class MetricPair(StudyQuestion):
         return fixed.get(self.over, self.metrics)
 
     def complete(self, study: Study) -> MetricPair:
-        """Name what is left out; options that do not count get their defaults."""
+        """Name what is left out: by metric the last layers, else the best aligned; options that do
+        not count get their defaults.
+        """
         k = min(10, study.size - 1) if self.over == "k" else self.k
-        complete = replace(self, pair=complete_pair(self.pair, self.scope, study, k=k))
+        pair = complete_pair(self.pair, self.scope, study, k=k)
+        if self.over == "metric":
+            x, y = (len(study.entry(name).dims) - 1 for name in (pair.x, pair.y))
+            x = x if self.pair.layer_x is None else self.pair.layer_x
+            y = y if self.pair.layer_y is None else self.pair.layer_y
+            pair = replace(pair, layer_x=x, layer_y=y)
+        complete = replace(self, pair=pair)
         if self.over != "metric":
             k = self.k if self.over == "stimuli" else type(self).k
             return replace(complete, k=k, metrics=(), null=type(self).null)

@@ -15,7 +15,6 @@ from core.metrics import METRICS
 from core.questions.asking import ask
 from core.questions.metrics import question as module
 from core.questions.metrics.question import MetricAgreement
-from core.questions.metrics.scores import Variant
 from core.spaces.preprocess import normalize_rows
 from core.statistics.nulls import draw_orders
 from core.store import Store
@@ -114,11 +113,6 @@ def test_what_no_metric_can_do_is_refused_before_anything_is_scored(study, monke
     for question in (QUESTION, MetricAgreement(sizes=(40,))):
         with pytest.raises(MetricError, match=r"at most 39 stimuli, since .* all pairs.*; got 40"):
             ask(question, study)
-
-
-def test_a_variant_is_called_by_what_sets_it_apart():
-    assert Variant("cka", (), 256).title == "CKA, n = 256"
-    assert Variant("cknna", (("k", 5),), 64).title == "CKNNA, k = 5, n = 64"
 
 
 def test_a_parameter_that_a_metric_refuses_costs_only_its_variants(study):

@@ -69,15 +69,6 @@ def test_last_layers_are_compared_on_a_seeded_sample(study):
     assert len(table) == 6 * len(COMPARED)
 
 
-def test_on_all_stimuli_scores_are_the_studys_own(study):
-    table = scored(study, sizes=(80,), ks=(4,)).set_index(["metric", "model_x", "model_y"])["score"]
-    for metric, parameters in (("mutual_knn", {"k": 4}), ("cka", {})):
-        own = align_models(
-            study, [NAMES[0]], [NAMES[3]], metric=metric, layers="last", **parameters
-        )["score"].item()
-        assert table[metric, NAMES[0], NAMES[3]] == pytest.approx(own)
-
-
 def test_the_pair_is_calibrated_in_its_layers(study):
     table = ask(MetricPair(pair=PAIR, k=4, null=20), study).set_index("metric")
     own = align_models(study, [PAIR.x], [PAIR.y], metric="cka", layers="2:1")["score"].item()
@@ -167,6 +158,9 @@ def test_a_pair_that_is_left_out_is_the_best_aligned_one_in_its_best_layers(stud
     layers = layer_scores(study, [NAMES[0]], [NAMES[2]], k=5)[NAMES[0], NAMES[2]]
     chosen = fixed.complete(study).pair
     assert (chosen.x, chosen.layer_x, chosen.y) == (NAMES[0], 1, NAMES[2])
+    by_metric = MetricPair(pair=LayerPair(NAMES[0], 1, NAMES[2])).complete(study).pair
+    last = len(study.entry(NAMES[2]).dims) - 1
+    assert by_metric.places == ((NAMES[0], 1), (NAMES[2], last))
     assert chosen.layer_y == np.unravel_index(np.nanargmax(layers), layers.shape)[1]
 
 

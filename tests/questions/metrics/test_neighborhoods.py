@@ -103,19 +103,6 @@ def test_trends_by_hand():
     assert set(table["reason"]) == {""}
 
 
-@settings(max_examples=20)
-@given(some.floats(0.1, 10), some.floats(-5, 5))
-def test_trends_ignore_scale_and_offset_but_not_the_shape(scale, offset):
-    scores = [0.1, 0.5, 0.3, 0.9]
-    table, moved = (
-        scale_trends(trends(each), smallest="m0")["scaled"]
-        for each in (scores, [scale * s + offset for s in scores])
-    )
-    assert moved.tolist() == pytest.approx(table.tolist(), abs=1e-9)
-    bent = scale_trends(trends([s**3 for s in scores]), smallest="m0")["scaled"]
-    assert bent.tolist() != pytest.approx(table.tolist(), abs=1e-3)
-
-
 def test_each_k_is_scaled_on_its_own_and_equal_models_have_no_trend():
     both = pd.concat([trends([0.0, 1.0, 3.0]), trends([1.0, 1.0, 1.0], k=9)])
     table = scale_trends(both, smallest="m0")

@@ -43,15 +43,6 @@ def test_scores_equal_the_metric_of_each_subsample():
         )
 
 
-def test_at_all_stimuli_the_score_is_that_of_the_whole():
-    x, y = spaces()
-    row = size_curve(KNN, x, y, sizes=[90], parameters=at_k(10), seed=0, repeats=3).iloc[0]
-    assert (row["score"], row["sd"]) == (
-        pytest.approx(KNN(x, y, k=10)),
-        pytest.approx(0, abs=1e-12),
-    )
-
-
 def test_mutual_knn_falls_with_n_at_fixed_k_but_not_at_a_fixed_share():
     x, y = spaces(240)
     sizes = [30, 60, 120, 240]
@@ -79,15 +70,4 @@ def test_chance_of_cka_is_its_formula_and_falls_with_n():
     assert (np.diff(table["chance"]) < 0).all()
     assert table["chance"].iloc[-1] == pytest.approx(
         cka_chance(roundness(x), roundness(y), n=len(x)), rel=0.15
-    )
-
-
-def test_one_size_does_not_depend_on_the_others_but_on_the_seed():
-    x, y = spaces()
-    both = size_curve(KNN, x, y, sizes=[20, 40], parameters=at_k(3), seed=1, repeats=4)
-    alone = size_curve(KNN, x, y, sizes=[40], parameters=at_k(3), seed=1, repeats=4)
-    assert alone.iloc[0].tolist() == both.iloc[1].tolist()
-    assert (
-        size_curve(KNN, x, y, sizes=[40], parameters=at_k(3), seed=2, repeats=4).iloc[0].tolist()
-        != alone.iloc[0].tolist()
     )

@@ -68,12 +68,6 @@ def test_models_that_lack_scores_are_left_out_the_worst_first():
     }
 
 
-def test_a_model_that_is_refused_everywhere_costs_no_other():
-    found = distances(pairs_of(ab=np.nan, ac=0.5, ad=0.6, bc=np.nan, bd=np.nan, cd=0.7), spec=KNN)
-    assert found.names == ["a", "c", "d"]
-    assert list(found.left_out) == ["b"]
-
-
 @given(st.lists(st.floats(-1, 1), min_size=6, max_size=6), st.permutations(range(6)))
 def test_the_order_and_the_direction_of_pairs_do_not_matter(scores, order):
     names = ["".join(pair) for pair in combinations("abcd", 2)]

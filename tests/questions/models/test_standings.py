@@ -8,7 +8,7 @@ import pytest
 
 from core.errors import InputError, UnknownNameError
 from core.questions.asking import answer, ask
-from core.questions.models.pairs import ModelPairs, Roster
+from core.questions.models.pairs import ModelPairs
 from core.questions.models.question import ModelProfiles, ModelTable, Targets
 from core.questions.models.standings import groups_of, members_of, nearest_to, standings
 from core.store import Store
@@ -125,11 +125,3 @@ def test_a_profile_is_the_mean_of_the_best_layers_of_each_model(study):
     mine = table[table["model"] == "gpt-2-s"].sort_values("layer")
     np.testing.assert_allclose(mine["score"], expected)
     assert set(mine["models"]) == {len(vision)}
-
-
-def test_profiles_of_few_models_compare_among_these(study):
-    few = Roster(("gpt-2-s", "gpt-2-m"))
-    table = ask(ModelProfiles(roster=few), study)
-    assert set(table["model"]) == set(few.names)
-    assert set(table["target"]) == {"language models"}
-    assert set(table["models"]) == {1}
