@@ -23,9 +23,8 @@ from core.questions.alignment.pairs import best_layers
 from core.questions.question import Question
 from core.spaces.choices import EXACT, Clamp, Clamping
 from core.study.layers import read_choice
-from core.study.models import has_unfinished
 from core.study.models import usual as usual_models
-from core.study.parts import Candidates, Comparison, LayerPair, LayerRule, Measure, Scope
+from core.study.parts import Candidates, LayerPair, LayerRule, Measure, Scope
 from core.study.selections import decode
 from pages._shared import address, bar, facts, frame, queries, selection
 from pages._shared.address import bind, named_by
@@ -216,11 +215,6 @@ def pick_usual(models: pd.DataFrame) -> pd.DataFrame:
     if len(counted) < len(models) and st.toggle("Every model", help=text, **bind("every", False)):
         return models
     return counted
-
-
-def pick_unfinished(one: Option, models: pd.DataFrame) -> bool:
-    """Choose whether models count whose training is not finished, where there are any."""
-    return has_unfinished(models) and pick_switch(one)
 
 
 def pick_models(one: Option, models: pd.DataFrame, *, usual: int | None = None) -> tuple[str, ...]:
@@ -495,12 +489,6 @@ def pick_measure(size: int, *, start: str = "mutual_knn") -> Measure:
     """Choose a metric and its parameters. size: number of stimuli."""
     metric = pick_metric(start=start)
     return Measure.of(metric, pick_parameters(metric, size))
-
-
-def pick_comparison(size: int) -> Comparison:
-    """Choose a metric, its parameters, and which layers stand for two models."""
-    metric = pick_metric()
-    return Comparison.of(metric, pick_parameters(metric, size), **vars(pick_rule()))
 
 
 def pick_rule() -> LayerRule:

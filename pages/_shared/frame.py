@@ -6,7 +6,7 @@ import gc
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 import pandas as pd
@@ -317,12 +317,6 @@ def need_readers(at: Place, *items: Item) -> None:
                 )
             embed = command("embed", "--dataset", at.dataset, "--model", modality.example)
             raise NeededError(f"{none} Add one:", embed)
-
-
-def tell_left_out(at: Place, names: Sequence[str], k: int) -> None:
-    """Say which models have no neighbors and why."""
-    for reason in facts.without_neighbors(at, names, k=k).values():
-        st.caption(f"Left out: {plain(reason)}.")
 
 
 def list_left_out(models: pd.DataFrame, reasons: Mapping[str, str]) -> None:
