@@ -17,43 +17,45 @@ BAR = """() => {
   const top = document.elementFromPoint(x + width / 2, y + height - 3);
   return { opaque: ground.startsWith("rgb("), topmost: bar.contains(top) };
 }"""
+MORE = "More"  # what the button of seldom used controls says
 TO_END = "document.querySelector('[data-testid=stMain]').scrollTo(0, 1e6)"
 TOP_OF_BAR = "document.querySelector('.st-key-bar')?.getBoundingClientRect().y"
 
 
 def test_back_and_forward_pass_through_what_was_shown_and_nothing_else(visit):
-    page = visit("/trends")
-    chart(page, "trend")
+    page = visit("/trends?tab=within")
+    chart(page, "convergence")
     for label, text, said in (
         ("Metric", "Unbiased CKA", "metric=unbiased_cka"),
-        ("Layers", "last layers", "layers=last"),
+        ("Levels", "size", "by=size"),
     ):
         choose(page, label, text)
         page.wait_for_url(f"**{said}*")
     shown = [page.url]
     steps = (
-        (page.go_back, "Unbiased CKA", "best aligned pair"),
-        (page.go_back, "Mutual k-NN", "best aligned pair"),
-        (page.go_forward, "Unbiased CKA", "best aligned pair"),
-        (page.go_forward, "Unbiased CKA", "last layers"),
+        (page.go_back, "Unbiased CKA", "competence"),
+        (page.go_back, "Mutual k-NN", "competence"),
+        (page.go_forward, "Unbiased CKA", "competence"),
+        (page.go_forward, "Unbiased CKA", "size"),
     )
-    for step, metric, layers in steps:
+    for step, metric, levels in steps:
         step()
         expect(field(page, "Metric").locator("input")).to_have_value(metric)
-        expect(field(page, "Layers").locator("input")).to_have_value(layers)
+        expect(field(page, "Levels").locator("input")).to_have_value(levels)
         rest(page)
         shown.append(page.url)
     assert shown[0] == shown[4]
-    assert "layers" not in shown[1]
+    assert "by=" not in shown[1]
     assert "metric=unbiased_cka" in shown[1]
     assert shown[1] == shown[3]
-    assert shown[2].endswith("/trends")
+    assert shown[2].endswith("/trends?tab=within")
 
 
 def test_a_dropdown_changes_the_plot_and_the_link_opens_the_same_view(visit):
-    page = visit("/trends")
-    chart(page, "layer-map")
+    page = visit("/trends?panels=true")
+    chart(page, "trend")
     rest(page)  # a run that ends closes the list
+    page.locator(".st-key-bar").get_by_role("button", name=MORE).click()
     page.get_by_label("Compared with").first.click()
     page.keyboard.type("ViT S · MAE")  # a long list draws only what is in sight
     page.get_by_role("option", name="ViT S · MAE").click()
@@ -61,14 +63,12 @@ def test_a_dropdown_changes_the_plot_and_the_link_opens_the_same_view(visit):
     notes = ".st-key-chart-trend .annotation"
     expect(page.locator(notes)).to_have_count(1)
     rest(page)
-    pair = field(page, "Language model").locator("input").input_value()
+    page.keyboard.press("Escape")
     choose(page, "Metric", "Unbiased CKA")
     page.wait_for_url("**metric=unbiased_cka*")
     rest(page)
-    expect(field(page, "Language model").locator("input")).to_have_value(pair)
     again = visit(page.url[page.url.index("/trends") :])
-    chart(again, "layer-map")
-    expect(field(again, "Language model").locator("input")).to_have_value(pair)
+    chart(again, "trend")
     expect(again.locator(notes)).to_have_text(page.locator(notes).all_text_contents())
     check_bar_stays(again)
 
@@ -80,8 +80,8 @@ def check_bar_stays(page) -> None:
     rest(page)
     page.wait_for_function(f"({TO_END}, {TOP_OF_BAR} === 0)")
     assert page.evaluate(BAR) == {"opaque": True, "topmost": True}
-    page.locator(".st-key-bar").get_by_role("button", name="More").click()
-    page.get_by_text("Horizontal axis", exact=True).click(trial=True)  # nothing covers it
+    page.locator(".st-key-bar").get_by_role("button", name=MORE).click()
+    page.get_by_text("Competence of", exact=True).click(trial=True)  # nothing covers it
     page.keyboard.press("Escape")
     page.set_viewport_size({"width": 390, "height": 844})
     page.get_by_text("Controls", exact=True).wait_for()
@@ -93,5 +93,5 @@ def test_a_stale_link_says_what_is_not_there_and_keeps_the_rest(visit):
     chart(page, "trend")
     for text in ("'gone'", "'ckaa'", "'nobody'", "'99999'"):
         page.get_by_test_id("stAlert").filter(has_text=text).first.wait_for()
-    expect(field(page, "Layers").locator("input")).to_have_value("last layers")
-    expect(page.locator(".st-key-x [data-tag]")).to_have_text(["GPT-2 M"])
+    for chip in ("Layers: last", "Models: GPT-2 M"):
+        expect(page.get_by_role("button", name=chip)).to_be_visible()

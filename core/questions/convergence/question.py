@@ -60,6 +60,7 @@ from core.study.study import Study
 from core.study.trainings import choose_names, describe_trainings
 
 ALL = "all language models"
+SIMILAR = " are more similar"  # what most claims say
 THIRDS = dict(zip(SKILL_THIRDS, ("weak", "middle", "strong"), strict=True))  # on axes
 FEWEST = 3  # models and copies; of fewer no spread is known
 ENDS = {  # modalities of the pairs that have a ceiling
@@ -395,10 +396,10 @@ class Summary(_Tested):
                     ),
                     ids="{n} recipes",
                 ),
-                Text("value", "claim", " not testable here", table=untested, side="middle right"),
+                Text("value", "claim", " not tested", table=untested, side="middle right"),
             ),
             x=Axis("change of alignment (right of 0: as predicted)", signed=True),
-            y=Axis("", names=tuple(named["claim"])),
+            y=Axis("", names={name: name.removesuffix(SIMILAR) for name in named["claim"]}),
             levels=(Level(0, "zero", along="x"),),
             empty="No claim can be tested with these models: embed models of two sizes.",
             row=46,

@@ -14,8 +14,8 @@ from pages._shared import bar, controls, exportbar, frame, queries, section
 from pages._shared.address import fragment
 from pages._shared.queries import Place
 
-CAPTION = """Each row is a prediction with the one test that decides it: change of alignment with
-95% CI, right of 0 as predicted. q: FDR-adjusted over the rows."""
+CAPTION = """Each row: a prediction that such models are more similar, with the test that decides
+it and 95% CI. q: FDR-adjusted."""
 METHODS = """Which test decides was fixed before any was run. **Multitask**: a model of more tasks
 has fewer solutions. **Capacity**: larger models come closer to the best solution. **Simplicity**:
 networks prefer simple solutions, here a low effective rank. Permutations exchange trainings within
