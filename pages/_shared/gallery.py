@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 import pandas as pd
 import streamlit as st
 
-from pages._shared import controls, facts, frame
+from pages._shared import address, controls, facts, frame
 from pages._shared.address import bind, mark, set_mark
 from pages._shared.queries import Place
 
@@ -244,6 +244,7 @@ def _filter(at: Place, factors: pd.DataFrame) -> pd.Series:
         if not 1 < len(options) <= MOST_VALUES:
             continue
         label = frame.plain(name.replace("_", " "))
+        address.label(f"f-{name}", name.replace("_", " ").capitalize())
         picked = st.multiselect(label, options, **bind(f"f-{name}", [], options))
         if picked:
             values = factors[name].dropna().astype(str)

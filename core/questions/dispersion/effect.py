@@ -124,7 +124,7 @@ class SetEffect(StudyQuestion):
     """Are models better aligned with language on stimuli they agree on?"""
 
     command = "dispersion effect"
-    version = 4
+    version = 5
     columns: ClassVar[Mapping[str, str]] = {
         "vision": "space that is aligned with language",
         "language": "language model, empty for the mean over all",

@@ -436,7 +436,7 @@ class HeldOutFits(JointQuestion):
     """Does a model deviate where the other models disagree?"""
 
     command = "dispersion held-out"
-    version = 4
+    version = 5
     columns: ClassVar[Mapping[str, str]] = {
         "space": "the space that is held out",
         "n": "stimuli",
@@ -605,7 +605,7 @@ class DispersionPredictors(StudyQuestion):
     """What makes a stimulus dispersed?"""
 
     command = "dispersion predictors"
-    version = 4
+    version = 5
     device: ClassVar[None] = None
     columns: ClassVar[Mapping[str, str]] = {
         "kind": "image, caption, factor or consensus",
