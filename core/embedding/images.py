@@ -158,7 +158,9 @@ class SharedImages:
     about as long to prepare an image as to read it.
     """
 
-    tensors: dict[tuple[str, tuple[int, int], bytes], Tensor] = field(default_factory=dict)
+    tensors: dict[tuple[str, tuple[int, int], bytes], Tensor] = field(
+        default_factory=dict, repr=False
+    )
     size: int = 0  # bytes
 
     def shared_by(self, encoder: Encoder) -> Encoder:
