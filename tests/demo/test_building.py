@@ -169,7 +169,7 @@ def _pixels(store: Store) -> np.ndarray:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-@pytest.mark.parametrize("page", ["overview", "alignment", "stimuli"])
+@pytest.mark.parametrize("page", ["overview", "trends"])
 @pytest.mark.slow
 def test_every_page_opens_over_the_demo_store(
     store: Path, page: str, monkeypatch: pytest.MonkeyPatch
