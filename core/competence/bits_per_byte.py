@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,7 +22,7 @@ from scipy.special import stdtrit
 
 from core.competence.language import predicts_text
 from core.competence.opened import entries_to_measure, precision_name, reopen
-from core.competence.records import BITS, COLUMNS, keep_rows, kept_rows, measured_name
+from core.competence.records import BITS, COLUMNS, Row, keep_rows, kept_rows, measured_name
 from core.competence.suite import bits_per_byte
 from core.competence.texts import Texts
 from core.encoders.language.encoder import LanguageEncoder, coded_part, unknown_tokens
@@ -224,7 +223,7 @@ def code_models(
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=list(COLUMNS))
 
 
-def text_rows(costs: pd.DataFrame | None, name: str) -> list[dict[str, Any]]:
+def text_rows(costs: pd.DataFrame | None, name: str) -> list[Row]:
     """Return two rows: total bits / total bytes, and the mean over texts of bits / bytes, as the
     released code takes it.
 

@@ -33,10 +33,12 @@ BITS = "bits per byte"
 SKILL = "1 - bits per byte"
 COMPETENCE, SCORE = "competence", "score"  # the task and unit of what a person says of a model
 
+Row = dict[str, Any]  # one value, by its columns
+
 
 def row(
     task: str, group: str, *, unit: str, split: str, reason: str = "", n: int = 0, **numbers: float
-) -> dict[str, Any]:
+) -> Row:
     """Return one value as a row. numbers: value, low, high, chance; a missing one is NaN, and
     `reason` says why. n: samples that the value is measured on.
     """
@@ -45,7 +47,7 @@ def row(
     return {"task": task, "group": group, **values, **about}
 
 
-def as_table(rows: Sequence[dict[str, Any]], *, model: str, recipe: Recipe) -> pd.DataFrame:
+def as_table(rows: Sequence[Row], *, model: str, recipe: Recipe) -> pd.DataFrame:
     return pd.DataFrame(rows).assign(model=model, origin=MEASURED, source=recipe.digest)[
         list(COLUMNS)
     ]
@@ -125,7 +127,7 @@ def keep_rows(
     name: str,
     entry: ModelEntry,
     recipe: Recipe,
-    rows: Sequence[dict[str, Any]],
+    rows: Sequence[Row],
 ) -> pd.DataFrame:
     """Put a recipe's rows into the result `name`, in place of those of equal tasks by any other
     recipe, and return them. rows: as of `row`; what else they hold becomes further columns.
@@ -144,9 +146,7 @@ def keep_rows(
     return new
 
 
-def _read(
-    store: Store, dataset: str, name: str, entry: ModelEntry
-) -> tuple[pd.DataFrame, dict[str, Any]]:
+def _read(store: Store, dataset: str, name: str, entry: ModelEntry) -> tuple[pd.DataFrame, Row]:
     """Return what is kept of a model with these very weights, and the recipes of its rows by their
     digests.
     """
@@ -156,5 +156,5 @@ def _read(
     return pd.DataFrame(), {}
 
 
-def _model(entry: ModelEntry) -> dict[str, Any]:
+def _model(entry: ModelEntry) -> Row:
     return {"model": entry.card.name, "weights": entry.card.weights, "embedding": entry.digest}

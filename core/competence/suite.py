@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from math import sqrt
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,6 +24,7 @@ from core.competence.records import (
     ACCURACY,
     BITS,
     COLUMNS,
+    Row,
     as_table,
     can_measure,
     measured_rows,
@@ -154,7 +154,7 @@ def probe_tasks(
     *,
     device: torch.device | str = "cpu",
     report: Progress | None = None,
-) -> list[dict[str, Any]]:
+) -> list[Row]:
     """Return a row for each of the tasks that are asked. features: of the first probe events'
     pictures, by style; of their melodies under that of the plain ones.
     """
@@ -172,9 +172,7 @@ def probe_tasks(
     return rows
 
 
-def sit_exams(
-    encoder: Encoder, world: World, *, report: Progress | None = None
-) -> list[dict[str, Any]]:
+def sit_exams(encoder: Encoder, world: World, *, report: Progress | None = None) -> list[Row]:
     """Return a row for each exam and each part of `completions`; NaN for a model that is not causal
     or reads too few tokens.
     """
@@ -192,7 +190,7 @@ def sit_exams(
     return rows
 
 
-def bits_per_byte(costs: pd.DataFrame | None, quantile: float = _Z) -> list[dict[str, Any]]:
+def bits_per_byte(costs: pd.DataFrame | None, quantile: float = _Z) -> list[Row]:
     """Return two rows over the texts of `costs` (bits, bytes): total bits / total bytes, and the
     mean of bits / bytes.
 
@@ -233,7 +231,7 @@ class _Measuring:
     report: Progress | None
     prepared: SharedImages = field(default_factory=SharedImages)
 
-    def __call__(self, entry: ModelEntry) -> list[dict[str, Any]]:
+    def __call__(self, entry: ModelEntry) -> list[Row]:
         encoder = self.prepared.shared_by(reopen(entry, self.device))
         reads, world = modality_of(entry.card).reads, self.world
         if reads == "caption":

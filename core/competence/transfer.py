@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,7 @@ from core.competence.images import (
 )
 from core.competence.opened import entries_to_measure, precision_name, reopen
 from core.competence.probes import probe
-from core.competence.records import ACCURACY, COLUMNS, keep_rows, kept_rows, measured_name, row
+from core.competence.records import ACCURACY, COLUMNS, Row, keep_rows, kept_rows, measured_name, row
 from core.embedding.runner import auto_batch_size, encode_fitting
 from core.encoders.encoder import Encoder
 from core.errors import FeatureError, InputError, UnknownNameError
@@ -129,7 +129,7 @@ def _probe_layers(
     *,
     device: torch.device,
     report: Progress | None,
-) -> list[dict[str, Any]]:
+) -> list[Row]:
     """Return a row for each layer, NaN with the reason if a layer cannot be probed."""
     rows = []
     for done, (layer, space) in enumerate(spaces.items(), start=1):

@@ -31,7 +31,7 @@ from core.figures.marks import cards, color_bar, interval, logarithmic
 from core.figures.numbers import count_text
 from core.figures.palette import MODALITY
 from core.figures.panels import cell
-from core.figures.texts import Template, fill, fill_card
+from core.figures.texts import Row, Template, fill, fill_card
 from core.figures.theme import (
     INK,
     Mode,
@@ -50,6 +50,10 @@ from core.figures.theme import (
     wrap,
 )
 from core.modalities import Modality, find_modality
+
+Names = Mapping[Any, str]  # by the values of a column
+Places = Mapping[Any, int]
+Head = str | Callable[[pd.DataFrame], str]
 
 MOST_PRINTED = 8  # rows and columns of a heat map whose numbers are printed
 NEAR = 3.0  # a ceiling above so many times the highest value would flatten all else
@@ -83,8 +87,8 @@ class Palette:
     """
 
     column: str
-    colors: Mapping[Any, str] = field(default_factory=dict)
-    names: Mapping[Any, str] = field(default_factory=dict)
+    colors: Names = field(default_factory=dict)
+    names: Names = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -161,8 +165,8 @@ class Symbols:
     """
 
     column: str
-    symbols: Mapping[Any, str]
-    names: Mapping[Any, str] = field(default_factory=dict)
+    symbols: Names
+    names: Names = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -179,7 +183,7 @@ class Axis:
     title: str = ""
     log: bool = False
     ticks: Sequence[float] | Mapping[float, str] | Literal["data"] = ()
-    names: bool | Sequence[str] | Mapping[Any, str] = False
+    names: bool | Sequence[str] | Names = False
     percent: bool = False
     signed: bool = False
     zero: bool = False
@@ -202,7 +206,7 @@ class Axis:
         names = values if self.names is True else self.names if self.names else ()
         return {name: place for place, name in enumerate(dict.fromkeys(names))}
 
-    def look(self, values: pd.Series, places: Mapping[Any, int], *, upright: bool) -> Tree:
+    def look(self, values: pd.Series, places: Places, *, upright: bool) -> Tree:
         """Return the axis as Plotly has it. values: all values on it. upright: a y axis."""
         equal = {"scaleanchor": "x", "scaleratio": 1} if self.equal else {}
         if self.bare:
@@ -240,7 +244,7 @@ class Axis:
                 look |= {"ticktext": [f"{tick:.0%}" for tick in ticks]}
         return look
 
-    def _categories(self, places: Mapping[Any, int], upright: bool) -> Tree:
+    def _categories(self, places: Places, upright: bool) -> Tree:
         names = self.names if isinstance(self.names, Mapping) else {}
         width = 24 if upright else max(9, 60 // max(1, len(places)))
         texts = [wrap(plain(names.get(name, name)), width) for name in places]
@@ -284,9 +288,9 @@ class Facet:
     """
 
     column: str
-    names: Mapping[Any, str] = field(default_factory=dict)
-    head: str | Callable[[pd.DataFrame], str] = ""
-    note: str | Callable[[pd.DataFrame], str] = ""
+    names: Names = field(default_factory=dict)
+    head: Head = ""
+    note: Head = ""
     columns: int = 4
     share: str = "y"
 
@@ -326,7 +330,7 @@ class Level:
         color = INK[mode].text if self.kind == "control" else INK[mode].chance
         return {"color": color, "width": 1.5, "dash": _DASHES[self.kind]}
 
-    def _called(self, row: Mapping[Any, Any]) -> str:
+    def _called(self, row: Row) -> str:
         return fill(self.name, row) or (self.kind if self.kind != "zero" else "")
 
 
@@ -338,8 +342,8 @@ class Panel:
     narrow: bool
     x: Axis
     y: Axis
-    x_places: Mapping[Any, int]
-    y_places: Mapping[Any, int]
+    x_places: Places
+    y_places: Places
 
     def places(self, rows: pd.DataFrame, column: str, axis: Literal["x", "y"]) -> pd.Series:
         order = self.x_places if axis == "x" else self.y_places
@@ -398,7 +402,7 @@ class Mark:
         """Return what is drawn of a panel's rows."""
         raise NotImplementedError
 
-    def entry(self, row: Mapping[Any, Any], mode: Mode) -> Tree:
+    def entry(self, row: Row, mode: Mode) -> Tree:
         """Return a legend entry's look from the first row of its group."""
         mark = {"color": row["_color"] or INK[mode].soft, "size": 10, "symbol": "square"}
         return {"mode": "markers", "marker": mark}
@@ -409,12 +413,12 @@ class Mark:
             named = {"legendgroup": str(key)} if key else {}
             yield {**named, "showlegend": False}, part["_color"].iloc[0], part
 
-    def _hover(self, records: Sequence[Mapping[Any, Any]]) -> Tree:
+    def _hover(self, records: Sequence[Row]) -> Tree:
         if not self.card and not self.ids:
             return {"hoverinfo": "skip"}
         return cards([fill_card(self.card, self.ids, row) if row else "" for row in records])
 
-    def _selected(self, records: Sequence[Mapping[Any, Any]]) -> Tree:
+    def _selected(self, records: Sequence[Row]) -> Tree:
         if not self.select:
             return {}
         return {"customdata": [[row.get(name, "") for name in self.select] for row in records]}
@@ -498,7 +502,7 @@ class Dots(Mark):
             marker = self._marker(part, color, panel.mode)
             yield {**trace, "marker": marker, **self._hover(records), **self._selected(records)}
 
-    def entry(self, row: Mapping[Any, Any], mode: Mode) -> Tree:
+    def entry(self, row: Row, mode: Mode) -> Tree:
         look = super().entry(row, mode)
         marker = self._marker(pd.DataFrame([row]), row["_color"] or INK[mode].soft, mode)
         marker |= {"size": min(10.0, self.size) if isinstance(self.size, float | int) else 10}
@@ -578,7 +582,7 @@ class Line(Mark):
                     trace |= {"textposition": "middle right", "cliponaxis": False}
                 yield {**trace, **self._hover(records), **self._selected(records)}
 
-    def entry(self, row: Mapping[Any, Any], mode: Mode) -> Tree:
+    def entry(self, row: Row, mode: Mode) -> Tree:
         width = self.width if isinstance(self.width, float | int) else 2
         color = clear(row["_color"] or INK[mode].soft, self.opacity)
         return {"mode": "lines", "line": {"color": color, "width": width, "dash": self.dash}}
@@ -612,7 +616,7 @@ class Ribbon(Mark):
                 ends = {"x": [*x, *x[::-1]], "y": [*high, *low[::-1]]}
                 yield {"type": "scatter", **ends, **shade, "hoverinfo": "skip", **group}
 
-    def entry(self, row: Mapping[Any, Any], mode: Mode) -> Tree:
+    def entry(self, row: Row, mode: Mode) -> Tree:
         shade = clear(row["_color"] or INK[mode].soft, max(0.3, self.opacity))
         return {"mode": "markers", "marker": {"color": shade, "size": 10, "symbol": "square"}}
 
@@ -763,7 +767,7 @@ class Plot:
     y: Axis | Mapping[Any, Axis] = Axis()
     facet: Facet | None = None
     levels: tuple[Level, ...] = ()
-    head: str | Callable[[pd.DataFrame], str] = ""
+    head: Head = ""
     empty: Template = "There is nothing to draw."
     height: int = 320
     row: int = 0
@@ -953,7 +957,7 @@ class _Drawn:
 
     def _set_axes(self, figure: Drawing, key: Any, panel: Panel, place: int) -> None:
         at, count = cell(place, self.columns), len(self.parts)
-        axes: tuple[tuple[Literal["x", "y"], Axis, Mapping[Any, int]], ...] = (
+        axes: tuple[tuple[Literal["x", "y"], Axis, Places], ...] = (
             ("x", panel.x, panel.x_places),
             ("y", panel.y, panel.y_places),
         )
@@ -983,7 +987,7 @@ def _scale(mark: Mark) -> Scale | None:
     return color if isinstance(color, Scale) else None
 
 
-def _head_text(head: str | Callable[[pd.DataFrame], str], rows: pd.DataFrame) -> str:
+def _head_text(head: Head, rows: pd.DataFrame) -> str:
     if callable(head):
         return head(rows)
     return fill(head, rows.iloc[0].to_dict() if len(rows) else {}) if head else ""
@@ -1009,11 +1013,11 @@ def _colors(palette: Palette, values: pd.Series, mode: Mode) -> dict[Any, str]:
 
 def _broken(
     panel: Panel, runs: Sequence[pd.DataFrame], x: str, y: str, *, ordered: bool = True
-) -> tuple[list[Any], list[Any], list[Mapping[Any, Any]]]:
+) -> tuple[list[Any], list[Any], list[Row]]:
     """Return several lines as one, in which None parts two."""
     across: list[Any] = []
     up: list[Any] = []
-    records: list[Mapping[Any, Any]] = []
+    records: list[Row] = []
     for run in runs:
         rows = run.assign(_x=panel.places(run, x, "x"), _y=panel.places(run, y, "y"))
         rows = rows.sort_values("_x", kind="stable") if ordered else rows

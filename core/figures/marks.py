@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import pandas as pd
 import plotly.graph_objects as go
 
-from core.figures.drawing import Drawing
+from core.figures.drawing import Drawing, Tree
 from core.figures.numbers import count_text, small_text
 from core.figures.theme import (
     INK,
@@ -22,11 +22,11 @@ from core.figures.theme import (
 )
 from core.modalities import Modality
 
-SILENT: Mapping[str, object] = {"hoverinfo": "skip", "showlegend": False}  # neither card nor legend
-RING: Mapping[str, object] = {"symbol": "circle-open", "line": {"width": 2}}  # of the chosen alone
+SILENT: Tree = {"hoverinfo": "skip", "showlegend": False}  # neither card nor legend
+RING: Tree = {"symbol": "circle-open", "line": {"width": 2}}  # of the chosen alone
 
 
-def cards(texts: Iterable[str]) -> dict[str, object]:
+def cards(texts: Iterable[str]) -> Tree:
     return {"hovertext": list(texts), "hovertemplate": "%{hovertext}<extra></extra>"}
 
 
@@ -51,7 +51,7 @@ def name_chance(figure: Drawing, mode: Mode) -> Drawing:
     return figure.add_scatter(x=[None], y=[None], **chance_line(mode))
 
 
-def name_mark(figure: Drawing, name: str, marker: Mapping[str, object], *, group: str) -> Drawing:
+def name_mark(figure: Drawing, name: str, marker: Tree, *, group: str) -> Drawing:
     """Add a mark to the legend for the traces of a `legendgroup`; `name` is finished text."""
     look = {"mode": "markers", "marker": {"size": 10, **marker}, "name": name, "legendgroup": group}
     return figure.add_scatter(x=[None], y=[None], **look)
@@ -67,7 +67,7 @@ def name_groups(figure: Drawing, groups: Iterable[object], modality: Modality, m
         name_mark(figure, plain(name), mark, group=name)
 
 
-def add_level(figure: Drawing, x: float, name: str, line: Mapping[str, object]) -> None:
+def add_level(figure: Drawing, x: float, name: str, line: Tree) -> None:
     """Draw a vertical line from edge to edge that is in the legend; `name` is finished text."""
     entry = {"name": name, "showlegend": True, "legendgroup": name}
     figure.add_vline(x=x, line=line, **entry)
@@ -107,25 +107,23 @@ def add_rings(figure: go.Figure, chosen: Collection[str], mode: Mode) -> None:
         figure.add_traces(rings)
 
 
-def interval(
-    value: pd.Series, low: pd.Series, high: pd.Series, **look: object
-) -> dict[str, object]:
+def interval(value: pd.Series, low: pd.Series, high: pd.Series, **look: object) -> Tree:
     reach = {"array": high - value, "arrayminus": value - low}
     return {"type": "data", "symmetric": False, **reach, **look}
 
 
-def color_bar(title: str, **look: object) -> dict[str, object]:
+def color_bar(title: str, **look: object) -> Tree:
     """Return a slim color bar; `title` is finished text."""
     head = {"text": title, "font": {"size": 12}}
     return {"title": head, "thickness": 12, "outlinewidth": 0, **look}
 
 
-def flat_color_bar(title: str, **look: object) -> dict[str, object]:
+def flat_color_bar(title: str, **look: object) -> Tree:
     """Return a slim color bar that lies down, its title on top."""
     head = {"text": title, "font": {"size": 12}, "side": "top"}
     return {"title": head, "thickness": 10, "outlinewidth": 0, "orientation": "h", **look}
 
 
-def logarithmic(ticks: Sequence[float | int]) -> dict[str, object]:
+def logarithmic(ticks: Sequence[float | int]) -> Tree:
     texts = [count_text(tick) if tick >= 1 else small_text(tick) for tick in ticks]
     return {"type": "log", "tickvals": ticks, "ticktext": texts}
