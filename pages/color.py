@@ -83,18 +83,19 @@ def show(at: Place) -> None:
         with frame.part():
             _agreement(at, question)
     models = build(ColorModels, {name: values[name] for name in values_of(ColorModels())})
-    with frame.part():
-        frame.need_readers(at, "caption")
-        header = "Do larger models know color better?"
-        section.draw(
-            at,
-            models,
-            key="knowledge",
-            header=header,
-            caption=POINTS,
-            methods=KNOWLEDGE,
-            models=True,
-        )
+    embedded = queries.models(at)
+    if embedded.empty or reads(embedded, "caption").any():
+        with frame.part():
+            frame.need_readers(at, "caption")
+            section.draw(
+                at,
+                models,
+                key="knowledge",
+                header="Do larger models know color better?",
+                caption=POINTS,
+                methods=KNOWLEDGE,
+                models=True,
+            )
     listed.show(at, "color")
 
 

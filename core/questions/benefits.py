@@ -251,8 +251,9 @@ class Trends(StudyQuestion):
                 rows = rows.rename(columns={"parameters": "x", "value": "y"})
                 rows = rows.assign(modality=LANGUAGE.name)
             parts.append(rows.assign(panel=panel))
-        if not parts:
-            raise NotApplicableError("; ".join(dict.fromkeys(reasons)))
+        if not any(map(len, parts)):
+            none = "no learner here was trained with and without transfer"
+            raise NotApplicableError("; ".join(dict.fromkeys([none, *reasons])))
         table = pd.concat(parts, ignore_index=True).reindex(columns=list(self.columns))
         return Answer(table, [*findings, *silent])
 
