@@ -5,7 +5,7 @@ from pages._shared import frame
 from pages._shared.tabs import Tab, tabbed
 
 frame.draw(
-    "Can one model use another's representation?",
+    "Can one model use another’s representation?",
     tabbed(
         {
             "adapters": Tab("Adapters", adapters.show),

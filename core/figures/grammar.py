@@ -55,6 +55,7 @@ Names = Mapping[Any, str]  # by the values of a column
 Places = Mapping[Any, int]
 Head = str | Callable[[pd.DataFrame], str]
 
+MOST_PARTED = 40  # rows and columns of a heat map that lines part
 MOST_PRINTED = 8  # rows and columns of a heat map whose numbers are printed
 NEAR = 3.0  # a ceiling above so many times the highest value would flatten all else
 _DIGITS = [  # ticks of one axis have equally many digits, however far one zooms
@@ -695,7 +696,8 @@ class Heat(Mark):
         cells = pd.DataFrame({"x": x, "y": y, "z": self.scale.values(rows)})
         records = rows.to_dict("records")
         cells["card"] = [fill_card(self.card, self.ids, row) for row in records]
-        few = max(len(across), len(down)) <= MOST_PRINTED
+        most = max(len(across), len(down))
+        few, gap = most <= MOST_PRINTED, int(most <= MOST_PARTED)
         cells["text"] = [fill(self.label, row) if few else "" for row in records]
         z, hover, text = (
             cells.pivot(index="y", columns="x", values=name).reindex(index=down, columns=across)
@@ -708,8 +710,8 @@ class Heat(Mark):
             "x": across,
             "y": down,
             "z": z.to_numpy(float),
-            "xgap": 1,
-            "ygap": 1,
+            "xgap": gap,
+            "ygap": gap,
             "hoverongaps": False,
             "hovertext": hover.fillna("").to_numpy(),
             "hovertemplate": "%{hovertext}<extra></extra>",

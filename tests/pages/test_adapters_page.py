@@ -42,7 +42,8 @@ def test_before_any_training_it_is_offered_and_the_kernels_are_drawn(opened, sto
     app = opened(store, PAGE)
     assert not app.exception
     assert charts(app) == ["kernels"]
-    assert app.multiselect(key="encoders").value == ["vit-mae-m", "gpt-2-m"]
+    chosen = [app.selectbox(key=f"encoder_{side}").value for side in "ab"]
+    assert chosen == ["vit-mae-m", "gpt-2-m"]
     assert app.selectbox(key="reference").value == "vit-clip-m"
     assert app.button(key="queue-adapt").label == "Train adapters"
     assert "The encoders' mean alignment with the reference" in words(app)
@@ -63,5 +64,6 @@ def test_what_was_trained_is_drawn_with_its_command(opened, store, monkeypatch):
     commands = [code.value for code in app.code if code.value.startswith("platoscope")]
     named = "adapt --x vit-mae-m:2 --y gpt-2-m:1 --ref vit-clip-m:2 --width 8"
     assert any(named in command and "--seeds 1" in command for command in commands)
-    again = opened(store, PAGE, **link, width="8", k="3", seeds="1")
+    old = {"encoders": ["vit-mae-m", "gpt-2-m"], "layer:gpt-2-m": "1", "reference": "vit-clip-m"}
+    again = opened(store, PAGE, **old, width="8", k="3", seeds="1")
     assert charts(again) == ["gains", "kernels", "retrieval", "worth", "course"]

@@ -49,7 +49,7 @@ from core.questions.question import Answer, StudyQuestion
 from core.recipe import Recipe
 from core.study.models import usual
 from core.study.parts import Measure
-from core.study.spaces import Layer, describe_spaces, find_spaces
+from core.study.spaces import Layer, find_space, find_spaces
 from core.study.study import Study
 
 SMALLEST = 32  # training pairs from which a learning curve starts
@@ -149,8 +149,15 @@ class AdapterQuestion(StudyQuestion):
     def titles(self, study: Study) -> dict[str, str]:
         """Return what people call the encoders and references of a complete question."""
         spaces = list(dict.fromkeys((*self.x, *self.y, *self.z, *self.ref)))
-        about = describe_spaces(spaces, study.models())
-        return dict(zip(about["space"], about["title"], strict=True))
+        places = [find_space(study, name) for name in spaces]
+        cards = [study.entry(place.model).card for place in places]
+        titles = [card.title for card in cards]
+        return {
+            name: card.title
+            if titles.count(card.title) == 1
+            else f"{card.title}, {card.layers[place.layer]}"
+            for name, place, card in zip(spaces, places, cards, strict=True)
+        }
 
 
 @dataclass(frozen=True)

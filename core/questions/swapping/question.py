@@ -88,7 +88,7 @@ class Swap(StudyQuestion):
     spaces: tuple[str, ...] = option(
         (),
         name="models",
-        label="Probes of",
+        label="Models",
         metavar="M[:LAYER]",
         help="models whose probes are swapped, each with every other, in their penultimate block"
         " if no layer is named (usual vision models, and language models of their size)",

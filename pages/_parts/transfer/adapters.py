@@ -29,7 +29,7 @@ to the same point; encoders and reference stay frozen. The claim: the common spa
 reference than the encoders are on average. Alignment is measured on held-out images; with an
 offset, adapters also center, which diamonds show alone."""
 KERNELS = """A square is one space: similarities of the same held-out images in one order, which
-groups what the reference finds similar. Darker is more similar, each on its own scale."""
+groups what the reference finds similar. Stronger colors are more similar, each on its own scale."""
 RETRIEVAL = """A point is one direction between two encoders: how often the match is among the
 first 10 of all test images. Below the adapters: methods without gradient training."""
 COURSE = "Loss, retrieval and alignment by epoch of one training. Dotted: chance."
@@ -85,16 +85,9 @@ def show(at: Place) -> None:
             after = replace(kernels, before=False)
             section.draw(at, after, key="after", seconds=TRAINING, label="Show after training")
     if answered:
-        with frame.part():
-            section.draw(
-                at,
-                question,
-                key="retrieval",
-                header="Retrieval",
-                caption=RETRIEVAL,
-                plot=retrieval_plot(answered.table),
-                lead=0,
-            )
+        with st.expander("Retrieval"), frame.part():
+            plot = retrieval_plot(answered.table)
+            section.draw(at, question, key="retrieval", caption=RETRIEVAL, plot=plot, lead=0)
         with st.expander("Data efficiency"), frame.part():
             curve = replace(question, halved=True)
             label = "Train on fewer pairs"
@@ -126,16 +119,21 @@ def pick(at: Place) -> Adaptation:
         encoders, reference = usual_models(
             queries.study(at), models.reset_index(drop=True), queries.ask(at, TasksSolved(at.scope))
         )
-        chosen = st.multiselect(
-            "Encoders",
-            list(models.index),
-            format_func=named_by(models["title"]),
-            help="Frozen models; each gets an adapter. With three or more, all pairs are trained.",
-            select_all=False,  # Enter takes the best match
-            **address.bind("encoders", encoders, models.index, kind="model"),
-        )
-        if len(chosen) < 2:
-            raise frame.NeededError("Choose at least two encoders.")
+        a = controls.pick_model("Encoder A", models, "encoder_a", default=encoders[0])
+        rest_of = models.drop(index=a)
+        b = encoders[1] if encoders[1] != a else encoders[0]
+        b = controls.pick_model("Encoder B", rest_of, "encoder_b", default=b)
+        more = list(rest_of.index.drop(b))
+        with rest:
+            chosen = st.multiselect(
+                "More encoders",
+                more,
+                format_func=named_by(models["title"]),
+                help="Further frozen models; all pairs are trained.",
+                select_all=False,  # Enter takes the best match
+                **address.bind("encoder_more", [], more, kind="model"),
+            )
+        chosen = [a, b, *chosen]
         others = models.drop(index=chosen)
         if others.empty:
             raise frame.NeededError("Leave one model out of the encoders, as the reference.")
@@ -172,8 +170,9 @@ def _adopt_spaces() -> None:
     """Hand the layers of models that a question's link names to their controls."""
     for trained in ("before", "passes", "halved"):  # the page decides them
         address.take(trained)
-    encoders = [*address.take("x"), *address.take("y"), *address.take("z")]
-    for control, spaces in (("encoders", encoders), ("reference", address.take("ref"))):
+    named = [name for key in ("encoders", "x", "y", "z") for name in address.take(key)]
+    places = {"encoder_a": named[:1], "encoder_b": named[1:2], "encoder_more": named[2:]}
+    for control, spaces in {**places, "reference": address.take("ref")}.items():
         names = []
         for space in spaces:
             model, colon, layer = space.rpartition(":")

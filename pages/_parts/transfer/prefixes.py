@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pandas as pd
 import streamlit as st
 
@@ -72,7 +74,6 @@ def show(at: Place) -> None:
     with bar.controls_bar():
         question = pick(at)
     with frame.part():
-        pairs = max(1, len(question.x)) * max(1, len(question.y)) * question.lessons.seeds
         answered = section.draw(
             at,
             question,
@@ -80,7 +81,7 @@ def show(at: Place) -> None:
             caption=BITS,
             methods=METHODS,
             models=True,
-            seconds=TRAINING * pairs,
+            seconds=partial(_seconds, at, question),
             label="Train the maps",
             offer=OFFER,
         )
@@ -90,6 +91,13 @@ def show(at: Place) -> None:
         section.draw(at, question, key="saved", caption=SAVED, plot=plot, models=True, lead=0)
         with st.expander("What the language model writes"):
             _show_samples(at, question, answered.table)
+
+
+def _seconds(at: Place, question: PrefixBits) -> float:
+    study = queries.study(at)
+    vision = question.y or usual_vision(study)
+    pairs = len(vision) * len(question.x or usual_language(study, vision))
+    return TRAINING * pairs * question.lessons.seeds
 
 
 @fragment

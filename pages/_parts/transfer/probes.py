@@ -27,7 +27,8 @@ def show(at: Place) -> None:
     with bar.controls_bar():
         models, usual = queries.models(at), len(usual_spaces(queries.study(at)))
         chosen = controls.pick_models(OPTIONS["models"], models[~is_reality(models)], usual=usual)
-        seed = controls.pick_number(OPTIONS["seed"])
+        with bar.more():
+            seed = controls.pick_number(OPTIONS["seed"])
     question = build(Swap, {"dataset": at.dataset, "models": chosen, "seed": seed})
     with frame.part():
         answered = section.draw(

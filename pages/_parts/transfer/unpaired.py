@@ -104,13 +104,12 @@ def show_two(at: Place, matching: Matching) -> None:
             raise frame.NeededError("Choose two different models.")
         question = Translation(at.scope, (a, b), matching=matching)
         sizes = question.usual_sizes(queries.size(at))
-        takes = sum(seconds_for(n, matching) for n in sizes)
         section.draw(
             at,
             question,
             key="translation-sizes",
             caption=SIZES,
-            seconds=takes,
+            seconds=lambda: sum(seconds_for(n, matching) for n in sizes),
             label="Match these two",
             queue="two",
         )
