@@ -30,7 +30,7 @@ def tell_unexpected(error: BaseException) -> str:
         return tell_too_little_memory(error)
     what = f"this was not expected: {summarize(error)}"
     try:
-        file = _keep(_describe(error))
+        file = _keep(error)
     except OSError as refusal:
         return (
             f"{what}; please report it, with the command: its traceback could not be kept"
@@ -60,27 +60,31 @@ def report_folder() -> Path:
     return Path(state, "platoscope")
 
 
-def _describe(error: BaseException) -> str:
+def _keep(error: BaseException) -> Path:
+    """Write an error with its traceback into the folder of reports, or, if that cannot be, into a
+    temporary file; raises OSError if neither can be.
+    """
     about = [
         f"command: {shlex.join(sys.argv)}",
         f"Python {platform.python_version()} on {platform.platform()}",
     ]
-    return "\n".join([*about, "", *traceback.format_exception(error)])
-
-
-def _keep(text: str) -> Path:
-    """Write a text into the folder of reports, or where that cannot be, into a file of its own
-    next to other temporary ones; raises OSError where neither can be.
-    """
+    text = "\n".join([*about, "", *traceback.format_exception(error)])
     data = text.encode(errors="replace")
     path = report_folder() / f"traceback-{hashlib.sha256(data).hexdigest()[:12]}.txt"
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _move(_write(data, path.parent), path)
+        written = _write(data, path.parent)
+        try:
+            written.replace(path)
+        except OSError:
+            written.unlink(missing_ok=True)
+            raise
     except OSError:
         return _write(data, Path(tempfile.gettempdir()))
-    with suppress(OSError):  # the report is kept, whatever becomes of old ones
-        _remove_old(path.parent)
+    with suppress(OSError):  # another process may remove them, too
+        reports = sorted(path.parent.glob("traceback-*.txt"), key=lambda one: one.stat().st_mtime)
+        for old in reports[:-KEPT]:
+            old.unlink(missing_ok=True)
     return path
 
 
@@ -94,27 +98,3 @@ def _write(data: bytes, folder: Path) -> Path:
         os.unlink(name)
         raise
     return Path(name)
-
-
-def _move(written: Path, path: Path) -> None:
-    """Give a new file its name, or remove it where that cannot be."""
-    try:
-        written.replace(path)
-    except OSError:
-        written.unlink(missing_ok=True)
-        raise
-
-
-def _remove_old(folder: Path) -> None:
-    """Remove all but the newest reports, as far as that can be."""
-    for old in sorted(folder.glob("traceback-*.txt"), key=_written_at)[:-KEPT]:
-        with suppress(OSError):
-            old.unlink()
-
-
-def _written_at(file: Path) -> float:
-    """Return when a file was written: before all others where another process removed it."""
-    try:
-        return file.stat().st_mtime
-    except FileNotFoundError:
-        return 0.0

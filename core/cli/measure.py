@@ -78,24 +78,21 @@ class Probe(Measuring):
             )
         bench = Bench(store, self.dataset, self.device)
         if self.task or self.layers == "all":
-            self.measure(
-                lambda _: bench.probing([*self.model], self._sets(store), self.layers),
-                [*COLUMNS, "layer"],
-            )
+            sets: Sets
+            if self.task:
+                sets = Once(partial(open_tasks, self.task, limit=self.limit or LIMIT))
+            else:
+                sets = Once(partial(world_tasks, Store(store).dataset(self.dataset)))
+
+            def units(_: Crew) -> list[Unit[pd.DataFrame]]:
+                sets(report=ConsoleProgress())  # open in this process; others open them again
+                return bench.probing([*self.model], sets, self.layers)
+
+            self.measure(units, [*COLUMNS, "layer"])
             return
         entries = Store(store).models(self.dataset)
         models = [*self.model] or [one.card.name for one in entries if can_measure(one)]
         self.measure(lambda crew: bench.suite(models, alone=crew.alone), COLUMNS)
-
-    def _sets(self, store: Path) -> Sets:
-        """Return what opens the labeled images in each process; in this one they are open."""
-        if self.task:
-            limit = LIMIT if self.limit is None else self.limit
-            sets = Once(partial(open_tasks, self.task, limit=limit))
-        else:
-            sets = Once(partial(world_tasks, Store(store).dataset(self.dataset)))
-        sets(report=ConsoleProgress())
-        return sets
 
 
 @dataclass(frozen=True)

@@ -204,17 +204,14 @@ class Worker:
             if not is_alive(self._store, number):
                 queue.hand_back(self._store, number)
         for lane in self._lanes:
-            self._step(lane)
-
-    def _step(self, lane: str) -> None:
-        running = self._running.get(lane)
-        if running is None:
-            self._begin(lane)
-        elif outcome := running.outcome():
-            queue.end(self._store, running.job.id, outcome)
-            del self._running[lane]
-        elif queue.job(self._store, running.job.id).is_stopping:
-            running.stop(self._grace)
+            running = self._running.get(lane)
+            if running is None:
+                self._begin(lane)
+            elif outcome := running.outcome():
+                queue.end(self._store, running.job.id, outcome)
+                del self._running[lane]
+            elif queue.job(self._store, running.job.id).is_stopping:
+                running.stop(self._grace)
 
     def _begin(self, lane: str) -> None:
         job = queue.claim(self._store, lane, partial(takes, lane, lanes=self._lanes))

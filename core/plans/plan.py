@@ -210,17 +210,12 @@ def checkpoints(group: Group) -> list[PlannedModel]:
             f"group {group.name} has no checkpoint in {folder}; expected a folder with a file or"
             " folder of weights for each model"
         )
-    head = f"timm:{group.architecture}@" if group.architecture else "hf:"
-    return [
-        PlannedModel(f"{head}{_weights(place)}", HERE, "no", place.name.partition(".")[0])
-        for place in places
-    ]
-
-
-def _weights(place: Path) -> Path:
-    """Return the only file of a folder that does not say what it holds, else the place itself."""
-    files = sorted(place.glob("[!.]*"))
-    return files[0] if len(files) == 1 and files[0].name != "config.json" else place
+    head, models = f"timm:{group.architecture}@" if group.architecture else "hf:", []
+    for place in places:
+        files = list(place.glob("[!.]*"))  # a folder of one file stands for the file
+        weights = files[0] if len(files) == 1 and files[0].name != "config.json" else place
+        models.append(PlannedModel(f"{head}{weights}", HERE, "no", place.name.partition(".")[0]))
+    return models
 
 
 def stored_name(spec: str) -> str:

@@ -7,9 +7,9 @@ import shlex
 import sys
 from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, asdict, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from difflib import get_close_matches
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import (
@@ -227,9 +227,19 @@ def question_of(plan: Plan, figure: Figure, models: Mapping[str, Sequence[str]])
     UnknownModelsError where an option has none of its models left.
     """
     kind, words = _split(plan, figure)
+    options: list[list[str]] = []  # each flag with its values
+    for word in words:
+        if word.startswith("--") or not options:
+            options.append([word])
+        else:
+            options[-1].append(word)
     spread: list[str] = []
-    for flag, *values in _options(words):
-        named = [one for value in values for one in _models(value, models)]
+    for flag, *values in options:
+        named: list[str] = []
+        for value in values:
+            group, colon, layer = value.removeprefix(MARK).partition(":")
+            of_group = [f"{name}{colon}{layer}" for name in models.get(group, ())]
+            named += of_group if value.startswith(MARK) else [value]
         if values and not named:
             groups = " or ".join(value.removeprefix(MARK) for value in values)
             raise UnknownModelsError(f"no model of group {groups} is in the store")
@@ -237,43 +247,25 @@ def question_of(plan: Plan, figure: Figure, models: Mapping[str, Sequence[str]])
     return _parse(kind, [*spread, DATASET, plan.dataset.name], figure.name)
 
 
-def _options(words: Sequence[str]) -> list[list[str]]:
-    """Return each flag with its values."""
-    options: list[list[str]] = []
-    for word in words:
-        if word.startswith("--") or not options:
-            options.append([word])
-        else:
-            options[-1].append(word)
-    return options
-
-
-def _models(word: str, models: Mapping[str, Sequence[str]]) -> list[str]:
-    if not word.startswith(MARK):
-        return [word]
-    group, colon, layer = word.removeprefix(MARK).partition(":")
-    return [f"{name}{colon}{layer}" for name in models.get(group, ())]
-
-
 def _split(plan: Plan, figure: Figure) -> tuple[type[StudyQuestion], list[str]]:
-    """Return the kind of question and its words, the plan's preparation before them."""
+    """Return the kind of question and its words, the plan's preparation before them, as far as the
+    question has these options.
+    """
     words = present_words(shlex.split(figure.ask))
     kinds = {kind.command: kind for kind in every_kind() if issubclass(kind, StudyQuestion)}
     for length in (2, 1):
         command = " ".join(words[:length])
         if command in kinds:
-            kind = kinds[command]
-            return kind, [*_prepared(plan, kind), *words[length:]]
+            # an option of several values says what is compared, which the preparation does not
+            flags = {one.name: one.flag for one in options_of(kinds[command]) if not one.many}
+            chosen = vars(plan.preparation).items()
+            prepared = [
+                (flags[name], f"{value}")
+                for name, value in chosen
+                if name in flags and value is not None
+            ]
+            return kinds[command], [*chain(*prepared), *words[length:]]
     raise UnknownNameError(f"question of figure {figure.name}", " ".join(words[:2]), kinds)
-
-
-def _prepared(plan: Plan, kind: type[StudyQuestion]) -> list[str]:
-    """Return the plan's preparation in words, as far as this kind of question has options; an
-    option of several values says what is compared, which the preparation does not choose.
-    """
-    flags = {one.name: one.flag for one in options_of(kind) if not one.many}
-    chosen = {key: value for key, value in asdict(plan.preparation).items() if value is not None}
-    return [word for key in chosen if key in flags for word in (flags[key], f"{chosen[key]}")]
 
 
 class _Parser(ArgumentParser):

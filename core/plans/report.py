@@ -176,21 +176,17 @@ def check_folder(plan: Plan, folder: Path) -> None:
     """
     drawn = (f"{one.name}{end}" for one in plan.figures for end in (".csv", ".html"))
     taken = [name for name in (MODELS, COMPARISON, REPORT, *drawn) if (folder / name).exists()]
-    tables = (folder / MODELS, LISTED), (folder / COMPARISON, COMPARED)
-    if taken and not any(_begins(file, columns) for file, columns in tables):
+    ours = False
+    for name, columns in ((MODELS, LISTED), (COMPARISON, COMPARED)):
+        head = to_csv(pd.DataFrame(columns=list(columns)))
+        if (folder / name).is_file():
+            with (folder / name).open("rb") as file:
+                ours = ours or file.read(len(head)) == head
+    if taken and not ours:
         raise InputError(
             f"{folder / taken[0]} would be overwritten, and no study wrote into {folder}; name"
             " another folder with --to, or move the file"
         )
-
-
-def _begins(file: Path, columns: Sequence[str]) -> bool:
-    """Return whether a file begins as a table with these columns."""
-    head = to_csv(pd.DataFrame(columns=list(columns)))
-    if not file.is_file():
-        return False
-    with file.open("rb") as opened:
-        return opened.read(len(head)) == head
 
 
 def write_report(run: Run, drawn: Sequence[Drawn], folder: Path) -> Path:
@@ -241,22 +237,19 @@ def _lines(
         yield from (f"| {_cell(of)} | {_cell(why)} |" for of, why in run.missing)
     yield from _listed("What failed", [f"{step}: {why}" for step, why in run.failures])
     for one in drawn:
-        yield from _figure(one)
+        name = one.figure.name
+        findings = one.findings or ["No finding is written for it."]
+        yield from _listed(one.figure.title or name, findings)
+        shown = f" and [picture]({name}.html)" if one.picture is not None else ""
+        source = f" {one.figure.source}." if one.figure.source else ""
+        yield from ("", f"[Table]({name}.csv){shown}; recipe {one.recipe.digest}.{source}")
+        yield from ("", f"    {one.command}")
     yield from _compared(compared)
 
 
 def _listed(heading: str, sentences: Sequence[str]) -> Iterator[str]:
     if sentences:
         yield from ("", f"## {heading}", "", *(f"- {sentence}" for sentence in sentences))
-
-
-def _figure(one: Drawn) -> Iterator[str]:
-    name = one.figure.name
-    yield from _listed(one.figure.title or name, one.findings or ["No finding is written for it."])
-    picture = f" and [picture]({name}.html)" if one.picture is not None else ""
-    source = f" {one.figure.source}." if one.figure.source else ""
-    yield from ("", f"[Table]({name}.csv){picture}; recipe {one.recipe.digest}.{source}")
-    yield from ("", f"    {one.command}")
 
 
 def _compared(compared: pd.DataFrame) -> Iterator[str]:

@@ -100,21 +100,16 @@ def check_addition(addition: Addition) -> None:
             "a dataset comes from a folder (--folder DIR), from the hub (--hub ID) or is ids alone"
             " (--ids FILE); name one of these"
         )
-    _check_alone(addition)
-    for one in options_of(Addition):
-        if one.name in FOREIGN[sources[0]] and value_of(addition, one):
-            others = [f"--{name}" for name in FOREIGN if one.name not in FOREIGN[name]]
-            raise InputError(f"{one.flag} belongs to {' and '.join(others)}; leave it out")
-
-
-def _check_alone(addition: Addition) -> None:
-    """Raise InputError where one half is to be left out, and something is said of it."""
     if addition.images_only and (addition.table or addition.text_column):
         named = "--table" if addition.table else "--text-column"
         raise InputError(f"--images-only takes no captions; leave {named} out, or --images-only")
     if addition.texts_only and (addition.images_only or addition.image_column):
         named = "--images-only" if addition.images_only else "--image-column"
         raise InputError(f"--texts-only takes no images; leave {named} out, or --texts-only")
+    for one in options_of(Addition):
+        if one.name in FOREIGN[sources[0]] and value_of(addition, one):
+            others = [f"--{name}" for name in FOREIGN if one.name not in FOREIGN[name]]
+            raise InputError(f"{one.flag} belongs to {' and '.join(others)}; leave it out")
 
 
 def settled(addition: Addition) -> Addition:

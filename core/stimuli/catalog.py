@@ -7,10 +7,9 @@ is compared with models over them.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -85,14 +84,24 @@ def open_dataset(card: DatasetCard) -> Dataset:
         rest = {key: value for key, value in card.source.items() if key != SUBSET}
         of = replace(card, name=chosen["of"], source=rest, revision=chosen["revision"])
         return SubsetDataset(card, open_dataset(of))
-    kind = str(card.source.get("kind"))
+    choices = dict(card.source)
+    kind = str(choices.pop("kind", None))
+    dataset: Dataset
     if world := find_world(kind):
         dataset = world.open(card.source)
-    elif kind in _OPENERS:
-        choices = {key: value for key, value in card.source.items() if key != "kind"}
-        dataset = _OPENERS[kind](card.name, choices)
+    elif kind == "folder":
+        from core.stimuli.folder import FolderDataset
+
+        # of an older store: without a table there were images alone
+        choices = {"images_only": not choices["table"], **choices}
+        folder = Path(choices.pop("folder"))
+        dataset = FolderDataset.open(folder, name=card.name, **choices)
+    elif kind == "hub":
+        from core.stimuli.hub import HubDataset
+
+        dataset = HubDataset.open(name=card.name, **choices)
     else:
-        raise UnknownNameError("kind of dataset", kind, _OPENERS)
+        raise UnknownNameError("kind of dataset", kind, ("folder", "hub"))
     if dataset.card.revision != card.revision:
         raise StimuliError(
             f"dataset {card.name!r} has changed: its revision was {card.revision[:12]} and is now"
@@ -100,23 +109,3 @@ def open_dataset(card: DatasetCard) -> Dataset:
             " there is now under a new name"
         )
     return dataset
-
-
-def _open_folder(name: str, choices: dict[str, Any]) -> Dataset:
-    from core.stimuli.folder import FolderDataset
-
-    # of an older store: without a table there were images alone
-    choices = {"images_only": not choices["table"], **choices}
-    return FolderDataset.open(Path(choices.pop("folder")), name=name, **choices)
-
-
-def _open_hub(name: str, choices: dict[str, Any]) -> Dataset:
-    from core.stimuli.hub import HubDataset
-
-    return HubDataset.open(name=name, **choices)
-
-
-_OPENERS: Mapping[str, Callable[[str, dict[str, Any]], Dataset]] = {
-    "folder": _open_folder,
-    "hub": _open_hub,
-}

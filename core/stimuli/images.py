@@ -8,6 +8,7 @@ StimuliError.
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from threading import Lock
@@ -46,7 +47,10 @@ def load_image(data: bytes, *, name: str, side: int | None = None) -> Image.Imag
     try:
         if side is not None:
             image.draft("RGB", (side, side))
-        return _flatten(_upright(image), name)
+        image.load()
+        with suppress(Exception):  # a damaged tag block says nothing of the pixels: shown unturned
+            image = ImageOps.exif_transpose(image)
+        return _flatten(image, name)
     except StimuliError:
         raise
     # decoders raise anything on broken bytes: OSError, SyntaxError, struct.error, KeyError …
@@ -134,16 +138,6 @@ def _open(file: BinaryIO, name: str) -> Image.Image:
     if image.width * image.height > MAX_PIXELS:
         raise StimuliError(_too_large(name, image))
     return image
-
-
-def _upright(image: Image.Image) -> Image.Image:
-    image.load()
-    try:
-        return ImageOps.exif_transpose(image)
-    except (
-        Exception
-    ):  # a damaged tag block says nothing of the pixels; a browser shows such an image unturned
-        return image
 
 
 def _flatten(image: Image.Image, name: str) -> Image.Image:

@@ -157,7 +157,11 @@ def examine_if_usable(path: Path) -> Meta | None:
 @lru_cache(maxsize=8192)
 def _examine_once(path: Path, _: Stamp) -> Meta | tuple[type[StoreError], str]:
     try:
-        rows = _rows_of_result(path) if path.suffix == RESULT else _rows_of_database(path)
+        if path.suffix == RESULT:
+            with parquet(path) as file:
+                rows = dict(json.loads((file.schema_arrow.metadata or {}).get(META, b"{}")))
+        else:
+            rows = _rows_of_database(path)
         if (schema := rows.get("schema")) != str(SCHEMA):
             raise StoreVersionError(
                 f"{path} has schema {schema}, this Platoscope reads {SCHEMA}; make it again, or use"
@@ -168,12 +172,6 @@ def _examine_once(path: Path, _: Stamp) -> Meta | tuple[type[StoreError], str]:
         return type(error), str(error)  # lasting, like the file; what may pass is not kept
     except (KeyError, TypeError, ValueError, RecursionError) as error:
         return StoreDamagedError, str(_damaged(path, f"it does not say what it holds: {error}"))
-
-
-def _rows_of_result(path: Path) -> dict[str, str]:
-    with parquet(path) as file:
-        said = (file.schema_arrow.metadata or {}).get(META, b"{}")
-    return dict(json.loads(said))
 
 
 def _rows_of_database(path: Path) -> dict[str, str]:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.errors import StimuliError
-from core.files import parquet
+from core.files import userfile
 from core.stimuli.captions import read_level, type_values
 from core.stimuli.table import find_table, read_table
 
@@ -44,7 +44,7 @@ WRITERS = {".csv": write_csv, ".jsonl": write_jsonl, ".parquet": write_parquet}
 @pytest.fixture
 def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read Parquet without a process for each example; tests/files/test_parquet.py has those."""
-    monkeypatch.setattr(parquet, "stream", lambda work, *given, **_: work(*given))
+    monkeypatch.setattr(userfile, "stream", lambda work, *given, **_: work(*given))
 
 
 @pytest.mark.usefixtures("in_this_process")
