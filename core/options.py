@@ -238,7 +238,6 @@ def _option(one: Field[Any], hint: Any, default: Any, path: tuple[str, ...]) -> 
 
 
 def _read_hint(hint: Any) -> tuple[Kind, bool, tuple[str, ...]]:
-    """Return kind, whether there are many, and the choices of a field's type."""
     if get_origin(hint) in (Union, UnionType):
         inner = [one for one in get_args(hint) if one is not type(None)]
         return _read_hint(inner[0])

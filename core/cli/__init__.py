@@ -201,7 +201,6 @@ def _add_parser(place: Any, words: str, text: str, over_store: bool) -> argparse
 
 
 def _commands_of(first: str, module: str) -> list[type[Command]]:
-    """Return the commands of a module that begin with a word."""
     if not module:
         return []
     return [

@@ -219,8 +219,6 @@ def _import(root: Path, request: ImportRequest, table: str = "") -> None:
 
 
 def _take_back(root: Path, dataset: str) -> None:
-    """Delete a dataset that was made for an import that failed."""
-
     with suppress(UnknownNameError):  # it was not made
         carry_out(root, plan_dataset_deletion(root, dataset))
 

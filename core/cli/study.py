@@ -174,7 +174,6 @@ class RunStudy(OfStudy):
 
 
 def _readable(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of models for people."""
     known = {
         "parameters": count_text,
         "layers": "{:.0f}".format,
@@ -202,7 +201,6 @@ def _sum(size: float, unknown: float) -> str:
 
 
 def _needs(plan: Plan, table: pd.DataFrame, store: Path, device: str, rate: float) -> list[str]:
-    """Return sentences on what a study takes, measures and draws, and what is missing."""
     sums, data = totals(table), plan.dataset
     place = data.hub or data.folder or data.missing or "in no place that the study names"
     if data.name in {card.name for card in Store(store).datasets()}:

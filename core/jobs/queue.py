@@ -322,7 +322,6 @@ def _row(store: Path, number: int) -> sqlite3.Row:
 
 
 def _forget(store: Path, table: sqlite3.Connection) -> None:
-    """Remove finished jobs but the latest, and their files."""
     old = f"SELECT id FROM jobs WHERE NOT {IS_UNFINISHED} ORDER BY id DESC LIMIT -1 OFFSET ?"
     for row in table.execute(old, (KEPT - 1,)).fetchall():
         table.execute("DELETE FROM jobs WHERE id = ?", (row["id"],))

@@ -137,16 +137,6 @@ def is_alive(store: Path, number: int) -> bool:
         return False
 
 
-def stop_orphan(store: Path, number: int, process: int, grace: float) -> None:
-    """Stop the command of a job whose worker was killed, gently for `grace` seconds."""
-    deadline = time.monotonic() + grace
-    signal_group(process, signal.SIGINT)
-    while is_alive(store, number):
-        if time.monotonic() >= deadline:
-            signal_group(process, signal.SIGKILL)
-        time.sleep(POLL)
-
-
 def signal_group(process: int, number: signal.Signals) -> None:
     """Send a signal to a process group; one that has ended is left alone."""
     with suppress(ProcessLookupError, PermissionError):  # macOS says the latter of zombies
@@ -199,8 +189,13 @@ class Worker:
         own = {running.job.id for running in self._running.values()}
         for number in {row["id"] for row in rows(self._store, "state = 'running'")} - own:
             process = queue.process_of(self._store, number)
-            if is_alive(self._store, number) and process:
-                stop_orphan(self._store, number, process, self._grace)
+            if process and is_alive(self._store, number):
+                deadline = time.monotonic() + self._grace
+                signal_group(process, signal.SIGINT)
+                while is_alive(self._store, number):
+                    if time.monotonic() >= deadline:
+                        signal_group(process, signal.SIGKILL)
+                    time.sleep(POLL)
             if not is_alive(self._store, number):
                 queue.hand_back(self._store, number)
         for lane in self._lanes:
@@ -230,7 +225,6 @@ class Worker:
         queue.sign(self._store, job.id, running.process.pid)
 
     def _leave(self) -> None:
-        """Stop what still runs and queue it again."""
         for running in self._running.values():
             running.stop(self._grace)
         for running in self._running.values():

@@ -85,7 +85,6 @@ def read_plan(place: Path) -> Plan:
 
 
 def _check(plan: Plan) -> None:
-    """Raise InputError where names within a plan do not fit each other."""
     for kind, names, alike in (
         ("group", [group.name for group in plan.groups], str),
         ("figure", [figure.name for figure in plan.figures], str.lower),  # files may not tell case

@@ -213,7 +213,6 @@ def write_report(run: Run, drawn: Sequence[Drawn], folder: Path) -> Path:
 
 
 def _models(run: Run) -> pd.DataFrame:
-    """Return a row per model of the plan, with its name in the store where it is there."""
     rows = []
     for group, model in run.plan.members():
         entry = run.entry(group, model)
@@ -253,7 +252,6 @@ def _listed(heading: str, sentences: Sequence[str]) -> Iterator[str]:
 
 
 def _compared(compared: pd.DataFrame) -> Iterator[str]:
-    """Yield what was published next to one's own values."""
     if compared.empty:
         return
     yield from ("", "## Published and here", "", "| figure | what | published | here | source |")

@@ -185,7 +185,6 @@ def _embed(
     levels: Levels,
     report: Progress | None,
 ) -> None:
-    """Open a model, describe it as the plan does, and embed the dataset at caption levels."""
     pooling = plan.pooling if group.modality == "language" else "auto"
     place = choose_device(device)
     opened = open_encoder(model.spec, device=place, pooling=pooling, precision=plan.precision)

@@ -151,7 +151,6 @@ def flops_of(plan: Plan, group: Group, spec: str, parameters: int | None) -> flo
 
 
 def _levels(plan: Plan, group: Group) -> int:
-    """Return at how many caption levels a group's models are embedded."""
     if group.modality != "language":
         return 1
     return max(1, len(plan.levels)) + (len(plan.summaries.words) if plan.summaries else 0)

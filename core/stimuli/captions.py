@@ -192,7 +192,6 @@ def _wrong_with(row: Row, earlier: int | None) -> str | None:
 def _tabulate(
     rows: Sequence[Row], texts: Mapping[tuple[str, str], str], levels: Sequence[str]
 ) -> Captioned:
-    """Make the tables of the stimuli that `rows` stand for, one row each."""
     columns = {"stimulus": pd.Series([row.stimulus for row in rows], dtype="str")}
     for name in rows[0].factors if rows else ():
         columns[name] = type_values([row.factors[name] for row in rows])

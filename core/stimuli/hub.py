@@ -295,7 +295,6 @@ def _saved(source: Source) -> tuple[datasets.Dataset, str]:
 
 
 def _usual_split(splits: Collection[str]) -> str:
-    """Return the only split, else the usual one."""
     return next(iter(splits)) if len(splits) == 1 else DEFAULTS["split"]
 
 

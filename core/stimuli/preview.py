@@ -165,7 +165,6 @@ def preview_hub(addition: Addition, *, limits: Limits = FIRST_OF_HUB) -> Preview
 
 
 def _in_time(rows: Sequence[Row], end: float, report: Progress | None, what: str) -> Iterator[Row]:
-    """Give rows until the time is up."""
     for done, row in enumerate(rows):
         if time.monotonic() > end:
             return

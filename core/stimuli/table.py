@@ -258,7 +258,6 @@ def _arranged(
 def _find_roles(
     where: str, columns: Sequence[str], wanted: Sequence[str], named: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return the column of each role that a table has."""
     roles: dict[str, str] = {}
     for role in dict.fromkeys((*wanted, *COLUMNS, LEVEL, *ID_COLUMNS)):
         name = named.get(role) or (role_of(columns, role) if role in wanted else None)
@@ -320,7 +319,6 @@ def missing_column(where: str, wanted: str, columns: Sequence[str], role: str = 
 def _check_columns(
     where: str, every: Sequence[str], columns: Sequence[str], roles: Mapping[str, str]
 ) -> None:
-    """Raise StimuliError for names of factors that cannot stand in the store."""
     if all(name in every for name in OTHER_NAMES[LEVEL][:2]):
         raise StimuliError(
             f"{where} has both {' and '.join(OTHER_NAMES[LEVEL][:2])}, which mean the same; keep"

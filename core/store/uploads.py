@@ -224,7 +224,6 @@ def _check_entry(entry: zipfile.ZipInfo, archive: str) -> PurePosixPath:
 
 
 def _safe_path(name: str, where: str) -> PurePosixPath:
-    """Return a relative path within a folder; raises StimuliError for any other."""
     path, said = _path(name), f"{name[:LONGEST_PATH]!a} in {where}"
     if path.is_absolute() or PureWindowsPath(name).drive or ".." in path.parts or not path.parts:
         raise StimuliError(
@@ -246,7 +245,6 @@ def _path(name: str) -> PurePosixPath:
 
 
 def _check_all(paths: Sequence[PurePosixPath], size: int, where: str, limits: Limits) -> None:
-    """Raise StimuliError for a name that comes twice, and for too many files or bytes."""
     taken: set[PurePosixPath] = set()
     for path in paths:
         if path in taken:

@@ -207,7 +207,6 @@ class View(Store):
         return table
 
     def _check(self, path: Path) -> None:
-        """Raise StoreChangedError if a dataset or an embedding is not the one of this view."""
         now = examine_if_usable(path)
         if path.parent == self.root / "datasets":
             held = self._known().get(path.stem)
