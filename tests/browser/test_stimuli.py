@@ -107,7 +107,7 @@ def test_stimuli_brushed_on_the_map_are_shown_and_studied(visit):
     shown = len(brushed(page))
     chart(page, "stimulus-map")
     page.locator("[class*=st-key-offer-]").get_by_role("link", name="Alignment").click()
-    page.wait_for_url(f"**/alignment*stimuli={SIZE}.*")
+    page.wait_for_url(f"**/trends*stimuli={SIZE}.*")
     assert shown > 0
     expect(page.locator(".st-key-drop-stimuli")).to_contain_text(f"{shown} of {SIZE} stimuli")
 
