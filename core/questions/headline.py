@@ -67,7 +67,7 @@ class Headline(StudyQuestion):
     seed: int = seed_option("seed of the permutations and of the intervals")
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
-        setups = _setups(self, study)
+        setups = setups_of(self, study)
         vision, language = (setups[setups["reads"] == reads] for reads in ("image", "caption"))
         rows = []
         for layers in LAYERS:
@@ -76,8 +76,8 @@ class Headline(StudyQuestion):
                 scores = _scores(self, study, report, vision, language, layers)
                 trend = rank_trend(
                     scores,
-                    _ranked(vision),
-                    _ranked(language),
+                    ranked(vision),
+                    ranked(language),
                     toward=self.measure.toward,
                     draws=self.permutations,
                     seed=self.seed,
@@ -113,7 +113,7 @@ class Headline(StudyQuestion):
         return findings
 
 
-def _setups(question: Headline, study: Study) -> pd.DataFrame:
+def setups_of(question: Headline, study: Study) -> pd.DataFrame:
     """Return a row per usual setup: recipe, line, reads, models, and rank of competence."""
     trainings = describe_trainings(study)
     usual = trainings[trainings["varies"] == ""]
@@ -130,7 +130,7 @@ def _setups(question: Headline, study: Study) -> pd.DataFrame:
     return setups.assign(reads=reads, rank=ranks)
 
 
-def _ranked(side: pd.DataFrame) -> Setups:
+def ranked(side: pd.DataFrame) -> Setups:
     return Setups(side["rank"].to_numpy(np.float64), pd.factorize(side["line"])[0].astype(np.int64))
 
 

@@ -94,6 +94,9 @@ TOPICS = {
         "questions.reliability",
     ),
     "score": _single("How alike are the features in two files, layer by layer?", "questions.score"),
+    "specifications": _single(
+        "Does the headline depend on how alignment is measured?", "questions.specifications"
+    ),
     "stimuli": _group("which stimuli do models agree on?", "questions.stimuli.question"),
     "stitch": _single(
         "What is lost if one network goes on from a layer of another?",

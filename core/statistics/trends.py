@@ -10,7 +10,7 @@ recipes of a line, so that nothing in which lines differ counts as a trend.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import permutations, product
 from math import factorial, prod
 from typing import TypeVar
@@ -486,6 +486,114 @@ def rank_trend(
     return RankTrend(change, low, high, p, count, exact, _rho(sides), *_percentiles(between))
 
 
+@dataclass(frozen=True)
+class Curve:
+    """A rank trend under each of many specifications, and one test over all.
+
+    rho: by specification, with its 95% interval and one-sided p. median: of ρ. joint: one-sided p
+    of the median. NaN if `reason` says why.
+    """
+
+    rho: Values = field(default_factory=lambda: np.empty(0))
+    low: Values = field(default_factory=lambda: np.empty(0))
+    high: Values = field(default_factory=lambda: np.empty(0))
+    p: Values = field(default_factory=lambda: np.empty(0))
+    median: float = np.nan
+    joint: float = np.nan
+    reason: str = ""
+
+
+def specification_curve(
+    scores: Float64[np.ndarray, "s x y"],
+    x: Setups,
+    y: Setups,
+    *,
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> Curve:
+    """Correlate the ranks of setups with their mean scores under each of s specifications.
+
+    ρ is that of `rank_trend`: Spearman's, within the two sides. Each p is of ρ, ranks exchanged
+    within groups: (1 + #{ρ' ≥ ρ})/(1 + draws); `joint` is the same of the median over all
+    specifications, which all see the same exchanges. Intervals are the percentile bootstrap over
+    the groups of each side. A setup without a score under some specification that has any counts
+    under none; a specification without scores has NaN.
+
+    scores: higher is more aligned. Source: Simonsohn, Simmons, Nelson 2020.
+    """
+    _check_draws(draws, 19)
+    some = np.isfinite(scores).any(axis=(1, 2))
+    filled, there = np.where(np.isfinite(scores), scores, 0.0), np.isfinite(scores)
+    with np.errstate(invalid="ignore"):
+        means = [filled.sum(axis) / there.sum(axis) for axis in (2, 1)]
+    sides = []
+    for of, values in zip((x, y), means, strict=True):
+        known = np.isfinite(of.ranks) & np.isfinite(values[some]).all(axis=0)
+        sides.append((of.ranks[known], values[:, known], of.groups[known]))
+    of_two_ranks = [
+        sum(len(np.unique(ranks[groups == one])) > 1 for one in np.unique(groups))
+        for ranks, _, groups in sides
+    ]
+    if not some.any() or max(of_two_ranks) < LEAST_GROUPS:
+        return Curve(reason=FEW)
+
+    def correlate(drawn: Sequence[Places]) -> Values:
+        return _correlations(
+            [
+                (ranks[at], values[some][:, at])
+                for (ranks, values, _), at in zip(sides, drawn, strict=True)
+            ]
+        )
+
+    whole = [np.arange(len(ranks)) for ranks, _, _ in sides]
+    rho = correlate(whole)
+    offset = sides[0][2].max(initial=-1) + 1
+    groups = np.concatenate([sides[0][2], sides[1][2] + offset])
+    ranks = np.concatenate([_relative(ranks) for ranks, _, _ in sides])
+    values = np.concatenate([_relative(values[some]) for _, values, _ in sides], axis=1)
+    orders = np.stack(list(orders_within(groups, draws=draws, seed=seed)))
+    size = np.sqrt((values**2).sum(1, keepdims=True) * (ranks**2).sum())
+    exchanged = (values @ ranks[orders].T) / size
+    rng = np.random.default_rng(seed)
+
+    def draw_groups(of: Numbers) -> Places:
+        names = np.unique(of)
+        return np.concatenate([np.flatnonzero(of == one) for one in rng.choice(names, len(names))])
+
+    drawn = np.stack([correlate([draw_groups(of) for _, _, of in sides]) for _ in range(BOOTSTRAP)])
+    ends = [_percentiles(list(column)) for column in drawn.T]
+    median = float(np.median(rho))
+    beyond = (exchanged >= rho[:, None] - ROUNDING).sum(1)
+    joint = (1 + int((np.median(exchanged, axis=0) >= median - ROUNDING).sum())) / (1 + draws)
+
+    def everywhere(known: Values) -> Values:
+        found = np.full(len(scores), np.nan)
+        found[some] = known
+        return found
+
+    low, high = np.transpose(ends)
+    p = (1 + beyond) / (1 + draws)
+    rho, low, high, p = map(everywhere, (rho, low, high, p))
+    return Curve(rho, low, high, p, median, joint)
+
+
+def _relative(values: np.ndarray) -> np.ndarray:
+    """Return ranks along the last axis as shares of their number, beyond their mean."""
+    from scipy.stats import rankdata  # a third of a second
+
+    ranks = rankdata(values, axis=-1)
+    return np.asarray((ranks - ranks.mean(-1, keepdims=True)) / max(1, ranks.shape[-1]))
+
+
+def _correlations(sides: Sequence[tuple[Values, Float64[np.ndarray, "s n"]]]) -> Values:
+    """Return ρ of ranks and each row of values over both sides; NaN without spread."""
+    x = np.concatenate([_relative(ranks) for ranks, _ in sides])
+    y = np.concatenate([_relative(values) for _, values in sides], axis=1)
+    spread = np.sqrt((x @ x) * (y * y).sum(1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(spread > ROUNDING, y @ x / spread, np.nan)
+
+
 def _sides(scores: Float64[np.ndarray, "x y"], x: Setups, y: Setups) -> tuple[Side, Side]:
     there = np.isfinite(scores)
     filled = np.where(there, scores, 0.0)
@@ -531,15 +639,7 @@ def _slope(sides: Iterable[Side]) -> float:
 
 def _rho(sides: Sequence[Side]) -> float:
     """Correlate ranks as shares of their number, so that large sides count no more per setup."""
-    from scipy.stats import rankdata  # a third of a second
-
-    def relative(values: Values) -> Values:
-        ranks = rankdata(values)
-        return np.asarray((ranks - ranks.mean()) / len(ranks) if len(ranks) else ranks)
-
-    x, y = (np.concatenate([relative(side[of]) for side in sides]) for of in (0, 1))
-    spread = float(x @ x) * float(y @ y)
-    return float(x @ y) / spread**0.5 if spread > ROUNDING else np.nan
+    return float(_correlations([(ranks, means[None]) for ranks, means, _ in sides])[0])
 
 
 def _percentiles(values: Sequence[float]) -> tuple[float, float]:

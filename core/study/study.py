@@ -141,6 +141,17 @@ class Study:
         self._described: list[tuple[pd.DataFrame, dict[str, str]]] = []
         self.store.freeze(dataset)
 
+    def under(self, clamping: Clamping, *, stimuli: str) -> Study:
+        """Return a study of the same models under another clamping, over a set of the stimuli."""
+        return Study(
+            self.store,
+            self.dataset.name,
+            clamping,
+            where=self.where,
+            stimuli=stimuli,
+            device=self.device,
+        )
+
     def noting(self) -> Study:
         """Return this study with a view that has read nothing yet; what is held is shared."""
         study = copy.copy(self)

@@ -7,6 +7,7 @@ from itertools import combinations, permutations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from core.errors import InputError
 from core.statistics import trends as rank_trends
@@ -21,6 +22,7 @@ from core.statistics.trends import (
     level_trend,
     rank_trend,
     recipe_trend,
+    specification_curve,
     weak_contrast,
 )
 
@@ -401,3 +403,64 @@ def test_the_interval_over_setups_covers_the_planted_change(monkeypatch) -> None
         found = rank_trend(*ranked_world(rng, EFFECT), draws=19)
         held += found.low <= 2 / 3 * EFFECT / 2 <= found.high
     assert 0.85 <= held / 80 <= 0.99
+
+
+def curve_by_hand(scores, x, y, draws: int, seed: int):
+    """Return ρ, p and the joint p of a specification curve, one exchange at a time."""
+
+    def relative(values):
+        return (stats.rankdata(values) - (len(values) + 1) / 2) / len(values)
+
+    def correlate(ranks, table):
+        means = np.concatenate([relative(table.mean(1)), relative(table.mean(0))])
+        return float(np.corrcoef(ranks, means)[0, 1])
+
+    ranks = np.concatenate([relative(x.ranks), relative(y.ranks)])
+    groups = np.concatenate([x.groups, y.groups + x.groups.max() + 1])
+    rho = [correlate(ranks, table) for table in scores]
+    orders = list(rank_trends.orders_within(groups, draws=draws, seed=seed))
+    drawn = [[correlate(ranks[order], table) for table in scores] for order in orders]
+    above = [sum(row[s] >= rho[s] - 1e-12 for row in drawn) for s in range(len(scores))]
+    medians = sum(np.median(row) >= np.median(rho) - 1e-12 for row in drawn)
+    return rho, [(1 + one) / (1 + draws) for one in above], (1 + medians) / (1 + draws)
+
+
+@pytest.mark.parametrize("strength", [0.0, 0.5])
+def test_a_specification_curve_is_that_of_single_exchanges(monkeypatch, strength):
+    monkeypatch.setattr(rank_trends, "BOOTSTRAP", 20)
+    dice = np.random.default_rng(3)
+    x = Setups(np.linspace(0, 1, 9), np.arange(9) % 3)
+    y = Setups(np.linspace(0, 1, 6), np.arange(6) % 2)
+    rise = strength * (x.ranks[:, None] + y.ranks)
+    scores = np.stack([rise + dice.normal(size=(9, 6)) for _ in range(5)])
+    found = specification_curve(scores, x, y, draws=99, seed=1)
+    rho, p, joint = curve_by_hand(scores, x, y, 99, 1)
+    np.testing.assert_allclose(found.rho, rho, atol=1e-12)
+    np.testing.assert_allclose(found.p, p)
+    assert found.joint == pytest.approx(joint)
+    assert found.median == pytest.approx(np.median(rho))
+    assert (found.low <= found.high).all()
+
+
+def test_a_specification_without_scores_changes_no_other():
+    x, y = Setups(np.linspace(0, 1, 6), np.arange(6) % 2), Setups(np.zeros(1), np.zeros(1, int))
+    scores = np.random.default_rng(0).random((3, 6, 1))
+    scores[1] = np.nan
+    found = specification_curve(scores, x, y, draws=19)
+    alone = specification_curve(scores[[0, 2]], x, y, draws=19)
+    assert np.isnan(found.rho[1])
+    np.testing.assert_allclose(found.rho[[0, 2]], alone.rho)
+    assert found.joint == alone.joint
+    assert specification_curve(scores[[1]], x, y, draws=19).reason
+
+
+def test_the_joint_p_of_unrelated_specifications_is_uniform(monkeypatch):
+    monkeypatch.setattr(rank_trends, "BOOTSTRAP", 1)
+    x = Setups(np.linspace(0, 1, 8), np.arange(8) % 2)
+    y = Setups(np.linspace(0, 1, 4), np.zeros(4, int))
+    dice = np.random.default_rng(5)
+    common = dice.normal(size=(200, 1, 8, 4))  # specifications share most of what they see
+    tables = common + 0.5 * dice.normal(size=(200, 6, 8, 4))
+    p = [specification_curve(one, x, y, draws=39, seed=n).joint for n, one in enumerate(tables)]
+    assert stats.kstest(p, "uniform").pvalue > 0.001
+    assert np.mean(np.array(p) <= 0.05) < 0.11
