@@ -14,6 +14,7 @@ from core.questions.overview.closeness import CONSENSUS, MAP_METRICS, Convergenc
 from core.questions.overview.scene import Scene, lay_out
 from core.questions.overview.svg import to_svg
 from core.questions.sentences import listed
+from core.questions.specifications import Specifications
 from core.study.models import is_reality, reads, usual
 from core.study.parts import Comparison, Measure
 from pages._parts.overview import convergence_map
@@ -32,46 +33,64 @@ from pages._shared.queries import Place
 
 K = 10
 SCENES, WIDTH = 6, 134  # stimuli, and pixels of each
-WHY = """The [Platonic Representation Hypothesis](https://arxiv.org/abs/2405.07987) says yes: as
-models get better, their representations become more alike, whatever their data and modality. The
-reason it gives is that all of them model one reality."""
-MAP = """{here}. The closer to the center, the higher is alignment with {center} (log scale, the
-dotted rim is chance); sectors are sorted by it. Area is the number of parameters, trails are
-checkpoints of a training, hollow marks are untrained networks."""
-CONTROL = """Untrained networks are the control: random features keep what the pixels or sounds say,
-so **{title}** ({score:.3f}) is above {below} of {trained} trained models. Alignment that training
-has not caused is no evidence."""
-MADE = """A program makes this world, and its models are small: what holds here illustrates the
-hypothesis and does not prove it."""
+WHY = """The [Platonic Representation Hypothesis](https://arxiv.org/abs/2405.07987) (Huh et al.
+2024) predicts that representations become more similar as models improve, whatever their data and
+modality, because all of them model one reality. The test was named in advance: the rank correlation
+of competence and alignment across vision and language, competence exchanged within each
+architecture and objective."""
+MAP = """{here}. Closer to the center: more aligned with {center} (log scale; dotted rim: chance).
+Area: parameters. Trails: checkpoints. Hollow: untrained."""
+CONTROL = """Untrained **{title}** ({score:.3f}) lies closer than {below} of {trained} trained
+models: alignment that training has not caused is no evidence."""
+MADE = """The images are synthetic and the models small: a result here illustrates the hypothesis
+and does not prove it."""
+CURVE = """Each point is the headline's ρ under one combination of metric, k, layers and clamping,
+with its 95% interval; the diamond is the headline's own. Below: what each combination chooses."""
+CURVE_METHODS = """Every combination sees the same setups, each with its first run, and the same
+exchanges of competence within families and objectives. The joint test compares the median ρ with
+its distribution under these exchanges (Simonsohn, Simmons, Nelson 2020). Of more than 1,024 images,
+that many are drawn."""
 
 
 def show(at: Place) -> None:
-    """Draw the verdict, the map, the world and the evidence."""
+    """Draw the verdict, the map, the specification curve, the evidence and the images."""
     models = queries.models(at)
-    st.markdown(WHY)
     frame.need_stimuli(at)
     both = reads(models, "caption").any() and reads(models, "image").any()
     if both:
         show_verdict(at)
     with frame.part():
         show_map(at, models)
-    show_world(at)
     if both:
         with frame.part():
+            show_curve(at)
+        with frame.part():
             show_evidence(at)
+    show_images(at)
+    prose.explain(WHY)
 
 
 def show_verdict(at: Place) -> None:
     """Say what the one test says that was named in advance."""
     question = Headline(at.scope, measure=Measure(k=_fewer(at)))
-    verdict, *more = sentences(queries.answer(at, question).findings)
-    prose.answer([verdict])
-    if queries.recall(at, Summary(at.scope)) is not None:
-        more.append(tally(queries.answer(at, Summary(at.scope)).findings))
-    if more:
-        st.caption(frame.plain(" ".join(more)))
+    prose.answer(sentences(queries.answer(at, question).findings)[:1])
     if queries.card(at).world:
         st.caption(f":material/toys: {MADE}")
+
+
+def show_curve(at: Place) -> None:
+    """Draw the headline under every specification."""
+    question = Specifications(at.scope)
+    section.draw(
+        at,
+        question,
+        key="specifications",
+        header="Does the answer depend on how alignment is measured?",
+        caption=CURVE,
+        methods=CURVE_METHODS,
+        seconds=lambda: question.seconds(queries.study(at)),
+        label="Compute the curve",
+    )
 
 
 def show_map(at: Place, models: pd.DataFrame) -> None:
@@ -138,7 +157,7 @@ def _describe(at: Place, finished: pd.DataFrame) -> str:
 def show_exports(at: Place, question: ConvergenceMap, table: pd.DataFrame, scene: Scene) -> None:
     """Draw what can be exported of the map."""
     recipe, title = queries.recipe_of(at, question), "Convergence map"
-    with st.container(horizontal=True, key="bar-map", vertical_alignment="center", gap="small"):
+    with exportbar.offer("map"):
         for label, kind, data in (
             ("SVG", "image/svg+xml", lambda: to_svg(scene, frame.mode(), title=title)),
             ("CSV", "text/csv", lambda: exports.to_csv(table)),
@@ -153,8 +172,7 @@ def show_exports(at: Place, question: ConvergenceMap, table: pd.DataFrame, scene
                 on_click="ignore",
             )
         exportbar.draw_link(key="map")
-        with st.popover("Command", type="tertiary"):
-            st.code(frame.question_command(question), language="bash", wrap_lines=True)
+        exportbar.tell_command(frame.question_command(question))
 
 
 def show_control(table: pd.DataFrame) -> None:
@@ -176,12 +194,22 @@ def show_control(table: pd.DataFrame) -> None:
         )
 
 
-def show_world(at: Place) -> None:
-    """Show six stimuli, spread over the dataset."""
+def show_evidence(at: Place) -> None:
+    """Draw what supports the hypothesis and what contradicts it, one row per claim."""
+    question = Summary(at.scope)
+    answered = queries.answer(at, question)
+    if answered.table["q"].notna().any():
+        st.header("Evidence", anchor=False)
+        prose.answer([tally(answered.findings)])
+        section.draw(at, question, key="evidence", lead=0)
+
+
+def show_images(at: Place) -> None:
+    """Show six images, spread over the dataset."""
     card = queries.card(at)
     if not card.has_images:
         return
-    st.header("The world they learn" if card.world else "The stimuli", anchor=False)
+    st.header("Six of the images", anchor=False)
     count = min(SCENES, card.size)
     indices = tuple(card.size * part // count for part in range(count))
     captions = facts.default_captions(at)
@@ -191,13 +219,6 @@ def show_world(at: Place) -> None:
                 st.image(
                     image, caption=frame.plain(captions[index]), width=WIDTH, alt=captions[index]
                 )
-
-
-def show_evidence(at: Place) -> None:
-    """Draw what speaks for the hypothesis and what against it."""
-    question = Summary(at.scope)
-    if queries.ask(at, question)["q"].notna().any():  # else the tally above says so
-        section.draw(at, question, key="evidence", header="The evidence", lead=0)
 
 
 frame.draw("Do neural networks converge to the same representation?", show)
