@@ -557,8 +557,11 @@ def specification_curve(
     rng = np.random.default_rng(seed)
 
     def draw_groups(of: Numbers) -> Places:
-        names = np.unique(of)
-        return np.concatenate([np.flatnonzero(of == one) for one in rng.choice(names, len(names))])
+        names = np.unique(of)  # none of a side without ranks
+        drawn = rng.choice(names, len(names)) if len(names) else names
+        return np.concatenate(
+            [np.empty(0, np.int64), *(np.flatnonzero(of == one) for one in drawn)]
+        )
 
     drawn = np.stack([correlate([draw_groups(of) for _, _, of in sides]) for _ in range(BOOTSTRAP)])
     ends = [_percentiles(list(column)) for column in drawn.T]
@@ -581,8 +584,8 @@ def _relative(values: np.ndarray) -> np.ndarray:
     """Return ranks along the last axis as shares of their number, beyond their mean."""
     from scipy.stats import rankdata  # a third of a second
 
-    ranks = rankdata(values, axis=-1)
-    return np.asarray((ranks - ranks.mean(-1, keepdims=True)) / max(1, ranks.shape[-1]))
+    n = values.shape[-1]
+    return np.asarray((rankdata(values, axis=-1) - (n + 1) / 2) / max(n, 1))
 
 
 def _correlations(sides: Sequence[tuple[Values, Float64[np.ndarray, "s n"]]]) -> Values:
