@@ -283,6 +283,7 @@ def _card(folder: Path) -> Any:
 FIRST: tuple[tuple[str, dict[str, Value]], ...] = (
     ("align", {}),
     ("headline", {}),
+    ("specifications", {}),
     ("benefits size", {"of": "hallucination"}),
     ("color layout", {}),
     ("color agreement", {}),
@@ -317,6 +318,7 @@ FIRST: tuple[tuple[str, dict[str, Value]], ...] = (
     ("metrics agreement", {}),
     ("metrics pair", {}),
     ("benefits transfer", {}),
+    ("benefits trends", {}),
     ("stitch", {}),
     ("captions alignment", {"by": "model"}),
 )
