@@ -32,12 +32,12 @@ class Lessons:
         1024,
         least=LEAST,
         most=100_000,
-        label="Pictures",
-        help="pictures that each training sees: new events of the Cave, or of another dataset as"
+        label="Images",
+        help="images that each training sees: new events of the Cave, or of another dataset as"
         " many of three quarters of the stimuli as there are",
     )
     passes: int = option(
-        4, least=1, most=100, label="Passes", help="passes over the pictures, with other captions"
+        4, least=1, most=100, label="Epochs", help="epochs over the images, with other captions"
     )
     seeds: int = option(
         2, least=1, most=20, label="Trainings", help="trainings of each map; intervals cover others"
