@@ -13,7 +13,7 @@ from tests.browser.server import PATIENCE
 
 CHOSEN = "location.search.includes('chosen=')"
 # what a page draws: plots, pictures, or in their place tables, jobs, an offer or a sentence
-DRAWN = """.js-plotly-plot .main-svg, [data-testid=stImage] img, .st-key-library-models,
+DRAWN = """.js-plotly-plot .main-svg, [data-testid=stImage] img, .tile, .st-key-library-models,
   .st-key-jobs, [class*=st-key-queue], [data-testid=stAlert]"""
 RESTS = ".stApp[data-test-script-state=notRunning]"
 HEARD = 3_000  # ms in which a page that hears the pointer shows it

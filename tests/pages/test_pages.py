@@ -17,6 +17,7 @@ from tests.pages.seen import charts, said
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
 WITHOUT_FIGURE = {
+    "images/extremes",
     "models/table",
     "transfer/stitching",
     "transfer/prefixes",
