@@ -37,6 +37,7 @@ MOVED: dict[str, str] = {
     "metrics sweep": "metrics pair --over k",
     "neurons stimuli": "neurons pairs --pair 1",
     "neurons trend": "neurons share --by competence",
+    "overview": "convergence summary",
     "stitching kinds": "stitching many",
     "stitching trend": "stitching many --by competence",
     "theory attention": "models balance",

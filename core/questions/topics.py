@@ -82,9 +82,6 @@ TOPICS = {
     "neurons": _group(
         "which single units of models recur in others?", "questions.neurons.question"
     ),
-    "overview": _single(
-        "Do neural networks converge to the same representation?", "questions.overview.trends"
-    ),
     "prefix": _group(
         "can a language model read an image through one linear map?", "questions.prefix.question"
     ),

@@ -24,7 +24,6 @@ from core.questions.captions import (
     tellings,
     texts_at,
 )
-from core.questions.overview.trends import Overview
 from core.recipe import Recipe
 from core.store import Embedding, Store, add_dataset, write_embedding, write_result
 from core.store.schema import VERSIONS
@@ -112,7 +111,6 @@ def test_retellings_are_read_at_their_level_and_counted_nowhere(study: Study) ->
     assert study.readers("caption") == ["gpt-2-m", "gpt-2-xs", "llama-m"]
     assert not study.models()["model"].str.contains("~").any()
     assert study.competence()["model"].tolist() == ["gpt-2-m", "gpt-2-xs", "llama-m"]
-    assert ask(Overview(k=5), study).query("group == 'all vision models'")["models"].tolist() == [3]
 
 
 def test_levels_are_described_from_the_fewest_words_to_the_most(study: Study) -> None:
