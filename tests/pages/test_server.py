@@ -71,7 +71,6 @@ while not os.path.exists(os.path.join(os.environ["PLATOSCOPE_STORE"], "enough"))
 def test_jobs_go_on_when_a_server_starts_and_when_their_worker_dies(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(queue, "PROGRAM", (sys.executable, "-c", STAND_IN))
     monkeypatch.setenv("PLATOSCOPE_STORE", str(tmp_path))
-    monkeypatch.setattr(queue, "ensure_worker", lambda _: None)
     looks, look = [], queue.ensure_worker
     monkeypatch.setattr(queue, "ensure_worker", lambda store: (looks.append(store), look(store)))
 
@@ -82,6 +81,7 @@ def test_jobs_go_on_when_a_server_starts_and_when_their_worker_dies(tmp_path, mo
     started, end = tmp_path / "started", watch_jobs(pause=0.05)
     wait_for_looks()
     assert not started.exists()  # nothing was left
+    monkeypatch.setattr(queue, "ensure_worker", lambda _: None)  # the server's own stays
     queue.submit(tmp_path, ["demo"])
     until(lambda: started.exists() and started.read_text())
     wait_for_looks()
