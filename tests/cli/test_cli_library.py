@@ -81,7 +81,7 @@ def test_results_are_listed_by_their_question_and_fresh_until_what_they_rest_on_
     assert {row["state"] for row in rows.values()} == {"fresh"}
     answers = [row for name, row in rows.items() if name.startswith("answer-")]
     assert {row["holds"] for row in answers} == {
-        "Do better language models agree more with vision models?",
+        "Do better language models align more with vision models?",
         "How aligned is each pair of models, and do models form groups?",
     }
     assert "metric cka, null 100" in {row["about"] for row in answers}
