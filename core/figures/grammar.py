@@ -29,7 +29,7 @@ from plotly.colors import sample_colorscale
 from core.figures.drawing import Drawing, Tree, draw_panels
 from core.figures.marks import cards, color_bar, interval, logarithmic
 from core.figures.numbers import count_text
-from core.figures.palette import MODALITY
+from core.figures.palette import modality_hue
 from core.figures.panels import cell
 from core.figures.texts import Row, Template, fill, fill_card
 from core.figures.theme import (
@@ -124,7 +124,7 @@ class Scale:
         if self.center is not None:
             reach = max(high - self.center, self.center - low)
             low, high = self.center - reach, self.center + reach
-            blue, ember = (MODALITY[name][mode == "dark"] for name in ("language", "vision"))
+            blue, ember = modality_hue("language"), modality_hue("vision")
             colors = [blue, INK[mode].paper, ember]
         return {"colorscale": colors[:: -1 if self.falling else 1], "cmin": low, "cmax": high}
 

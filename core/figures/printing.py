@@ -15,7 +15,6 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.colors import sample_colorscale
 
-from core.figures.palette import FAMILIES, OBJECTIVES, UNTRAINED
 from core.figures.theme import INK
 
 PX_PER_MM = 13 / (8 * 25.4 / 72)  # 13 px are 8 pt
@@ -87,8 +86,7 @@ def _distance(one: RGB, other: RGB) -> int:
 def _light_inks() -> dict[RGB, RGB]:
     light, dark = INK["light"], INK["dark"]
     names = ("paper", "text", "soft", "grid", "chance", "ember")
-    pairs = [*FAMILIES.values(), *OBJECTIVES.values(), UNTRAINED]
-    pairs += [(getattr(light, name), getattr(dark, name)) for name in names]
+    pairs = [(getattr(light, name), getattr(dark, name)) for name in names]
     return {_rgb(there): _rgb(here) for here, there in pairs}
 
 

@@ -20,7 +20,7 @@ import plotly.graph_objects as go
 
 from core.figures.drawing import Drawing
 from core.figures.numbers import count_text
-from core.figures.palette import OBJECTIVES, REALITY, look_of
+from core.figures.palette import CATEGORIES, REALITY, look_of
 from core.modalities import Modality
 from core.visible import visible
 
@@ -70,7 +70,7 @@ def hue(name: str, mode: Mode) -> str:
     """Return the color of an objective or family, the same on all pages of its dataset."""
     if name.lower() in REALITY:
         return INK[mode].text
-    return look_of(name).hue[mode == "dark"]
+    return look_of(name).hue
 
 
 def symbol(name: str, modality: Modality) -> str:
@@ -163,7 +163,7 @@ def template(mode: Mode) -> dict[str, object]:
             "font": font,
             "paper_bgcolor": ink.paper,
             "plot_bgcolor": ink.paper,
-            "colorway": [pair[mode == "dark"] for pair in OBJECTIVES.values()],
+            "colorway": list(CATEGORIES),
             "xaxis": axis,
             "yaxis": axis,
             "margin": {"l": 8, "r": 12, "t": 36, "b": 8},

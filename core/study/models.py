@@ -15,7 +15,7 @@ import pandas as pd
 from core.competence.records import SKILL
 from core.encoders.encoder import IMPORTED, ModelCard, modality_of
 from core.encoders.requests import PATCHES
-from core.modalities import LANGUAGE, Grouping, Item, Modality, find_modality
+from core.modalities import LANGUAGE, Item, Modality, find_modality
 
 MODEL_COLUMNS = (
     *("model", "title", "modality", "family", "objective", "group", "parameters", "layers"),
@@ -66,20 +66,20 @@ def describe(cards: Sequence[ModelCard], refused: Collection[str] = ()) -> pd.Da
     ).drop(columns=["seed", "of_patches"])
 
 
-def groups_by_age(models: pd.DataFrame, made_at: Mapping[str, str]) -> list[tuple[str, Grouping]]:
-    """Return what each model of `describe` is grouped by and how, those embedded first first; one
-    that is not grouped by its family has that as well. Sizes come last, the smallest first.
-    made_at: when each was embedded, by model.
+def groups_by_age(models: pd.DataFrame, made_at: Mapping[str, str]) -> list[tuple[str, str, str]]:
+    """Return each group of models of `describe` with its modality and what its models have in
+    common, those embedded first first; a model that is not grouped by its family has that as well.
+    Sizes come last, the smallest first. made_at: when each was embedded, by model.
     """
     ordered = models.assign(made=models["model"].map(made_at)).sort_values(["made", "model"])
-    groups: list[tuple[str, Grouping]] = []
+    groups: list[tuple[str, str, str]] = []
     for row in ordered.to_dict("records"):
-        grouping = find_modality(row["modality"]).grouping
-        groups.append((row["group"], grouping))
-        if grouping != "family":
-            groups.append((row["family"], "own"))
+        modality = find_modality(row["modality"])
+        groups.append((row["group"], modality.name, modality.grouping))
+        if modality.grouping != "family":
+            groups.append((row["family"], modality.name, "family"))
     sizes = dict.fromkeys(models.sort_values("parameters")["size"])
-    return [*groups, *((size, "size") for size in sizes if size)]
+    return [*groups, *((size, "", "size") for size in sizes if size)]
 
 
 def known_kinds(models: pd.DataFrame, by: str) -> pd.Series:

@@ -8,7 +8,16 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from core.figures.palette import FAMILIES, OBJECTIVES, Look, assign, look_of, show
+from core.figures.palette import (
+    CATEGORIES,
+    FURTHER,
+    SHADES,
+    UNTRAINED,
+    Look,
+    assign,
+    look_of,
+    show,
+)
 from core.figures.theme import (
     INK,
     hue,
@@ -60,19 +69,33 @@ def contrast(one: str, other: str) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
+RAMPS = (*SHADES.values(), FURTHER)
+
+
 @pytest.mark.parametrize("sight", SEEN_AS)
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("palette", [OBJECTIVES, FAMILIES], ids=["objectives", "families"])
-def test_any_two_hues_of_a_palette_differ_whatever_one_sees(palette, mode, sight):
-    colors = [oklab(SEEN_AS[sight] @ linear(pair[MODES.index(mode)])) for pair in palette.values()]
-    assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(colors, 2)) > 0.1
+def test_modalities_differ_whatever_one_sees(sight):
+    colors = [oklab(SEEN_AS[sight] @ linear(shades[0])) for shades in RAMPS]
+    assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(colors, 2)) > 0.04
+    first = [oklab(SEEN_AS[sight] @ linear(SHADES[name][0])) for name in ("vision", "language")]
+    assert np.linalg.norm(first[0] - first[1]) > 0.2
+
+
+def test_shades_of_a_modality_differ_and_are_closer_to_it_than_to_another():
+    for shades in RAMPS:
+        colors = [oklab(linear(shade)) for shade in shades]
+        assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(colors, 2)) > 0.03
+    vision, language = (
+        [oklab(linear(shade)) for shade in SHADES[name]] for name in ("vision", "language")
+    )
+    assert min(np.linalg.norm(a - b) for a in vision for b in language) > 0.15
+    assert len(set(CATEGORIES)) == 10
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_marks_and_text_stand_out_from_the_paper(mode):
     ink = INK[mode]
-    marks = [pair[MODES.index(mode)] for pair in (*OBJECTIVES.values(), *FAMILIES.values())]
-    assert min(contrast(color, ink.paper) for color in [*marks, ink.chance]) > 3.0
+    marks = [shade for shades in RAMPS for shade in shades]
+    assert min(contrast(color, ink.paper) for color in [*marks, UNTRAINED, ink.chance]) >= 3.0
     assert min(contrast(color, ink.paper) for color in (ink.text, ink.soft, ink.ember)) > 4.5
 
 
@@ -82,63 +105,53 @@ def test_the_scale_changes_lightness_in_one_direction(mode):
     assert (steps < 0).all() if mode == "light" else (steps > 0).all()
 
 
-@pytest.mark.parametrize(
-    ("one", "same"),
-    [
-        ("MAE", "masked autoencoder"),
-        ("DINO", "SimCLR"),
-        ("GPT-2", "gpt"),
-        ("CLIP fine-tuned", "clip-ft"),
-        ("RoBERTa", "BERT"),
-    ],
-)
-def test_other_words_for_an_objective_or_family_have_its_hue(one, same):
-    assert hue(one, "light") == hue(same, "light") != hue("supervised", "light")
-
-
 def test_an_unknown_family_keeps_its_hue_and_reality_is_ink():
-    assert hue("Mamba", "light") == hue("mamba", "light")
+    assert hue("Mamba", "light") == hue("mamba", "dark")
     assert hue("reality", "dark") == INK["dark"].text
-
-
-REAL = ("GPT-2", "OPT", "Mistral", "T5", "Pythia", "Gemma", "Qwen", "LLaMA", "BLOOM", "RoBERTa")
-SEEING = ("DINOv2", "SimCLR", "SigLIP", "BYOL", "CLIP", "MAE", "supervised")
 
 
 @pytest.fixture
 def shown():
     """Return a function that draws groups of one dataset as it assigns them."""
-    yield lambda names, grouping: show(assign((name, grouping) for name in names))
+    yield lambda names, modality: show(assign((name, modality, "own") for name in names))
     show({})
 
 
-def test_each_of_ten_groups_of_a_dataset_has_a_hue_of_its_own(shown):
-    for names, grouping in ((REAL, "family"), (SEEING, "objective")):
-        shown(names, grouping)
-        assert len({hue(name, "dark") for name in names}) == len(names)
-    assert hue("CLIP", "light") == OBJECTIVES["clip"][0]  # no stranger took the hue of a kind
+def test_each_group_of_a_modality_has_a_shade_of_its_own(shown):
+    shown(["DINOv2", "SimCLR", "SigLIP", "BYOL", "CLIP", "MAE"], "vision")
+    assert [hue(name, "dark") for name in ("DINOv2", "MAE")] == [
+        SHADES["vision"][0],
+        SHADES["vision"][-1],
+    ]
 
 
-def test_further_groups_change_no_color_and_from_the_eleventh_on_the_marks_change(shown):
-    names = [f"family {place}" for place in range(25)]
-    few, many = (assign((name, "family") for name in names[:most]) for most in (7, 25))
+def test_further_groups_change_no_color_and_beyond_the_shades_the_marks_change(shown):
+    names = [f"family {place}" for place in range(15)]
+    few, many = (
+        assign((name, "language", "family") for name in names[:most]) for most in (7, len(names))
+    )
     assert few.items() <= many.items()
-    assert len(set(many.values())) == 25
-    shown(names, "family")
+    assert len(set(many.values())) == len(names)
+    shown(names, "language")
     marks = [symbol(name, LANGUAGE) for name in names]
-    assert marks == ["circle"] * 10 + ["circle-dot"] * 10 + ["circle-open-dot"] * 5
+    assert marks == ["circle"] * 6 + ["circle-dot"] * 6 + ["circle-open-dot"] * 3
     assert [go.scatter.Marker(symbol=each).symbol for each in marks] == marks
 
 
-def test_a_part_of_a_group_has_its_look_or_that_of_its_own_kind_and_untrained_ones_and_reality_none(
-    shown,
-):
-    shown(["supervised", "supervised, fewer tasks", "untrained", "reality"], "objective")
-    looks = [
-        look_of(name) for name in ("supervised", "supervised, later", "supervised, fewer tasks")
+def test_families_take_no_shade_of_objectives_and_sizes_none_of_a_modality():
+    groups = [("MAE", "vision", "objective"), ("ViT", "vision", "family"), ("1B", "", "size")]
+    looks = assign(groups)
+    assert [looks[name].hue for name in ("mae", "vit", "1b")] == [
+        SHADES["vision"][0],
+        SHADES["vision"][0],
+        FURTHER[0],
     ]
-    assert looks == [Look(OBJECTIVES[kind]) for kind in ("supervised", "supervised", "multitask")]
-    assert hue("untrained", "light") not in {light for light, _ in OBJECTIVES.values()}
+
+
+def test_a_part_of_a_group_has_its_look_and_untrained_ones_and_reality_none(shown):
+    shown(["supervised", "supervised, fewer tasks", "untrained", "reality"], "vision")
+    assert look_of("supervised, later") == look_of("supervised") == Look(SHADES["vision"][0])
+    assert hue("untrained", "light") == UNTRAINED
     assert symbol("supervised", VISION) == "square"
 
 

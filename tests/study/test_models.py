@@ -180,8 +180,8 @@ def test_groups_come_in_the_order_in_which_their_first_models_were_embedded():
     )
     made_at = {"a-late": "2026-02-01", "b-first": "2026-01-01", "c-first": "2026-01-01"}
     assert groups_by_age(models, made_at) == [
-        ("BYOL", "objective"),
-        ("ViT", "own"),
-        ("OPT", "family"),
-        ("T5", "family"),
+        ("BYOL", "vision", "objective"),
+        ("ViT", "vision", "family"),
+        ("OPT", "language", "family"),
+        ("T5", "language", "family"),
     ]

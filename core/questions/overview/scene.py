@@ -96,7 +96,7 @@ def lay_out(
     level = scored["chance"].mean()
     rim = level if 0 < level < 1 else RIM
     finished = scored[~scored["copy"]]
-    angles, sectors = _sectors(finished, mode)
+    angles, sectors = _sectors(finished)
     top = finished["parameters"].max()
     named = finished[~finished["untrained"]].groupby("modality")["score"].nlargest(LABELS)
     labeled = set(named.index.get_level_values(-1))
@@ -106,7 +106,7 @@ def lay_out(
         Mark(
             id=row.model,
             title=row.title,
-            color=INK[mode].soft if row.untrained else modality_hue(row.modality, mode),
+            color=INK[mode].soft if row.untrained else modality_hue(row.modality),
             hollow=bool(row.untrained),
             size=_size(row.parameters, top),
             angle=angles[row.model],
@@ -135,9 +135,7 @@ def _distance(score: float, rim: float) -> float:
     return min(max(math.log(max(score, rim)) / math.log(rim), 0.0), 1.0)
 
 
-def _sectors(
-    models: pd.DataFrame, mode: Mode
-) -> tuple[dict[str, float], tuple[tuple[str, str, float], ...]]:
+def _sectors(models: pd.DataFrame) -> tuple[dict[str, float], tuple[tuple[str, str, float], ...]]:
     groups = [(str(name), group.sort_values("score")) for name, group in models.groupby("modality")]
     shares = [max(len(group), NARROWEST) for _, group in groups]
     free = 2 * math.pi - GAP * len(groups)
@@ -147,7 +145,7 @@ def _sectors(
         width = free * share / sum(shares)
         steps = (np.arange(len(group)) + 0.5) / len(group)
         angles |= dict(zip(group["model"], angle + width * steps, strict=True))
-        sectors.append((name, modality_hue(name, mode), angle + width / 2))
+        sectors.append((name, modality_hue(name), angle + width / 2))
         angle += width + GAP
     return angles, tuple(sectors)
 

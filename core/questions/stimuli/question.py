@@ -12,7 +12,7 @@ from jaxtyping import Float, Float64
 
 from core.errors import FeatureError, MetricError, StimuliError
 from core.figures.grammar import Axis, Bars, Dots, Fixed, Level, Palette, Plot, Scale
-from core.figures.palette import OBJECTIVES
+from core.figures.palette import CATEGORIES
 from core.figures.theme import Mode
 from core.machine.compiling import load_umap
 from core.metrics.knn import count_shared
@@ -34,7 +34,7 @@ NEIGHBORS = 10
 LEAST = 3  # stimuli: two lie on a line
 NEAR = 15  # neighbors that UMAP keeps near, its authors' default
 DRAWN = 5000  # dots that a browser moves smoothly and UMAP lays out in seconds
-MOST_VALUES = len(OBJECTIVES)  # of a factor that have a hue each
+MOST_VALUES = len(CATEGORIES)  # of a factor that have a hue each
 OTHER, NONE = "other", "none"
 
 Plane = Literal["residuals", "pca", "umap"]
@@ -152,8 +152,7 @@ class StimulusMap(JointQuestion):
         if not pd.api.types.is_numeric_dtype(points["value"]):
             known = known.assign(value=group_rare(known["value"]))
             values = sorted(set(known["value"]) - {OTHER}, key=lambda one: (len(one), one))
-            hues = [pair[mode == "dark"] for pair in OBJECTIVES.values()]
-            colors = dict(zip(values, hues, strict=False)) | {OTHER: "soft"}
+            colors = dict(zip(values, CATEGORIES, strict=False)) | {OTHER: "soft"}
             card = ("<b>#{index}</b>", "{name} {value}")
             dots = replace(dots, table=known, color=Palette("value", colors), card=card)
         gray = replace(dots, color=Fixed("chance"), card=("<b>#{index}</b>",))

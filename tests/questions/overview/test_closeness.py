@@ -13,7 +13,6 @@ from scipy.linalg import orthogonal_procrustes
 
 from core.errors import UnknownNameError
 from core.questions.asking import ask
-from core.questions.convergence.question import weigh
 from core.questions.overview.closeness import CONSENSUS, ConvergenceMap
 from core.questions.overview.scene import R, _axis, _distance, lay_out
 from core.questions.overview.svg import to_svg
@@ -159,30 +158,3 @@ def test_an_axis_has_few_round_ticks_with_equal_digits(low: float, high: float) 
     assert len({len(text.partition(".")[2]) for _, text in ticks}) == 1
     for place, text in ticks:
         assert start + place * (end - start) == pytest.approx(float(text), abs=1e-9)
-
-
-def test_evidence_has_the_sign_that_is_predicted_and_q_over_the_claims() -> None:
-    names = ["pairs_of", "rise", "rise_low", "rise_high", "p"]
-    levels = pd.DataFrame([("all", 0.05, 0.01, 0.09, 0.01)], columns=names)
-    levels = levels.assign(low=9.0, high=9.0, recipes=9, reason="")
-    names = ["hypothesis", "measured", "decides", "value", "low", "high", "p"]
-    hypotheses = pd.DataFrame(
-        [
-            ("capacity", "rise", True, 0.04, 0.02, 0.06, 0.02),
-            ("capacity", "another rise", False, 9.0, 8.0, 10.0, 0.001),
-            ("simplicity", "change", True, 0.002, 0.001, 0.003, 0.03),
-        ],
-        columns=names,
-    ).assign(recipes=9, reason="")
-    names = ["pairs_of", "contrast", "low", "high", "p"]
-    thirds = pd.DataFrame([("all", -0.1, -0.3, 0.1, 0.5)], columns=names)
-    thirds = thirds.assign(recipes=9, reason="")
-    evidence = weigh(levels, hypotheses, thirds)
-    assert evidence["value"].round(3).tolist()[:2] == [0.05, 0.04]
-    simple, weak = evidence.iloc[4], evidence.iloc[5]
-    assert (simple["value"], simple["low"], simple["high"]) == pytest.approx((-0.02, -0.03, -0.01))
-    assert (weak["value"], weak["low"], weak["high"]) == pytest.approx((0.1, -0.1, 0.3))
-    turned = weigh(levels, hypotheses, thirds, toward=-1)
-    assert turned["value"].tolist() == pytest.approx((-evidence["value"]).tolist(), nan_ok=True)
-    # Benjamini and Hochberg over the four that are tested: 4 p / rank
-    assert evidence["q"].dropna().tolist() == pytest.approx([0.04, 0.04, 0.04, 0.5])
