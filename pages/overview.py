@@ -195,13 +195,16 @@ def show_control(table: pd.DataFrame) -> None:
 
 
 def show_evidence(at: Place) -> None:
-    """Draw what supports the hypothesis and what contradicts it, one row per claim."""
+    """Say how many predictions are supported and contradicted; their page draws each."""
     question = Summary(at.scope)
     answered = queries.answer(at, question)
     if answered.table["q"].notna().any():
-        st.header("Evidence", anchor=False)
-        prose.answer([tally(answered.findings)])
-        section.draw(at, question, key="evidence", lead=0)
+        st.header("Why would they converge?", anchor=False)
+        prose.answer([f"{tally(answered.findings)}."])
+        along = address.chosen("dataset")
+        st.page_link(
+            "why.py", label="See each test", icon=":material/arrow_forward:", query_params=along
+        )
 
 
 def show_images(at: Place) -> None:

@@ -77,7 +77,7 @@ class Specifications(StudyQuestion):
         "reason": "why there is no ρ",
     }
 
-    draws: int = draws_option(1999, least=19, help="permutations of the joint test")
+    permutations: int = draws_option(1999, least=19, help="permutations of the joint test")
     seed: int = seed_option("seed of permutations, intervals and of the stimuli drawn")
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
@@ -97,7 +97,7 @@ class Specifications(StudyQuestion):
         else:
             scores = _scores(study, sides, ways, n, self.seed, report)
             curve = specification_curve(
-                scores, ranked(sides[0]), ranked(sides[1]), draws=self.draws, seed=self.seed
+                scores, ranked(sides[0]), ranked(sides[1]), draws=self.permutations, seed=self.seed
             )
         table = pd.DataFrame(
             {
@@ -149,7 +149,7 @@ class Specifications(StudyQuestion):
             "{layer_title} layers, {clamping}",
             "ρ = {rho:.2f} [{low:.2f}, {high:.2f}], {p:p}",
         )
-        curve = shown.assign(panel=CURVE)
+        curve = shown.assign(panel=CURVE, zero=0.0)
         palette = Palette("layers", names=LAYERS)
         return Plot(
             "Specification curve",
@@ -172,7 +172,7 @@ class Specifications(StudyQuestion):
                     name="the headline’s way",
                     card=card,
                 ),
-                Dots(*("place", "choice"), table=chosen, color=palette, size=3.0),
+                Dots(*("place", "choice"), table=chosen, color=palette, size=5.0),
             ),
             facet=Facet(
                 "panel",
@@ -186,9 +186,12 @@ class Specifications(StudyQuestion):
                 CURVE: Axis("ρ of competence and alignment"),
                 CHOICES: Axis(names=[*metrics, *LAYERS.values(), *CLAMPINGS.values()]),
             },
-            levels=(Level(0.0, "zero"), Level("median", "control", "median", table=curve)),
+            levels=(
+                Level("zero", "zero", table=curve),
+                Level("median", "control", "median", table=curve),
+            ),
             empty="No trend can be tested here[[: {reason}]].",
-            height=260,
+            height=220,
         ).over(table)
 
 

@@ -51,7 +51,7 @@ def more() -> st.delta_generator.DeltaGenerator:
     """Return where controls go that are seldom needed."""
     if frame.narrow():
         return st.container()
-    return st.popover("More", icon=":material/tune:")
+    return st.popover("Options", icon=":material/tune:")
 
 
 def _chips(chosen: dict[str, str]) -> None:

@@ -99,9 +99,9 @@ def pick(
 ) -> Q:
     """Draw a control for every option of a question, and return the question that they ask.
 
-    looks: by option, how it is shown. more: options that are seldom needed, and stand behind
-    “More” with the choice of stimuli. leave: options that have their default here. An option whose
-    default leaves it open, such as a layer, is drawn only with a start.
+    looks: by option, how it is shown. more: options that are seldom needed, behind
+    “Options” with the choice of stimuli. leave: options that have their default here. An option
+    whose default leaves it open, such as a layer, is drawn only with a start.
     """
     options = {one.name: one for one in options_of(kind) if one.name not in leave}
     shared = {one.name for one in options.values() if one.path[0] == "scope"}

@@ -7,7 +7,7 @@ import streamlit as st
 
 from core.questions.stimuli.question import StimulusNeighbors
 from core.study.parts import LayerPair
-from pages._shared import controls, facts, gallery, queries
+from pages._shared import controls, facts, frame, gallery, queries
 from pages._shared.gallery import OPENS, Clicks, Note
 from pages._shared.queries import Place
 
@@ -58,7 +58,7 @@ def side_by_side(
         shown = near.iloc[(number - 1) * PAGE : number * PAGE]
         with column:
             if heads:
-                st.caption(titles[model])
+                st.caption(frame.plain(titles[model]))
             valued_grid(at, shown, "similarity", "{:.2f}", key=key, width=width, clicks=clicks)
     st.markdown(
         f"**{shared} of {k}** neighbors are shared{' (framed)' if shared else ''}. Numbers: cosine"

@@ -38,7 +38,7 @@ OPEN = "about"  # the chosen model of which more is shown
 MOST = 4  # models that have room by name; the last ones
 KEY = "chosen"
 PAIRS = ("pair_x", "pair_y", "a", "b")  # controls of pages that compare two models
-HELP = """Chosen models have a ring on every plot. Click a dot to choose its model, click it again
+HELP = """Selected models have a ring on every plot. Click a dot to choose its model, click it again
 to drop it, tick rows of the table of models, or search here. Pages that compare two models start
 from the last two. Escape drops all."""
 
@@ -47,7 +47,7 @@ def pick(dataset: str) -> None:
     """Draw the control of the chosen models, next to the links that take them along."""
     titles = queries.models(queries.place(dataset)).set_index("model")["title"].to_dict()
     st.multiselect(
-        "Chosen models",
+        "Selected models",
         list(titles),
         format_func=named_by(titles),
         placeholder="click a dot, or search",
@@ -146,7 +146,7 @@ def show_chosen() -> None:
         # Escape closes a stimulus first, or drops a set of them
         first = address.page() == IMAGES and any(address.mark(key) for key in CLOSED_FIRST)
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.caption("Chosen")
+            st.caption("Selected")
             for name in names[-MOST:]:
                 st.button(
                     frame.plain(models.loc[name, "title"]),

@@ -69,7 +69,7 @@ def within_more(act: Act) -> Act:
     """Open the controls that are seldom needed first."""
 
     def prepare(page: Page) -> Click:
-        page.get_by_role("button", name="More").first.click()
+        page.get_by_role("button", name="Options").first.click()
         return act(page)
 
     return prepare

@@ -17,7 +17,7 @@ BAR = """() => {
   const top = document.elementFromPoint(x + width / 2, y + height - 3);
   return { opaque: ground.startsWith("rgb("), topmost: bar.contains(top) };
 }"""
-MORE = "More"  # what the button of seldom used controls says
+MORE = "Options"  # what the button of seldom used controls says
 TO_END = "document.querySelector('[data-testid=stMain]').scrollTo(0, 1e6)"
 TOP_OF_BAR = "document.querySelector('.st-key-bar')?.getBoundingClientRect().y"
 

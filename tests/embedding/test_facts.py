@@ -158,9 +158,6 @@ ask = "align --x @seen --y @measured"
 [[figure]]
 name = "whole"
 ask = "models pairs"
-[[figure]]
-name = "overview"
-ask = "overview"
 """
 
 
@@ -183,7 +180,5 @@ def test_a_study_takes_models_of_the_store_and_counts_no_others(store, monkeypat
     assert len(pd.read_csv(out / "trend.csv")) == 4
     assert set(pd.read_csv(out / "brain.csv")["model_y"]) == {"v1"}
     assert len(pd.read_csv(out / "whole.csv")) == 6  # of four models; brains are in no such pair
-    counted = pd.read_csv(out / "overview.csv")
-    assert counted["models"].max() == 2
     mean = pd.read_csv(out / "trend.csv")["score"].mean()
     assert f"({mean:.3f}, n = 4 pairs)" in report

@@ -42,7 +42,6 @@ SAMPLE = {  # one of each way of reading: models by name, all of a kind, scores,
     "competence list",
     "convergence levels",
     "models table",
-    "overview",
     "stimuli list",
 }
 FEW = {  # draws, and stimuli that are compared: enough to be answered

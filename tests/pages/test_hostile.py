@@ -38,6 +38,7 @@ SHOWN = {
     "multiselect.options",
     "multiselect.raw_values",
     "code.code_text",
+    "html.body",
     "text.body",
     "text_input.default",
     "text_input.value",
@@ -123,6 +124,7 @@ def test_every_page_over_a_store_of_ones_own_shows_its_texts_and_obeys_none(
     assert not app.exception
     assert app.title
     assert obeyed(app) == []
+    assert not any("<img src=x" in one.proto.body for one in app.get("html"))
 
 
 def test_what_would_be_obeyed_is_found(opened, store, monkeypatch):

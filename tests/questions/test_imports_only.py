@@ -158,9 +158,9 @@ def test_what_is_unknown_is_no_kind(store: Path) -> None:
 
 def test_both_ways_of_matching_are_those_that_are_installed(store, capsys, monkeypatch) -> None:
     monkeypatch.setattr("core.questions.translation.question.has_transport", lambda: False)
-    code, out, said = run(capsys, ["translate", "--sizes", "12", "--starts", "1"], store)
+    code, out, said = run(capsys, ["translate", "--size", "12", "--starts", "1"], store)
     assert code == 0
-    assert re.findall(r"\b(gw|qap)\b", out) == ["qap"]
+    assert set(re.findall(r"\b(gw|qap)\b", out)) == {"qap"}
     assert "Left out: Gromov–Wasserstein" in said
 
 

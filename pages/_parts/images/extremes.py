@@ -10,6 +10,7 @@ from core.figures.theme import hue
 from core.questions.finding import sentences
 from core.study.selections import ends
 from core.study.spaces import describe_spaces
+from core.visible import visible
 from pages._parts.images import common, opened
 from pages._shared import bar, controls, facts, frame, gallery, prose, queries
 from pages._shared.gallery import Bar, Note
@@ -37,7 +38,7 @@ def show(at: Place) -> None:
     colors = {row["space"]: hue(row["group"], frame.mode()) for row in about.to_dict("records")}
     names, table = common.titles(at, spaces), answered.table
     keys = "".join(
-        f"<span><span style='color: {color}'>■</span> {html.escape(names[space])}</span>"
+        f"<span><span style='color: {color}'>■</span> {html.escape(visible(names[space]))}</span>"
         for space, color in colors.items()
     )
     style = "display: flex; flex-wrap: wrap; gap: 0.2rem 1rem; font-size: 0.85rem"

@@ -65,6 +65,7 @@ def show(at: Place) -> None:
     at = replace(at, scope=question.scope)
     world = queries.study(at).dataset.world
     pairs = max(question.pairs) if question.pairs else None
+    answered = None
     with frame.part():
         answered = section.draw(
             at,
