@@ -38,14 +38,13 @@ WHY = """The [Platonic Representation Hypothesis](https://arxiv.org/abs/2405.079
 modality, because all of them model one reality. The test was named in advance: the rank correlation
 of competence and alignment across vision and language, competence exchanged within each
 architecture and objective."""
-MAP = """{here}. Closer to the center: more aligned with {center} (log scale; dotted rim: chance).
-Area: parameters. Trails: checkpoints. Hollow: untrained."""
+MAP = "{here}. Closer to the center: more aligned with {center}."
+READING = """On the map, the radius is alignment (log scale) and sectors are sorted by it. Area is
+the number of parameters, trails are checkpoints, hollow points are untrained networks."""
 CONTROL = """Untrained **{title}** ({score:.3f}) lies closer than {below} of {trained} trained
 models: alignment that training has not caused is no evidence."""
-MADE = """The images are synthetic and the models small: a result here illustrates the hypothesis
-and does not prove it."""
-CURVE = """Each point is the headline's ρ under one combination of metric, k, layers and clamping,
-with its 95% interval; the diamond is the headline's own. Below: what each combination chooses."""
+MADE = "Synthetic images, small models: an illustration, no proof."
+CURVE = "Points: ρ under one way to measure; bars: 95% CI; diamond: the headline’s way."
 CURVE_METHODS = """Every combination sees the same setups, each with its first run, and the same
 exchanges of competence within families and objectives. The joint test compares the median ρ with
 its distribution under these exchanges (Simonsohn, Simmons, Nelson 2020). Of more than 1,024 images,
@@ -67,7 +66,6 @@ def show(at: Place) -> None:
         with frame.part():
             show_evidence(at)
     show_images(at)
-    prose.explain(WHY)
 
 
 def show_verdict(at: Place) -> None:
@@ -85,7 +83,7 @@ def show_curve(at: Place) -> None:
         at,
         question,
         key="specifications",
-        header="Does the answer depend on how alignment is measured?",
+        header="Does it depend on the measure?",
         caption=CURVE,
         methods=CURVE_METHODS,
         seconds=lambda: question.seconds(queries.study(at)),
@@ -94,7 +92,7 @@ def show_curve(at: Place) -> None:
 
 
 def show_map(at: Place, models: pd.DataFrame) -> None:
-    """Draw how close every model is to the center."""
+    """Draw how close every model is to the center, and the methods of the page's figures."""
     finished = usual(models)
     finished = finished[~is_reality(finished)]
     if len(finished) < 2:
@@ -134,9 +132,9 @@ def show_map(at: Place, models: pd.DataFrame) -> None:
         )
     show_exports(at, question, table, scene)
     st.caption(MAP.format(center=frame.plain(scene.center), here=_describe(at, finished)))
-    show_control(table)
     if len(unscored):
         st.caption(f"Without a score: {frame.plain(listed(list(unscored['title'])))} ({reason}).")
+    prose.explain("\n\n".join(filter(None, (WHY, READING, describe_control(table)))))
 
 
 def _fewer(at: Place) -> int | None:
@@ -175,23 +173,18 @@ def show_exports(at: Place, question: ConvergenceMap, table: pd.DataFrame, scene
         exportbar.tell_command(frame.question_command(question))
 
 
-def show_control(table: pd.DataFrame) -> None:
-    """Say which untrained network is closer to the center than trained ones."""
+def describe_control(table: pd.DataFrame) -> str:
+    """Return which untrained network is closer to the center than trained ones, "" if none is."""
     finished = table[~table["copy"]].dropna(subset=["score"])
     controls_, others = finished[finished["untrained"]], finished[~finished["untrained"]]
     if controls_.empty or others.empty:
-        return
+        return ""
     best = controls_.sort_values("score").iloc[-1]
     below = int((others["score"] < best["score"]).sum())
-    if below:
-        st.caption(
-            CONTROL.format(
-                title=frame.plain(best["title"]),
-                score=best["score"],
-                below=below,
-                trained=len(others),
-            )
-        )
+    if not below:
+        return ""
+    title = frame.plain(best["title"])
+    return CONTROL.format(title=title, score=best["score"], below=below, trained=len(others))
 
 
 def show_evidence(at: Place) -> None:
