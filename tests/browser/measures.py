@@ -19,7 +19,7 @@ from tests.browser.seen import settle
 from tests.browser.server import CHROMIUM, FLAGS, serve
 from tests.navigation import VIEWS
 
-QUIET = 3000  # ms without a change
+QUIET = 1500  # ms without a change; parts of the sidebar look every two seconds
 WORDS = """() => {
   const aside = `style, script, table, .tile, .katex-mathml, [data-testid=stIconMaterial],
     [data-testid=stDataFrame], [data-testid=stImage], [data-testid=stText],
