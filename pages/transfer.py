@@ -11,7 +11,7 @@ frame.draw(
             "adapters": Tab("Adapters", adapters.show),
             "stitching": Tab("Stitching", stitching.show, stitching.offered),
             "prefixes": Tab("Soft prompts", prefixes.show, prefixes.offered),
-            "probes": Tab("Probes", probes.show),
+            "probes": Tab("Probes", probes.show, probes.offered),
             "unpaired": Tab("Unpaired matching", unpaired.show),
         }
     ),

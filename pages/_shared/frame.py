@@ -20,6 +20,7 @@ from core.errors import (
     UnknownNameError,
 )
 from core.figures import palette
+from core.figures.numbers import counted
 from core.figures.theme import INK, Mode
 from core.modalities import Item, reader_of
 from core.questions.question import Question
@@ -195,8 +196,11 @@ def draw(question: str, show: Callable[[Place], None]) -> None:
 
 def _tell_refused(at: Place) -> None:
     """Say which models no metric can compare, and what to do."""
-    for why in queries.study(at).refused().values():
-        st.caption(f"Left out: {plain(why)}.")
+    refused = list(queries.study(at).refused().values())
+    if refused:
+        with st.expander(f"{counted(len(refused), 'model', 'models')} left out"):
+            for why in refused:
+                st.caption(f"Left out: {plain(why)}.")
 
 
 @st.fragment(run_every="2s")

@@ -298,8 +298,7 @@ def factor_classes(study: Study, names: Sequence[str]) -> dict[str, Int64[np.nda
     if not fit:
         raise NotApplicableError(
             f"a probe tells a factor, and {study.dataset.name!r} has none with 2 to {MOST_VALUES}"
-            " values that is known of every stimulus; add one as a column of the dataset's table,"
-            " or ask over the Cave"
+            " values that is known of every stimulus; add one as a column of the dataset's table"
         )
     return {name: pd.factorize(fit[name], sort=True)[0].astype(np.int64) for name in names or fit}
 

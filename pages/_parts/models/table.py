@@ -5,11 +5,13 @@ selected for all pages.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
 
+from core.errors import NotApplicableError
 from core.questions.alignment.axes import COMPETENCE, find_axis
 from core.questions.competence.question import TasksSolved
 from core.questions.finding import sentences
@@ -67,9 +69,10 @@ def show(at: Place) -> None:
     rows = table[table["model"].isin(passing["model"])]
     rows = rows.sort_values(targets[0], ascending=not high, kind="stable", ignore_index=True)
     st.caption(f"{len(rows)} of {len(table)} models")
-    balance = queries.recall(at, ModelBalance(at.scope))
-    if balance is not None:
-        rows = rows.assign(balance=rows["model"].map(median(balance)))
+    with suppress(NotApplicableError):  # none of imports alone
+        balance = queries.recall(at, ModelBalance(at.scope))
+        if balance is not None:
+            rows = rows.assign(balance=rows["model"].map(median(balance)))
     layers = queries.ask(at, question.profiles)
     mine = layers[layers["target"] == target].sort_values("layer")
     rows["lines"] = rows["model"].map(mine.groupby("model")["score"].agg(list))

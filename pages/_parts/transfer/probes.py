@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from core.errors import NotApplicableError
 from core.options import build
-from core.questions.swapping.question import Swap, factor_plot, seconds_for, usual_spaces
+from core.questions.swapping.question import (
+    Swap,
+    factor_classes,
+    factor_plot,
+    seconds_for,
+    usual_spaces,
+)
 from core.study.models import is_reality
 from pages._shared import bar, controls, frame, queries, section
 from pages._shared.queries import Place
@@ -17,6 +24,15 @@ chance is measured with anchors paired at random. Each image is tested by probes
 it."""
 FACTORS = "A row is a factor, averaged over pairs. Bars: 95% CI; dotted: chance."
 OPTIONS = controls.options_by_name(Swap)
+
+
+def offered(at: Place) -> bool:
+    """Return whether there is a factor that a probe can tell."""
+    try:
+        factor_classes(queries.study(at), ())
+    except NotApplicableError:
+        return False
+    return True
 
 
 def show(at: Place) -> None:
