@@ -82,7 +82,8 @@ class Finding:
     def sentence(self) -> str:
         """Return the finding as a person reads it, its verdict first."""
         claim = self.claim[:1].upper() + self.claim[1:]
-        head = f"{self.verdict.capitalize()}: {_uncapital(claim)}" if self.verdict else claim
+        unsure = "whether " if self.verdict in ("open", "unknown") else ""
+        head = f"{self.verdict.capitalize()}: {unsure}{_uncapital(claim)}" if self.verdict else claim
         numbers = self.statistics
         body = f"{head} ({numbers})." if numbers else f"{head}."
         if self.reason:
