@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pandas as pd
 import streamlit as st
 
 from core.encoders.encoder import REALITY
 from core.figures import exports
+from core.figures.pdf import to_pdf
+from core.figures.printing import TWO_COLUMNS
 from core.questions.convergence.question import Summary, tally
 from core.questions.finding import sentences
 from core.questions.headline import Headline
@@ -155,20 +159,32 @@ def _describe(at: Place, finished: pd.DataFrame) -> str:
 def show_exports(at: Place, question: ConvergenceMap, table: pd.DataFrame, scene: Scene) -> None:
     """Draw what can be exported of the map."""
     recipe, title = queries.recipe_of(at, question), "Convergence map"
+    svg = partial(to_svg, scene, frame.mode(), title=title)
+    pdf = partial(
+        to_pdf,
+        width=TWO_COLUMNS,
+        title=title,
+        caption=f"Alignment with {scene.center}",
+        recipe=exports.to_recipe_json(recipe).decode(),
+    )
     with exportbar.offer("map"):
-        for label, kind, data in (
-            ("SVG", "image/svg+xml", lambda: to_svg(scene, frame.mode(), title=title)),
-            ("CSV", "text/csv", lambda: exports.to_csv(table)),
-        ):
-            st.download_button(
-                label,
-                data,
-                exports.file_name(title, recipe, label.lower()),
-                kind,
-                key=f"{label}-map",
-                type="tertiary",
-                on_click="ignore",
-            )
+        st.caption("The convergence map")
+        with st.container(horizontal=True, gap="small"):
+            for label, kind, data in (
+                ("SVG", "image/svg+xml", svg),
+                ("PDF", "application/pdf", lambda: pdf(svg())),
+                ("PNG", "image/png", lambda: pdf(svg(), kind="png")),
+                ("CSV", "text/csv", lambda: exports.to_csv(table)),
+            ):
+                st.download_button(
+                    label,
+                    data,
+                    exports.file_name(title, recipe, label.lower()),
+                    kind,
+                    key=f"{label}-map",
+                    type="tertiary",
+                    on_click="ignore",
+                )
         exportbar.draw_link(key="map")
         exportbar.tell_command(frame.question_command(question))
 

@@ -1,11 +1,11 @@
-"""A drawing as PDF: vectors stay vectors, and the font is embedded."""
+"""A drawing as PDF, in which vectors stay vectors and the font is embedded, or as PNG."""
 
 from __future__ import annotations
 
 import json
 import re
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from core.errors import InputError
 from core.settings import ROOT
@@ -15,11 +15,23 @@ if TYPE_CHECKING:
 
 FONTS = ROOT / "data" / "fonts"
 FAMILY = "Platoscope Sans"
-_FAMILIES = re.compile(r"font-family: (&quot;|[^;\"])*")
+_FAMILIES = re.compile(r"font-family: ?(&quot;|[^;\"])*")
 
 
-def to_pdf(svg: str, *, width: int, title: str, caption: str, recipe: str) -> bytes:
-    """Write an SVG drawing as a page of PDF, `width` millimeters wide and as tall as it is.
+DPI = 300  # of a PNG
+
+
+def to_pdf(
+    svg: str,
+    *,
+    width: int,
+    title: str,
+    caption: str,
+    recipe: str,
+    kind: Literal["pdf", "png"] = "pdf",
+) -> bytes:
+    """Write an SVG drawing as a page of PDF, `width` millimeters wide and as tall as it is, or as
+    a PNG of this size.
 
     title, caption, recipe: go into the information dictionary, as Title, Subject and Keywords.
     The same arguments give the same bytes. Raises InputError for what is no drawing.
@@ -33,10 +45,11 @@ def to_pdf(svg: str, *, width: int, title: str, caption: str, recipe: str) -> by
     image = f'#image(bytes({_quoted(drawing)}), format: "svg", width: 100%)'
     source = f"#set document({about}, date: none)\n#set page({page})\n{image}"
     try:
-        pdf = typst.compile(source.encode(), font_paths=_fonts())
+        made = typst.compile(source.encode(), font_paths=_fonts(), format=kind, ppi=DPI)
     except typst.TypstError as error:
         raise InputError(f"expected an SVG drawing: {error}") from error
-    return pdf
+    assert isinstance(made, bytes)
+    return made
 
 
 @cache

@@ -82,10 +82,11 @@ class Finding:
     def sentence(self) -> str:
         """Return the finding as a person reads it, its verdict first."""
         claim = self.claim[:1].upper() + self.claim[1:]
-        unsure = "whether " if self.verdict in ("open", "unknown") else ""
-        head = f"{self.verdict.capitalize()}: {unsure}{_uncapital(claim)}" if self.verdict else claim
+        if self.verdict:
+            unsure = "whether " if self.verdict in ("open", "unknown") else ""
+            claim = f"{self.verdict.capitalize()}: {unsure}{_uncapital(claim)}"
         numbers = self.statistics
-        body = f"{head} ({numbers})." if numbers else f"{head}."
+        body = f"{claim} ({numbers})." if numbers else f"{claim}."
         if self.reason:
             body = f"{body.removesuffix('.')}: {self.reason}."
         return " ".join(part for part in (body, self.note, self.published) if part)
