@@ -25,6 +25,7 @@ setup(
             "data/fonts/*",
             "data/published/*",
             "data/studies/*",
+            "data/theory/*",
         ],
         "core.cave": ["*.svg", "*.toml"],
         "core.cave.training": ["*.toml"],
