@@ -253,7 +253,7 @@ def _after(text: str, at: int, phrase: Phrase) -> Iterator[Match]:
 
 
 def _one_of(slot: str, text: str, at: int) -> Iterator[Match]:
-    """Yield each wording of a slot or detail that stands at a place as whole words."""
+    """Yield each wording of a slot or detail that is at a place as whole words."""
     first = next(_WORD.finditer(text, at)).group()
     for wording, meaning in _vocabulary().get((slot, first), ()):
         end = at + len(wording)

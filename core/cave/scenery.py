@@ -1,4 +1,4 @@
-"""What stands behind the things: skylines that show the scene, marks in the sky that show time and
+"""What lies behind the things: skylines that show the scene, marks in the sky that show time and
 weather.
 
 Everything is a list of (polygon, role) in picture units: x from 0 left to 1 right, y from 0 top to

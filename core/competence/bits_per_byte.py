@@ -139,8 +139,8 @@ def cut_windows(piece: Piece, length: int, *, text: int = 0) -> Iterator[Window]
     front, room = len(piece.front), length - len(piece.front)
     if room < 2:
         raise InputError(
-            f"a window of {length} tokens leaves {room} for text beside {front} special ones; use a"
-            " longer --context"
+            f"a window of {length} tokens leaves {room} for text next to {front} special ones; use"
+            " a longer --context"
         )
     begin, coded = 0, 0 if front else 1
     while coded < len(piece.ids):
@@ -243,5 +243,5 @@ def text_rows(costs: pd.DataFrame | None, name: str) -> list[Row]:
             value = float((coded["bits"] / coded["bytes"]).iloc[0])
             row |= {"value": value, "n": 1, "reason": "a single text has no interval"}
         elif costs is not None and not len(coded):
-            row["reason"] = "no text has a token that another one stands before"
+            row["reason"] = "no text has a token that follows another one"
     return rows

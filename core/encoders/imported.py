@@ -288,13 +288,13 @@ def id_line(
 
 def _listed_names(rows: int, columns: Columns, path: Path) -> tuple[list[str] | None, str]:
     """Return the names of files that thingsvision lists next to features, None and "" of others."""
-    beside = path.with_name(NAMES)
-    if NAMES in columns.drop or not beside.is_file():
+    listed = path.with_name(NAMES)
+    if NAMES in columns.drop or not listed.is_file():
         return None, ""
     others = [one for one in path.parent.iterdir() if kind_of(one) in READERS]
-    if not path.name.startswith("features") and {*others} - {beside, path, *parts_of(path)}:
+    if not path.name.startswith("features") and {*others} - {listed, path, *parts_of(path)}:
         return None, ""
-    text = UserFile(beside, "a list of files", FeatureError, most=TEXT).text()
+    text = UserFile(listed, "a list of files", FeatureError, most=TEXT).text()
     names = [name.strip() for name in text.split("\n") if name.strip()]
     if len(names) != rows:
         raise FeatureError(

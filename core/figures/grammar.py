@@ -301,7 +301,7 @@ class Level:
     """A line across each panel at a value, or at those of a column if all its rows have the same.
 
     kind: the look, and the name unless there is one; a zero line has none. rows: a query. several:
-    a line at each value of the column. along: the axis that it stands on. say: the name is written
+    a line at each value of the column. along: its axis. say: the name is written
     at its end, too. A ceiling far above all marks is named in the legend and not drawn.
     """
 
@@ -865,7 +865,7 @@ class _Drawn:
         return not facet or (name in facet.share and isinstance(getattr(self.plot, name), Axis))
 
     def _values(self, key: Any, name: Literal["x", "y"]) -> list[Any]:
-        """Return all that stands on an axis, of all panels if they share it."""
+        """Return all values on an axis, of all panels if they share it."""
         place = 0 if name == "x" else 1
         layers = (
             [layer for part in self.parts.values() for layer in part]

@@ -40,7 +40,7 @@ def play(
 ) -> go.Figure:
     """Return one figure with a slider and a button that play all of them.
 
-    names: of the figures, on the slider; prefix: what stands before a name. active: the figure that
+    names: of the figures, on the slider; prefix: what precedes a name. active: the figure that
     is seen first.
     """
     figure, ink = drawn[active], INK[mode]

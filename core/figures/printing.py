@@ -43,7 +43,7 @@ def to_print(figure: go.Figure, *, width: int, transparent: bool = False) -> go.
         _stack(printed)
         _square(printed, pixels)
     ground = NOTHING if transparent else WHITE
-    printed.frames = ()  # what moves on a page stands still, without its buttons
+    printed.frames = ()  # what moves on a page is still, without its buttons
     printed.update_layout(sliders=(), updatemenus=())
     printed.for_each_annotation(lambda note: note.update(font_size=min(note.font.size or 13, 13)))
     return printed.update_layout(width=pixels, paper_bgcolor=ground, plot_bgcolor=ground)

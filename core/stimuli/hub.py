@@ -32,7 +32,7 @@ from core.stimuli.table import is_saved, missing_column, role_of
 if TYPE_CHECKING:  # a second, only for those who use the hub
     import datasets
 
-# Ids that stand for a repository and the choices that go with it. wit_1024: the 1,024 pairs of
+# Ids that stand for a repository and its choices. wit_1024: the 1,024 pairs of
 # Wikipedia images and texts that Huh et al. (2024) measured on; its texts are lists, whose first
 # one, level 0, is theirs. flickr30k: 31,783 photographs with five captions each, levels 0 to 4;
 # `--split test[:5000]` takes the first 5,000.

@@ -28,7 +28,7 @@ Fill = Callable[[duckdb.DuckDBPyConnection], None]
 
 UNPLACED = ".platoscope-"  # begins the name of what `write_file` has not yet put in place
 POLL = 0.02  # seconds between two attempts to get a lock
-SIGNED_AT = 1  # byte of a lock file: Windows lets nobody read the first one, which it locks
+SIGNED_AT = 1  # byte of a lock file: Windows does not let the first one be read, which it locks
 # the latter where a checkpoint finds the disk full
 _DUCKDB_REFUSED = (duckdb.OperationalError, duckdb.FatalException)
 

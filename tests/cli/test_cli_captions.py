@@ -101,7 +101,7 @@ def test_adapt_prints_every_figure_and_the_verdict_and_saves(world: Path, answer
     [
         (
             "adapt --x tiny-vit:0 tiny-vit:1 --y tiny-gpt2",
-            "the i-th --x goes with the i-th --y; got 2 and 1",
+            "the i-th --x belongs to the i-th --y; got 2 and 1",
         ),
         (
             "adapt --x tiny-vit:0 tiny-vit:1 --y tiny-gpt2~long tiny-gpt2 --save a",

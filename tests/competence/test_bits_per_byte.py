@@ -167,8 +167,7 @@ def test_a_text_of_one_token_has_no_bits_unless_something_stands_before_it(folde
     )
     rows = text_rows(code_texts(bare, ["a"], tokens=10), "x")
     assert all(
-        np.isnan(row["value"])
-        and row["reason"] == "no text has a token that another one stands before"
+        np.isnan(row["value"]) and row["reason"] == "no text has a token that follows another one"
         for row in rows
     )
 

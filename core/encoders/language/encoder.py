@@ -380,7 +380,7 @@ def pad(
     """Pad token ids on the right; return them and the mask of real tokens.
 
     On the right every architecture numbers the real tokens from its own first position, so no
-    position ids are needed. What stands behind them is never attended to or pooled, so any id
+    position ids are needed. What follows them is never attended to or pooled, so any id
     serves; a text's own last one is in every vocabulary.
     """
     length = max(len(own) for own in tokens)

@@ -148,11 +148,11 @@ def _probe(readout: Readout, longer: Tokens, alone: Sequence[State]) -> Readout:
     every = torch.ones_like(longer)
     paired = states_of([short, behind[:, :_PROBED]], every[:, :_PROBED].expand(2, -1))
     rounding, mixed = _HALF if readout.model.dtype.itemsize < 4 else (_SAME, _SAME)
-    beside = _difference(paired, alone)
+    in_pair = _difference(paired, alone)
     if readout.is_causal:
-        behind_changes = _difference(states_of([longer], every), alone) > max(mixed, 4 * beside)
+        behind_changes = _difference(states_of([longer], every), alone) > max(mixed, 4 * in_pair)
         readout = replace(readout, is_causal=not behind_changes)
-    if beside > mixed:
+    if in_pair > mixed:
         return replace(readout, together="single")
     if readout.is_causal:
         return readout
@@ -161,7 +161,7 @@ def _probe(readout: Readout, longer: Tokens, alone: Sequence[State]) -> Readout:
         states_of([torch.cat([short, fill], dim=1), longer.flip(1)], mask)
         for fill in (behind, behind.flip(1))
     )
-    alike = _difference(first, alone) <= max(rounding, 4 * beside)
+    alike = _difference(first, alone) <= max(rounding, 4 * in_pair)
     fits = alike and _difference(first, second) <= _SAME
     padded = fits and not hasattr(readout.model.base_model, "set_attention_type")
     return replace(readout, together="padded" if padded else "equal")

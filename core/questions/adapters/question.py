@@ -95,7 +95,7 @@ class AdapterQuestion(StudyQuestion):
         (),
         label="Encoder B",
         metavar="B[:LAYER]",
-        help="another encoder; of several, the i-th goes with the i-th of x",
+        help="another encoder; of several, the i-th belongs to the i-th of x",
     )
     z: tuple[str, ...] = option(
         (),
@@ -124,7 +124,7 @@ class AdapterQuestion(StudyQuestion):
         """
         if len(self.x) != len(self.y):
             raise InputError(
-                f"the i-th --x goes with the i-th --y; got {len(self.x)} and {len(self.y)}: name"
+                f"the i-th --x belongs to the i-th --y; got {len(self.x)} and {len(self.y)}: name"
                 " as many of both"
             )
         for x, y in zip(self.x, self.y, strict=True):

@@ -14,7 +14,7 @@ DEPTHS = (1, 5, 10)
 
 
 class Ranks(NamedTuple):
-    """Where each query's own stimulus stands: how many others are more similar, and how many
+    """The place of each query's own stimulus: how many others are more similar, and how many
     stimuli, itself too, equally so.
     """
 

@@ -198,7 +198,7 @@ def _card(row: Mapping[Hashable, Any]) -> str:
 def place_words(
     x: Float[np.ndarray, " n"], y: Float[np.ndarray, " n"], words: Sequence[str]
 ) -> list[str]:
-    """Return where the word of each point stands, in Plotly's names of `textposition`; "" where all
+    """Return where the word of each point is, in Plotly's names of `textposition`; "" where all
     places are taken.
 
     x, y: in pixels, y upward. Words take the first free place around their points in the order

@@ -510,6 +510,6 @@ def saving_plot(table: pd.DataFrame) -> Plot:
         x={name: Axis(text) for name, text in BESIDE.items()},
         y=Axis(f"{PER_BYTE} saved"),
         facet=Facet("panel", head=lambda _: ""),
-        empty="Fewer than two pairs differ in what saving could go with.",
+        empty="Fewer than two pairs differ in what saving could depend on.",
         height=340,
     ).over(pd.concat(panels) if panels else kept.head(0).assign(panel="", value=np.nan))

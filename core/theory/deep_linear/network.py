@@ -150,7 +150,7 @@ def sharpness(weights: Weights, net: Net, *, steps: int = 30, seed: int = 0) -> 
     flat = torch.cat([gradient.ravel() for gradient in gradients])
     draw = torch.Generator().manual_seed(seed)
     start = torch.randn(len(flat), generator=draw, dtype=torch.float64)
-    basis, diagonal, beside = [start / start.norm()], [], []
+    basis, diagonal, sizes = [start / start.norm()], [], []
     for _ in range(min(steps, len(flat))):
         product = torch.autograd.grad(flat @ basis[-1], moving, retain_graph=True)
         vector = torch.cat([part.ravel() for part in product])
@@ -161,9 +161,9 @@ def sharpness(weights: Weights, net: Net, *, steps: int = 30, seed: int = 0) -> 
         size = float(vector.norm())
         if size <= 1e-9 * max(map(abs, diagonal)):  # the space is exhausted
             break
-        beside.append(size)
+        sizes.append(size)
         basis.append(vector / size)
-    between = beside[: len(diagonal) - 1]
+    between = sizes[: len(diagonal) - 1]
     matrix = np.diag(diagonal) + np.diag(between, 1) + np.diag(between, -1)
     return float(np.linalg.eigvalsh(matrix)[-1])
 

@@ -113,7 +113,7 @@ def test_a_ratio_has_the_interval_of_its_logarithm():
     )
     far = (
         np.sqrt(3) * 0.95 * np.log(2)
-    )  # logarithms of 1/2 and 2 around their mean of 0; 95 % of the way to either
+    )  # logarithms of 1/2 and 2 around their mean of 0; 95% of the way to either
     assert row["score"].tolist() == [2, 2]
     assert row["low"].iloc[0] == pytest.approx(2 * np.exp(-far))
     assert row["high"].iloc[0] == pytest.approx(2 * np.exp(far))

@@ -84,7 +84,7 @@ def digest(tensors: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> st
 
 
 def _metadata(data: bytes) -> dict[str, str]:
-    """Return the metadata in the header, whose length stands in the first eight bytes."""
+    """Return the metadata in the header, whose length is in the first eight bytes."""
     length = int.from_bytes(data[:8], "little")
     return json.loads(data[8 : 8 + length]).get("__metadata__") or {}
 
