@@ -398,7 +398,7 @@ class Summary(_Tested):
                 ),
                 Text("value", "claim", " not tested", table=untested, side="middle right"),
             ),
-            x=Axis("change of alignment (right of 0: as predicted)", signed=True),
+            x=Axis("change (right of 0: as predicted)", signed=True),
             y=Axis("", names={name: name.removesuffix(SIMILAR) for name in named["claim"]}),
             levels=(Level(0, "zero", along="x"),),
             empty="No claim can be tested with these models: embed models of two sizes.",
