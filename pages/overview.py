@@ -15,8 +15,7 @@ from core.questions.convergence.question import Summary, tally
 from core.questions.finding import sentences
 from core.questions.headline import Headline
 from core.questions.overview.closeness import CONSENSUS, MAP_METRICS, ConvergenceMap
-from core.questions.overview.scene import Scene, lay_out
-from core.questions.overview.svg import to_svg
+from core.questions.overview.scene import Scene, lay_out, to_svg
 from core.questions.sentences import listed
 from core.questions.specifications import Specifications
 from core.study.models import is_reality, reads, usual
@@ -26,7 +25,6 @@ from pages._shared import (
     address,
     controls,
     exportbar,
-    facts,
     frame,
     prose,
     queries,
@@ -36,18 +34,16 @@ from pages._shared import (
 from pages._shared.queries import Place
 
 K = 10
-SCENES, WIDTH = 6, 134  # stimuli, and pixels of each
 WHY = """The [Platonic Representation Hypothesis](https://arxiv.org/abs/2405.07987) (Huh et al.
 2024) predicts that representations become more similar as models improve, whatever their data and
 modality, because all of them model one reality. The test was named in advance: the rank correlation
 of competence and alignment across vision and language, competence exchanged within each
 architecture and objective."""
-MAP = "{here}. Closer to the center: more aligned with {center}."
-READING = """On the map, the radius is alignment (log scale) and sectors are sorted by it. Area is
-the number of parameters, trails are checkpoints, hollow points are untrained networks."""
+BOTH = """A setup is a model in all its seeds, of either modality. Trends correlates language models
+alone."""
 CONTROL = """Untrained **{title}** ({score:.3f}) lies closer than {below} of {trained} trained
 models: alignment that training has not caused is no evidence."""
-MADE = "Synthetic images, small models: an illustration, no proof."
+MADE = "Synthetic images, small models: an illustration."
 CURVE = "Points: ρ under one way to measure; bars: 95% CI; diamond: the headline’s way."
 CURVE_METHODS = """Every combination sees the same setups, each with its first run, and the same
 exchanges of competence within families and objectives. The joint test compares the median ρ with
@@ -56,7 +52,7 @@ that many are drawn."""
 
 
 def show(at: Place) -> None:
-    """Draw the verdict, the map, the specification curve, the evidence and the images."""
+    """Draw the verdict, the map, the specification curve and the evidence."""
     models = queries.models(at)
     frame.need_stimuli(at)
     both = reads(models, "caption").any() and reads(models, "image").any()
@@ -69,15 +65,13 @@ def show(at: Place) -> None:
             show_curve(at)
         with frame.part():
             show_evidence(at)
-    show_images(at)
 
 
 def show_verdict(at: Place) -> None:
     """Say what the one test says that was named in advance."""
     question = Headline(at.scope, measure=Measure(k=_fewer(at)))
     prose.answer(sentences(queries.answer(at, question).findings)[:1])
-    if queries.card(at).world:
-        st.caption(f":material/toys: {MADE}")
+    st.caption(f"{BOTH} {MADE}" if queries.card(at).world else BOTH)
 
 
 def show_curve(at: Place) -> None:
@@ -135,25 +129,19 @@ def show_map(at: Place, models: pd.DataFrame) -> None:
             change=lambda name: address.set_mark(option.name, name * (name != "mutual_knn")),
         )
     show_exports(at, question, table, scene)
-    st.caption(MAP.format(center=frame.plain(scene.center), here=_describe(at, finished)))
+    card, kinds = queries.card(at), finished["modality"].value_counts().items()
+    item = "stimuli" if card.holds == "ids" else card.holds
+    counted = listed([f"{count} {name}" for name, count in kinds])
+    st.caption(f"{frame.plain(card.title)}: {card.size:,} {item}, {counted} models.")
     if len(unscored):
         st.caption(f"Without a score: {frame.plain(listed(list(unscored['title'])))} ({reason}).")
-    prose.explain("\n\n".join(filter(None, (WHY, READING, describe_control(table)))))
+    prose.explain("\n\n".join(filter(None, (WHY, describe_control(table)))))
 
 
 def _fewer(at: Place) -> int | None:
     """Return the k of tiny datasets, in which the usual one would be most stimuli."""
     size = queries.size(at)
     return max(1, (size - 1) // 2) if size <= 2 * K else None
-
-
-def _describe(at: Place, finished: pd.DataFrame) -> str:
-    """Say what the dataset holds and how many finished models there are of each modality."""
-    card = queries.card(at)
-    item = "stimuli" if card.holds == "ids" else card.holds
-    kinds = finished["modality"].value_counts().items()
-    models = listed([f"{count} {name}" for name, count in kinds])
-    return f"{frame.plain(card.title)}: {card.size:,} {item}, {models} models"
 
 
 def show_exports(at: Place, question: ConvergenceMap, table: pd.DataFrame, scene: Scene) -> None:
@@ -214,23 +202,6 @@ def show_evidence(at: Place) -> None:
         st.page_link(
             "why.py", label="See each test", icon=":material/arrow_forward:", query_params=along
         )
-
-
-def show_images(at: Place) -> None:
-    """Show six images, spread over the dataset."""
-    card = queries.card(at)
-    if not card.has_images:
-        return
-    st.header("Six of the images", anchor=False)
-    count = min(SCENES, card.size)
-    indices = tuple(card.size * part // count for part in range(count))
-    captions = facts.default_captions(at)
-    with st.container(horizontal=True, gap="small"):
-        for index, image in zip(indices, facts.thumbnails(at, indices), strict=True):
-            with st.container(width=WIDTH):
-                st.image(
-                    image, caption=frame.plain(captions[index]), width=WIDTH, alt=captions[index]
-                )
 
 
 frame.draw("Do neural networks converge to the same representation?", show)

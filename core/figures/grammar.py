@@ -434,6 +434,7 @@ class Dots(Mark):
     the dot's `side`. join: a column whose equal rows a thin, faint line joins within a group, in
     the order of x; True joins the whole group by a full one. hollow: in the paper's color. edge: a
     column of groups that color the edge. dodge: how far groups stand apart between two categories.
+    desk: no labels on a phone.
     """
 
     x: str
@@ -450,6 +451,7 @@ class Dots(Mark):
     hollow: bool = False
     edge: str = ""
     dodge: float = 0.0
+    desk: bool = False
 
     def prepared(self, table: pd.DataFrame, mode: Mode) -> pd.DataFrame:
         rows = super().prepared(table, mode)
@@ -496,7 +498,7 @@ class Dots(Mark):
             if self.left:
                 ends = part[self.left].astype(float), part[self.right].astype(float)
                 trace["error_x"] = interval(x, *ends, **bar)
-            if self.label:
+            if self.label and not (self.desk and panel.narrow):
                 texts = [fill(self.label, row) for row in records]
                 trace |= {"mode": "markers+text", "text": texts, "textposition": self.side}
                 trace |= {"cliponaxis": False} if kind == "scatter" else {}
@@ -941,7 +943,7 @@ class _Drawn:
             for value, name in level.values(self._within(table, key)):
                 line = level.line(self.mode)
                 hidden = "ceiling" in level.kind and seen and value > NEAR * max(seen) > 0
-                group = f"{name}: {value:.2f}, above the plot" if hidden else name
+                group = f"{name}, {value:.2f} (above the plot)" if hidden else name
                 shown = self.plot.legend and bool(name) and group not in self.entries
                 if shown:
                     self.entries[group] = {"name": group, "mode": "lines", "line": line}

@@ -18,10 +18,8 @@ import pandas as pd
 from core.competence.scores import FOLDER
 from core.embedding.history import reading_words
 from core.errors import InputError
-from core.metrics.spec import MetricSpec
 from core.stimuli.dataset import DatasetCard
 from core.store.files import Stamp, stamp
-from core.study.parts import Measure
 from core.study.study import Study
 
 FILE = FOLDER / "alignments.csv"
@@ -30,7 +28,6 @@ COLUMNS = (
     *("value", "chance", "ask", "source"),
 )
 _TYPES = {"stimuli": "Int64", "k": "Int64", "value": "float64", "chance": "float64"}
-BESIDE = ("published", "published_layers", "published_by")
 
 
 def published_alignments() -> pd.DataFrame:
@@ -112,13 +109,6 @@ def specs_of(row: Mapping[Hashable, Any]) -> set[str]:
     return set(table.loc[table["place"] == row["place"], "x"]) - {""}
 
 
-def published_pairs(study: Study, measure: Measure) -> pd.DataFrame:
-    table = published_here(study)
-    k = measure.settings.get("k")
-    same = (table["metric"] == measure.metric) & (table["y"] != "") & (not measure.parameters)
-    return table[same & (table["k"].isna() if k is None else table["k"] == k)]
-
-
 def deviations_here(study: Study) -> dict[str, float]:
     """Return Pearson's r of each model's deviation with the others' dispersion, as published."""
     table = published_alignments()
@@ -127,21 +117,3 @@ def deviations_here(study: Study) -> dict[str, float]:
     if len(here) < len(whole):
         return {}
     return dict(zip(here["x"], here["value"], strict=True))
-
-
-def put_beside(table: pd.DataFrame, published: pd.DataFrame, spec: MetricSpec) -> pd.DataFrame:
-    """Add BESIDE to alignments of pairs, model_x and model_y: the published value, of which layers,
-    and who says so; the table as it is if none has one. If the metric is symmetric, the two models
-    may be in either order.
-    """
-    values = dict[tuple[str, str], tuple[float, str, str]]()
-    for row in published.to_dict("records"):
-        figure = (row["value"], row["layers"], row["source"])
-        values.setdefault((row["x"], row["y"]), figure)
-        if spec.symmetric:
-            values.setdefault((row["y"], row["x"]), figure)
-    pairs = list(zip(table["model_x"], table["model_y"], strict=True))
-    if not values.keys() & set(pairs):
-        return table
-    rows = [values.get(pair, (float("nan"), "", "")) for pair in pairs]
-    return table.join(pd.DataFrame(rows, columns=list(BESIDE), index=table.index))

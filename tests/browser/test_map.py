@@ -14,15 +14,6 @@ pytestmark = pytest.mark.slow
 DOTS = "svg.canvas circle[data-model]"
 
 
-# draws the same scene without the scatters next to it
-BARE = """() => {
-  const root = [...document.querySelectorAll("*")].map((one) => one.shadowRoot)
-    .find((shadow) => shadow?.querySelector(".map"));
-  const { map } = root.querySelector(".map");
-  map.draw({ ...map.data, scene: { ...map.data.scene, panels: [] } });
-}"""
-
-
 def places(page: Page) -> dict[str, tuple[float, float]]:
     """Return where the marks are, by their titles."""
     read = """dots => dots.map(dot => [dot.getAttribute("aria-label").split(":")[0],
@@ -78,12 +69,3 @@ def test_play_and_the_slider_move_models_from_chance_inwards(visit) -> None:
     page.get_by_role("button", name="Training").click()
     expect(page.locator(".when")).to_have_text("end of training")
     assert places(page) == end
-
-
-def test_a_map_without_scatters_has_its_marks_where_they_were(visit) -> None:
-    page = visit("/")
-    expect(page.locator(DOTS)).to_have_count(12)
-    before = places(page)
-    page.evaluate(BARE)
-    assert places(page) == before
-    expect(page.locator(".panels circle")).to_have_count(0)

@@ -108,7 +108,7 @@ def test_levels_are_drawn_if_a_panel_has_one_and_named_once():
     ]
     assert {line.line.dash for line in lines} == {"dot"}
     assert "chance" in entries(figure)
-    assert "ceiling: 5.00, above the plot" in entries(figure)  # it would flatten all else
+    assert "ceiling, 5.00 (above the plot)" in entries(figure)  # it would flatten all else
     assert not draw(DOTS, levels=(Level("chance"),)).layout.shapes  # pairs with a chance of each
     several = draw(DOTS, levels=(Level("chance", several=True, along="x"),)).layout.shapes
     assert [line.x0 for line in several] == [0.05, 0.06]

@@ -27,7 +27,7 @@ SVG = (
 
 
 def drawn(mode="light"):
-    plot = trend(trend_points(), AXES["competence"], label="alignment (k = 5)")
+    plot = trend(trend_points(), AXES["competence"], label="alignment (k = 5)", panels=True)
     return plot.draw(mode)
 
 
@@ -105,7 +105,7 @@ def test_axes_of_several_things_keep_their_titles_one_of_all_stands_below_the_la
 def test_the_text_below_a_figure_says_what_it_shows():
     recipe = Recipe.of("alignment", question={"metric": "mutual_knn", "settings": {"k": 5}})
     text = legend_text(drawn(), trend_points(), recipe)
-    assert text.startswith("Alignment and competence. Alignment (k = 5) against competence:")
+    assert text.startswith("Alignment and competence. Mean alignment (k = 5) against competence:")
     assert "Dotted: chance." in text
     assert "n = 6 models, 101 stimuli." in text
     assert "Settings: metric mutual_knn, k 5." in text

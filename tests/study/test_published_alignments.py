@@ -17,15 +17,13 @@ from core.metrics import METRICS
 from core.plans.reading import open_plan
 from core.store import Store
 from core.study import published
-from core.study.parts import Comparison
 from core.study.published import (
     COLUMNS,
     deviations_here,
     is_dataset,
     names_by_spec,
     published_alignments,
-    published_pairs,
-    put_beside,
+    published_here,
     read_alignments,
 )
 from core.study.selections import encode
@@ -77,6 +75,12 @@ def test_every_value_has_a_source_and_a_known_metric():
     assert len(variants) == 27
 
 
+def pairs_here(study: Study, metric: str = "mutual_knn") -> pd.DataFrame:
+    """Return the published alignments of two models by a metric."""
+    here = published_here(study)
+    return here[(here["metric"] == metric) & (here["y"] != "")]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -93,11 +97,10 @@ def test_a_value_without_a_source_is_refused(change, message: str, tmp_path: Pat
 @pytest.mark.usefixtures("small")
 def test_values_are_of_these_very_models_and_stimuli(root: Path):
     study = Study(Store(root), COCO)
-    found = published_pairs(study, Comparison(k=10))
+    found = pairs_here(study)
     assert {"bloomz-560m", "bloomz-1b1", "Qwen2-7B", "Qwen2.5-7B"} <= set(found["x"])
     assert len(found) == 11  # eight of language with vision, three within each
-    assert published_pairs(study, Comparison(k=9)).empty
-    assert len(published_pairs(study, Comparison(metric="cka"))) == 11
+    assert len(pairs_here(study, "cka")) == 11
     assert deviations_here(study) == {}
     deviations = deviations_here(Study(Store(root), WIT))
     assert sorted(deviations.values()) == [0.21, 0.26, 0.33, 0.43]
@@ -106,7 +109,7 @@ def test_values_are_of_these_very_models_and_stimuli(root: Path):
 @pytest.mark.usefixtures("small")
 def test_a_part_of_the_stimuli_has_no_published_value(root: Path):
     part = encode(range(SIZE - 4), SIZE)
-    assert published_pairs(Study(Store(root), COCO, stimuli=part), Comparison(k=10)).empty
+    assert published_here(Study(Store(root), COCO, stimuli=part)).empty
     assert deviations_here(Study(Store(root), WIT, stimuli=part)) == {}
 
 
@@ -122,8 +125,8 @@ def test_only_the_usual_embedding_of_a_model_has_its_published_values(root: Path
     embed(store, coco(SIZE), spec, "language", "language", name="halved", **halved)
     study = Study(Store(store), COCO)
     assert spec not in names_by_spec(study)
-    assert "bloomz-560m" not in set(published_pairs(study, Comparison(k=10))["x"])
-    assert len(published_pairs(study, Comparison(k=10))) == 8
+    assert "bloomz-560m" not in set(pairs_here(study)["x"])
+    assert len(pairs_here(study)) == 8
 
 
 def test_a_dataset_is_known_by_its_id_and_revision_or_else_by_its_name(root: Path):
@@ -140,15 +143,4 @@ def test_a_dataset_is_known_by_its_id_and_revision_or_else_by_its_name(root: Pat
 
 def test_another_number_of_stimuli_has_no_published_value(root: Path):
     study = Study(Store(root), COCO)
-    assert published_pairs(study, Comparison(k=10)).empty
-
-
-def test_a_pair_is_found_in_either_order_where_the_metric_is_symmetric():
-    values = pd.DataFrame(
-        [("a", "b", 0.2, "1:2", "s")], columns=["x", "y", "value", "layers", "source"]
-    )
-    table = pd.DataFrame({"model_x": ["b", "a"], "model_y": ["a", "c"]})
-    beside = put_beside(table, values, METRICS["mutual_knn"].spec)
-    assert beside["published"].iloc[0] == 0.2
-    assert beside["published"].isna().tolist() == [False, True]
-    assert "published" not in put_beside(table, values, METRICS["cycle_knn"].spec)
+    assert published_here(study).empty

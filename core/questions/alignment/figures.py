@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 
 from core.encoders.encoder import REALITY
@@ -13,72 +14,102 @@ from core.figures.grammar import Text as Words
 from core.figures.theme import heading
 from core.metrics.spec import MetricSpec
 from core.questions.alignment.axes import Axis
-from core.questions.alignment.points import NOISE, fit_line, fits, mean_points
+from core.questions.alignment.points import NOISE, fit_line, mean_points
 from core.study.layers import LayerChoice, layer_matrix, pick
 
-MOST_NAMED = 14  # dots that have their names next to them
 BAND = "linear fit, 95% CI"
-PAIR = "<b>{title_x}[[ ({parameters_x:count})]] × {title_y}[[ ({parameters_y:count})]]</b>"
-CARD = (
-    PAIR,
+CHARACTER, LETTERS, MARK = 0.009, 0.05, 0.03  # of a plot's width and height: labels and dots
+PAIR = (
+    "<b>{title_x}[[ ({parameters_x:count})]] × {title_y}[[ ({parameters_y:count})]]</b>",
     "alignment {score:.3f}[[, chance {chance:.3f}]]",
-    "[[{share:.2f} of the way from chance to the ceiling]]",
     "[[95% CI over stimuli {low:.3f} to {high:.3f}]]",
-)
-CALIBRATED = (
-    PAIR,
-    "calibrated alignment {score:.3f}",
-    "raw score {raw:.3f}[[, chance {raw_chance:.3f}]]",
-    "[[95% CI over stimuli {raw_low:.3f} to {raw_high:.3f}]]",
-    "{p:p}, adjusted for all pairs {p_adjusted:p}",
+    "[[raw score {raw:.3f}]][[, 95% CI {raw_low:.3f} to {raw_high:.3f}]]",
+    "[[{p:p}, adjusted for all pairs {p_adjusted:p}]]",
+    "layers {layer_x} × {layer_y}",
 )
 
 
 def _levels(bound: str) -> tuple[Level, ...]:
-    """Return the lines of chance and both ceilings. bound: of the noise ceiling, of which it says
-    that it is a lower one; see `core.study.noise.bound_of`.
+    """Return the lines of chance and both ceilings. bound: of the noise ceiling, "≥ " if it is a
+    lower one; see `core.study.noise.bound_of`.
     """
     noise = f"noise ceiling ({bound.strip()})" if bound else "noise ceiling"
     return (
         Level("chance"),
-        Level("ceiling", "ceiling", name="ceiling {ceiling:.3g}"),
+        Level("ceiling", "ceiling", name="seed ceiling"),
         Level(NOISE, "noise ceiling", name=noise, several=True),
     )
 
 
-def mean_trend(points: pd.DataFrame, axis: Axis, *, label: str, bound: str = "") -> Plot:
+def trend(
+    points: pd.DataFrame, axis: Axis, *, label: str, bound: str = "", panels: bool = False
+) -> Plot:
     """Return the mean alignment of each model with all that it is compared with, against what is on
-    the axis, with a linear fit over recipes.
+    the axis, with a linear fit over recipes; in panels, one for each group of the models compared
+    with, a line for each of these.
 
-    points: of `core.questions.alignment.points.trend_points`, with `compared`. label: of the score.
+    points: of `core.questions.alignment.points.trend_points`. label: of the score.
     """
-    points = points[points["compared"]]
-    means = mean_points(points)
-    fit = fit_line(points, axis)
-    band = fit.band.assign(x=axis.unplace(fit.band["x"])) if len(fit.band) else fit.band
-    number = "{axis:count}" if axis.log else "{axis:.2f}"
-    drawn = means.dropna(subset=["axis", "score"])
-    if drawn.empty and len(means):
-        return _ranking(means, label=label, bound=bound)
+    if panels:
+        points = points.sort_values("panel", key=lambda panel: panel == REALITY, kind="stable")
+    else:
+        points = points[points["compared"]].assign(panel="")
+    parts = {str(panel): rows for panel, rows in points.groupby("panel", sort=False)}
+    means = [mean_points(rows) for rows in parts.values()]
+    every = pd.concat(means) if means else mean_points(points)
+    if every["axis"].isna().all() and len(every) and not panels:
+        return _ranking(every, label=label, bound=bound)
+    lines = {panel: fit_line(rows, axis) for panel, rows in parts.items()}
+    bands = [
+        _band(lines[panel].band, rows, axis).assign(panel=panel)
+        for panel, rows in zip(parts, means, strict=True)
+        if len(lines[panel].band)
+    ]
+    band = pd.concat(bands) if bands else pd.DataFrame(columns=["x", "fit", "low", "high", "panel"])
+    drawn = every.dropna(subset=["axis", "score"])
     places = axis.place(drawn["axis"])
     pad = 0.06 * (places.max() - places.min()) or 0.1
     # names are right of their dots
     ends = axis.unplace(pd.Series([places.min() - pad, places.max() + 2.5 * pad]))
+    number = "{axis:count}" if axis.log else "{axis:.2f}"
+    # better language models of any family follow each other, larger ones of several do not, nor do
+    # vision models of several objectives
+    follow = axis.is_competence and axis.side == "language"
+    points = points.assign(run=points["model_y"] + ("" if follow else " " + points["group_x"]))
+
+    def note(rows: pd.DataFrame) -> str:
+        fit = lines[str(rows["panel"].iloc[0])]
+        found = f"n = {fit.n}: no fit" if fit.reason else f"ρ = {fit.spearman:.2f}, n = {fit.n}"
+        return found.replace("-", "−")
+
+    each = Line(
+        "axis",
+        "score",
+        by="run",
+        table=points,
+        color=Fixed("soft"),
+        width=Size("parameters_y"),
+        opacity=0.5,
+        name="a compared model",
+        card=(*PAIR, f"[[noise ceiling {bound}{{{NOISE}:.3f}}]]"),
+    )
+    seen = list(dict.fromkeys(drawn["panel"]))
     return Plot(
         f"Alignment and {axis.short}",
         marks=(
             Ribbon("x", "low", "high", table=band, color=Fixed("soft"), name=BAND),
             Line("x", "fit", table=band, dash="dash", color=Fixed("soft"), name=BAND),
+            *((each,) if panels else ()),
             Dots(
                 "axis",
                 "score",
                 color="group_x",
                 modality="modality_x",
-                size=Size("parameters_x"),
+                size=Size("parameters_x", times=0.75 if panels else 1.0),
                 low="low",
                 high="high",
-                label="{title_x}" if len(drawn) <= MOST_NAMED else "",
-                side="bottom right",
+                label="" if panels else "{label}",
+                desk=True,
                 card=(
                     "<b>{title_x}</b>[[ ({parameters_x:count})]]",
                     "mean alignment {score:.3f}[[ [{low:.3f}, {high:.3f}]]]",
@@ -91,10 +122,48 @@ def mean_trend(points: pd.DataFrame, axis: Axis, *, label: str, bound: str = "")
         ),
         x=PlotAxis(axis.title, log=axis.log, range=tuple(ends) if len(drawn) else None),
         y=PlotAxis(f"mean {label}", zero=True),
+        facet=Facet(
+            "panel",
+            names={panel: heading(panel) for panel in seen},
+            note=note,
+            columns=2 if len(seen) == 4 else 3,
+            share="x",
+        )
+        if panels
+        else None,
         levels=_levels(bound),
         empty=_why_empty(points, axis),
-        height=430,
-    ).over(means)
+        height=430 if not panels else 330 if len(seen) <= 3 else 235,
+    ).over(drawn.assign(label=_labels(drawn["title_x"], places, drawn["score"])))
+
+
+def _band(band: pd.DataFrame, means: pd.DataFrame, axis: Axis) -> pd.DataFrame:
+    """Return a fit's band within what points and line span, so that it does not flatten these."""
+    ends = pd.concat([means[["score", "low", "high"]].stack(), band["fit"]])
+    clipped = band[["low", "high"]].clip(min(0.0, ends.min()), ends.max())
+    return band.assign(x=axis.unplace(band["x"]), **clipped)
+
+
+def _labels(titles: pd.Series, x: pd.Series, y: pd.Series) -> list[str]:
+    """Return the title of each dot, "" if it would cover another title or dot; the ends first."""
+    if titles.empty:
+        return []
+    across = (x - x.min()) / (np.ptp(x) or 1.0)
+    up = (y - min(0.0, y.min())) / (y.max() - min(0.0, y.min()) or 1.0)
+    half = MARK / 2
+    boxes = [(a - half, a + half, b - half, b + half) for a, b in np.column_stack([across, up])]
+    labels = [""] * len(titles)
+    for place in np.argsort(-np.abs(up - up.mean()).to_numpy(), kind="stable"):
+        a, b = across.iloc[place] + half, up.iloc[place]
+        box = (a, a + CHARACTER * len(titles.iloc[place]), b - LETTERS / 2, b + LETTERS / 2)
+        others = [*boxes[:place], *boxes[place + 1 :]]
+        if not any(
+            box[0] < right and left < box[1] and box[2] < top and low < box[3]
+            for left, right, low, top in others
+        ):
+            labels[place] = titles.iloc[place]
+            boxes.append(box)
+    return labels
 
 
 def _ranking(means: pd.DataFrame, *, label: str, bound: str) -> Plot:
@@ -120,101 +189,6 @@ def _ranking(means: pd.DataFrame, *, label: str, bound: str) -> Plot:
         levels=tuple(replace(level, along="x") for level in _levels(bound)),
         row=26,
     ).over(means)
-
-
-def trend(points: pd.DataFrame, axis: Axis, *, label: str, bound: str = "") -> Plot:
-    """Return alignment against what is on the axis, a panel for each group of the models compared
-    with; each line is one of these, wider if it is larger.
-
-    points: of `core.questions.alignment.points.trend_points`, with what the answer knows more.
-    """
-    points = points.sort_values("panel", key=lambda panel: panel == REALITY, kind="stable")
-    lines = fits(points, axis)
-    seen = points[points["axis"].notna() & points["score"].notna()]
-    # better language models of any family follow each other, larger ones of several do not, nor do
-    # vision models of several objectives
-    follow = axis.is_competence and axis.side == "language"
-    points = points.assign(run=points["model_y"] + ("" if follow else " " + points["group_x"]))
-    bands, means = [], []
-    for panel in set(seen["panel"]):
-        fit = lines[panel]
-        if len(fit.band):
-            bands.append(fit.band.assign(x=axis.unplace(fit.band["x"]), panel=panel))
-            if seen.loc[seen["panel"] == panel, "model_y"].nunique() > 1:  # else they are its dots
-                means.append(fit.points.assign(x=axis.unplace(fit.points["x"]), panel=panel))
-    band = pd.concat(bands) if bands else pd.DataFrame(columns=["x", "fit", "low", "high", "panel"])
-    mean = pd.concat(means) if means else pd.DataFrame(columns=["x", "y", "panel"])
-    number = "{axis:count}" if axis.log else "{axis:.2f}"
-    noise = f"[[noise ceiling {bound}{{{NOISE}:.3f}}]]"
-    more = (noise, f"{axis.short} {number}", "layers {layer_x} × {layer_y}")
-    published = Dots(
-        "axis",
-        "published",
-        symbol="x-thin",
-        name="published",
-        card=(
-            "<b>{title_x} × {title_y}</b>",
-            "published {published:.3f}, here {score:.3f}",
-            "published of the layers {published_layers}",
-        ),
-        ids="{published_by}",
-    )
-
-    def note(rows: pd.DataFrame) -> str:
-        fit = lines[str(rows["panel"].iloc[0])]
-        if fit.reason:
-            return f"n = {fit.n}: no fit"
-        return f"ρ = {fit.spearman:.2f}, n = {fit.n}".replace("-", "−")
-
-    panels = list(dict.fromkeys(seen["panel"]))
-    return Plot(
-        f"Alignment and {axis.short}",
-        marks=(
-            Ribbon("x", "low", "high", table=band, color=Fixed("soft"), name=BAND),
-            Line("x", "fit", table=band, dash="dash", color=Fixed("soft"), name=BAND),
-            Line(
-                "axis",
-                "score",
-                by="run",
-                color=Fixed("soft"),
-                width=Size("parameters_y"),
-                opacity=0.5,
-                name="a compared model",
-            ),
-            Dots(
-                "axis",
-                "score",
-                color="group_x",
-                modality="modality_x",
-                size=Size("parameters_x", times=0.75),
-                card=(*(CALIBRATED if "raw" in points else CARD), *more),
-                ids="{model_x} × {model_y}",
-                select=("model_x", "model_y"),
-            ),
-            *((published,) if "published" in points else ()),
-            Dots(
-                "x",
-                "y",
-                table=mean,
-                symbol="diamond",
-                size=8,
-                name="mean of the panel, fitted",
-                card=("mean of the panel {y:.3f}",),
-            ),
-        ),
-        x=PlotAxis(axis.title, log=axis.log),
-        y=PlotAxis(label, zero=True),
-        facet=Facet(
-            "panel",
-            names={panel: heading(panel) for panel in panels},
-            note=note,
-            columns=2 if len(panels) == 4 else 3,
-            share="x",
-        ),
-        levels=_levels(bound),
-        empty=_why_empty(points, axis),
-        height=330 if len(panels) <= 3 else 235,
-    ).over(points)
 
 
 def _why_empty(points: pd.DataFrame, axis: Axis) -> str:

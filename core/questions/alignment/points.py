@@ -10,7 +10,6 @@ from core.statistics.correlations import Fit, competence_fit
 from core.statistics.intervals import mean_interval
 from core.study.models import is_measured, is_reality, trained
 from core.study.models import lines as lines_of
-from core.study.published import BESIDE
 
 NOISE = "noise_ceiling"
 DESCRIBED = ("title", "group", "parameters", "modality", "recipe")
@@ -47,13 +46,13 @@ def trend_points(alignment: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
 
 def calibrated_points(points: pd.DataFrame) -> pd.DataFrame:
     """Return the points at their calibrated scores, whose chance is 0; what belongs to the raw ones
-    gets `raw` in its name. They have no ceilings, and no published values: those are raw.
+    gets `raw` in its name. They have no ceilings: those are raw.
     """
     renamed = points.rename(
         columns={"score": "raw", "chance": "raw_chance", "low": "raw_low", "high": "raw_high"}
     )
     return renamed.assign(score=renamed["calibrated"], chance=0.0).drop(
-        columns=["ceiling", NOISE, *BESIDE], errors="ignore"
+        columns=["ceiling", NOISE], errors="ignore"
     )
 
 

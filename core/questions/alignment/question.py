@@ -34,7 +34,7 @@ from core.questions.alignment.calibration import (
     add_shares,
     check_resampling,
 )
-from core.questions.alignment.figures import layer_map, mean_trend, trend
+from core.questions.alignment.figures import layer_map, trend
 from core.questions.alignment.points import (
     ABOUT,
     NOISE,
@@ -54,7 +54,6 @@ from core.study.layers import ALL
 from core.study.models import open_because, trained
 from core.study.noise import bound_of
 from core.study.parts import Calibration, Comparison
-from core.study.published import BESIDE, published_pairs, put_beside
 from core.study.study import Study, finished_models, known_worlds
 
 READ: tuple[Item, Item] = ("caption", "image")
@@ -90,9 +89,6 @@ class Alignment(StudyQuestion):
         "p_adjusted": "p adjusted for the false discovery rate over all pairs",
         "low": "low end of the score's 95% interval over stimuli",
         "high": "high end of that interval",
-        "published": "published alignment of these models and stimuli",
-        "published_layers": "layers that it is of",
-        "published_by": "where it was published",
         "axis": "position of the model on the axis",
         "panel": "what the other model is grouped by",
         "fitted": "recipes that the panel's fit takes",
@@ -119,7 +115,7 @@ class Alignment(StudyQuestion):
         "axis_title": "what is on the axis",
     }
     hidden: ClassVar[tuple[str, ...]] = (
-        *(*FITTED, *BESIDE[1:], *ABOUT, "line_x", "counted", "compared", "axis_title"),
+        *(*FITTED, *ABOUT, "line_x", "counted", "compared", "axis_title"),
         *("layer_name_x", "layer_name_y"),
     )
 
@@ -200,8 +196,6 @@ class Alignment(StudyQuestion):
             titles = models.set_index("model")["title"]
             named = {f"title_{side}": table[f"model_{side}"].map(titles) for side in "xy"}
             return Answer(table.assign(**named), self._values(table, study))
-        published = published_pairs(study, self.comparison)
-        table = put_beside(table, published, self.comparison.spec)
         axis = axis_of(self, study)
         placed = table.assign(axis=table["model_x"].map(axis_values(self, study)).astype(float))
         points = trend_points(placed, models)
@@ -256,8 +250,7 @@ class Alignment(StudyQuestion):
         side: Side = "vision" if kinds == {"vision"} else "language"
         axis = replace(self._axis, title=title, side=side)
         points = calibrated_points(table) if self.calibration.null else table
-        draw = trend if self.panels or "compared" not in points else mean_trend
-        return draw(points, axis, label=self.label, bound=bound)
+        return trend(points, axis, label=self.label, bound=bound, panels=self.panels)
 
     def _values(self, table: pd.DataFrame, study: Study) -> list[Finding]:
         """Return how aligned the models are, what permutations say, and how far noise lets them

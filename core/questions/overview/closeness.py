@@ -12,8 +12,6 @@ import pandas as pd
 from core.errors import MetricError, UnknownNameError
 from core.options import option, part
 from core.progress import Progress
-from core.questions.asking import ask
-from core.questions.competence.question import TasksSolved
 from core.questions.dispersion.residuals import read
 from core.questions.question import Answer, StudyQuestion
 from core.spaces.bases import center, span
@@ -22,10 +20,8 @@ from core.study.comparing import align_models, choose_engine, prepare_each
 from core.study.layers import ALL, PairScores, align
 from core.study.models import (
     UNTRAINED,
-    basis_of,
     is_measured,
     is_reality,
-    skill_values,
     usual,
     without_variants,
 )
@@ -51,7 +47,7 @@ class ConvergenceMap(StudyQuestion):
     """How close is each model to reality, or to another center?"""
 
     command = "closeness"
-    version = 6
+    version = 7
     columns: ClassVar[Mapping[str, str]] = {
         "model": "model of a usual training, checkpoint or untrained control",
         "title": "its name",
@@ -68,9 +64,6 @@ class ConvergenceMap(StudyQuestion):
         "score": "alignment with the center",
         "chance": "alignment of unrelated models",
         "reason": "why there is no score",
-        "competence": "its competence",
-        "basis": "what competence is",
-        "across": "mean alignment with the finished models of the other of vision and language",
         "partners": "models of other modalities that are best aligned with it",
         "partner_scores": "their alignment",
     }
@@ -102,19 +95,10 @@ class ConvergenceMap(StudyQuestion):
             scores = _near_modality(self, study, models)
         else:
             scores = _near_model(study, list(models["model"]), center, self.comparison)
-        solved = ask(TasksSolved(self.scope), study)
-        competence = study.competence()
-        skill = skill_values(competence, solved)
-        units = competence.set_index("model")["unit"].reindex(models["model"])
-        table = models.assign(
-            untrained=models["group"] == UNTRAINED,
-            center=center,
-            competence=skill.reindex(models["model"]).to_numpy(),
-            basis=units.fillna(basis_of(solved)).to_numpy(),
-        )
+        table = models.assign(untrained=models["group"] == UNTRAINED, center=center)
         table = table.merge(scores, on="model", how="left")
-        across = _across(study, models, self.comparison)
-        return Answer(table.merge(across, on="model", how="left")[list(self.columns)])
+        partners = _partners(study, models, self.comparison)
+        return Answer(table.merge(partners, on="model", how="left")[list(self.columns)])
 
 
 def _shown(models: pd.DataFrame) -> pd.DataFrame:
@@ -139,13 +123,8 @@ def _near_modality(question: ConvergenceMap, study: Study, models: pd.DataFrame)
     targets = list(finished.loc[finished["modality"] == question.center, "model"])
     pairs = align_models(study, list(models["model"]), targets, question.comparison)
     runs = models.set_index("model")["run"]  # a checkpoint is no evidence of its own training
-    return _mean(pairs[pairs["model_x"].map(runs) != pairs["model_y"].map(runs)])
-
-
-def _mean(pairs: pd.DataFrame) -> pd.DataFrame:
-    mean = pairs.groupby("model_x", sort=False).agg(
-        score=("score", "mean"), chance=("chance", "mean")
-    )
+    apart = pairs[pairs["model_x"].map(runs) != pairs["model_y"].map(runs)]
+    mean = apart.groupby("model_x", sort=False)[["score", "chance"]].mean()
     return mean.rename_axis("model").reset_index().assign(layer=-1, reason="")
 
 
@@ -186,8 +165,6 @@ def _near_consensus(question: ConvergenceMap, study: Study, models: pd.DataFrame
 
 def _consensus(study: Study, models: Sequence[str]) -> tuple[np.ndarray | None, str]:
     """Return the consensus of models, or why there is none."""
-    if len(models) < LEAST:
-        return None, f"a consensus takes {LEAST} other models, here are {len(models)}"
     spaces = []
     for model in models:
         try:
@@ -196,16 +173,15 @@ def _consensus(study: Study, models: Sequence[str]) -> tuple[np.ndarray | None, 
         except MetricError:  # it is named where it would be measured itself
             continue
     if len(spaces) < LEAST:
-        return None, f"a consensus takes {LEAST} other models with vectors, here are {len(spaces)}"
+        return None, f"a consensus needs {LEAST} other models; {len(spaces)} can be used"
     joint: np.ndarray = generalized_procrustes(spaces).joint.astype(np.float32)
     return joint, ""
 
 
-def _across(study: Study, models: pd.DataFrame, comparison: Comparison) -> pd.DataFrame:
-    """Return each model's mean alignment across vision and language, and its best partners."""
+def _partners(study: Study, models: pd.DataFrame, comparison: Comparison) -> pd.DataFrame:
+    """Return the models of other modalities that are best aligned with each, and their scores."""
     finished = usual(models)
-    rows: dict[str, dict[str, Any]] = {}
-    counterpart = {"language": "vision", "vision": "language"}
+    rows: list[dict[str, Any]] = []
     for modality, group in models.groupby("modality", sort=False):
         foreign = finished[finished["modality"] != modality]
         if foreign.empty:
@@ -214,20 +190,16 @@ def _across(study: Study, models: pd.DataFrame, comparison: Comparison) -> pd.Da
             pairs = align_models(study, list(group["model"]), list(foreign["model"]), comparison)
         except MetricError:  # no model of a side can be compared; each says so itself
             continue
-        kinds = pairs["model_y"].map(foreign.set_index("model")["modality"])
-        mean = pairs[kinds == counterpart.get(str(modality), "vision")]
-        means = mean.groupby("model_x")["score"].mean()
-        for name, own in pairs.dropna(subset=["score"]).groupby("model_x"):
-            best = own.sort_values("score", ascending=comparison.toward < 0, kind="stable")
-            best = best.head(PARTNERS)
-            rows[str(name)] = {
-                "across": means.get(name, np.nan),
-                "partners": best["model_y"].tolist(),
-                "partner_scores": best["score"].tolist(),
-            }
-    return _as_table(rows)
-
-
-def _as_table(rows: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
-    columns = ["model", "across", "partners", "partner_scores"]
-    return pd.DataFrame([{"model": name, **row} for name, row in rows.items()], columns=columns)
+        best = pairs.dropna(subset=["score"]).sort_values(
+            "score", ascending=comparison.toward < 0, kind="stable"
+        )
+        for name, own in best.groupby("model_x", sort=False):
+            own = own.head(PARTNERS)
+            rows.append(
+                {
+                    "model": name,
+                    "partners": own["model_y"].tolist(),
+                    "partner_scores": own["score"].tolist(),
+                }
+            )
+    return pd.DataFrame(rows, columns=["model", "partners", "partner_scores"])

@@ -1,5 +1,4 @@
-"""Where everything of the convergence map lies: computed here once, drawn by the browser and, for
-export, as an SVG file.
+"""The convergence map: where everything lies, which the browser draws, and the map as an SVG file.
 
 Distance from the center is alignment with it on a log scale: 1 in the middle, chance on the rim.
 Each modality has a sector, in which models are sorted by alignment.
@@ -8,30 +7,32 @@ Each modality has a sector, in which models are sorted by alignment.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
+from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 import pandas as pd
 
-from core.competence.records import SKILL
 from core.encoders.encoder import REALITY
 from core.figures.numbers import count_text
 from core.figures.palette import modality_hue
-from core.figures.theme import INK, Mode
-from core.modalities import find_modality
+from core.figures.theme import FONT, INK, Mode
 from core.questions.overview.closeness import CONSENSUS, MAP_METRICS, ConvergenceMap
 from core.study.models import UNKNOWN
+from core.visible import visible
 
 GAP = 0.16  # radians between two sectors
 NARROWEST = 3  # models that a sector has room for at least
 WIDEST_MARK, SMALLEST_MARK, UNKNOWN_MARK = 13.0, 3.0, 5.0  # radii in pixels of a map of radius R
 R = 270.0
-CODED = "1 − bits per byte of captions"
+WIDTH, HEIGHT = 880, 640  # of the SVG file
+CENTER = (330, 322)
+LEFT, TOP = 690, 60  # of its legend
 RIM = 0.01  # of a metric whose chance level is 0
 LABELS = 2  # models per sector that are named at once
-TICKS = (1, 2, 2.5, 5, 10)
+NAME = 90.0, 18.0  # pixels of a name
 
 
 @dataclass(frozen=True)
@@ -59,30 +60,17 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Panel:
-    """A scatter next to the map; dots: model, and its place from 0 to 1 on both axes. chance: the
-    place of chance, or None.
-    """
-
-    title: str
-    x_label: str
-    y_label: str
-    x_ticks: tuple[tuple[float, str], ...]
-    y_ticks: tuple[tuple[float, str], ...]
-    dots: tuple[tuple[str, float, float], ...]
-    chance: float | None
-
-
-@dataclass(frozen=True)
 class Scene:
-    """All that the map shows; rings: distance and score. sectors: name, hue, angle."""
+    """All that the map shows; rings: distance and score. sectors: name, hue, angle. keys: symbol
+    and meaning, for the legend.
+    """
 
     center: str
     rim: str
     rings: tuple[tuple[float, str], ...]
     sectors: tuple[tuple[str, str, float], ...]
     marks: tuple[Mark, ...]
-    panels: tuple[Panel, ...]
+    keys: tuple[tuple[str, str], ...]
 
 
 def lay_out(
@@ -125,9 +113,26 @@ def lay_out(
             (_distance(score, rim), f"{score:g}") for score in (0.3, 0.1, 0.03) if score > rim
         ),
         sectors=sectors,
-        marks=marks,
-        panels=_panels(finished[~finished["untrained"]], _named(center, titles), label),
+        marks=_apart(marks),
+        keys=(
+            ("star", f"center: {_named(center, titles)}"),
+            ("rim", "chance"),
+            ("ring", f"{label}, log scale"),
+            ("dot", "model; area: parameters"),
+            *((("hollow", "untrained network"),) if finished["untrained"].any() else ()),
+            *((("trail", "checkpoints"),) if any(len(mark.path) > 1 for mark in marks) else ()),
+        ),
     )
+
+
+def _apart(marks: tuple[Mark, ...]) -> tuple[Mark, ...]:
+    """Return the marks without the labels that would cover another."""
+    places: list[tuple[float, float]] = []
+    for mark in sorted((one for one in marks if one.labeled), key=lambda one: one.path[-1][1]):
+        x, y = mark.place
+        if all(abs(x - a) > NAME[0] or abs(y - b) > NAME[1] for a, b in places):
+            places.append((x, y))
+    return tuple(replace(mark, labeled=mark.labeled and mark.place in places) for mark in marks)
 
 
 def _distance(score: float, rim: float) -> float:
@@ -195,51 +200,99 @@ def _partners(row: Any) -> tuple[tuple[str, float], ...]:
     return tuple(zip(map(str, row.partners), map(float, row.partner_scores), strict=True))
 
 
-def _panels(models: pd.DataFrame, center: str, label: str) -> tuple[Panel, ...]:
-    """Return how close vision models are and language models are, by competence."""
-    wanted = (
-        ("image", "score", f"{label} with {center}", "vision"),
-        ("caption", "across", f"{label} with vision", "language"),
-    )
-    panels = []
-    for reads, column, y_label, side in wanted:
-        kinds = models["modality"].map(lambda name: find_modality(name).reads)
-        own = models[kinds == reads].dropna(subset=["competence", column])
-        if len(own) > 1:
-            basis = own["basis"].iloc[0]
-            basis = CODED if basis == SKILL else basis
-            panels.append(_panel(own, column, f"{side}: {basis}", y_label))
-    return tuple(panels)
+def to_svg(scene: Scene, mode: Mode, *, title: str) -> str:
+    """Return the map with its legend as the text of an SVG file."""
+    ink = INK[mode]
+    style = f"font-family:{FONT};font-size:12px;fill:{ink.text}"
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}"'
+        f" width={quoteattr(str(WIDTH))} height={quoteattr(str(HEIGHT))} style={quoteattr(style)}>",
+        f"<title>{_plain(title)}</title>",
+        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="{ink.paper}"/>',
+        f'<g transform="translate({CENTER[0]},{CENTER[1]})">',
+        *_rings(scene, mode),
+        *(_trail(mark) for mark in scene.marks if len(mark.path) > 1),
+        *(_dot(mark, *mark.place, ink.paper) for mark in scene.marks),
+        *_labels(scene),
+        "</g>",
+        *_legend(scene, mode),
+        "</svg>",
+    ]
+    return "\n".join(parts)
 
 
-def _panel(models: pd.DataFrame, column: str, x_label: str, y_label: str) -> Panel:
-    x, y = models["competence"], models[column]
-    x_low, x_high, x_ticks = _axis(x.min(), x.max())
-    y_low, y_high, y_ticks = _axis(min(0.0, y.min()), max(0.0, y.max()))
-    chance = (models["chance"].mean() - y_low) / (y_high - y_low)
-    places = zip(
-        models["model"], (x - x_low) / (x_high - x_low), (y - y_low) / (y_high - y_low), strict=True
-    )
-    return Panel(
-        title=y_label,
-        x_label=x_label,
-        y_label=y_label,
-        x_ticks=x_ticks,
-        y_ticks=y_ticks,
-        dots=tuple((str(name), float(across), float(up)) for name, across, up in places),
-        chance=float(chance) if 0 <= chance <= 1 else None,
-    )
+def star(radius: float) -> str:
+    """Return the outline of a star of five rays around the origin."""
+    points = []
+    for corner in range(10):
+        angle = -math.pi / 2 + corner * math.pi / 5
+        length = radius * (0.42 if corner % 2 else 1)
+        points.append(f"{length * math.cos(angle):.1f},{length * math.sin(angle):.1f}")
+    return f"M{'L'.join(points)}Z"
 
 
-def _axis(low: float, high: float) -> tuple[float, float, tuple[tuple[float, str], ...]]:
-    """Return the ends of an axis and about four round ticks, with equal digits."""
-    span = high - low or abs(high) or 1.0
-    power = 10.0 ** math.floor(math.log10(span / 4))
-    step = next(part * power for part in TICKS if part * power >= span / 4)
-    first = math.floor(low / step)
-    last = max(math.ceil(high / step), first + 1)
-    digits = max(0, -math.floor(math.log10(step)) + (round(step / power, 1) == 2.5))
-    ends = first * step, last * step
-    ticks = [index * step for index in range(first, last + 1)]
-    places = tuple(((tick - ends[0]) / (ends[1] - ends[0]), f"{tick:.{digits}f}") for tick in ticks)
-    return *ends, places
+def _rings(scene: Scene, mode: Mode) -> Iterable[str]:
+    ink = INK[mode]
+    for distance, text in scene.rings:
+        yield f'<circle r="{R * distance:.1f}" fill="none" stroke="{ink.grid}"/>'
+        yield _text(3, R * distance - 4, text, fill=ink.soft)
+    yield f'<circle r="{R}" fill="none" stroke="{ink.chance}" stroke-dasharray="2 4"/>'
+    yield _text(3, -R - 5, scene.rim, fill=ink.soft)
+    yield f'<path d="{star(12)}" fill="{ink.text}"/>'
+    for name, color, angle in scene.sectors:
+        x, y = (R + 26) * math.cos(angle), (R + 26) * math.sin(angle)
+        yield _text(x, y + 4, name.upper(), fill=color, anchor=_anchor(x), weight="700")
+
+
+def _anchor(x: float) -> str:
+    return "middle" if abs(x) < 60 else "start" if x > 0 else "end"
+
+
+def _trail(mark: Mark) -> str:
+    points = [
+        f"{R * distance * math.cos(mark.angle):.1f},{R * distance * math.sin(mark.angle):.1f}"
+        for _, distance in mark.path
+    ]
+    look = f'stroke="{mark.color}" stroke-width="1.6" stroke-opacity="0.45"'
+    return f'<path d="M{"L".join(points)}" fill="none" {look}/>'
+
+
+def _dot(mark: Mark, x: float, y: float, paper: str) -> str:
+    fill, edge = (paper, mark.color) if mark.hollow else (mark.color, paper)
+    look = f'r="{mark.size:.1f}" fill="{fill}" stroke="{edge}" stroke-width="1.4"'
+    return f'<circle cx="{x:.1f}" cy="{y:.1f}" {look}><title>{_plain(mark.title)}</title></circle>'
+
+
+def _labels(scene: Scene) -> Iterable[str]:
+    for mark in scene.marks:
+        if mark.labeled:
+            x, y = mark.place
+            inward, anchor = (-1, "end") if x >= 0 else (1, "start")
+            yield _text(x + inward * (mark.size + 4), y + 4, mark.title, anchor=anchor)
+
+
+def _legend(scene: Scene, mode: Mode) -> Iterable[str]:
+    ink = INK[mode]
+    symbols = {
+        "star": f'<path d="{star(7)}" fill="{ink.text}"/>',
+        "ring": f'<circle r="7" fill="none" stroke="{ink.grid}"/>',
+        "rim": f'<circle r="7" fill="none" stroke="{ink.chance}" stroke-dasharray="2 3"/>',
+        "dot": f'<circle r="5" fill="{ink.soft}"/>',
+        "hollow": f'<circle r="5" fill="none" stroke="{ink.soft}" stroke-width="1.4"/>',
+        "trail": f'<path d="M-8,0H8" stroke="{ink.soft}" stroke-width="1.6"/>',
+    }
+    for line, (symbol, text) in enumerate(scene.keys):
+        yield f'<g transform="translate({LEFT},{TOP + 22 * line})">{symbols[symbol]}'
+        yield f"{_text(16, 4, text)}</g>"
+
+
+def _text(
+    x: float, y: float, text: str, *, fill: str = "", anchor: str = "start", weight: str = "400"
+) -> str:
+    color = f' fill="{fill}"' if fill else ""
+    place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-weight="{weight}"'
+    return f"<text {place}{color}>{_plain(text)}</text>"
+
+
+def _plain(text: str) -> str:
+    return escape(visible(text))

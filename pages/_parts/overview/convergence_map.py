@@ -17,25 +17,27 @@ HTML = """<div class="map">
 <input class="share" type="range" min="0" max="100" value="100" aria-label="share of the training">
 <span class="when"></span></div></div>
 <svg class="canvas" viewBox="-340 -318 680 636" role="group" aria-label="Convergence map"></svg>
-<div class="panels"></div>
+<div class="legend"></div>
 </div>"""
 CSS = """
-.map { display: grid; grid-template-columns: minmax(0, 1.7fr) minmax(0, 1fr); gap: 4px 28px;
+.map { display: grid; grid-template-columns: minmax(0, 1fr) 200px; gap: 4px 20px;
   color: var(--st-text-color); font: 14px/1.4 var(--st-font); }
 .top { grid-column: 1 / -1; display: flex; flex-wrap: wrap; justify-content: space-between;
   gap: 8px 24px; }
 .keys, .time { display: flex; flex-wrap: wrap; gap: 8px; align-items: center; color: var(--soft); }
-svg { display: block; width: 100%; height: auto; overflow: visible; }
-.canvas { max-height: 640px; }
-.panels { display: flex; flex-direction: column; gap: 8px; justify-content: center; }
-.head { font: 600 14px/1.3 var(--st-font); margin: 0 0 2px; }
-text { fill: var(--st-text-color); font-size: 13px; }
-.canvas text { font-size: 15px; }
+svg { overflow: visible; }
+.canvas { display: block; width: 100%; height: auto; max-height: 600px; }
+.legend { display: flex; flex-direction: column; gap: 6px; align-self: start; padding-top: 28px;
+  font-size: 13px; }
+.legend div { display: flex; gap: 8px; align-items: center; }
+text { fill: var(--st-text-color); font-size: 15px; }
 text.soft { fill: var(--soft); }
 .sector { font-weight: 700; letter-spacing: .08em; }
 .ring { fill: none; stroke: var(--line); }
 .rim { stroke: var(--rim); stroke-dasharray: 2 4; }
 .star { fill: var(--st-text-color); }
+.full { fill: var(--soft); }
+.hollow { fill: none; stroke: var(--soft); stroke-width: 1.4; }
 .trail { fill: none; stroke-width: 1.6; opacity: .45; stroke-linecap: round; }
 .chord { fill: none; stroke: var(--st-text-color); opacity: .5; }
 .names, .card { pointer-events: none; }
@@ -54,6 +56,7 @@ button[aria-pressed=true] { border-color: var(--st-text-color); font-weight: 600
 input { width: 150px; accent-color: var(--ember); }
 .when { min-width: 7.5em; font-size: 13px; }
 @media (max-width: 640px) { .map { grid-template-columns: minmax(0, 1fr); }
+  .legend { flex-flow: row wrap; gap: 4px 16px; padding: 0; }
   .canvas text { font-size: 20px; } }
 """
 JS = Path(__file__).with_name("map.js").read_text(encoding="utf-8")

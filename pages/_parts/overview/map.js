@@ -1,5 +1,5 @@
 // The convergence map: draws a scene that the server has laid out (core/questions/overview/scene.py).
-const NS = "http://www.w3.org/2000/svg", R = 270, SIDE = 330, HIGH = 200, LEFT = 48, TOP = 8;
+const NS = "http://www.w3.org/2000/svg", R = 270;
 const SECONDS = 3.8;
 const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
@@ -11,6 +11,15 @@ function make(parent, tag, attributes = {}, text) {
   return element;
 }
 
+function star(radius) {
+  const corners = Array.from({ length: 10 }, (_, corner) => {
+    const [angle, length] = [-Math.PI / 2 + corner * Math.PI / 5, radius * (corner % 2 ? 0.42 : 1)];
+    return [length * Math.cos(angle), length * Math.sin(angle)];
+  });
+  return `M${corners.join("L")}Z`;
+}
+
+const KEYS = { ring: "ring", rim: "ring rim", dot: "full", hollow: "hollow" };
 const set = (element, name, number) => element.setAttribute(name, number.toFixed(1));
 
 // Where a model is at a share of its training, between its checkpoints
@@ -41,8 +50,7 @@ class ConvergenceMap {
     if (same !== this.drawn) {
       this.drawn = same;
       this.drawMap(data.scene);
-      data.scene.panels.forEach((panel) => this.drawPanel(panel));
-      this.find("panels").replaceChildren(...this.panels);
+      this.find("legend").replaceChildren(...data.scene.keys.map(([symbol, text]) => this.key(symbol, text)));
       this.move(this.share);
     }
     this.ring(data.selected);
@@ -60,7 +68,6 @@ class ConvergenceMap {
   drawMap({ center, rim, rings, sectors, marks }) {
     const svg = this.find("canvas");
     svg.replaceChildren();
-    this.panels = [];
     this.shown = null;
     for (const [radius, text] of rings) {
       make(svg, "circle", { r: R * radius, class: "ring" });
@@ -71,14 +78,11 @@ class ConvergenceMap {
     for (const [name, color, angle] of sectors) {
       const [x, y] = [(R + 26) * Math.cos(angle), (R + 26) * Math.sin(angle)];
       const anchor = Math.abs(x) < 60 ? "middle" : x > 0 ? "start" : "end";
-      const look = { x, y: y + 4, class: "sector", "text-anchor": anchor, style: `fill:${color}` };
+      const most = innerWidth > 640 ? Math.abs(x) : 340 - 18 * name.length;  // a phone would cut it
+      const look = { x: Math.min(Math.max(x, -most), most), y: y + 4, class: "sector", "text-anchor": anchor, style: `fill:${color}` };
       make(svg, "text", look, name.toUpperCase());
     }
-    const corners = Array.from({ length: 10 }, (_, corner) => {
-      const [angle, length] = [-Math.PI / 2 + corner * Math.PI / 5, corner % 2 ? 5 : 12];
-      return [length * Math.cos(angle), length * Math.sin(angle)];
-    });
-    const middle = make(svg, "path", { d: `M${corners.join("L")}Z`, class: "star" });
+    const middle = make(svg, "path", { d: star(12), class: "star" });
     make(middle, "title", {}, center);
     this.chords = make(svg, "g");
     const trails = make(svg, "g"), dots = make(svg, "g");
@@ -90,11 +94,11 @@ class ConvergenceMap {
         make(trails, "line", { class: "trail", style: `stroke:${mark.color}` });
       const dot = this.dot(dots, mark);
       const label = mark.labeled && make(this.names, "text", {}, mark.title);
-      this.marks.set(mark.id, { ...mark, trail, label, dots: [dot] });
+      this.marks.set(mark.id, { ...mark, trail, label, dot });
     }
     // by sector and inwards: the order of the arrow keys
     this.order = [...this.marks.values()].sort((a, b) => a.angle - b.angle);
-    this.order[0]?.dots[0].setAttribute("tabindex", 0);
+    this.order[0]?.dot.setAttribute("tabindex", 0);
   }
 
   dot(parent, mark) {
@@ -109,39 +113,14 @@ class ConvergenceMap {
     return dot;
   }
 
-  drawPanel(panel) {
-    const box = document.createElement("div");
-    const heading = document.createElement("div");
-    heading.className = "head";
-    heading.textContent = panel.title;
-    const svg = make(box, "svg", {
-      viewBox: `0 0 ${LEFT + SIDE + 12} ${TOP + HIGH + 44}`, role: "group",
-      "aria-label": `${panel.x_label} against ${panel.y_label}`,
-    });
-    const up = (share) => TOP + HIGH * (1 - share);
-    for (const [share, text] of panel.y_ticks) {
-      make(svg, "path", { d: `M${LEFT},${up(share)}h${SIDE}`, class: "ring" });
-      make(svg, "text", { x: LEFT - 6, y: up(share) + 4, class: "soft", "text-anchor": "end" }, text);
-    }
-    for (const [share, text] of panel.x_ticks) {
-      const place = { x: LEFT + SIDE * share, y: TOP + HIGH + 16, "text-anchor": "middle" };
-      make(svg, "text", { ...place, class: "soft" }, text);
-    }
-    if (panel.chance !== null) {
-      make(svg, "path", { d: `M${LEFT},${up(panel.chance)}h${SIDE}`, class: "ring rim" });
-      const place = { x: LEFT + SIDE, y: up(panel.chance) - 4, "text-anchor": "end" };
-      make(svg, "text", { ...place, class: "soft" }, "chance");
-    }
-    const middle = { x: LEFT + SIDE / 2, y: TOP + HIGH + 38, "text-anchor": "middle" };
-    make(svg, "text", middle, panel.x_label);
-    for (const [id, across, height] of panel.dots) {
-      const mark = this.marks.get(id), dot = this.dot(svg, mark);
-      dot.setAttribute("cx", LEFT + SIDE * across);
-      dot.setAttribute("cy", up(height));
-      mark.dots.push(dot);
-    }
-    box.prepend(heading);
-    this.panels.push(box);
+  key(symbol, text) {
+    const line = document.createElement("div");
+    const svg = make(line, "svg", { viewBox: "-10 -9 20 18", width: 20, height: 18, "aria-hidden": true });
+    if (symbol === "star") make(svg, "path", { d: star(8), class: "star" });
+    else if (symbol === "trail") make(svg, "line", { x1: -9, x2: 9, class: "trail", stroke: "currentColor" });
+    else make(svg, "circle", { r: symbol === "dot" || symbol === "hollow" ? 5 : 7, class: KEYS[symbol] });
+    line.append(text);
+    return line;
   }
 
   // Show the state at a share of every training
@@ -153,10 +132,9 @@ class ConvergenceMap {
       const [cos, sin] = [Math.cos(mark.angle), Math.sin(mark.angle)];
       const radius = R * distance(mark.path, share);
       [mark.x, mark.y] = [radius * cos, radius * sin];
-      const [dot] = mark.dots;
-      set(dot, "cx", mark.x);
-      set(dot, "cy", mark.y);
-      if (mark.path.length === 1 && !mark.hollow) dot.style.opacity = 0.25 + 0.75 * share * share;
+      set(mark.dot, "cx", mark.x);
+      set(mark.dot, "cy", mark.y);
+      if (mark.path.length === 1 && !mark.hollow) mark.dot.style.opacity = 0.25 + 0.75 * share * share;
       if (mark.trail) {  // all of it lies on one ray
         const passed = mark.path.filter(([at]) => at <= share).map(([, at]) => R * at);
         const [near, far] = [Math.min(...passed, radius), Math.max(...passed, radius)];
@@ -203,9 +181,7 @@ class ConvergenceMap {
       const d = `M${mark.x},${mark.y}Q0,0 ${partner.x},${partner.y}`;
       make(this.chords, "path", { class: "chord", d, "stroke-width": 1 + 30 * Math.max(0, score) });
     }
-    for (const [other, { dots }] of this.marks) {
-      dots.forEach((dot) => dot.classList.toggle("dim", !lit.has(other)));
-    }
+    for (const [other, { dot }] of this.marks) dot.classList.toggle("dim", !lit.has(other));
     const texts = [mark.title, ...mark.lines].map((text) => text.length > 44 ? `${text.slice(0, 43)}…` : text);
     const wide = 7.4 * Math.max(...texts.map((text) => text.length)) + 20, high = 20 * texts.length + 14;
     const x = Math.min(Math.max(mark.x + 14, -330), 330 - wide);
@@ -221,15 +197,11 @@ class ConvergenceMap {
     this.shown = null;
     this.chords?.replaceChildren();
     this.card?.replaceChildren();
-    for (const { dots } of this.marks?.values() ?? []) {
-      dots.forEach((dot) => dot.classList.remove("dim"));
-    }
+    for (const { dot } of this.marks?.values() ?? []) dot.classList.remove("dim");
   }
 
   ring(selected) {
-    for (const [id, { dots }] of this.marks) {
-      dots.forEach((dot) => dot.setAttribute("aria-pressed", selected.includes(id)));
-    }
+    for (const [id, { dot }] of this.marks) dot.setAttribute("aria-pressed", selected.includes(id));
   }
 
   press(event) {
@@ -239,7 +211,7 @@ class ConvergenceMap {
     if (event.target === this.slider && event.key.startsWith("Arrow")) return;
     if (id && event.key in steps) {
       const from = this.order.findIndex((mark) => mark.id === id);
-      const next = this.order.at((from + steps[event.key]) % this.order.length).dots[0];
+      const next = this.order.at((from + steps[event.key]) % this.order.length).dot;
       event.target.setAttribute("tabindex", -1);
       next.setAttribute("tabindex", 0);
       next.focus();

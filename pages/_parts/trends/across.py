@@ -29,11 +29,12 @@ from pages._shared.queries import Place
 MORE = ("x", "y", "axis_models", "unfinished", "layers", "as", "null", "bootstrap", "seed")
 CAPTION = """A point is a model: its mean alignment with the models of the other modality. Bars: 95%
 CI over these. Dashed: linear fit with 95% CI. Dotted: chance."""
-PANELS = """A point is a pair of models; lines join the pairs of one compared model. Diamonds: mean
-of the panel. Dashed: linear fit with 95% CI. Dotted: chance."""
+PANELS = """A point is a model: its mean alignment with the models of the panel, with 95% CI. Each
+line is one of these. Dashed: linear fit with 95% CI. Dotted: chance."""
 METHODS = """The fit and Spearman's ρ take one point per recipe: its mean over the recipes compared
-with. Sizes and seeds of one family count once in p and the interval. The **ceiling** is the
-alignment of two runs that differ only in their seed; across modalities, the geometric mean.
+with. Sizes and seeds of one family count once in p and the interval. Overview instead tests both
+modalities, within each architecture and objective. The **ceiling** is the alignment of two runs
+that differ only in their seed; across modalities, the geometric mean.
 
 $$p = \\frac{1 + \\#\\{|\\rho_{perm}| \\ge |\\rho|\\}}{1 + permutations}$$"""
 HELP = {
@@ -59,7 +60,6 @@ COLUMNS = {
     "axis": "axis",
     "title_y": "model y",
     "score": "alignment",
-    "published": "published",
     "chance": "chance",
     "ceiling": "ceiling",
     "share": "% of ceiling",

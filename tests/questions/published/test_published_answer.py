@@ -12,7 +12,6 @@ import pytest
 
 from core.cli import main, make_parser
 from core.questions.alignment.axes import FIRST_KNOWN
-from core.questions.alignment.points import calibrated_points
 from core.questions.alignment.question import Alignment
 from core.questions.asking import ask
 from core.questions.dispersion.question import HeldOutFits, Spaces
@@ -49,24 +48,6 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     table = published.published_alignments()
     monkeypatch.setattr(published, "read_alignments", lambda *_: table.assign(stimuli=SIZE))
-
-
-def test_a_published_alignment_stands_beside_the_pair_s_own_and_is_drawn(root: Path):
-    study = Study(Store(root), COCO)
-    comparison = Comparison(k=10)
-    question = Alignment(Scope(COCO), axis="parameters", panels=True, comparison=comparison)
-    table = ask(question, study)
-    row = table.set_index(["model_x", "model_y"]).loc["bloomz-560m", DINO]
-    assert row["published"] == 0.207715
-    assert row["published_layers"] == "24:11"
-    figure = question.plot(table).draw("light")
-    crosses = [t for t in figure.data if t.marker.symbol == "x-thin" and t.x[0] is not None]
-    drawn = sorted(value for one in crosses for value in one.y)
-    assert drawn == pytest.approx(sorted(table["published"].dropna()))
-    assert any("published 0.208" in card for one in crosses for card in one.hovertext)
-    assert "published" not in calibrated_points(table.assign(calibrated=0.1, raw_chance=0.0))
-    other = ask(Alignment(Scope(COCO), axis="parameters", comparison=Comparison(k=5)), study)
-    assert "published" not in other
 
 
 def test_published_correlations_stand_over_the_models_held_out(root: Path):
