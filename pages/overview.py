@@ -39,12 +39,11 @@ WHY = """The [Platonic Representation Hypothesis](https://arxiv.org/abs/2405.079
 modality, because all of them model one reality. The test was named in advance: the rank correlation
 of competence and alignment across vision and language, competence exchanged within each
 architecture and objective."""
-BOTH = """A setup is a model in all its seeds, of either modality. Trends correlates language models
-alone."""
+BOTH = "Setups: models of either modality. Trends correlates language models alone."
 CONTROL = """Untrained **{title}** ({score:.3f}) lies closer than {below} of {trained} trained
 models: alignment that training has not caused is no evidence."""
-MADE = "Synthetic images, small models: an illustration."
-CURVE = "Points: ρ under one way to measure; bars: 95% CI; diamond: the headline’s way."
+MADE = "Synthetic images."
+CURVE = "Bars: 95% CI. Diamond: the headline’s way. Dark line: median."
 CURVE_METHODS = """Every combination sees the same setups, each with its first run, and the same
 exchanges of competence within families and objectives. The joint test compares the median ρ with
 its distribution under these exchanges (Simonsohn, Simmons, Nelson 2020). Of more than 1,024 images,
@@ -132,7 +131,7 @@ def show_map(at: Place, models: pd.DataFrame) -> None:
     card, kinds = queries.card(at), finished["modality"].value_counts().items()
     item = "stimuli" if card.holds == "ids" else card.holds
     counted = listed([f"{count} {name}" for name, count in kinds])
-    st.caption(f"{frame.plain(card.title)}: {card.size:,} {item}, {counted} models.")
+    st.caption(f"{card.size:,} {item}, {counted} models.")
     if len(unscored):
         st.caption(f"Without a score: {frame.plain(listed(list(unscored['title'])))} ({reason}).")
     prose.explain("\n\n".join(filter(None, (WHY, describe_control(table)))))

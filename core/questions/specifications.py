@@ -192,6 +192,7 @@ class Specifications(StudyQuestion):
             ),
             empty="No trend can be tested here[[: {reason}]].",
             height=220,
+            legend=False,
         ).over(table)
 
 
