@@ -52,7 +52,6 @@ def _quick(monkeypatch) -> None:
         "core.questions.stimuli.question.neighbor_plane", lambda joint, *, seed: joint[:, :2] + seed
     )
     monkeypatch.setattr(dispersion, "Trial", partial(Trial, repeats=3, draws=4))
-    monkeypatch.setattr("core.questions.dispersion.prediction.HALVES", 3)
     monkeypatch.setattr(
         color, "lay_out", lambda matrix, **how: lay_out(matrix, **(how | {"starts": 1}))
     )

@@ -66,7 +66,7 @@ def test_low_and_high_stand_side_by_side_from_their_ends(opened, three):
     sets = studied(app)
     assert [len(each) for each in sets] == [15, 15]
     assert set(low) < set(sets[0])
-    app.selectbox(key="by").set_value("vit-clip-m:2")
+    app.selectbox(key="by").set_value("pc1")
     app.number_input(key="size").set_value(30).run()
     assert [len(each) for each in studied(app)] == [30, 30]
     bars = [
@@ -78,7 +78,7 @@ def test_low_and_high_stand_side_by_side_from_their_ends(opened, three):
     assert sum("residual " in name for name in bars) >= 24
 
 
-@pytest.mark.parametrize("kind", ["residuals", "pca", "umap"])
+@pytest.mark.parametrize("kind", ["pca", "umap"])
 def test_the_map_lays_out_all_and_grays_what_a_search_leaves_out(opened, three, kind):
     app = opened(three, "images/explore", map=kind, search="event 5")
     assert not app.exception

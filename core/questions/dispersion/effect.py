@@ -1,23 +1,7 @@
 """What dispersion does to alignment: vision with language on sets of stimuli that are chosen by it.
 
-Source: single-stimulus dispersion, figure 2 and supplement S1: CKNNA is up to twice as high on the
-low set as on the high one and higher in every model; without the most dispersed quarter it rises
-and without the least dispersed it falls in every model.
-
-Alignment is scored as everywhere in a study: spaces clamped, rows of length 1.
-
-A set's interval comes of random three quarters of it, with the same k: a draw with replacement
-would hold copies, and a copy is the nearest neighbor of its stimulus in every space. Three quarters
-vary around the whole by 1/√3 of what the whole varies around the world, so their deviations are
-scaled by √3 (Shao, Wu 1989: the jackknife that leaves out many). The interval says how far the
-score would be from itself for other stimuli from the same part of the ranking. In simulations of
-CKNNA and mutual kNN it is 1.1 to 1.5 times as wide as it had to be, since what two neighbors do
-jointly is counted twice; of a ratio 0.9 to 1.05 times, with a coverage of 92 to 96%. (Of halves it
-is 1.5 to 1.9 times with half of k; with all of k that of a ratio is too narrow.) It takes as given
-the ranking, the layers, chosen on all stimuli, and the models, and it is that of one model: of four
-without any effect one or more has a ratio whose interval leaves out 1 in 15 to 22% of simulations.
-The p-value asks something else: how often a random set of this size scores as far from the mean of
-random sets.
+Source: single-stimulus dispersion, figure 2 and supplement S1. docs/methods.md says how the
+intervals are made and how well they cover.
 """
 
 from __future__ import annotations
@@ -31,10 +15,10 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float64, Int64
 
-from core.errors import MetricError
-from core.figures.grammar import Axis, Dots, Facet, Level, Line, Plot, Size
+from core.errors import MetricError, NotApplicableError
+from core.figures.grammar import Axis, Dots, Facet, Level, Plot, Size
 from core.metrics.spec import MetricSpec
-from core.modalities import LANGUAGE, VISION
+from core.modalities import LANGUAGE
 from core.options import option, part, seed_option
 from core.pairs.prepared import one_core_each
 from core.pairs.subsets import SetScores, score_sets
@@ -43,28 +27,18 @@ from core.questions.asking import ask
 from core.questions.dispersion.question import (
     Ranking,
     StimulusDispersion,
-    check_summary,
     counted,
     set_size,
     size_option,
 )
 from core.questions.finding import ALPHA, NAN, Finding
 from core.questions.question import Answer, StudyQuestion
-from core.statistics.correlations import LEAST_MODELS, competence_fit
 from core.statistics.intervals import LEVEL, half_interval
-from core.statistics.nulls import adjust, draw_orders
+from core.statistics.nulls import draw_orders
 from core.study.comparing import engine_over, layer_scores
 from core.study.models import reads
 from core.study.parts import Measure
-from core.study.selections import (
-    Chosen,
-    check_parts,
-    count_share,
-    ends,
-    parts,
-    random_sets,
-    without,
-)
+from core.study.selections import count_share, ends, random_sets, without
 from core.study.spaces import (
     Layer,
     by_size,
@@ -91,22 +65,13 @@ Draws = Float64[np.ndarray, " draws"]
 
 @dataclass(frozen=True)
 class Trial:
-    """Whose alignment with language is measured on sets of stimuli, and against what chance."""
+    """Which language models are aligned on sets of stimuli, and against what chance."""
 
-    tested: tuple[str, ...] = option(
-        (),
-        label="Tested models",
-        metavar="M:LAYER",
-        help="spaces that are aligned with language (those of the consensus)",
-    )
     language: tuple[str, ...] = option(
         (),
         label="Language models",
         metavar="M",
         help="language models, each in its best layer (all finished ones)",
-    )
-    cross_fitted: bool = option(
-        False, help="rank the stimuli for each tested space by the other models alone"
     )
     repeats: int = option(50, least=0, most=10_000, label="Random sets", help="random sets")
     draws: int = option(
@@ -129,8 +94,8 @@ class SetEffect(StudyQuestion):
         "vision": "space that is aligned with language",
         "language": "language model, empty for the mean over all",
         "layer": "its layer, -1 for the mean",
-        "set": "set of stimuli: low, high, random, full (all); parts by number, 1 is the least"
-        " dispersed; without an end; low/high is the ratio",
+        "set": "set of stimuli: low, high, random, full (all), without an end; low/high is the"
+        " ratio",
         "size": "stimuli in the set",
         "dispersion": "mean dispersion of the set",
         "score": "alignment",
@@ -149,87 +114,90 @@ class SetEffect(StudyQuestion):
     ranking: Ranking = part(Ranking)
     trial: Trial = part(Trial)
     measure: Measure = part(Measure, metric="cknna")
-    sets: Literal["ends", "parts", "drop"] = option(
+    sets: Literal["ends", "drop"] = option(
         "ends",
         label="Sets",
-        help="which stimuli are compared: both ends of the ranking, all parts of it, or all stimuli"
-        " without either end",
+        help="which stimuli are compared: both ends of the ranking, or all stimuli without either"
+        " end",
     )
     size: int | None = size_option()
-    parts: int = option(10, least=2, most=1_000, help="parts that the ranking is split into")
     share: float = option(
         0.25, least=0, most=0.5, help="share of the stimuli that is left out at either end"
     )
 
     def complete(self, study: Study) -> Self:
         size = set_size(self.size, study) if self.sets == "ends" else None
-        if self.sets == "parts":
-            check_parts(study.size, self.parts)
-        elif self.sets == "drop":
+        if self.sets == "drop":
             count_share(self.share, study.size)
-        spaces = name_spaces(study, self.ranking.spaces)
-        ranking = replace(self.ranking, spaces=spaces)
-        language = self.trial.language or tuple(default_language(study))
-        named = self.trial.tested or spaces
-        if not self.trial.tested and {one.model for one in find_spaces(study, named)} & {*language}:
-            models = by_size(study)  # the usual spaces are of language if few models see
-            named = tuple(models.loc[reads(models, "image"), "model"])
-        tested = find_spaces(study, named)
+        ranking = replace(self.ranking, spaces=name_spaces(study, self.ranking.spaces))
+        language = tuple(dict.fromkeys(self.trial.language or default_language(study)))
         self.measure.settings  # noqa: B018 - raises for a metric or a parameter that is not there
-        if not self.trial.cross_fitted:
-            check_summary(ranking.by, spaces)
-        for names, what in ((tested, "vision"), (language, "language")):
-            if not names:
-                raise MetricError(
-                    f"expected {what} models; dataset {study.dataset.name} has none: embed one"
-                )
-        models = [*dict.fromkeys(place.model for place in tested), *language]
-        if twice := sorted({name for name in models if models.count(name) > 1}):
-            raise MetricError(
-                f"expected each model once, tested or as a language model; got {', '.join(twice)}"
-                " more than once"
+        if not language:
+            raise NotApplicableError(f"dataset {study.dataset.name} has no language models")
+        question = replace(
+            self, ranking=ranking, trial=replace(self.trial, language=language), size=size
+        )
+        if not question.tested(study):
+            raise NotApplicableError(
+                "only language models are here: none is left to align them with"
             )
-        trial = replace(self.trial, tested=tuple(map(str, tested)), language=language)
-        return replace(self, ranking=ranking, trial=trial, size=size)
+        return question
+
+    def tested(self, study: Study) -> tuple[Layer, ...]:
+        """Return the spaces that are aligned with language: those of the consensus, or, if only
+        language models rank the stimuli, those of all vision models.
+        """
+        language = self.trial.language
+        spaces = find_spaces(study, self.ranking.spaces)
+        if found := tuple(one for one in spaces if one.model not in language):
+            return found
+        models = by_size(study)
+        seeing = models.loc[reads(models, "image"), "model"]
+        return tuple(find_spaces(study, [name for name in seeing if name not in language]))
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
-        """Score vision with language on the sets that the ranking chooses, one ranking for each
-        tested space if it is cross-fitted; the random sets are the same for all.
+        """Score vision with language on the sets that the ranking chooses.
 
         Raises MetricError for spaces that have no score over all stimuli, and for what would take
         hours.
         """
-        tested, trial, spec = find_spaces(study, self.trial.tested), self.trial, self.measure.spec
-        rankings = self._rankings(study, tested, report)
-        chosen = [self._choose(values) for _, values in rankings]
-        scorer = find_scorer(study, tuple(tested), trial.language, self.measure)
-        sizes = [len(rows) for sets in chosen for rows in sets.values()]
-        self._check_work(sizes, scorer)
-        every, size = np.arange(study.size), min(sizes)  # parts may differ by one
+        trial, spec = self.trial, self.measure.spec
+        dispersion = ask(StimulusDispersion(self.scope, self.ranking.joint), study, report)
+        values = dispersion[self.ranking.by].to_numpy()
+        if self.sets == "ends":
+            chosen = dict(zip(("low", "high"), ends(values, self.size or 0), strict=True))
+        else:
+            left = without(values, count_share(self.share, len(values)))
+            chosen = dict(zip(("without high", "without low"), left, strict=True))
+        scorer = find_scorer(study, self.tested(study), trial.language, self.measure)
+        self._check_work([len(rows) for rows in chosen.values()], scorer)
+        every, size = np.arange(study.size), len(next(iter(chosen.values())))
         random = random_sets(study.size, size, count=trial.repeats, seed=trial.seed)
         full, *drawn = score_all(
             scorer.score, [every, *random], draws=0, seed=trial.seed, report=report
         )
-        tables = []
-        for (rows, values), sets in zip(rankings, chosen, strict=True):
-            scores = score_all(
-                scorer.score, [*sets.values()], draws=trial.draws, seed=trial.seed, report=report
-            )
-            sets = {**sets, FULL: every}
-            table = effect_table(
-                scorer.tested[rows],
-                scorer.languages,
-                {name: one.of(rows) for name, one in zip(sets, [*scores, full], strict=True)},
-                {self._random: [one.of(rows) for one in drawn]} if drawn else {},
-                spec=spec,
-                ratio=("low", "high") if self.sets == "ends" else None,
-            )
-            means = {name: float(values[part].mean()) for name, part in sets.items()}
-            table["size"] = table["set"].map({name: len(part) for name, part in sets.items()})
-            table["dispersion"] = table["set"].map(means)
-            tables.append(table.assign(p=table["p"].where(table["set"] != FULL)))
-        tables.append(scorer.missing)
-        table = pd.concat([one for one in tables if len(one)], ignore_index=True)
+        scores = score_all(
+            scorer.score, [*chosen.values()], draws=trial.draws, seed=trial.seed, report=report
+        )
+        sets = {**chosen, FULL: every}
+        name = "without random" if self.sets == "drop" else "random"
+        table = effect_table(
+            scorer.tested,
+            scorer.languages,
+            dict(zip(sets, [*scores, full], strict=True)),
+            {name: drawn} if drawn else {},
+            spec=spec,
+            ratio=("low", "high") if self.sets == "ends" else None,
+        )
+        means = {name: float(values[rows].mean()) for name, rows in sets.items()}
+        sizes = table["set"].map({name: len(rows) for name, rows in sets.items()})
+        table = table.assign(
+            size=sizes.fillna(size),
+            dispersion=table["set"].map(means),
+            p=table["p"].where(table["set"] != FULL),
+        )
+        if len(scorer.missing):
+            table = pd.concat([table, scorer.missing], ignore_index=True)
         table["size"] = table["size"].fillna(size).astype(int)
         layers = [
             scorer.layers.get(pair, -1) for pair in zip(table.vision, table.language, strict=True)
@@ -242,54 +210,16 @@ class SetEffect(StudyQuestion):
         table = table.join(spaces[["title", "group"]], on="vision")
         table = table.join(about.rename(columns=names), on="language")
         table = table.fillna(dict.fromkeys(names.values(), ""))
-        length = {"ends": self.size or 0, "parts": study.size // self.parts, "drop": study.size}
-        table["chance"] = self.measure.chance(length[self.sets])
+        table["chance"] = self.measure.chance(study.size if self.sets == "drop" else size)
         better = spec.higher_is_more_aligned
         if self.sets == "ends":
-            findings = ratio_findings(table, higher_is_better=better)
-        elif self.sets == "parts":
-            findings = trend_findings(table, higher_is_better=better)
-        else:
-            items = study.dataset.items
-            findings = drop_findings(table, items, repeats=trial.repeats, higher_is_better=better)
+            return Answer(table, ratio_findings(table, higher_is_better=better))
+        items = study.dataset.items
+        findings = drop_findings(table, items, repeats=trial.repeats, higher_is_better=better)
         return Answer(table, findings)
 
-    @property
-    def _random(self) -> str:
-        return "without random" if self.sets == "drop" else "random"
-
-    def _rankings(
-        self, study: Study, tested: Sequence[Layer], report: Progress | None
-    ) -> list[tuple[slice, Values]]:
-        """Return which tested spaces each ranking is for, with its value per stimulus."""
-
-        def values(ranking: Ranking) -> Values:
-            check_summary(ranking.by, ranking.spaces)
-            table = ask(StimulusDispersion(self.scope, ranking.joint), study, report)
-            return table[ranking.by].to_numpy()
-
-        if not self.trial.cross_fitted:
-            return [(slice(None), values(self.ranking))]
-        found = []
-        for at, place in enumerate(tested):
-            others = [s for s in self.ranking.spaces if s.rpartition(":")[0] != place.model]
-            ranking = replace(self.ranking, spaces=tuple(others))
-            found.append((slice(at, at + 1), values(ranking)))
-        return found
-
-    def _choose(self, values: Values) -> dict[str, Chosen]:
-        """Return the sets of a ranking by name; raises StimuliError for sets that cannot be."""
-        if self.sets == "parts":
-            return {str(i): rows for i, rows in enumerate(parts(values, self.parts), 1)}
-        if self.sets == "ends":
-            return dict(zip(("low", "high"), ends(values, self.size or 0), strict=True))
-        left = without(values, count_share(self.share, len(values)))
-        return dict(zip(("without high", "without low"), left, strict=True))
-
     def _check_work(self, sizes: Sequence[int], scorer: Scorer) -> None:
-        """Refuse sets in which comparing all pairs of stimuli, again for each random set and part,
-        would take hours.
-        """
+        """Refuse sets for which comparing all pairs of stimuli would take hours."""
         trial, draws = self.trial, 1 + self.trial.draws * PART**2
         spaces = len(scorer.tested) + len(scorer.languages)
         pairs = spaces * (draws * sum(size**2 for size in sizes) + trial.repeats * min(sizes) ** 2)
@@ -304,9 +234,6 @@ class SetEffect(StudyQuestion):
     def plot(self, table: pd.DataFrame) -> Plot:
         k = self.measure.settings.get("k")
         label = f"alignment ({self.measure.spec.short}{f', k = {k}' if k else ''})"
-        empty = "No alignment can be computed on these sets[[: {reason}]]."
-        if self.sets == "parts":
-            return self._plot_parts(table, label, empty)
         is_ends = self.sets == "ends"
         names = (
             {"low": "low", "random": "random", "high": "high"}
@@ -364,43 +291,9 @@ class SetEffect(StudyQuestion):
             y=Axis(label, zero=True),
             facet=Facet("vision", head="<b>{title}</b>", note=note if is_ends else ""),
             levels=(Level("chance"),),
-            empty=empty,
+            empty="No alignment can be computed on these sets[[: {reason}]].",
             height=300,
         ).over(table.join(ratios.add_prefix("ratio_"), on="vision"))
-
-    def _plot_parts(self, table: pd.DataFrame, label: str, empty: str) -> Plot:
-        mean = table[(table["language"] == "") & table["set"].str.isdigit()]
-        aside = pd.Series(range(mean["vision"].nunique()), index=mean["vision"].unique())
-        aside = 0.06 * (aside - aside.mean())  # intervals stay apart
-        rows = mean.assign(part=mean["set"].astype(int) + mean["vision"].map(aside))
-        card = (
-            "<b>{title}</b>, mean over the language models",
-            f"part {{set}} of {self.parts}, n = {{size:,}}",
-            "alignment {score:.3f}[[ [{low:.3f}, {high:.3f}]]]",
-            "[[{p:p} against random sets]]",
-        )
-        ticks = {float(place): str(place) for place in range(1, self.parts + 1)}
-        return Plot(
-            "Alignment by part of the ranking by dispersion",
-            marks=(
-                Line("part", "score", color="group", by="vision"),
-                Dots(
-                    "part",
-                    "score",
-                    color="group",
-                    modality=VISION,
-                    low="low",
-                    high="high",
-                    card=card,
-                    ids="{vision}",
-                ),
-            ),
-            x=Axis("part, 1 = least dispersed", ticks=ticks),
-            y=Axis(label, zero=True),
-            levels=(Level("chance"),),
-            empty=empty,
-            height=280,
-        ).over(rows)
 
 
 def ratio_findings(table: pd.DataFrame, *, higher_is_better: bool = True) -> list[Finding]:
@@ -481,35 +374,6 @@ def drop_findings(
     return [*heads, *(finding for one in findings for finding in one[1:])]
 
 
-def trend_findings(table: pd.DataFrame, *, higher_is_better: bool = True) -> list[Finding]:
-    """Return, for each space, whether alignment falls along the parts of the ranking, by Spearman's
-    correlation of the mean over language models; p adjusted over spaces.
-
-    The parts hold other stimuli each, so that their scores are independent.
-    """
-    mean = table[(table["language"] == "") & table["set"].str.isdigit()].dropna(subset="score")
-    fits = {
-        str(title): competence_fit(*run[["set", "score"]].to_numpy(np.float64).T)
-        for title, run in mean.groupby("title", sort=False)
-    }
-    known = [title for title, fit in fits.items() if not fit.reason]
-    p = dict(zip(known, adjust(np.array([fits[title].p for title in known])), strict=True))
-    findings = [
-        Finding(
-            f"{title} is less aligned with language where models disagree",
-            fit.spearman if title in p else NAN,
-            p=float(p.get(title, NAN)),
-            name="ρ",
-            n=int((mean["title"] == title).sum()),
-            over="parts",
-            expected="-" if higher_is_better else "+",
-            reason="" if title in p else f"needs {LEAST_MODELS} parts with different scores",
-        )
-        for title, fit in fits.items()
-    ]
-    return counted(findings, "are less aligned the more models disagree", name="median ρ")
-
-
 class Scorer(NamedTuple):
     """What scores sets of stimuli: every tested space with every language model in its best layer
     for that space.
@@ -529,22 +393,14 @@ def find_scorer(
     study: Study, tested: tuple[Layer, ...], language: tuple[str, ...], measure: Measure
 ) -> Scorer:
     """Find each language model's best layer for each tested space over all stimuli, and make both
-    ready to be scored on sets; the last ones are held by the study.
+    ready to be scored on sets; the study holds the last ones.
     """
     for name in (*(place.model for place in tested), *language):
         study.entry(name)  # notes that it is read, by a scorer that is held, too
     held, key = study.held_scores.scorers, (tested, language, measure)
-    if key not in held:
-        held[key] = _make_scorer(study, tested, language, measure)
-        for oldest in list(held)[:-MOST_HELD]:
-            held.pop(oldest, None)
-    scorer: Scorer = held[key]
-    return scorer
-
-
-def _make_scorer(
-    study: Study, tested: tuple[Layer, ...], language: tuple[str, ...], measure: Measure
-) -> Scorer:
+    if key in held:
+        scorer: Scorer = held[key]
+        return scorer
     compared = layer_scores(study, [place.model for place in tested], language, measure)
     pick = np.nanargmax if measure.spec.higher_is_more_aligned else np.nanargmin
     best: dict[tuple[str, str], int] = {}
@@ -577,13 +433,16 @@ def _make_scorer(
     score = score_sets(engine, x, y, k=measure.settings.get("k", 0))
     reason = "no layer of it has a score with each of the tested spaces"
     rows = [(str(at), name, FULL, reason) for name in refused for at in tested]
-    return Scorer(
+    held[key] = Scorer(
         list(map(str, tested)),
         languages,
         best,
         lambda rows: np.take_along_axis(score(rows), columns, axis=1),
         pd.DataFrame(rows, columns=["vision", "language", "set", "reason"]),
     )
+    for oldest in list(held)[:-MOST_HELD]:
+        held.pop(oldest, None)
+    return held[key]
 
 
 class SetScore(NamedTuple):
@@ -593,10 +452,6 @@ class SetScore(NamedTuple):
 
     whole: Float64[np.ndarray, "X Y1"]
     parts: Float64[np.ndarray, "draws X Y1"]
-
-    def of(self, rows: slice) -> SetScore:
-        """Return the scores of some of x's spaces."""
-        return SetScore(self.whole[rows], self.parts[:, rows])
 
 
 def score_all(

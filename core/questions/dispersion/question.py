@@ -16,7 +16,6 @@ import numpy as np
 import pandas as pd
 from scipy.stats import spearmanr
 
-from core.errors import UnknownNameError
 from core.figures.grammar import Axis, Bars, Dots, Facet, Fixed, Level, Line, Palette, Plot, Scale
 from core.modalities import VISION
 from core.options import MOST_STIMULI, option, part, seed_option
@@ -24,18 +23,13 @@ from core.progress import Progress
 from core.questions.asking import ask
 from core.questions.dispersion.prediction import (
     K,
+    associate,
     describe_stimuli,
     distance_to_neighbors,
-    enriched,
-    name_level,
-    predict,
-    read_predictor,
-    texts_of,
-    words_of,
+    rank_predictors,
 )
 from core.questions.dispersion.residuals import (
     SHUFFLES,
-    SUMMARIES,
     correlate,
     leave_one_out,
     read,
@@ -46,8 +40,6 @@ from core.questions.dispersion.residuals import (
 )
 from core.questions.finding import ALPHA, NAN, Finding
 from core.questions.question import Answer, StudyQuestion
-from core.questions.sentences import listed
-from core.statistics.correlations import partial_correlation
 from core.statistics.nulls import adjust, draw_sample
 from core.statistics.procrustes import generalized_procrustes
 from core.study.published import deviations_here
@@ -55,21 +47,20 @@ from core.study.selections import check_ends, ends, random_sets
 from core.study.spaces import check_several, describe_spaces, find_spaces, name_spaces
 from core.study.study import Study, studied_stimuli
 
-Centering = Literal["features", "stimuli", "none"]
+Centering = Literal["features", "stimuli"]
+Summary = Literal["mean", "pc1"]
 RANKINGS = {"mean": "mean over models", "pc1": "first component"}  # as published
 QUARTER = 4  # of all stimuli: a set is one over it if no size is named
 DRAWN = 5000  # stimuli in a figure
-LARGEST = 4096  # stimuli whose dispersion is predicted; of more as many are drawn
+MOST_PREDICTORS = 12  # drawn
 MOST_AXES = 4  # models whose residuals are drawn in pairs: six panels
 LEAST_RANKED = 20  # stimuli for a finding about tenths of them
-MOST_NAMED = 3  # predictors, and words of each set
-MOST_PREDICTORS, MOST_WORDS = 12, 20  # drawn
-SIZE_HELP = "stimuli in the low, the high and each random set (a quarter of all)"
 
 
-def size_option(help: str = SIZE_HELP) -> Any:
+def size_option() -> Any:
     """Declare how many stimuli are in each set, None for a quarter of all."""
-    return option(None, least=1, most=MOST_STIMULI, label="Set size", help=help)
+    text = "stimuli in the low, the high and each random set (a quarter of all)"
+    return option(None, least=1, most=MOST_STIMULI, label="Set size", help=text)
 
 
 @dataclass(frozen=True)
@@ -87,8 +78,8 @@ class Spaces:
     centering: Centering = option(
         "features",
         label="Centering",
-        help="what is subtracted from a space first: the mean of each feature, of each stimulus (as"
-        " published, over values that are not clamped), or none",
+        help="what is subtracted from a space first: the mean of each feature, or of each stimulus"
+        " (as published, over values that are not clamped)",
     )
 
 
@@ -96,11 +87,10 @@ class Spaces:
 class Ranking(Spaces):
     """What ranks the stimuli: the dispersion of spaces."""
 
-    by: str = option(
+    by: Summary = option(
         "mean",
         label="Dispersion",
-        help="residual that ranks the stimuli: mean, pc1, median or trimmed over the spaces, or"
-        " that of one space",
+        help="what ranks the stimuli: the mean residual, or the first component of the residuals",
     )
 
     @property
@@ -128,11 +118,7 @@ class ConsensusSpace(JointQuestion):
 
     command = "dispersion consensus"
     version = 3
-    listed = False  # dispersion stimuli --axes
-
-    weights: tuple[float, ...] = option(
-        (), least=0, most=1_000_000, help="weight of each space (1 each)"
-    )
+    listed = False
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
         """Return index, stimulus, its residual in each space, iterations, objective and its place
@@ -141,9 +127,7 @@ class ConsensusSpace(JointQuestion):
         Raises as `generalized_procrustes`, and MetricError that names a degenerate space.
         """
         places = find_spaces(study, self.joint.spaces)
-        fitted = generalized_procrustes(
-            read(study, places), centering=self.joint.centering, weights=self.weights or None
-        )
+        fitted = generalized_procrustes(read(study, places), centering=self.joint.centering)
         apart = pd.DataFrame(residuals(fitted), columns=list(self.joint.spaces))
         rounds = apart.assign(iterations=len(fitted.objective), objective=fitted.objective[-1])
         names = [f"axis_{axis}" for axis in range(1, fitted.joint.shape[1] + 1)]
@@ -162,8 +146,6 @@ class StimulusDispersion(JointQuestion):
         "stimulus": "its id",
         "mean": "mean residual over models",
         "pc1": "score on the first component of the residuals",
-        "median": "median residual",
-        "trimmed": "mean residual without the lowest and highest quarter of models",
         "explained": "share of the residuals' variance along the first component",
         "iterations": "rounds until the consensus stayed",
         "objective": "sum of squared residuals, of spaces of norm 1",
@@ -172,27 +154,16 @@ class StimulusDispersion(JointQuestion):
         "rank_pc1": "rank by the first component",
         "set_pc1": "low or high by the first component",
         "random": "whether the first random set of this seed has it",
-        "axis_1": "place along the consensus's first principal axis; further axes follow",
     }
 
-    weights: tuple[float, ...] = option(
-        (), least=0, most=1_000_000, help="weight of each space in the consensus (1 each)"
-    )
-    by: str = option(
-        "",
-        label="Ranked by",
-        help="rank the stimuli by mean, pc1, median, trimmed or one of the spaces (by index)",
-    )
     rank: bool = option(
         False, help="add both published rankings, with the low, high and random set of each"
     )
-    size: int | None = size_option("stimuli in each set of --rank (a quarter of all)")
-    axes: bool = option(False, help="add the place along each principal axis of the consensus")
+    size: int | None = size_option()
     seed: int = seed_option("seed of the random set")
 
     def complete(self, study: Study) -> Self:
         question = super().complete(study)
-        check_summary(self.by or "mean", question.joint.spaces)
         if not self.rank:
             return question
         check_several(question.joint.spaces)  # all summaries rank two spaces alike
@@ -202,30 +173,26 @@ class StimulusDispersion(JointQuestion):
         return False
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
-        fitted = ask(ConsensusSpace(self.scope, self.joint, self.weights), study, report)
+        fitted = ask(ConsensusSpace(self.scope, self.joint), study, report)
         names = list(self.joint.spaces)
         summary = summarize(fitted[names].to_numpy())
-        shown = [*names, "iterations", "objective"]
-        shown += list(fitted.filter(like="axis_")) if self.axes else []
-        about = fitted[["index", "stimulus"]]
-        table = pd.concat([about, summary, fitted[shown]], axis=1)
-        if self.rank:
-            for name in RANKINGS:
-                low, high = ends(table[name].to_numpy(), self.size or 0)
-                table[f"rank_{name}"] = table[name].rank(method="first").astype(int)
-                table[f"set_{name}"] = ""
-                table.loc[low, f"set_{name}"], table.loc[high, f"set_{name}"] = "low", "high"
-            (drawn,) = random_sets(len(table), self.size or 0, count=1, seed=self.seed)
-            table["random"] = table.index.isin(drawn)
-            findings = ranking_findings(table, study.dataset.items)
-        else:
+        rounds = fitted[[*names, "iterations", "objective"]]
+        table = pd.concat([fitted[["index", "stimulus"]], summary, rounds], axis=1)
+        if not self.rank:
             factors = study.store.stimuli(study.dataset.name).drop(columns="stimulus")
             factors = factors.iloc[table["index"]].reset_index(drop=True)
-            findings = spread_findings(table[self.by or "mean"], factors, study.dataset.items)
-        return Answer(table.sort_values(self.by, kind="stable") if self.by else table, findings)
+            return Answer(table, spread_findings(table["mean"], factors, study.dataset.items))
+        for name in RANKINGS:
+            low, high = ends(table[name].to_numpy(), self.size or 0)
+            table[f"rank_{name}"] = table[name].rank(method="first").astype(int)
+            table[f"set_{name}"] = ""
+            table.loc[low, f"set_{name}"], table.loc[high, f"set_{name}"] = "low", "high"
+        (drawn,) = random_sets(len(table), self.size or 0, count=1, seed=self.seed)
+        table["random"] = table.index.isin(drawn)
+        return Answer(table, ranking_findings(table, study.dataset.items))
 
     def plot(self, table: pd.DataFrame) -> Plot:
-        shown = list(RANKINGS) if self.rank else [self.by or "mean"]
+        shown = list(RANKINGS) if self.rank else ["mean"]
         dots = table.iloc[draw_sample(len(table), DRAWN, seed=1)]
         rows = pd.concat(
             dots.assign(
@@ -343,8 +310,6 @@ class StimulusDispersion(JointQuestion):
 def spread_findings(values: pd.Series, factors: pd.DataFrame, items: str) -> list[Finding]:
     """Return how much more models disagree on some stimuli than on others, and which factor
     predicts it best; p is corrected for how many factors there are (Bonferroni).
-
-    values: the dispersion of each stimulus. factors: a column each, with the same rows.
     """
     n = len(values)
     claim = f"Models disagree more on the hardest 10% of {items} than on the easiest 10%"
@@ -354,7 +319,7 @@ def spread_findings(values: pd.Series, factors: pd.DataFrame, items: str) -> lis
     low, high = float(ranked[:tenth].mean()), float(ranked[-tenth:].mean())
     ratio = high / low if low > 0 else NAN
     extent = Finding(claim, ratio, unit="times", digits=1, n=n, over=items)
-    links = {name: read_predictor(factors[name], values.to_numpy()) for name in factors}
+    links = {name: associate(factors[name], values.to_numpy()) for name in factors}
     links = {name: one for name, one in links.items() if not np.isnan(one.p)}
     if not links:
         return [extent]
@@ -407,31 +372,6 @@ def loading(residuals: pd.Series, scores: pd.Series) -> float:
 
 
 @dataclass(frozen=True)
-class HeldOutPoints(JointQuestion):
-    """How far is each stimulus from the consensus of the other models?"""
-
-    command = "dispersion deviations"
-    version = 3
-    listed = False  # dispersion held-out --points
-
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        """Return a row per space and stimulus: space, index, stimulus, dispersion (of the others in
-        their own consensus), deviation (of the space from it), norm (of that consensus), and the
-        same in all rows of a space: shuffled (the mean of Pearson's r if the space's stimuli are
-        shuffled) and shuffled_p (one-sided: how often r is as high then). See `leave_one_out`.
-        """
-        places, stimuli = find_spaces(study, self.joint.spaces), studied_stimuli(study)
-        held = leave_one_out(read(study, places), centering=self.joint.centering, report=report)
-        tables = []
-        for place, x, y, norm, null in zip(places, *(each.T for each in held), strict=True):
-            table = stimuli.assign(dispersion=x, deviation=y, norm=norm, shuffled=null.mean())
-            table["shuffled_p"] = tail(correlate(x, y[None])[0], null)
-            table.insert(0, "space", str(place))
-            tables.append(table)
-        return Answer(pd.concat(tables, ignore_index=True))
-
-
-@dataclass(frozen=True)
 class HeldOutFits(JointQuestion):
     """Does a model deviate where the other models disagree?"""
 
@@ -448,9 +388,6 @@ class HeldOutFits(JointQuestion):
         "intercept": "its intercept",
         "shuffled": "mean of r if the stimuli of the space are shuffled",
         "shuffled_p": "p of r against these, one-sided",
-        "partial": "r given the norm of the others' consensus",
-        "partial_low": "low end of its 95% interval",
-        "partial_high": "high end of that interval",
         "published": "Pearson's r as published",
         "title": "name of the space",
         "group": "objective of its model",
@@ -458,32 +395,35 @@ class HeldOutFits(JointQuestion):
         "stimulus": "its id",
         "dispersion": "mean residual of the others in their own consensus",
         "deviation": "residual of the space, turned onto that consensus",
-        "norm": "distance of that consensus from the mean",
     }
 
     points: bool = option(False, help="a row per stimulus and space instead, as the figure has it")
 
     def is_kept(self) -> bool:
-        return False
+        return self.points
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
-        points = ask(HeldOutPoints(self.scope, self.joint), study, report)
-        rows = []
-        for space, own in points.groupby("space", sort=False):
-            x, y, norm = (own[name].to_numpy() for name in ("dispersion", "deviation", "norm"))
-            rest = partial_correlation(x, y, control=norm)
-            partial = {"partial": rest.value, "partial_low": rest.low, "partial_high": rest.high}
-            chance = {name: float(own[name].iloc[0]) for name in ("shuffled", "shuffled_p")}
-            rows.append({"space": space, **relate(x, y), **chance, **partial})
+        if not self.points:
+            table = ask(replace(self, points=True), study, report).drop_duplicates("space")
+            table = table.drop(columns=["index", "stimulus", "dispersion", "deviation"])
+            table = table.reset_index(drop=True)
+            return Answer(table, held_out_findings(table, study.dataset.items))
+        places, stimuli = find_spaces(study, self.joint.spaces), studied_stimuli(study)
+        held = leave_one_out(read(study, places), centering=self.joint.centering, report=report)
+        tables = []
+        for place, x, y, null in zip(places, *(each.T for each in held), strict=True):
+            p = tail(correlate(x, y[None])[0], null)
+            fit = relate(x, y) | {"shuffled": null.mean(), "shuffled_p": p}
+            table = stimuli.assign(space=str(place), dispersion=x, deviation=y, **fit)
+            tables.append(table)
         about = describe_spaces(self.joint.spaces, study.models())
-        table = pd.DataFrame(rows).merge(about[["space", "title", "group"]], on="space")
+        table = pd.concat(tables).merge(about[["space", "title", "group"]], on="space")
         published, models = deviations_here(study), table["space"].str.rpartition(":")[0]
         if set(models) == set(published):
             table = table.assign(published=models.map(published))
-        findings = held_out_findings(table, study.dataset.items)
-        if self.points:
-            table = points.merge(table.drop(columns=["shuffled", "shuffled_p"]), on="space")
-        return Answer(table, findings)
+        table = table[[name for name in self.columns if name in table]]
+        fits = table.drop_duplicates("space")
+        return Answer(table, held_out_findings(fits, study.dataset.items))
 
     def plot(self, table: pd.DataFrame) -> Plot:
         """Return the stimuli if the table has them, else the correlations."""
@@ -542,9 +482,7 @@ def held_out_findings(fits: pd.DataFrame, items: str = "stimuli") -> list[Findin
     """Return, for each space, whether it deviates where the others disagree.
 
     p: one-sided against the space's stimuli shuffled, adjusted for the false discovery rate over
-    spaces; left out if Pearson's interval holds 0, so that the claim stays open. Of four spaces
-    that share nothing one or more is supported in 3 to 4% of simulations; by intervals alone in
-    most.
+    spaces; left out if Pearson's interval holds 0, so that the claim stays open.
     """
     above = adjust(fits["shuffled_p"].to_numpy())
     # of the other tail: each draw lies on one side of r
@@ -552,7 +490,6 @@ def held_out_findings(fits: pd.DataFrame, items: str = "stimuli") -> list[Findin
     findings = []
     for row, high, low in zip(fits.to_dict("records"), above, below, strict=True):
         r = float(row["pearson"])
-        given = "" if np.isnan(row["partial"]) else f", {row['partial']:.2f} given the norm"
         holds_0 = row["pearson_low"] <= 0 <= row["pearson_high"]
         findings.append(
             Finding(
@@ -566,7 +503,7 @@ def held_out_findings(fits: pd.DataFrame, items: str = "stimuli") -> list[Findin
                 over=items,
                 expected="+",
                 reason="one side does not vary" if np.isnan(r) else "",
-                note=f"Shuffled: r = {row['shuffled']:.2f}{given}.".replace("-", "−"),
+                note=f"Shuffled: r = {row['shuffled']:.2f}.".replace("-", "−"),
                 published=f"Published: r = {row['published']:.2f}." if "published" in row else "",
             )
         )
@@ -581,8 +518,8 @@ def counted(
 ) -> list[Finding]:
     """Return findings about one model each, after one that counts how many of them are supported.
 
-    says: what these models do. caveat, published: of the first model's. look: further fields of the
-    first finding, whose value is the median over the models.
+    caveat, published: of the first model's. look: further fields of the first finding, whose value
+    is the median over the models.
     """
     tested = [one for one in findings if not one.reason]
     if not tested:
@@ -605,188 +542,72 @@ class DispersionPredictors(StudyQuestion):
     """What makes a stimulus dispersed?"""
 
     command = "dispersion predictors"
-    version = 5
+    version = 6
     device: ClassVar[None] = None
     columns: ClassVar[Mapping[str, str]] = {
         "kind": "image, caption, factor or consensus",
         "predictor": "what predicts",
-        "covers": "predictors that are permuted together",
-        "importance": "loss of R² if permuted",
-        "low": "low end of its 95% interval; of a word: captions in the low set",
-        "high": "high end of that interval; of a word: captions in the high set",
-        "spearman": "Spearman's ρ of the predictor alone, from −1 to 1",
-        "test": "test of the predictor alone",
-        "p": "p of that test; of a word: of Fisher's exact test",
+        "share": "share of the variance of the ranks that it explains, at most 1",
+        "spearman": "Spearman's ρ, from −1 to 1; none of a text",
+        "test": "Spearman's test, or that of Kruskal and Wallis for a text",
+        "p": "p of that test",
+        "p_adjusted": "p adjusted for the false discovery rate",
         "n": "stimuli of which it is known",
         "reason": "why it is left out",
-        "p_adjusted": "p adjusted for the false discovery rate",
-        "r2": "R² of all together on held-out stimuli, at most 1",
-        "r2_low": "low end of its 95% interval",
-        "r2_high": "high end of that interval",
-        "word": "word of the captions",
-        "in_low": "captions of the low set that have it",
-        "in_high": "captions of the high set that have it",
-        "odds_ratio": "odds of the word in the low set over those in the high set",
     }
 
     ranking: Ranking = part(Ranking)
-    level: str = option("", label="Captions", help="caption level (the dataset's default)")
-    seed: int = seed_option("seed of folds and halves")
-    words: bool = option(
-        False, help="which words distinguish captions of the low and the high set instead"
-    )
-    size: int | None = size_option(
-        "stimuli in the low and the high set of words (a quarter of all)"
-    )
 
     def complete(self, study: Study) -> Self:
         spaces = name_spaces(study, self.ranking.spaces)
-        check_summary(self.ranking.by, spaces)
-        size = set_size(self.size, study) if self.words else None
-        named = self.words or self.level or study.dataset.levels  # without captions none predict
-        ranking = replace(self.ranking, spaces=spaces)
-        level = name_level(study, self.level) if named else ""
-        return replace(self, ranking=ranking, level=level, size=size)
-
-    def is_kept(self) -> bool:
-        return not self.words
+        return replace(self, ranking=replace(self.ranking, spaces=spaces))
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
-        joint, items = self.ranking.joint, study.dataset.items
-        dispersion = ask(StimulusDispersion(self.scope, joint), study, report)
-        values = dispersion[self.ranking.by].to_numpy()
-        if self.words:
-            texts = texts_of(study, self.level)[dispersion["index"]]
-            low, high = ends(values, self.size or 0)
-            table = enriched(words_of(texts[low]), words_of(texts[high]))
-            return Answer(table, [word_finding(table)])
-        drawn = draw_sample(study.size, LARGEST, seed=self.seed)
-        consensus = ask(ConsensusSpace(self.scope, joint), study, report)
-        indices = dispersion["index"].to_numpy()[drawn]
-        predictors = describe_stimuli(study, indices, self.level, report)
-        axes = consensus.filter(like="axis_").to_numpy()[drawn]
-        sparse = {f"distance to {K} neighbors": distance_to_neighbors(axes, k=K)}
-        predictors["consensus"] = pd.DataFrame(sparse)  # large if it is sparse
-        table = predict(values[drawn], predictors, seed=self.seed, report=report)
-        return Answer(table, predictor_findings(table, items))
+        consensus = ask(ConsensusSpace(self.scope, self.ranking.joint), study, report)
+        values = summarize(consensus[list(self.ranking.spaces)].to_numpy())[self.ranking.by]
+        predictors = describe_stimuli(study, consensus["index"].to_numpy(), report)
+        axes = consensus.filter(like="axis_").to_numpy()
+        sparse = distance_to_neighbors(axes, k=K)
+        predictors["consensus"] = pd.DataFrame({f"distance to {K} neighbors": sparse})
+        table = rank_predictors(predictors, values.to_numpy())
+        return Answer(table, predictor_findings(table, study.dataset.items))
 
     def plot(self, table: pd.DataFrame) -> Plot:
-        return _plot_words(table) if self.words else _plot_predictors(table)
+        rows = table.dropna(subset="share").head(MOST_PREDICTORS)
+        rows = rows.assign(name=rows["predictor"].str.replace("_", " ") + " (" + rows["kind"] + ")")
+        card = ("<b>{name}</b>", "R² of ranks {share:.3f}", "{test}: {p_adjusted:p}, n = {n}")
+        dots = Dots(
+            "share", "name", rows=f"p_adjusted < {ALPHA}", color=Fixed("ember"), size=10, card=card
+        )
+        return Plot(
+            "What predicts dispersion",
+            marks=(dots, replace(dots, rows=f"not p_adjusted < {ALPHA}", hollow=True)),
+            x=Axis("R² of ranks"),
+            y=Axis(names=list(rows["name"])),
+            levels=(Level(0.0, "zero", along="x"),),
+            empty="No predictor can be used[[: {reason}]].",
+            row=24,
+        ).over(rows if len(rows) else table.assign(name=""))
 
 
 def predictor_findings(table: pd.DataFrame, items: str = "stimuli") -> list[Finding]:
-    """Return how much of the dispersion all predictors predict and, if they do beyond doubt, those
-    without which the regression loses most.
-    """
-    r2, low, high = map(float, table[["r2", "r2_low", "r2_high"]].iloc[0])
-    reason = table["reason"].iloc[0] if np.isnan(r2) else ""
-    whole = Finding(
-        f"What is known of {items} predicts where models disagree",
-        r2,
-        low,
-        high,
-        name="R²",
-        n=int(table["n"].max()),
+    """Return how many predictors are related to dispersion, and the one that explains most."""
+    tested = table.dropna(subset="p")
+    sure = tested[tested["p_adjusted"] < ALPHA]
+    claim = f"{len(sure) or 'None'} of {len(tested)} predictors are related to disagreement"
+    if sure.empty:
+        return [Finding(claim)]
+    best = sure.iloc[0]
+    named = best["predictor"].replace("_", " ")
+    top = Finding(
+        f"Disagreement on {items} depends most on {named} ({best['kind']})",
+        float(best["share"]),
+        p=float(best["p_adjusted"]),
+        name="R² of ranks",
+        n=int(best["n"]),
         over=items,
-        expected="+",
-        reason=reason or ("there is no interval" if np.isnan(low) else ""),
     )
-    sure = table[(table["covers"] == 1) & (table["low"] > 0) & (table["r2_low"] > 0)]
-    return [whole] + [
-        Finding(
-            f"The prediction needs {row['predictor'].replace('_', ' ')} ({row['kind']})",
-            row["importance"],
-            row["low"],
-            row["high"],
-            name="loss of R²",
-        )
-        for row in sure.head(MOST_NAMED).to_dict("records")
-    ]
-
-
-def word_finding(table: pd.DataFrame) -> Finding:
-    """Return how many words distinguish both sets after correction, and the first of each."""
-    sure = table[table["p_adjusted"] < ALPHA]
-    more_in_low = sure["in_low"] / sure["low"] > sure["in_high"] / sure["high"]
-    named = [
-        f"{listed(f'“{word}”' for word in sure.loc[rows, 'word'].head(MOST_NAMED))} in the {side}"
-        " set"
-        for side, rows in (("low", more_in_low), ("high", ~more_in_low))
-        if rows.any()
-    ]
-    return Finding(
-        f"{len(sure) or 'No'} words distinguish captions of the low and the high set",
-        n=len(table),
-        over="words tested",
-        note=f"Above all {'; '.join(named)}." if named else "",
-    )
-
-
-def _plot_predictors(table: pd.DataFrame) -> Plot:
-    used = table.dropna(subset="importance")
-    rows = pd.concat([used[used["covers"] == 1].head(MOST_PREDICTORS), used[used["covers"] > 1]])
-    rows = rows.assign(
-        name=rows["predictor"].str.replace("_", " ") + " (" + rows["kind"] + ")",
-        joint=np.where(rows["covers"] > 1, "all of a kind together", "one predictor"),
-    )
-    dots = Dots(
-        "importance",
-        "name",
-        rows="low > 0",
-        color=Palette("joint", {"one predictor": "ember", "all of a kind together": "text"}),
-        size=10,
-        left="low",
-        right="high",
-        card=(
-            "<b>{name}</b>",
-            "loss of R² {importance:.3f} [{low:.3f}, {high:.3f}]",
-            "[[alone: {test}, {p:p}, adjusted {p_adjusted:p}, n = {n}]]",
-        ),
-    )
-    return Plot(
-        "What predicts dispersion",
-        marks=(dots, replace(dots, rows="not low > 0", hollow=True)),
-        x=Axis("loss of R² if permuted"),
-        y=Axis(names=list(rows["name"])),
-        levels=(Level(0.0, "zero", along="x"),),
-        empty="No predictor can be used[[: {reason}]].",
-        row=24,
-    ).over(rows if len(rows) else table.assign(name="", joint=""))
-
-
-def _plot_words(table: pd.DataFrame) -> Plot:
-    gap = table["in_low"] / table["low"] - table["in_high"] / table["high"]
-    rows = table.assign(gap=gap).head(MOST_WORDS).sort_values("gap", ascending=False, kind="stable")
-    rows["side"] = np.where(rows["gap"] > 0, "more in the low set", "more in the high set")
-    dots = Dots(
-        "gap",
-        "word",
-        rows=f"p_adjusted < {ALPHA}",
-        color=Palette("side", {"more in the low set": "text", "more in the high set": "ember"}),
-        size=10,
-        card=(
-            "<b>{word}</b>",
-            "in {in_low} of {low} low and {in_high} of {high} high captions",
-            "odds ratio {odds_ratio:.2g}, adjusted {p_adjusted:p}",
-        ),
-    )
-    return Plot(
-        "Words of the low and the high set",
-        marks=(dots, replace(dots, rows=f"p_adjusted >= {ALPHA}", hollow=True)),
-        x=Axis("captions that have the word: low − high set", percent=True, signed=True),
-        y=Axis(names=list(rows["word"])),
-        levels=(Level(0.0, "zero", along="x"),),
-        empty="No word is in enough of these captions to be compared: take larger sets.",
-        row=24,
-    ).over(rows)
-
-
-def check_summary(by: str, spaces: Sequence[str]) -> None:
-    """Raise UnknownNameError if stimuli cannot be ranked by this: a summary, or a space for its own
-    residuals.
-    """
-    if by not in SUMMARIES and by not in spaces:
-        raise UnknownNameError("summary of dispersion", by, [*SUMMARIES, *spaces])
+    return [top, Finding(claim)]
 
 
 def set_size(size: int | None, study: Study) -> int:

@@ -24,8 +24,6 @@ from core.statistics.procrustes import Consensus, Space, generalized_procrustes,
 from core.study.spaces import Layer
 from core.study.study import Study
 
-SUMMARIES = ("mean", "pc1", "median", "trimmed")
-TRIMMED = 0.25  # of the models, at each end
 SHUFFLES = 199  # of a space left out: p is 0.005 or more
 
 Residuals = Float64[np.ndarray, "n M"]
@@ -33,13 +31,15 @@ PerStimulus = Float64[np.ndarray, " n"]
 
 
 class HeldOut(NamedTuple):
-    """Each space next to the consensus of the others, a column per space left out; see
-    `leave_one_out`.
+    """Each space next to the consensus of the others, a column per space left out.
+
+    dispersion: the mean residual of the others in their own consensus. deviation: the residual of
+    the space left out, turned onto that consensus. shuffled: Pearson's r of both with the stimuli
+    of the space left out in a random order and turned again.
     """
 
     dispersion: Residuals
     deviation: Residuals
-    norm: Residuals
     shuffled: Float64[np.ndarray, "shuffles M"]
 
 
@@ -64,13 +64,8 @@ def leave_one_out(
 ) -> HeldOut:
     """Compare each space with the consensus of the others alone.
 
-    Returns a column per space left out. dispersion: the mean residual of the others in their own
-    consensus. deviation: the residual of the space left out once it is turned onto that consensus;
-    it has no part in the former. norm: the consensus's distance from the mean, which both contain,
-    so that they go together even if the spaces have nothing in common. shuffled: what Pearson's r
-    of both is by that alone, with the stimuli of the space left out in a random order and turned
-    again; NaN if one is constant. Raises MetricError for fewer than three spaces, and as
-    `generalized_procrustes`.
+    The shuffles give what both have in common only since both contain the distance from the mean.
+    Raises MetricError for fewer than three spaces, and as `generalized_procrustes`.
     """
     if len(spaces) < 3:
         raise MetricError(
@@ -93,7 +88,7 @@ def leave_one_out(
 
         with one_core_each() as pool:
             shuffled = correlate(dispersion, np.stack(list(pool.map(deviation, orders))))
-        each.append((dispersion, apart[:, left_out], np.linalg.norm(joint, axis=1), shuffled))
+        each.append((dispersion, apart[:, left_out], shuffled))
         if report:
             report(left_out + 1, len(spaces), "spaces left out of the consensus")
     return HeldOut(*(np.stack(columns, axis=1) for columns in zip(*each, strict=True)))
@@ -119,16 +114,10 @@ def tail(value: float, null: Float64[np.ndarray, " draws"]) -> float:
 def summarize(residuals: Residuals) -> pd.DataFrame:
     """Summarize each stimulus's residuals over models, a row per stimulus.
 
-    mean: sensitive to one odd model. pc1: the score on the first principal axis of the residuals
-    around each model's own mean, its sign such that it grows with the mean; it passes over an odd
-    model only if that one's residuals vary less than what the others share, and else follows it.
-    median; trimmed: the mean without the lowest and highest quarter of the models, rounded down, so
-    that it is the mean of two or three models and the median of four. explained: the first axis's
-    share of the variance, the same for all. pc1 and explained are NaN if all spaces are one space
-    turned, so that residuals are rounding, and if every stimulus is as dispersed as the next.
+    mean; pc1: the score on the first principal axis of the residuals around each model's own mean,
+    its sign such that it grows with the mean; explained: that axis's share of the variance. pc1 and
+    explained are NaN if the residuals are rounding, or the same for all stimuli.
     """
-    from scipy.stats import trim_mean
-
     mean = residuals.mean(axis=1)
     left, sizes, _ = np.linalg.svd(residuals - residuals.mean(axis=0), full_matrices=False)
     pc1, explained = np.full(len(residuals), np.nan), np.nan
@@ -137,20 +126,14 @@ def summarize(residuals: Residuals) -> pd.DataFrame:
         scores = left[:, 0] * sizes[0]
         pc1 = scores * (1 if scores @ (mean - mean.mean()) >= 0 else -1)
         explained = float(sizes[0] ** 2 / (sizes**2).sum())
-    middle = {
-        "median": np.median(residuals, axis=1),
-        "trimmed": trim_mean(residuals, TRIMMED, axis=1),
-    }
-    return pd.DataFrame({"mean": mean, "pc1": pc1, **middle, "explained": explained})
+    return pd.DataFrame({"mean": mean, "pc1": pc1, "explained": explained})
 
 
 def relate(x: PerStimulus, y: PerStimulus) -> dict[str, float]:
     """Correlate two values of the same stimuli, and fit y = slope · x + intercept.
 
-    The interval of Pearson's r is Fisher's, at 95%: it takes stimuli as independent, which a
-    common consensus makes them only nearly. There is no p-value against 0, since of what
-    `leave_one_out` gives 0 is not chance. Raises MetricError for fewer than four stimuli and if
-    either value is the same everywhere.
+    The interval of Pearson's r is Fisher's, at 95%, over stimuli. Raises MetricError for fewer than
+    four stimuli and if either value is the same everywhere.
     """
     from scipy.stats import linregress, pearsonr, spearmanr
 

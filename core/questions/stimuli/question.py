@@ -20,14 +20,13 @@ from core.options import MOST_STIMULI, neighbors_option, option, part, seed_opti
 from core.progress import Progress
 from core.questions.alignment.pairs import complete_pair
 from core.questions.asking import ask
-from core.questions.dispersion.question import JointQuestion, StimulusDispersion
+from core.questions.dispersion.question import ConsensusSpace, JointQuestion, StimulusDispersion
 from core.questions.finding import Finding
 from core.questions.question import Answer, StudyQuestion
 from core.spaces.preprocess import check_k, normalize_rows
 from core.statistics.layouts import DRAWING
 from core.statistics.nulls import draw_sample
 from core.study.parts import LayerPair
-from core.study.spaces import check_several, name_spaces
 from core.study.study import Study, studied_indices, studied_stimuli
 
 NEIGHBORS = 10
@@ -37,7 +36,7 @@ DRAWN = 5000  # dots that a browser moves smoothly and UMAP lays out in seconds
 MOST_VALUES = len(CATEGORIES)  # of a factor that have a hue each
 OTHER, NONE = "other", "none"
 
-Plane = Literal["residuals", "pca", "umap"]
+Plane = Literal["pca", "umap"]
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ class StimulusMap(JointQuestion):
     map: Plane = option(
         "umap",
         label="Layout",
-        help="the consensus laid out by UMAP or PCA, or mean residual and first component",
+        help="how the consensus is laid out: UMAP keeps neighbors, PCA large distances",
     )
     drawn: int = option(
         DRAWN,
@@ -93,38 +92,25 @@ class StimulusMap(JointQuestion):
     )
     seed: int = seed_option("seed of UMAP and of the sample")
 
-    def complete(self, study: Study) -> Self:
-        if self.map == "residuals":  # two spaces have equal ones
-            check_several(name_spaces(study, self.joint.spaces))
-        return super().complete(study)
-
     def is_kept(self) -> bool:
         return self.map == "umap"
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
-        """Lay the stimuli out, or a sample of more than `self.drawn`: the columns of `platoscope
-        dispersion stimuli`, then x, y, share_x, share_y.
+        """Lay out the stimuli, or a sample of more than `self.drawn`.
 
-        residuals: x is their mean over the spaces, y their first principal component. pca, umap:
-        where the stimuli lie in the consensus, UMAP among the sample alone. The shares are those of
-        the variance of all stimuli along x and y, NaN if the axes are no components of the
-        consensus.
+        share_x, share_y: of the variance of all stimuli; NaN of UMAP, whose axes are no components.
         """
-        question = StimulusDispersion(self.scope, self.joint, axes=self.map != "residuals")
-        table = ask(question, study, report)
+        table = ask(StimulusDispersion(self.scope, self.joint), study, report)
+        joint = ask(ConsensusSpace(self.scope, self.joint), study, report).filter(like="axis_")
         rows = draw_sample(len(table), self.drawn, seed=self.seed)
-        joint = table.filter(like="axis_")
-        table = table.drop(columns=joint.columns).iloc[rows].reset_index(drop=True)
-        shares = np.full(2, np.nan)
-        if self.map == "residuals":
-            plane = table[["mean", "pc1"]].to_numpy()
-        elif self.map == "pca":
-            plane, shares = principal_plane(joint.to_numpy(np.float64))
+        space, shares = joint.to_numpy(np.float64), np.full(2, np.nan)
+        if self.map == "pca":
+            plane, shares = principal_plane(space)
             plane = plane[rows]
         else:
-            plane = neighbor_plane(joint.to_numpy(np.float64)[rows], seed=self.seed)
+            plane = neighbor_plane(space[rows], seed=self.seed)
         places = {"x": plane[:, 0], "y": plane[:, 1], "share_x": shares[0], "share_y": shares[1]}
-        return Answer(table.assign(**places))
+        return Answer(table.iloc[rows].reset_index(drop=True).assign(**places))
 
     def plot(self, table: pd.DataFrame) -> Plot:
         return self.plot_by(table.assign(value=table["mean"]), "dispersion", mode="light")
@@ -160,7 +146,6 @@ class StimulusMap(JointQuestion):
         left_out = replace(gray, table=points[~points["passed"]], opacity=0.3, card=(), select=())
         first, second = (f"{points[f'share_{axis}'].iloc[0]:.0%} of the variance" for axis in "xy")
         axes = {
-            "residuals": (Axis("mean residual"), Axis("first component of the residuals")),
             "pca": (Axis(f"component 1: {first}"), Axis(f"component 2: {second}", equal=True)),
             "umap": (Axis("UMAP 1", bare=True), Axis("UMAP 2", bare=True)),
         }
@@ -303,13 +288,9 @@ def principal_plane(
 
 
 def neighbor_plane(space: Float[np.ndarray, "n d"], *, seed: int = 0) -> Float64[np.ndarray, "n 2"]:
-    """Lay stimuli out by UMAP, Euclidean: who is near in the space is near on the plane; far
-    distances and axes mean nothing.
+    """Lay out stimuli by UMAP, from the principal plane; distances between far points mean nothing.
 
-    Each stimulus is tied to its 15 nearest, or to all if there are fewer. Starts from the
-    principal plane, which keeps the coarse order; with one seed and one version of the library the
-    layout is the same. Raises as `principal_plane`. Source: McInnes, Healy, Melville 2018; start:
-    Kobak, Linderman 2021.
+    Raises as `principal_plane`. Source: McInnes, Healy, Melville 2018; Kobak, Linderman 2021.
     """
     _check(space)
     with DRAWING:

@@ -14,7 +14,7 @@ from core.figures import exports
 from core.questions.alignment.question import Alignment
 from core.questions.asking import Answered
 from core.questions.dispersion.effect import SetEffect
-from core.questions.dispersion.question import Ranking, Spaces, StimulusDispersion
+from core.questions.dispersion.question import Ranking, Spaces, StimulusDispersion, Summary
 from core.questions.stimuli.question import StimulusList
 from core.questions.words import to_query
 from core.study.selections import decode, encode
@@ -25,12 +25,7 @@ from pages._shared.controls import Look
 from pages._shared.gallery import Clicks
 from pages._shared.queries import Place
 
-SUMMARIES = {
-    "mean": "Mean",
-    "pc1": "First component",
-    "median": "Median",
-    "trimmed": "Trimmed mean",
-}
+SUMMARIES = {"mean": "Mean", "pc1": "First component"}
 METHODS = """Spaces are centered, normalized and rotated onto each other (generalized Procrustes);
 the consensus $C$ is their mean. A model's residual on an image is its distance from the consensus,
 $r_{ij} = \\lVert (N_i T_i)_j - C_j \\rVert$; an image's dispersion is the mean residual: high if
@@ -81,13 +76,12 @@ def pick_spaces(at: Place) -> tuple[str, ...]:
     return tuple(chosen)
 
 
-def pick_summary(at: Place, spaces: tuple[str, ...], *, own: bool = True) -> str:
-    """Choose what ranks images: a summary over the models or, if own, one model's residual."""
-    names = dict(SUMMARIES)
-    if own:
-        names |= {space: f"{title} alone" for space, title in titles(at, spaces).items()}
+def pick_summary() -> Summary:
+    """Choose what ranks images: the mean residual, or the first component of the residuals."""
     text = "How residuals of models make one number (default: their mean)."
-    return controls.pick_option(controls.option_named(Ranking, "by"), Look(labels=names, help=text))
+    look = Look(labels=SUMMARIES, help=text)
+    by: Summary = controls.pick_option(controls.option_named(Ranking, "by"), look)
+    return by
 
 
 def pick_set_size(n: int) -> int:

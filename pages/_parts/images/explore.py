@@ -17,17 +17,14 @@ from pages._shared.controls import Look
 from pages._shared.queries import Place
 from pages._shared.selection import picked_dots
 
-LAYOUTS = {"umap": "UMAP", "pca": "PCA", "residuals": "Residuals", "gallery": "Images only"}
+LAYOUTS = {"umap": "UMAP", "pca": "PCA", "gallery": "Images only"}
 READING = {
-    "residuals": "Each point is one of the {items}: mean residual over models, and first component"
-    " of all residuals, which holds {explained:.0%} of their variance.",
     "pca": "Each point is one of the {items}, along the two largest components of the consensus.",
     "umap": "Each point is one of the {items}; neighbors in the consensus are neighbors here. Axes"
     " and large distances mean nothing.",
 }
 BRUSH = "Click a point to open it, Shift+click or draw around points to select. Gray: filtered out."
-HELP = """How points are placed (default: UMAP, which keeps neighbors). PCA keeps large distances;
-Residuals shows how much models disagree."""
+HELP = "How points are placed (default: UMAP, which keeps neighbors). PCA keeps large distances."
 KEY = "stimulus-map"
 
 
@@ -41,7 +38,7 @@ def show(at: Place) -> None:
         frame.need_stimuli(at)
         with bar.more():
             spaces = common.pick_spaces(at)
-            by = common.pick_summary(at, spaces)
+            by = common.pick_summary()
         one = controls.option_named(StimulusMap, "map")
         layout = controls.pick_option(one, Look(labels=LAYOUTS, help=HELP))
         names = color_names(at, spaces)
@@ -110,8 +107,7 @@ def draw(
 
     about = f"{at.digest} {name}"
     points.follow(at, KEY, about=about, head=head, clicks=common.clicks(size, chosen))
-    explained = float(table["explained"].iloc[0])
-    how = READING[question.map].format(items=common.item(at, 2), explained=explained)
+    how = READING[question.map].format(items=common.item(at, 2))
     few = ""
     if len(table) < queries.size(at):
         few = f" A random sample of {len(table):,} of {queries.size(at):,}."

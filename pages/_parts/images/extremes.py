@@ -29,7 +29,7 @@ def show(at: Place) -> None:
     with bar.controls_bar():
         with bar.more():
             spaces = common.pick_spaces(at)
-        by = common.pick_summary(at, spaces)
+        by = common.pick_summary()
         count = common.pick_set_size(queries.size(at))
     answered = common.dispersion(at, spaces)
     with verdict:

@@ -8,13 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.questions.dispersion.effect import (
-    LEAST_SETS,
-    drop_findings,
-    ratio_findings,
-    trend_findings,
-)
-from core.questions.dispersion.question import held_out_findings, word_finding
+from core.questions.dispersion.effect import LEAST_SETS, drop_findings, ratio_findings
+from core.questions.dispersion.question import held_out_findings, predictor_findings
 
 TITLES = {"a:1": "ViT A", "b:1": "DINO-v2 B", "c:1": "CLIP C"}
 
@@ -133,58 +128,21 @@ def tail_of(value: float, drawn: np.ndarray) -> float:
     )
 
 
-def parts(**scores: list[float]) -> pd.DataFrame:
-    rows = [
-        {
-            "title": TITLES[f"{name}:1"],
-            "language": language,
-            "set": str(part),
-            "score": score + (language == "gpt"),
-        }
-        for name, run in scores.items()
-        for part, score in enumerate(run, start=1)
-        for language in ("", "gpt")
-    ]
-    return pd.DataFrame([*rows, {"title": "ViT A", "language": "", "set": "full", "score": 9.0}])
-
-
-def test_trends_along_the_parts_are_told_by_rank():
-    table = parts(a=[0.9, 0.5, 0.4, 0.3, 0.2, 0.1], b=[1, 2, 3, 4, 5, 60], c=[1, 5, 2, 4, 3, 1.5])
-    findings = trend_findings(table)
-    assert verdicts(findings) == ["supported", "contradicted", "open"]
-    assert values(findings) == pytest.approx([-1, 1, 0.03], abs=0.01)
-
-
-def test_few_parts_are_tested_exactly():
-    """ρ = −0.9 of five parts: 10 of the 120 orders are as far from 0, so p = 0.083; the t
-    approximation gives 0.037.
-    """
-    _, finding = trend_findings(parts(a=[0.5, 0.4, 0.3, 0.1, 0.2]))
-    assert (finding.verdict, finding.p) == ("open", pytest.approx(10 / 120))
-    assert verdicts(trend_findings(parts(a=[0.5, 0.4, 0.3, 0.2, 0.1]))) == ["supported"]
-
-
-def test_words_are_named_by_the_set_that_has_them():
+def test_the_predictor_that_explains_most_is_named():
     table = pd.DataFrame(
-        {
-            "word": ["fog", "owl", "a"],
-            "in_low": [9, 1, 5],
-            "low": 10,
-            "in_high": [1, 9, 6],
-            "high": 10,
-            "p_adjusted": [0.01, 0.02, 0.9],
-        }
-    )
-    finding = word_finding(table)
-    assert (finding.claim[:7], finding.n) == ("2 words", 3)
-    assert finding.note == "Above all “fog” in the low set; “owl” in the high set."
-    assert word_finding(table.assign(p_adjusted=1.0)).claim.startswith("No words")
+        {"kind": "factor", "predictor": ["a", "b_c", "d"], "share": [0.5, 0.3, np.nan]}
+    ).assign(p=[0.01, 0.2, np.nan], p_adjusted=[0.02, 0.2, np.nan], n=60)
+    top, count = predictor_findings(table)
+    assert (top.value, top.p) == (0.5, 0.02)
+    assert count.claim.startswith("1 of 2")
+    (none,) = predictor_findings(table.assign(p_adjusted=1.0))
+    assert none.claim.startswith("None of 2")
 
 
 def fits(*rows: tuple[float, float, float, float]) -> pd.DataFrame:
     table = pd.DataFrame(rows, columns=["pearson", "pearson_low", "pearson_high", "shuffled_p"])
     titles = list(TITLES.values())[: len(rows)]
-    return table.assign(title=titles, shuffled=-0.1, partial=table["pearson"] - 0.05, n=100)
+    return table.assign(title=titles, shuffled=-0.1, n=100)
 
 
 SURE, CHANCE, INVERSE = (0.5, 0.4, 0.6, 0.005), (0.2, 0.1, 0.3, 0.6), (-0.2, -0.3, -0.1, 1.0)

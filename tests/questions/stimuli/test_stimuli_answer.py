@@ -5,7 +5,6 @@ slowly.
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from core.errors import MetricError, StimuliError
@@ -69,15 +68,6 @@ def test_umap_lays_out_the_sample_alone_and_each_seed_draws_another(study, joint
         assert some["x"].to_numpy() == pytest.approx(joint[some["index"], 0] + seed)
         drawn.add(tuple(some["index"]))
     assert len(drawn) == 3
-
-
-def test_the_map_of_residuals_is_their_mean_and_first_component(study):
-    table = ask(StimulusMap(joint=JOINT, map="residuals"), study)
-    dispersion = ask(StimulusDispersion(joint=JOINT), study)
-    pd.testing.assert_frame_equal(table[list(dispersion)], dispersion)
-    assert table["x"].tolist() == dispersion["mean"].tolist()
-    assert table["y"].tolist() == dispersion["pc1"].tolist()
-    assert table[["share_x", "share_y"]].isna().all(axis=None)
 
 
 def test_one_stimulus_is_ranked_among_all_in_each_space(study):
