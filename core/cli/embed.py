@@ -26,7 +26,6 @@ from core.errors import MISTAKE, InputError, PlatoscopeError, UnknownNameError
 from core.figures.numbers import counted
 from core.modalities import check_modality
 from core.options import WORDS, Range, option, required
-from core.plans.sizes import memory_of
 from core.progress import ConsoleProgress, Progress
 from core.settings import choose_device
 from core.stimuli.catalog import open_dataset
@@ -52,11 +51,7 @@ class Embed(EmbedRequest, Command):
         dataset, failed = Once(partial(open_dataset, card)), 0
         with open_crew(self.on, device=self.device) as crew:
             units = [
-                Unit(
-                    spec,
-                    partial(_embed, store, dataset, self, spec),
-                    partial(memory_of, spec, self.precision),
-                )
+                Unit(spec, partial(_embed, store, dataset, self, spec))
                 for spec in dict.fromkeys(self.model)
             ]
             dataset()  # one sentence if it cannot be opened, not one for each model

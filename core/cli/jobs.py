@@ -19,7 +19,7 @@ from core.jobs.job import Job
 from core.options import argument, option
 from core.questions.moved import present_words
 
-LONG = ["device", "folder", "started", "ended", "exit_code", "failure", "log"]  # not on a terminal
+LONG = ["folder", "started", "ended", "exit_code", "failure", "log"]  # not on a terminal
 MOST_JOBS = 10**9
 NICENESS = 5  # the dashboard goes first
 
@@ -145,7 +145,6 @@ def _facts(job: Job) -> dict[str, object]:
         "progress": progress,
         "command": job.command,
         "owner": job.owner,
-        "device": job.lane or job.device,
         "folder": str(job.folder),
         "queued": job.queued_at,
         "started": job.started_at,

@@ -11,12 +11,11 @@ import pandas as pd
 
 from core.competence.bits_per_byte import Extent, code_models
 from core.competence.images import ImageSet
-from core.competence.opened import entries_to_measure, precision_kept
+from core.competence.opened import entries_to_measure
 from core.competence.suite import check_measurable, measure_all
 from core.competence.texts import Texts
 from core.competence.transfer import Layers, probe_models
 from core.crew.units import Once, Unit
-from core.encoders.requests import BYTES
 from core.progress import Progress
 from core.settings import choose_device
 from core.stimuli.worlds import Pictures
@@ -94,9 +93,4 @@ def joined(tables: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFra
 
 
 def _unit(what: str, entry: ModelEntry, work: Work) -> Unit[pd.DataFrame]:
-    return Unit(f"{what} {entry.card.name}", work, partial(_weigh, entry))
-
-
-def _weigh(entry: ModelEntry) -> int | None:
-    parameters = entry.card.parameters
-    return parameters * BYTES[precision_kept(entry)] if parameters else None
+    return Unit(f"{what} {entry.card.name}", work)

@@ -23,10 +23,8 @@ SETTINGS = {  # which Ray reads when it is imported
 
 def open_crew(on: str, *, device: str) -> AbstractContextManager[Crew]:
     """Return who does the work, to be closed when the command ends: `here`, `ray` (this machine's
-    cores and GPUs) or `ray://HEAD:10001` (a cluster).
-
-    device: that units will choose. Raises InputError for another form, DeviceError for a device
-    that is not here, ClusterError if Ray is missing, does not answer or has no such device.
+    cores and GPUs) or `ray://HEAD:10001` (a cluster). Raise InputError for another form,
+    DeviceError or ClusterError if Ray or the device is missing.
     """
     if on == "here":
         choose_device(device)

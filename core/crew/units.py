@@ -18,22 +18,17 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class Unit(Generic[R]):
-    """A call that any machine with the store can make.
-
-    name: for people. work: the call, which can be pickled; takes a listener to its progress.
-    weights: returns the bytes of the model's weights in memory, None if unknown; asked only where
-    room is shared out.
+    """A call that any machine with the store can make. work: can be pickled; takes a listener to
+    its progress.
     """
 
     name: str
     work: Callable[[Progress | None], R]
-    weights: Callable[[], int | None] = lambda: None
 
 
 class Once(Generic[R]):
-    """What several units need and each process makes for itself, such as open files: made by the
-    first call in a process, and shared by all that follow there. here: what this process has
-    already.
+    """What several units need, such as open files: each process makes it at its first call. here:
+    what this process has already.
     """
 
     def __init__(self, make: Callable[..., R], *here: R) -> None:
@@ -41,7 +36,6 @@ class Once(Generic[R]):
         self._key = uuid4().hex
 
     def __call__(self, **choices: object) -> R:
-        """Return it; choices: of how it is made, if it is not made yet."""
         if not self._made:
             self._made.append(self._make(**choices))
         return self._made[0]
@@ -66,9 +60,7 @@ def ignore(_: Unit[R]) -> None:
 
 @runtime_checkable  # tests check arguments against it
 class Crew(Protocol):
-    """Does units of work. alone: whether one process does them all, and has the machine for
-    itself.
-    """
+    """Does units of work. alone: whether one process does them all."""
 
     alone: bool
 
@@ -76,8 +68,7 @@ class Crew(Protocol):
         self, units: Sequence[Unit[R]], *, report: Progress | None = None, began: Began[R] = ignore
     ) -> Iterator[tuple[Unit[R], R | PlatoscopeError]]:
         """Yield what each unit returned or which error it ended with, in their order; one that
-        fails does not stop the others. began: called as each begins. A caller that stops asking
-        stops the rest.
+        fails does not stop the others. A caller that stops asking stops the rest.
         """
 
 

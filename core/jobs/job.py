@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import shlex
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,20 +33,18 @@ from core.settings import check_writable, is_read_only
 State = Literal["queued", "running", "done", "failed", "canceled"]
 UNFINISHED = ("queued", "running")
 IS_UNFINISHED = f"state IN {UNFINISHED}"
-SCHEMA = 1
+SCHEMA = 2
 PATIENCE = 5.0  # seconds that one writer waits for another
 TABLE = """
 CREATE TABLE IF NOT EXISTS jobs (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     words TEXT NOT NULL,                      -- a list in JSON
     folder TEXT NOT NULL,
-    device TEXT NOT NULL,
     owner TEXT NOT NULL,
     state TEXT NOT NULL CHECK (state IN ('queued', 'running', 'done', 'failed', 'canceled')),
     queued_at TEXT NOT NULL,
     started_at TEXT,
     ended_at TEXT,
-    lane TEXT,
     exit_code INTEGER,
     failure TEXT NOT NULL DEFAULT '',
     is_stopping INTEGER NOT NULL DEFAULT 0,
@@ -62,23 +60,19 @@ CREATE UNIQUE INDEX IF NOT EXISTS unfinished ON jobs (words, folder) WHERE {IS_U
 class Job:
     """One `platoscope` command in the queue of a store.
 
-    words: those of the command, without `platoscope`. folder: where it runs, to which its paths are
-    relative. device: what the words name, else `auto`. lane: the device whose turn it takes or
-    took. owner: who queued it. Times are ISO 8601, UTC. failure: one sentence with the remedy,
-    empty unless it failed. is_stopping: it runs, and was canceled. progress: of a running job,
-    where it noted any.
+    words: those of the command, without `platoscope`. folder: its paths are relative to it. owner:
+    who queued it. Times are ISO 8601, UTC. failure: one sentence with the remedy, empty unless it
+    failed. is_stopping: it runs, and was canceled. progress: of a running job, if it noted any.
     """
 
     id: int
     words: tuple[str, ...]
     folder: Path
-    device: str
     owner: str
     state: State
     queued_at: str
     started_at: str | None
     ended_at: str | None
-    lane: str | None
     exit_code: int | None
     failure: str
     is_stopping: bool
@@ -95,15 +89,6 @@ class Job:
         return self.state not in UNFINISHED
 
 
-def blockers(job: Job, jobs: Iterable[Job]) -> list[int]:
-    """Return what a queued job waits for: earlier ones of another command, else those that run."""
-    others = sorted((one for one in jobs if not one.is_finished), key=lambda one: one.id)
-    turn = (job.queued_at, job.id)
-    before = [one for one in others if (one.queued_at, one.id) < turn]
-    other = [one for one in before if one.words[0] != job.words[0]]
-    return [one.id for one in other or others if other or one.state == "running"]
-
-
 def jobs_folder(store: Path) -> Path:
     return Path(store).absolute() / "jobs"
 
@@ -117,7 +102,6 @@ def note_file(store: Path, number: int) -> Path:
 
 
 def lock_file(store: Path, number: int) -> Path:
-    """Return the file that is locked for as long as a job's command lives."""
     return jobs_folder(store) / f"{number}.lock"
 
 
@@ -126,13 +110,12 @@ def queue_file(store: Path) -> Path:
 
 
 def _is_there(store: Path) -> bool:
-    """Return whether a queue is there; a file that is being made is still empty."""
     path = queue_file(store)
-    return path.exists() and path.stat().st_size > 0
+    return path.exists() and path.stat().st_size > 0  # one that is being made is empty
 
 
 def rows(store: Path, where: str, *values: object) -> list[sqlite3.Row]:
-    """Return rows, the earliest job first; none where there is no queue. where: SQL of our own."""
+    """Return rows, the earliest job first; none without a queue. where: SQL of our own."""
     if not _is_there(store):
         return []
     with _opened(store) as table:
@@ -153,12 +136,12 @@ def writing(store: Path) -> Iterator[sqlite3.Connection]:
 
 
 def create(store: Path) -> None:
-    """Make the queue of a store where it has none; raises StoreWriteError."""
-    if _is_there(store):
-        return
-    check_writable(queue_file(store))
+    """Make the queue of a store if it has none, or bring it to the present version; raise
+    StoreWriteError.
+    """
     folder = jobs_folder(store)
     try:
+        check_writable(folder)
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreWriteError(
@@ -167,6 +150,9 @@ def create(store: Path) -> None:
         ) from error
     with _opened(store) as table:
         table.execute("BEGIN IMMEDIATE")
+        if table.execute("PRAGMA user_version").fetchone()[0] == 1:
+            for column in ("device", "lane"):
+                table.execute(f"ALTER TABLE jobs DROP COLUMN {column}")
         table.execute(TABLE)
         table.execute(INDEX)
         table.execute(f"PRAGMA user_version = {SCHEMA}")
@@ -175,23 +161,14 @@ def create(store: Path) -> None:
 
 def job_of(store: Path, row: sqlite3.Row) -> Job:
     """Return the job of a row; the progress of a running one is read from its note."""
-    is_running = row["state"] == "running"
+    own = ("id", "owner", "state", "queued_at", "started_at", "ended_at", "exit_code", "failure")
     return Job(
-        id=row["id"],
+        **{name: row[name] for name in own},
         words=tuple(json.loads(row["words"])),
         folder=Path(row["folder"]),
-        device=row["device"],
-        owner=row["owner"],
-        state=row["state"],
-        queued_at=row["queued_at"],
-        started_at=row["started_at"],
-        ended_at=row["ended_at"],
-        lane=row["lane"],
-        exit_code=row["exit_code"],
-        failure=row["failure"],
         is_stopping=bool(row["is_stopping"]),
         log=log_file(store, row["id"]),
-        progress=read_note(note_file(store, row["id"])) if is_running else None,
+        progress=read_note(note_file(store, row["id"])) if row["state"] == "running" else None,
     )
 
 
@@ -205,7 +182,7 @@ def _opened(store: Path) -> Iterator[sqlite3.Connection]:
         ) as table:
             table.row_factory = sqlite3.Row
             version = table.execute("PRAGMA user_version").fetchone()[0]
-            if version not in (0, SCHEMA):
+            if version > SCHEMA:
                 raise StoreVersionError(
                     f"{path} has version {version}, but this program reads {SCHEMA}; use the"
                     " program that wrote it, or move the file away to begin again"

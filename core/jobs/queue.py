@@ -1,16 +1,13 @@
-"""The queue of a store: what pages and commands use, how a job passes from one state to another, on
-which device, and how the store's worker starts.
+"""The queue of a store: what pages and commands use, how a job passes from one state to another,
+and how the store's worker starts.
 
 queued ──► running ──► done | failed | canceled
 queued ──► canceled
 running ──► queued       its worker ended before it
 failed | canceled ──► queued       retried
 
-One job at a time runs on each device: a machine has a lane for the CPU and one for each CUDA
-device. Without CUDA the CPU's lane takes every job; with it, jobs that name no device go to the
-first CUDA device that is free.
-
-Every function takes a few milliseconds and may be called from any thread, process or server.
+One job runs at a time. Every function takes a few milliseconds and may be called from any thread,
+process or server.
 """
 
 from __future__ import annotations
@@ -18,16 +15,14 @@ from __future__ import annotations
 import getpass
 import json
 import os
-import shutil
 import socket
 import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from threading import Lock, Thread
 from typing import Literal
@@ -49,9 +44,6 @@ from core.settings import CHECKOUT, check_writable
 from core.store import is_locked
 from core.store.schema import now
 
-COUNT = "import torch; print(torch.cuda.device_count())"
-ANY = "auto"
-VISIBLE = "CUDA_VISIBLE_DEVICES"
 KEPT = 200  # finished jobs that are remembered
 HOST = socket.gethostname()
 STARTING = 10.0  # seconds that a worker may take until it holds its lock
@@ -70,12 +62,10 @@ def submit(
     folder: Path | None = None,
 ) -> Job:
     """Queue a command and see that a worker lives; return its job, or the unfinished one that is
-    the same.
+    the same. Raise InputError without words, StoreError if the queue cannot be written.
 
-    words: those of the command, without `platoscope` and --store. owner: who queues it (the account
-    of this process). folder: where it runs (the current one).
-
-    Raises InputError without words, StoreError if the queue cannot be written.
+    words: of the command, without `platoscope` and --store. owner: who queues it (the account of
+    this process). folder: where it runs (the current one).
     """
     if not words or any("\0" in word for word in words):
         raise InputError(f"a job is the words of one platoscope command, not {words!r}")
@@ -91,9 +81,9 @@ def submit(
         if row is None:
             _forget(store, table)
             row = table.execute(
-                "INSERT INTO jobs (words, folder, device, owner, state, queued_at)"
-                " VALUES (?, ?, ?, ?, 'queued', ?) RETURNING id",
-                (*key, named_device(words), owner, now()),
+                "INSERT INTO jobs (words, folder, owner, state, queued_at)"
+                " VALUES (?, ?, ?, 'queued', ?) RETURNING id",
+                (*key, owner, now()),
             ).fetchone()
     ensure_worker(store)
     return job(store, row["id"])
@@ -136,7 +126,7 @@ def retry(store: Path, number: int) -> Job:
         with writing(store) as table:
             table.execute(
                 "UPDATE jobs SET state = 'queued', queued_at = ?, started_at = NULL,"
-                " ended_at = NULL, lane = NULL, exit_code = NULL, failure = '', is_stopping = 0"
+                " ended_at = NULL, exit_code = NULL, failure = '', is_stopping = 0"
                 " WHERE id = ? AND state IN ('failed', 'canceled')",
                 (now(), number),
             )
@@ -158,50 +148,7 @@ def log_of(job: Job, characters: int = LOG_END) -> str:
     return text if size <= characters else text.partition("\n")[2]
 
 
-def named_device(words: Sequence[str]) -> str:
-    """Return the device that the words of a command name, `auto` where they name none."""
-    for word, after in zip(words, [*words[1:], ANY], strict=True):
-        option, _, value = word.partition("=")
-        if option == "--device":
-            return value or after
-    return ANY
-
-
-def lanes(gpus: int) -> list[str]:
-    return ["cpu", *(f"cuda:{index}" for index in range(gpus))]
-
-
-def find_lanes() -> list[str]:
-    """Return the lanes of this machine."""
-    if shutil.which("nvidia-smi") is None:
-        return lanes(0)
-    # torch in a process of its own: the worker stays small
-    answer = subprocess.run([sys.executable, "-c", COUNT], capture_output=True, text=True)
-    return lanes(int(answer.stdout) if answer.returncode == 0 else 0)
-
-
-def takes(lane: str, device: str, lanes: Sequence[str]) -> bool:
-    """Return whether one of the lanes takes jobs of a device; each device has one that does."""
-    if len(lanes) == 1 or device == "cpu":
-        return lane == "cpu"
-    if device in lanes:
-        return lane == device
-    if device in (ANY, "cuda"):
-        return lane != "cpu"
-    return lane == "cuda:0"  # a device that is not there: the command says so
-
-
-def visible(lane: str, device: str) -> dict[str, str]:
-    """Return the environment in which a job that may take any CUDA device sees its lane's alone."""
-    if not lane.startswith("cuda:") or device not in (ANY, "cuda"):
-        return {}
-    index = lane.partition(":")[2]
-    names = os.environ.get(VISIBLE, "").split(",")  # where the worker itself sees some alone
-    return {VISIBLE: names[int(index)] if names[0] else index}
-
-
 def worker_lock(store: Path) -> Path:
-    """Return what the worker of a store holds locked for as long as it lives."""
     return jobs_folder(store) / "worker"
 
 
@@ -255,27 +202,18 @@ class Outcome:
     failure: str = ""
 
 
-def claim(store: Path, lane: str, takes: Callable[[str], bool]) -> Job | None:
-    """Take the first queued job that a lane takes, which runs from now on; None without one.
-
-    Jobs of one command run next to each other; another command waits for all before it, since it
-    may need what they make.
-    """
+def claim(store: Path) -> Job | None:
+    """Take the first queued job, which runs from now on; None without one."""
     if not rows(store, "state = 'queued'"):
         return None  # without a turn at writing
     with writing(store) as table:
-        every = f"SELECT * FROM jobs WHERE {IS_UNFINISHED} ORDER BY queued_at, id"
-        by_command = groupby(table.execute(every), lambda row: json.loads(row["words"])[0])
-        first = next((list(group) for _, group in by_command), [])
-        numbers = [row["id"] for row in first if row["state"] == "queued" and takes(row["device"])]
-        if not numbers:
-            return None
-        table.execute(
-            "UPDATE jobs SET state = 'running', started_at = ?, lane = ?, host = ?, process = NULL"
-            " WHERE id = ?",
-            (now(), lane, HOST, numbers[0]),
-        )
-    return job(store, numbers[0])
+        row = table.execute(
+            "UPDATE jobs SET state = 'running', started_at = ?, host = ?, process = NULL"
+            " WHERE id = (SELECT id FROM jobs WHERE state = 'queued' ORDER BY queued_at, id"
+            " LIMIT 1) AND NOT EXISTS (SELECT 1 FROM jobs WHERE state = 'running') RETURNING id",
+            (now(), HOST),
+        ).fetchone()
+    return job(store, row["id"]) if row else None
 
 
 def sign(store: Path, number: int, process: int) -> None:
@@ -308,7 +246,7 @@ def hand_back(store: Path, number: int) -> None:
             (now(), number),
         )
         table.execute(
-            "UPDATE jobs SET state = 'queued', started_at = NULL, lane = NULL"
+            "UPDATE jobs SET state = 'queued', started_at = NULL"
             " WHERE id = ? AND state = 'running'",
             (number,),
         )

@@ -1,9 +1,8 @@
-"""The worker of a store: runs its jobs, one at a time on each device.
+"""The worker of a store, one for each: runs its jobs one after the other.
 
-One lives per store, which its lock says. Commands are resumable, so a job whose worker was killed
-is run again by the next one. Each command runs in a process group of its own and inherits a lock on
-the job's lock file, so that a later worker knows whether the command of a killed worker still
-lives.
+Commands are resumable, so the next worker runs a job again whose worker was killed. Each command
+runs in a process group of its own and inherits a lock on the job's lock file, so that a later
+worker knows whether it still lives.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ import sys
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from filelock import lock_descriptor
@@ -24,21 +22,13 @@ from filelock import lock_descriptor
 from core.errors import MISTAKE, UNEXPECTED, StoreBusyError, StoreError
 from core.jobs import queue
 from core.jobs.job import Job, lock_file, note_file, queue_file, rows
-from core.jobs.queue import (
-    PROGRAM,
-    Outcome,
-    environment,
-    find_lanes,
-    takes,
-    visible,
-    worker_lock,
-)
+from core.jobs.queue import PROGRAM, Outcome, environment, worker_lock
 from core.progress import JOB_NOTE
 from core.store import locked
 from core.store.schema import now
 
 POLL = 0.05  # seconds
-HELD = 1.0  # seconds for which whoever asks whether a command lives may hold its lock
+HELD = 1.0  # seconds that another process may hold a job's lock to ask whether its command lives
 LOOK_EVERY = 0.2  # seconds between two looks at the queue
 IDLE = 60.0  # seconds without work after which a worker ends
 GRACE = 10.0  # seconds that a command has to stop by itself
@@ -103,7 +93,7 @@ class Running:
 def start(store: Path, job: Job) -> Running:
     """Start a job's command in a process group of its own; raises OSError, StoreBusyError."""
     note_file(store, job.id).unlink(missing_ok=True)
-    own = {JOB_NOTE: str(note_file(store, job.id)), **visible(str(job.lane), job.device)}
+    own = {JOB_NOTE: str(note_file(store, job.id))}
     with job.log.open("ab") as log, lock_file(store, job.id).open("ab") as lock:
         until = time.monotonic() + HELD
         while not lock_descriptor(lock.fileno(), blocking=False):
@@ -144,10 +134,8 @@ def signal_group(process: int, number: signal.Signals) -> None:
 
 
 def work(store: Path, *, idle: float = IDLE, grace: float = GRACE) -> None:
-    """Run the jobs of a store until none was there for `idle` seconds; raises StoreBusyError where
-    another worker lives.
-
-    grace: seconds that a canceled command has to stop by itself before it is killed.
+    """Run the jobs of a store until there was none for `idle` seconds; raise StoreBusyError if
+    another worker lives. grace: seconds until a canceled command is killed.
     """
     while queue_file(store).exists():
         with locked(worker_lock(store), patience=HANDOVER):
@@ -157,16 +145,16 @@ def work(store: Path, *, idle: float = IDLE, grace: float = GRACE) -> None:
 
 
 class Worker:
-    """What runs on each lane of this machine."""
+    """Runs the jobs of a store, one at a time."""
 
     def __init__(self, store: Path, grace: float) -> None:
-        self._store, self._grace, self._lanes = store, grace, find_lanes()
-        self._running: dict[str, Running] = {}
+        self._store, self._grace = store, grace
+        self._running: Running | None = None
 
     def run(self, idle: float) -> None:
-        """Run jobs until none was there for `idle` seconds; those of a worker that is stopped are
-        queued again. While the queue cannot be used, such as for a full disk, they wait, and stderr
-        says why.
+        """Run jobs until there was none for `idle` seconds; the job of a worker that is stopped is
+        queued again. While the queue cannot be used, as on a full disk, jobs wait, and stderr says
+        why.
         """
         end, trouble = time.monotonic() + idle, ""
         try:
@@ -185,35 +173,34 @@ class Worker:
             self._leave()
 
     def _look(self) -> None:
-        """Queue again what a killed worker ran, its command stopped first; step on each lane."""
-        own = {running.job.id for running in self._running.values()}
-        for number in {row["id"] for row in rows(self._store, "state = 'running'")} - own:
-            process = queue.process_of(self._store, number)
-            if process and is_alive(self._store, number):
-                deadline = time.monotonic() + self._grace
-                signal_group(process, signal.SIGINT)
-                while is_alive(self._store, number):
-                    if time.monotonic() >= deadline:
-                        signal_group(process, signal.SIGKILL)
-                    time.sleep(POLL)
-            if not is_alive(self._store, number):
-                queue.hand_back(self._store, number)
-        for lane in self._lanes:
-            running = self._running.get(lane)
-            if running is None:
-                self._begin(lane)
-            elif outcome := running.outcome():
+        if running := self._running:
+            if outcome := running.outcome():
                 queue.end(self._store, running.job.id, outcome)
-                del self._running[lane]
+                self._running = None
             elif queue.job(self._store, running.job.id).is_stopping:
                 running.stop(self._grace)
-
-    def _begin(self, lane: str) -> None:
-        job = queue.claim(self._store, lane, partial(takes, lane, lanes=self._lanes))
-        if job is None:
             return
+        for row in rows(self._store, "state = 'running'"):
+            self._take_over(row["id"])
+        if job := queue.claim(self._store):
+            self._begin(job)
+
+    def _take_over(self, number: int) -> None:
+        """Queue again what a killed worker ran; its command is stopped first."""
+        process = queue.process_of(self._store, number)
+        if process and is_alive(self._store, number):
+            deadline = time.monotonic() + self._grace
+            signal_group(process, signal.SIGINT)
+            while is_alive(self._store, number):
+                if time.monotonic() >= deadline:
+                    signal_group(process, signal.SIGKILL)
+                time.sleep(POLL)
+        if not is_alive(self._store, number):
+            queue.hand_back(self._store, number)
+
+    def _begin(self, job: Job) -> None:
         try:
-            running = self._running[lane] = start(self._store, job)
+            self._running = start(self._store, job)
         except StoreBusyError:
             queue.hand_back(self._store, job.id)
             raise
@@ -222,18 +209,17 @@ class Worker:
             failure = f"it cannot be started in {job.folder} ({why}); add it again"
             queue.end(self._store, job.id, Outcome("failed", None, failure))
             return
-        queue.sign(self._store, job.id, running.process.pid)
+        queue.sign(self._store, job.id, self._running.process.pid)
 
     def _leave(self) -> None:
-        for running in self._running.values():
-            running.stop(self._grace)
-        for running in self._running.values():
-            while (outcome := running.outcome()) is None:
-                running.stop(self._grace)
-                time.sleep(LOOK_EVERY)
-            number = running.job.id
-            with suppress(StoreError):  # the next worker finds that it ran
-                if outcome.state == "done":
-                    queue.end(self._store, number, outcome)
-                else:
-                    queue.hand_back(self._store, number)
+        if self._running is None:
+            return
+        while (outcome := self._running.outcome()) is None:
+            self._running.stop(self._grace)
+            time.sleep(LOOK_EVERY)
+        number = self._running.job.id
+        with suppress(StoreError):  # the next worker finds that it ran
+            if outcome.state == "done":
+                queue.end(self._store, number, outcome)
+            else:
+                queue.hand_back(self._store, number)

@@ -28,7 +28,6 @@ from core.encoders.catalog import open_encoder
 from core.encoders.encoder import Encoder
 from core.errors import InputError, PlatoscopeError
 from core.plans.plan import Group, Plan, PlannedModel, Summaries, is_of, not_stored, stored_name
-from core.plans.sizes import memory_of
 from core.progress import Progress
 from core.settings import choose_device
 from core.stimuli.addition import Addition, open_addition
@@ -144,8 +143,7 @@ def embed_models(run: Run) -> None:
                 run.fail(f"model {model.spec}", not_stored(model.spec))
         elif missing and model.spec not in units:  # a model of two groups is the first one's
             work = partial(_embed, plan, run.store, run.device, opened, group, model, missing)
-            weights = partial(memory_of, model.spec, plan.precision)
-            units[model.spec] = Unit(f"model {at} of {len(members)}: {model.spec}", work, weights)
+            units[model.spec] = Unit(f"model {at} of {len(members)}: {model.spec}", work)
     run.do([*units.values()])
     for group in plan.groups:
         if group.missing and group.name in (run.only or [group.name]):
@@ -208,8 +206,7 @@ def _write_captions(run: Run) -> list[str]:
     file = summaries.instruction
     instruction = read_instruction(plan.place.parent / file) if file else INSTRUCTION
     work = partial(_write, run.store, plan.dataset.name, run.device, summaries, instruction)
-    weights = partial(memory_of, summaries.writer, "auto")
-    unit = Unit(f"captions in fewer words, by {summaries.writer}", work, weights)
+    unit = Unit(f"captions in fewer words, by {summaries.writer}", work)
     return [level for written in run.do([unit]) for level in written]
 
 

@@ -17,7 +17,7 @@ from core.competence.scores import published_models
 from core.embedding.history import room_for
 from core.encoders.encoder import ModelCard
 from core.encoders.outlines import Download
-from core.encoders.requests import BYTES, UNTRAINED, Precision, split_marks
+from core.encoders.requests import BYTES, UNTRAINED, split_marks
 from core.errors import OfflineError, PlatoscopeError
 from core.plans.plan import Group, Plan, PlannedModel, is_of, not_stored, stored_name
 from core.settings import expand
@@ -60,12 +60,6 @@ def sizes(
         rows.append(row)
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     return table.astype(dict.fromkeys(NUMBERS, "float64"))
-
-
-def memory_of(spec: str, precision: Precision) -> int | None:
-    """Return the bytes of a model's weights in memory, at most; None if no source states them."""
-    parameters, _ = _shape(spec)
-    return None if parameters is None else BYTES[precision] * parameters
 
 
 def ask_hub() -> Ask:

@@ -15,7 +15,7 @@ import streamlit as st
 from core.errors import PlatoscopeError
 from core.figures.numbers import time_text
 from core.jobs import queue
-from core.jobs.job import Job, blockers
+from core.jobs.job import Job
 from core.progress import ProgressNote
 from core.questions.asking import Answered
 from core.questions.question import StudyQuestion
@@ -200,8 +200,7 @@ def _change(change: Callable[[Path, int], Job], number: int) -> None:
 
 
 def _facts(job: Job, jobs: Sequence[Job]) -> str:
-    """Say which job it is, whose, where and when, and what it waits for."""
-    device = job.lane or ("" if job.device == "auto" else job.device)
+    """Say which job it is, who queued it, where, when, and what it waits for."""
     if job.ended_at:
         when = f"ended {clock(job.ended_at)}"
         if job.started_at:
@@ -213,10 +212,12 @@ def _facts(job: Job, jobs: Sequence[Job]) -> str:
         when = f"queued {clock(job.queued_at)}"
     wait = ""
     if job.state == "queued":
-        numbers = [f"#{number}" for number in blockers(job, jobs)]
+        turn = (job.queued_at, job.id)
+        before = [one for one in jobs if one.state == "running" or (one.queued_at, one.id) < turn]
+        numbers = sorted(f"#{one.id}" for one in before if not one.is_finished)
         wait = f"waits for {listed(numbers)}" if numbers else "about to begin"
     folder = "" if job.folder == Path.cwd() else f"in {job.folder}"
-    return " · ".join(filter(None, [f"#{job.id}", job.owner, device, when, wait, folder]))
+    return " · ".join(filter(None, [f"#{job.id}", job.owner, when, wait, folder]))
 
 
 def clock(time: str) -> str:

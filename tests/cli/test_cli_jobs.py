@@ -33,10 +33,10 @@ def test_a_job_is_queued_shown_canceled_and_queued_again(run, tmp_path):
     assert run("add", *EMBED)[:2] == (0, "1\n")
     (listed,) = json.loads(run("list", "--json")[1])
     assert listed["command"] == f"platoscope {' '.join(EMBED)}"
-    assert (listed["id"], listed["state"], listed["device"]) == (1, "queued", "cpu")
+    assert (listed["id"], listed["state"]) == (1, "queued")
     assert run("cancel", "1")[1] == "1: canceled\n"
     assert run("retry", "1")[1] == "1: queued\n"
-    queue.claim(tmp_path, "cpu", lambda _: True)
+    queue.claim(tmp_path)
     note = {"done": 3, "total": 9, "what": "vit over d", "seconds_left": 12.4, "rows": []}
     (tmp_path / "jobs" / "1.json").write_text(json.dumps(note))
     queue.job(tmp_path, 1).log.write_text("3 of 9\n")

@@ -40,9 +40,6 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning"),
 ]
-GB = 2**30
-SMALL = on_ray.Node("a", 8.0, 2.0, 64.0 * GB)
-LARGE = on_ray.Node("b", 64.0, 8.0, 512.0 * GB)
 WORKERS = {
     "RAY_OVERRIDE_RESOURCES": '{"CPU": 2}',
     "OMP_NUM_THREADS": "1",
@@ -92,7 +89,7 @@ def test_units_come_back_in_their_order_and_one_that_fails_stops_no_other(crew: 
         assert outcomes == [0, 2, 4, 6]
         assert sorted(begun) == sorted(unit.name for unit in units)
         assert heard
-    assert heard[-1] == (5, 5, "all done")
+    assert heard[-1] == (5, 5, "units of work on Ray")
     assert list(crew.run([])) == []
 
 
@@ -180,7 +177,7 @@ def test_a_study_on_ray_ends_as_it_would_have_here(
     store = study.parent / "spread"
     assert main(words(study, store, "--on", "ray")) == 0
     said = capfd.readouterr().err
-    assert "all done: 3/3 (100%)" in said
+    assert "units of work on Ray: 3/3 (100%)" in said
     assert len([line for line in said.splitlines() if line.startswith("model ")]) == 6
     check_equal(store, alone)
 
@@ -235,63 +232,5 @@ def test_a_cluster_that_runs_already_does_a_study_as_this_process_does(
     command = [sys.executable, "-m", "core", *words(study, store, "--on", head)]
     ended = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, timeout=300)
     assert ended.returncode == 0, ended.stderr
-    assert "all done: 3/3 (100%)" in ended.stderr
+    assert "units of work on Ray: 3/3 (100%)" in ended.stderr
     check_equal(store, alone)
-
-
-@pytest.mark.parametrize(
-    ("weights", "gpus", "cpus"),
-    [
-        (1 * GB, 1 / 8, 1),
-        (10 * GB, 1 / 4, 1),
-        (20 * GB, 1 / 2, 2),
-        (60 * GB, 1.0, 4),
-        (None, 1.0, 4),
-        (130 * GB, 3.0, 24),  # which the large node alone has
-        (900 * GB, 8.0, 64),  # all that one node has
-    ],
-)
-def test_a_unit_gets_the_gpus_that_its_weights_fill(
-    weights: int | None, gpus: float, cpus: int
-) -> None:
-    needs = on_ray.needs_on_gpus(weights, [SMALL, LARGE], gpu_bytes=80.0 * GB)
-    assert needs == {"num_gpus": gpus, "num_cpus": cpus}
-
-
-@pytest.mark.parametrize(
-    ("units", "weights", "needs"),
-    [
-        (1, None, {"num_cpus": 8}),
-        (4, None, {"num_cpus": 4}),
-        (100, 8 * GB, {"num_cpus": 1, "memory": 10 * GB}),
-        (100, 900 * GB, {"num_cpus": 1, "memory": 512 * GB}),
-    ],
-)
-def test_a_unit_gets_its_share_of_cores_and_room_for_its_weights(
-    units: int, weights: int | None, needs: dict[str, int]
-) -> None:
-    assert on_ray.needs_on_cpus(units, weights, [SMALL, LARGE]) == needs
-
-
-def test_progress_sums_what_runs_and_counts_what_has_ended() -> None:
-    heard = list[tuple[int, int, str]]()
-    merged = on_ray.MergedProgress(lambda *state: heard.append(state), 4)
-    merged.show()
-    merged.stages[0] = on_ray.Stage(1, 10, "a")
-    merged.stages[1] = on_ray.Stage(2, 20, "b")
-    merged.show()
-    merged.show()
-    merged.stages[2] = on_ray.Stage(3, 30, "c")
-    merged.show()
-    merged.end(0)
-    merged.stages[1] = on_ray.Stage(5, 20, "b")
-    merged.show()
-    for unit in (1, 2, 3):
-        merged.end(unit)
-    merged.show()
-    assert heard == [
-        (3, 30, "0 of 4 done; now a + b"),
-        (6, 60, "0 of 4 done; now a + b + 1 more"),
-        (8, 50, "1 of 4 done; now b + c"),
-        (4, 4, "all done"),
-    ]

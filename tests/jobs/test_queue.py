@@ -18,15 +18,11 @@ from core.errors import (
 )
 from core.jobs import job as table
 from core.jobs import queue
-from core.jobs.job import blockers, queue_file
-from core.jobs.queue import Outcome, lanes, named_device, takes, visible
+from core.jobs.job import queue_file
+from core.jobs.queue import Outcome
 
 pytestmark = pytest.mark.usefixtures("quiet")
 WORDS = ["embed", "--dataset", "my photos", "--model", "timm:vit"]
-
-
-def claim(store: Path, lane: str = "cpu"):
-    return queue.claim(store, lane, lambda _: True)
 
 
 def test_a_store_without_jobs_has_none_and_stays_as_it_is(store):
@@ -47,7 +43,7 @@ def reach(store: Path, state: str) -> int:
     """Bring a job into a state and return its number."""
     number = queue.submit(store, WORDS).id
     if state in ("running", "stopping", "done", "failed"):
-        claim(store)
+        queue.claim(store)
     if state in ("done", "failed"):
         failure = "why" if state == "failed" else ""
         queue.end(store, number, Outcome(state, 2 if failure else 0, failure))
@@ -61,7 +57,7 @@ STEPS = {
     "submit": lambda store, _: queue.submit(store, WORDS),
     "cancel": queue.cancel,
     "retry": queue.retry,
-    "claim": lambda store, _: claim(store),
+    "claim": lambda store, _: queue.claim(store),
     "done": lambda store, number: queue.end(store, number, Outcome("done", 0)),
     "failed": lambda store, number: queue.end(store, number, Outcome("failed", 1, "why")),
     "lost": queue.hand_back,
@@ -99,7 +95,7 @@ def test_each_step_leads_from_each_state_where_it_should(store, state, step):
 
 def test_the_same_words_are_one_job_until_it_has_finished(store, tmp_path):
     first = queue.submit(store, WORDS)
-    claim(store)
+    queue.claim(store)
     assert queue.submit(store, WORDS).id == first.id
     assert queue.submit(store, WORDS, folder=tmp_path).id == 2  # paths lead elsewhere from there
     queue.end(store, first.id, Outcome("done", 0))
@@ -114,47 +110,19 @@ def test_jobs_are_taken_in_the_order_in_which_they_were_queued(store, monkeypatc
         queue.submit(store, ["embed", name])
     queue.cancel(store, 1)
     queue.retry(store, 1)
-    assert [claim(store).words[1] for _ in range(3)] == ["b", "c", "a"]
-    assert claim(store) is None
-
-
-def test_a_command_waits_for_other_commands_before_it_and_runs_beside_its_own(store):
-    for words in (["dataset", "add"], ["embed", "a"], ["embed", "b"], ["align"], ["embed", "c"]):
-        queue.submit(store, words)
     taken = []
-    while job := claim(store):
-        beside = []
-        while other := claim(store):
-            beside.append(other.id)
-        taken.append([job.id, *beside])
-        for number in taken[-1]:
-            queue.end(store, number, Outcome("done", 0))
-    assert taken == [[1], [2, 3], [4], [5]]
-
-
-def test_a_waiting_job_names_those_of_other_commands_before_it_or_who_has_its_device(store):
-    for words in (["embed", "a"], ["embed", "b"], ["align"], ["embed", "c"]):
-        queue.submit(store, words)
-    jobs = queue.jobs(store)
-    assert [blockers(job, jobs) for job in reversed(jobs)] == [[], [], [1, 2], [3]]
-    claim(store)
-    jobs = queue.jobs(store)
-    assert [blockers(job, jobs) for job in reversed(jobs)][1:] == [[1], [1, 2], [3]]
-
-
-def test_a_job_that_has_no_device_free_is_overtaken_by_its_own_command_alone(store):
-    for words in (["embed", "--device", "cuda:1"], ["embed", "--device", "cpu"], ["align"]):
-        queue.submit(store, words)
-    job = queue.claim(store, "cpu", lambda device: device != "cuda:1")
-    assert job.words[-1] == "cpu"
-    assert queue.claim(store, "cpu", lambda device: device != "cuda:1") is None
+    while job := queue.claim(store):
+        assert queue.claim(store) is None  # one at a time
+        taken.append(job.words[1])
+        queue.end(store, job.id, Outcome("done", 0))
+    assert taken == ["b", "c", "a"]
 
 
 def test_many_at_once_make_one_job_and_take_it_once(store, monkeypatch):
     monkeypatch.setattr(table, "PATIENCE", 60.0)  # a busy disk takes its time
     with ThreadPoolExecutor(8) as pool:
         numbers = set(pool.map(lambda _: queue.submit(store, WORDS).id, range(40)))
-        taken = [job for job in pool.map(lambda _: claim(store), range(40)) if job]
+        taken = [job for job in pool.map(lambda _: queue.claim(store), range(40)) if job]
     assert numbers == {1}
     assert [job.id for job in taken] == [1]
 
@@ -177,7 +145,7 @@ def test_a_queue_that_cannot_be_used_says_what_to_do(store, tmp_path):
     with sqlite3.connect(queue_file(store)) as connection:
         connection.execute("PRAGMA user_version = 9")
     connection.close()
-    with pytest.raises(StoreVersionError, match="version 9, but this program reads 1"):
+    with pytest.raises(StoreVersionError, match="version 9, but this program reads 2"):
         queue.jobs(store)
     queue_file(store).write_bytes(b"text" * 999)
     with pytest.raises(StoreDamagedError, match="does not hold a queue; move it away"):
@@ -195,35 +163,13 @@ def test_a_writer_that_does_not_end_is_not_waited_for_for_ever(store, monkeypatc
     assert queue.cancel(store, 1).state == "canceled"
 
 
-@pytest.mark.parametrize(
-    ("words", "device"),
-    [
-        ("embed --model m", "auto"),
-        ("embed --device cpu --model m", "cpu"),
-        ("embed --device=cuda:1", "cuda:1"),
-        ("embed --device", "auto"),
-    ],
-)
-def test_the_device_of_a_job_is_the_one_that_its_words_name(words, device):
-    assert named_device(words.split()) == device
-
-
-def test_every_device_has_the_lanes_that_take_it():
-    taken = {
-        (gpus, device): [lane for lane in lanes(gpus) if takes(lane, device, lanes(gpus))]
-        for gpus in (0, 2)
-        for device in ("auto", "cpu", "cuda", "cuda:1", "cuda:7", "mps")
-    }
-    assert {lane for (gpus, _), lane in taken.items() if gpus == 0 for lane in lane} == {"cpu"}
-    assert taken[2, "auto"] == taken[2, "cuda"] == ["cuda:0", "cuda:1"]
-    assert (taken[2, "cpu"], taken[2, "cuda:1"]) == (["cpu"], ["cuda:1"])
-    assert taken[2, "cuda:7"] == taken[2, "mps"] == ["cuda:0"]
-    assert all(taken.values())
-
-
-def test_a_job_for_any_gpu_sees_that_of_its_lane_alone(monkeypatch):
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    assert visible("cuda:1", "auto") == {"CUDA_VISIBLE_DEVICES": "1"}
-    assert visible("cuda:1", "cuda:1") == visible("cpu", "auto") == {}
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,6")
-    assert visible("cuda:1", "cuda") == {"CUDA_VISIBLE_DEVICES": "6"}
+def test_a_queue_of_the_version_before_keeps_its_jobs(store):
+    queue.submit(store, WORDS)
+    with sqlite3.connect(queue_file(store)) as connection:
+        for column in ("device", "lane"):
+            connection.execute(f"ALTER TABLE jobs ADD COLUMN {column} TEXT")
+        connection.execute("PRAGMA user_version = 1")
+    connection.close()
+    assert [job.words for job in queue.jobs(store)] == [tuple(WORDS)]
+    assert queue.submit(store, ["align"]).id == 2
+    assert queue.claim(store).words == tuple(WORDS)

@@ -69,7 +69,7 @@ def test_jobs_run_in_turn_and_each_keeps_how_it_ended(store):
     elsewhere = queue.submit(store, ["steps", "1", "0"], folder=store / "gone").id
     work(store, **QUICK)
     done, mistake, crash, killed = (queue.job(store, number) for number in ids)
-    assert (done.state, done.exit_code, done.failure, done.lane) == ("done", 0, "", "cpu")
+    assert (done.state, done.exit_code, done.failure) == ("done", 0, "")
     assert "platoscope steps 3 0\n" in queue.log_of(done)
     assert "steps: 3/3 (100%)" in queue.log_of(done)
     assert (mistake.state, mistake.exit_code) == ("failed", 2)
