@@ -10,21 +10,16 @@ from typing import Literal
 import pandas as pd
 
 from core.cli.command import Command, Printing, device_option, on_option, print_object, print_table
-from core.encoders.requests import TYPES
 from core.errors import MISTAKE, InputError
-from core.figures.numbers import count_text, time_text
+from core.figures.numbers import count_text
 from core.machine.memory import size_text
-from core.machine.processes import product_rate
 from core.options import argument, option
 from core.plans.plan import Plan, PlannedData, put_models
 from core.plans.reading import open_plan, shipped
-from core.plans.sizes import CAPTION, ask_hub, sizes, totals
-from core.settings import choose_device
+from core.plans.sizes import ask_hub, sizes, totals
 from core.store import Store
 
 UNKNOWN = "not known"
-WEIGHTS = {"auto": "float32, less where they are stored in less"}
-WEIGHTS |= {option: name for name, option in TYPES.items()}
 
 
 @dataclass(frozen=True)
@@ -68,10 +63,8 @@ class OfStudy(Command):
         None, help="of weights and forward pass; auto: as the weights are stored (the study's)"
     )
     writer: str = option("", metavar="SPEC", help="the model that puts captions into fewer words")
-    device: str = device_option()
 
     def plan(self) -> Plan:
-        """Return the study that is meant."""
         plan = open_plan(self.name)
         for name in self.only:
             plan.group(name)
@@ -92,46 +85,27 @@ class OfStudy(Command):
             plan = replace(plan, summaries=replace(plan.summaries, writer=self.writer))
         return plan
 
-    def show(self, store: Path, *, as_json: bool) -> None:
-        """Print what the study takes: a row per model, then sums and what is missing."""
-        plan, device = self.plan(), choose_device(self.device)
-        rate = product_rate(device)
-        table = sizes(plan, store, only=self.only, ask=ask_hub(), rate=rate)
-        if as_json:
+
+@dataclass(frozen=True)
+class ShowStudy(OfStudy, Printing):
+    """Print what a study takes, before anything is fetched: a row per model, then sums and what is
+    missing.
+    """
+
+    command = "study show"
+
+    def run(self, store: Path) -> None:
+        plan = self.plan()
+        table = sizes(plan, store, only=self.only, ask=ask_hub())
+        if self.json:
             print_object(totals(table), table)
             return
         print(plan.title)
         if plan.about:
             print(plan.about)
         print_table(_readable(table), as_json=False)
-        for sentence in _needs(plan, table, store, f"{device}", rate):
+        for sentence in _needs(plan, table, store):
             print(sentence, file=sys.stderr)
-
-
-@dataclass(frozen=True)
-class ShowStudy(OfStudy, Printing):
-    """Print what a study takes, before anything is fetched."""
-
-    command = "study show"
-
-    def run(self, store: Path) -> None:
-        self.show(store, as_json=self.json)
-
-
-@dataclass(frozen=True)
-class CheckStudy(OfStudy, Printing):
-    """Check a study's ids, their terms on the hub, disk and memory, before anything is fetched."""
-
-    command = "study check"
-
-    def run(self, store: Path) -> int:
-        from core.plans.checking import check
-
-        plan = self.plan()
-        table = check(plan, store, only=self.only, device=self.device, ask=ask_hub())
-        shown = table if self.json else table.assign(wrong=table["wrong"].replace("", "ok"))
-        print_table(shown, as_json=self.json)
-        return MISTAKE if table["wrong"].any() else 0
 
 
 @dataclass(frozen=True)
@@ -141,15 +115,12 @@ class RunStudy(OfStudy):
     command = "study run"
     is_job = True
 
-    dry_run: bool = option(False, help="print what it takes, and do nothing")
     to: str = option("", metavar="FOLDER", help="where the figures go (the study's name)")
+    device: str = device_option()
     on: str = on_option()
 
     def run(self, store: Path) -> int:
-        if self.dry_run:
-            self.show(store, as_json=False)
-            return 0
-        # torch, which a dry run must not cost
+        # torch, which other commands must not cost
         from core.crew import open_crew
         from core.plans.report import check_folder, draw_figures, write_report
         from core.plans.run import Run, embed_models, measure_models
@@ -157,7 +128,7 @@ class RunStudy(OfStudy):
 
         plan = self.plan()
         folder = Path(self.to or plan.name)
-        check_folder(plan, folder)
+        check_folder(folder)
         with open_crew(self.on, device=self.device) as crew:
             run = Run(plan, store, self.device, crew, ConsoleProgress(), self.only)
             embed_models(run)
@@ -178,15 +149,12 @@ def _readable(table: pd.DataFrame) -> pd.DataFrame:
         "parameters": count_text,
         "layers": "{:.0f}".format,
         **dict.fromkeys(("download", "room", "memory"), _size),
-        "seconds": time_text,
     }
     shown = table[["group", "model"]].copy()
     for column, text in known.items():
         shown[column] = [UNKNOWN if one != one else text(one) for one in table[column]]
     shown["gated"] = table["gated"].replace("", UNKNOWN)
-    return shown.rename(columns={"seconds": "time"}).assign(
-        embedded=table["embedded"].replace("", "no")
-    )
+    return shown.assign(embedded=table["embedded"].replace("", "no"))
 
 
 def _size(size: float) -> str:
@@ -200,7 +168,7 @@ def _sum(size: float, unknown: float) -> str:
     return f"{_size(size)}, not counting {unknown} models of unknown size" if size else UNKNOWN
 
 
-def _needs(plan: Plan, table: pd.DataFrame, store: Path, device: str, rate: float) -> list[str]:
+def _needs(plan: Plan, table: pd.DataFrame, store: Path) -> list[str]:
     sums, data = totals(table), plan.dataset
     place = data.hub or data.folder or data.missing or "in no place that the study names"
     if data.name in {card.name for card in Store(store).datasets()}:
@@ -209,19 +177,11 @@ def _needs(plan: Plan, table: pd.DataFrame, store: Path, device: str, rate: floa
         f"Dataset {data.name}: {place}.",
         f"Embedded: {sums['embedded']} of {sums['models']} models.",
     ]
-    left = sums["models"] - sums["embedded"]
-    if left:
-        unknown = sums["seconds_unknown"]
-        time = UNKNOWN if unknown == left else time_text(sums["seconds"])
-        time += f", not counting {unknown} models" if unknown else ""
+    if sums["embedded"] < sums["models"]:
         lines += [
             f"To fetch: {_sum(sums['download'], sums['download_unknown'])}.",
             f"In the store: {_sum(sums['room'], sums['room_unknown'])}.",
-            f"In memory, for the largest weights in {WEIGHTS[plan.precision]}:"
-            f" {_size(sums['memory'])}.",
-            f"Time to compute, an estimate: {time} on {device}, for 2 · parameters · tokens,"
-            f" {CAPTION} in a caption, at {rate / 1e9:,.0f} billion operations a second, as"
-            " measured now. Downloads come on top.",
+            f"In memory, for the largest weights: {_size(sums['memory'])}.",
         ]
     lines += [f"Group {one.name}: {one.missing}." for one in plan.groups if one.missing]
     if summaries := plan.summaries:
@@ -230,7 +190,7 @@ def _needs(plan: Plan, table: pd.DataFrame, store: Path, device: str, rate: floa
     if coding := plan.coding:
         lines.append(f"Bits per byte: {coding.tokens:,} tokens of {coding.text}.")
     if probing := plan.probing:
-        limits = f"{probing.train:,} samples to learn from and {probing.test:,} to be tested on"
+        limits = f"{probing.train:,} training and {probing.test:,} test samples"
         lines.append(f"Linear probes: {', '.join(probing.tasks)}, at most {limits}.")
     lines += list(dict.fromkeys(note for note in table["note"] if note))
     return lines + [f"Figure {one.name}: platoscope {one.ask}" for one in plan.figures]

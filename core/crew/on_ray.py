@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import ray
 from ray.exceptions import (
@@ -67,7 +67,7 @@ def _connect(address: str, leaving: ExitStack) -> None:
         paths = [str(CHECKOUT), *filter(None, [os.environ.get("PYTHONPATH")])]
         passed = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
         variables = {"PYTHONPATH": os.pathsep.join(paths), **passed}
-        settings = {"address": address, "runtime_env": {"env_vars": variables}}
+        settings: dict[str, Any] = {"address": address, "runtime_env": {"env_vars": variables}}
         advice = (
             f"no Ray cluster of this version answers at {address} (%s); give --on the address of"
             " its head, ray://HEAD:10001, and set RAY_AUTH_MODE=token if it asks for Ray's token"

@@ -8,14 +8,13 @@ takes a moment and no memory. Files of the hub are counted there, not fetched.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from huggingface_hub import HfApi, constants, get_hf_file_metadata, hf_hub_url
+from huggingface_hub import HfApi, constants
 
 from core.encoders.fields import FORMS, PICKLED, SINGLE, WEIGHTS, check_index
 from core.encoders.requests import HUB, PATCHES, UNTRAINED, split_marks
@@ -29,20 +28,17 @@ if TYPE_CHECKING:
 
 TIMEOUT = 5.0  # seconds that the hub may keep a page waiting
 CHECK = "check its config.json"
-PLAIN = ("vit_", "deit", "beit", "eva")  # begin names of transformers over patches of one size
 
 
 @dataclass(frozen=True)
 class Download:
     """How many bytes are still to be fetched; None if that is unknown, and why, in a sentence.
-    is_hub_down: whether it is not worth asking for more. wanted, file: where a file of it lies.
+    is_hub_down: whether it is not worth asking for more.
     """
 
     size: int | None
     why: str = ""
     is_hub_down: bool = False
-    wanted: Repository | None = field(default=None, compare=False)
-    file: str = field(default="", compare=False)
 
 
 ON_THIS_MACHINE = Download(0)
@@ -113,19 +109,6 @@ def weights_of(spec: str) -> Download:
     return files_left(repository_of(published.hf_hub_id), (safe, file))
 
 
-def patches_of(spec: str) -> int | None:
-    """Return how many patches a Vision Transformer that timm publishes sees of an image; None for
-    any other model.
-    """
-    kind, _, place = split_marks(spec)[0].partition(":")
-    name = place.partition("@")[0]
-    patch = re.search(r"_patch(\d+)", name)
-    if kind != "timm" or not name.startswith(PLAIN) or not patch:
-        return None
-    published = _published(name)
-    return (published.input_size[-1] // int(patch[1])) ** 2 if published else None
-
-
 def repository_of(place: str) -> Repository:
     name, _, revision = place.partition("@")
     return Repository(name, place, "a folder with a copy of it", revision=revision or None)
@@ -158,20 +141,8 @@ def files_left(wanted: Repository, patterns: Sequence[str]) -> Download:
         files = [each for each in info.siblings or () if fnmatch(each.rfilename, pattern)]
         if files:
             left = [each for each in files if not cached(wanted, each.rfilename)]
-            size = sum(each.size or 0 for each in left)
-            return Download(size, wanted=wanted, file=left[0].rfilename if left else "")
+            return Download(sum(each.size or 0 for each in left))
     return Download(None, f"The hub lists no {' or '.join(patterns)} of {wanted.id}.")
-
-
-def check_access(download: Download) -> None:
-    """Raise EncoderError or StimuliError if the hub does not give out what is to be fetched, as if
-    its terms were not accepted; nothing is fetched. Raises OfflineError as `files_left`.
-    """
-    if download.wanted and download.size:
-        wanted = download.wanted
-        url = hf_hub_url(wanted.id, download.file, repo_type=wanted.kind, revision=wanted.revision)
-        with asking(wanted, downloading=True):
-            get_hf_file_metadata(url, timeout=TIMEOUT)
 
 
 def _published(name: str) -> PretrainedCfg | None:

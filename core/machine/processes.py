@@ -15,13 +15,12 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager, suppress
 from threading import Thread
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from core.errors import DeviceError
 
 if TYPE_CHECKING:
-    import torch
+    pass
 
 SHARE = "OMP_NUM_THREADS"  # as many threads may a process compute with; Ray sets it, too
 MOST = 4  # processes; each takes about a gigabyte
@@ -144,19 +143,3 @@ def _begin(work: Callable[[Any], Any], threads: int, light: bool) -> None:
         threadpool_limits(threads)
     global _work
     _work = work
-
-
-def product_rate(device: torch.device) -> float:
-    """Return how many floating-point operations a second a device does in products of float32
-    matrices, 2 · width³ each: the fastest product within 0.3 s.
-    """
-    import torch  # two seconds that readers of plans need not pay
-
-    width = 1_024 if device.type == "cpu" else 4_096  # as the layers of common models; wide GPUs
-    matrix, fastest = torch.ones(width, width, device=device), float("inf")
-    (matrix @ matrix).sum().item()  # the first one loads libraries
-    end = perf_counter() + 0.3
-    while (begin := perf_counter()) < end:
-        (matrix @ matrix)[0, 0].item()  # waits for the device
-        fastest = min(fastest, perf_counter() - begin)
-    return 2 * width**3 / fastest

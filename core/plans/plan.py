@@ -22,8 +22,8 @@ Reduction = Literal["only", "last", "mean", "median", "max", "min"]
 
 @dataclass(frozen=True)
 class PlannedData:
-    """A dataset. size: the stimuli that the study had, None where no source says. missing: why no
-    place is named, and what to name. The rest is as in `core.stimuli.addition.Addition`.
+    """A dataset, as in `core.stimuli.addition.Addition`. size: the stimuli that the study had, None
+    if no source says. missing: why no place is named, and what to name.
     """
 
     name: str
@@ -43,11 +43,10 @@ class PlannedData:
 
 @dataclass(frozen=True)
 class PlannedModel:
-    """A model by its spec, or by its name in the store, such as an import, with the source that
-    names it. gated: whether its terms have to be
-    accepted on the hub, in the source's words. name: in the store, where it is not the model's own.
-    parameters, layers, width: where they are not published with the program; layers with the
-    embedding of words. default: taken until a person names another in its place.
+    """A model by its spec or its name in the store, with the source that names it. gated: whether
+    its terms have to be accepted on the hub. name: in the store, if not the model's own.
+    parameters, layers (with the embedding of words), width: if the program does not know them.
+    default: used until a person names another.
     """
 
     spec: str
@@ -62,11 +61,8 @@ class PlannedModel:
 
 @dataclass(frozen=True)
 class Group:
-    """Models that belong together, named by `@NAME` in the words of figures.
-
-    family, objective: what the store says of its models, where they do not say it better
-    themselves. folder: of local checkpoints of `architecture`. missing: which models no source
-    names, and what a person can name in their place.
+    """Models that belong together, named by `@NAME` in the words of figures. folder: of local
+    checkpoints of `architecture`. missing: which models no source names, and what to name instead.
     """
 
     name: str
@@ -82,8 +78,8 @@ class Group:
 
 @dataclass(frozen=True)
 class Summaries:
-    """Captions in fewer words: a level for each number of `words`. writer: the spec of the model
-    that writes them. instruction: a file next to the plan, {words} in place of the number.
+    """Captions in fewer words: a level for each number of `words`. writer: the model's spec.
+    instruction: a file next to the plan, {words} in place of the number.
     """
 
     words: tuple[Annotated[int, WORDS], ...]
@@ -95,7 +91,7 @@ class Summaries:
 
 @dataclass(frozen=True)
 class Coding:
-    """Bits per byte of language models over texts, as `platoscope bits-per-byte` measures them."""
+    """Bits per byte of language models; see `platoscope bits-per-byte`."""
 
     groups: tuple[str, ...]
     text: str = "owt"
@@ -105,8 +101,8 @@ class Coding:
 
 @dataclass(frozen=True)
 class Probing:
-    """Linear probes of vision models on labeled images, as `platoscope probe --task` measures
-    them. train, test: samples of a task at most, to learn from and to be tested on.
+    """Linear probes of vision models; see `platoscope probe --task`. train, test: samples of a task
+    at most.
     """
 
     groups: tuple[str, ...]
@@ -118,9 +114,7 @@ class Probing:
 
 @dataclass(frozen=True)
 class Preparation:
-    """How spaces are prepared and compared where a figure does not say otherwise; None for the
-    question's own default.
-    """
+    """Options of figures that do not name them; None for the question's own default."""
 
     q: float | None = None
     metric: str | None = None
@@ -130,9 +124,7 @@ class Preparation:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure: a question in the words of its command, without `--dataset`; `@GROUP` stands for
-    the models of a group.
-    """
+    """A question in the words of its command, without `--dataset`; `@GROUP`: its models."""
 
     name: str
     ask: str
@@ -142,10 +134,8 @@ class Figure:
 
 @dataclass(frozen=True)
 class Finding:
-    """A published finding, to compare with one's own.
-
-    value: None where the source gives a direction alone. column: of the figure's table; where: the
-    rows, by column; pick: how several rows become one number.
+    """A published finding. value: None if the source gives a direction alone. column: of the
+    figure's table; where: the rows, by column; pick: how several rows become one number.
     """
 
     figure: str
@@ -159,8 +149,8 @@ class Finding:
 
 @dataclass(frozen=True)
 class Plan:
-    """A study as data. place: the file it was read from. levels: caption levels that language
-    models read, the dataset's default where none is named.
+    """A study as data. place: its file. levels: caption levels that language models read, the
+    dataset's default if none is named.
     """
 
     name: str
@@ -181,25 +171,21 @@ class Plan:
     published: tuple[Finding, ...] = ()
 
     def group(self, name: str) -> Group:
-        """Return a group by its name; raises UnknownNameError."""
         groups = {group.name: group for group in self.groups}
         if name not in groups:
             raise UnknownNameError("group", name, groups)
         return groups[name]
 
     def members(self, only: tuple[str, ...] = ()) -> Iterator[tuple[Group, PlannedModel]]:
-        """Yield every model with its group, those of the groups in `only` alone where any is
-        named; the models of a group's folder are found there.
-        """
+        """Yield every model, or every model of the groups in `only`, with its group."""
         for group in [self.group(name) for name in only] or self.groups:
             for model in (*group.models, *checkpoints(group)):
                 yield group, model
 
 
 def checkpoints(group: Group) -> list[PlannedModel]:
-    """Return the models in a group's folder, by name: each file or folder is one, called by it.
-
-    Raises InputError where there is no such folder or it holds none.
+    """Return the models in a group's folder, each a file or folder of weights; raise InputError if
+    there is none.
     """
     if not group.folder:
         return []
@@ -212,21 +198,18 @@ def checkpoints(group: Group) -> list[PlannedModel]:
         )
     head, models = f"timm:{group.architecture}@" if group.architecture else "hf:", []
     for place in places:
-        files = list(place.glob("[!.]*"))  # a folder of one file stands for the file
+        files = list(place.glob("[!.]*"))  # a folder of one file is that file
         weights = files[0] if len(files) == 1 and files[0].name != "config.json" else place
         models.append(PlannedModel(f"{head}{weights}", HERE, "no", place.name.partition(".")[0]))
     return models
 
 
 def stored_name(spec: str) -> str:
-    """Return the name in the store that a spec is, with or without `import:`, "" for what opens a
-    model.
-    """
+    """Return the name of a model in the store, with or without `import:`; "" for a spec."""
     return "" if spec.startswith(("timm:", "hf:")) else spec.removeprefix("import:")
 
 
 def not_stored(spec: str) -> str:
-    """Return what is wrong with a model that is named as one of the store, and is not there."""
     return (
         f"{stored_name(spec)!r} is no model of the store; import it before, or give"
         " timm:NAME, hf:ID or hf:FOLDER"
@@ -234,9 +217,7 @@ def not_stored(spec: str) -> str:
 
 
 def is_of(card: ModelCard, spec: str) -> bool:
-    """Return whether a spec is a model of the store: names it, or opens it, at its commit where the
-    spec names one.
-    """
+    """Return whether a spec names this model of the store, or opens it (at its commit if named)."""
     if name := stored_name(spec):
         return card.name == name
     (place, marks), (own, read) = split_marks(spec), split_marks(card.spec)
@@ -245,11 +226,7 @@ def is_of(card: ModelCard, spec: str) -> bool:
 
 
 def put_models(plan: Plan, name: str, place: str) -> Plan:
-    """Return the plan with models in a group: those of a folder, or one by its spec; it takes
-    the place of defaults.
-
-    Raises UnknownNameError for the group.
-    """
+    """Return the plan with further models in a group, by spec or folder, in place of defaults."""
     group = plan.group(name)
     kept = tuple(one for one in group.models if not one.default)
     if place.startswith(("timm:", "hf:", "import:")):

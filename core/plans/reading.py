@@ -9,7 +9,7 @@ from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from difflib import get_close_matches
-from itertools import chain, combinations
+from itertools import chain
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import (
@@ -56,10 +56,7 @@ def shipped() -> dict[str, Path]:
 
 
 def open_plan(name: str) -> Plan:
-    """Return the plan of a published study by its name, or of a file by its path.
-
-    Raises InputError for what is neither, and for a file that is no plan.
-    """
+    """Return a plan by the name of a published study or the path of a file; raise InputError."""
     places = shipped()
     place = places.get(name) or expand(name)
     if not os.path.isfile(place):  # a very long name is no error
@@ -85,28 +82,26 @@ def read_plan(place: Path) -> Plan:
 
 
 def _check(plan: Plan) -> None:
-    for kind, names, alike in (
-        ("group", [group.name for group in plan.groups], str),
-        ("figure", [figure.name for figure in plan.figures], str.lower),  # files may not tell case
+    for kind, names in (
+        ("group", [group.name for group in plan.groups]),
+        ("figure", [figure.name.lower() for figure in plan.figures]),  # files may not tell case
     ):
-        for first, second in combinations(names, 2):
-            if alike(first) == alike(second):
-                both = first if first == second else f"{first} and {second}"
-                raise InputError(f"{plan.place}: two {kind}s are named {both}; rename one")
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise InputError(f"{plan.place}: two {kind}s are named {twice[0]}; rename one")
         if wrong := [name for name in names if not name.replace("-", "").isalnum()]:
             raise InputError(
                 f"{plan.place}: {kind} {wrong[0]!r} needs a name of letters, digits and hyphens"
             )
-    if taken := [figure.name for figure in plan.figures if figure.name.lower() in TAKEN]:
-        raise InputError(
-            f"{plan.place}: a figure is named {taken[0]}, as a table that every study writes;"
-            " rename it"
-        )
+        if kind == "figure" and (taken := TAKEN.intersection(names)):
+            raise InputError(
+                f"{plan.place}: a figure is named {min(taken)}, as a table that every study"
+                " writes; rename it"
+            )
     for group in plan.groups:
         _check_specs(plan, group)
-    measured = [part.groups for part in (plan.coding, plan.probing) if part]
-    for name in (name for names in measured for name in names):
-        plan.group(name)
+    for part in (plan.coding, plan.probing):
+        for name in part.groups if part else ():
+            plan.group(name)
     for figure in plan.figures:
         check_words(plan, figure)
     drawn = {figure.name for figure in plan.figures}
@@ -134,7 +129,7 @@ def _check_specs(plan: Plan, group: Group) -> None:
 def read_table(
     kind: type[T], values: Mapping[str, Any], where: str, own: Mapping[str, Any] | None = None
 ) -> T:
-    """Make a dataclass of a table's values; raises InputError for an unknown or missing key."""
+    """Make a dataclass of a table's values; raise InputError for an unknown or missing key."""
     made, hints = dict(own or {}), get_type_hints(kind, include_extras=True)
     keys = KEYS if kind is Plan else {}
     wanted = {keys.get(one.name, one.name): one for one in fields(kind)}  # type: ignore[arg-type]
@@ -151,9 +146,6 @@ def read_table(
 
 
 def _value(hint: Any, value: Any, where: str) -> Any:
-    """Return a value as its type says; raises InputError for another type, or a number out of its
-    range.
-    """
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         return _value(next(one for one in inner if one is not NoneType), value, where)
@@ -197,7 +189,7 @@ class UnknownModelsError(InputError):
 
 
 def check_words(plan: Plan, figure: Figure) -> None:
-    """Raise InputError where a figure's words are no question, or name a group that is none."""
+    """Raise InputError if a figure's words are no question, or name an unknown group."""
     where = f"{plan.place}: figure {figure.name}"
     try:
         kind, words = _split(plan, figure)
@@ -220,10 +212,8 @@ def groups_in(figure: Figure) -> list[str]:
 
 
 def question_of(plan: Plan, figure: Figure, models: Mapping[str, Sequence[str]]) -> StudyQuestion:
-    """Return a figure's question about the models that are there; a group without any is left out.
-
-    models: their names in the store, by group. `@GROUP:LAYER` is a layer of each. Raises
-    UnknownModelsError where an option has none of its models left.
+    """Return a figure's question about models of the store, by group; `@GROUP:LAYER` is a layer of
+    each. Raise UnknownModelsError if none of an option's models is there.
     """
     kind, words = _split(plan, figure)
     options: list[list[str]] = []  # each flag with its values
@@ -247,8 +237,8 @@ def question_of(plan: Plan, figure: Figure, models: Mapping[str, Sequence[str]])
 
 
 def _split(plan: Plan, figure: Figure) -> tuple[type[StudyQuestion], list[str]]:
-    """Return the kind of question and its words, the plan's preparation before them, as far as the
-    question has these options.
+    """Return the kind of question and its words, after those of the plan's preparation that are
+    options of it.
     """
     words = present_words(shlex.split(figure.ask))
     kinds = {kind.command: kind for kind in every_kind() if issubclass(kind, StudyQuestion)}
@@ -268,8 +258,6 @@ def _split(plan: Plan, figure: Figure) -> tuple[type[StudyQuestion], list[str]]:
 
 
 class _Parser(ArgumentParser):
-    """A parser whose complaints are sentences of ours."""
-
     def error(self, message: str) -> NoReturn:
         raise InputError(f"{self.prog}: {shortened(message, LONGEST)}")
 

@@ -1,5 +1,5 @@
 """Answers a plan's figures and writes a folder: a table per figure as CSV, its picture as HTML, the
-published values next to one's own, and a report. The same results give the same bytes.
+published values next to one's own, and a report.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from core.errors import InputError
 from core.figures import palette
 from core.figures.exports import to_csv, to_html
 from core.figures.numbers import counted
-from core.plans.plan import Figure, Finding, Plan
+from core.plans.plan import Figure, Finding
 from core.plans.reading import MARK, UnknownModelsError, groups_in, question_of
 from core.plans.run import Run
 from core.questions.asking import answer, completed
@@ -42,9 +42,7 @@ Names = Mapping[str, Sequence[str]]  # of models in the store, by group
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure that was answered: its table, picture (None where its question has none here),
-    findings and recipe.
-    """
+    """A figure that was answered. picture: None if its question has none."""
 
     figure: Figure
     command: str
@@ -55,9 +53,8 @@ class Drawn:
 
 
 def draw_figures(run: Run) -> list[Drawn]:
-    """Answer every figure of the plan over the models that are embedded. Groups that are not there
-    are listed as missing, and so is a figure that is nothing without them; one that cannot be
-    answered fails.
+    """Answer every figure of the plan over the models that are embedded. Groups without a model are
+    listed as missing, with the figures that need them.
     """
     names, drawn = run.names(), list[Drawn]()
     for at, figure in enumerate(run.plan.figures, start=1):
@@ -112,7 +109,7 @@ def _within_reach(question: MetricAgreement, n: int, figure: Figure, run: Run) -
 
 
 def picture(question: Question, table: pd.DataFrame, study: Study | None) -> go.Figure | None:
-    """Return the main figure of a question's table, in light colors; None if it has none."""
+    """Return the main figure of a question's table in light colors; None if it has none."""
     if study is not None:
         entries = study.store.models(study.dataset.name)
         made_at = {entry.card.name: entry.made_at for entry in entries}
@@ -123,23 +120,25 @@ def picture(question: Question, table: pd.DataFrame, study: Study | None) -> go.
 
 
 def compare(run: Run, drawn: Sequence[Drawn]) -> pd.DataFrame:
-    """Return a row per published finding: COMPARED. here is one's own value, NaN with a reason
-    where there is none; published is NaN where the source gives a direction alone.
+    """Return a row per published finding: COMPARED. here: one's own value, or NaN with a reason.
+    published: NaN if the source gives a direction alone.
     """
     tables = {one.figure.name: one.table for one in drawn}
-    names, rows = run.names(), []
-    for finding in run.plan.published:
-        here, reason = own_value(finding, tables.get(finding.figure), names)
-        published = np.nan if finding.value is None else finding.value
-        row = (finding.figure, finding.what, published, here, reason, finding.source)
-        rows.append(row)
+    names = run.names()
+    rows = [
+        (
+            *(one.figure, one.what, one.value),
+            *own_value(one, tables.get(one.figure), names),
+            one.source,
+        )
+        for one in run.plan.published
+    ]
     return pd.DataFrame(rows, columns=list(COMPARED)).astype(
         {"published": "float64", "here": "float64"}
     )
 
 
 def own_value(finding: Finding, table: pd.DataFrame | None, names: Names) -> tuple[float, str]:
-    """Return one's own value of a finding, and why it is NaN."""
     if table is None:
         return np.nan, f"figure {finding.figure} was not drawn"
     if not finding.column:
@@ -159,9 +158,7 @@ def own_value(finding: Finding, table: pd.DataFrame | None, names: Names) -> tup
 
 
 def _fits(cell: object, wanted: str, names: Names) -> bool:
-    """Return whether a cell is what is wanted, of `!NAME` anything else, or of `@GROUP` one of its
-    models or their layers.
-    """
+    """Return whether a cell is what is wanted: `!NAME` is anything else, `@GROUP` a model of it."""
     if wanted.startswith(OTHER):
         return f"{cell}" != wanted.removeprefix(OTHER)
     if not wanted.startswith(MARK):
@@ -170,28 +167,18 @@ def _fits(cell: object, wanted: str, names: Names) -> bool:
     return f"{cell}" in there or f"{cell}".rpartition(":")[0] in there
 
 
-def check_folder(plan: Plan, folder: Path) -> None:
-    """Raise InputError where a report would overwrite a file of a folder that no study wrote into:
-    it has neither of the tables that every study writes.
-    """
-    drawn = (f"{one.name}{end}" for one in plan.figures for end in (".csv", ".html"))
-    taken = [name for name in (MODELS, COMPARISON, REPORT, *drawn) if (folder / name).exists()]
-    ours = False
-    for name, columns in ((MODELS, LISTED), (COMPARISON, COMPARED)):
-        head = to_csv(pd.DataFrame(columns=list(columns)))
-        if (folder / name).is_file():
-            with (folder / name).open("rb") as file:
-                ours = ours or file.read(len(head)) == head
-    if taken and not ours:
+def check_folder(folder: Path) -> None:
+    """Raise InputError for a folder that holds files and that no study wrote into."""
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / MODELS).is_file():
         raise InputError(
-            f"{folder / taken[0]} would be overwritten, and no study wrote into {folder}; name"
-            " another folder with --to, or move the file"
+            f"{folder} holds other files, which a study might overwrite; name another folder with"
+            " --to"
         )
 
 
 def write_report(run: Run, drawn: Sequence[Drawn], folder: Path) -> Path:
-    """Write a run's results into a folder, made where it is not there, and return the report's
-    file; raises InputError where they cannot be written.
+    """Write a run's results into a folder and return the report's file; raise InputError if they
+    cannot be written.
     """
     compared, models = compare(run, drawn), _models(run)
     files: dict[str, bytes] = {MODELS: to_csv(models), COMPARISON: to_csv(compared)}
@@ -232,36 +219,30 @@ def _lines(
     yield f"Over {plan.dataset.name}, {stimuli}, with {there} of {len(models)} models ({MODELS})."
     yield "Figures that name no models count these alone, and known reality."
     if run.missing:
-        yield from ("", "## What is missing", "", "| of | why, and what to name |", "|---|---|")
-        yield from (f"| {_cell(of)} | {_cell(why)} |" for of, why in run.missing)
-    yield from _listed("What failed", [f"{step}: {why}" for step, why in run.failures])
+        yield from ("", "## What is missing", "")
+        yield from _table(pd.DataFrame(run.missing, columns=["of", "why, and what to name"]))
+    if run.failures:
+        yield from ("", "## What failed", "", *(f"- {step}: {why}" for step, why in run.failures))
     for one in drawn:
-        name = one.figure.name
-        findings = one.findings or ["No finding is written for it."]
-        yield from _listed(one.figure.title or name, findings)
+        name, findings = one.figure.name, one.findings or ["No finding is written for it."]
+        yield from ("", f"## {one.figure.title or name}", "", *(f"- {said}" for said in findings))
         shown = f" and [picture]({name}.html)" if one.picture is not None else ""
         source = f" {one.figure.source}." if one.figure.source else ""
         yield from ("", f"[Table]({name}.csv){shown}; recipe {one.recipe.digest}.{source}")
         yield from ("", f"    {one.command}")
-    yield from _compared(compared)
+    if len(compared):
+        shown_values = compared.assign(
+            published=[f"{one:.3g}" if one == one else "" for one in compared["published"]],
+            here=[
+                f"{value:.3g}" if value == value else why
+                for value, why in zip(compared["here"], compared["reason"], strict=True)
+            ],
+        ).drop(columns="reason")
+        yield from ("", "## Published and here", "", *_table(shown_values))
 
 
-def _listed(heading: str, sentences: Sequence[str]) -> Iterator[str]:
-    if sentences:
-        yield from ("", f"## {heading}", "", *(f"- {sentence}" for sentence in sentences))
-
-
-def _compared(compared: pd.DataFrame) -> Iterator[str]:
-    if compared.empty:
-        return
-    yield from ("", "## Published and here", "", "| figure | what | published | here | source |")
-    yield "|---|---|---|---|---|"
-    for row in compared.to_dict("records"):
-        published = "" if pd.isna(row["published"]) else f"{row['published']:.3g}"
-        here = row["reason"] if pd.isna(row["here"]) else f"{row['here']:.3g}"
-        cells = (row["figure"], row["what"], published, here, row["source"])
-        yield f"| {' | '.join(map(_cell, cells))} |"
-
-
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
+def _table(table: pd.DataFrame) -> Iterator[str]:
+    """Yield the lines of a table in Markdown."""
+    for row in (list(table), ["---"] * table.shape[1], *table.itertuples(index=False)):
+        cells = [" ".join(str(cell).split()).replace("|", "\\|") for cell in row]
+        yield f"| {' | '.join(cells)} |"

@@ -42,11 +42,9 @@ Levels = tuple[str | None, ...]  # of captions; None is the dataset's default
 
 @dataclass(frozen=True)
 class Run:
-    """What a run has done so far.
-
-    device: by its name, which each unit of work reads where it runs. crew: who does them. only: the
-    groups whose models are embedded and measured, all if none is named. failures: each step that
-    could not be done, and why. missing: what the run is without, and why, or what to name.
+    """What a run has done so far. crew: does units of work. only: the groups that are embedded and
+    measured, all if none is named. failures: each step that failed, and why. missing: what the run
+    lacks, and why or what to name.
     """
 
     plan: Plan
@@ -60,14 +58,12 @@ class Run:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Do a step; what fails is named, and the run goes on."""
         self.tell(name)
         with self.naming(name):
             yield
 
     @contextmanager
     def naming(self, name: str) -> Iterator[None]:
-        """Name what fails; one failure never loses the report."""
         try:
             yield
         except Exception as error:
@@ -75,7 +71,6 @@ class Run:
             self.fail(name, f"{error}" if known else tell_unexpected(error))
 
     def do(self, units: Sequence[Unit[R]]) -> list[R]:
-        """Do units of work, each a step, and return the results of those that do not fail."""
         returned = list[R]()
         for unit, outcome in self.crew.run(
             units, report=self.report, began=lambda unit: self.tell(unit.name)
@@ -97,9 +92,8 @@ class Run:
         self.missing.append((of, why))
 
     def held(self, model: PlannedModel, level: str | None = None) -> ModelEntry | None:
-        """Return a model's embedding at a caption level, None if there is none.
-
-        level: None for the dataset's default, and for models that read images.
+        """Return a model's embedding at a caption level, None if there is none. level: None for the
+        dataset's default, and for models that read images.
         """
         reader, name = Store(self.store), self.plan.dataset.name
         entries = reader.embeddings(name)
@@ -113,12 +107,10 @@ class Run:
         return next(iter(fits), None)
 
     def entry(self, group: Group, model: PlannedModel) -> ModelEntry | None:
-        """Return a model's embedding at the first level that its group reads."""
         levels = self.plan.levels if group.modality == "language" else ()
         return self.held(model, levels[0] if levels else None)
 
     def names(self) -> dict[str, list[str]]:
-        """Return the store's names of the models that are there, by group."""
         names: dict[str, list[str]] = {}
         for group, model in self.plan.members():
             if entry := self.entry(group, model):
@@ -127,9 +119,8 @@ class Run:
 
 
 def embed_models(run: Run) -> None:
-    """Add the dataset, write captions in fewer words and embed every model.
-
-    Raises what keeps the dataset from being added: without it there is no study.
+    """Add the dataset, write captions in fewer words and embed every model; raise if the dataset
+    cannot be added.
     """
     dataset, plan = _hold_data(run), run.plan
     levels: Levels = (*(plan.levels or (None,)), *_write_captions(run))
@@ -151,9 +142,6 @@ def embed_models(run: Run) -> None:
 
 
 def _hold_data(run: Run) -> Dataset:
-    """Return the plan's dataset, added to the store if it is not there yet; raises InputError if no
-    place is known.
-    """
     data = run.plan.dataset
     run.tell(f"dataset {data.name}")
     held = {card.name: card for card in Store(run.store).datasets()}
@@ -195,7 +183,6 @@ def _embed(
 
 
 def _write_captions(run: Run) -> list[str]:
-    """Return the levels of captions in fewer words, written if they are not there yet."""
     plan, summaries = run.plan, run.plan.summaries
     if summaries is None:
         return []
@@ -228,9 +215,7 @@ def _write(
 
 
 def measure_models(run: Run) -> None:
-    """Measure the models that are embedded, each by itself: bits per byte over texts, linear probes
-    on images. What is measured already stays.
-    """
+    """Measure the embedded models: bits per byte over texts, linear probes on images."""
     plan, bench = run.plan, Bench(run.store, run.plan.dataset.name, run.device)
     coding, probing = plan.coding, plan.probing
     if coding and (names := _names(run, coding.groups)):
@@ -262,7 +247,6 @@ def _opened(each: Sequence[Callable[[], list[ImageSet]]]) -> list[ImageSet]:
 
 
 def _names(run: Run, groups: tuple[str, ...]) -> list[str]:
-    """Return the embedded models of these groups, or of those of them that `only` names."""
     there = run.names()
     return [
         name for group in groups if group in (run.only or groups) for name in there.get(group, [])

@@ -75,7 +75,7 @@ def test_every_job_is_drawn_with_what_it_does_and_how_far_it_is(opened, busy):
     bar = app.main.get("progress")[0].proto
     assert (bar.value, bar.text.replace("\\", "")) == (40, "three over cave: 8 of 20, 12 s left")
     assert "no *model*; name another" in said(app)
-    assert "cpu · began" in app.main.caption[0].value.replace("\\", "")
+    assert "began" in app.main.caption[0].value.replace("\\", "")
     assert app.main.caption[1].value.replace("\\", "").endswith(" · waits for #3")
     assert labels(app)[1:] == ["Log", "Cancel", "Log", "Cancel", "Log", "Retry", "Log"]
     assert line(app) == "Data: 1 running, 1 waiting"

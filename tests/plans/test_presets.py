@@ -18,11 +18,10 @@ from core.embedding.summaries import read_instruction
 from core.encoders import outlines
 from core.encoders.outlines import Download
 from core.encoders.requests import UNTRAINED
-from core.machine.processes import product_rate
 from core.metrics.catalog import PRINTED
 from core.plans.plan import Plan, put_models
 from core.plans.reading import open_plan, question_of, shipped
-from core.plans.sizes import sizes, totals
+from core.plans.sizes import sizes
 from core.stimuli.hub import PRESETS
 
 NAMES = {"prh-vision-language", "prh-vision", "dispersion", "dense-captions", "adapters"}
@@ -127,29 +126,6 @@ def test_the_first_result_is_small():
             model = GPT2LMHeadModel(config)
         assert row["parameters"] == sum(each.numel() for each in model.parameters())
         assert (row["layers"], row["width"]) == (config.n_layer + 1, config.n_embd)
-
-
-def test_time_is_two_operations_for_each_parameter_and_token():
-    plan = open_plan("prh-mini")
-    table = sizes(plan, Path("no-store"), ask=lambda _: Download(7), rate=1e9).set_index("model")
-    bloom, gpt = "hf:bigscience/bloom-560m", "hf:openai-community/gpt2"
-    assert table["seconds"][bloom] == 2 * 559_214_592 * (64 * 256 + 16_000) / 1e9
-    assert table["seconds"][gpt] == 2 * 124_439_808 * (64 * 256 + 16_000) / 1e9
-    tiny, dino = "vit_tiny_patch16_224.augreg_in21k", "vit_small_patch14_dinov2.lvd142m"
-    assert table["seconds"][f"timm:{tiny}"] == 2 * 9_740_115 * 14**2 * 256 / 1e9
-    assert table["seconds"][f"timm:{dino}"] == 2 * 22_056_192 * 37**2 * 256 / 1e9
-    assert totals(table)["seconds"] == pytest.approx(table["seconds"].sum())
-    probed = open_plan("prh-vision")
-    seconds = sizes(probed, Path("no-store"), ask=lambda _: Download(7), rate=1e9)
-    row = seconds.set_index("model").loc[f"timm:{tiny}"]
-    assert probed.dataset.size is not None
-    assert row["seconds"] == pytest.approx(
-        2 * 9_740_115 * 14**2 * (probed.dataset.size + 19 * 20_000) / 1e9
-    )
-    named = put_models(plan, "clip", "timm:resnet18.a1_in1k")  # no patches, no size
-    table = sizes(named, Path("no-store"), only=("clip",), ask=lambda _: Download(7), rate=1e9)
-    assert totals(table)["seconds_unknown"] == 1
-    assert 1e8 < product_rate(torch.device("cpu")) < 1e14
 
 
 LANGUAGE = ("bloom", "openllama", "llama")

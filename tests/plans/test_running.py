@@ -178,11 +178,11 @@ def test_a_value_of_one_s_own_is_that_of_the_rows_that_fit() -> None:
     assert value(column="s")[1] == "the table of f has no column s"
 
 
-def test_a_dry_run_says_what_a_study_takes_and_does_nothing(
+def test_show_says_what_a_study_takes_and_does_nothing(
     place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store = tmp_path / "store"
-    assert run(place, store, "--dry-run", "--only", "language") == 0
+    assert main(["study", "show", str(place), "--store", str(store), "--only", "language"]) == 0
     said = capsys.readouterr()
     assert not store.exists()
     assert "hf:" in said.out
@@ -202,3 +202,13 @@ def test_a_task_that_no_model_was_measured_on_is_left_out_by_name(whole: Path) -
     assert _without_missing_tasks(kept, study, figure, run) == kept
     none = Bins(Scope("photos"), solving=Solving(tasks=("Sun397",)))
     assert _without_missing_tasks(none, study, figure, run) == none  # it is refused when asked
+
+
+def test_a_folder_of_other_files_is_not_written_into(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "trend.csv").write_text("mine")
+    assert run(place, tmp_path) == 2
+    assert "holds other files" in capsys.readouterr().err
+    assert (tmp_path / "out" / "trend.csv").read_text() == "mine"
