@@ -47,7 +47,15 @@ def test_what_is_shared_is_made_once_here_and_once_where_it_arrives(tmp_path: Pa
 def test_an_address_without_a_cluster_is_a_sentence(tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="needs Ray: pip install 'platoscope[cluster]'")
     seconds = {f"RAY_CLIENT_{which}_CONNECTION_TIMEOUT_S": "1" for which in ("INITIAL", "MAX")}
-    words = ["bits-per-byte", "--dataset", "cave", "--on", "ray://127.0.0.1:1", "--store", str(tmp_path)]
+    words = [
+        "bits-per-byte",
+        "--dataset",
+        "cave",
+        "--on",
+        "ray://127.0.0.1:1",
+        "--store",
+        str(tmp_path),
+    ]
     ended = subprocess.run(
         [sys.executable, "-m", "core", *words],
         env=os.environ | seconds,
