@@ -24,12 +24,14 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 if ALL:
     from jaxtyping import install_import_hook
 
+    import tests.shapes  # noqa: F401 - the checked modules look it up by name
+
     shaped = [  # every module with a shape in its types
         ".".join(path.relative_to(ROOT).with_suffix("").parts)
         for path in (ROOT / "core").rglob("*.py")
         if "from jaxtyping" in path.read_text("utf-8")
     ]
-    install_import_hook(shaped, "beartype.beartype")
+    install_import_hook(shaped, "tests.shapes.checked")
 
 # a busy machine is slow at random, which is no fault of a property
 patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -187,7 +187,7 @@ class Cave:
     def probes(self) -> list[Event]:
         return self.sample(tasks.SPLIT, max(tasks.SAMPLES.values()))
 
-    def tasks(self, reads: Item | None) -> Sequence[Task]:
+    def tasks(self, reads: str | None) -> Sequence[Task]:
         return {"image": tasks.TASKS, "melody": tasks.SUNG}.get(str(reads), ())
 
     def labels(self, task: Task, count: int) -> Int64[np.ndarray, " n"]:
@@ -199,7 +199,7 @@ class Cave:
     def items(self, exam: str) -> Sequence[Choice]:
         return exams.items(exam)
 
-    def suite(self, reads: Item | None) -> dict[str, Any]:
+    def suite(self, reads: str | None) -> dict[str, Any]:
         if reads not in ("image", "melody"):
             names, samples = ["bits per byte", *exams.SIZES], dict(exams.SIZES)
             return {"tasks": names, "samples": samples, "questions": exams.VERSION}

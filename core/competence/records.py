@@ -9,13 +9,12 @@ was at.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from core.encoders.encoder import modality_of
-from core.modalities import Item
 from core.recipe import Recipe
 from core.stimuli.worlds import the_cave
 from core.store import ModelEntry, Store, write_result
@@ -66,7 +65,7 @@ def suite_recipe(entry: ModelEntry) -> Recipe:
 
 
 def _suite_digest(reads: str) -> str:
-    return Recipe.of("suite", **the_cave().suite(cast(Item, reads))).digest
+    return Recipe.of("suite", **the_cave().suite(reads)).digest
 
 
 resolve("suite", _suite_digest)

@@ -603,7 +603,7 @@ def _sides(scores: Float64[np.ndarray, "x y"], x: Setups, y: Setups) -> tuple[Si
     with np.errstate(invalid="ignore"):  # a setup without any score has no mean
         means = filled.sum(1) / there.sum(1), filled.sum(0) / there.sum(0)
 
-    def side(of: Setups, means: Values) -> Side:
+    def side(of: Setups, means: Float64[np.ndarray, "every"]) -> Side:
         known = np.isfinite(means) & np.isfinite(of.ranks)
         groups: Numbers = np.unique(of.groups[known], return_inverse=True)[1].astype(np.int64)
         return of.ranks[known], means[known], groups

@@ -134,7 +134,7 @@ class World(Protocol):
     def probes(self) -> list[Event]:
         """Return the events that tasks are asked about; a style may show some of the first."""
 
-    def tasks(self, reads: Item | None) -> Sequence[Task]:
+    def tasks(self, reads: str | None) -> Sequence[Task]:
         """Return what is asked of models that read pictures or melodies."""
 
     def labels(self, task: Task, count: int) -> Int64[np.ndarray, " n"]:
@@ -146,7 +146,7 @@ class World(Protocol):
     def items(self, exam: str) -> Sequence[Choice]:
         """Return the items of an exam."""
 
-    def suite(self, reads: Item | None) -> dict[str, Any]:
+    def suite(self, reads: str | None) -> dict[str, Any]:
         """Return what models that read this are asked, as plain data: the names of `tasks`, the
         number of `samples` of each style or exam, and the version of the `questions`.
         """

@@ -29,7 +29,7 @@ from core.errors import EncoderError
 from core.machine.memory import is_out_of_memory
 
 T = TypeVar("T")
-State = Float[Tensor, "batch length _"]  # widths may differ
+State = Float[Tensor, "_ _ _"]  # (texts, tokens, width), none alike in all states
 Tokens = Int[Tensor, "batch length"]
 Places = Int[Tensor, "places"]
 Scores = Callable[[Places, Places], Float[Tensor, "places vocabulary"]]  # at texts and positions
@@ -140,7 +140,7 @@ def _probe(readout: Readout, longer: Tokens, alone: Sequence[State]) -> Readout:
     together: those with which a text has the states that it has alone, but for rounding.
     """
 
-    def states_of(rows: Sequence[Tokens], mask: Tokens) -> list[State]:
+    def states_of(rows: Sequence[Int[Tensor, "_ length"]], mask: Tokens) -> list[State]:
         batch = torch.cat(list(rows))
         return read_states(readout, batch, mask, lambda state: state[:1, :_PROBED])[0]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import ClassVar, Literal, NamedTuple, Self
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -125,7 +125,7 @@ class SetEffect(StudyQuestion):
         0.25, least=0, most=0.5, help="share of the stimuli that is left out at either end"
     )
 
-    def complete(self, study: Study) -> Self:
+    def complete(self, study: Study) -> SetEffect:
         size = set_size(self.size, study) if self.sets == "ends" else None
         if self.sets == "drop":
             count_share(self.share, study.size)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -192,7 +192,7 @@ class StimulusNeighbors(StudyQuestion):
     def compared_metrics(self) -> tuple[str, ...]:
         return ("mutual_knn",)
 
-    def complete(self, study: Study) -> Self:
+    def complete(self, study: Study) -> StimulusNeighbors:
         check_k(self.k, study.size)
         return replace(self, pair=complete_pair(self.pair, self.scope, study, k=self.k))
 
