@@ -78,8 +78,7 @@ def run_question(kind: type[Question], arguments: argparse.Namespace) -> None:
 
 def save_adapters(question: Question, study: object, file: Path) -> None:
     """Write the adapters of the first seed; raises InputError for several sets of encoders."""
-    from core.questions.adapters.maps.files import dump
-    from core.questions.adapters.question import Adaptation, train_adapters
+    from core.questions.adapters.question import Adaptation, adapters_file
     from core.store.publishing import write_file
     from core.study.study import Study
 
@@ -90,7 +89,7 @@ def save_adapters(question: Question, study: object, file: Path) -> None:
             f"--save writes the adapters of one --x and one --y; got {len(question.x)} of each:"
             " save them one by one"
         )
-    data = dump(*train_adapters(question, study))
+    data = adapters_file(question, study)
     try:
         write_file(file, data)
     except OSError as error:

@@ -974,6 +974,8 @@ class _Drawn:
             )
             if labeled and not axis.range:
                 look["range"] = [min(0.0, 1.1 * values.min()), 1.2 * max(0.0, values.max())]
+            if "scaleanchor" in look and place:
+                look["scaleanchor"] = f"x{place + 1}"
             own = not isinstance(getattr(self.plot, name), Axis)
             last = place + self.columns >= count if name == "x" else at["col"] == 1
             if own or last:

@@ -8,7 +8,10 @@ from core.errors import InputError
 
 # old name: present words. Words with an option are named to the person, others are run in its place
 MOVED: dict[str, str] = {
+    "adapters course": "adapt --seeds 1",
     "adapters curve": "adapt --halved",
+    "adapters kernels": "adapt --of kernels",
+    "adapters probes": "adapt --of probes",
     "benefits bias": "benefits size",
     "benefits hallucination": "benefits size --of hallucination",
     "color pixels": "color layout --source pixels:cifar10 --by cells",

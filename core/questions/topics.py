@@ -38,11 +38,6 @@ TOPICS = {
         "Do linear adapters bring frozen encoders nearer to a strong model?",
         "questions.adapters.question",
     ),
-    "adapters": _group(
-        "linear adapters between frozen encoders",
-        "questions.adapters.question",
-        "questions.adapters.probes",
-    ),
     "align": _single(
         "Do better language models align more with vision models?", "questions.alignment.question"
     ),

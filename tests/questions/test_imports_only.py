@@ -87,7 +87,7 @@ NEEDS = {  # what these lack in such a store, as each says
     "competence downstream": "no score of these models is known",
 }
 OTHER = {  # of which such a dataset has nothing
-    *("adapters probes", "benefits size", "benefits trends", "swap"),
+    *("benefits size", "benefits trends", "swap"),
     *("models balance", "metrics trends", "prefix bits"),
     "prefix captions",
     *("stitch", "stitching many", "stitching map"),

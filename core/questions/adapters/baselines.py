@@ -14,8 +14,7 @@ import numpy as np
 from jaxtyping import Float, Float64, Int64
 
 from core.metrics.predictivity import STRENGTHS
-from core.questions.adapters.maps.model import Parts
-from core.questions.adapters.maps.starts import canonical_maps
+from core.questions.adapters.maps import Parts, canonical_maps
 from core.questions.adapters.retrieval import rank_own
 from core.spaces.preprocess import check_pair, normalize_rows
 

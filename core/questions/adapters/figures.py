@@ -1,6 +1,4 @@
-"""The figures of adapters: alignment before and after, what training pairs are worth, retrieval,
-one training, kernels.
-"""
+"""Figures of adapters: alignment before and after, training pairs, retrieval, kernels."""
 
 from __future__ import annotations
 
@@ -183,42 +181,15 @@ def retrieval_plot(table: pd.DataFrame) -> Plot:
     ).over(shown)
 
 
-def course_plot(table: pd.DataFrame, label: str) -> Plot:
-    """Draw loss, recall and alignment by epoch, a panel each."""
-    series = {
-        "loss": ("loss", "training pairs", ""),
-        "validation": ("loss", "validation pairs", ""),
-        "recall_10": ("recall", "validation pairs", "chance_recall"),
-        "alignment": ("alignment", "validation pairs", "chance_alignment"),
-    }
-    rows = pd.concat(
-        [
-            pd.DataFrame({"epoch": table["epoch"], "value": table[name]}).assign(
-                part=part, series=of, chance=table[chance] if chance else np.nan
-            )
-            for name, (part, of, chance) in series.items()
-        ]
-    )
+def course_plot(table: pd.DataFrame) -> Plot:
+    """Draw the loss by epoch of a training that goes on."""
+    rows = table.melt("epoch", var_name="of", value_name="loss")
     return Plot(
         "Training of the adapters",
-        marks=(
-            Line(
-                "epoch",
-                "value",
-                by="series",
-                color=Palette("series", {"training pairs": "soft", "validation pairs": "ember"}),
-                card=("epoch {epoch}: {value:.3f}",),
-            ),
-        ),
+        marks=(Line("epoch", "loss", by="of", color=Palette("of")),),
         x=Axis("epoch", whole=True),
-        y={
-            "loss": Axis("InfoNCE in nats", zero=True),
-            "recall": Axis("recall at 10", zero=True),
-            "alignment": Axis(label, zero=True),
-        },
-        facet=Facet("part", {"loss": "Loss", "recall": "Retrieval", "alignment": "Alignment"}),
-        levels=(Level("chance"),),
-        height=280,
+        y=Axis("InfoNCE in nats", zero=True),
+        height=240,
     ).over(rows)
 
 
@@ -251,7 +222,11 @@ def kernel_plot(table: pd.DataFrame, unit: str) -> Plot:
         x=Axis(bare=True),
         y=Axis(bare=True, equal=True),
         facet=Facet(
-            "kernel", head="<b>{head}</b>", note="alignment {alignment:.3f} || ", columns=3
+            "kernel",
+            head="<b>{head}</b>",
+            note="alignment {alignment:.3f} || ",
+            columns=3,
+            share="",
         ),
         height=240,
     ).over(pd.concat(parts))

@@ -1,16 +1,13 @@
-"""What the tables of adapters say: the verdict on the proposal, the baselines, and what fewer pairs
-are worth.
-"""
+"""Findings about adapters: the proposal, the baselines, and fewer training pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from math import isnan, nan
 
 import pandas as pd
 
-from core.figures.numbers import counted
 from core.questions.adapters.kernels import AFTER, BEFORE
 from core.questions.adapters.measures import (
     ADAPTERS,
@@ -30,11 +27,8 @@ from core.statistics.intervals import mean_interval
 
 
 def adaptation_findings(summary: pd.DataFrame, titles: Mapping[str, str]) -> list[Finding]:
-    """Return what becomes of the proposal, for each set of encoders and each reference, and how
+    """Return whether the proposal holds, for each set of encoders and each reference, and how
     adapters retrieve next to the baselines; over several sets their lead first.
-
-    summary: as `core.questions.adapters.measures.summarize` returns it, of one number of pairs for
-    each set of encoders.
     """
     several = summary[ENCODERS].nunique() > 1
     findings = lead(summary) if several else []
@@ -48,9 +42,7 @@ def adaptation_findings(summary: pd.DataFrame, titles: Mapping[str, str]) -> lis
 
 def gains(summary: pd.DataFrame, reference: str, titles: Mapping[str, str]) -> list[Finding]:
     """Return whether the common space, by the mean of all encoders, is nearer to the reference than
-    they are on average (the proposal) and than the best of them.
-
-    summary: of one set of encoders and one number of pairs.
+    they are on average (the proposal) and than the best of them. summary: of one set of encoders.
     """
     mean = summary[(summary[REFERENCE] == reference) & (summary["what"] == MEAN)]
     rows = mean.set_index("measure")
@@ -82,9 +74,7 @@ def gains(summary: pd.DataFrame, reference: str, titles: Mapping[str, str]) -> l
 
 
 def curve_findings(summary: pd.DataFrame, titles: Mapping[str, str]) -> list[Finding]:
-    """Return what the fewest and the most training pairs reach, for each set of encoders and each
-    reference.
-    """
+    """Return `costs` for each set of encoders and each reference."""
     sets = summary.loc[summary[REFERENCE] != "", [ENCODERS, REFERENCE]].drop_duplicates()
     found = []
     for encoders, reference in sets.itertuples(index=False):
@@ -98,10 +88,7 @@ def curve_findings(summary: pd.DataFrame, titles: Mapping[str, str]) -> list[Fin
 
 
 def costs(summary: pd.DataFrame) -> list[Finding]:
-    """Return how alignment and recall change from the fewest to the most training pairs.
-
-    summary: of several numbers of pairs.
-    """
+    """Return how alignment and recall change from the fewest to the most training pairs."""
     few, most = summary[PAIRS].min(), summary[PAIRS].max()
     adapted = summary[summary["method"] == ADAPTERS]
     align = adapted[(adapted["measure"] == ALIGNMENT) & (adapted["what"] == MEAN)]
@@ -125,9 +112,7 @@ def costs(summary: pd.DataFrame) -> list[Finding]:
 
 def retrieval(summary: pd.DataFrame) -> list[Finding]:
     """Return how adapters retrieve next to the best method without training, by recall at 10 over
-    all directions.
-
-    summary: of one set of encoders and one number of pairs.
+    all directions. summary: of one set of encoders.
     """
     recalls = _recalls(summary).groupby("method", sort=False)["value"].mean()
     others = recalls.drop([ADAPTERS, CHANCE]).dropna()
@@ -156,7 +141,8 @@ def lead(summary: pd.DataFrame) -> list[Finding]:
     leads = (recalls[ADAPTERS] - recalls["CCA"]).dropna()
     if leads.empty:
         return []
-    shared = _share(leads.index)
+    encoders = [name.rpartition(":")[0] or name for one in leads.index for name in one.split(" + ")]
+    shared = len({*encoders}) < len(encoders)  # whatever the layer
     low, high = (nan, nan) if shared else mean_interval(leads.to_numpy())
     lowest = f"{leads.min():+.3f}".replace("-", "−")
     return [
@@ -177,35 +163,22 @@ def lead(summary: pd.DataFrame) -> list[Finding]:
     ]
 
 
-def kernel_findings(table: pd.DataFrame, stopped: int | None) -> list[Finding]:
-    """Return how aligned the encoders are with the reference, and what one training changed.
-
-    table: as `core.questions.adapters.kernels.tabulate` returns it. stopped: after which epoch.
-    """
+def kernel_findings(table: pd.DataFrame) -> list[Finding]:
+    """Return how aligned the encoders are with the reference, and what one training changed."""
     kernels = table.drop_duplicates(["when", "what"])
     before = float(kernels.loc[kernels["when"] == BEFORE, "alignment"].mean())
     after = kernels[(kernels["when"] == AFTER) & (kernels["what"] == MEAN)]["alignment"]
-    encoders = Finding(
-        "The encoders' mean alignment with the reference",
-        before,
-        digits=3,
-        reason="it is undefined" if isnan(before) else "",
-    )
-    if isnan(before) or after.empty:
-        return [encoders]
-    ended = "" if stopped is None else f", stopped after {counted(stopped, 'epoch', 'epochs')}"
+    unknown = "it is undefined" if isnan(before) else ""
+    encoders = "The encoders' mean alignment with the reference"
     space = "The alignment of the common space, by the mean of all encoders"
-    return [encoders, Finding(space, float(after.item()), digits=3, note=f"One training{ended}.")]
+    found = [Finding(encoders, before, digits=3, reason=unknown)]
+    if not unknown and len(after):
+        found.append(Finding(space, float(after.item()), digits=3, note="One training."))
+    return found
 
 
 def _named(encoders: str, titles: Mapping[str, str]) -> str:
     return " + ".join(titles.get(name, name) for name in encoders.split(" + "))
-
-
-def _share(sets: Iterable[str]) -> bool:
-    """Return whether an encoder, whatever its layer, is in two sets."""
-    encoders = [name.rpartition(":")[0] or name for one in sets for name in one.split(" + ")]
-    return len({*encoders}) < len(encoders)
 
 
 def _recalls(summary: pd.DataFrame) -> pd.DataFrame:

@@ -4,29 +4,29 @@ vectors before adapters, and in the common space.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Float32, Float64, Int64
 
 from core.competence.probes import Split, right_answers
-from core.errors import InputError, NotApplicableError
+from core.errors import NotApplicableError
 from core.figures.grammar import Axis, Dots, Facet, Fixed, Palette, Plot
 from core.progress import Progress
 from core.questions.adapters.lesson import Lesson, passes
-from core.questions.adapters.maps.model import Adapters, Parts, settings_of, split
-from core.questions.adapters.parts import trainings_option
-from core.questions.adapters.question import OneSet
+from core.questions.adapters.maps import Parts, split
 from core.questions.finding import Finding
-from core.questions.question import Answer
 from core.spaces.preprocess import normalize_rows
 from core.statistics.intervals import mean_interval
 from core.stimuli.worlds import Event, World
 from core.study.spaces import find_space
 from core.study.study import Study, studied_indices
+
+if TYPE_CHECKING:
+    from core.questions.adapters.question import Adaptation
 
 FACTORS = ("scene", "time", "weather", "count")
 FACTOR, NUISANCE = "factor", "nuisance"
@@ -40,109 +40,80 @@ Space = Float32[np.ndarray, "n _"]
 Shares = Float64[np.ndarray, "test"]  # of right answers, by test stimulus
 
 
-class Task(NamedTuple):
-    """What is probed: a factor or a nuisance, its name and its classes."""
+def probe(
+    question: Adaptation,
+    study: Study,
+    lesson: Lesson,
+    reference: Space,
+    report: Progress | None,
+) -> pd.DataFrame:
+    """Probe each encoder before and after its adapter, and the reference as it is.
 
-    kind: str
-    label: str
-    classes: Labels
-
-
-@dataclass(frozen=True)
-class AdapterProbes(OneSet):
-    """Do adapters drop what only one modality knows, and keep what is real?
-
-    Each encoder is probed before and after its adapter, and the reference as it is. Both probes
-    learn from the pairs that the adapters learn from; rows have length 1 before and after.
+    Both probes learn from the pairs that the adapters learn from; rows have length 1 before and
+    after. Probed are all factors and the nuisances of a space's modality.
     """
+    world, seen = study_events(study)
+    factors = {(FACTOR, name): each for name, each in factor_labels(world, seen).items()}
+    rows = list[dict[str, Any]]()
+    for seed in range(question.seeds):
+        parts = split(study.size, pairs=len(lesson.parts.train), seed=question.seed, draw=seed)
+        lesson = lesson._replace(parts=parts)
+        *_, last = passes(lesson, question.settings, seed=seed, device=study.device)
+        adapters = replace(last.best, products="cosine")
+        for name, space in {**lesson.spaces, question.ref[0]: reference}.items():
+            entry = study.entry(find_space(study, name).model)
+            own = nuisance_labels(world, seen, entry.card.modality, entry.level)
+            tasks = factors | {(NUISANCE, label): each for label, each in own.items()}
+            views = {"before": normalize_rows(space)}
+            if name in lesson.spaces:
+                views["after"] = adapters.apply({name: space})[name]
+            for (kind, label), classes in tasks.items():
+                for probe, measure in PROBES.items():
+                    named = {"space": name, "kind": kind, "label": label, "probe": probe}
+                    right = {when: measure(view, classes, parts) for when, view in views.items()}
+                    rows.append({**named, **right, "chance": _chance(probe, classes, parts)})
+        if report:
+            report(seed + 1, question.seeds, "trainings probed")
+    return _summarize(pd.DataFrame(rows), question.seeds)
 
-    command = "adapters probes"
-    version = 4
-    columns: ClassVar[Mapping[str, str]] = {
-        "space": "an encoder, or the reference",
-        "title": "what people call it",
-        "kind": "factor of the world, or nuisance of one modality",
-        "label": "which; all: the mean over those of a kind",
-        "probe": f"linear: share of test stimuli that a linear probe gets right; neighbors: share"
-        f" of the {NEAR} most similar training stimuli that have the class",
-        "chance": "what frequencies of classes alone reach",
-        "before": "share before adapters",
-        "after": "share after; empty for the reference",
-        "change": "after − before",
-        "low": "low end of its 95% interval over test stimuli, shares averaged over trainings",
-        "high": "high end of that interval",
-        "seeds": "trainings",
-    }
 
-    seeds: int = trainings_option("trainings over which probes are averaged")
-
-    def complete(self, study: Study) -> AdapterProbes:
-        if self.seeds < 1:
-            raise InputError(f"expected at least one training; got {self.seeds} seeds")
-        study_events(study)
-        return super().complete(study)
-
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        lesson, reference = self.lesson(study)
-        tasks = _tasks(study, [*lesson.spaces, self.ref[0]])
-        rows = list[dict[str, object]]()
-        for seed in range(self.seeds):
-            parts = split(study.size, pairs=self.pairs, seed=self.seed, draw=seed)
-            adapters = _train(lesson._replace(parts=parts), self, seed, study.device)
-            for name, space in {**lesson.spaces, self.ref[0]: reference}.items():
-                after = adapters.apply({name: space})[name] if name in lesson.spaces else None
-                rows += _probed(name, tasks[name], normalize_rows(space), after, parts)
-            if report:
-                report(seed + 1, self.seeds, "trainings probed")
-        table, titles = _summarize(pd.DataFrame(rows), self.seeds), self.titles(study)
-        table.insert(1, "title", table["space"].map(titles))
-        return Answer(table, probe_findings(table))
-
-    def plot(self, table: pd.DataFrame) -> Plot:
-        """Return each label's share before (hollow) and after (filled, with the interval of the
-        change), next to chance; a panel per encoder and probe.
-        """
-        rows = table[table["change"].notna() & (table["label"] != OVERALL)]
-        rows = rows.assign(
-            panel=rows["probe"] + rows["space"],
-            reads=rows["probe"].map(READS),
-            left=rows["before"] + rows["low"],
-            right=rows["before"] + rows["high"],
-        )
-        colors = Palette("kind", {FACTOR: "text", NUISANCE: "ember"})
-        card = (
-            "<b>{label}</b>",
-            "before {before:.3f}, after {after:.3f}, chance {chance:.3f}",
-            "change {change:+.3f} [{low:+.3f}, {high:+.3f}]",
-        )
-        return Plot(
-            "Factors and nuisances before and after adapters",
-            marks=(
-                Dots(
-                    "chance",
-                    "label",
-                    color=Fixed("chance"),
-                    symbol="line-ns-open",
-                    size=12,
-                    name="chance",
-                ),
-                Dots("before", "label", color=colors, hollow=True, size=10, card=card),
-                Dots(
-                    "after", "label", color=colors, size=10, left="left", right="right", card=card
-                ),
-            ),
-            x=Axis("share right", percent=True, zero=True),
-            y=Axis("", names=True),
-            facet=Facet(
-                "panel",
-                head="<b>{title}</b>",
-                note="{reads}",
-                columns=max(1, rows["space"].nunique()),
-                share="x",
-            ),
-            empty="No probe of these encoders could be measured.",
-            row=26,
-        ).over(rows)
+def probe_plot(table: pd.DataFrame) -> Plot:
+    """Return each label's share before (hollow) and after (filled, with the interval of the
+    change), next to chance; a panel per encoder and probe.
+    """
+    rows = table[table["change"].notna() & (table["label"] != OVERALL)]
+    rows = rows.assign(
+        panel=rows["probe"] + rows["space"],
+        reads=rows["probe"].map(READS),
+        left=rows["before"] + rows["low"],
+        right=rows["before"] + rows["high"],
+    )
+    colors = Palette("kind", {FACTOR: "text", NUISANCE: "ember"})
+    card = (
+        "<b>{label}</b>",
+        "before {before:.3f}, after {after:.3f}, chance {chance:.3f}",
+        "change {change:+.3f} [{low:+.3f}, {high:+.3f}]",
+    )
+    chance = Dots("chance", "label", color=Fixed("chance"), symbol="line-ns-open", size=12)
+    return Plot(
+        "Factors and nuisances before and after adapters",
+        marks=(
+            replace(chance, name="chance"),
+            Dots("before", "label", color=colors, hollow=True, size=10, card=card),
+            Dots("after", "label", color=colors, size=10, left="left", right="right", card=card),
+        ),
+        x=Axis("share right", percent=True, zero=True),
+        y=Axis("", names=True),
+        facet=Facet(
+            "panel",
+            head="<b>{title}</b>",
+            note="{reads}",
+            columns=max(1, rows["space"].nunique()),
+            share="x",
+        ),
+        empty="No probe of these encoders could be measured.",
+        row=26,
+    ).over(rows)
 
 
 def probe_findings(table: pd.DataFrame) -> list[Finding]:
@@ -153,62 +124,25 @@ def probe_findings(table: pd.DataFrame) -> list[Finding]:
     found = []
     for row in shown[shown["space"].isin(labels.index)].to_dict("records"):
         what, by = row["title"], BY[row["probe"]]
-        if row["kind"] == NUISANCE:
-            named = ", ".join(labels[row["space"]])
-            claim = f"Adapters lower what {by} read of the nuisances of {what} ({named})"
-        else:
-            claim = f"Change in what {by} read of the factors from {what}"
-        found.append(_change(row, claim))
+        nuisance = row["kind"] == NUISANCE
+        named = ", ".join(labels[row["space"]])
+        before, after, chance = (f"{row[name]:.3f}" for name in ("before", "after", "chance"))
+        found.append(
+            Finding(
+                f"Adapters lower what {by} read of the nuisances of {what} ({named})"
+                if nuisance
+                else f"Change in what {by} read of the factors from {what}",
+                row["change"],
+                row["low"],
+                row["high"],
+                digits=3,
+                n=int(row["seeds"]),
+                over="trainings",
+                expected="-" if nuisance else "",
+                note=f"The share right goes from {before} to {after}; chance is {chance}.",
+            )
+        )
     return found
-
-
-def _change(row: Mapping[Any, Any], claim: str) -> Finding:
-    before, after, chance = (f"{row[name]:.3f}" for name in ("before", "after", "chance"))
-    return Finding(
-        claim,
-        row["change"],
-        row["low"],
-        row["high"],
-        digits=3,
-        n=int(row["seeds"]),
-        over="trainings",
-        expected="-" if row["kind"] == NUISANCE else "",
-        note=f"The share right goes from {before} to {after}; chance is {chance}.",
-    )
-
-
-def _train(lesson: Lesson, question: AdapterProbes, seed: int, device: str) -> Adapters:
-    *_, last = passes(lesson, settings_of(question.fitting), seed=seed, device=device)
-    return replace(last.best, products="cosine")  # rows of length 1, as before the adapters
-
-
-def _tasks(study: Study, names: list[str]) -> dict[str, list[Task]]:
-    """Return what is probed of each space: all factors, and the nuisances of what it reads."""
-    world, seen = study_events(study)
-    factors = [Task(FACTOR, label, each) for label, each in factor_labels(world, seen).items()]
-    tasks = {}
-    for name in names:
-        entry = study.entry(find_space(study, name).model)
-        own = nuisance_labels(world, seen, entry.card.modality, entry.level)
-        tasks[name] = [*factors, *(Task(NUISANCE, label, each) for label, each in own.items())]
-    return tasks
-
-
-def _probed(
-    name: str, tasks: list[Task], before: Space, after: Space | None, parts: Parts
-) -> Iterator[dict[str, object]]:
-    """Yield a row per task and probe of one training; before, after: shares by test stimulus."""
-    for task in tasks:
-        for probe, measure in PROBES.items():
-            yield {
-                "space": name,
-                "kind": task.kind,
-                "label": task.label,
-                "probe": probe,
-                "chance": _chance(probe, task.classes, parts),
-                "before": measure(before, task.classes, parts),
-                "after": None if after is None else measure(after, task.classes, parts),
-            }
 
 
 def _linear(space: Space, classes: Labels, parts: Parts) -> Shares:
@@ -231,7 +165,7 @@ PROBES: Mapping[str, Callable[[Space, Labels, Parts], Shares]] = {
 
 
 def _chance(probe: str, classes: Labels, parts: Parts) -> float:
-    """Return the share that a probe reaches which knows how frequent classes are, and no more."""
+    """Return the share that a probe reaches from the frequencies of classes alone."""
     most = int(classes.max()) + 1
     tested = np.bincount(classes[parts.test], minlength=most) / len(parts.test)
     taught = np.bincount(classes[parts.train], minlength=most) / len(parts.train)
@@ -244,25 +178,22 @@ def _summarize(rows: pd.DataFrame, seeds: int) -> pd.DataFrame:
     for (space, probe, kind), group in rows.groupby(["space", "probe", "kind"], sort=False):
         labels = dict(list(group.groupby("label", sort=False)))
         for label, each in {**labels, OVERALL: group}.items():
+            before = np.mean(list(each["before"]), axis=0)
+            figures = dict.fromkeys(("after", "change", "low", "high"), np.nan)
+            if not each["after"].isna().any():
+                change = np.mean(list(each["after"]), axis=0) - before
+                mean, (low, high) = float(change.mean()), mean_interval(change)
+                after = float(before.mean()) + mean
+                figures = {"after": after, "change": mean, "low": low, "high": high}
             named = {"space": space, "kind": kind, "label": label, "probe": probe}
-            table.append({**named, **_figures(each), "seeds": seeds})
+            means = {"chance": float(each["chance"].mean()), "before": float(before.mean())}
+            table.append({**named, **means, **figures, "seeds": seeds})
     return pd.DataFrame(table)
 
 
-def _figures(rows: pd.DataFrame) -> dict[str, float]:
-    before = np.mean(list(rows["before"]), axis=0)
-    figures = {"chance": float(rows["chance"].mean()), "before": float(before.mean())}
-    if rows["after"].isna().any():
-        return {**figures, **dict.fromkeys(("after", "change", "low", "high"), np.nan)}
-    change = np.mean(list(rows["after"]), axis=0) - before
-    low, high = mean_interval(change)
-    after = figures["before"] + float(change.mean())
-    return {**figures, "after": after, "change": float(change.mean()), "low": low, "high": high}
-
-
 def study_events(study: Study) -> tuple[World, list[Event]]:
-    """Return the world of a study and the events behind its stimuli; raises NotApplicableError for
-    a dataset without one.
+    """Return the world of a study and the events behind its stimuli; raise NotApplicableError for a
+    dataset without one.
     """
     world, table = study.dataset.world, study.store.stimuli(study.dataset.name)
     drawn = world.behind(study.dataset) if world else []
@@ -277,16 +208,13 @@ def study_events(study: Study) -> tuple[World, list[Event]]:
 def factor_labels(world: World, seen: Sequence[Event]) -> dict[str, Labels]:
     """Return each of FACTORS as classes from 0."""
     rows = [dict(zip(world.factors, world.answers(event), strict=True)) for event in seen]
-    values = {name: [world.factors[name][row[name]] for row in rows] for name in FACTORS}
-    return {name: _classes(values[name]) for name in FACTORS}
+    return {name: _classes([world.factors[name][row[name]] for row in rows]) for name in FACTORS}
 
 
 def nuisance_labels(
     world: World, seen: Sequence[Event], modality: str, level: str | None
-) -> Mapping[str, Labels]:
-    """Return the nuisances of what a modality reads as classes from 0; none of a modality that has
-    none, and of captions that somebody else wrote.
-    """
+) -> dict[str, Labels]:
+    """Return the nuisances of what a modality reads as classes from 0, if it has any."""
     nuisances = world.nuisances(seen, modality, level)
     return {name: _classes(values) for name, values in nuisances.items()}
 

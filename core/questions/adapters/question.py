@@ -7,89 +7,95 @@ average.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from itertools import product
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Literal
 
 import numpy as np
 import pandas as pd
+from safetensors.numpy import save
 
 from core.errors import InputError
 from core.figures.grammar import Plot
-from core.options import build, option, part, seed_option, values_of
+from core.options import MOST_STIMULI, draws_option, option, part, seed_option
 from core.progress import Progress, note_rows
 from core.questions.adapters import figures, measures
 from core.questions.adapters.findings import adaptation_findings, curve_findings, kernel_findings
-from core.questions.adapters.kernels import compare_kernels, tabulate
+from core.questions.adapters.kernels import kernel_table
 from core.questions.adapters.lesson import (
     Lesson,
-    Space,
-    find_places,
-    follow,
     passes,
     prepare,
     read_reference,
     train_once,
     usual_models,
 )
-from core.questions.adapters.maps.model import Adapters, Settings, compared, settings_of, split
-from core.questions.adapters.parts import (
-    ALL_PAIRS,
-    USUAL,
-    Fitting,
-    halves_option,
-    pairs_option,
-    trainings_option,
-)
+from core.questions.adapters.maps import LEAST, Fitting, Settings, compared, split
+from core.questions.adapters.probes import probe, probe_findings, probe_plot, study_events
 from core.questions.asking import ask
 from core.questions.competence.question import TasksSolved
 from core.questions.question import Answer, StudyQuestion
-from core.recipe import Recipe
 from core.study.models import usual
 from core.study.parts import Measure
-from core.study.spaces import Layer, find_space, find_spaces
+from core.study.spaces import find_space, find_spaces
 from core.study.study import Study
 
 SMALLEST = 32  # training pairs from which a learning curve starts
-TABLE: Mapping[str, str] = {
-    "encoders": "encoders that were trained together",
-    "reference": "what the common space is compared with; empty if a row needs none",
-    "pairs": "training pairs",
-    "measure": "alignment, gain, own_gain, recall_1, recall_5, recall_10, median_rank, or of the"
-    " training start_loss, validation_loss, epochs, temperature, untrained",
-    "method": "adapters, before, centered, or a method that is not trained by gradient",
-    "what": "the space: an encoder, the mean of all, or a direction of retrieval",
-    "title": "what people call the space or the direction",
-    "value": "mean over trainings",
-    "sd": "standard deviation over trainings",
-    "seeds": "trainings",
-    "low": "low end of the 95% interval of a gain, over halves of the test and trainings",
-    "high": "high end of that interval",
-    "holds": "what a gain says of the proposal: yes, no or undecided",
-    "reason": "why there is no value",
-}
-
-A = TypeVar("A", bound="AdapterQuestion")
-T = TypeVar("T", bound="OneSet")
-Trained = tuple[
-    list[measures.Row], list[dict[str, np.ndarray]]
-]  # what is measured of trainings, and their views of the test
 
 
 @dataclass(frozen=True)
-class AdapterQuestion(StudyQuestion):
-    """What is asked of linear adapters of some encoders, next to a reference."""
+class Adaptation(StudyQuestion):
+    """Do linear adapters bring frozen encoders nearer to a strong model?
 
-    device: ClassVar[str] = "auto"
+    Alignment with the reference and retrieval before and after several trainings; the kernels of
+    one training; or probes of factors and of nuisances that only one modality knows. All are
+    measured on test stimuli.
+    """
+
+    command = "adapt"
+    version = 5
+    device: ClassVar = "auto"
+    columns: ClassVar[Mapping[str, str]] = {
+        "encoders": "encoders that were trained together",
+        "reference": "what the common space is compared with; empty if a row needs none",
+        "pairs": "training pairs",
+        "measure": "alignment, gain, own_gain, recall_1, recall_5, recall_10, median_rank, or of"
+        " the training start_loss, validation_loss, epochs, temperature, untrained",
+        "method": "adapters, before, centered, or a method that is not trained by gradient",
+        "when": "of kernels: reference, before or after training",
+        "what": "the space: an encoder, the mean of all, or a direction of retrieval",
+        "space": "of probes: an encoder, or the reference",
+        "title": "name of the space or the direction",
+        "value": "mean over trainings",
+        "sd": "standard deviation over trainings",
+        "kind": "factor of the world, or nuisance of one modality",
+        "label": "which factor or nuisance; all: the mean over those of a kind",
+        "probe": "linear: share of test stimuli that a linear probe gets right; neighbors: share of"
+        " the 10 most similar training stimuli that have the class",
+        "chance": "what frequencies of classes alone reach",
+        "before": "share before adapters",
+        "after": "share after; empty for the reference",
+        "change": "after − before",
+        "seeds": "trainings",
+        "low": "low end of the 95% interval of a gain, over halves of the test and trainings, or of"
+        " a change, over test stimuli",
+        "high": "high end of that interval",
+        "holds": "what a gain says of the proposal: yes, no or undecided",
+        "reason": "why there is no value",
+        "alignment": "of the space with the reference over all test stimuli",
+        "x": "a stimulus",
+        "y": "another",
+        "product": "their cosine, or their inner product if those are compared",
+    }
 
     x: tuple[str, ...] = option(
         (),
         label="Encoder A",
         metavar="A[:LAYER]",
-        help="an encoder, in its penultimate block where no layer is named (published: last);"
-        f" {USUAL}",
+        help="an encoder, in its penultimate block if no layer is named (published: last); the"
+        " usual ones if none are named",
     )
     y: tuple[str, ...] = option(
         (),
@@ -109,8 +115,39 @@ class AdapterQuestion(StudyQuestion):
         metavar="R[:LAYER]",
         help="strong models that the common space is compared with; they take no part in training",
     )
+    of: Literal["gain", "before", "kernels", "probes"] = option(
+        "gain",
+        label="Answer",
+        help="gain: alignment with the reference and retrieval; before: kernels of the encoders,"
+        " nothing is trained; kernels: also of the common space, after one training; probes: what"
+        " probes of factors and nuisances tell before and after",
+    )
     fitting: Fitting = part(Fitting)
     measure: Measure = part(Measure)
+    pairs: tuple[int, ...] = option(
+        (),
+        least=LEAST,
+        most=MOST_STIMULI,
+        label="Pairs",
+        help="training pairs (all that test and validation leave); several show what pairs are"
+        " worth",
+    )
+    halved: bool = option(
+        False, label="Data efficiency", help="also a half, a quarter … of the pairs"
+    )
+    seeds: int = option(
+        5,
+        least=1,
+        most=1_000,
+        label="Trainings",
+        help="trainings; they differ in what is drawn, not in the test stimuli",
+    )
+    bootstrap: int = draws_option(
+        200,
+        least=measures.FEWEST_DRAWS,
+        label="Draws",
+        help="halves of the test stimuli, for the interval of the gain",
+    )
     seed: int = seed_option("of which stimuli test, validate and train, and of all draws")
 
     @property
@@ -118,36 +155,99 @@ class AdapterQuestion(StudyQuestion):
         """Return the encoders that are trained together, of a question about one x and one y."""
         return (*self.x[:1], *self.y[:1], *self.z)
 
-    def each(self: A) -> Iterator[A]:
-        """Yield the question about each x with its y; raises InputError where they are not as
-        many.
-        """
-        if len(self.x) != len(self.y):
-            raise InputError(
-                f"the i-th --x belongs to the i-th --y; got {len(self.x)} and {len(self.y)}: name"
-                " as many of both"
-            )
-        for x, y in zip(self.x, self.y, strict=True):
-            yield replace(self, x=(x,), y=(y,))
-
-    def turned(self, kind: type[A], **choices: object) -> A:
-        """Return a question of another type about the same adapters."""
-        values = {name: value for name, value in values_of(self).items() if name != "pairs"}
-        return build(kind, values | choices)
+    @property
+    def settings(self) -> Settings:
+        return Settings(**asdict(self.fitting))
 
     @property
     def label(self) -> str:
-        """Return what an axis of alignment says."""
-        return f"alignment with the reference ({self.measured})"
-
-    @property
-    def measured(self) -> str:
-        """Return by what alignment is measured, in words."""
+        """Return the title of an axis of alignment."""
         k = self.measure.settings.get("k")
-        return f"{self.measure.spec.short}{f', k = {k}' if k else ''}"
+        metric = f"{self.measure.spec.short}{f', k = {k}' if k else ''}"
+        return f"alignment with the reference ({metric})"
 
-    def titles(self, study: Study) -> dict[str, str]:
-        """Return what people call the encoders and references of a complete question."""
+    def complete(self, study: Study) -> Adaptation:
+        """Name encoders, references and their layers, the usual ones if none are named; raise for
+        everything that cannot be trained or measured.
+        """
+        if self.of == "probes":
+            study_events(study)
+        question, named = self, [bool(names) for names in (self.x, self.y, self.ref)]
+        if not any(named):
+            models, solved = usual(study.models()), ask(TasksSolved(self.scope), study)
+            (x, y), reference = usual_models(study, models, solved)
+            question = replace(self, x=(x,), y=(y,), ref=(reference,))
+        elif not all(named):
+            raise InputError(
+                "name --x, --y and --ref together, or none of them for the usual models"
+            )
+        self.measure.settings  # noqa: B018 — raises for the metric and its parameters
+        question = _with_layers(question, study)
+        sizes = set(self.pairs or [len(split(study.size, seed=self.seed).train)])
+        if self.of == "gain" and self.halved:
+            most = max(sizes)
+            sizes |= {most >> n for n in range(most.bit_length()) if most >> n >= SMALLEST}
+        for size in sizes:
+            split(study.size, pairs=size, seed=self.seed)
+        question = replace(question, pairs=tuple(sorted(sizes)), halved=False)
+        if self.of == "gain":
+            return question
+        if max(len(question.x), len(question.ref), len(sizes)) > 1:
+            raise InputError("this is asked of one --x, one --y and one --ref; use --z for more")
+        if self.of == "probes":
+            return replace(question, bootstrap=type(self).bootstrap)
+        return replace(question, bootstrap=type(self).bootstrap, seeds=type(self).seeds)
+
+    def is_kept(self) -> bool:
+        return len(self.x) == 1 and self.of != "before"
+
+    def answer(self, study: Study, report: Progress | None) -> Answer:
+        titles = self._titles(study)
+        if self.of != "gain":
+            lesson = prepare(study, self.spaces, pairs=self.pairs[0], seed=self.seed)
+            reference = read_reference(study, self.ref[0], seed=self.seed)
+            if self.of == "probes":
+                table = probe(self, study, lesson, reference, report)
+                table.insert(1, "title", table["space"].map(titles))
+                return Answer(table, probe_findings(table))
+            settings, trains = self.settings, self.of == "kernels"
+            adapters = train_once(lesson, settings, device=study.device) if trains else None
+            table = kernel_table(
+                lesson, self.ref[0], reference, self.measure, adapters, self.fitting.products
+            )
+            table.insert(2, "title", table["what"].map({**titles, measures.MEAN: "mean of all"}))
+            return Answer(table, kernel_findings(table))
+        if len(self.x) > 1 or len(self.pairs) > 1:
+            parts = [
+                replace(self, x=(x,), y=(y,), pairs=(size,))
+                for x, y in zip(self.x, self.y, strict=True)
+                for size in self.pairs
+            ]
+            table = pd.concat([ask(one, study, report) for one in parts], ignore_index=True)
+        else:
+            table = measures.summarize(measure_trainings(self, study, report))
+            called = {**titles, measures.MEAN: "mean of all", measures.AVERAGE: "average"}
+            whats = [what.split(" → ") for what in table["what"]]
+            names = [" → ".join(called.get(name, name) for name in what) for what in whats]
+            table.insert(table.columns.get_loc("value"), "title", names)
+        say = adaptation_findings if len(self.pairs) == 1 else curve_findings
+        return Answer(table, say(table, titles))
+
+    def plot(self, table: pd.DataFrame) -> Plot:
+        if "epoch" in table:  # of a job that is still training
+            return figures.course_plot(table)
+        if self.of == "probes":
+            return probe_plot(table)
+        if self.of in ("before", "kernels"):
+            return figures.kernel_plot(
+                table, "cosine" if self.fitting.products == "cosine" else "product"
+            )
+        if table[measures.PAIRS].nunique() > 1:
+            return figures.curve_plot(table, self.label)
+        return figures.gain_plot(table, self.label)
+
+    def _titles(self, study: Study) -> dict[str, str]:
+        """Return the names of encoders and references, with layers if two share one."""
         spaces = list(dict.fromkeys((*self.x, *self.y, *self.z, *self.ref)))
         places = [find_space(study, name) for name in spaces]
         cards = [study.entry(place.model).card for place in places]
@@ -160,219 +260,36 @@ class AdapterQuestion(StudyQuestion):
         }
 
 
-@dataclass(frozen=True)
-class Adaptation(AdapterQuestion):
-    """Do linear adapters bring frozen encoders nearer to a strong model?
-
-    They are trained with several seeds and measured on test stimuli, which are the same for all
-    seeds, next to what needs no training.
+def _with_layers(question: Adaptation, study: Study) -> Adaptation:
+    """Return the question with a layer for each model; raise for names that mean nothing, and for a
+    reference with an encoder's weights, which would take part in the training.
     """
-
-    command = "adapt"
-    version = 5
-    columns: ClassVar[Mapping[str, str]] = TABLE
-
-    pairs: tuple[int, ...] = pairs_option(
-        (), help=f"{ALL_PAIRS}; several show what pairs are worth"
-    )
-    halved: bool = option(
-        False, label="Data efficiency", help="also a half, a quarter … of the pairs"
-    )
-    seeds: int = trainings_option(
-        "trainings; they differ in what is drawn, not in the test stimuli"
-    )
-    bootstrap: int = halves_option()
-
-    def complete(self, study: Study) -> Adaptation:
-        if self.seeds < 1:
-            raise InputError(f"expected at least one training; got {self.seeds} seeds")
-        complete = name_spaces(self, study)
-        sizes = set(self.pairs or [len(split(study.size, seed=self.seed).train)])
-        if self.halved:
-            most = max(sizes)
-            sizes |= {most >> n for n in range(most.bit_length()) if most >> n >= SMALLEST}
-        for size in sizes:
-            split(study.size, pairs=size, seed=self.seed)
-        return replace(complete, pairs=tuple(sorted(sizes)), halved=False)
-
-    def is_kept(self) -> bool:
-        return len(self.x) == 1
-
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        titles = self.titles(study)
-        if len(self.x) > 1 or len(self.pairs) > 1:
-            parts = [replace(one, pairs=(size,)) for one in self.each() for size in self.pairs]
-            table = pd.concat([ask(one, study, report) for one in parts], ignore_index=True)
-        else:
-            table = measures.summarize(measure_trainings(self, study, report))
-            called = {**titles, measures.MEAN: "mean of all", measures.AVERAGE: "average"}
-            whats = [what.split(" → ") for what in table["what"]]
-            names = [" → ".join(called.get(name, name) for name in what) for what in whats]
-            table.insert(table.columns.get_loc("value"), "title", names)
-        say = adaptation_findings if len(self.pairs) == 1 else curve_findings
-        return Answer(table, say(table, titles))
-
-    def plot(self, table: pd.DataFrame) -> Plot:
-        """Return alignment before and after or, for several numbers of pairs, over these."""
-        if table[measures.PAIRS].nunique() > 1:
-            return figures.curve_plot(table, self.label)
-        return figures.gain_plot(table, self.label)
-
-
-@dataclass(frozen=True)
-class OneSet(AdapterQuestion):
-    """What is asked of one set of encoders."""
-
-    pairs: int | None = pairs_option(None, help=ALL_PAIRS)
-
-    def complete(self: T, study: Study) -> T:
-        """Name spaces and pairs; raises InputError for several sets or references."""
-        complete = name_spaces(self, study)
-        if len(complete.x) > 1 or len(complete.ref) > 1:
-            raise InputError("this is asked of one --x, one --y and one --ref; use --z for more")
-        parts = split(study.size, pairs=self.pairs, seed=self.seed)
-        return replace(complete, pairs=len(parts.train))
-
-    def lesson(self, study: Study) -> tuple[Lesson, Space]:
-        """Return what a complete question trains on and what it compares with."""
-        lesson = prepare(study, self.spaces, pairs=self.pairs, seed=self.seed)
-        return lesson, read_reference(study, self.ref[0], seed=self.seed)
-
-
-@dataclass(frozen=True)
-class OneTraining(OneSet):
-    """What is asked of one training of adapters.
-
-    passes: None for a training that comes to its end.
-    """
-
-    passes: int | None = option(
-        None,
-        least=0,
-        most=1_000,
-        label="Epochs",
-        help="stop after so many passes over the training pairs",
-    )
-
-
-@dataclass(frozen=True)
-class Course(OneTraining):
-    """How does one training of adapters go on?"""
-
-    command = "adapters course"
-    version = 3
-    columns: ClassVar[Mapping[str, str]] = {
-        "epoch": "passes over the training pairs",
-        "loss": "InfoNCE of the training pairs, in nats",
-        "validation": "InfoNCE of the validation stimuli",
-        "place": "median place of a stimulus's counterpart, if the training tells it",
-        "best": "the pass whose adapters are kept so far",
-        "alignment": "of those adapters' mean with the reference, on the validation stimuli",
-        "recall_10": "of those adapters, mean over directions, on the validation stimuli",
-        "chance_alignment": "the metric's chance, if a formula tells it",
-        "chance_recall": "chance of recall_10",
-    }
-
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        lesson, reference = self.lesson(study)
-        rows = []
-        settings, count = settings_of(self.fitting), len(lesson.parts.validation)
-        chances = {
-            "chance_alignment": self.measure.chance(count),
-            "chance_recall": min(1.0, 10 / count),
-        }
-        for epoch, row in follow(lesson, reference, self.measure, settings, device=study.device):
-            rows.append({**row, **chances})
-            note_rows(rows)
-            if report:
-                report(epoch.number, epoch.most, "passes at most")
-            if epoch.number == self.passes:
-                break
-        return Answer(pd.DataFrame(rows))
-
-    def plot(self, table: pd.DataFrame) -> Plot:
-        return figures.course_plot(table, self.label)
-
-
-@dataclass(frozen=True)
-class Kernels(OneTraining):
-    """Which test stimuli are alike to the encoders, to the reference and in the common space?"""
-
-    command = "adapters kernels"
-    version = 4
-    columns: ClassVar[Mapping[str, str]] = {
-        "when": "reference, before or after training",
-        "what": "the space, or mean of all",
-        "title": "what people call it",
-        "alignment": "of the space with the reference over all test stimuli",
-        "x": "a stimulus",
-        "y": "another",
-        "product": "their cosine, or their inner product if those are compared",
-    }
-
-    before: bool = option(
-        False, label="Before", help="the encoders and the reference alone; nothing is trained"
-    )
-
-    def is_kept(self) -> bool:
-        return not self.before
-
-    def answer(self, study: Study, _: Progress | None) -> Answer:
-        lesson, reference = self.lesson(study)
-        adapters = None
-        if not self.before:
-            settings = settings_of(self.fitting)
-            adapters = train_once(lesson, settings, device=study.device, stop=self.passes)
-        products = self.fitting.products
-        seen = compare_kernels(
-            lesson, self.ref[0], reference, self.measure, adapters, products=products
+    if len(question.x) != len(question.y):
+        raise InputError(
+            f"the i-th --x belongs to the i-th --y; got {len(question.x)} and"
+            f" {len(question.y)}: name as many of both"
         )
-        table = tabulate(seen)
-        titles = {**self.titles(study), measures.MEAN: "mean of all"}
-        table.insert(2, "title", table["what"].map(titles))
-        return Answer(table, kernel_findings(table, self.passes))
-
-    def plot(self, table: pd.DataFrame) -> Plot:
-        return figures.kernel_plot(
-            table, "cosine" if self.fitting.products == "cosine" else "product"
-        )
-
-
-def name_spaces(question: A, study: Study) -> A:
-    """Name encoders, references and their layers, the usual ones where none are named.
-
-    Raises UnknownNameError, MetricError and InputError for names that mean nothing or do not go
-    together, for the metric and the training: all before anything is trained.
-    """
-    named = [bool(names) for names in (question.x, question.y, question.ref)]
-    if not any(named):
-        models, solved = usual(study.models()), ask(TasksSolved(question.scope), study)
-        (x, y), reference = usual_models(study, models, solved)
-        question = replace(question, x=(x,), y=(y,), ref=(reference,))
-    elif not all(named):
-        raise InputError("name --x, --y and --ref together, or none of them for the usual models")
-    settings_of(question.fitting)
-    question.measure.settings  # noqa: B018 — raises for the metric and its parameters
-    return _with_layers(question, study)
-
-
-def _with_layers(question: A, study: Study) -> A:
-    """Return the question with a layer for each model; raises as `name_spaces`."""
-    each: list[list[Layer]] = []
-    truths: list[Layer] = []
-    for one in question.each():
-        places, truths = find_places(study, one.spaces, question.ref)
-        if set(places) in [set(others) for others in each]:
+    truths, each = find_spaces(study, question.ref), list[list[str]]()
+    for x, y in zip(question.x, question.y, strict=True):
+        places = find_spaces(study, (x, y, *question.z))
+        weights = {study.entry(place.model).card.weights for place in places}
+        shared = {one.model for one in truths if study.entry(one.model).card.weights in weights}
+        if shared:
             raise InputError(
-                f"{' + '.join(map(str, places))} would be trained twice; leave one of its --x and"
-                " --y out"
+                f"the reference has no part in the training, but {', '.join(sorted(shared))} has an"
+                " encoder's weights; name another one"
             )
-        each.append(places)
+        names = [str(place) for place in places]
+        if set(names) in map(set, each):
+            raise InputError(
+                f"{' + '.join(names)} would be trained twice; leave one of its --x and --y out"
+            )
+        each.append(names)
     return replace(
         question,
-        x=tuple(str(places[0]) for places in each),
-        y=tuple(str(places[1]) for places in each),
-        z=tuple(map(str, each[0][2:])),
+        x=tuple(names[0] for names in each),
+        y=tuple(names[1] for names in each),
+        z=tuple(each[0][2:]),
         ref=tuple(map(str, truths)),
     )
 
@@ -380,17 +297,54 @@ def _with_layers(question: A, study: Study) -> A:
 def measure_trainings(
     question: Adaptation, study: Study, report: Progress | None = None
 ) -> pd.DataFrame:
-    """Return a row per measure and seed. question: complete, of one x and one y."""
-    (pairs,) = question.pairs
-    first = prepare(study, question.spaces, pairs=pairs, seed=question.seed)
-    lessons = [
-        first._replace(parts=split(study.size, pairs=pairs, seed=question.seed, draw=draw))
-        for draw in range(question.seeds)
-    ]
-    references = {name: read_reference(study, name, seed=question.seed) for name in question.ref}
-    settings = settings_of(question.fitting)
-    train = partial(_train_all, lessons, settings, device=study.device, report=report)
-    rows = _measure(question, first, references, train, report)
+    """Return a row per measure and seed. question: complete, of one x and one y.
+
+    All that can be measured before training comes first, so a metric that does not fit is refused
+    early.
+    """
+    (pairs,), seed = question.pairs, question.seed
+    measure, products = question.measure, question.fitting.products
+    first = prepare(study, question.spaces, pairs=pairs, seed=seed)
+    spaces, parts = first.spaces, first.parts
+    references = {name: read_reference(study, name, seed=seed) for name in question.ref}
+    score = partial(measures.score_halves, measure=measure, draws=question.bootstrap, seed=seed)
+    views = measures.views_before(spaces, parts, centered=False, products=products)
+    truths = {name: compared(space[parts.test], products) for name, space in references.items()}
+    before = {name: score(views, truth) for name, truth in truths.items()}
+    rows = {
+        name: measures.alignment_rows(spaces, reference, parts, measure, products)
+        for name, reference in references.items()
+    }
+    rows[""], after = [], []
+    for draw in range(question.seeds):
+        lesson = Lesson(spaces, split(study.size, pairs=pairs, seed=seed, draw=draw))
+        course = list[dict[str, float]]()
+        for last in passes(lesson, question.settings, seed=draw, device=study.device):
+            losses = {"training pairs": last.loss, "validation pairs": last.validation}
+            course.append({"epoch": last.number, **losses})
+            note_rows(course)
+            if report:
+                report(last.number, question.settings.epochs, f"epochs of training {draw + 1}")
+        told = {
+            "start_loss": course[0]["training pairs"],
+            "validation_loss": last.best_validation,
+            "epochs": last.best_number,
+            "temperature": last.best.temperature,
+            measures.UNTRAINED: last.best_number == 0,
+        }
+        rows[""] += [
+            measures.row(name, measures.ADAPTERS, "training", float(value), seed=draw)
+            for name, value in told.items()
+        ]
+        after.append(measures.views_after(last.best, spaces, parts))
+        rows[""] += measures.retrieval_rows(spaces, after[-1], lesson.parts, seed=draw)
+        if report:
+            report(draw + 1, question.seeds, "adapters trained")
+    for done, (name, truth) in enumerate(truths.items(), start=1):
+        reached = [score(views, truth) for views in after]
+        rows[name] += measures.gain_rows(before[name], reached, measure, seed=seed)
+        if report:
+            report(done, len(truths), "references compared")
     named = {measures.ENCODERS: " + ".join(question.spaces), measures.PAIRS: pairs}
     every = [
         {**named, measures.REFERENCE: reference, **row}
@@ -401,80 +355,31 @@ def measure_trainings(
     return pd.DataFrame(every, columns=columns)
 
 
-def _measure(
-    question: Adaptation,
-    lesson: Lesson,
-    references: Mapping[str, Space],
-    train: Callable[[], Trained],
-    report: Progress | None,
-) -> dict[str, list[measures.Row]]:
-    """Return rows by reference; all that can be measured before training is, so that a metric that
-    does not fit is refused early.
-    """
-    parts, measure, seed = lesson.parts, question.measure, question.seed
-    products = question.fitting.products
-    score = partial(measures.score_halves, draws=question.bootstrap, seed=seed)
-    views = measures.views_before(lesson.spaces, parts, centered=False, products=products)
-    truths = {name: compared(space[parts.test], products) for name, space in references.items()}
-    before = {name: score(views, truth, measure) for name, truth in truths.items()}
-    rows = {
-        name: measures.alignment_rows(lesson.spaces, reference, parts, measure, products)
-        for name, reference in references.items()
-    }
-    rows[""], after = train()
-    reached: dict[str, list[measures.Scores]] = {name: [] for name in references}
-    for done, (name, views) in enumerate(product(references, after), start=1):
-        reached[name].append(score(views, truths[name], measure))
-        if report:
-            report(done, len(references) * len(after), "trainings compared with a reference")
-    for name, scores in reached.items():
-        rows[name] += measures.gain_rows(before[name], scores, measure, seed=seed)
-    return rows
-
-
-def _train_all(
-    lessons: Sequence[Lesson], settings: Settings, *, device: str, report: Progress | None
-) -> Trained:
-    """Train on each lesson; return what is measured of each, and the test stimuli in its common
-    space.
-    """
-    rows: list[measures.Row] = []
-    after = []
-    for seed, lesson in enumerate(lessons):
-        first, *_, last = passes(lesson, settings, seed=seed, device=device)
-        course = {
-            "start_loss": first.loss,
-            "validation_loss": last.best_validation,
-            "epochs": last.best_number,
-            "temperature": last.best.temperature,
-            measures.UNTRAINED: last.best_number == 0,
-        }
-        rows += [
-            measures.row(name, measures.ADAPTERS, "training", float(value), seed=seed)
-            for name, value in course.items()
-        ]
-        after.append(measures.views_after(last.best, lesson.spaces, lesson.parts))
-        rows += measures.retrieval_rows(lesson.spaces, after[-1], lesson.parts, seed=seed)
-        if report:
-            report(seed + 1, len(lessons), "adapters trained")
-    return rows, after
-
-
-def train_adapters(question: Adaptation, study: Study) -> tuple[Adapters, Recipe]:
-    """Train the adapters of one x and one y to the end, with the first seed; return them with the
-    recipe that their file keeps. Raises as `Adaptation.complete`.
+def adapters_file(question: Adaptation, study: Study) -> bytes:
+    """Train the adapters of one x and one y with the first seed; return a safetensors file with a
+    weight and an offset per encoder, numbered, and in its metadata their names and the recipe.
     """
     complete = question.complete(study)
-    settings, pairs = settings_of(complete.fitting), max(complete.pairs)
+    pairs, settings = max(complete.pairs), complete.settings
     lesson = prepare(study, complete.spaces, pairs=pairs, seed=complete.seed)
     adapters = train_once(lesson, settings, device=study.device)
-    places = find_spaces(study, complete.spaces)
     recipe = study.recipe(
         "adapters",
-        [place.model for place in places],
-        spaces=[str(place) for place in places],
+        [place.model for place in find_spaces(study, complete.spaces)],
+        spaces=list(complete.spaces),
         pairs=pairs,
         settings=asdict(settings),
         seed=complete.seed,
     )
-    return adapters, recipe
+    tensors = {}
+    for number, adapter in enumerate(adapters.maps.values()):
+        tensors[f"weight_{number}"] = np.ascontiguousarray(adapter.weight)
+        tensors[f"offset_{number}"] = np.ascontiguousarray(adapter.offset)
+    metadata = {
+        "encoders": json.dumps(list(adapters.maps)),
+        "temperature": repr(adapters.temperature),
+        "products": adapters.products,
+        "recipe": recipe.text,
+    }
+    data: bytes = save(tensors, metadata)
+    return data

@@ -11,8 +11,7 @@ import streamlit as st
 from core.options import options_of
 from core.questions.adapters.figures import retrieval_plot
 from core.questions.adapters.lesson import usual_models
-from core.questions.adapters.probes import AdapterProbes
-from core.questions.adapters.question import Adaptation, Course, Kernels
+from core.questions.adapters.question import Adaptation
 from core.questions.competence.question import TasksSolved
 from core.study.parts import Measure
 from pages._shared import address, bar, controls, frame, queries, section
@@ -32,7 +31,6 @@ KERNELS = """A square is one space: similarities of the same held-out images in 
 groups what the reference finds similar. Stronger colors are more similar, each on its own scale."""
 RETRIEVAL = """A point is one direction between two encoders: how often the match is among the
 first 10 of all test images. Below the adapters: methods without gradient training."""
-COURSE = "Loss, retrieval and alignment by epoch of one training. Dotted: chance."
 PROBES = """Hollow: before; filled: in the common space, with the 95% CI of the change; bars:
 chance. Factors describe the scene; nuisances belong to one modality."""
 LOOKS = {
@@ -63,8 +61,6 @@ def show(at: Place) -> None:
         frame.need_readers(at, "caption", "image")
     question = pick(at)
     at = replace(at, scope=question.scope)
-    world = queries.study(at).dataset.world
-    pairs = max(question.pairs) if question.pairs else None
     answered = None
     with frame.part():
         answered = section.draw(
@@ -77,14 +73,15 @@ def show(at: Place) -> None:
             label="Train adapters",
             offer=OFFER,
         )
+    one = replace(question, pairs=question.pairs and (max(question.pairs),))
     with frame.part():
-        kernels = question.turned(Kernels, pairs=pairs)
-        if queries.recall(at, kernels) is None:
-            kernels = replace(kernels, before=True)
-        section.draw(at, kernels, key="kernels", header="Kernels", caption=KERNELS)
-        if kernels.before:
-            after = replace(kernels, before=False)
-            section.draw(at, after, key="after", seconds=TRAINING, label="Show after training")
+        kernels = replace(one, of="kernels")
+        kept = queries.recall(at, kernels) is not None
+        shown = kernels if kept else replace(one, of="before")
+        section.draw(at, shown, key="kernels", header="Kernels", caption=KERNELS)
+        if not kept:
+            label = "Show after training"
+            section.draw(at, kernels, key="after", seconds=TRAINING, label=label, queue="after")
     if answered:
         with st.expander("Retrieval"), frame.part():
             plot = retrieval_plot(answered.table)
@@ -93,15 +90,17 @@ def show(at: Place) -> None:
             curve = replace(question, halved=True)
             label = "Train on fewer pairs"
             section.draw(at, curve, key="worth", seconds=math.inf, label=label, queue="worth")
-    with st.expander("One training"), frame.part():
-        course = question.turned(Course, pairs=pairs)
-        section.draw(at, course, key="course", caption=COURSE, seconds=TRAINING, label="Train once")
-    if world:
+    if queries.study(at).dataset.world:
         with st.expander("What do adapters drop?"), frame.part():
-            probes = question.turned(AdapterProbes, pairs=pairs)
-            takes = TRAINING * question.seeds
-            label = "Probe the adapters"
-            section.draw(at, probes, key="probes", caption=PROBES, seconds=takes, label=label)
+            section.draw(
+                at,
+                replace(one, of="probes"),
+                key="probes",
+                caption=PROBES,
+                seconds=TRAINING * question.seeds,
+                label="Probe the adapters",
+                queue="probes",
+            )
 
 
 def pick(at: Place) -> Adaptation:
@@ -145,7 +144,7 @@ def pick(at: Place) -> Adaptation:
                 _pick_space(name, models.loc[name, "title"], models.loc[name, "layers"])
                 for name in (*chosen, truth)
             )
-            named = ("x", "y", "z", "ref", "halved", "bootstrap")
+            named = ("x", "y", "z", "ref", "of", "halved", "bootstrap")
             leave = {*named, *(one.name for one in options_of(Measure))}
             question = controls.pick(Adaptation, None, LOOKS, leave=leave)
             measure = controls.pick_measure(queries.size(at) // 8)
@@ -169,8 +168,8 @@ def _pick_space(model: str, title: str, layers: Sequence[str]) -> str:
 
 def _adopt_spaces() -> None:
     """Hand the layers of models that a question's link names to their controls."""
-    for trained in ("before", "passes", "halved"):  # the page decides them
-        address.take(trained)
+    for chosen in ("of", "halved"):  # the page decides them
+        address.take(chosen)
     named = [name for key in ("encoders", "x", "y", "z") for name in address.take(key)]
     places = {"encoder_a": named[:1], "encoder_b": named[1:2], "encoder_more": named[2:]}
     for control, spaces in {**places, "reference": address.take("ref")}.items():

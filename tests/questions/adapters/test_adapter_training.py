@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 import torch
 
-from core.errors import FeatureError, InputError, MetricError, TrainingError
+from core.errors import InputError, MetricError, TrainingError
 from core.metrics import METRICS
-from core.questions.adapters.maps.model import Parts, Settings, joined, split
-from core.questions.adapters.maps.training import train
+from core.questions.adapters.maps import Parts, Settings, joined, split
 from core.questions.adapters.retrieval import rank_own, recall
+from core.questions.adapters.training import train
 
 N = 256
 QUICK = Settings(width=24, temperature=0.1, batch=64, rate=0.01, epochs=60, patience=15)
@@ -291,60 +291,17 @@ def test_adapted_vectors_ignore_the_encoders_scale_and_origin() -> None:
 
 def test_what_cannot_be_trained_is_refused() -> None:
     spaces, parts = planted(20, 12), split(N)
-    with pytest.raises(InputError, match="two or more encoders together; got 1"):
-        next(train({"e0": spaces["e0"]}, parts))
     with pytest.raises(MetricError, match="have the same vector"):
-        next(train({**spaces, "e1": np.ones((N, 4), np.float32)}, parts))
+        next(train({**spaces, "e1": np.ones((N, 4), np.float32)}, parts, QUICK))
     broken = spaces["e1"].copy()
     broken[parts.validation[0]] = np.nan
     with pytest.raises(MetricError, match="a space must be finite; stimulus 0 has NaN or infinity"):
-        next(train({**spaces, "e1": broken}, parts))
+        next(train({**spaces, "e1": broken}, parts, QUICK))
     with pytest.raises(
         TrainingError,
         match=r"on training and .* on validation pairs after .* take a lower rate or a higher",
     ):
         [*train(spaces, parts, replace(QUICK, temperature=1e-42))]
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "sentence"),
-    [
-        *(
-            ("temperature", value, "a finite temperature above 0; got")
-            for value in (0.0, -1.0, float("nan"), float("inf"))
-        ),
-        *(
-            ("rate", value, "a finite rate above 0; got")
-            for value in (0.0, float("nan"), float("inf"))
-        ),
-        *(
-            ("decay", value, "a finite decay, 0 or more; got")
-            for value in (-0.1, float("nan"), float("inf"))
-        ),
-        *(
-            (name, 0, f"a whole number of 1 or more for {name}; got 0")
-            for name in ("width", "epochs", "patience")
-        ),
-        ("width", 8193, "a common space of 8192 dimensions at most; got a width of 8193"),
-        ("batch", 1, "a whole number of 2 or more for batch; got 1"),
-    ],
-)
-def test_settings_that_no_training_can_follow_are_refused_before_any(
-    name: str, value: float, sentence: str
-) -> None:
-    with pytest.raises(InputError, match=sentence):
-        Settings(**{name: value})
-
-
-def test_adapters_refuse_other_encoders() -> None:
-    spaces, parts = planted(20, 12), split(N)
-    best = next(train(spaces, parts, QUICK)).best
-    with pytest.raises(FeatureError, match="these adapters are of e0, e1; none is of e2"):
-        best.apply({"e2": spaces["e0"]})
-    with pytest.raises(
-        FeatureError, match="the adapter of e0 takes vectors of 20 dimensions; got 12"
-    ):
-        best.apply({"e0": spaces["e1"]})
 
 
 @pytest.mark.gpu
@@ -356,7 +313,7 @@ def test_a_gpu_trains_almost_as_the_cpu_does(learned: bool) -> None:
         for device in ("cpu", "cuda")
     )
     assert gpu.best_validation == pytest.approx(cpu.best_validation, rel=0.02)
-    assert gpu.temperature == pytest.approx(cpu.temperature, rel=0.02)
+    assert gpu.best.temperature == pytest.approx(cpu.best.temperature, rel=0.02)
     for a, b in pairwise(spaces):
         found = [
             recall(rank_own(views[a], views[b]), 10)

@@ -6,15 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core.questions.adapters.figures import (
-    course_plot,
-    curve_plot,
-    gain_plot,
-    kernel_plot,
-    retrieval_plot,
-)
+from core.questions.adapters.figures import curve_plot, gain_plot, kernel_plot, retrieval_plot
 from core.questions.adapters.findings import costs, retrieval
 from core.questions.adapters.measures import row, summarize
+from core.questions.adapters.question import Adaptation
 
 TITLES = {"mae:2": "MAE <m>", "gpt:3": "GPT", "mean": "mean of all"}
 BOTH = ("mae:2 → gpt:3", "gpt:3 → mae:2")
@@ -96,25 +91,9 @@ def test_fewer_pairs_are_drawn_and_told():
 
 
 def test_a_training_is_drawn_over_its_epochs():
-    table = pd.DataFrame(
-        {
-            "epoch": [0, 1],
-            "loss": [2.0, 1.0],
-            "validation": [2.1, 1.5],
-            "recall_10": [0.1, 0.5],
-            "alignment": [0.2, 0.3],
-            "chance_recall": 0.05,
-            "chance_alignment": np.nan,
-        }
-    )
-    figure = course_plot(table, "alignment").draw("dark")
-    assert [list(trace.y) for trace in figure.data if trace.x[0] is not None] == [
-        [2.0, 1.0],
-        [2.1, 1.5],
-        [0.1, 0.5],
-        [0.2, 0.3],
-    ]
-    assert [line.y0 for line in figure.layout.shapes] == [0.05]
+    table = pd.DataFrame({"epoch": [0, 1], "training pairs": [2.0, 1.0], "validation": [2.1, 1.5]})
+    drawn = Adaptation().plot(table).draw("dark").data
+    assert [list(one.y) for one in drawn if one.x[0] is not None] == [[2, 1], [2.1, 1.5]]
 
 
 def test_kernels_are_drawn_in_their_order_the_first_row_on_top():

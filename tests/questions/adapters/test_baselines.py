@@ -18,8 +18,7 @@ from core.questions.adapters.baselines import (
     relative,
     ridge,
 )
-from core.questions.adapters.maps.model import split
-from core.questions.adapters.maps.starts import POWER
+from core.questions.adapters.maps import POWER, split
 from core.questions.adapters.retrieval import median_rank, rank_own, recall
 
 N = 200

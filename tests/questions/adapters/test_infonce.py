@@ -10,7 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.questions.adapters.maps.infonce import infonce, joint_infonce
+from core.questions.adapters.training import infonce, joint_infonce
 
 
 def literal(x: np.ndarray, y: np.ndarray, tau: float) -> float:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
-from core.errors import MetricError
 from core.questions.adapters.kernels import order_alike
 from core.spaces.preprocess import normalize_rows
 
@@ -24,8 +22,3 @@ def test_neighbors_on_a_line_keep_their_order():
     space = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     order = order_alike(space @ space.T)
     assert list(angles[order]) in ([0.0, 0.1, 0.2, 0.3, 0.4], [0.4, 0.3, 0.2, 0.1, 0.0])
-
-
-def test_one_stimulus_has_no_order():
-    with pytest.raises(MetricError, match="at least 2 stimuli; got 1"):
-        order_alike(np.ones((1, 1)))

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from core.metrics import METRICS
-from core.questions.adapters.maps.model import Adapter, Adapters, split
+from core.questions.adapters.maps import Adapter, Adapters, split
 from core.questions.adapters.measures import (
     ALL,
     COLUMNS,

@@ -18,14 +18,14 @@ from core.errors import InputError
 from core.options import build as build_question
 from core.questions import asking
 from core.questions.adapters.lesson import prepare
-from core.questions.adapters.maps.model import Parts, split
+from core.questions.adapters.maps import Parts, split
 from core.questions.adapters.probes import (
-    AdapterProbes,
     factor_labels,
     nuisance_labels,
     probe_findings,
     study_events,
 )
+from core.questions.adapters.question import Adaptation
 from core.recipe import Recipe
 from core.spaces.choices import Clamping
 from core.store import Embedding, Store, add_dataset, write_embedding
@@ -34,7 +34,15 @@ from core.study.study import Study
 from tests.pages.world import LANGUAGE, VISION, PaintedDataset, build
 
 N = 160
-ASKED = {"x": ("vit",), "y": ("gpt",), "ref": ("strong",), "width": 8, "k": 5, "seeds": 1}
+ASKED = {
+    "x": ("vit",),
+    "y": ("gpt",),
+    "ref": ("strong",),
+    "width": 8,
+    "k": 5,
+    "seeds": 1,
+    "of": "probes",
+}
 
 
 def one_hot(classes: np.ndarray) -> np.ndarray:
@@ -79,7 +87,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 @pytest.fixture(scope="module")
 def table(study: Study) -> pd.DataFrame:
-    return asking.ask(build_question(AdapterProbes, ASKED), study)
+    return asking.ask(build_question(Adaptation, ASKED), study)
 
 
 def test_nuisances_go_and_factors_stay(table: pd.DataFrame) -> None:
@@ -101,7 +109,7 @@ def test_nuisances_go_and_factors_stay(table: pd.DataFrame) -> None:
     named += " (light, palette, texture)"
     assert found[named].verdict == "supported"
     assert len(found) == 8
-    figure = build_question(AdapterProbes, ASKED).plot(table).draw("light")
+    figure = build_question(Adaptation, ASKED).plot(table).draw("light")
     assert sum(bool(trace.error_x.array is not None) for trace in figure.data) == 8
 
 
@@ -115,7 +123,7 @@ def test_probes_see_rows_of_length_1_before_and_after_whatever_the_loss_compares
         return np.zeros(len(parts.test))
 
     monkeypatch.setattr("core.questions.adapters.probes.PROBES", {"linear": remember})
-    asked = build_question(AdapterProbes, {**ASKED, "products": "raw"})
+    asked = build_question(Adaptation, {**ASKED, "products": "raw"})
     asked.complete(study).answer(study, None)
     assert {space.shape[1] for space in seen} > {ASKED["width"]}
     for space in seen:
@@ -158,6 +166,6 @@ def test_labels_are_those_that_pictures_and_captions_were_made_with(study: Study
 
 def test_other_stimuli_have_no_known_nuisances(tmp_path: Path) -> None:
     build(tmp_path, PaintedDataset(60), vision=VISION[3:4], language=LANGUAGE[2:3])
-    asked = build_question(AdapterProbes, {**ASKED, "x": ("vit-clip-m",), "y": ("gpt-2-m",)})
+    asked = build_question(Adaptation, {**ASKED, "x": ("vit-clip-m",), "y": ("gpt-2-m",)})
     with pytest.raises(InputError, match="known of the Cave's stimuli alone; got 'cave'"):
         asking.ask(asked, Study(Store(tmp_path), "cave"))

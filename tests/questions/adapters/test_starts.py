@@ -11,9 +11,15 @@ import pytest
 from scipy.linalg import block_diag, eigh
 
 from core.questions.adapters.baselines import canonical
-from core.questions.adapters.maps.model import Settings, split
-from core.questions.adapters.maps.starts import POWER, correlate, set_out, whiten
-from core.questions.adapters.maps.training import train
+from core.questions.adapters.maps import (
+    POWER,
+    Settings,
+    correlate,
+    first_weights,
+    split,
+    whiten,
+)
+from core.questions.adapters.training import train
 
 N = 240
 PARTS = split(N)
@@ -77,7 +83,7 @@ def test_white_coordinates_are_uncorrelated_and_without_offset_start_at_zero(off
 def test_narrow_common_spaces_keep_the_strongest_directions_and_wide_ones_all() -> None:
     spaces = world(12, 7)
     wide, narrow = (
-        set_out(spaces, PARTS, Settings(width=width), seed=0)["e0"] for width in (40, 2)
+        first_weights(spaces, PARTS, Settings(width=width), seed=0)["e0"] for width in (40, 2)
     )
     scale = np.linalg.norm(wide.base[:, :2])
     np.testing.assert_allclose(narrow.base, wide.base[:, :2] / scale, atol=1e-12)
@@ -89,7 +95,7 @@ def test_narrow_common_spaces_keep_the_strongest_directions_and_wide_ones_all() 
 def test_random_weights_are_of_the_seed_and_of_unit_length_on_average() -> None:
     spaces = world(12, 7)
     first, again, other = (
-        set_out(spaces, PARTS, Settings(start="random"), seed=seed) for seed in (0, 0, 1)
+        first_weights(spaces, PARTS, Settings(start="random"), seed=seed) for seed in (0, 0, 1)
     )
     for name in spaces:
         np.testing.assert_array_equal(first[name].learned, again[name].learned)
