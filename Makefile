@@ -67,7 +67,7 @@ docs: $(READY)
 bench: $(READY)
 	$(BIN)/python -m tests.benchmarks.all_pairs
 
-# Makes again what data/demo holds, after a change of answers, weights or pages
+# Makes again what data/demo.tar.xz holds, after a change of answers, weights or pages
 answers: $(READY)
 	rm -rf build/demo
 	$(BIN)/python -m tests.demo.ship build/demo

@@ -4,7 +4,12 @@
 `core.settings.ROOT` is that folder where Platoscope is installed, and the repository in a checkout.
 """
 
+import runpy
+from pathlib import Path
+
 from setuptools import find_namespace_packages, setup
+
+runpy.run_path("core/cave/weights.py")["unpack"](Path("data/cave"))
 
 setup(
     packages=[
@@ -13,6 +18,7 @@ setup(
         "platoscope_app",
     ],
     package_dir={"platoscope_app": "."},  # whose only module is app.py
+    exclude_package_data={"platoscope_app": ["data/cave/*/model.xz", "data/cave/tokenizers/**"]},
     package_data={
         "platoscope_app": [
             ".streamlit/config.toml",
@@ -21,7 +27,6 @@ setup(
             "data/*.*",
             "data/cave/**",
             "data/color/*",
-            "data/demo/**",
             "data/fonts/*",
             "data/published/*",
             "data/studies/*",

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from core.cave.weights import unpack
 from tests.hub.server import LocalHub
 
 MAIN = sys.modules["__main__"]
@@ -21,6 +22,7 @@ ROOT = Path(__file__).parents[1]
 ALL = os.environ.get("PLATOSCOPE_TESTS") == "all"
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+unpack(ROOT / "data" / "cave")
 if ALL:
     from jaxtyping import install_import_hook
 

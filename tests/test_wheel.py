@@ -25,8 +25,9 @@ MODEL = "gpt2-xs"  # stands for all the Cave's weights, which take seconds to pa
 def left_out(folder: str, names: list[str]) -> list[str]:
     """Return what a folder's copy lacks."""
     if Path(folder) == ROOT / "data" / "cave":
-        return [name for name in names if name != MODEL]
-    return [name for name in names if name in ("__pycache__", "screenshots")]
+        return [name for name in names if name not in (MODEL, "tokenizers")]
+    unpacked = ("model.safetensors", "tokenizer.json") if Path(folder).name == MODEL else ()
+    return [name for name in names if name in ("__pycache__", "screenshots", *unpacked)]
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +79,10 @@ def test_the_wheel_holds_every_file_of_the_program(source: Path, installed: Path
 
     app = installed / "platoscope_app"
     assert files(installed, "core", "platoscope") == files(source, "core", "platoscope")
-    assert files(app, "pages", "data", ".streamlit") == files(source, "pages", "data", ".streamlit")
+    tracked = files(source, "pages", "data", ".streamlit")
+    packed = {name for name in tracked if name.endswith("model.xz") or "/tokenizers/" in name}
+    assert files(app, "pages", "data", ".streamlit") == tracked - packed
+    assert (app / "data/cave" / MODEL / "model.safetensors").exists()
     assert (app / "app.py").read_text() == (ROOT / "app.py").read_text()
 
 

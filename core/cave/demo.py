@@ -9,7 +9,7 @@ The answers ship with the project, so that a fresh clone opens on the finished d
 
     make answers        builds the demo from nothing and copies its answers
 
-`data/demo` holds the results as a store does, but for the lists of neighbors, and what each
+`data/demo.tar.xz` holds the results as a store does, except the lists of neighbors, and what each
 embedding will say of itself. Installed into a store, they are checked like any other answer: one
 that no longer follows from the weights, the metrics or the questions is computed again.
 """
@@ -19,13 +19,16 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import tarfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache, lru_cache, partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from core.cave.captions import LEVELS
+from core.cave.weights import unpack
 from core.cave.world import CaveDataset
 from core.competence.records import suite_recipe, unmeasured
 from core.encoders.catalog import spec_of_folder
@@ -73,6 +76,7 @@ def shipped_specs(folder: Path = CAVE_WEIGHTS) -> dict[str, str]:
         size = (model / "model.safetensors").stat().st_size
         return not _is_usual(model), "-step" in model.name, size, model
 
+    unpack(folder)
     models = sorted((config.parent for config in folder.glob("*/config.json")), key=order)
     return {model.name: spec_of_folder(model) for model in models}
 
@@ -336,12 +340,18 @@ def first_questions(dataset: str) -> list[StudyQuestion]:
     return questions
 
 
-def install(store: Path, shipped: Path = DEMO_ANSWERS) -> None:
-    """Put the Cave's stimuli and all that ships into a store, in place of nothing that is of use
-    there.
+def install(store: Path, archive: Path = DEMO_ANSWERS) -> None:
+    """Add the Cave's stimuli and the shipped answers to a store; what the store has stays if it is
+    of use.
     """
     store = Path(store).absolute()
     add_dataset(store, CaveDataset(), report=ConsoleProgress())
+    with TemporaryDirectory() as shipped, tarfile.open(archive) as answers:
+        answers.extractall(shipped, filter="data")
+        _install(store, Path(shipped))
+
+
+def _install(store: Path, shipped: Path) -> None:
     folder, lacking = Path("embeddings") / DATASET, missing_specs(store)
     text = (shipped / folder / FILE).read_text("utf-8").replace(PLACE, str(ROOT))
     metas = [(rows, load_meta(rows)) for rows in json.loads(text)]

@@ -3,7 +3,7 @@
     make answers        python -m tests.demo.ship build/demo
 
 Builds the demo from nothing, opens each page once, so that whatever it asks at first is kept, and
-copies what is fresh to `data/demo`.
+packs the weights of new trainings, and writes what is fresh to `data/demo.tar.xz`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ import json
 import os
 import shutil
 import sys
+import tarfile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pandas as pd
 from streamlit.components.v2 import manifest_scanner
@@ -20,8 +22,9 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from core.cave.demo import DATASET, PLACE, answer_demo, build_demo, measure_demo
+from core.cave.weights import pack
 from core.questions.kept import FRESH, list_results
-from core.settings import DEMO_ANSWERS, ROOT
+from core.settings import CAVE_WEIGHTS, DEMO_ANSWERS, ROOT
 from core.store import Store
 from core.store.files import examine
 from core.store.listing import FILE, TEXTS
@@ -50,13 +53,17 @@ def visit(store: Path) -> None:
         print(page.name, file=sys.stderr)
 
 
-def ship(store: Path, to: Path = DEMO_ANSWERS) -> None:
-    """Copy from a complete demo store what ships, in place of what shipped before: the results
-    that are fresh.
-    """
+def ship(store: Path, archive: Path = DEMO_ANSWERS) -> None:
+    """Replace the shipped answers by the fresh results of a complete demo store."""
+    with TemporaryDirectory() as folder:
+        collect(store, Path(folder))
+        with tarfile.open(archive, "w:xz") as answers:
+            answers.add(folder, ".")
+
+
+def collect(store: Path, to: Path) -> None:
     kept = list_results(Study(Store(store), DATASET))
     fresh = set(kept.loc[kept["state"] == FRESH, "name"])
-    shutil.rmtree(to, ignore_errors=True)
     results, embeddings = to / "results" / DATASET, to / "embeddings" / DATASET
     results.mkdir(parents=True)
     embeddings.mkdir(parents=True)
@@ -71,11 +78,12 @@ def ship(store: Path, to: Path = DEMO_ANSWERS) -> None:
         own = reader.text_costs(DATASET, entry.card.name)
         if own is not None:
             costs.append(own.assign(model=entry.card.name))
-    pd.concat(costs).to_parquet(embeddings / TEXTS, index=False, compression="zstd")
+    pd.concat(costs).to_parquet(embeddings / TEXTS, index=False, compression=None)
 
 
 def main(store: Path) -> None:
     """Build the demo from nothing, visit it and ship its answers."""
+    pack(CAVE_WEIGHTS)
     build_demo(store)
     measure_demo(store)
     answer_demo(store)

@@ -53,6 +53,7 @@ from core.cave.training.vision import (
     Supervised,
     build_vision,
 )
+from core.cave.weights import unpack
 from core.errors import TrainingError
 from core.modalities import reader_of
 from core.networks.heads import PUBLISHED, Head, write_head
@@ -167,6 +168,7 @@ def train(
     runs: where checkpoints are kept. Raises TrainingError.
     """
     with _explaining(runs, weights), _alone(runs / config.name):
+        unpack(weights)
         model, tokenizer = make_model(config, pool)
         if config.start is not None:
             start = weights / config.start / "model.safetensors"
