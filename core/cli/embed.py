@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from core.cli.command import Command, dataset_option, device_option, on_option
-from core.competence.scores import check_told, tell_model
+from core.competence.scores import check_model_facts, set_model_facts
 from core.crew import open_crew
 from core.crew.units import Once, Unit
 from core.embedding.features import check_ready, hold_subset, import_features
@@ -66,7 +66,7 @@ class Embed(EmbedRequest, Command):
                 embedded |= dict.fromkeys(outcome)
         told = self.facts != Facts() or self.title
         for name in embedded if told else ():  # of those that were there before, too
-            tell_model(store, card.name, name, self.facts, title=self.title)
+            set_model_facts(store, card.name, name, self.facts, title=self.title)
         return MISTAKE if failed else 0
 
     def _check(self, store: Path) -> None:
@@ -79,7 +79,7 @@ class Embed(EmbedRequest, Command):
             )
         for level in self.caption_level or ("",):
             said = {"title": self.title, "level": level}
-            check_told(store, self.dataset, "MODEL", self.facts, **said)
+            check_model_facts(store, self.dataset, "MODEL", self.facts, **said)
         _batch_size(self.batch_size)
 
 
@@ -173,7 +173,9 @@ def _import(root: Path, request: ImportRequest, table: str = "") -> None:
         )
     check_modality(request.modality)
     card = store.dataset(request.dataset)
-    check_told(root, card.name, name, request.facts, title=request.title, level=request.level)
+    check_model_facts(
+        root, card.name, name, request.facts, title=request.title, level=request.level
+    )
     stimuli = list(store.stimuli(card.name)["stimulus"])
     content, size = read_content(request, stimuli), f"{card.size:,}"
     said = {key: vars(request)[key] for key in READING}
@@ -198,7 +200,7 @@ def _import(root: Path, request: ImportRequest, table: str = "") -> None:
             file=file,
             options=options,
         )
-        tell_model(root, card.name, name, request.facts, source=table or file)
+        set_model_facts(root, card.name, name, request.facts, source=table or file)
         undone.pop_all()  # what was made stays
     layers = f"{counted(len(content.layers), 'layer', 'layers')} of {size} stimuli"
     dims = ", ".join(map(str, dict.fromkeys(layer.shape[1] for layer in content.layers)))

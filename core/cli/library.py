@@ -13,7 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from core.cli.command import Command, Printing, dataset_option, print_table, report_problems
-from core.competence.scores import import_scores, tell_model
+from core.competence.scores import import_scores, set_model_facts
 from core.encoders.requests import FactsRequest
 from core.errors import MISTAKE, InputError
 from core.files.userfile import SHEET, UserFile
@@ -197,7 +197,7 @@ class SetFacts(FactsRequest, Command):
     """Say what is known of a model of the store; what is not named stays as it is."""
 
     def run(self, store: Path) -> None:
-        tell_model(store, self.dataset, self.name, self.facts, level=self.level)
+        set_model_facts(store, self.dataset, self.name, self.facts, level=self.level)
         entry = Store(store).model(self.dataset, self.name)
         said = {
             "family": entry.card.family,

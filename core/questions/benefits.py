@@ -1,17 +1,14 @@
 """What better models buy: transfer between modalities, less bias, fewer hallucinations.
 
-A learner without transfer at several shares N of the data draws a curve, linear in log N between
-the shares. A learner that saw N events with transfer is as good as one without that saw N′: the
-exchange rate is (N′ − N)/M, events of the learner's own modality per event that the teacher was
-shown, M. The curve is never extrapolated. Source: section 5 of Huh et al. 2024.
+Source: section 5 of Huh et al. 2024.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from random import Random
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -22,9 +19,10 @@ from core.competence.language import amplification, distance, guess_colors, samp
 from core.competence.opened import reopen
 from core.competence.records import can_measure
 from core.encoders.encoder import ModelCard
-from core.errors import NotApplicableError, PlatoscopeError
+from core.errors import InputError, NotApplicableError, PlatoscopeError
 from core.figures.grammar import Axis, Dots, Facet, Heat, Level, Line, Palette, Plot, Scale
-from core.modalities import LANGUAGE
+from core.figures.numbers import paper_p
+from core.modalities import LANGUAGE, Item
 from core.options import draws_option, option, seed_option
 from core.progress import Progress
 from core.questions.asking import ask
@@ -39,6 +37,7 @@ from core.study.parts import Scope
 from core.study.study import Study
 from core.study.trainings import choose_names, describe_trainings
 
+Of = Literal["all", "transfer", "bias", "hallucination", "colors", "texts"]
 MEAN = "mean"  # of the seeds, as a row
 BEYOND = "better than all the data without transfer"
 BELOW = "worse than the least data without transfer"
@@ -50,16 +49,30 @@ TOKENS = 80  # the longest caption of the Cave is about 60 of its own tokenizer
 CONTROLS = 64  # held-out events, described at every level
 TEACHING = {"language": "image transfer", "vision": "caption transfer"}  # by the learner's modality
 LEARNING = {"language": "language models", "vision": "vision models"}
+NONE = "no learner here was trained with and without transfer"
+EXCHANGED = ("modality", "learner", "teacher", "share", "events", "shown")
+SIZED = ("measure", "model", "title", "line", "recipe", "parameters", "value", "reason")
+SHOWN = ("panel", "modality", "model", "title", "line", "x", "y", "low", "high", "p", "rise")
 
 
 @dataclass(frozen=True)
-class Transfer(StudyQuestion):
-    """Does transfer from the other modality replace data?"""
+class Benefits(StudyQuestion):
+    """What follows from better models: transfer, less bias, fewer hallucinations?
 
-    command = "benefits transfer"
-    version = 4
+    Transfer: the exchange rate is how many events of a learner's own modality one event shown to
+    its teacher replaces, on the curve without transfer, which is linear in the logarithm of the
+    data and never extrapolated. Bias: the total variation distance in [0, 1] of the colors that a
+    model expects of a kind of thing from the law of its world, and the amplification of the most
+    common color in [−1, 1], means over kinds. Hallucination: of the texts that a model writes and
+    that begin with a caption, the share whose caption no event can match; and of all texts, the
+    share that begin with none.
+    """
+
+    command = "benefits"
+    version = 1
     columns: ClassVar[Mapping[str, str]] = {
-        "modality": "modality of the learner",
+        "panel": "transfer, bias or hallucination",
+        "modality": "modality of the learner or model",
         "learner": "kind of learner",
         "teacher": "frozen model of the other modality",
         "share": "share of the training data",
@@ -76,75 +89,44 @@ class Transfer(StudyQuestion):
         "rate": "exchange rate: events of the learner's own modality per event shown",
         "rate_low": "low end of the 95% interval of the rate",
         "rate_high": "high end of that interval",
-        "reason": "why there is no rate",
+        "measure": "what is measured",
+        "model": "language model, empty for transfer and for controls",
+        "title": "name of the learner, model or control",
+        "line": "a learner, or a family and objective",
+        "recipe": "training, without its seed",
+        "parameters": "parameters of the model",
+        "value": "the measure",
+        "reason": "why a value or an exchange rate is missing",
+        "rise": "change of the measure as parameters grow tenfold, within families",
+        "rise_low": "low end of its 95% interval",
+        "rise_high": "high end of that interval",
+        "p": "p of the gain, adjusted for all shares, or of the trend over size",
+        "recipes": "recipes that the trend rests on",
+        "trend_reason": "why there is no trend",
+        "x": "share of the data (transfer), or parameters",
+        "y": "gain by transfer, total variation distance, or share of impossible captions",
+        "low": "low end of the 95% interval of the gain",
+        "high": "high end of that interval",
+        "kind": "kind of object",
+        "color": "one of the world's colors",
+        "guess": "the model's probability of the color",
+        "law": "the world's",
+        "text": "the first caption of a text that the model wrote, or the whole text",
+        "verdict": "possible, impossible or no caption",
+        "why": "why it is impossible",
     }
 
+    of: Of = option(
+        "all",
+        label="Of",
+        help="all three, or one of them; colors, texts: what bias and hallucination rest on",
+    )
     names: tuple[str, ...] = option(
         (),
         name="models",
         label="Models",
         metavar="M",
-        help="learners with transfer and without (all)",
-    )
-
-    def complete(self, study: Study) -> Transfer:
-        every = [one.model for one in learners(study)]
-        said = "learner with transfer, or without it to compare,"
-        return replace(self, names=tuple(sorted(set(choose_names(self.names, every, said)))))
-
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        coded = study.coded().set_index("model")["value"]
-        solved = ask(TasksSolved(self.scope), study).set_index("model")["solved"]
-        every = [one for one in learners(study) if one.model in self.names]
-        table = exchange(every, pd.concat([coded, solved]))
-        return Answer(table, transfer_findings(table))
-
-    def plot(self, table: pd.DataFrame) -> Plot:
-        scores = {"without": "without", "with_transfer": "with transfer"}
-        kept = ["modality", "learner", "events", "seed"]
-        long = table.rename(columns=scores).melt(kept, list(scores.values()), "kind", "score")
-        return TRANSFER.over(long)
-
-
-@dataclass(frozen=True)
-class SizeEffects(StudyQuestion):
-    """Are larger language models less biased, or do they hallucinate less?
-
-    Bias: how far the colors that a model expects of each kind of thing are from the law of its
-    world: the total variation distance, in [0, 1], and the amplification of the most common color,
-    in [−1, 1], each the mean over kinds; 0 is without bias. Hallucination: of the texts that a
-    model writes and that begin with a caption, the share whose caption no event can match; and of
-    all texts, the share that begin with none.
-    """
-
-    command = "benefits size"
-    version = 3
-    columns: ClassVar[Mapping[str, str]] = {
-        "measure": "what is measured",
-        "model": "language model, empty for a control",
-        "title": "name of the model or control",
-        "line": "family and objective",
-        "recipe": "training, without its seed",
-        "parameters": "parameters of the model",
-        "value": "the measure",
-        "reason": "why it is missing",
-        "rise": "change of the measure as parameters grow tenfold, within families",
-        "rise_low": "low end of its 95% interval",
-        "rise_high": "high end of that interval",
-        "p": "p, sizes exchanged within families",
-        "recipes": "recipes that the trend rests on",
-        "trend_reason": "why there is no trend",
-    }
-
-    of: Literal["bias", "hallucination"] = option(
-        "bias", label="Of", help="what is measured over size"
-    )
-    names: tuple[str, ...] = option(
-        (),
-        name="models",
-        label="Language models",
-        metavar="M",
-        help="language models (all that finished a default training)",
+        help="learners, or language models (all; of colors and texts the largest)",
     )
     permutations: int = draws_option(
         999, least=1, help="times that sizes are exchanged within families"
@@ -154,20 +136,70 @@ class SizeEffects(StudyQuestion):
         256, least=10, most=10_000, help="texts that each model writes, for hallucination"
     )
 
-    def complete(self, study: Study) -> SizeEffects:
-        world_of(study)
-        trainings = describe_trainings(study)
-        language = trainings[trainings["modality"] == "language"]
-        choose_names(self.names, list(language["model"]), "finished language model")
-        names = self.names or language.loc[language["varies"] == "", "model"]
+    def complete(self, study: Study) -> Benefits:
+        if self.of == "all":
+            if self.names:
+                raise InputError("name models together with --of, such as --of transfer")
+            return self
+        if self.of == "transfer":
+            every = [one.model for one in learners(study)]
+            said = "learner with transfer, or without it to compare,"
+            names = choose_names(self.names, every, said)
+        else:
+            world_of(study)
+            trainings = describe_trainings(study)
+            language = trainings[trainings["modality"] == "language"]
+            choose_names(self.names, list(language["model"]), "finished language model")
+            usual = language[language["varies"] == ""]
+            if self.of in ("colors", "texts"):
+                usual = usual.sort_values("parameters", kind="stable").tail(1)
+            names = self.names or list(usual["model"])
+            if not names:
+                raise NotApplicableError("no language model finished a training of the usual data")
         return replace(self, names=tuple(sorted(set(names))))
 
     def answer(self, study: Study, report: Progress | None) -> Answer:
-        scope = Scope(study.dataset.name)  # no measure depends on which stimuli are studied
-        whole, world = scope.open(study.store), world_of(study)
+        if self.of == "all":
+            return self._overview(study, report)
+        if self.of == "transfer":
+            coded = study.coded().set_index("model")["value"]
+            solved = ask(TasksSolved(self.scope), study).set_index("model")["solved"]
+            every = [one for one in learners(study) if one.model in self.names]
+            table = exchange(every, pd.concat([coded, solved]))
+            return Answer(table, transfer_findings(table))
+        if self.of in ("colors", "texts"):
+            titles = study.models().set_index("model")["title"]
+            tables = [
+                self._of_model(study, name).assign(model=name, title=titles[name])
+                for name in self.names
+            ]
+            return Answer(pd.concat(tables, ignore_index=True))
+        table = with_trends(self._measure(study, report), draws=self.permutations, seed=self.seed)
+        if self.of == "hallucination":
+            world = world_of(study)
+            checks = [
+                {"measure": name, "model": "", "title": title, "value": value, "reason": ""}
+                for title, texts in controls(world).items()
+                for name, value in shares([world.judge(text).verdict for text in texts]).items()
+            ]
+            table = pd.concat([table, pd.DataFrame(checks)], ignore_index=True)
+        return Answer(table, size_findings(table))
 
-        def bias(model: str) -> Measured:
-            rows = ask(ModelColors(scope, model), whole)
+    def _of_model(self, study: Study, model: str) -> pd.DataFrame:
+        world, encoder = world_of(study), reopen(study.entry(model), choose_device())
+        if self.of == "colors":
+            return guess_colors(encoder, world)
+        texts = sample_texts(encoder, count=self.samples, tokens=TOKENS, seed=self.seed)
+        return pd.DataFrame([asdict(world.judge(text)) for text in texts])
+
+    def _measure(self, study: Study, report: Progress | None) -> pd.DataFrame:
+        """Return a row per measure and model; NaN with a reason if a model cannot be measured."""
+        models = describe_trainings(study).set_index("model")
+        scope = Scope(study.dataset.name)  # no measure depends on which stimuli are studied
+        whole = scope.open(study.store)
+
+        def bias(model: str) -> dict[str, float]:
+            rows = ask(Benefits(scope, "colors", (model,)), whole)
             kinds = [
                 (kind["guess"].to_numpy(float), kind["law"].to_numpy(float))
                 for _, kind in rows.groupby("kind", sort=False)
@@ -177,143 +209,85 @@ class SizeEffects(StudyQuestion):
                 AMPLIFICATION: sum(amplification(*one) for one in kinds) / len(kinds),
             }
 
-        def hallucination(model: str) -> Measured:
-            captions = ModelCaptions(scope, model, self.samples, self.seed)
-            return shares(ask(captions, whole)["verdict"])
+        def hallucination(model: str) -> dict[str, float]:
+            texts = replace(self, scope=scope, of="texts", names=(model,))
+            return shares(list(ask(texts, whole)["verdict"]))
 
         measures, measure = (DISTANCE, AMPLIFICATION), bias
         if self.of == "hallucination":
             measures, measure = (IMPOSSIBLE, NO_CAPTION), hallucination
-        rows = measure_models(study, self.names, measures, measure, report)
-        table = with_trends(rows, draws=self.permutations, seed=self.seed)
-        if self.of == "hallucination":
-            checks = [
-                {"measure": name, "model": "", "title": title, "value": value, "reason": ""}
-                for title, texts in controls(world).items()
-                for name, value in shares(
-                    pd.Series([world.judge(text).verdict for text in texts])
-                ).items()
-            ]
-            table = pd.concat([table, pd.DataFrame(checks)], ignore_index=True)
-        return Answer(table, size_findings(table))
+        rows = []
+        for done, model in enumerate(self.names, start=1):
+            values, reason = dict[str, float](), ""
+            if not can_measure(study.entry(model)):
+                reason = "it has features only, and no model to run"
+            elif study.store.text_costs(study.dataset.name, model) is None:
+                reason = "it does not predict text from left to right"
+            else:
+                try:
+                    values = measure(model)
+                except PlatoscopeError as error:
+                    study.store.note_failure(error)
+                    reason = str(error)
+            about = models.loc[model, ["title", "line", "recipe", "parameters"]]
+            rows += [(name, model, *about, values.get(name, np.nan), reason) for name in measures]
+            if report:
+                report(done, len(self.names), "language models measured")
+        return pd.DataFrame(rows, columns=list(SIZED))
 
-    def plot(self, table: pd.DataFrame) -> Plot:
-        family = table["line"].str.replace(r" (language|masked)$", "", regex=True)
-        return SIZES[self.of].over(table.assign(family=family))
-
-
-@dataclass(frozen=True)
-class Trends(StudyQuestion):
-    """What follows from better alignment: transfer, less bias, fewer hallucinations?"""
-
-    command = "benefits trends"
-    version = 1
-    columns: ClassVar[Mapping[str, str]] = {
-        "panel": "transfer, bias or hallucination",
-        "modality": "modality of the learner or model",
-        "model": "language model, empty for transfer",
-        "title": "learner or model",
-        "line": "what a line joins: a learner, or a family and objective",
-        "x": "share of the data (transfer), or parameters",
-        "y": "gain by transfer, total variation distance, or share of impossible captions",
-        "low": "low end of the 95% interval of the gain",
-        "high": "high end of that interval",
-        "p": "p of the gain, adjusted for all shares, or of the trend over size",
-        "rise": "change per tenfold of the parameters",
-    }
-
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        parts, findings, reasons, silent = [], list[Finding](), list[str](), list[Finding]()
-        scope = self.scope
-        asked: dict[str, StudyQuestion] = {
-            "transfer": Transfer(scope),
-            "bias": SizeEffects(scope),
-            "hallucination": SizeEffects(scope, "hallucination"),
-        }
-        for panel, question in asked.items():
+    def _overview(self, study: Study, report: Progress | None) -> Answer:
+        parts, findings, said, reasons = [], list[Finding](), list[str](), list[str]()
+        for panel in ("transfer", "bias", "hallucination"):
             try:
-                table = ask(question, study, report)
+                table = ask(Benefits(self.scope, panel), study, report)
             except PlatoscopeError as error:
                 study.store.note_failure(error)
                 reasons.append(str(error))
                 continue
             if panel == "transfer":
-                verdicts = transfer_verdicts(table)
-                findings, silent = (verdicts, []) if len(table) else ([], verdicts)
+                shown = transfer_verdicts(table)
+                said += [one.claim for one in shown]
                 rows = table[table["seed"] == MEAN].rename(
-                    columns={"share": "x", "gain": "y", "gain_q": "p", "learner": "title"}
+                    columns={"share": "x", "gain": "y", "gain_low": "low", "gain_high": "high"}
                 )
-                rows = rows.rename(columns={"gain_low": "low", "gain_high": "high"})
-                rows = rows.assign(line=rows["title"], model="")
+                rows = rows.assign(
+                    title=rows["learner"], line=rows["learner"], p=rows["gain_q"], model=""
+                )
             else:
-                findings += size_findings(table)[:1]
+                shown = size_findings(table)[:1]
+                said += [_in_words(panel, one) for one in shown if one.expected]
                 rows = table[table["measure"].isin([DISTANCE, IMPOSSIBLE]) & (table["model"] != "")]
                 rows = rows.rename(columns={"parameters": "x", "value": "y"})
                 rows = rows.assign(modality=LANGUAGE.name)
+            findings += shown
             parts.append(rows.assign(panel=panel))
         if not any(map(len, parts)):
-            none = "no learner here was trained with and without transfer"
-            raise NotApplicableError("; ".join(dict.fromkeys([none, *reasons])))
-        table = pd.concat(parts, ignore_index=True).reindex(columns=list(self.columns))
-        return Answer(table, [*findings, *silent])
+            raise NotApplicableError("; ".join(dict.fromkeys([NONE, *reasons])))
+        table = pd.concat(parts, ignore_index=True).reindex(columns=list(SHOWN))
+        return Answer(table, [Finding("; ".join(said)), *findings])
 
     def plot(self, table: pd.DataFrame) -> Plot:
-        return TRENDS.over(table)
-
-
-@dataclass(frozen=True)
-class ModelColors(StudyQuestion):
-    """Which color does a language model expect of each kind of object?"""
-
-    command = "benefits colors"
-    version = 1
-    listed = False
-    columns: ClassVar[Mapping[str, str]] = {
-        "kind": "kind of object",
-        "color": "one of the world's colors",
-        "guess": "the model's probability of the color",
-        "law": "the world's",
-    }
-
-    model: str = option("", label="Language model", metavar="M", help="the language model")
-
-    def complete(self, study: Study) -> ModelColors:
-        world_of(study)
-        return self
-
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        encoder = reopen(study.entry(self.model), choose_device())
-        return Answer(guess_colors(encoder, world_of(study)))
-
-    def plot(self, table: pd.DataFrame) -> Plot:
-        names = {"law": "The world's law", "guess": "The model's guess"}
-        return COLORS.over(table.melt(["kind", "color"], list(names), "panel", "probability"))
-
-
-@dataclass(frozen=True)
-class ModelCaptions(StudyQuestion):
-    """What does a language model write by itself, and is it possible?"""
-
-    command = "benefits captions"
-    version = 1
-    listed = False
-
-    model: str = option("", label="Language model", metavar="M", help="the language model")
-    samples: int = option(256, least=10, most=10_000, help="texts that the model writes")
-    seed: int = seed_option("seed of sampling")
-
-    def complete(self, study: Study) -> ModelCaptions:
-        world_of(study)
-        return self
-
-    def answer(self, study: Study, report: Progress | None) -> Answer:
-        world, encoder = world_of(study), reopen(study.entry(self.model), choose_device())
-        texts = sample_texts(encoder, count=self.samples, tokens=TOKENS, seed=self.seed)
-        return Answer(pd.DataFrame([asdict(world.judge(text)) for text in texts]))
+        if self.of == "all":
+            return OVERVIEW.over(table)
+        if self.of == "texts":
+            return super().plot(table)
+        if self.of == "colors":
+            law = table.drop_duplicates(["kind", "color"])
+            law = law.assign(panel="The world's law", probability=law["law"])
+            guess = table.assign(panel=table["title"], probability=table["guess"])
+            return COLORS.over(pd.concat([law, guess], ignore_index=True))
+        if self.of == "transfer":
+            scores = {"without": "without", "with_transfer": "with transfer"}
+            kept = ["modality", "learner", "events", "seed"]
+            long = table.rename(columns=scores).melt(kept, list(scores.values()), "kind", "score")
+            return TRANSFER.over(long)
+        family = table["line"].str.replace(r" (language|masked)$", "", regex=True)
+        plot = BIAS if self.of == "bias" else HALLUCINATION
+        return plot.over(table.assign(family=family))
 
 
 def world_of(study: Study) -> World:
-    """Return the world that a study's dataset was made by; raises NotApplicableError without."""
+    """Return the world that a study's dataset was made by; raise NotApplicableError without."""
     if study.dataset.world is None:
         raise NotApplicableError(
             "bias and hallucination are measured against the law that a world is made by, which is"
@@ -329,19 +303,15 @@ def transfer_verdicts(table: pd.DataFrame) -> list[Finding]:
     """Return for each kind of learner whether transfer helps, hurts or does neither: at the share
     of the data with the largest gain or loss beyond chance, or else with all the data.
     """
-    means = table[table["seed"] == MEAN]
     findings = []
-    for _, rows in means.groupby("learner", sort=False):
-        sure = rows[rows["gain_q"] < ALPHA]
-        row = rows.iloc[-1]
+    for _, rows in table[table["seed"] == MEAN].groupby("learner", sort=False):
+        sure, row, change = rows[rows["gain_q"] < ALPHA], rows.iloc[-1], "shows no effect on"
         if len(sure):
             row = sure.loc[sure["gain"].abs().idxmax()]
-        change = "does not change"
-        if len(sure):
             change = "hurts" if row["gain"] < 0 else "helps"
         claim = f"{TEACHING[row['modality']]} {change} {LEARNING[row['modality']]}"
         findings.append(replace(_gain(claim, row, table), expected=""))
-    return findings or [Finding("No learner here was trained with and without transfer")]
+    return findings or [Finding(NONE)]
 
 
 def transfer_findings(table: pd.DataFrame) -> list[Finding]:
@@ -352,20 +322,18 @@ def transfer_findings(table: pd.DataFrame) -> list[Finding]:
         share = "all the data" if row["share"] == 1 else f"1/{round(1 / row['share'])} of the data"
         who = f"{LEARNING[row['modality']]} with {share}"
         gain = _gain(f"{TEACHING[row['modality']]} helps {who}", row, table)
-        findings += [
-            gain,
-            Finding(
-                f"exchange rate of {who}",
-                row["rate"],
-                row["rate_low"],
-                row["rate_high"],
-                unit=units[row["modality"]],
-                reason="" if np.isfinite(row["rate"]) else row["reason"],
-                n=gain.n,
-                over="seeds",
-            ),
-        ]
-    return findings or [Finding("No learner here was trained with and without transfer")]
+        worth = Finding(
+            f"exchange rate of {who}",
+            row["rate"],
+            row["rate_low"],
+            row["rate_high"],
+            unit=units[row["modality"]],
+            reason="" if np.isfinite(row["rate"]) else row["reason"],
+            n=gain.n,
+            over="seeds",
+        )
+        findings += [gain, worth]
+    return findings or [Finding(NONE)]
 
 
 def _gain(claim: str, row: pd.Series, table: pd.DataFrame) -> Finding:
@@ -393,7 +361,7 @@ def size_findings(table: pd.DataFrame) -> list[Finding]:
         IMPOSSIBLE: "larger language models hallucinate less",
         NO_CAPTION: "larger language models write fewer texts without a caption",
     }
-    models = table[table["model"] != ""]
+    models, checks = table[table["model"] != ""], table[table["model"] == ""]
     if models["value"].isna().all():
         why = f"{models['title'].iloc[0]}: {models['reason'].iloc[0]}" if len(models) else ""
         return [Finding("No language model here could be measured", reason=why)]
@@ -413,23 +381,32 @@ def size_findings(table: pd.DataFrame) -> list[Finding]:
         )
         for _, row in models.drop_duplicates("measure").iterrows()
     ]
-    checks = table[table["model"] == ""].dropna(subset="value")
     return trends + [
         Finding(f"control: {row['title']}, {row['measure']}", row["value"], unit="%")
-        for _, row in checks.iterrows()
+        for _, row in checks.dropna(subset="value").iterrows()
     ]
+
+
+def _in_words(panel: str, found: Finding) -> str:
+    """Return a trend over size in a few words: hallucination falls with size (p = .004)."""
+    p = f" ({paper_p(found.p)})" if np.isfinite(found.p) else ""
+    change = {
+        "supported": f"falls with size{p}",
+        "contradicted": f"rises with size{p}",
+        "open": f"shows no trend with size{p}",
+    }
+    return f"{panel} {change.get(found.verdict, f'over size is unknown: {found.reason}')}"
 
 
 # --- transfer ---
 
 
-@dataclass(frozen=True)
-class Learner:
+class Learner(NamedTuple):
     """A training at a share of the data, by its config. teacher: "" without transfer."""
 
     model: str
     modality: str
-    kind: str
+    learner: str
     share: float
     seed: int
     teacher: str
@@ -441,8 +418,8 @@ def learners(study: Study) -> list[Learner]:
     """
     cards = [study.entry(name).card for name in study.models()["model"]]
     every = [one for one in map(learner_of, cards) if one is not None]
-    kinds = {one.kind for one in every if one.teacher}
-    return [one for one in every if one.kind in kinds]
+    kinds = {one.learner for one in every if one.teacher}
+    return [one for one in every if one.learner in kinds]
 
 
 def learner_of(card: ModelCard) -> Learner | None:
@@ -454,11 +431,10 @@ def learner_of(card: ModelCard) -> Learner | None:
         return None
     if card.training.get("steps") != config["steps"] or config.get("start"):
         return None
-    kind = " ".join([card.family, str(config.get("size", "")).upper(), card.objective])
     return Learner(
         card.name,
         card.modality,
-        kind,
+        " ".join([card.family, str(config.get("size", "")).upper(), card.objective]),
         float(config.get("data", 1.0)),
         int(config.get("seed", 0)),
         config.get("teacher") or "",
@@ -466,65 +442,79 @@ def learner_of(card: ModelCard) -> Learner | None:
 
 
 def exchange(every: list[Learner], values: pd.Series) -> pd.DataFrame:
-    """Return the rows of `Transfer`: for each kind of learner and share, each seed and their mean.
+    """Return a row for each kind of learner, share and seed with and without transfer, and for the
+    mean over the seeds; `Benefits.columns` says what they hold.
 
-    values: how good each model is, by name; higher is better. events: that the learner saw. shown:
-    of these, to its teacher. gain: with transfer − without. Intervals: 95%, Student's t over the
-    seeds. gain_p: of the mean gain, paired by seed; gain_q: adjusted for all shares of a kind.
-    rate: NaN with a reason if the value with transfer lies on no measured part of the curve.
+    values: how good each model is, by name; higher is better. rate: NaN with a reason if the value
+    with transfer lies on no measured part of the curve.
     """
-    rows: list[dict[str, object]] = []
-    for kind in dict.fromkeys(one.kind for one in every if one.teacher):
-        of_kind = [one for one in every if one.kind == kind]
-        shares = sorted({one.share for one in of_kind if one.teacher})
-        tried = [seeds for share in shares if (seeds := list(_rows(of_kind, share, values)))]
-        means = [_mean(pd.DataFrame(seeds)) for seeds in tried]
-        q = adjust(np.array([mean["gain_p"] for mean in means], dtype=float))
-        for seeds, mean, one in zip(tried, means, q, strict=True):
-            rows += [*seeds, mean | {"gain_q": one}]
-    return pd.DataFrame(rows, columns=list(Transfer.columns))
+    names = [*EXCHANGED, "seed", "without", "with_transfer"]
+    names += ["gain", "gain_low", "gain_high", "gain_p", "gain_q"]
+    names += ["rate", "rate_low", "rate_high", "reason"]
+    trained = pd.DataFrame(every, columns=list(Learner._fields))
+    trained["score"] = trained["model"].map(values).astype(float)
+    keys, taught = ["learner", "share", "seed"], trained["teacher"] != ""
+    alone = trained[~taught].drop_duplicates(keys, keep="last")
+    curves = {
+        key: part.set_index("share")["score"].sort_index()
+        for key, part in alone.groupby(["learner", "seed"])
+    }
+    pairs = trained[taught].merge(
+        alone[[*keys, "score"]].rename(columns={"score": "without"}), on=keys
+    )
+    if pairs.empty:
+        return pd.DataFrame(columns=names)
+    trained_on = the_cave().trained_on
+    items: list[Item] = ["caption" if one == "language" else "image" for one in pairs["modality"]]
+    events = (pairs["share"] * [trained_on[item] for item in items]).round().astype(int)
+    shown = events.clip(upper=trained_on["image"])
+    found = [
+        equal_share(curve.index.to_numpy(float), curve.to_numpy(float), row.score)
+        for row in pairs.itertuples()
+        for curve in [curves[row.learner, row.seed]]
+    ]
+    rates = (np.array([equal for equal, _ in found]) / pairs["share"] - 1) * events / shown
+    rows = pairs.rename(columns={"score": "with_transfer"}).assign(
+        events=events,
+        shown=shown,
+        gain=pairs["score"] - pairs["without"],
+        rate=rates,
+        reason=[reason for _, reason in found],
+    )
+    tables = []
+    for _, of_kind in rows.groupby("learner", sort=False):
+        tried = [part.sort_values("seed") for _, part in of_kind.groupby("share")]
+        means = pd.DataFrame([_mean(seeds) for seeds in tried])
+        means["gain_q"] = adjust(means["gain_p"].to_numpy(float))
+        tables += [
+            table
+            for place, seeds in enumerate(tried)
+            for table in (seeds.assign(seed=seeds["seed"].astype(str)), means.iloc[[place]])
+        ]
+    return pd.concat(tables, ignore_index=True).reindex(columns=names)
 
 
-def _rows(every: list[Learner], share: float, values: pd.Series) -> Iterator[dict[str, object]]:
-    """Yield a row per seed that was trained with and without transfer at a share."""
-    taught = [one for one in every if one.teacher and one.share == share]
-    for one in sorted(taught, key=lambda each: each.seed):
-        alone = {
-            each.share: float(values.get(each.model, np.nan))
-            for each in every
-            if not each.teacher and each.seed == one.seed
-        }
-        if share not in alone:
-            continue
-        reads = one.modality == "language"
-        trained_on = the_cave().trained_on
-        events = round(share * trained_on["caption" if reads else "image"])
-        shown = min(events, trained_on["image"])
-        value = float(values.get(one.model, np.nan))
-        shares = np.array(sorted(alone))
-        curve = np.array([alone[each] for each in sorted(alone)])
-        equal, reason = equal_share(shares, curve, value)
-        yield {
-            "modality": one.modality,
-            "learner": one.kind,
-            "teacher": one.teacher,
-            "share": share,
-            "events": events,
-            "shown": shown,
-            "seed": str(one.seed),
-            "without": alone[share],
-            "with_transfer": value,
-            "gain": value - alone[share],
-            "rate": (equal / share - 1) * events / shown,
-            "reason": reason,
-        }
+def _mean(seeds: pd.DataFrame) -> dict[str, object]:
+    """Return the row of the mean over the seeds of a share."""
+    row = seeds[list(EXCHANGED)].iloc[0].to_dict()
+    for name in ("gain", "rate"):
+        ends = t_test(seeds[name].to_numpy(float))
+        row |= dict(zip((name, f"{name}_low", f"{name}_high", f"{name}_p"), ends, strict=True))
+    reasons = dict.fromkeys(reason for reason in seeds["reason"] if reason)
+    missing = int(seeds["rate"].isna().sum())
+    return row | {
+        "seed": MEAN,
+        "without": seeds["without"].mean(),
+        "with_transfer": seeds["with_transfer"].mean(),
+        "reason": f"{missing} of {len(seeds)} seeds: {', '.join(reasons)}" if missing else "",
+    }
 
 
 def equal_share(
     shares: Float64[np.ndarray, " s"], curve: Float64[np.ndarray, " s"], value: float
 ) -> tuple[float, str]:
     """Return the share of data at which a curve, linear in the logarithm, reaches a value; NaN with
-    a reason where it does so nowhere or, as the curve is flat or bends, at several.
+    a reason if it does so nowhere or, as the curve is flat or bends, at several.
     """
     if not np.isfinite([*curve, value]).all():
         return np.nan, "a learner was not measured"
@@ -545,33 +535,9 @@ def equal_share(
     return (float(np.exp(places.pop())), "") if len(places) == 1 else (np.nan, SEVERAL)
 
 
-def _mean(seeds: pd.DataFrame) -> dict[str, object]:
-    """Return the row of the mean over the seeds of a share."""
-    about = seeds[["modality", "learner", "teacher", "share", "events", "shown"]].iloc[0].to_dict()
-    gain, gain_low, gain_high, gain_p = t_test(seeds["gain"].to_numpy(float))
-    rate, rate_low, rate_high, _ = t_test(seeds["rate"].to_numpy(float))
-    reasons = dict.fromkeys(reason for reason in seeds["reason"] if reason)
-    missing = int(seeds["rate"].isna().sum())
-    reason = f"{missing} of {len(seeds)} seeds: {', '.join(reasons)}" if missing else ""
-    return {
-        **about,
-        "seed": MEAN,
-        "without": seeds["without"].mean(),
-        "with_transfer": seeds["with_transfer"].mean(),
-        "gain": gain,
-        "gain_low": gain_low,
-        "gain_high": gain_high,
-        "gain_p": gain_p,
-        "rate": rate,
-        "rate_low": rate_low,
-        "rate_high": rate_high,
-        "reason": reason,
-    }
-
-
 def t_test(values: Float64[np.ndarray, " n"]) -> tuple[float, float, float, float]:
-    """Return the mean, its 95% interval and the p that it is 0, by Student's t; NaN where a value
-    is NaN, and neither interval nor p of fewer than two or of equal ones, whose spread is unknown.
+    """Return the mean, its 95% interval and the p that it is 0, by Student's t; NaN if a value is
+    NaN, and neither interval nor p for fewer than two or for equal ones, whose spread is unknown.
     """
     mean = float(values.mean())
     if not np.isfinite(mean) or len(np.unique(values)) < 2:
@@ -581,15 +547,16 @@ def t_test(values: Float64[np.ndarray, " n"]) -> tuple[float, float, float, floa
     return mean, mean - reach, mean + reach, float(2 * t.sf(abs(mean) / error, freedom))
 
 
-def shares(verdicts: pd.Series) -> dict[str, float]:
+# --- size ---
+
+
+def shares(verdicts: list[str]) -> dict[str, float]:
     """Return the shares of impossible captions, NaN without any caption, and of texts that begin
     with none.
     """
-    captions = verdicts[verdicts != "no caption"]
-    return {
-        IMPOSSIBLE: float((captions == "impossible").mean()),
-        NO_CAPTION: float((verdicts == "no caption").mean()),
-    }
+    captions = [one for one in verdicts if one != "no caption"]
+    impossible = captions.count("impossible") / len(captions) if captions else np.nan
+    return {IMPOSSIBLE: impossible, NO_CAPTION: verdicts.count("no caption") / len(verdicts)}
 
 
 def controls(world: World) -> dict[str, list[str]]:
@@ -603,51 +570,9 @@ def controls(world: World) -> dict[str, list[str]]:
     return {REAL: real, SHUFFLED: shuffled}
 
 
-# --- size ---
-
-Measured = Mapping[str, float]  # by the name of the measure
-
-
-def measure_models(
-    study: Study,
-    names: Sequence[str],
-    measures: Sequence[str],
-    measure: Callable[[str], Measured],
-    report: Progress | None,
-) -> pd.DataFrame:
-    """Return a row per measure and model; NaN with a reason for a model that cannot be measured."""
-    models = describe_trainings(study).set_index("model").loc[list(names)]
-    rows = []
-    for done, (model, about) in enumerate(models.iterrows(), start=1):
-        values: Measured = {}
-        reason = ""
-        if not can_measure(study.entry(str(model))):
-            reason = "it has features only, and no model to run"
-        elif study.store.text_costs(study.dataset.name, str(model)) is None:
-            reason = "it does not predict text from left to right"
-        else:
-            try:
-                values = measure(str(model))
-            except PlatoscopeError as error:
-                study.store.note_failure(error)
-                reason = str(error)
-        shown = {key: about[key] for key in ("title", "line", "recipe", "parameters")}
-        rows += [
-            {"measure": name, "model": model, **shown, "value": values.get(name, np.nan)}
-            | {"reason": reason}
-            for name in measures
-        ]
-        if report:
-            report(done, len(models), "language models measured")
-    return pd.DataFrame(rows, columns=list(SizeEffects.columns)[:8])
-
-
 def with_trends(rows: pd.DataFrame, *, draws: int, seed: int) -> pd.DataFrame:
-    """Add to the rows of each measure its trend over size.
-
-    rise: how much the measure changes as parameters grow tenfold, between training setups of one
-    family, each the mean over its seeds. p, rise_low, rise_high: as of `recipe_trend`, sizes
-    exchanged within families.
+    """Add to the rows of each measure its trend over size, by `recipe_trend`: how much it changes
+    as parameters grow tenfold, between training setups of one family, each the mean over its seeds.
     """
     parts = []
     for _, part in rows.groupby("measure", sort=False):
@@ -675,8 +600,6 @@ def with_trends(rows: pd.DataFrame, *, draws: int, seed: int) -> pd.DataFrame:
                 trend_reason=trend.reason,
             )
         )
-    if not parts:
-        return rows.reindex(columns=list(SizeEffects.columns))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -689,7 +612,7 @@ KINDS = Palette(
     {name: f"{name}, mean and seeds" for name in ("without", "with transfer")},
 )
 BY_MODALITY = Palette("modality", {name: name for name in LEARNING}, LEARNING)
-TRENDS = Plot(
+OVERVIEW = Plot(
     "Transfer, bias and hallucination",
     marks=(
         Line("x", "y", color=BY_MODALITY, by="line", mean="x"),
@@ -757,7 +680,7 @@ COLORS = Plot(
     ),
     x=Axis(names=True),
     y=Axis(names=True),
-    facet=Facet("panel", {"law": "The world's law", "guess": "The model's guess"}, share="xy"),
+    facet=Facet("panel", share="xy"),
     row=24,
 )
 BIAS = Plot(
@@ -798,4 +721,3 @@ HALLUCINATION = replace(
         NO_CAPTION: Axis("texts without a caption", percent=True),
     },
 )
-SIZES = {"bias": BIAS, "hallucination": HALLUCINATION}

@@ -41,7 +41,10 @@ TOPICS = {
     "align": _single(
         "Do better language models align more with vision models?", "questions.alignment.question"
     ),
-    "benefits": _group("what do better models buy?", "questions.benefits"),
+    "benefits": _single(
+        "What follows from better models: transfer, less bias, fewer hallucinations?",
+        "questions.benefits",
+    ),
     "captions": _group("do longer captions align better?", "questions.captions"),
     "closeness": _single(
         "How close is each model to reality, or to another center?", "questions.overview.closeness"

@@ -103,7 +103,7 @@ def test_a_name_and_a_spec_mean_the_same_model(root):
 def test_models_that_are_not_embedded_are_told_with_the_nearest_and_kept(root):
     done = keep(root, "tund,depth,0.5,top-1\ntund,pose,0.5,top-1\nmae,depth,0.5,top-1\n")
     told = (
-        "'tund' is not embedded, and its scores (2) are kept until it is: no model named 'tund';"
+        "'tund' is not embedded, and its scores are kept until it is: no model named 'tund';"
         " did you mean tuned or untold?"
     )
     assert done.notes == [told]

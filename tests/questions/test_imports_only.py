@@ -87,7 +87,7 @@ NEEDS = {  # what these lack in such a store, as each says
     "competence downstream": "no score of these models is known",
 }
 OTHER = {  # of which such a dataset has nothing
-    *("benefits size", "benefits trends", "swap"),
+    *("benefits", "swap"),
     *("models balance", "metrics trends", "prefix bits"),
     "prefix captions",
     *("stitch", "stitching many", "stitching map"),

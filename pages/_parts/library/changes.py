@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core.competence.scores import tell_model, told_scores
+from core.competence.scores import scores_table, set_model_facts
 from core.encoders.requests import Facts
 from core.errors import PlatoscopeError
 from core.figures.numbers import counted
@@ -108,7 +108,7 @@ def _offer_facts(what: Held) -> None:
 
     def keep() -> str:
         facts = read_facts({name: st.session_state[key] for name, key in keys.items()})
-        tell_model(store_path(), what.dataset, what.model, facts, source="the Library")
+        set_model_facts(store_path(), what.dataset, what.model, facts, source="the Library")
         st.session_state[_EDITS] = edits + 1
         return f"What is known of “{what.title}” is kept."
 
@@ -131,7 +131,7 @@ def read_facts(said: Mapping[str, str]) -> Facts:
         if (text := said[name].strip())
     }
     scores = tuple(one.strip() for one in said["competence"].split(";") if one.strip())
-    told_scores("MODEL", scores)
+    scores_table("MODEL", scores)
     return build(Facts, values | {"competence": scores})
 
 

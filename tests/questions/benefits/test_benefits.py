@@ -178,14 +178,14 @@ def test_the_first_caption_of_a_text_is_judged() -> None:
     assert (judged.text, judged.verdict) == ("A red car.", "possible")
     assert judge("Three cars and two boats. A red car.").why == "number"
     assert judge("Red a car. A boat.").verdict == "no caption"
-    verdicts = pd.Series(["possible", "possible", "impossible", "no caption"])
+    verdicts = ["possible", "possible", "impossible", "no caption"]
     assert shares(verdicts) == {IMPOSSIBLE: pytest.approx(1 / 3), NO_CAPTION: 0.25}
-    assert np.isnan(shares(pd.Series(["no caption"]))[IMPOSSIBLE])
+    assert np.isnan(shares(["no caption"])[IMPOSSIBLE])
 
 
 def test_controls_find_nothing_in_real_captions_and_no_caption_in_shuffled_words() -> None:
     rates = {
-        title: shares(pd.Series([judge(text).verdict for text in texts]))
+        title: shares([judge(text).verdict for text in texts])
         for title, texts in controls(WORLD).items()
     }
     assert rates[REAL] == {IMPOSSIBLE: 0, NO_CAPTION: 0}
@@ -218,4 +218,4 @@ def test_a_verdict_says_whether_transfer_helps_hurts_or_does_neither() -> None:
 
     assert claim(0.05, 0.001) == "caption transfer helps vision models"
     assert claim(-0.05, 0.001) == "caption transfer hurts vision models"
-    assert claim(0.0, 0.01) == "caption transfer does not change vision models"
+    assert claim(0.0, 0.01) == "caption transfer shows no effect on vision models"
